@@ -3,7 +3,7 @@
  * PostgreSQL, Temporal and demo ledger.
  */
 import { defineConfig } from "vitest/config";
-import { allow } from "./test/support/slowness.ts";
+import { allow, stepLimitMs } from "./test/support/slowness.ts";
 
 /** The limit of `expect.poll`, whose default is a second. */
 const pollTimeout = allow(4_000);
@@ -42,9 +42,8 @@ export default defineConfig({
           // Two cores, and files that wait half of their time, for leases and pauses.
           maxWorkers: 4,
           sequence: { groupOrder: 1 },
-          // Longer than the limit of four conditions, each of which says what did not hold.
-          testTimeout: allow(84_000),
-          hookTimeout: allow(84_000),
+          testTimeout: stepLimitMs,
+          hookTimeout: stepLimitMs,
           expect: { poll: { timeout: pollTimeout } },
         },
       },

@@ -11,12 +11,12 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import { Agent, request } from "undici";
-import { startReceiver, type WebhookReceiver } from "../test/support/webhook-receiver.ts";
 import {
   type SeededDelivery,
   type SeededEndpoint,
-  webhookRows,
-} from "../test/support/webhook-rows.ts";
+  webhookBuilder,
+} from "../test/support/webhook-builder.ts";
+import { startReceiver, type WebhookReceiver } from "../test/support/webhook-receiver.ts";
 import { cpuSecondsUsed } from "./support/cpu.ts";
 import { median, printFigure } from "./support/figure.ts";
 import { type CallTimes, callUntil } from "./support/platform-calls.ts";
@@ -124,7 +124,7 @@ async function createEndpoints(
   receiver: WebhookReceiver,
   count: number,
 ) {
-  const rows = webhookRows(pool, encryption);
+  const rows = webhookBuilder(pool, encryption);
   const organisationId = await rows.organisation();
   const endpoints = await Promise.all(
     Array.from({ length: count }, async (_, index) => {

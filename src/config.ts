@@ -113,10 +113,10 @@ export interface Config {
     readonly firstPauseMs: number;
   };
   /**
-   * WORKER_METRICS_PORT (with 0 the system chooses) and WORKER_METRICS_HOST, default `127.0.0.1`:
-   * where a worker serves `/metrics`. Null, the default: a worker serves no metrics.
+   * WORKER_PORT (with 0 the system chooses) and WORKER_HOST, default `127.0.0.1`: where a worker
+   * serves health and metrics. Null, the default: it serves none.
    */
-  readonly workerMetrics: { readonly host: string; readonly port: number } | null;
+  readonly worker: { readonly host: string; readonly port: number } | null;
   /** The settings of Temporal: `TEMPORAL_…`. */
   readonly temporal: TemporalSettings;
   /**
@@ -141,7 +141,7 @@ export interface Config {
 /** Wrong settings that prevent the start. Each line of the message names one and what to do. */
 export class SettingError extends Error {}
 
-export type { Addresses, LogLevel } from "./main/settings/described-settings.ts";
+export type { LogLevel } from "./main/settings/described-settings.ts";
 
 /** A part of the service, and the settings that it needs in addition to the common ones. */
 export type ConfiguredPart = "api" | "worker";
@@ -203,9 +203,7 @@ function readAll(
       addresses: choice("WEBHOOK_ADDRESSES"),
       firstPauseMs: whole("WEBHOOK_RETRY_MILLISECONDS"),
     },
-    workerMetrics: env.WORKER_METRICS_PORT
-      ? { host: text("WORKER_METRICS_HOST"), port: whole("WORKER_METRICS_PORT") }
-      : null,
+    worker: env.WORKER_PORT ? { host: text("WORKER_HOST"), port: whole("WORKER_PORT") } : null,
     temporal: readTemporalSettings(env, reader, onFault),
     taskQueue: text("TASK_QUEUE"),
     secretKey: attempt(null, () => secretKey(env, "SECRET_KEY")),

@@ -80,7 +80,7 @@ export const restoreCrashPoints = [
 ] as const;
 
 /** The crash points of a usage report. */
-export const usageCrashPoints = [...requestCrashPoints, "usage_stored"] as const;
+const usageCrashPoints = [...requestCrashPoints, "usage_stored"] as const;
 
 /** The crash points of the worker in a billing run. */
 export const billingCrashPoints = ["chunk_loaded", "chunk_saved", "run_woken"] as const;
@@ -106,7 +106,7 @@ export const deliveryCrashPoints = [
 ] as const;
 
 /** The name of any crash point. */
-export type CrashPoint =
+type CrashPoint =
   | (typeof creationCrashPoints)[number]
   | (typeof unitsCrashPoints)[number]
   | (typeof allocationCrashPoints)[number]

@@ -3,16 +3,16 @@
  * until Ctrl-C, SIGTERM or the end of a part.
  *
  * Settings: API_PORT, ADMIN_PORT, POSTGRES_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, DEMO_LEDGER_PORT,
- * WORKER_METRICS_PORT, DATA_FOLDER. DATABASE_URL and TEMPORAL_ADDRESS replace parts.
+ * WORKER_PORT, DATA_FOLDER. DATABASE_URL and TEMPORAL_ADDRESS replace parts.
  */
 
 import { registerDemoApp } from "./dev/local-stack/demo/demo-app.ts";
 import { registerDemoWebhook } from "./dev/local-stack/demo/demo-webhook.ts";
-import { assertNodeVersion } from "./dev/local-stack/node-version.ts";
 import { countingOn } from "./dev/local-stack/progress-line.ts";
 import { type Stack, startStack } from "./dev/local-stack/stack.ts";
 import { collectParts } from "./dev/local-stack/stack-settings.ts";
 import { ledgers } from "./ledger/index.ts";
+import { assertNodeVersion } from "./main/node-version.ts";
 import { secretNames, withSecrets } from "./main/settings/secret-files.ts";
 
 const lines = countingOn(process.stdout);

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { circleFaults } from "../tools/tidy/circles.ts";
 import { columnFaults } from "../tools/tidy/columns.ts";
 import { codeFolders, readFiles } from "../tools/tidy/files.ts";
 import { layerFaults } from "../tools/tidy/layers.ts";
@@ -78,6 +79,10 @@ describe("every file", () => {
 
   test("imports only from layers that its own layer may import", () => {
     expect(faultsOf(layerFaults)).toEqual([]);
+  });
+
+  test("of the store imports no folder that imports its own", () => {
+    expect(circleFaults(sources, "src/store/")).toEqual([]);
   });
 
   test("names a kind of ledger only in its folder and in the registry", () => {
@@ -183,6 +188,23 @@ describe("the rules themselves", () => {
     expect(layerFaults(at("workflows/a.ts", 'import { readFile } from "node:fs";'))).toHaveLength(
       1,
     );
+  });
+
+  test("find folders that import each other, also over a third, and allow types to", () => {
+    const [first, second, third] = [
+      at("src/store/a/x.ts", 'import { y } from "../b/deeper/y.ts";'),
+      at("src/store/b/y.ts", 'import { z } from "../c/z.ts";'),
+      at("src/store/c/z.ts", 'import { x } from "../a/x.ts";'),
+    ];
+    expect(circleFaults([first, second, third], "src/store/")).toHaveLength(3);
+    expect(circleFaults([first, second], "src/store/")).toEqual([]);
+    const typed = at("src/store/c/z.ts", 'import type { X } from "../a/x.ts";');
+    expect(circleFaults([first, second, typed], "src/store/")).toEqual([]);
+    const within = [
+      at("src/store/a/x.ts", 'import { y } from "./deeper/y.ts";'),
+      at("src/store/a/deeper/y.ts", 'import { x } from "../x.ts";'),
+    ];
+    expect(circleFaults(within, "src/store/")).toEqual([]);
   });
 
   test("find words that the glossary replaces, in names and comments but not in strings", () => {

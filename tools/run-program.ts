@@ -3,7 +3,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { delimiter, join } from "node:path";
 
 /** The result of a program. */
-export interface ProgramResult {
+interface ProgramResult {
   readonly status: number;
   /** Its standard output as bytes, because some programs print binary data. */
   readonly stdout: Buffer;

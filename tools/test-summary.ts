@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
 /** The members that are read of vitest's JSON report. */
-export interface TestReport {
+interface TestReport {
   readonly testResults: readonly {
     readonly status: string;
     readonly assertionResults: readonly { readonly status: string }[];
@@ -14,7 +14,7 @@ export interface TestReport {
 }
 
 /** How many tests passed and failed. */
-export interface TestCount {
+interface TestCount {
   readonly passed: number;
   readonly failed: number;
 }

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** A running floor. */
-export interface HttpFloor {
+interface HttpFloor {
   readonly port: number;
   readonly stop: () => void;
 }

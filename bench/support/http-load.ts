@@ -9,7 +9,7 @@ import { connect } from "node:net";
 import { readAnswers } from "./http-answers.ts";
 
 /** The parameters of one run of load. */
-export interface LoadParameters {
+interface LoadParameters {
   readonly port: number;
   /** Whole requests, head and body, sent in turn. */
   readonly requests: readonly string[];

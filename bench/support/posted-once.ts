@@ -8,7 +8,7 @@ import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-d
 const postingLimitMs = 30_000;
 
 /** Acknowledged invoices by their subscription. */
-export type Acknowledged = ReadonlyMap<string, string>;
+type Acknowledged = ReadonlyMap<string, string>;
 
 /**
  * Rejects unless every acknowledged subscription has one invoice and one ledger document, and no

@@ -13,10 +13,10 @@ import { renewBarely } from "./renewal-floor.ts";
 const atOnce = 4;
 
 /** Renews everything due of an organisation. Resolves with the number of renewals. */
-export type Renew = (organisationId: string) => Promise<number>;
+type Renew = (organisationId: string) => Promise<number>;
 
 /** The time that renewing took. */
-export interface Renewed {
+interface Renewed {
   readonly seconds: number;
   readonly perSecond: number;
   /**

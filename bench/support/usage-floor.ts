@@ -76,7 +76,7 @@ function insertText(table: FloorTable): string {
 }
 
 /** The parameters of one run of inserts. */
-export interface FloorParameters {
+interface FloorParameters {
   readonly table: FloorTable;
   readonly batches: readonly FloorBatch[];
   readonly first: number;
@@ -86,7 +86,7 @@ export interface FloorParameters {
 }
 
 /** The result of one run: the batches it sent and the events that were new. */
-export interface FloorResult {
+interface FloorResult {
   readonly sent: Serials;
   readonly created: number;
   readonly resent: number;

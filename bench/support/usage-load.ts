@@ -17,7 +17,7 @@ export interface Serials {
 }
 
 /** The parameters of one run of reports. */
-export interface UsageLoadParameters {
+interface UsageLoadParameters {
   readonly port: number;
   /**
    * API keys by organisation. They are used in turn, because the rate limit holds for each key.

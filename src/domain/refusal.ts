@@ -30,7 +30,7 @@ export type RefusalConnectCode =
   | "unimplemented";
 
 /** The representation of a code: the HTTP status, the type, and the Connect code. */
-export interface RefusalRow {
+interface RefusalRow {
   readonly status: number;
   readonly type: RefusalType;
   readonly connect: RefusalConnectCode;

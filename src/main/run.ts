@@ -1,11 +1,11 @@
 /** Runs a process from start to end: settings, log, signals and the exit code. */
 import { flushCompileCache } from "node:module";
 import { type Config, type ConfiguredPart, readConfig, SettingError } from "../config.ts";
-import { assertNodeVersion } from "../dev/local-stack/node-version.ts";
 import { ledgers } from "../ledger/index.ts";
-import { createLog, type Log } from "./log.ts";
+import { assertNodeVersion } from "./node-version.ts";
 import { unknownSettings, unknownText } from "./settings/unknown-settings.ts";
-import { startTracing } from "./tracing.ts";
+import { createLog, type Log } from "./telemetry/log.ts";
+import { startTracing, type Tracing } from "./telemetry/tracing.ts";
 
 /**
  * A running process. `stop` drains: it finishes open work within limits. `done` resolves or rejects
@@ -23,14 +23,14 @@ export interface Running {
  */
 export async function run(
   part: ConfiguredPart,
-  start: (config: Config, log: Log) => Promise<Running>,
+  start: (config: Config, log: Log, tracing: Tracing) => Promise<Running>,
 ): Promise<void> {
   assertNodeVersion(process.version);
   const config = settings(part);
   const log = createLog(part, config.logLevel);
   for (const unknown of unknownSettings(process.env, ledgers)) log.warn(unknownText(unknown));
-  const stopTracing = await startTracing(process.env, `billing-${part}`);
-  const running = await start(config, log).catch((error: unknown) => {
+  const tracing = await startTracing(process.env, `billing-${part}`);
+  const running = await start(config, log, tracing).catch((error: unknown) => {
     // A taken port or a wrong setting is for the operator to correct, so it is shown without a
     // stack. Any other error has its stack.
     console.error(error instanceof SettingError ? error.message : error);
@@ -52,7 +52,7 @@ export async function run(
     log.fatal({ err }, "ended by an error");
     process.exitCode = 1;
   }
-  await stopTracing();
+  await tracing.stop();
   log.info("stopped");
   // A library's handle that is still open must not keep a stopped process alive.
   process.exit();

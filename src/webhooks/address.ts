@@ -12,7 +12,7 @@ import { BlockList, isIP } from "node:net";
 export type AddressMode = "public" | "development";
 
 /** The most characters of an endpoint's URL. */
-export const urlLength = 2048;
+const urlLength = 2048;
 
 const webhookExample = "https://hooks.example.com/billing";
 

@@ -23,7 +23,7 @@ export class NotSent extends Error {
 }
 
 /** The options of a connector. */
-export interface ConnectOptions {
+interface ConnectOptions {
   readonly mode: AddressMode;
   /** The time until the connection is ready, DNS and TLS included, in milliseconds. */
   readonly connectMs: number;

@@ -35,7 +35,7 @@ export interface Post {
  * The receiver answered. Its status counts as soon as it has come, whatever happens to the rest.
  * The latency ends with the status.
  */
-export interface PostAnswer {
+interface PostAnswer {
   readonly kind: "answered";
   readonly status: number;
   /** The pause that it requests (`Retry-After`), in milliseconds; null if it requests none. */
@@ -49,7 +49,7 @@ export interface PostAnswer {
 }
 
 /** No answer came. */
-export interface PostFailure {
+interface PostFailure {
   readonly kind: "failed";
   /**
    * The reason, for the endpoint's owner. It names their host and its resolved addresses, and

@@ -21,7 +21,7 @@ export interface ReceivedWebhook {
 }
 
 /** Why a request must not be trusted. Answer it with 400 and ignore its content. */
-export type WebhookFault =
+type WebhookFault =
   /**
    * There is no header, or it does not have the form `t=<unix seconds>,v1=<hex>`. Further members
    * are ignored.
@@ -40,9 +40,7 @@ export type WebhookFault =
   | "signature_wrong";
 
 /** The result of the verification. */
-export type WebhookVerdict =
-  | { readonly ok: true }
-  | { readonly ok: false; readonly reason: WebhookFault };
+type WebhookVerdict = { readonly ok: true } | { readonly ok: false; readonly reason: WebhookFault };
 
 const toleranceSeconds = 300;
 

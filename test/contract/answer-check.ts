@@ -18,7 +18,7 @@ export const document: Json = JSON.parse(
 ) as Json;
 
 /** An answer as a test received it; header names in lower case. */
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;

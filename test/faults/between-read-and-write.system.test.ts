@@ -2,12 +2,14 @@
  * Changes in the ledger between our read of an invoice and our write to it: the demo ledger holds
  * the write until someone has changed the document. LEDGER-3, UNITS-8.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { checkedAsk, refusalOf, refused } from "../scenario/checked-ask.ts";
-import { type LifeBuilder, lifeBuilder } from "../scenario/life-builder.ts";
+import { aloneTest } from "../scenario/fixtures.ts";
+import type { LifeBuilder } from "../scenario/life-builder.ts";
 import type { Json } from "../scenario/units-builder.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { perFile } from "../support/file-fixture.ts";
+import { type TestSystem, until } from "../support/system.ts";
 import { synced } from "./ledger-documents.ts";
 
 /**
@@ -19,21 +21,16 @@ const heldMs = 15_000;
 
 const now = { when: "now" };
 
-let system: TestSystem;
-let builder: LifeBuilder;
-
-beforeAll(async () => {
-  system = await startSystem({ env: { LEDGER_CALL_SECONDS: String(callSeconds) } });
-  builder = lifeBuilder(system, checkedAsk(system));
+const test = aloneTest.extend("settings", perFile, {
+  env: { LEDGER_CALL_SECONDS: String(callSeconds) },
 });
-
-afterAll(() => system?.stop());
 
 /**
  * Makes the ledger wait before it writes to this invoice, which was read before, and changes its
  * document meanwhile.
  */
 async function meanwhile(
+  system: TestSystem,
   own: CreatedOrganisation,
   invoice: Json,
   work: () => Promise<unknown>,
@@ -50,13 +47,13 @@ async function meanwhile(
   await system.clearFaults();
 }
 
-const pays = (own: CreatedOrganisation, invoice: Json) =>
-  meanwhile(own, invoice, () => builder.pay(own, invoice, "5.00"));
+const pays = (system: TestSystem, builder: LifeBuilder, own: CreatedOrganisation, invoice: Json) =>
+  meanwhile(system, own, invoice, () => builder.pay(own, invoice, "5.00"));
 
 /**
  * An organisation on 16 April, its subscription of 1 April and the invoices of it, newest first.
  */
-async function subscribed(settings: Record<string, unknown>) {
+async function subscribed(builder: LifeBuilder, settings: Record<string, unknown>) {
   const own = await builder.sandbox(settings);
   await builder.setClock(own, "2026-04-16");
   const { id } = await builder.subscribe(own, { start_date: "2026-04-01" });
@@ -65,8 +62,11 @@ async function subscribed(settings: Record<string, unknown>) {
 
 // One after the other: each waits until no fault is left, and takes back all.
 describe("an amendment", () => {
-  test("of an invoice paid after our read leaves it and bills a separate invoice", async () => {
-    const { own, id, invoices } = await subscribed({
+  test("of an invoice paid after our read leaves it and bills a separate invoice", async ({
+    system,
+    builder,
+  }) => {
+    const { own, id, invoices } = await subscribed(builder, {
       invoice_create_days: 20,
       first_invoice_status: "approved",
     });
@@ -74,7 +74,7 @@ describe("an amendment", () => {
     const half = { prorate: true, effective_date: "2026-04-16", document: "amend" };
     const [{ change }] = await Promise.all([
       builder.changed(own, id, { units: 13, ...half }),
-      pays(own, renewal),
+      pays(system, builder, own, renewal),
     ]);
     expect(change.invoice).toMatchObject({
       ...synced,
@@ -94,7 +94,7 @@ describe("an amendment", () => {
 });
 
 describe("a creation", () => {
-  test("for a customer archived after our read is refused", async () => {
+  test("for a customer archived after our read is refused", async ({ system, builder }) => {
     const own = await builder.sandbox({});
     await builder.setClock(own, "2026-04-16");
     const operator = await system.pool.connect();
@@ -125,11 +125,14 @@ describe("a creation", () => {
 });
 
 describe("a removal", () => {
-  test("of an invoice paid after our read leaves it, and the end continues", async () => {
-    const { own, id, invoices } = await subscribed({ first_invoice_status: "approved" });
+  test("of an invoice paid after our read leaves it, and the end continues", async ({
+    system,
+    builder,
+  }) => {
+    const { own, id, invoices } = await subscribed(builder, { first_invoice_status: "approved" });
     const [first] = invoices;
     const end = () => builder.ended(own, id, { when: "now", void_approved_invoices: true });
-    const [ended] = await Promise.all([end(), pays(own, first)]);
+    const [ended] = await Promise.all([end(), pays(system, builder, own, first)]);
     expect(ended.status).toBe("ended");
     await builder.expectEqualDocuments(own);
     expect(await builder.removals(own, id)).toEqual(["INV-0001 left"]);
@@ -137,8 +140,8 @@ describe("a removal", () => {
     expect(shown).toMatchObject({ id: first.id, status: "approved", amount_due: "115.0000" });
   });
 
-  test("of a draft approved after our read voids it", async () => {
-    const { own, id, invoices } = await subscribed({
+  test("of a draft approved after our read voids it", async ({ system, builder }) => {
+    const { own, id, invoices } = await subscribed(builder, {
       invoice_create_days: 20,
       first_invoice_status: "draft",
     });
@@ -146,20 +149,23 @@ describe("a removal", () => {
     const approve = `UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1
         AND number = 'INV-0002'`;
     const approves = () =>
-      meanwhile(own, renewal, () => system.pool.query(approve, [own.tenantId]));
+      meanwhile(system, own, renewal, () => system.pool.query(approve, [own.tenantId]));
     const [ended] = await Promise.all([builder.ended(own, id, now), approves()]);
     expect(ended.status).toBe("ended");
     expect(await builder.removals(own, id)).toEqual(["INV-0002 removed voided"]);
     await builder.expectEqualDocuments(own);
   });
 
-  test("of a renewal invoice paid after our read refuses the end", async () => {
-    const { own, id, invoices } = await subscribed({
+  test("of a renewal invoice paid after our read refuses the end", async ({ system, builder }) => {
+    const { own, id, invoices } = await subscribed(builder, {
       invoice_create_days: 20,
       first_invoice_status: "approved",
     });
     const [renewal] = invoices;
-    const [answer] = await Promise.all([builder.end(own, id, now), pays(own, renewal)]);
+    const [answer] = await Promise.all([
+      builder.end(own, id, now),
+      pays(system, builder, own, renewal),
+    ]);
     expect(refusalOf(answer)).toEqual(refused(409, "invalid_state"));
     expect(answer.json.error.message).toContain("payments or credit notes allocated");
     const [reported] = await builder.invoices(own, id);

@@ -58,7 +58,7 @@ export async function expectUsageBilledOnce(
  * A subscription's usage of one meter: all that is stored, what bills have taken, and what is still
  * to be billed.
  */
-export interface UsageSum {
+interface UsageSum {
   readonly subscription_id: string;
   readonly code: string;
   readonly events: number;

@@ -3,29 +3,17 @@
  * each period once, and all of them.
  */
 import { setTimeout as wait } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { addDueSubscriptions } from "../../bench/support/due-subscriptions.ts";
 import { billingCrashPoints } from "../../src/crash-points.ts";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { inTransaction } from "../../src/store/database/pool.ts";
 import { openLine } from "../scenario/cut-line.ts";
-import { type BillingRuns, billingRuns, countWaiting } from "../support/billing.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { countWaiting } from "../support/billing.ts";
+import { systemTest as test } from "../support/fixtures.ts";
+import { type TestSystem, until } from "../support/system.ts";
 import { subscriptionPost, untilPosted } from "./ledger-documents.ts";
 import { postUntilCreated } from "./processes.ts";
-
-let system: TestSystem;
-let runs: BillingRuns;
-
-beforeAll(async () => {
-  system = await startSystem();
-  runs = await billingRuns(system);
-});
-
-afterAll(async () => {
-  await runs?.close();
-  await system?.stop();
-});
 
 /** The due months after the first. */
 const monthsDue = 3;
@@ -34,7 +22,7 @@ const monthsDue = 3;
  * A sandbox with three subscriptions since April, all in the ledger, and a clock that then stands
  * three months on.
  */
-async function missedMonths(): Promise<{
+async function missedMonths(system: TestSystem): Promise<{
   readonly organisation: CreatedOrganisation;
   moveOn(): Promise<void>;
 }> {
@@ -57,10 +45,10 @@ async function missedMonths(): Promise<{
  * Every month of every subscription has one invoice, in order, which is in the ledger once, and
  * nothing is parked.
  */
-async function expectEachMonthOnce({
-  organisationId,
-  tenantId,
-}: CreatedOrganisation): Promise<void> {
+async function expectEachMonthOnce(
+  system: TestSystem,
+  { organisationId, tenantId }: CreatedOrganisation,
+): Promise<void> {
   await untilPosted(system, organisationId);
   const { rows } = await system.pool.query(
     `SELECT s.parked_until, s.renewal_date, (SELECT array_agg(i.period_start::text ORDER BY i.seq)
@@ -84,8 +72,8 @@ async function expectEachMonthOnce({
 }
 
 describe("a billing worker killed at a step bills every period once:", () => {
-  test.each(billingCrashPoints)("%s", async (point) => {
-    const { organisation, moveOn } = await missedMonths();
+  test.for(billingCrashPoints)("%s", async (point, { system, runs }) => {
+    const { organisation, moveOn } = await missedMonths(system);
     await system.worker.stop();
     await moveOn();
     // It may die before it reports that it is ready, so its start is not awaited.
@@ -94,11 +82,13 @@ describe("a billing worker killed at a step bills every period once:", () => {
     await system.worker.exited();
     await system.worker.start();
     await runs.untilDone(organisation.organisationId);
-    await expectEachMonthOnce(organisation);
+    await expectEachMonthOnce(system, organisation);
   });
 });
 
-test("a worker that gets SIGTERM takes no new work and records the ledger's answer", async () => {
+test("a worker that gets SIGTERM takes no new work and records the ledger's answer", async ({
+  system,
+}) => {
   const { organisationId, tenantId, ...own } = await system.organisation();
   await system.fault({
     kind: "slow_before",
@@ -132,10 +122,13 @@ test("a worker that gets SIGTERM takes no new work and records the ledger's answ
   expect(await system.ledgerInvoices(tenantId)).toHaveLength(1);
 });
 
-test("the billing run waits for a database that is down when a renewal falls due", async () => {
+test("the billing run waits for a database that is down when a renewal falls due", async ({
+  system,
+  runs,
+}) => {
   const line = await openLine(system.databaseUrl);
   try {
-    const { organisation, moveOn } = await missedMonths();
+    const { organisation, moveOn } = await missedMonths(system);
     await system.worker.stop();
     await system.worker.start({ DATABASE_URL: line.url });
     await line.cut();
@@ -147,7 +140,7 @@ test("the billing run waits for a database that is down when a renewal falls due
     expect(await countWaiting(system, organisation.organisationId)).toBe(3);
     await line.mend();
     await runs.untilDone(organisation.organisationId);
-    await expectEachMonthOnce(organisation);
+    await expectEachMonthOnce(system, organisation);
   } finally {
     await system.worker.stop();
     await line.cut();
@@ -158,7 +151,10 @@ test("the billing run waits for a database that is down when a renewal falls due
 /** Several chunks of a billing run, so that connections are cut in the middle. */
 const dueCount = 1_000;
 
-test("the billing run bills each period once while its connections are cut", async () => {
+test("the billing run bills each period once while its connections are cut", async ({
+  system,
+  runs,
+}) => {
   const { organisationId } = await system.organisation({ timezone: "UTC" });
   const cut = async (more = "") => {
     const { rowCount } = await system.pool.query(
@@ -199,11 +195,14 @@ test("the billing run bills each period once while its connections are cut", asy
   expect(rows).toEqual([{ invoices: dueCount, billed: dueCount, numbers: dueCount, parked: 0 }]);
 });
 
-test("the billing run bills once Temporal is back, and nothing before", async () => {
+test("the billing run bills once Temporal is back, and nothing before", async ({
+  system,
+  runs,
+}) => {
   const { address } = system.temporal;
   const line = await openLine(`http://${address}`);
   try {
-    const { organisation, moveOn } = await missedMonths();
+    const { organisation, moveOn } = await missedMonths(system);
     await system.worker.stop();
     await system.worker.start({ TEMPORAL_ADDRESS: new URL(line.url).host });
     await line.cut();
@@ -216,7 +215,7 @@ test("the billing run bills once Temporal is back, and nothing before", async ()
     expect(await countWaiting(system, organisation.organisationId)).toBe(3);
     await line.mend();
     await runs.untilDone(organisation.organisationId);
-    await expectEachMonthOnce(organisation);
+    await expectEachMonthOnce(system, organisation);
   } finally {
     await system.worker.stop();
     await line.cut();

@@ -3,26 +3,16 @@
  * advance, and a concurrent billing run. In every case the clock arrives, and each period is billed
  * once. CLOCK-1.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { clockCrashPoints } from "../../src/crash-points.ts";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { billChunk } from "../../src/store/billing/billing-run.ts";
 import { findDueOrganisations } from "../../src/store/billing/due-organisations.ts";
 import { inTransaction } from "../../src/store/database/pool.ts";
-import { checkedAsk } from "../scenario/checked-ask.ts";
-import { type ClockBuilder, clockBuilder } from "../scenario/clock-builder.ts";
+import type { ClockBuilder } from "../scenario/clock-builder.ts";
+import { aloneTest as test } from "../scenario/fixtures.ts";
 import { addMany, expectEachRenewed } from "../scenario/many-subscriptions.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
-
-let system: TestSystem;
-let builder: ClockBuilder;
-
-beforeAll(async () => {
-  system = await startSystem();
-  builder = await clockBuilder(system, checkedAsk(system));
-});
-
-afterAll(() => system?.stop());
+import { type TestSystem, until } from "../support/system.ts";
 
 const target = "2026-07-02T06:00:00.000Z";
 const advancing = { state: "TEST_CLOCK_STATE_ADVANCING", now: "2026-04-01T12:00:00.000Z" };
@@ -32,9 +22,13 @@ const arrived = { state: "TEST_CLOCK_STATE_STANDING", now: target };
  * A sandbox on 1 April with subscriptions over the days of March, each of which renews three times
  * until the target.
  */
-async function spread(count: number): Promise<CreatedOrganisation> {
-  const own = await builder.sandbox();
-  const { id } = await builder.subscribe(own, { start_date: "2026-03-03" });
+async function spread(
+  system: TestSystem,
+  clocks: ClockBuilder,
+  count: number,
+): Promise<CreatedOrganisation> {
+  const own = await clocks.sandbox();
+  const { id } = await clocks.subscribe(own, { start_date: "2026-03-03" });
   await addMany(system, id, count, {
     days: [3, 28],
     zones: ["Europe/Paris", "Asia/Kolkata", "Pacific/Auckland"],
@@ -43,28 +37,35 @@ async function spread(count: number): Promise<CreatedOrganisation> {
 }
 
 /** An advance that no worker has begun. */
-async function requested(own: CreatedOrganisation): Promise<void> {
+async function requested(
+  system: TestSystem,
+  clocks: ClockBuilder,
+  own: CreatedOrganisation,
+): Promise<void> {
   await system.worker.stop();
-  expect(await builder.advance(own, { to: target })).toMatchObject(advancing);
+  expect(await clocks.advance(own, { to: target })).toMatchObject(advancing);
 }
 
 describe("a worker killed at a step of an advance leaves each period billed once:", () => {
-  test.each(clockCrashPoints)("%s", async (point) => {
-    const own = await spread(8);
-    await requested(own);
+  test.for(clockCrashPoints)("%s", async (point, { system, clocks }) => {
+    const own = await spread(system, clocks, 8);
+    await requested(system, clocks, own);
     // It may die before it reports that it is ready, so its start is not awaited.
     void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
     await system.worker.exited();
     await system.worker.start();
-    const clock = await builder.arrived(own);
+    const clock = await clocks.arrived(own);
     expect(clock).toMatchObject({ ...arrived, advance: { performed: 27, invoicesIssued: 27 } });
     await expectEachRenewed(system, own, 3);
-    await builder.expectEqualDocuments(own);
+    await clocks.expectEqualDocuments(own);
   });
 });
 
-test("the next worker continues an advance from the clock of a killed one", async () => {
-  const own = await spread(59);
+test("the next worker continues an advance from the clock of a killed one", async ({
+  system,
+  clocks,
+}) => {
+  const own = await spread(system, clocks, 59);
   await inTransaction(system.pool, async (client) => {
     await client.query("SET LOCAL idle_in_transaction_session_timeout = 0");
     // The clock passes no work that another process holds. So it is not there before the worker is
@@ -74,26 +75,26 @@ test("the next worker continues an advance from the clock of a killed one", asyn
         FOR NO KEY UPDATE`,
       [own.organisationId],
     );
-    await builder.advance(own, { to: target });
+    await clocks.advance(own, { to: target });
     const middle = await until("the clock is on its way", async () => {
-      const clock = await builder.clock(own);
+      const clock = await clocks.clock(own);
       return clock.now > "2026-04-02" && clock.advance.performed > 0 && clock;
     });
     await system.worker.kill();
-    const left = await builder.clock(own);
+    const left = await clocks.clock(own);
     expect(left).toMatchObject({ state: "TEST_CLOCK_STATE_ADVANCING", advance: { to: target } });
     expect(left.now >= middle.now).toBe(true);
   });
   await system.worker.start();
-  expect(await builder.arrived(own)).toMatchObject({
+  expect(await clocks.arrived(own)).toMatchObject({
     ...arrived,
     advance: { performed: 180, invoicesIssued: 180 },
   });
   await expectEachRenewed(system, own, 3);
 });
 
-test("the dispatcher begins an advance whose start was lost", async () => {
-  const own = await spread(3);
+test("the dispatcher begins an advance whose start was lost", async ({ system, clocks }) => {
+  const own = await spread(system, clocks, 3);
   const { organisationId } = own;
   // What is there when the process dies right after it has written the advance.
   await system.pool.query(
@@ -101,32 +102,36 @@ test("the dispatcher begins an advance whose start was lost", async () => {
       FROM organisations WHERE id = $1`,
     [organisationId, target],
   );
-  expect(await builder.arrived(own)).toMatchObject({ ...arrived, advance: { performed: 12 } });
+  expect(await clocks.arrived(own)).toMatchObject({ ...arrived, advance: { performed: 12 } });
   await expectEachRenewed(system, own, 3);
 });
 
-test("a second advance is refused while one runs, unless its instant is the same", async () => {
-  const own = await spread(3);
-  await requested(own);
+test("a second advance is refused while one runs, unless its instant is the same", async ({
+  system,
+  clocks,
+}) => {
+  const own = await spread(system, clocks, 3);
+  await requested(system, clocks, own);
   const { organisationId: organisation } = own;
   const advance = "TestClockService/AdvanceTestClock";
-  const entry = await builder.operator.lastEntry();
+  const entry = await clocks.operator.lastEntry();
   expect(
-    await builder.operator.refused(advance, { organisation, to: "2026-07-02T06:00:00.001Z" }),
+    await clocks.operator.refused(advance, { organisation, to: "2026-07-02T06:00:00.001Z" }),
   ).toBe("invalid_state");
-  expect(await builder.operator.refused(advance, { organisation, months: 1 })).toBe(
-    "invalid_state",
-  );
-  const joined = await builder.advance(own, { to: "2026-07-02T08:00:00+02:00" });
-  expect(joined).toEqual(await builder.clock(own));
+  expect(await clocks.operator.refused(advance, { organisation, months: 1 })).toBe("invalid_state");
+  const joined = await clocks.advance(own, { to: "2026-07-02T08:00:00+02:00" });
+  expect(joined).toEqual(await clocks.clock(own));
   expect(joined).toMatchObject(advancing);
-  expect((await builder.operator.lastEntry()).id).toBe(entry.id);
+  expect((await clocks.operator.lastEntry()).id).toBe(entry.id);
   await system.worker.start();
-  expect(await builder.arrived(own)).toMatchObject({ ...arrived, advance: { performed: 12 } });
+  expect(await clocks.arrived(own)).toMatchObject({ ...arrived, advance: { performed: 12 } });
 });
 
-test("the billing run bills nothing of an organisation whose clock advances", async () => {
-  const own = await spread(3);
+test("the billing run bills nothing of an organisation whose clock advances", async ({
+  system,
+  clocks,
+}) => {
+  const own = await spread(system, clocks, 3);
   const { organisationId } = own;
   const isFound = async () =>
     (await findDueOrganisations(system.pool, null, 500)).includes(organisationId);
@@ -136,26 +141,29 @@ test("the billing run bills nothing of an organisation whose clock advances", as
     organisationId,
   ]);
   expect(await isFound()).toBe(true);
-  await builder.advance(own, { to: target });
+  await clocks.advance(own, { to: target });
   expect(await isFound()).toBe(false);
   const concurrent = await billChunk(system.pool, organisationId);
   expect(concurrent).toEqual({ taken: 0, performed: 0, issued: 0, parked: [] });
   const others = await billChunk(system.pool, organisationId, { now: new Date(target) });
   expect(others.taken).toBe(0);
   await system.worker.start();
-  await builder.arrived(own);
+  await clocks.arrived(own);
   await expectEachRenewed(system, own, 3);
   expect((await billChunk(system.pool, organisationId, { isOfClock: true })).taken).toBe(0);
 });
 
-test("the clock waits for documents on their way to the ledger, then passes them", async () => {
-  const own = await builder.sandbox({ first_invoice_status: "approved", invoice_create_days: 20 });
-  const { id } = await builder.subscribe(own, { start_date: "2026-03-15" });
-  const other = await builder.subscribe(own, { start_date: "2026-04-01" });
-  await builder.posted(own);
+test("the clock waits for documents on their way to the ledger, then passes them", async ({
+  system,
+  clocks,
+}) => {
+  const own = await clocks.sandbox({ first_invoice_status: "approved", invoice_create_days: 20 });
+  const { id } = await clocks.subscribe(own, { start_date: "2026-03-15" });
+  const other = await clocks.subscribe(own, { start_date: "2026-04-01" });
+  await clocks.posted(own);
   await system.stopLedger();
   // The end has an invoice to remove first, which the ledger does not answer to.
-  const end = builder.end(own, id, { when: "now" }, null);
+  const end = clocks.end(own, id, { when: "now" }, null);
   await until("the end has begun", async () => {
     const { rows } = await system.pool.query(
       "SELECT 1 FROM terminations WHERE organisation_id = $1",
@@ -163,19 +171,19 @@ test("the clock waits for documents on their way to the ledger, then passes them
     );
     return rows.length > 0;
   });
-  const clock = await builder.advanced(own, { to: "2026-06-10" });
+  const clock = await clocks.advanced(own, { to: "2026-06-10" });
   expect(clock.advance.parked).toBeUndefined();
-  expect(await builder.subscription(own, id)).toMatchObject({
+  expect(await clocks.subscription(own, id)).toMatchObject({
     status: "active",
     renewal_date: "2026-04-15",
   });
-  expect(await builder.subscription(own, other.id)).toMatchObject({ renewal_date: "2026-07-01" });
+  expect(await clocks.subscription(own, other.id)).toMatchObject({ renewal_date: "2026-07-01" });
   await end;
   await system.startLedger();
   const over = await until("it has ended", async () => {
-    const now = await builder.subscription(own, id);
+    const now = await clocks.subscription(own, id);
     return now.status === "ended" && now;
   });
   expect(over).toMatchObject({ renewal_date: "2026-04-15", renewal_value: "0.0000" });
-  expect(await builder.summaries(own, id)).toHaveLength(2);
+  expect(await clocks.summaries(own, id)).toHaveLength(2);
 });

@@ -3,10 +3,11 @@
  * a ledger that is down: one note, and exactly its credit on the right invoices in the ledger.
  * UNITS-5, DOCUMENT-4, INVARIANT-3.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { allocationCrashPoints, postingCrashPoints } from "../../src/crash-points.ts";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { systemTest as test } from "../support/fixtures.ts";
+import { type TestSystem, until } from "../support/system.ts";
 import {
   addSubscription,
   bookedCredit,
@@ -18,16 +19,8 @@ import {
 } from "../worker/activities/issue-credit.ts";
 import { untilPosted } from "./ledger-documents.ts";
 
-let system: TestSystem;
-
-beforeAll(async () => {
-  system = await startSystem();
-});
-
-afterAll(() => system?.stop());
-
 /** An organisation whose invoices are created approved. */
-function addOrganisation(): Promise<CreatedOrganisation> {
+function addOrganisation(system: TestSystem): Promise<CreatedOrganisation> {
   return system.organisation({}, { first_invoice_status: "approved" });
 }
 
@@ -35,7 +28,10 @@ function addOrganisation(): Promise<CreatedOrganisation> {
  * A subscription with credit of 12 and 36 (with tax), and a later invoice that could take it all
  * twice, waiting for the ledger.
  */
-async function issueAll({ organisationId }: CreatedOrganisation): Promise<void> {
+async function issueAll(
+  system: TestSystem,
+  { organisationId }: CreatedOrganisation,
+): Promise<void> {
   const subscriptionId = await addSubscription(system.pool, organisationId);
   for (const amount of ["10", "30"])
     await issueCredit(system.pool, organisationId, subscriptionId, amount);
@@ -58,7 +54,7 @@ const applied: readonly Partial<CreditBook>[] = [
   },
 ];
 
-async function expectApplied(organisation: CreatedOrganisation): Promise<void> {
+async function expectApplied(system: TestSystem, organisation: CreatedOrganisation): Promise<void> {
   await until("both notes are used up", async () => {
     await untilPosted(system, organisation.organisationId);
     const text = "SELECT 1 FROM credit_notes WHERE organisation_id = $1 AND status <> 'paid'";
@@ -80,14 +76,18 @@ async function expectApplied(organisation: CreatedOrganisation): Promise<void> {
 }
 
 /** The worker is started so that it dies of the work that waits. */
-async function dieAt(point: string): Promise<void> {
+async function dieAt(system: TestSystem, point: string): Promise<void> {
   // It may die before it reports that it is ready, so its start is not awaited.
   void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
   await system.worker.exited();
 }
 
 /** Records a payment of the organisation's only invoice in the ledger. */
-async function pay({ tenantId }: CreatedOrganisation, amount: string): Promise<void> {
+async function pay(
+  system: TestSystem,
+  { tenantId }: CreatedOrganisation,
+  amount: string,
+): Promise<void> {
   const text = "SELECT invoice_id FROM demo_ledger.invoices WHERE tenant_id = $1";
   const { rows } = await system.pool.query<{ invoice_id: string }>(text, [tenantId]);
   const invoices = `${system.demoUrl}/demo/tenants/${tenantId}/invoices`;
@@ -97,22 +97,24 @@ async function pay({ tenantId }: CreatedOrganisation, amount: string): Promise<v
   expect(paid.status).toBe(200);
 }
 
-test("killed workers create every note and allocation once, within the amount due", async () => {
+test("killed workers create every note and allocation once, within the amount due", async ({
+  system,
+}) => {
   await system.worker.stop();
-  const paid = await addOrganisation();
-  await issueAll(paid);
-  await dieAt("allocation_taken");
-  await pay(paid, "100");
+  const paid = await addOrganisation(system);
+  await issueAll(system, paid);
+  await dieAt(system, "allocation_taken");
+  await pay(system, paid, "100");
   const others: CreatedOrganisation[] = [];
   // Each worker dies of new work. Later workers also meet what it left undone.
   for (const point of [...postingCrashPoints, ...allocationCrashPoints]) {
-    const organisation = await addOrganisation();
-    await issueAll(organisation);
+    const organisation = await addOrganisation(system);
+    await issueAll(system, organisation);
     others.push(organisation);
-    await dieAt(point);
+    await dieAt(system, point);
   }
   await system.worker.start();
-  for (const organisation of others) await expectApplied(organisation);
+  for (const organisation of others) await expectApplied(system, organisation);
   await until("the invoice is paid", async () => {
     await untilPosted(system, paid.organisationId);
     const text = "SELECT 1 FROM invoices WHERE organisation_id = $1 AND status = 'paid'";
@@ -134,7 +136,7 @@ describe.concurrent("a credit note with lost answers is created and applied once
   const notes = "PUT /api.xro/2.0/CreditNotes?";
   const allocations = "/Allocations";
   // The system's calls to the ledger may take two seconds.
-  test.each([
+  test.for([
     ["the note's request never came", [{ kind: "drop_before", match: notes }]],
     ["the note's answer was cut off", [{ kind: "drop_after", match: notes }]],
     ["the allocation's request never came", [{ kind: "drop_before", match: allocations }]],
@@ -150,20 +152,22 @@ describe.concurrent("a credit note with lost answers is created and applied once
         match: `PUT /api.xro/2.0/${name}`,
       })),
     ],
-  ])("%s", async (_, faults) => {
-    const organisation = await addOrganisation();
+  ] as const)("%s", async ([_, faults], { system }) => {
+    const organisation = await addOrganisation(system);
     for (const fault of faults) await system.fault({ ...fault, tenantId: organisation.tenantId });
-    await issueAll(organisation);
-    await expectApplied(organisation);
+    await issueAll(system, organisation);
+    await expectApplied(system, organisation);
   });
 });
 
-test("a note with a lost answer whose credit was used in the ledger is credited once", async () => {
+test("a note with a lost answer whose credit was used in the ledger is credited once", async ({
+  system,
+}) => {
   // Every fault of the tests before has happened.
   expect((await (await fetch(`${system.demoUrl}/demo/faults`)).json()) as object).toEqual({
     left: 0,
   });
-  const organisation = await addOrganisation();
+  const organisation = await addOrganisation(system);
   const { organisationId, tenantId } = organisation;
   const subscriptionId = await addSubscription(system.pool, organisationId);
   await issueInvoice(system.pool, organisationId, subscriptionId, "50");
@@ -199,10 +203,12 @@ test("a note with a lost answer whose credit was used in the ledger is credited 
   expect(invoices).toMatchObject([{ due: "56.00" }, { due: "52.00" }]);
 });
 
-test("credit notes and allocations wait for a ledger that is down, then are posted", async () => {
-  const organisation = await addOrganisation();
+test("credit notes and allocations wait for a ledger that is down, then are posted", async ({
+  system,
+}) => {
+  const organisation = await addOrganisation(system);
   await system.stopLedger();
-  await issueAll(organisation);
+  await issueAll(system, organisation);
   await until("the notes were tried", async () => {
     const text = `SELECT 1 FROM ledger_jobs WHERE organisation_id = $1
       AND kind = 'create_credit_note'
@@ -216,5 +222,5 @@ test("credit notes and allocations wait for a ledger that is down, then are post
     allocations: [],
   });
   await system.startLedger();
-  await expectApplied(organisation);
+  await expectApplied(system, organisation);
 });

@@ -3,17 +3,12 @@
  * Temporal or the worker is down. Each end finishes once without a client, and a repeat with the
  * same key gets its outcome. END-4, END-10.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
+import { aloneTest as test } from "../scenario/fixtures.ts";
 import { freePort } from "../support/ports.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
-import {
-  type Endable,
-  type EndsBuilder,
-  endPost,
-  endsBuilder,
-  threeRemoved,
-} from "./ends-builder.ts";
+import { type TestSystem, until } from "../support/system.ts";
+import { type Endable, endPost, threeRemoved } from "./ends-builder.ts";
 import { endPause } from "./ledger-documents.ts";
 import {
   dieOf,
@@ -24,20 +19,15 @@ import {
   startApiProcess,
 } from "./processes.ts";
 
-let system: TestSystem;
-let ends: EndsBuilder;
-
-beforeAll(async () => {
-  system = await startSystem();
-  ends = endsBuilder(system);
-});
-
-afterAll(() => system?.stop());
-
 const unavailable = refused(502, "ledger_unavailable");
 
 /** One try of an end, to its answer, and how long that took. */
-async function tryEnd(endable: Endable, key = "the-key", baseUrl = system.baseUrl) {
+async function tryEnd(
+  system: TestSystem,
+  endable: Endable,
+  key = "the-key",
+  baseUrl = system.baseUrl,
+) {
   const started = performance.now();
   const answer = await post(baseUrl, endPost(endable, key));
   if (answer === null) throw new Error("no answer");
@@ -45,7 +35,7 @@ async function tryEnd(endable: Endable, key = "the-key", baseUrl = system.baseUr
 }
 
 /** Waits until the newest end of the subscription is decided; without a request. */
-async function decided({ id }: Endable): Promise<string> {
+async function decided(system: TestSystem, { id }: Endable): Promise<string> {
   return until("the end is decided", async () => {
     const text = `SELECT o.state FROM ledger_jobs o WHERE o.subscription_id = $1
       AND o.kind = 'end_subscription'
@@ -59,7 +49,7 @@ const read = "GET /api.xro/2.0/Invoices/";
 
 describe.concurrent("an end removes each invoice once if", () => {
   // The system's calls to the ledger may take two seconds.
-  test.each([
+  test.for([
     ["a request never came", { kind: "drop_before", match: write }],
     ["an answer was cut off", { kind: "drop_after", match: write }],
     ["every first answer was cut off", { kind: "drop_after", match: write, times: 3 }],
@@ -85,7 +75,7 @@ describe.concurrent("an end removes each invoice once if", () => {
       "the ledger limited calls",
       { kind: "rate_limit", match: write, times: 2, retryAfterSeconds: 2 },
     ],
-  ])("%s", async (_, fault) => {
+  ] as const)("%s", async ([_, fault], { system, ends }) => {
     const endable = await ends.withThree();
     await system.fault({ ...fault, tenantId: endable.own.tenantId });
     expect((await postUntilDecided(system.baseUrl, endPost(endable, "the-key"))).status).toBe(200);
@@ -94,11 +84,14 @@ describe.concurrent("an end removes each invoice once if", () => {
   });
 });
 
-test("an end that outlasts its answer gets 502, and a repeat gets its outcome", async () => {
+test("an end that outlasts its answer gets 502, and a repeat gets its outcome", async ({
+  system,
+  ends,
+}) => {
   const endable = await ends.withThree();
   const { own, id } = endable;
   await system.stopLedger();
-  const { answer, tookMs } = await tryEnd(endable);
+  const { answer, tookMs } = await tryEnd(system, endable);
   expect(refusalOf(answer)).toEqual(unavailable);
   expect(answer.json.error.message).toMatch(
     /goes on by itself: ask again with the same Idempotency-Key/,
@@ -106,7 +99,7 @@ test("an end that outlasts its answer gets 502, and a repeat gets its outcome", 
   expect(tookMs).toBeLessThan(lateAnswerMs);
   expect((await ends.builder.subscription(own, id)).status).toBe("active");
   // Meanwhile the same key answers `request_in_progress`, and no other operation is admitted.
-  const again = (await tryEnd(endable)).answer;
+  const again = (await tryEnd(system, endable)).answer;
   expect(refusalOf(again)).toEqual(refused(409, "request_in_progress"));
   expect(again.headers.get("retry-after")).toBe("2");
   const conflict = refused(409, "invalid_state");
@@ -130,14 +123,17 @@ test("an end that outlasts its answer gets 502, and a repeat gets its outcome", 
   expect(await ends.builder.summaries(own, id)).toHaveLength(3);
   await ends.builder.setClock(own, "2026-04-16");
   await system.startLedger();
-  expect(await decided(endable)).toBe("done");
+  expect(await decided(system, endable)).toBe("done");
   await ends.expectEnded(endable);
-  const shown = (await tryEnd(endable)).answer;
+  const shown = (await tryEnd(system, endable)).answer;
   expect([shown.status, shown.json.status]).toEqual([200, "ended"]);
   expect(await ends.removals(endable)).toEqual(threeRemoved);
 });
 
-test("an end without a key is not advised to repeat with it after a 502", async () => {
+test("an end without a key is not advised to repeat with it after a 502", async ({
+  system,
+  ends,
+}) => {
   const endable = await ends.withThree();
   await system.stopLedger();
   const answer = await ends.builder.end(
@@ -149,11 +145,14 @@ test("an end without a key is not advised to repeat with it after a 502", async 
   await system.startLedger();
   expect(refusalOf(answer)).toEqual(unavailable);
   expect(answer.json.error.message).toMatch(/The end goes on by itself: read the subscription\.$/);
-  expect(await decided(endable)).toBe("done");
+  expect(await decided(system, endable)).toBe("done");
   await ends.expectEnded(endable);
 });
 
-test("an end beyond a limit of the ledger answers at once and finishes later", async () => {
+test("an end beyond a limit of the ledger answers at once and finishes later", async ({
+  system,
+  ends,
+}) => {
   const endable = await ends.withThree();
   const { tenantId, organisationId } = endable.own;
   await system.fault({
@@ -163,7 +162,7 @@ test("an end beyond a limit of the ledger answers at once and finishes later", a
     retryAfterSeconds: 3_600,
     tenantId,
   });
-  const { answer, tookMs } = await tryEnd(endable);
+  const { answer, tookMs } = await tryEnd(system, endable);
   expect(refusalOf(answer)).toEqual(unavailable);
   expect(tookMs).toBeLessThan(promptAnswerMs);
   await until("the connection is paused", async () => {
@@ -172,11 +171,14 @@ test("an end beyond a limit of the ledger answers at once and finishes later", a
     return (await system.pool.query(text, [organisationId])).rows.length === 1;
   });
   await endPause(system, organisationId);
-  expect(await decided(endable)).toBe("done");
+  expect(await decided(system, endable)).toBe("done");
   await ends.expectEnded(endable);
 });
 
-test("a refused end that was answered 502 is reported to the repeat, and only once", async () => {
+test("a refused end that was answered 502 is reported to the repeat, and only once", async ({
+  system,
+  ends,
+}) => {
   const endable = await ends.withThree();
   const { own, id } = endable;
   await system.fault({
@@ -186,7 +188,7 @@ test("a refused end that was answered 502 is reported to the repeat, and only on
     messages: ["Locked."],
   });
   await dieOf(system, "ledger_woken", endPost(endable, "the-key"));
-  expect(await decided(endable)).toBe("refused");
+  expect(await decided(system, endable)).toBe("refused");
   const shown = await postUntilDecided(system.baseUrl, endPost(endable, "the-key"));
   expect(refusalOf(shown)).toEqual(refused(409, "invalid_state"));
   expect(shown.json.error.message).toMatch(
@@ -201,7 +203,7 @@ test("a refused end that was answered 502 is reported to the repeat, and only on
 });
 
 describe("an end with an invoice on its way to the ledger", () => {
-  test("waits for it and then removes it there", async () => {
+  test("waits for it and then removes it there", async ({ system, ends }) => {
     const own = await ends.builder.sandbox();
     const slow = {
       kind: "slow_after",
@@ -226,7 +228,7 @@ describe("an end with an invoice on its way to the ledger", () => {
     expect(await ends.builder.ledgerStatuses(own)).toEqual(["INV-0001 DELETED"]);
   });
 
-  test("abandons an invoice that was never sent, without the ledger", async () => {
+  test("abandons an invoice that was never sent, without the ledger", async ({ system, ends }) => {
     const own = await ends.builder.sandbox();
     await system.stopLedger();
     const body = { customer_code: "ACME", plan_code: "team", units: 10 };
@@ -244,7 +246,10 @@ describe("an end with an invoice on its way to the ledger", () => {
   });
 });
 
-test("an end answers 502 at once without Temporal, and the dispatcher finishes it", async () => {
+test("an end answers 502 at once without Temporal, and the dispatcher finishes it", async ({
+  system,
+  ends,
+}) => {
   const endable = await ends.withThree();
   const blind = await startApiProcess(system, {
     TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}`,
@@ -252,25 +257,28 @@ test("an end answers 502 at once without Temporal, and the dispatcher finishes i
   // The dispatcher could be there as soon as the answer.
   await system.worker.stop();
   try {
-    const { answer, tookMs } = await tryEnd(endable, "the-key", blind.baseUrl);
+    const { answer, tookMs } = await tryEnd(system, endable, "the-key", blind.baseUrl);
     expect(refusalOf(answer)).toEqual(unavailable);
     expect(tookMs).toBeLessThan(promptAnswerMs);
     await system.worker.start();
-    expect(await decided(endable)).toBe("done");
+    expect(await decided(system, endable)).toBe("done");
     await ends.expectEnded(endable);
-    expect((await tryEnd(endable)).answer.status).toBe(200);
+    expect((await tryEnd(system, endable)).answer.status).toBe(200);
   } finally {
     await blind.stop();
   }
 });
 
-test("an end answers 502 in time without a worker, and the next worker finishes it", async () => {
+test("an end answers 502 in time without a worker, and the next worker finishes it", async ({
+  system,
+  ends,
+}) => {
   const endable = await ends.withThree();
   await system.worker.stop();
-  const { answer, tookMs } = await tryEnd(endable);
+  const { answer, tookMs } = await tryEnd(system, endable);
   expect(refusalOf(answer)).toEqual(unavailable);
   expect(tookMs).toBeLessThan(lateAnswerMs);
   await system.worker.start();
-  expect(await decided(endable)).toBe("done");
+  expect(await decided(system, endable)).toBe("done");
   await ends.expectEnded(endable);
 });

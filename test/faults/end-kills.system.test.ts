@@ -2,27 +2,12 @@
  * SIGKILL between every two steps of an end, in the API and in the worker; then the same request
  * again. END-4, IDEMPOTENCY-2.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { endCrashPoints } from "../../src/crash-points.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
-import {
-  type Endable,
-  type EndsBuilder,
-  endPost,
-  endsBuilder,
-  threeRemoved,
-} from "./ends-builder.ts";
+import { aloneTest as test } from "../scenario/fixtures.ts";
+import { type TestSystem, until } from "../support/system.ts";
+import { type Endable, endPost, threeRemoved } from "./ends-builder.ts";
 import { dieOf, post, postUntilDecided } from "./processes.ts";
-
-let system: TestSystem;
-let ends: EndsBuilder;
-
-beforeAll(async () => {
-  system = await startSystem();
-  ends = endsBuilder(system);
-});
-
-afterAll(() => system?.stop());
 
 const ofWorker = ["removal_taken", "removal_answered", "removal_saved", "end_finished"] as const;
 const ofApi = endCrashPoints.filter((point) => !ofWorker.some((own) => own === point));
@@ -30,7 +15,7 @@ const ofApi = endCrashPoints.filter((point) => !ofWorker.some((own) => own === p
 const unwritten: readonly string[] = ["admitted", "key_begun", "end_loaded"];
 
 /** The decided answer, and a later one: the same bytes, marked as a replay. */
-async function retried(endable: Endable): Promise<void> {
+async function retried(system: TestSystem, endable: Endable): Promise<void> {
   const ended = await postUntilDecided(system.baseUrl, endPost(endable, "the-key"));
   expect([ended.status, ended.json.status], ended.text).toEqual([200, "ended"]);
   const again = await postUntilDecided(system.baseUrl, endPost(endable, "the-key"));
@@ -38,17 +23,17 @@ async function retried(endable: Endable): Promise<void> {
 }
 
 describe.concurrent("an API killed in an end leaves a usable key and ends once:", () => {
-  test.each(ofApi)("an end that removes three invoices at %s", async (point) => {
+  test.for(ofApi)("an end that removes three invoices at %s", async (point, { system, ends }) => {
     const endable = await ends.withThree();
     await dieOf(system, point, endPost(endable, "the-key"));
-    await retried(endable);
+    await retried(system, endable);
     await ends.expectEnded(endable);
     expect(await ends.removals(endable)).toEqual(threeRemoved);
   });
 
-  test.each(
+  test.for(
     ofApi.filter((point) => point !== "ledger_woken" && !unwritten.includes(point)),
-  )("an end that bills deferred amounts at %s", async (point) => {
+  )("an end that bills deferred amounts at %s", async (point, { system, ends }) => {
     const endable = await ends.withDeferred();
     // Its only other invoice is a draft: without the option nothing is removed.
     const what = { ...endPost(endable, "the-key"), body: { when: "now" } };
@@ -61,7 +46,10 @@ describe.concurrent("an API killed in an end leaves a usable key and ends once:"
   });
 });
 
-test("workers killed at each step of an end leave each subscription ended once", async () => {
+test("workers killed at each step of an end leave each subscription ended once", async ({
+  system,
+  ends,
+}) => {
   const endables: Endable[] = [];
   for (const _ of ofWorker) endables.push(await ends.withThree());
   await system.worker.stop();
@@ -83,7 +71,7 @@ test("workers killed at each step of an end leave each subscription ended once",
   await system.worker.start();
   await Promise.all(begun);
   for (const endable of endables) {
-    await retried(endable);
+    await retried(system, endable);
     await ends.expectEnded(endable);
     expect(await ends.removals(endable)).toEqual(threeRemoved);
   }

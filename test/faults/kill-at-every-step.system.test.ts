@@ -2,10 +2,11 @@
  * SIGKILL between every two steps of a creation, in the API and in the worker; then the same
  * request again. IDEMPOTENCY-7, POSTING-2.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { creationCrashPoints } from "../../src/crash-points.ts";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { systemTest as test } from "../support/fixtures.ts";
+import { type TestSystem, until } from "../support/system.ts";
 import {
   customerPost,
   expectOneDocumentEach,
@@ -15,19 +16,14 @@ import {
 } from "./ledger-documents.ts";
 import { dieOf, type Post, post, postUntilCreated } from "./processes.ts";
 
-let system: TestSystem;
-
-beforeAll(async () => {
-  system = await startSystem();
-});
-
-afterAll(() => system?.stop());
-
 const ofWorker = creationCrashPoints.filter((point) => point.startsWith("posting_"));
 const ofApi = creationCrashPoints.filter((point) => !ofWorker.includes(point));
 
 /** The first 201 and two later ones: the same bytes, and the later ones marked as replays. */
-async function retried(what: Post): Promise<NonNullable<Awaited<ReturnType<typeof post>>>> {
+async function retried(
+  system: TestSystem,
+  what: Post,
+): Promise<NonNullable<Awaited<ReturnType<typeof post>>>> {
   const created = await postUntilCreated(system.baseUrl, what);
   const again = await postUntilCreated(system.baseUrl, what);
   expect(again.text).toBe(created.text);
@@ -36,6 +32,7 @@ async function retried(what: Post): Promise<NonNullable<Awaited<ReturnType<typeo
 }
 
 async function expectOneCustomer(
+  system: TestSystem,
   { organisationId, tenantId, apiKey }: CreatedOrganisation,
   id: string,
 ): Promise<void> {
@@ -53,27 +50,29 @@ async function expectOneCustomer(
 }
 
 describe.concurrent("an API killed in a creation leaves a usable key and one object:", () => {
-  test.each(ofApi)("create subscription at %s", async (point) => {
+  test.for(ofApi)("create subscription at %s", async (point, { system }) => {
     const organisation = await system.organisation();
     const what = subscriptionPost(organisation, "the-key");
     await dieOf(system, point, what);
-    const created = await retried(what);
+    const created = await retried(system, what);
     await expectOneDocumentEach(system, organisation, 1);
     expect(await shownInvoice(system, organisation, created)).toMatchObject(synced);
   });
 
-  test.each(
+  test.for(
     ofApi.filter((point) => point !== "creation_loaded"),
-  )("create customer at %s", async (point) => {
+  )("create customer at %s", async (point, { system }) => {
     const organisation = await system.organisation();
     const what = customerPost(organisation, "the-key");
     await dieOf(system, point, what);
-    const created = await retried(what);
-    await expectOneCustomer(organisation, created.json.id);
+    const created = await retried(system, what);
+    await expectOneCustomer(system, organisation, created.json.id);
   });
 });
 
-test("workers killed at each step of posting leave every document posted once", async () => {
+test("workers killed at each step of posting leave every document posted once", async ({
+  system,
+}) => {
   const batches = [];
   await system.worker.stop();
   // Each worker dies of new creations. Later workers also meet what it left undone.
@@ -97,9 +96,12 @@ test("workers killed at each step of posting leave every document posted once", 
   await system.worker.start();
   for (const { organisation, subscription, customer, begun } of batches) {
     await Promise.all(begun);
-    const [created, result] = [await retried(subscription), await retried(customer)];
+    const [created, result] = [
+      await retried(system, subscription),
+      await retried(system, customer),
+    ];
     await expectOneDocumentEach(system, organisation, 1);
     expect(await shownInvoice(system, organisation, created)).toMatchObject(synced);
-    await expectOneCustomer(organisation, result.json.id);
+    await expectOneCustomer(system, organisation, result.json.id);
   }
 });

@@ -2,11 +2,13 @@
  * The service at a ledger with Xero's limits: it is never refused by a limit, whatever arrives at
  * once. When the budget of calls is spent, background work waits first. POSTING-6, XERO-7.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { xeroLimits } from "../../src/dev/demo-ledger/api/limits.ts";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { perFile } from "../support/file-fixture.ts";
+import { systemTest } from "../support/fixtures.ts";
 import { addReadyDocuments } from "../support/ready-documents.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { type TestSystem, until } from "../support/system.ts";
 import {
   createSynced,
   expectOneDocumentEach,
@@ -17,19 +19,17 @@ import {
 } from "./ledger-documents.ts";
 import { postUntilCreated, promptAnswerMs } from "./processes.ts";
 
-let system: TestSystem;
-
-beforeAll(async () => {
-  system = await startSystem({ limits: xeroLimits, env: { LEDGER_CALL_SECONDS: "10" } });
+const test = systemTest.extend("settings", perFile, {
+  limits: xeroLimits,
+  env: { LEDGER_CALL_SECONDS: "10" },
 });
 
-afterAll(() => system?.stop());
-
-const create = (organisation: CreatedOrganisation, key: string) =>
+const create = (system: TestSystem, organisation: CreatedOrganisation, key: string) =>
   postUntilCreated(system.baseUrl, subscriptionPost(organisation, key));
 
 /** Fills the organisation's minute with so many calls, evenly between two ages in seconds. */
 async function spend(
+  system: TestSystem,
   { organisationId }: CreatedOrganisation,
   count: number,
   from: number,
@@ -45,7 +45,10 @@ async function spend(
 }
 
 /** Lets a minute pass for all earlier calls, for the budget and for what it rescheduled. */
-async function letMinutePass({ organisationId }: CreatedOrganisation): Promise<void> {
+async function letMinutePass(
+  system: TestSystem,
+  { organisationId }: CreatedOrganisation,
+): Promise<void> {
   const texts = [
     `UPDATE ledger_budgets SET calls = ARRAY(SELECT made - interval '1 minute'
       FROM unnest(calls) AS made),
@@ -55,7 +58,10 @@ async function letMinutePass({ organisationId }: CreatedOrganisation): Promise<v
   for (const text of texts) await system.pool.query(text, [organisationId]);
 }
 
-async function waiting({ organisationId }: CreatedOrganisation): Promise<number> {
+async function waiting(
+  system: TestSystem,
+  { organisationId }: CreatedOrganisation,
+): Promise<number> {
   const text = `SELECT count(*)::int AS waiting FROM ledger_jobs WHERE organisation_id = $1
       AND state IN ('ready', 'sending', 'uncertain')`;
   return (
@@ -63,14 +69,17 @@ async function waiting({ organisationId }: CreatedOrganisation): Promise<number>
   );
 }
 
-async function pauseOf({ organisationId }: CreatedOrganisation): Promise<unknown> {
+async function pauseOf(
+  system: TestSystem,
+  { organisationId }: CreatedOrganisation,
+): Promise<unknown> {
   const text = "SELECT paused_until FROM ledger_connections WHERE organisation_id = $1";
   return (await system.pool.query<{ paused_until: Date | null }>(text, [organisationId])).rows[0]
     ?.paused_until;
 }
 
 describe("two hundred concurrent creations", () => {
-  test("are posted without a call refused by a limit", async () => {
+  test("are posted without a call refused by a limit", async ({ system }) => {
     const organisation = await system.organisation();
     const began = performance.now();
     const posts = Array.from({ length: 200 }, (_, index) =>
@@ -84,13 +93,13 @@ describe("two hundred concurrent creations", () => {
     expect(taken).toBeLessThan(Math.max(60, 30 + (performance.now() - began) / 1_000));
   });
 
-  test("are batched in few calls if half of the minute is spent", async () => {
+  test("are batched in few calls if half of the minute is spent", async ({ system }) => {
     const organisation = await system.organisation();
     const { taken: before } = await system.ledgerCalls(organisation.tenantId);
-    await spend(organisation, 31, 20, 1);
+    await spend(system, organisation, 31, 20, 1);
     const began = performance.now();
     await Promise.all(
-      Array.from({ length: 200 }, (_, index) => create(organisation, `key-${index}`)),
+      Array.from({ length: 200 }, (_, index) => create(system, organisation, `key-${index}`)),
     );
     await expectOneDocumentEach(system, organisation, 200);
     const { taken, turnedAway } = await system.ledgerCalls(organisation.tenantId);
@@ -101,28 +110,30 @@ describe("two hundred concurrent creations", () => {
   });
 });
 
-test("background posting waits for the budget while a caller's document is posted", async () => {
+test("background posting waits for the budget while a caller's document is posted", async ({
+  system,
+}) => {
   const organisation = await system.organisation();
   const { taken: before } = await system.ledgerCalls(organisation.tenantId);
   // Nothing of it is over before a slow machine has come to what follows.
-  await spend(organisation, 58, 30, 16);
+  await spend(system, organisation, 58, 30, 16);
   await addReadyDocuments(system.pool, organisation, 120);
   await until("the budget was asked for the first of them", async () => {
     const text =
       "SELECT 1 FROM ledger_jobs WHERE organisation_id = $1 AND reason LIKE 'our calls %' LIMIT 1";
     return (await system.pool.query(text, [organisation.organisationId])).rows.length > 0;
   });
-  expect(await waiting(organisation)).toBe(120);
-  expect(await pauseOf(organisation)).toBeNull();
+  expect(await waiting(system, organisation)).toBe(120);
+  expect(await pauseOf(system, organisation)).toBeNull();
   const began = performance.now();
-  expect((await create(organisation, "first")).json.invoice).toMatchObject(synced);
+  expect((await create(system, organisation, "first")).json.invoice).toMatchObject(synced);
   expect(performance.now() - began).toBeLessThan(promptAnswerMs);
   // Its call had space for others, which were posted with it.
   expect((await system.ledgerCalls(organisation.tenantId)).taken - before).toBe(1);
-  expect(await waiting(organisation)).toBe(120 + 1 - 50);
-  await letMinutePass(organisation);
+  expect(await waiting(system, organisation)).toBe(120 + 1 - 50);
+  await letMinutePass(system, organisation);
   await untilPosted(system, organisation.organisationId);
-  expect(await pauseOf(organisation)).toBeNull();
+  expect(await pauseOf(system, organisation)).toBeNull();
   const { taken, turnedAway } = await system.ledgerCalls(organisation.tenantId);
   expect(turnedAway).toBe(0);
   // Two calls are reserved. A batch that came when the minute had passed for only some of them
@@ -130,7 +141,7 @@ test("background posting waits for the budget while a caller's document is poste
   expect(taken - before).toBeLessThanOrEqual(1 + 2 + 2);
 });
 
-test("a slow ledger gets several concurrent calls and each document once", async () => {
+test("a slow ledger gets several concurrent calls and each document once", async ({ system }) => {
   const organisation = await system.organisation();
   const { tenantId, organisationId } = organisation;
   const slow = {
@@ -151,15 +162,17 @@ test("a slow ledger gets several concurrent calls and each document once", async
   expect((await system.ledgerCalls(tenantId)).turnedAway).toBe(0);
 });
 
-test("a caller without a call in time is answered at once, and posting continues", async () => {
+test("a caller without a call in time is answered at once, and posting continues", async ({
+  system,
+}) => {
   const organisation = await system.organisation();
   const { taken: before } = await system.ledgerCalls(organisation.tenantId);
-  await spend(organisation, 60, 20, 8);
+  await spend(system, organisation, 60, 20, 8);
   const began = performance.now();
-  expect((await create(organisation, "first")).json.invoice).toMatchObject(scheduled);
+  expect((await create(system, organisation, "first")).json.invoice).toMatchObject(scheduled);
   expect(performance.now() - began).toBeLessThan(promptAnswerMs);
-  expect(await pauseOf(organisation)).toBeNull();
+  expect(await pauseOf(system, organisation)).toBeNull();
   expect((await system.ledgerCalls(organisation.tenantId)).taken).toBe(before);
-  await letMinutePass(organisation);
+  await letMinutePass(system, organisation);
   await expectOneDocumentEach(system, organisation, 1);
 });

@@ -2,9 +2,10 @@
  * The ledger loses requests and answers, fails, limits and refuses: still one document, or a reason
  * in the answer. POSTING-2, POSTING-4.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
+import { systemTest as test } from "../support/fixtures.ts";
+import { type Answered, type TestSystem, until } from "../support/system.ts";
 import {
   createSynced,
   endPause,
@@ -16,15 +17,8 @@ import {
 } from "./ledger-documents.ts";
 import { lateAnswerMs, postUntilCreated, promptAnswerMs } from "./processes.ts";
 
-let system: TestSystem;
-
-beforeAll(async () => {
-  system = await startSystem();
-});
-
-afterAll(() => system?.stop());
-
 async function create(
+  system: TestSystem,
   organisation: CreatedOrganisation,
   idempotencyKey = "first",
   units = 10,
@@ -33,7 +27,7 @@ async function create(
 }
 
 /** How often the ledger was called to create documents, by the faults that it had prepared. */
-async function faultsLeft(): Promise<number> {
+async function faultsLeft(system: TestSystem): Promise<number> {
   const answer = await fetch(`${system.demoUrl}/demo/faults`);
   const { left } = (await answer.json()) as { left: number };
   return left;
@@ -41,7 +35,7 @@ async function faultsLeft(): Promise<number> {
 
 describe.concurrent("an invoice whose answer was lost is in the ledger once:", () => {
   // The system's calls to the ledger may take two seconds.
-  test.each([
+  test.for([
     ["the request never came", { kind: "drop_before", match: "PUT /api.xro/2.0/Invoices" }],
     ["the answer was cut off", { kind: "drop_after", match: "PUT /api.xro/2.0/Invoices" }],
     [
@@ -68,24 +62,24 @@ describe.concurrent("an invoice whose answer was lost is in the ledger once:", (
       "its first token was refused",
       { kind: "status", match: "PUT /api.xro/2.0/Invoices", status: 401, body: "{}" },
     ],
-  ])("%s", async (_, fault) => {
+  ] as const)("%s", async ([_, fault], { system }) => {
     const organisation = await system.organisation();
     await system.fault({ ...fault, tenantId: organisation.tenantId });
-    const created = await create(organisation);
+    const created = await create(system, organisation);
     await expectOneDocumentEach(system, organisation, 1);
     expect(await shownInvoice(system, organisation, created)).toMatchObject(synced);
   });
 });
 
 describe.concurrent("a refusal of the ledger is in the answer with its reason:", () => {
-  test("the number belongs to an invoice of someone else", async () => {
+  test("the number belongs to an invoice of someone else", async ({ system }) => {
     const organisation = await system.organisation();
-    await create(organisation);
+    await create(system, organisation);
     await system.pool.query(
       "UPDATE demo_ledger.invoices SET number = 'INV-0002' WHERE tenant_id = $1",
       [organisation.tenantId],
     );
-    const created = await create(organisation, "second", 11);
+    const created = await create(system, organisation, "second", 11);
     const message = "The number INV-0002 is taken by another invoice in the ledger.";
     expect(created.json.invoice).toMatchObject({
       number: "INV-0002",
@@ -95,13 +89,13 @@ describe.concurrent("a refusal of the ledger is in the answer with its reason:",
     expect(await system.ledgerInvoices(organisation.tenantId)).toHaveLength(1);
   });
 
-  test("the contact was archived", async () => {
+  test("the contact was archived", async ({ system }) => {
     const organisation = await system.organisation();
     await system.pool.query(
       "UPDATE demo_ledger.contacts SET status = 'ARCHIVED' WHERE tenant_id = $1",
       [organisation.tenantId],
     );
-    const created = await create(organisation);
+    const created = await create(system, organisation);
     expect(created.json.invoice).toMatchObject({
       status: "not_in_external",
       ledger: { sync_status: "failed", sync_error: expect.stringMatching(/archived/i) },
@@ -110,7 +104,9 @@ describe.concurrent("a refusal of the ledger is in the answer with its reason:",
   });
 });
 
-test("posting waits out a limit of the ledger without a call, then completes", async () => {
+test("posting waits out a limit of the ledger without a call, then completes", async ({
+  system,
+}) => {
   const organisation = await system.organisation();
   const refusals = {
     kind: "rate_limit",
@@ -126,11 +122,13 @@ test("posting waits out a limit of the ledger without a call, then completes", a
   await Promise.all(posts.map((what) => createSynced(system, what)));
   // Two refusals of three seconds each, however many documents wait.
   expect(performance.now() - started).toBeGreaterThan(6_000);
-  expect(await faultsLeft()).toBe(0);
+  expect(await faultsLeft(system)).toBe(0);
   await expectOneDocumentEach(system, organisation, 8);
 });
 
-test("a creation beyond a limit of the ledger answers at once and is posted later", async () => {
+test("a creation beyond a limit of the ledger answers at once and is posted later", async ({
+  system,
+}) => {
   const organisation = await system.organisation();
   const refusal = {
     kind: "rate_limit",
@@ -140,7 +138,10 @@ test("a creation beyond a limit of the ledger answers at once and is posted late
   };
   await system.fault({ ...refusal, tenantId: organisation.tenantId });
   const started = performance.now();
-  const [first, second] = [await create(organisation), await create(organisation, "second")];
+  const [first, second] = [
+    await create(system, organisation),
+    await create(system, organisation, "second"),
+  ];
   expect(performance.now() - started).toBeLessThan(promptAnswerMs);
   for (const { json } of [first, second]) expect(json.invoice).toMatchObject(scheduled);
   const { rows } = await system.pool.query(
@@ -153,18 +154,20 @@ test("a creation beyond a limit of the ledger answers at once and is posted late
   await expectOneDocumentEach(system, organisation, 2);
 });
 
-test("an invoice is scheduled while the ledger is down, and posted afterwards", async () => {
+test("an invoice is scheduled while the ledger is down, and posted afterwards", async ({
+  system,
+}) => {
   const organisation = await system.organisation();
   await system.stopLedger();
   const started = performance.now();
-  const created = await create(organisation);
+  const created = await create(system, organisation);
   expect(performance.now() - started).toBeLessThan(lateAnswerMs);
   expect(created.json.invoice).toMatchObject(scheduled);
   await system.startLedger();
   await expectOneDocumentEach(system, organisation, 1);
   expect(await shownInvoice(system, organisation, created)).toMatchObject(synced);
   await until("the answer to a repeat is still the first one", async () => {
-    const again = await create(organisation);
+    const again = await create(system, organisation);
     return again.text === created.text;
   });
 });

@@ -4,10 +4,11 @@
  * allocation. The other cells: ledger-faults, units-ledger-faults, end-faults, end-removals,
  * between-read-and-write, and allocate-credit under activities. LEDGER-2, POSTING-2.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { systemTest as test } from "../support/fixtures.ts";
+import { type TestSystem, until } from "../support/system.ts";
 import {
   addSubscription,
   bookedCredit,
@@ -25,14 +26,6 @@ import {
   untilPosted,
 } from "./ledger-documents.ts";
 import { postUntilCreated, postUntilDecided } from "./processes.ts";
-
-let system: TestSystem;
-
-beforeAll(async () => {
-  system = await startSystem();
-});
-
-afterAll(() => system?.stop());
 
 const puts = {
   contact: "PUT /api.xro/2.0/Contacts",
@@ -63,6 +56,7 @@ const internal = [
  * ledger before one succeeds.
  */
 async function whileLost<T>(
+  system: TestSystem,
   own: CreatedOrganisation,
   {
     put,
@@ -89,6 +83,7 @@ async function whileLost<T>(
  * ledger with the idempotency key of a later one: it gets that answer and does nothing.
  */
 async function lateOneDone(
+  system: TestSystem,
   { organisationId, tenantId }: CreatedOrganisation,
   kind: string,
 ): Promise<void> {
@@ -104,6 +99,7 @@ async function lateOneDone(
 
 /** Changes one row of an organisation in the ledger, as a person could. */
 async function alter(
+  system: TestSystem,
   { tenantId }: CreatedOrganisation,
   table: string,
   set: string,
@@ -114,9 +110,10 @@ async function alter(
 }
 
 /** The contacts with the code of `customerPost`. */
-async function contactsOf({
-  tenantId,
-}: CreatedOrganisation): Promise<readonly Record<string, unknown>[]> {
+async function contactsOf(
+  system: TestSystem,
+  { tenantId }: CreatedOrganisation,
+): Promise<readonly Record<string, unknown>[]> {
   const { rows } = await system.pool.query<Record<string, unknown>>(
     `SELECT contact_id, name, status FROM demo_ledger.contacts WHERE tenant_id = $1
       AND contact_number = 'NEW-1'`,
@@ -126,13 +123,20 @@ async function contactsOf({
 }
 
 /** How many customers have that code. */
-async function customersOf({ organisationId }: CreatedOrganisation): Promise<number> {
+async function customersOf(
+  system: TestSystem,
+  { organisationId }: CreatedOrganisation,
+): Promise<number> {
   const text = "SELECT 1 FROM customers WHERE organisation_id = $1 AND code = 'NEW-1'";
   return (await system.pool.query(text, [organisationId])).rows.length;
 }
 
 /** Credit of 12 (with tax) that goes onto an invoice of 60, whatever goes wrong on the way. */
-async function expectCredited(fault: object, lateKind: string | null): Promise<void> {
+async function expectCredited(
+  system: TestSystem,
+  fault: object,
+  lateKind: string | null,
+): Promise<void> {
   const own = await system.organisation({}, { first_invoice_status: "approved" });
   const { organisationId, tenantId } = own;
   await system.fault({ ...fault, tenantId });
@@ -143,7 +147,7 @@ async function expectCredited(fault: object, lateKind: string | null): Promise<v
     const text = "SELECT 1 FROM credit_notes WHERE organisation_id = $1 AND status = 'paid'";
     return (await system.pool.query(text, [organisationId])).rows.length > 0;
   });
-  if (lateKind !== null) await lateOneDone(own, lateKind);
+  if (lateKind !== null) await lateOneDone(system, own, lateKind);
   await untilPosted(system, organisationId);
   const { notes, invoices } = await expectSameCredit(system.pool, own);
   const allocations = [{ invoice: "INV-0001", amount: "12.00" }];
@@ -154,39 +158,47 @@ async function expectCredited(fault: object, lateKind: string | null): Promise<v
 }
 
 describe.concurrent("a new contact exists once, and its customer refers to it, if", () => {
-  test.each([cutBefore, cutAfter, tooLate, muchTooLate, internal])("%s", async (what, fault) => {
+  test.for([cutBefore, cutAfter, tooLate, muchTooLate, internal])("%s", async ([what, fault], {
+    system,
+  }) => {
     const own = await system.organisation();
     await system.fault({ ...fault, match: puts.contact, tenantId: own.tenantId });
     const { json: customer } = await postUntilCreated(system.baseUrl, customerPost(own, "first"));
-    if (what === muchTooLate[0]) await lateOneDone(own, "create_contact");
+    if (what === muchTooLate[0]) await lateOneDone(system, own, "create_contact");
     const contact = {
       contact_id: customer.ledger_contact_id,
       name: "New and Sons",
       status: "ACTIVE",
     };
-    expect(await contactsOf(own)).toEqual([contact]);
+    expect(await contactsOf(system, own)).toEqual([contact]);
   });
 });
 
 describe.concurrent("the ledger has once", () => {
-  test("an invoice that was created after our look-up", async () => {
+  test("an invoice that was created after our look-up", async ({ system }) => {
     const own = await system.organisation();
     await system.fault({ ...muchTooLate[1], match: puts.invoice, tenantId: own.tenantId });
     const created = await postUntilCreated(system.baseUrl, subscriptionPost(own, "first"));
-    await lateOneDone(own, "create_invoice");
+    await lateOneDone(system, own, "create_invoice");
     await expectOneDocumentEach(system, own, 1);
     expect(await shownInvoice(system, own, created)).toMatchObject(synced);
   });
 
-  test.each([tooLate, muchTooLate, internal])("a credit note if %s", async (what, fault) => {
+  test.for([tooLate, muchTooLate, internal])("a credit note if %s", async ([what, fault], {
+    system,
+  }) => {
     await expectCredited(
+      system,
       { ...fault, match: puts.note },
       what === muchTooLate[0] ? "create_credit_note" : null,
     );
   });
 
-  test.each([muchTooLate, internal])("its allocation to an invoice if %s", async (what, fault) => {
+  test.for([muchTooLate, internal])("its allocation to an invoice if %s", async ([what, fault], {
+    system,
+  }) => {
     await expectCredited(
+      system,
       { ...fault, match: puts.allocation },
       what === muchTooLate[0] ? "allocate_credit" : null,
     );
@@ -197,44 +209,59 @@ describe.concurrent("between a lost answer and its look-up", () => {
   const contactLost = { put: puts.contact, get: "GET /api.xro/2.0/Contacts/" };
   const invoiceLost = { put: puts.invoice, get: "GET /api.xro/2.0/Invoices?" };
   const noteLost = { put: puts.note, get: "GET /api.xro/2.0/CreditNotes/" };
-  const createCustomer = (own: CreatedOrganisation) =>
+  const createCustomer = (system: TestSystem, own: CreatedOrganisation) =>
     postUntilDecided(system.baseUrl, customerPost(own, "first"));
-  const archive = (own: CreatedOrganisation, code = "ACME") =>
-    alter(own, "contacts", "status = 'ARCHIVED'", `contact_number = '${code}'`);
+  const archive = (system: TestSystem, own: CreatedOrganisation, code = "ACME") =>
+    alter(system, own, "contacts", "status = 'ARCHIVED'", `contact_number = '${code}'`);
 
-  test("a contact of someone else with the customer's code leaves no customer", async () => {
+  test("a contact of someone else with the customer's code leaves no customer", async ({
+    system,
+  }) => {
     const own = await system.organisation();
     const take = () =>
-      alter(own, "contacts", "contact_number = 'NEW-1'", "contact_number = 'ACME'");
-    const answer = await whileLost(own, contactLost, () => createCustomer(own), take);
+      alter(system, own, "contacts", "contact_number = 'NEW-1'", "contact_number = 'ACME'");
+    const answer = await whileLost(
+      system,
+      own,
+      contactLost,
+      () => createCustomer(system, own),
+      take,
+    );
     expect(refusalOf(answer)).toEqual(refused(409, "customer_code_taken", "code"));
-    expect(await contactsOf(own)).toMatchObject([
+    expect(await contactsOf(system, own)).toMatchObject([
       { name: expect.not.stringContaining("New and Sons") },
     ]);
-    expect(await customersOf(own)).toBe(0);
+    expect(await customersOf(system, own)).toBe(0);
   });
 
-  test("an archived contact leaves no customer, a reason, and no second contact", async () => {
+  test("an archived contact leaves no customer, a reason, and no second contact", async ({
+    system,
+  }) => {
     const own = await system.organisation();
     const lost = { ...contactLost, isDone: true };
     const answer = await whileLost(
+      system,
       own,
       lost,
-      () => createCustomer(own),
-      () => archive(own, "NEW-1"),
+      () => createCustomer(system, own),
+      () => archive(system, own, "NEW-1"),
     );
     expect(refusalOf(answer)).toEqual(refused(409, "customer_code_taken", "code"));
     expect(answer.json.error.message).toBe("The ledger has an archived contact with this code.");
-    expect(await contactsOf(own)).toMatchObject([{ name: "New and Sons", status: "ARCHIVED" }]);
-    expect(await customersOf(own)).toBe(0);
+    expect(await contactsOf(system, own)).toMatchObject([
+      { name: "New and Sons", status: "ARCHIVED" },
+    ]);
+    expect(await customersOf(system, own)).toBe(0);
   });
 
-  test("another person's invoice with the number leaves ours unposted with a reason", async () => {
+  test("another person's invoice with the number leaves ours unposted with a reason", async ({
+    system,
+  }) => {
     const own = await system.organisation();
     await postUntilCreated(system.baseUrl, subscriptionPost(own, "first"));
     const create = () => postUntilCreated(system.baseUrl, subscriptionPost(own, "second", 11));
-    const created = await whileLost(own, invoiceLost, create, () =>
-      alter(own, "invoices", "number = 'INV-0002'", "number = 'INV-0001'"),
+    const created = await whileLost(system, own, invoiceLost, create, () =>
+      alter(system, own, "invoices", "number = 'INV-0002'", "number = 'INV-0001'"),
     );
     expect(await shownInvoice(system, own, created)).toMatchObject({
       ...{ number: "INV-0002", status: "not_in_external" },
@@ -247,10 +274,12 @@ describe.concurrent("between a lost answer and its look-up", () => {
     expect(await system.ledgerInvoices(own.tenantId)).toHaveLength(1);
   });
 
-  test("an archived contact refuses the missing invoice and note with the reason", async () => {
+  test("an archived contact refuses the missing invoice and note with the reason", async ({
+    system,
+  }) => {
     const [own, credited] = [await system.organisation(), await system.organisation()];
     const create = () => postUntilCreated(system.baseUrl, subscriptionPost(own, "first"));
-    const created = await whileLost(own, invoiceLost, create, () => archive(own));
+    const created = await whileLost(system, own, invoiceLost, create, () => archive(system, own));
     const ledger = { sync_status: "failed", sync_error: expect.stringMatching(/archived/) };
     expect(await shownInvoice(system, own, created)).toMatchObject({
       status: "not_in_external",
@@ -261,7 +290,7 @@ describe.concurrent("between a lost answer and its look-up", () => {
     const { organisationId } = credited;
     const subscriptionId = await addSubscription(system.pool, organisationId);
     const issue = () => issueCredit(system.pool, organisationId, subscriptionId, "10");
-    await whileLost(credited, noteLost, issue, () => archive(credited));
+    await whileLost(system, credited, noteLost, issue, () => archive(system, credited));
     expect(await ourCredit(system.pool, credited)).toMatchObject([
       { status: "NOT_IN_EXTERNAL", allocations: [] },
     ]);
@@ -269,12 +298,12 @@ describe.concurrent("between a lost answer and its look-up", () => {
   });
 });
 
-async function faultsLeft(): Promise<number> {
+async function faultsLeft(system: TestSystem): Promise<number> {
   return (
     (await (await fetch(`${system.demoUrl}/demo/faults`)).json()) as { readonly left: number }
   ).left;
 }
 
-test("every prepared fault of the ledger has happened", async () => {
-  expect(await faultsLeft()).toBe(0);
+test("every prepared fault of the ledger has happened", async ({ system }) => {
+  expect(await faultsLeft(system)).toBe(0);
 });

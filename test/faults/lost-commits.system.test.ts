@@ -2,46 +2,53 @@
  * The database connection is lost at the moment of a commit. The answer waits until the outcome is
  * known, with and without an Idempotency-Key, and nothing is done twice. INVARIANT-7.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { type CutLine, openLine } from "../scenario/cut-line.ts";
+import { openLine } from "../scenario/cut-line.ts";
+import { aloneTest } from "../scenario/fixtures.ts";
 import { addMeter, usageEvent } from "../scenario/usage-builder.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
+import { perFile, stopInTime } from "../support/file-fixture.ts";
+import type { TestSystem } from "../support/system.ts";
 import { customerPost, subscriptionPost, untilPosted } from "./ledger-documents.ts";
-import {
-  type ApiProcess,
-  type Post,
-  post,
-  postUntilDecided,
-  startApiProcess,
-} from "./processes.ts";
+import { type Post, post, postUntilDecided, startApiProcess } from "./processes.ts";
 
-let system: TestSystem;
-let line: CutLine;
-let api: ApiProcess;
+const test = aloneTest
+  .extend("settings", perFile, { without: ["api"] })
+  .extend("line", perFile, async ({ system }, { onCleanup }) => {
+    const line = await openLine(system.databaseUrl);
+    onCleanup(() => stopInTime(() => line.cut()));
+    return line;
+  })
+  .extend("api", perFile, async ({ system, line }, { onCleanup }) => {
+    const api = await startApiProcess({ ...system, databaseUrl: line.url });
+    onCleanup(() => stopInTime(() => api.stop()));
+    return api;
+  })
+  /** Sends a request whose database has done what this text asks for, and cannot say so. */
+  .extend("losing", perFile, ({ line, api }) => async (text: string, what: Post) => {
+    const lost = line.loseAnswer(text);
+    const answer = await post(api.baseUrl, what);
+    // Otherwise nothing was tried.
+    await lost;
+    return answer;
+  })
+  /** A subscription whose invoice is in the ledger. */
+  .extend("subscribed", perFile, ({ system, api }) => async (own: CreatedOrganisation) => {
+    const { json } = await postUntilDecided(api.baseUrl, subscriptionPost(own, "first"));
+    await untilPosted(system, own.organisationId);
+    return {
+      key: own.apiKey,
+      path: `/v1/subscriptions/${json.id}`,
+      startDate: json.start_date,
+      id: json.id,
+    };
+  });
 
-beforeAll(async () => {
-  system = await startSystem({ without: ["api"] });
-  line = await openLine(system.databaseUrl);
-  api = await startApiProcess({ ...system, databaseUrl: line.url });
-});
-
-afterAll(async () => {
-  await api?.stop();
-  await line?.cut();
-  await system?.stop();
-});
-
-/** Sends a request whose database has done what this text asks for, and cannot say so. */
-async function losing(text: string, what: Post) {
-  const lost = line.loseAnswer(text);
-  const answer = await post(api.baseUrl, what);
-  // Otherwise nothing was tried.
-  await lost;
-  return answer;
-}
-
-async function countOf(table: string, { organisationId }: CreatedOrganisation): Promise<number> {
+async function countOf(
+  system: TestSystem,
+  table: string,
+  { organisationId }: CreatedOrganisation,
+): Promise<number> {
   const { rows } = await system.pool.query<{ count: number }>(
     `SELECT count(*)::int FROM ${table} WHERE organisation_id = $1`,
     [organisationId],
@@ -49,20 +56,8 @@ async function countOf(table: string, { organisationId }: CreatedOrganisation): 
   return rows[0]?.count ?? 0;
 }
 
-/** A subscription whose invoice is in the ledger. */
-async function subscribed(own: CreatedOrganisation) {
-  const { json } = await postUntilDecided(api.baseUrl, subscriptionPost(own, "first"));
-  await untilPosted(system, own.organisationId);
-  return {
-    key: own.apiKey,
-    path: `/v1/subscriptions/${json.id}`,
-    startDate: json.start_date,
-    id: json.id,
-  };
-}
-
 describe("a write whose connection is lost at its commit", () => {
-  test("creates one subscription with one invoice and answers it", async () => {
+  test("creates one subscription with one invoice and answers it", async ({ system, losing }) => {
     const own = await system.organisation();
     const answer = await losing("save_creation", subscriptionPost(own, "once"));
     expect(answer?.status).toBe(201);
@@ -70,20 +65,30 @@ describe("a write whose connection is lost at its commit", () => {
       number: "INV-0001",
       ledger: { sync_status: "synced" },
     });
-    expect([await countOf("subscriptions", own), await countOf("invoices", own)]).toEqual([1, 1]);
+    expect([
+      await countOf(system, "subscriptions", own),
+      await countOf(system, "invoices", own),
+    ]).toEqual([1, 1]);
   });
 
-  test("creates one customer with one contact without a key and answers it", async () => {
+  test("creates one customer with one contact without a key and answers it", async ({
+    system,
+    losing,
+  }) => {
     const own = await system.organisation({}, { can_create_ledger_contacts: true });
-    const before = await countOf("customers", own);
+    const before = await countOf(system, "customers", own);
     const { idempotencyKey: _, ...what } = customerPost(own, "");
     const answer = await losing("save_customer", what);
     expect(answer?.status).toBe(201);
     expect(answer?.json).toMatchObject({ code: "NEW-1", status: "active" });
-    expect((await countOf("customers", own)) - before).toBe(1);
+    expect((await countOf(system, "customers", own)) - before).toBe(1);
   });
 
-  test("changes units once without a key and answers with the billing invoice", async () => {
+  test("changes units once without a key and answers with the billing invoice", async ({
+    system,
+    losing,
+    subscribed,
+  }) => {
     const own = await system.organisation();
     const { key, path, startDate } = await subscribed(own);
     const body = { units: 12, prorate: true, effective_date: startDate };
@@ -93,24 +98,35 @@ describe("a write whose connection is lost at its commit", () => {
       units: 12,
       change: { units: 12, invoice: { number: "INV-0001" } },
     });
-    expect(await countOf("unit_changes", own)).toBe(1);
+    expect(await countOf(system, "unit_changes", own)).toBe(1);
   });
 
-  test("ends a subscription with a removal once without a key, and restores it once", async () => {
+  test("ends a subscription with a removal once without a key, and restores it once", async ({
+    system,
+    losing,
+    subscribed,
+  }) => {
     const own = await system.organisation();
     const { key, path } = await subscribed(own);
     const body = { when: "now", delete_unsent_invoices: true };
     const ended = await losing("COMMIT", { key, path: `${path}/end`, body });
     expect(ended?.status).toBe(200);
     expect(ended?.json.status).toBe("ended");
-    expect(await countOf("terminations", own)).toBe(1);
+    expect(await countOf(system, "terminations", own)).toBe(1);
     const restored = await losing("COMMIT", { key, path: `${path}/restore`, body: {} });
     expect(restored?.status).toBe(200);
     expect(restored?.json.status).toBe("active");
-    expect([await countOf("restorations", own), await countOf("invoices", own)]).toEqual([1, 2]);
+    expect([
+      await countOf(system, "restorations", own),
+      await countOf(system, "invoices", own),
+    ]).toEqual([1, 2]);
   });
 
-  test("stores usage once and answers that it is stored", async () => {
+  test("stores usage once and answers that it is stored", async ({
+    system,
+    losing,
+    subscribed,
+  }) => {
     const own = await system.organisation({}, { usage_allowed: true });
     await addMeter(system.pool, own.organisationId, { code: "calls" });
     const { key, id } = await subscribed(own);
@@ -118,10 +134,15 @@ describe("a write whose connection is lost at its commit", () => {
     const answer = await losing("COMMIT", { key, path: "/v1/usage_events", body: { events } });
     expect(answer?.status).toBe(200);
     expect(answer?.json).toMatchObject({ created: 0, duplicates: 1, rejected: 0 });
-    expect(await countOf("usage_events", own)).toBe(1);
+    expect(await countOf(system, "usage_events", own)).toBe(1);
   });
 
-  test("answers 502 if the database stays down, and its key finds it afterwards", async () => {
+  test("answers 502 if the database stays down, and its key finds it afterwards", async ({
+    system,
+    line,
+    api,
+    subscribed,
+  }) => {
     const own = await system.organisation();
     const { key, path } = await subscribed(own);
     const what = { key, path: `${path}/units`, body: { units: 12 }, idempotencyKey: "away" };
@@ -138,6 +159,6 @@ describe("a write whose connection is lost at its commit", () => {
     await line.mend();
     const found = await postUntilDecided(api.baseUrl, what);
     expect(found.json).toMatchObject({ units: 12, change: { units: 12 } });
-    expect(await countOf("unit_changes", own)).toBe(1);
+    expect(await countOf(system, "unit_changes", own)).toBe(1);
   });
 });

@@ -2,9 +2,11 @@
  * Many concurrent requests with one idempotency key, over two API processes: one subscription, one
  * document in the ledger. IDEMPOTENCY-2 to IDEMPOTENCY-4.
  */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { type Answered, startSystem, type TestSystem } from "../support/system.ts";
+import { aloneTest } from "../scenario/fixtures.ts";
+import { perFile, stopInTime } from "../support/file-fixture.ts";
+import type { Answered, TestSystem } from "../support/system.ts";
 import { expectOneDocumentEach, subscriptionPost } from "./ledger-documents.ts";
 import {
   type ApiProcess,
@@ -14,18 +16,13 @@ import {
   startApiProcess,
 } from "./processes.ts";
 
-let system: TestSystem;
-let second: ApiProcess;
-
-beforeAll(async () => {
-  system = await startSystem({ env: { RATE_LIMIT_PER_MINUTE: "1000000" } });
-  second = await startApiProcess(system, { RATE_LIMIT_PER_MINUTE: "1000000" });
-});
-
-afterAll(async () => {
-  await second?.stop();
-  await system?.stop();
-});
+const test = aloneTest
+  .extend("settings", perFile, { env: { RATE_LIMIT_PER_MINUTE: "1000000" } })
+  .extend("second", perFile, async ({ system }, { onCleanup }) => {
+    const second = await startApiProcess(system, { RATE_LIMIT_PER_MINUTE: "1000000" });
+    onCleanup(() => stopInTime(() => second.stop()));
+    return second;
+  });
 
 /** The bodies differ in their units. */
 const [units, otherUnits] = [10, 11];
@@ -35,6 +32,8 @@ const [units, otherUnits] = [10, 11];
  * and the first request wins. Returns a fault in words, or null if every answer is correct.
  */
 async function trial(
+  system: TestSystem,
+  second: ApiProcess,
   organisation: CreatedOrganisation,
   name: string,
   width: number,
@@ -98,6 +97,8 @@ interface Width {
 
 /** Runs all trials of a width, so many at a time. */
 async function runTrials(
+  system: TestSystem,
+  second: ApiProcess,
   organisation: CreatedOrganisation,
   { width, trials, atOnce }: Width,
 ): Promise<(string | null)[]> {
@@ -105,20 +106,23 @@ async function runTrials(
   const faults: (string | null)[] = [];
   const runner = async (): Promise<void> => {
     for (let name = names.pop(); name !== undefined; name = names.pop()) {
-      faults.push(await trial(organisation, name, width, names.length % 2 === 1));
+      faults.push(await trial(system, second, organisation, name, width, names.length % 2 === 1));
     }
   };
   await Promise.all(Array.from({ length: atOnce }, runner));
   return faults;
 }
 
-test.each([
+test.for([
   { width: 2, trials: 200, atOnce: 24 },
   { width: 10, trials: 50, atOnce: 8 },
   { width: 100, trials: 10, atOnce: 2 },
-])("$width concurrent requests with one key create one subscription", async (width) => {
+])("$width concurrent requests with one key create one subscription", async (width, {
+  system,
+  second,
+}) => {
   const organisation = await system.organisation();
-  const faults = await runTrials(organisation, width);
+  const faults = await runTrials(system, second, organisation, width);
   expect(faults).toHaveLength(width.trials);
   expect(faults.filter((fault) => fault !== null)).toEqual([]);
   await expectOneDocumentEach(system, organisation, width.trials);

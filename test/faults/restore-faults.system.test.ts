@@ -3,15 +3,15 @@
  * ends, and a ledger that loses requests and answers: what an end removed is issued again once, and
  * the ledger has the same documents. RESTORE-3, IDEMPOTENCY-2.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { restoreCrashPoints } from "../../src/crash-points.ts";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
-import type { LifeBuilder } from "../scenario/life-builder.ts";
+import { aloneTest } from "../scenario/fixtures.ts";
+import { perFile } from "../support/file-fixture.ts";
 import { freePort } from "../support/ports.ts";
-import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
-import { type Endable, type EndsBuilder, endPost, endsBuilder } from "./ends-builder.ts";
+import { type Answered, type TestSystem, until } from "../support/system.ts";
+import { type Endable, endPost } from "./ends-builder.ts";
 import {
-  type ApiProcess,
   dieOf,
   type Post,
   post,
@@ -20,22 +20,60 @@ import {
   startApiProcess,
 } from "./processes.ts";
 
-let system: TestSystem;
-let ends: EndsBuilder;
-let builder: LifeBuilder;
-let second: ApiProcess;
-
-beforeAll(async () => {
-  system = await startSystem();
-  ends = endsBuilder(system);
-  builder = ends.builder;
-  second = await startApiProcess(system);
-});
-
-afterAll(async () => {
-  await second?.stop();
-  await system?.stop();
-});
+const test = aloneTest
+  /**
+   * The answers of several concurrent requests over both API processes. If the ledger takes longer
+   * than an answer, as on a busy machine, the request is repeated until it has its outcome.
+   */
+  .extend(
+    "atOnce",
+    perFile,
+    ({ system, second }) =>
+      async (requests: readonly Post[]): Promise<readonly Answered[]> => {
+        const ask = async (url: string, one: Post): Promise<Answered> => {
+          const answer = await post(url, one);
+          if (answer === null) throw new Error("no answer");
+          return answer.status === 502 ? postUntilDecided(url, one) : answer;
+        };
+        const urls = [system.baseUrl, second.baseUrl];
+        return Promise.all(requests.map((one, index) => ask(urls[index % 2] ?? "", one)));
+      },
+  )
+  /** A subscription that has ended, with three invoices removed. */
+  .extend("endedWithThree", perFile, ({ ends, builder }) => async (): Promise<Endable> => {
+    const endable = await ends.withThree();
+    await builder.ended(endable.own, endable.id, endPost(endable, "").body);
+    expect(await builder.standing(endable.own, endable.id)).toEqual([]);
+    return endable;
+  })
+  /**
+   * Asserts that it was restored once, with each of its three invoices issued again once, and that
+   * the ledger has the same.
+   */
+  .extend(
+    "expectRestoredOnce",
+    perFile,
+    ({ system, builder }) =>
+      async ({ own, id }: Endable): Promise<void> => {
+        await builder.expectEqualDocuments(own);
+        expect(await builder.subscription(own, id)).toMatchObject({
+          status: "active",
+          end_date: null,
+        });
+        const standing = await builder.standing(own, id);
+        expect(standing.map(([name]) => name)).toEqual([
+          "INV-0004 first",
+          "INV-0005 change",
+          "INV-0006 renewal",
+        ]);
+        expect(await builder.invoices(own, id)).toHaveLength(6);
+        const { rows } = await system.pool.query(
+          "SELECT 1 FROM restorations WHERE subscription_id = $1",
+          [id],
+        );
+        expect(rows).toHaveLength(1);
+      },
+  );
 
 const conflict = refused(409, "invalid_state");
 
@@ -44,37 +82,8 @@ function restorePost({ own, id }: Endable, idempotencyKey: string): Post {
   return { path: `/v1/subscriptions/${id}/restore`, key: own.apiKey, idempotencyKey, body: {} };
 }
 
-/** A subscription that has ended, with three invoices removed. */
-async function endedWithThree(): Promise<Endable> {
-  const endable = await ends.withThree();
-  await builder.ended(endable.own, endable.id, endPost(endable, "").body);
-  expect(await builder.standing(endable.own, endable.id)).toEqual([]);
-  return endable;
-}
-
-/**
- * Asserts that it was restored once, with each of its three invoices issued again once, and that
- * the ledger has the same.
- */
-async function expectRestoredOnce({ own, id }: Endable): Promise<void> {
-  await builder.expectEqualDocuments(own);
-  expect(await builder.subscription(own, id)).toMatchObject({ status: "active", end_date: null });
-  const standing = await builder.standing(own, id);
-  expect(standing.map(([name]) => name)).toEqual([
-    "INV-0004 first",
-    "INV-0005 change",
-    "INV-0006 renewal",
-  ]);
-  expect(await builder.invoices(own, id)).toHaveLength(6);
-  const { rows } = await system.pool.query(
-    "SELECT 1 FROM restorations WHERE subscription_id = $1",
-    [id],
-  );
-  expect(rows).toHaveLength(1);
-}
-
 /** The first answer that is decided, and a later one: the same bytes, marked as a replay. */
-async function retried(endable: Endable): Promise<void> {
+async function retried(system: TestSystem, endable: Endable): Promise<void> {
   const restored = await postUntilDecided(system.baseUrl, restorePost(endable, "the-key"));
   expect([restored.status, restored.json.status], restored.text).toEqual([200, "active"]);
   const again = await postUntilDecided(system.baseUrl, restorePost(endable, "the-key"));
@@ -85,15 +94,19 @@ const ofWorker = restoreCrashPoints.filter((point) => point.startsWith("posting_
 const ofApi = restoreCrashPoints.filter((point) => !ofWorker.includes(point));
 
 describe.concurrent("an API killed in a restoration leaves a usable key and restores once:", () => {
-  test.each(ofApi)("%s", async (point) => {
+  test.for(ofApi)("%s", async (point, { system, endedWithThree, expectRestoredOnce }) => {
     const endable = await endedWithThree();
     await dieOf(system, point, restorePost(endable, "the-key"));
-    await retried(endable);
+    await retried(system, endable);
     await expectRestoredOnce(endable);
   });
 });
 
-test("workers killed at each step issue every restored invoice again once", async () => {
+test("workers killed at each step issue every restored invoice again once", async ({
+  system,
+  endedWithThree,
+  expectRestoredOnce,
+}) => {
   const endables: Endable[] = [];
   for (const _ of ofWorker) endables.push(await endedWithThree());
   await system.worker.stop();
@@ -101,7 +114,7 @@ test("workers killed at each step issue every restored invoice again once", asyn
   // Each worker dies of new documents. Later workers also meet what it left undone.
   for (const [index, point] of ofWorker.entries()) {
     const endable = endables[index] as Endable;
-    answers.push(retried(endable));
+    answers.push(retried(system, endable));
     await until("the documents wait", async () => {
       const text = "SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND state = 'ready'";
       return (await system.pool.query(text, [endable.id])).rows.length === 3;
@@ -118,7 +131,7 @@ test("workers killed at each step issue every restored invoice again once", asyn
 describe.concurrent("a restoration issues each invoice again once if", () => {
   const write = "PUT /api.xro/2.0/Invoices";
   // The system's calls to the ledger may take two seconds.
-  test.each([
+  test.for([
     ["a request never came", { kind: "drop_before", match: write }],
     ["an answer was cut off", { kind: "drop_after", match: write }],
     ["an answer came too late", { kind: "slow_after", match: write, delayMs: 3_000 }],
@@ -127,7 +140,7 @@ describe.concurrent("a restoration issues each invoice again once if", () => {
       "the ledger limited calls",
       { kind: "rate_limit", match: write, times: 2, retryAfterSeconds: 2 },
     ],
-  ])("%s", async (_, fault) => {
+  ] as const)("%s", async ([_, fault], { system, endedWithThree, expectRestoredOnce }) => {
     const endable = await endedWithThree();
     await system.fault({ ...fault, tenantId: endable.own.tenantId });
     expect((await postUntilDecided(system.baseUrl, restorePost(endable, "the-key"))).status).toBe(
@@ -149,22 +162,12 @@ async function inTrials(work: (trial: number) => Promise<void>): Promise<void> {
   }
 }
 
-/**
- * The answers of several concurrent requests over both API processes. If the ledger takes longer
- * than an answer, as on a busy machine, the request is repeated until it has its outcome.
- */
-async function atOnce(requests: readonly Post[]): Promise<readonly Answered[]> {
-  const ask = async (url: string, one: Post): Promise<Answered> => {
-    const answer = await post(url, one);
-    if (answer === null) throw new Error("no answer");
-    return answer.status === 502 ? postUntilDecided(url, one) : answer;
-  };
-  const urls = [system.baseUrl, second.baseUrl];
-  return Promise.all(requests.map((one, index) => ask(urls[index % 2] ?? "", one)));
-}
-
 describe("concurrent restorations", () => {
-  test("with different keys: one succeeds, the others find nothing to restore", async () => {
+  test("with different keys: one succeeds, the others find nothing to restore", async ({
+    atOnce,
+    endedWithThree,
+    expectRestoredOnce,
+  }) => {
     await inTrials(async () => {
       const endable = await endedWithThree();
       const keys = ["a", "b", "c", "d", "e", "f"];
@@ -177,7 +180,12 @@ describe("concurrent restorations", () => {
     });
   });
 
-  test("with one key: every answer except `request_in_progress` is the same", async () => {
+  test("with one key: every answer except `request_in_progress` is the same", async ({
+    second,
+    atOnce,
+    endedWithThree,
+    expectRestoredOnce,
+  }) => {
     await inTrials(async () => {
       const endable = await endedWithThree();
       const answers = await atOnce(
@@ -195,7 +203,7 @@ describe("concurrent restorations", () => {
 });
 
 /** Whether its last end or its last restoration came later. */
-async function lastOf({ id }: Endable): Promise<string> {
+async function lastOf(system: TestSystem, { id }: Endable): Promise<string> {
   const { rows } = await system.pool.query<{ kind: string }>(
     `SELECT kind FROM (SELECT seq, 'restored' AS kind FROM restorations WHERE subscription_id = $1
       UNION ALL SELECT seq, 'ended' FROM terminations WHERE subscription_id = $1 AND ended) s
@@ -206,7 +214,12 @@ async function lastOf({ id }: Endable): Promise<string> {
 }
 
 describe("a restoration against an end", () => {
-  test("set for period end: the later one wins, and no period is billed twice", async () => {
+  test("set for period end: the later one wins, and no period is billed twice", async ({
+    system,
+    ends,
+    builder,
+    atOnce,
+  }) => {
     await inTrials(async (trial) => {
       const endable = await ends.withThree();
       const { own, id } = endable;
@@ -223,7 +236,7 @@ describe("a restoration against an end", () => {
         );
       }
       const { status } = await builder.subscription(own, id);
-      const last = await lastOf(endable);
+      const last = await lastOf(system, endable);
       expect(status).toBe(last === "restored" ? "active" : "ended");
       await builder.expectEqualDocuments(own);
       const standing = (await builder.standing(own, id)).map(([name = ""]) =>
@@ -240,7 +253,12 @@ describe("a restoration against an end", () => {
     });
   });
 
-  test("that the ledger has not decided is refused, and succeeds afterwards", async () => {
+  test("that the ledger has not decided is refused, and succeeds afterwards", async ({
+    system,
+    ends,
+    builder,
+    expectRestoredOnce,
+  }) => {
     const endable = await ends.withThree();
     const { own, id } = endable;
     const slow = {
@@ -263,12 +281,16 @@ describe("a restoration against an end", () => {
     );
     expect((await ended).json.status).toBe("ended");
     // The refused key is free again.
-    await retried(endable);
+    await retried(system, endable);
     await expectRestoredOnce(endable);
   });
 });
 
-test("a restoration without Temporal succeeds, and the dispatcher posts its invoices", async () => {
+test("a restoration without Temporal succeeds, and the dispatcher posts its invoices", async ({
+  system,
+  endedWithThree,
+  expectRestoredOnce,
+}) => {
   const endable = await endedWithThree();
   const blind = await startApiProcess(system, {
     TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}`,

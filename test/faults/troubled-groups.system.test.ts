@@ -1,16 +1,9 @@
 /** Documents that go to the ledger together: the trouble of one is never the trouble of another. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
+import { systemTest as test } from "../support/fixtures.ts";
+import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { postUntilDecided } from "./processes.ts";
-
-let system: TestSystem;
-
-beforeAll(async () => {
-  system = await startSystem();
-});
-
-afterAll(() => system?.stop());
 
 const size = 5;
 const invoicesPut = "PUT /api.xro/2.0/Invoices";
@@ -19,7 +12,7 @@ const invoicesPut = "PUT /api.xro/2.0/Invoices";
  * What is created while the worker is stopped waits, and goes to the ledger as one group of each
  * organisation when it is back.
  */
-async function inGroups<T>(work: () => Promise<T>, groups = 1): Promise<T> {
+async function inGroups<T>(system: TestSystem, work: () => Promise<T>, groups = 1): Promise<T> {
   await system.worker.stop();
   const answers = work();
   await until("all of them wait", async () => {
@@ -32,7 +25,11 @@ async function inGroups<T>(work: () => Promise<T>, groups = 1): Promise<T> {
   return answers;
 }
 
-function create(organisation: CreatedOrganisation, count: number): Promise<Answered[]> {
+function create(
+  system: TestSystem,
+  organisation: CreatedOrganisation,
+  count: number,
+): Promise<Answered[]> {
   const body = { customer_code: "ACME", plan_code: "team", units: 10 };
   return Promise.all(
     Array.from({ length: count }, (_, index) =>
@@ -45,7 +42,10 @@ function create(organisation: CreatedOrganisation, count: number): Promise<Answe
   );
 }
 
-async function statuses(organisation: CreatedOrganisation): Promise<Record<string, number>> {
+async function statuses(
+  system: TestSystem,
+  organisation: CreatedOrganisation,
+): Promise<Record<string, number>> {
   const { rows } = await system.pool.query<{ status: string; n: number }>(
     "SELECT status, count(*)::int AS n FROM invoices WHERE organisation_id = $1 GROUP BY status",
     [organisation.organisationId],
@@ -53,7 +53,7 @@ async function statuses(organisation: CreatedOrganisation): Promise<Record<strin
   return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
 }
 
-test("one invoice that always fails does not delay the others of its batch", async () => {
+test("one invoice that always fails does not delay the others of its batch", async ({ system }) => {
   const failing = await system.organisation();
   const fault = {
     kind: "status",
@@ -78,20 +78,29 @@ test("one invoice that always fails does not delay the others of its batch", asy
   }
   const all = [failing, ...denied];
   await inGroups(
-    () => Promise.all(all.map((organisation) => create(organisation, size))),
+    system,
+    () => Promise.all(all.map((organisation) => create(system, organisation, size))),
     all.length,
   );
   for (const organisation of denied) {
-    await until("all are posted", async () => (await statuses(organisation)).draft === size);
+    await until(
+      "all are posted",
+      async () => (await statuses(system, organisation)).draft === size,
+    );
     expect(await system.ledgerInvoices(organisation.tenantId)).toHaveLength(size);
   }
-  await until("the others are posted", async () => (await statuses(failing)).draft === size - 1);
-  expect(await statuses(failing)).toEqual({ draft: size - 1, scheduled: 1 });
+  await until(
+    "the others are posted",
+    async () => (await statuses(system, failing)).draft === size - 1,
+  );
+  expect(await statuses(system, failing)).toEqual({ draft: size - 1, scheduled: 1 });
   expect(await system.ledgerInvoices(failing.tenantId)).toHaveLength(size - 1);
   await system.clearFaults();
 });
 
-test("one of two concurrent imports of a contact succeeds and the other is refused", async () => {
+test("one of two concurrent imports of a contact succeeds and the other is refused", async ({
+  system,
+}) => {
   const organisation = await system.organisation();
   const { rows } = await system.pool.query<{ contact_id: string }>(
     `INSERT INTO demo_ledger.contacts (contact_id, tenant_id, name, status)
@@ -107,7 +116,7 @@ test("one of two concurrent imports of a contact succeeds and the other is refus
       idempotencyKey: code,
       body: { code, name: `Customer ${code}`, email: `${code}@twice.example`, ...own },
     });
-  const answers = await inGroups(() =>
+  const answers = await inGroups(system, () =>
     Promise.all([
       ask("one", { ledger_contact_id: contact }),
       ask("two", { ledger_contact_id: contact }),
@@ -123,9 +132,9 @@ test("one of two concurrent imports of a contact succeeds and the other is refus
   });
 });
 
-test("an invoice that was in the ledger before is never taken for ours", async () => {
+test("an invoice that was in the ledger before is never taken for ours", async ({ system }) => {
   const organisation = await system.organisation();
-  const [first] = await create(organisation, 1);
+  const [first] = await create(system, organisation, 1);
   // The same invoice as if a person had created it under the next number.
   await system.pool.query(
     "UPDATE demo_ledger.invoices SET number = 'INV-0002' WHERE tenant_id = $1",
@@ -144,7 +153,9 @@ test("an invoice that was in the ledger before is never taken for ours", async (
   });
 });
 
-test("a paused connection gets no call until its time, and waiting adds no pause", async () => {
+test("a paused connection gets no call until its time, and waiting adds no pause", async ({
+  system,
+}) => {
   const organisation = await system.organisation();
   await system.fault({
     kind: "rate_limit",
@@ -152,11 +163,11 @@ test("a paused connection gets no call until its time, and waiting adds no pause
     tenantId: organisation.tenantId,
     retryAfterSeconds: 4,
   });
-  const created = create(organisation, 1);
-  const first = await until("the connection is paused", () => pauseOf(organisation));
+  const created = create(system, organisation, 1);
+  const first = await until("the connection is paused", () => pauseOf(system, organisation));
   const [answer] = await created;
   expect(answer?.json.invoice.ledger.sync_status, answer?.text).toBe("synced");
-  expect(await pauseOf(organisation)).toEqual(first);
+  expect(await pauseOf(system, organisation)).toEqual(first);
   const { rows } = await system.pool.query<{ first_sent_at: Date }>(
     "SELECT first_sent_at FROM ledger_jobs WHERE organisation_id = $1",
     [organisation.organisationId],
@@ -164,7 +175,10 @@ test("a paused connection gets no call until its time, and waiting adds no pause
   expect(first.getTime() - (rows[0]?.first_sent_at.getTime() ?? 0)).toBeGreaterThan(3_000);
 });
 
-async function pauseOf({ organisationId }: CreatedOrganisation): Promise<Date | null | undefined> {
+async function pauseOf(
+  system: TestSystem,
+  { organisationId }: CreatedOrganisation,
+): Promise<Date | null | undefined> {
   const text = "SELECT paused_until FROM ledger_connections WHERE organisation_id = $1";
   return (await system.pool.query<{ paused_until: Date | null }>(text, [organisationId])).rows[0]
     ?.paused_until;

@@ -3,24 +3,19 @@
  * change stands, is billed once on a separate invoice, and the ledger has the same. UNITS-8,
  * STATE-4.
  */
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { type AdminAsk, askWith } from "../admin/services/request.ts";
-import { checkedAsk, refusalOf, refused } from "../scenario/checked-ask.ts";
-import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-builder.ts";
-import { sharedSystem } from "../support/reused-system.ts";
+import { askWith } from "../admin/services/request.ts";
+import { refusalOf, refused } from "../scenario/checked-ask.ts";
+import { scenarioTest } from "../scenario/fixtures.ts";
+import { addBands, type Json, type UnitsBuilder } from "../scenario/units-builder.ts";
+import { perFile } from "../support/file-fixture.ts";
 import type { TestSystem } from "../support/system.ts";
 import { synced } from "./ledger-documents.ts";
 
-let system: TestSystem;
-let builder: UnitsBuilder;
-let admin: AdminAsk;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  builder = unitsBuilder(system, checkedAsk(system));
-  admin = askWith(system, await system.operator());
-});
+const test = scenarioTest.extend("admin", perFile, async ({ system }) =>
+  askWith(system, await system.operator()),
+);
 
 const half = { prorate: true, effective_date: "2026-04-16" };
 const amend = { document: "amend" };
@@ -38,6 +33,8 @@ interface Prepared {
  * pending one.
  */
 async function prepared(
+  system: TestSystem,
+  builder: UnitsBuilder,
   body: object = {},
   changes: Record<string, unknown> = {},
 ): Promise<Prepared> {
@@ -55,6 +52,7 @@ async function prepared(
 
 /** Changes an invoice in the ledger, as a person would. */
 async function alterLedgerInvoice(
+  system: TestSystem,
   { tenantId }: CreatedOrganisation,
   { number }: Json,
   set: string,
@@ -68,14 +66,17 @@ const paid = "status = 'PAID', amount_paid = total";
 const amounts = ({ lines }: Json) => lines.map(({ kind, amount }: Json) => [kind, amount]);
 
 describe.concurrent("an increase by amend of a renewal invoice that was meanwhile", () => {
-  test.each([
+  test.for([
     ["paid", paid, "paid"],
     ["paid in part", "amount_paid = 10", "approved"],
     ["voided", "status = 'VOIDED'", "voided"],
     ["turned to amounts with tax", "line_amount_types = 'Inclusive'", "approved"],
-  ])("%s is billed whole and once on a separate invoice", async (_, set, status) => {
-    const { own, id, invoice: renewal } = await prepared();
-    await alterLedgerInvoice(own, renewal, set);
+  ] as const)("%s is billed whole and once on a separate invoice", async ([_, set, status], {
+    system,
+    builder,
+  }) => {
+    const { own, id, invoice: renewal } = await prepared(system, builder);
+    await alterLedgerInvoice(system, own, renewal, set);
     const { change, ...after } = await builder.changed(own, id, { units: 13, ...half, ...amend });
     expect(after).toMatchObject({ units: 13, renewal_value: "130.0000" });
     expect(change).toMatchObject({
@@ -105,8 +106,11 @@ describe.concurrent("an increase by amend of a renewal invoice that was meanwhil
     expect(shown.ledger).toEqual(renewal.ledger);
   });
 
-  test("removed from the ledger is billed separately, and the removal is shown", async () => {
-    const { own, id, invoice: renewal } = await prepared();
+  test("removed from the ledger is billed separately, and the removal is shown", async ({
+    system,
+    builder,
+  }) => {
+    const { own, id, invoice: renewal } = await prepared(system, builder);
     const text = "DELETE FROM demo_ledger.invoices WHERE tenant_id = $1 AND number = $2";
     await system.pool.query(text, [own.tenantId, renewal.number]);
     const { change } = await builder.changed(own, id, { units: 13, ...half, ...amend });
@@ -119,9 +123,12 @@ describe.concurrent("an increase by amend of a renewal invoice that was meanwhil
     });
   });
 
-  test("paid is the measure of the next changes, which amend nothing more", async () => {
-    const { own, id, invoice: renewal } = await prepared();
-    await alterLedgerInvoice(own, renewal, paid);
+  test("paid is the measure of the next changes, which amend nothing more", async ({
+    system,
+    builder,
+  }) => {
+    const { own, id, invoice: renewal } = await prepared(system, builder);
+    await alterLedgerInvoice(system, own, renewal, paid);
     await builder.changed(own, id, { units: 13, ...half, ...amend });
     const again = await builder.change(own, id, { units: 9, ...amend });
     expect(refusalOf(again)).toEqual(refused(422, "renewal_invoice_not_amendable", "document"));
@@ -134,9 +141,12 @@ describe.concurrent("an increase by amend of a renewal invoice that was meanwhil
     await builder.expectEqualDocuments(own);
   });
 
-  test("paid on a plan with a cheaper band leaves the credit of both periods", async () => {
-    const { own, id, invoice: renewal } = await prepared({ plan_code: "bands" });
-    await alterLedgerInvoice(own, renewal, paid);
+  test("paid on a plan with a cheaper band leaves the credit of both periods", async ({
+    system,
+    builder,
+  }) => {
+    const { own, id, invoice: renewal } = await prepared(system, builder, { plan_code: "bands" });
+    await alterLedgerInvoice(system, own, renewal, paid);
     const { change } = await builder.changed(own, id, { units: 11, ...half, ...amend });
     expect(change).toMatchObject({ invoice: null, renewal_invoice: null });
     await builder.posted(own);
@@ -146,9 +156,13 @@ describe.concurrent("an increase by amend of a renewal invoice that was meanwhil
   });
 });
 
-test("a decrease by amend of a paid renewal invoice is refused and bills nothing", async () => {
-  const { own, id, invoice: renewal } = await prepared();
-  await alterLedgerInvoice(own, renewal, paid);
+test("a decrease by amend of a paid renewal invoice is refused and bills nothing", async ({
+  system,
+  builder,
+  admin,
+}) => {
+  const { own, id, invoice: renewal } = await prepared(system, builder);
+  await alterLedgerInvoice(system, own, renewal, paid);
   const { change, ...after } = await builder.changed(own, id, { units: 6, ...amend });
   expect(after).toMatchObject({ units: 6, renewal_value: "60.0000" });
   expect(change).toMatchObject({ invoice: null, renewal_invoice: null, credit_note: null });
@@ -185,9 +199,12 @@ test("a decrease by amend of a paid renewal invoice is refused and bills nothing
 describe.concurrent("a change while pending, after the first invoice was paid,", () => {
   const pending = { start_date: "2026-05-10", charges: [{ charge_code: "onboarding" }] };
 
-  test("bills an increase on a separate invoice dated the first day", async () => {
-    const { own, id, invoice: first } = await prepared(pending);
-    await alterLedgerInvoice(own, first, paid);
+  test("bills an increase on a separate invoice dated the first day", async ({
+    system,
+    builder,
+  }) => {
+    const { own, id, invoice: first } = await prepared(system, builder, pending);
+    await alterLedgerInvoice(system, own, first, paid);
     const { change } = await builder.changed(own, id, { units: 13 });
     expect(change.invoice).toMatchObject({
       ...synced,
@@ -201,9 +218,12 @@ describe.concurrent("a change while pending, after the first invoice was paid,",
     expect(refusalOf(again)).toEqual(refused(422, "first_invoice_not_amendable"));
   });
 
-  test("bills nothing for a decrease, and keeps the first period's billed units", async () => {
-    const { own, id, invoice: first } = await prepared(pending);
-    await alterLedgerInvoice(own, first, paid);
+  test("bills nothing for a decrease, and keeps the first period's billed units", async ({
+    system,
+    builder,
+  }) => {
+    const { own, id, invoice: first } = await prepared(system, builder, pending);
+    await alterLedgerInvoice(system, own, first, paid);
     expect((await builder.changed(own, id, { units: 6 })).change).toMatchObject({
       units: 6,
       invoice: null,
@@ -220,14 +240,17 @@ describe.concurrent("a change while pending, after the first invoice was paid,",
 });
 
 describe.concurrent("an invoice whose plan line in the ledger is unknown", () => {
-  const clearLine = (invoice: Json) =>
+  const clearLine = (system: TestSystem, invoice: Json) =>
     system.pool.query("UPDATE invoice_lines SET ledger_line_id = NULL WHERE invoice_id = $1", [
       invoice.id,
     ]);
 
-  test("is not amended, and the change succeeds if billed separately", async () => {
-    const { own, id, invoice } = await prepared();
-    await clearLine(invoice);
+  test("is not amended, and the change succeeds if billed separately", async ({
+    system,
+    builder,
+  }) => {
+    const { own, id, invoice } = await prepared(system, builder);
+    await clearLine(system, invoice);
     const answer = await builder.change(own, id, { units: 13, ...amend });
     expect(refusalOf(answer)).toEqual(refused(422, "renewal_invoice_not_amendable", "document"));
     const why = `it is not known which line of invoice ${invoice.number} is the plan's`;
@@ -235,19 +258,21 @@ describe.concurrent("an invoice whose plan line in the ledger is unknown", () =>
     await builder.changed(own, id, { units: 13, ...separate });
     await builder.expectEqualDocuments(own);
 
-    const pending = await prepared({ start_date: "2026-05-10" });
-    await clearLine(pending.invoice);
+    const pending = await prepared(system, builder, { start_date: "2026-05-10" });
+    await clearLine(system, pending.invoice);
     const first = await builder.change(pending.own, pending.id, { units: 13 });
     expect(refusalOf(first)).toEqual(refused(422, "first_invoice_not_amendable"));
     expect(first.json.error.message).toContain("is the plan's");
   });
 
-  test("still takes the line of a charge that joins it", async () => {
+  test("still takes the line of a charge that joins it", async ({ system, builder }) => {
     const { own, id, invoice } = await prepared(
+      system,
+      builder,
       {},
       { invoice_create_days: 0, first_invoice_status: "draft" },
     );
-    await clearLine(invoice);
+    await clearLine(system, invoice);
     const { change } = await builder.changed(own, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ ...synced, id: invoice.id, subtotal: "115.0000" });
     await builder.expectEqualDocuments(own);

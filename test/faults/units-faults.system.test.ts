@@ -4,28 +4,22 @@
  * `units_unchanged`), and the ledger's documents equal ours. The steps of posting new documents are
  * in `credit-faults` and `kill-at-every-step`. IDEMPOTENCY-2.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import {
   amendmentCrashPoints,
   postingCrashPoints,
   unitsCrashPoints,
 } from "../../src/crash-points.ts";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { checkedAsk } from "../scenario/checked-ask.ts";
-import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-builder.ts";
-import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
+import { aloneTest } from "../scenario/fixtures.ts";
+import { addBands, type Json, type UnitsBuilder } from "../scenario/units-builder.ts";
+import { perFile } from "../support/file-fixture.ts";
+import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { dieOf, type Post, postUntil } from "./processes.ts";
 
-let system: TestSystem;
-let builder: UnitsBuilder;
-
-beforeAll(async () => {
+const test = aloneTest
   // What a killed worker had taken is free after three times this.
-  system = await startSystem({ env: { LEDGER_CALL_SECONDS: "1" } });
-  builder = unitsBuilder(system, checkedAsk(system));
-});
-
-afterAll(() => system?.stop());
+  .extend("settings", perFile, { env: { LEDGER_CALL_SECONDS: "1" } });
 
 const ofWorker: readonly string[] = [...postingCrashPoints, ...amendmentCrashPoints];
 const ofApi = unitsCrashPoints.filter((point) => !ofWorker.includes(point));
@@ -75,7 +69,7 @@ const cases = {
 const names = Object.keys(cases) as readonly (keyof typeof cases)[];
 
 /** A subscription in a new organisation on 16 April, and the change. */
-async function prepared({ settings, plan, body }: Case) {
+async function prepared(system: TestSystem, builder: UnitsBuilder, { settings, plan, body }: Case) {
   const own = await builder.sandbox(settings);
   await addBands(system, own);
   await builder.setClock(own, "2026-04-16");
@@ -90,7 +84,7 @@ async function prepared({ settings, plan, body }: Case) {
 }
 
 /** The first answer and a later one: the same bytes, and the later one marked as a replay. */
-async function retried(what: Post): Promise<Answered> {
+async function retried(system: TestSystem, what: Post): Promise<Answered> {
   const first = await postUntil(system.baseUrl, what, 200);
   const again = await postUntil(system.baseUrl, what, 200);
   expect([again.text, again.headers.get("idempotent-replayed")]).toEqual([first.text, "true"]);
@@ -102,6 +96,8 @@ async function retried(what: Post): Promise<Answered> {
  * the ledger.
  */
 async function expectChangedOnce(
+  system: TestSystem,
+  builder: UnitsBuilder,
   own: CreatedOrganisation,
   id: string,
   expected: Case,
@@ -134,20 +130,23 @@ describe.concurrent("an API killed in a change leaves a usable key and one chang
       .filter((name) => name === "join" || !unwritten.includes(point))
       .map((name) => [point, name] as const),
   );
-  test.each(each)("%s, %s", async (point, name) => {
-    const { own, id, what } = await prepared(cases[name]);
+  test.for(each)("%s, %s", async ([point, name], { system, builder }) => {
+    const { own, id, what } = await prepared(system, builder, cases[name]);
     await dieOf(system, point, what);
-    await expectChangedOnce(own, id, cases[name], await retried(what));
+    await expectChangedOnce(system, builder, own, id, cases[name], await retried(system, what));
   });
 });
 
-test("workers killed at each step of posting changes leave each document posted once", async () => {
+test("workers killed at each step of posting changes leave each document posted once", async ({
+  system,
+  builder,
+}) => {
   const batches = [];
   for (const point of amendmentCrashPoints) {
     batches.push({
       point,
       changes: await Promise.all(
-        names.map(async (name) => ({ name, ...(await prepared(cases[name])) })),
+        names.map(async (name) => ({ name, ...(await prepared(system, builder, cases[name])) })),
       ),
     });
   }
@@ -155,7 +154,7 @@ test("workers killed at each step of posting changes leave each document posted 
   const answers: Promise<readonly Answered[]>[] = [];
   // Each worker dies of new changes. Later workers also meet what it left undone.
   for (const { point, changes } of batches) {
-    answers.push(Promise.all(changes.map(({ what }) => retried(what))));
+    answers.push(Promise.all(changes.map(({ what }) => retried(system, what))));
     await until("all of them wait", async () => {
       const text = `SELECT count(*)::int AS waiting FROM ledger_jobs
         WHERE organisation_id = ANY ($1) AND state = 'ready'`;
@@ -172,7 +171,7 @@ test("workers killed at each step of posting changes leave each document posted 
   for (const [trial, { changes }] of batches.entries()) {
     const created = (await answers[trial]) ?? [];
     for (const [index, { name, own, id }] of changes.entries()) {
-      await expectChangedOnce(own, id, cases[name], created[index] as Answered);
+      await expectChangedOnce(system, builder, own, id, cases[name], created[index] as Answered);
     }
   }
 });

@@ -3,23 +3,13 @@
  * change is made and answered. Every document and line is in the ledger once, or the answer has the
  * reason. UNITS-8, UNITS-10, POSTING-4.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { checkedAsk } from "../scenario/checked-ask.ts";
-import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-builder.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { aloneTest as test } from "../scenario/fixtures.ts";
+import { addBands, type Json, type UnitsBuilder } from "../scenario/units-builder.ts";
+import { type TestSystem, until } from "../support/system.ts";
 import { endPause, scheduled, synced } from "./ledger-documents.ts";
 import { lateAnswerMs, promptAnswerMs } from "./processes.ts";
-
-let system: TestSystem;
-let builder: UnitsBuilder;
-
-beforeAll(async () => {
-  system = await startSystem();
-  builder = unitsBuilder(system, checkedAsk(system));
-});
-
-afterAll(() => system?.stop());
 
 const april = { start_date: "2026-04-01" };
 const half = { prorate: true, effective_date: "2026-04-16" };
@@ -29,6 +19,8 @@ const notes = "PUT /api.xro/2.0/CreditNotes";
 
 /** A new organisation on 16 April, with a subscription of ten units. */
 async function prepared(
+  system: TestSystem,
+  builder: UnitsBuilder,
   changes: Record<string, unknown> = {},
   body: object = {},
 ): Promise<{ readonly own: CreatedOrganisation; readonly id: string; readonly first: Json }> {
@@ -53,8 +45,8 @@ const lost = [
 ] as const;
 
 describe.concurrent("a charge that joins a draft is one line of it if", () => {
-  test.each(lost)("%s", async (_, fault) => {
-    const { own, id } = await prepared();
+  test.for(lost)("%s", async ([_, fault], { system, builder }) => {
+    const { own, id } = await prepared(system, builder);
     await system.fault({ ...fault, match: amendments, tenantId: own.tenantId });
     const { change } = await builder.changed(own, id, { units: 13, ...half });
     expect(change.units).toBe(13);
@@ -71,8 +63,8 @@ describe.concurrent("a charge that joins a draft is one line of it if", () => {
 });
 
 describe.concurrent("a renewal invoice is amended once if", () => {
-  test.each(lost)("%s", async (_, fault) => {
-    const { own, id } = await prepared({
+  test.for(lost)("%s", async ([_, fault], { system, builder }) => {
+    const { own, id } = await prepared(system, builder, {
       invoice_create_days: 20,
       first_invoice_status: "approved",
     });
@@ -88,10 +80,18 @@ describe.concurrent("a renewal invoice is amended once if", () => {
 });
 
 describe("with the ledger down", () => {
-  test("every change is answered in time, and its documents are posted afterwards", async () => {
-    const joining = await prepared();
-    const separate = await prepared({ first_invoice_status: "approved" });
-    const credit = await prepared({ first_invoice_status: "approved" }, { plan_code: "bands" });
+  test("every change is answered in time, and its documents are posted afterwards", async ({
+    system,
+    builder,
+  }) => {
+    const joining = await prepared(system, builder);
+    const separate = await prepared(system, builder, { first_invoice_status: "approved" });
+    const credit = await prepared(
+      system,
+      builder,
+      { first_invoice_status: "approved" },
+      { plan_code: "bands" },
+    );
     await system.stopLedger();
     const started = performance.now();
     const [joined, issued, credited] = await Promise.all([
@@ -140,6 +140,7 @@ describe("with the ledger down", () => {
 
 /** Changes an invoice in the ledger, as a person would. */
 async function alterLedgerInvoice(
+  system: TestSystem,
   own: CreatedOrganisation,
   number: string,
   set: string,
@@ -149,14 +150,17 @@ async function alterLedgerInvoice(
 }
 
 describe.concurrent("an invoice that someone changed in the ledger", () => {
-  test.each([
+  test.for([
     "AUTHORISED",
     "SUBMITTED",
     "VOIDED",
-  ])("to %s is not joined by a charge, which gets a separate invoice", async (status) => {
-    const { own, id } = await prepared();
+  ])("to %s is not joined by a charge, which gets a separate invoice", async (status, {
+    system,
+    builder,
+  }) => {
+    const { own, id } = await prepared(system, builder);
     const [first] = await builder.invoices(own, id);
-    await alterLedgerInvoice(own, first.number, `status = '${status}'`);
+    await alterLedgerInvoice(system, own, first.number, `status = '${status}'`);
     const { change } = await builder.changed(own, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({
       ...synced,
@@ -175,8 +179,11 @@ describe.concurrent("an invoice that someone changed in the ledger", () => {
     await builder.expectEqualDocuments(own);
   });
 
-  test("keeps a line that was added by hand, and our total is the ledger's", async () => {
-    const { own, id } = await prepared();
+  test("keeps a line that was added by hand, and our total is the ledger's", async ({
+    system,
+    builder,
+  }) => {
+    const { own, id } = await prepared(system, builder);
     const [first] = await builder.invoices(own, id);
     const hand = {
       id: crypto.randomUUID(),
@@ -190,6 +197,7 @@ describe.concurrent("an invoice that someone changed in the ledger", () => {
     };
     const added = JSON.stringify([hand]);
     await alterLedgerInvoice(
+      system,
       own,
       first.number,
       `lines = lines || '${added}', sub_total = 107, total = 127`,
@@ -200,8 +208,11 @@ describe.concurrent("an invoice that someone changed in the ledger", () => {
     expect(booked?.lines.map(([, amount]) => amount)).toEqual(["100.00", "7.00", "15.00"]);
   });
 
-  test("a separate invoice refused by the ledger has its reason; the change stands", async () => {
-    const { own, id } = await prepared({ first_invoice_status: "approved" });
+  test("a separate invoice refused by the ledger has its reason; the change stands", async ({
+    system,
+    builder,
+  }) => {
+    const { own, id } = await prepared(system, builder, { first_invoice_status: "approved" });
     await system.fault({
       kind: "refuse",
       match: creations,
@@ -219,8 +230,10 @@ describe.concurrent("an invoice that someone changed in the ledger", () => {
     expect((await builder.changed(own, id, { units: 13, ...half })).change.invoice).toBeNull();
   });
 
-  test("a credit note that the ledger refuses has its reason", async () => {
+  test("a credit note that the ledger refuses has its reason", async ({ system, builder }) => {
     const { own, id } = await prepared(
+      system,
+      builder,
       { first_invoice_status: "approved" },
       { plan_code: "bands" },
     );
@@ -242,8 +255,11 @@ describe.concurrent("an invoice that someone changed in the ledger", () => {
   });
 });
 
-test("an answer comes in time while the amendment waits; a repeat has its outcome", async () => {
-  const { own, id } = await prepared();
+test("an answer comes in time while the amendment waits; a repeat has its outcome", async ({
+  system,
+  builder,
+}) => {
+  const { own, id } = await prepared(system, builder);
   const pause = { kind: "rate_limit", match: amendments, problem: "day", retryAfterSeconds: 3_600 };
   await system.fault({ ...pause, tenantId: own.tenantId });
   const started = performance.now();

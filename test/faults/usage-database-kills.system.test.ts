@@ -14,9 +14,9 @@ import {
   startPostgres,
 } from "../../src/dev/local-stack/postgres/postgres.ts";
 import { migrate } from "../../src/store/database/migrate.ts";
-import { addApiKey } from "../scenario/row-builder.ts";
 import { addMeter } from "../scenario/usage-builder.ts";
 import { type BillingFixture, billingFixture } from "../store/billing/billing-fixture.ts";
+import { addApiKey } from "../support/organisation-builder.ts";
 import { freePort } from "../support/ports.ts";
 import { type Answered, until } from "../support/system.ts";
 import { testTemporal } from "../support/temporal.ts";

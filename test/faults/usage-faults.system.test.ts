@@ -3,47 +3,34 @@
  * ledger, and reports during billing: every reported event is stored once, and every stored event
  * is billed once. USAGE-3, INVARIANT-4.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { amendmentCrashPoints, billingCrashPoints } from "../../src/crash-points.ts";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { createStartWork } from "../../src/worker/temporal/start-work.ts";
 import { defaultTaskQueue } from "../../workflows/contract.ts";
-import { checkedAsk } from "../scenario/checked-ask.ts";
-import { type LifeBuilder, lifeBuilder } from "../scenario/life-builder.ts";
+import { aloneTest } from "../scenario/fixtures.ts";
+import type { LifeBuilder } from "../scenario/life-builder.ts";
 import type { Json } from "../scenario/units-builder.ts";
-import {
-  addMeter,
-  type UsageBuilder,
-  usageBuilder,
-  usageEvent,
-} from "../scenario/usage-builder.ts";
-import { type BillingRuns, billingRuns } from "../support/billing.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { addMeter, type UsageBuilder, usageEvent } from "../scenario/usage-builder.ts";
+import type { BillingRuns } from "../support/billing.ts";
+import { perFile } from "../support/file-fixture.ts";
+import { type TestSystem, until } from "../support/system.ts";
 import { expectUsageBilledOnce, usageSums } from "./billed-usage.ts";
 import { dieOf, type Post, postUntil, postUntilDecided, startApiProcess } from "./processes.ts";
 
-let system: TestSystem;
-let builder: LifeBuilder;
-let usage: UsageBuilder;
-let runs: BillingRuns;
-
-beforeAll(async () => {
+const test = aloneTest
   // What a killed worker had taken is free after three times this.
-  system = await startSystem({ env: { LEDGER_CALL_SECONDS: "1" } });
-  const ask = checkedAsk(system);
-  [builder, usage, runs] = [lifeBuilder(system, ask), usageBuilder(ask), await billingRuns(system)];
-});
-
-afterAll(async () => {
-  await runs?.close();
-  await system?.stop();
-});
+  .extend("settings", perFile, { env: { LEDGER_CALL_SECONDS: "1" } });
 
 /**
  * A sandbox that takes usage of calls at 0.50 each, and of storage at 10 each, from the eleventh on
  * all at 8.
  */
-async function metered(changes: Record<string, unknown> = {}): Promise<CreatedOrganisation> {
+async function metered(
+  system: TestSystem,
+  builder: LifeBuilder,
+  changes: Record<string, unknown> = {},
+): Promise<CreatedOrganisation> {
   const own = await builder.sandbox({ usage_allowed: true, ...changes });
   await addMeter(system.pool, own.organisationId);
   const bands = {
@@ -74,18 +61,20 @@ describe.concurrent("an API killed at a step of a report leaves every event stor
   let own: CreatedOrganisation;
   let id = "";
 
-  beforeAll(async () => {
-    own = await metered();
+  test.beforeAll(async ({ system, builder }) => {
+    own = await metered(system, builder);
     ({ id } = await builder.subscribe(own, { start_date: "2026-04-01" }));
   });
 
-  test.each([
+  test.for([
     ["admitted", null, "created"],
     ["usage_stored", null, "duplicate"],
     ["key_begun", "begun", "created"],
     ["usage_stored", "stored", "duplicate"],
     ["key_completed", "completed", "created"],
-  ] as const)("%s, with the Idempotency-Key %s: a repeat gets %s", async (point, key, verdict) => {
+  ] as const)("%s, with the Idempotency-Key %s: a repeat gets %s", async ([point, key, verdict], {
+    system,
+  }) => {
     const events = ["1", "2.5", "3"].map((quantity) => calls(id, "2026-04-01T11:00:00Z", quantity));
     const keyed = key === null ? {} : { idempotencyKey: key };
     const what: Post = { path: "/v1/usage_events", key: own.apiKey, body: { events }, ...keyed };
@@ -111,19 +100,24 @@ describe.concurrent("an API killed at a step of a report leaves every event stor
  * was issued ahead; on a usage invoice, because it completes; and on a renewal with a credit note,
  * because late usage reduced the previous period to a cheaper band.
  */
-async function dueOnEachKind() {
-  const own = await metered({ invoice_create_days: 5 });
+async function dueOnEachKind(
+  system: TestSystem,
+  builder: LifeBuilder,
+  reports: UsageBuilder,
+  runs: BillingRuns,
+) {
+  const own = await metered(system, builder, { invoice_create_days: 5 });
   const late = (await builder.subscribe(own, { start_date: "2026-03-15" })).id;
   const joining = (await builder.subscribe(own, { start_date: "2026-04-01" })).id;
   const ended = (await builder.subscribe(own, { start_date: "2026-04-01" })).id;
-  await usage.stored(own, [storage(late, "2026-03-20T00:00:00Z", "10")]);
+  await reports.stored(own, [storage(late, "2026-03-20T00:00:00Z", "10")]);
   await builder.ended(own, ended, { when: "period_end" });
   for (const day of ["2026-04-15", "2026-04-27"]) {
     await builder.setClock(own, day);
     await runs.untilDone(own.organisationId);
   }
   await builder.posted(own);
-  await usage.stored(own, [
+  await reports.stored(own, [
     ...[calls(joining, "2026-04-20T00:00:00Z", "4"), calls(joining, "2026-04-02T00:00:00Z", "3")],
     ...[calls(ended, "2026-04-26T00:00:00Z", "9"), storage(late, "2026-04-20T00:00:00Z", "3")],
     storage(late, "2026-03-31T00:00:00Z", "1"),
@@ -132,12 +126,11 @@ async function dueOnEachKind() {
 }
 
 /** Asserts that all of it is billed, each event once, here and in the ledger. */
-async function expectBilled({
-  own,
-  late,
-  joining,
-  ended,
-}: Awaited<ReturnType<typeof dueOnEachKind>>): Promise<void> {
+async function expectBilled(
+  system: TestSystem,
+  builder: LifeBuilder,
+  { own, late, joining, ended }: Awaited<ReturnType<typeof dueOnEachKind>>,
+): Promise<void> {
   await builder.expectEqualDocuments(own);
   await expectUsageBilledOnce(system, own);
   const sums = await usageSums(system, own);
@@ -170,8 +163,15 @@ async function expectBilled({
   expect(rows).toEqual([{ sub_total: "12.00" }]);
 }
 
-test("workers killed at each step of billing usage bill every event once", async () => {
-  const due = await Promise.all(billingCrashPoints.map(dueOnEachKind));
+test("workers killed at each step of billing usage bill every event once", async ({
+  system,
+  builder,
+  reports,
+  runs,
+}) => {
+  const due = await Promise.all(
+    billingCrashPoints.map(() => dueOnEachKind(system, builder, reports, runs)),
+  );
   await system.worker.stop();
   const { startBilling } = createStartWork(runs.client, defaultTaskQueue, () => undefined);
   const die = async (point: string): Promise<void> => {
@@ -190,7 +190,7 @@ test("workers killed at each step of billing usage bill every event once", async
   for (const point of amendmentCrashPoints) await die(point);
   await system.worker.start();
   for (const { own } of due) await runs.untilDone(own.organisationId);
-  for (const one of due) await expectBilled(one);
+  for (const one of due) await expectBilled(system, builder, one);
 });
 
 const amendments = "POST /api.xro/2.0/Invoices/";
@@ -209,14 +209,19 @@ const lost = [
   { kind: "rate_limit", retryAfterSeconds: 2 },
 ] as const;
 
-test("lost answers of the ledger leave each line of usage once, on drafts only", async () => {
-  const own = await metered({ invoice_create_days: 5 });
+test("lost answers of the ledger leave each line of usage once, on drafts only", async ({
+  system,
+  builder,
+  reports,
+  runs,
+}) => {
+  const own = await metered(system, builder, { invoice_create_days: 5 });
   const ids: string[] = [];
   for (const _ of [...lost, "approved"])
     ids.push((await builder.subscribe(own, { start_date: "2026-04-01" })).id);
   const quantities = ids.map((_, index) => String(2 * index + 2));
   await builder.setClock(own, "2026-04-27");
-  await usage.stored(
+  await reports.stored(
     own,
     ids.map((id, index) => calls(id, "2026-04-02T00:00:00Z", quantities[index] ?? "")),
   );
@@ -309,8 +314,15 @@ async function reportOn(
   }
 }
 
-test("usage taken by two processes at a period's end is billed or open, never both", async () => {
-  const own = await metered({ invoice_create_days: 5, test_clock: "2026-04-06T12:00:00Z" });
+test("usage taken by two processes at a period's end is billed or open, never both", async ({
+  system,
+  builder,
+  runs,
+}) => {
+  const own = await metered(system, builder, {
+    invoice_create_days: 5,
+    test_clock: "2026-04-06T12:00:00Z",
+  });
   const ids: string[] = [];
   for (let day = 1; day <= 6; day += 1)
     ids.push((await builder.subscribe(own, { start_date: `2026-04-0${day}` })).id);

@@ -31,8 +31,8 @@ function readNames(settings: Readonly<Record<string, string>>): ReadonlySet<stri
   return names;
 }
 
-// WORKER_METRICS_HOST is read only if WORKER_METRICS_PORT is set.
-const read = readNames({ WORKER_METRICS_PORT: "0" });
+// WORKER_HOST is read only if WORKER_PORT is set.
+const read = readNames({ WORKER_PORT: "0" });
 
 function sourcesBelow(folder: string): readonly string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {

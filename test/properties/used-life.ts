@@ -19,7 +19,7 @@ import { tiersOf } from "../domain/catalogue/catalogue.ts";
 import { afterDue, stateOf } from "../domain/subscriptions/billing-state-builder.ts";
 
 /** An event as it was stored; `quantity` in ten-thousandths. */
-export interface StoredEvent {
+interface StoredEvent {
   readonly meter: PricedMeter;
   readonly quantity: bigint;
   readonly period: number;
@@ -90,7 +90,7 @@ export function scaled({ unscaled, scale }: Decimal, places: number): bigint {
 }
 
 /** The first status of invoices and how early they are issued. */
-export interface LifeOrder {
+interface LifeOrder {
   readonly firstInvoiceStatus: BillingState["organisation"]["firstInvoiceStatus"];
   readonly invoiceCreateDays: number;
   readonly endAfterCycles: number | null;

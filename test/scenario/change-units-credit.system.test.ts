@@ -3,29 +3,27 @@
  * applied to later invoices. UNITS-5, DOCUMENT-4.
  */
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../support/reused-system.ts";
+import { perFile } from "../support/file-fixture.ts";
 import { type TestSystem, until } from "../support/system.ts";
-import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
+import { type Ask, refusalOf, refused } from "./checked-ask.ts";
+import { scenarioTest } from "./fixtures.ts";
+import { addBands, type Json, type UnitsBuilder } from "./units-builder.ts";
 
-let system: TestSystem;
-let ask: Ask;
-let builder: UnitsBuilder;
 /**
- * 16 April, invoices approved. `bands`: ten and fewer cost 10 each, from eleven on all of them 8.
+ * `own` is on 16 April, its invoices approved. `bands`: ten and fewer cost 10 each, from eleven on
+ * all of them 8.
  */
-let own: CreatedOrganisation;
+const test = scenarioTest.extend("own", perFile, async ({ system, builder }) =>
+  sandbox(system, builder),
+);
 
-beforeAll(async () => {
-  system = await sharedSystem();
-  ask = checkedAsk(system);
-  builder = unitsBuilder(system, ask);
-  own = await sandbox();
-});
-
-async function sandbox(changes: Record<string, unknown> = {}): Promise<CreatedOrganisation> {
+async function sandbox(
+  system: TestSystem,
+  builder: UnitsBuilder,
+  changes: Record<string, unknown> = {},
+): Promise<CreatedOrganisation> {
   const result = await builder.sandbox({ first_invoice_status: "approved", ...changes });
   await addBands(system, result);
   await builder.setClock(result, "2026-04-16");
@@ -43,14 +41,17 @@ const nothing = {
 };
 
 /** A credit note as the API shows it. */
-async function note({ apiKey }: CreatedOrganisation, id: string): Promise<Json> {
+async function note(ask: Ask, { apiKey }: CreatedOrganisation, id: string): Promise<Json> {
   const answer = await ask("GET", `/v1/credit_notes/${id}`, { key: apiKey });
   expect(answer.status, answer.text).toBe(200);
   return answer.json;
 }
 
 /** The credit notes in the ledger, with the applied part of each. */
-async function bookedNotes({ tenantId }: CreatedOrganisation): Promise<readonly object[]> {
+async function bookedNotes(
+  system: TestSystem,
+  { tenantId }: CreatedOrganisation,
+): Promise<readonly object[]> {
   const { rows } = await system.pool.query(
     `SELECT number, status, sub_total::text AS subtotal, total::text AS total,
       amount_allocated::text AS applied
@@ -60,8 +61,12 @@ async function bookedNotes({ tenantId }: CreatedOrganisation): Promise<readonly 
   return rows;
 }
 
-test("an increase into a cheaper band issues a prorated credit note in the ledger", async () => {
-  const result = await sandbox();
+test("an increase into a cheaper band issues a prorated credit note in the ledger", async ({
+  system,
+  ask,
+  builder,
+}) => {
+  const result = await sandbox(system, builder);
   const { invoice: first, ...before } = await builder.subscribe(result, {
     ...april,
     invoice_reference: "PO-7",
@@ -74,7 +79,7 @@ test("an increase into a cheaper band issues a prorated credit note in the ledge
     credit_note: expect.stringMatching(/^[0-9a-f-]{36}$/),
   });
   expect(await builder.invoices(result, before.id)).toEqual([first]);
-  const credited = await note(result, change.credit_note);
+  const credited = await note(ask, result, change.credit_note);
   expect(credited).toEqual({
     id: change.credit_note,
     object: "credit_note",
@@ -103,13 +108,13 @@ test("an increase into a cheaper band issues a prorated credit note in the ledge
     allocations: [],
     created: "2026-04-16T12:00:00.000Z",
   });
-  expect(await bookedNotes(result)).toEqual([
+  expect(await bookedNotes(system, result)).toEqual([
     { number: "CN-0001", status: "AUTHORISED", subtotal: "6.00", total: "7.20", applied: "0.00" },
   ]);
 });
 
 // Worked examples: all from the first day of a period of 30 days.
-test.each<[string, readonly (readonly [number, object, string | null])[]]>([
+test.for<[string, readonly (readonly [number, object, string | null])[]]>([
   [
     "10, 11, 10, 11",
     [
@@ -155,13 +160,17 @@ test.each<[string, readonly (readonly [number, object, string | null])[]]>([
       [12, whole, "credit 4.0000"],
     ],
   ],
-])("the worked sequence %s issues the documents of the table", async (name, steps) => {
+] as const)("the worked sequence %s issues the documents of the table", async ([name, steps], {
+  ask,
+  builder,
+  own,
+}) => {
   const { id } = await builder.subscribe(own, { ...april, units: Number.parseInt(name, 10) });
   for (const [units, how, expected] of steps) {
     const { status, json } = await builder.change(own, id, { units, ...how });
     const issued = async () => {
       if (json.change.credit_note !== null)
-        return `credit ${(await note(own, json.change.credit_note)).subtotal}`;
+        return `credit ${(await note(ask, own, json.change.credit_note)).subtotal}`;
       return json.change.invoice === null ? null : `charge ${json.change.invoice.subtotal}`;
     };
     expect([units, status === 200 ? await issued() : json.error.code]).toEqual([units, expected]);
@@ -169,8 +178,12 @@ test.each<[string, readonly (readonly [number, object, string | null])[]]>([
 });
 
 describe("a volume plan inside the invoice window", () => {
-  test("with amend re-prices the renewal invoice and credits the current period", async () => {
-    const result = await sandbox({ invoice_create_days: 20 });
+  test("with amend re-prices the renewal invoice and credits the current period", async ({
+    system,
+    ask,
+    builder,
+  }) => {
+    const result = await sandbox(system, builder, { invoice_create_days: 20 });
     const { id } = await builder.subscribe(result, april);
     const { change } = await builder.changed(result, id, { units: 11, ...half, document: "amend" });
     expect(change).toMatchObject({
@@ -178,12 +191,16 @@ describe("a volume plan inside the invoice window", () => {
       renewal_invoice: { subtotal: "88.0000", total: "105.6000" },
     });
     expect(change.renewal_invoice.lines).toHaveLength(1);
-    expect((await note(result, change.credit_note)).subtotal).toBe("6.0000");
+    expect((await note(ask, result, change.credit_note)).subtotal).toBe("6.0000");
     await builder.expectEqualDocuments(result);
   });
 
-  test("with separate keeps the renewal invoice and credits both periods by one note", async () => {
-    const result = await sandbox({ invoice_create_days: 20 });
+  test("with separate keeps the renewal invoice and credits both periods by one note", async ({
+    system,
+    ask,
+    builder,
+  }) => {
+    const result = await sandbox(system, builder, { invoice_create_days: 20 });
     const { id } = await builder.subscribe(result, april);
     const before = await builder.invoices(result, id);
     const { change } = await builder.changed(result, id, {
@@ -192,7 +209,7 @@ describe("a volume plan inside the invoice window", () => {
       document: "separate",
     });
     expect(change).toMatchObject({ invoice: null, renewal_invoice: null });
-    const { lines, subtotal } = await note(result, change.credit_note);
+    const { lines, subtotal } = await note(ask, result, change.credit_note);
     expect([subtotal, lines.map(({ amount }: Json) => amount)]).toEqual([
       "18.0000",
       ["6.0000", "12.0000"],
@@ -203,8 +220,12 @@ describe("a volume plan inside the invoice window", () => {
   });
 });
 
-test("issues a note and an invoice for a credit and a charge, without allocation", async () => {
-  const result = await sandbox({ invoice_create_days: 20 });
+test("issues a note and an invoice for a credit and a charge, without allocation", async ({
+  system,
+  ask,
+  builder,
+}) => {
+  const result = await sandbox(system, builder, { invoice_create_days: 20 });
   const { id } = await builder.subscribe(result, april);
   await builder.changed(result, id, { units: 5, document: "amend" });
   const { change } = await builder.changed(result, id, {
@@ -214,17 +235,21 @@ test("issues a note and an invoice for a credit and a charge, without allocation
   });
   // 88 − 50 for May, and half of 100 − 88 of April.
   expect(change.invoice).toMatchObject({ type: "change", subtotal: "38.0000", total: "45.6000" });
-  expect((await note(result, change.credit_note)).subtotal).toBe("6.0000");
+  expect((await note(ask, result, change.credit_note)).subtotal).toBe("6.0000");
   await builder.expectEqualDocuments(result);
-  expect(await note(result, change.credit_note)).toMatchObject({
+  expect(await note(ask, result, change.credit_note)).toMatchObject({
     remaining_credit: "7.2000",
     allocations: [],
   });
 });
 
 describe("held credit", () => {
-  test("is applied to later invoices, oldest first, until it is used up", async () => {
-    const result = await sandbox();
+  test("is applied to later invoices, oldest first, until it is used up", async ({
+    system,
+    ask,
+    builder,
+  }) => {
+    const result = await sandbox(system, builder);
     const { id, invoice: first } = await builder.subscribe(result, april);
     const { change } = await builder.changed(result, id, { units: 11, ...whole });
     // 11 to 12 is a charge of 4.00 on a separate invoice: it comes later than the note.
@@ -233,9 +258,9 @@ describe("held credit", () => {
     await builder.posted(result);
     await until(
       "the credit is on the invoice",
-      async () => (await note(result, change.credit_note)).allocations.length === 1,
+      async () => (await note(ask, result, change.credit_note)).allocations.length === 1,
     );
-    expect(await note(result, change.credit_note)).toMatchObject({
+    expect(await note(ask, result, change.credit_note)).toMatchObject({
       total: "14.4000",
       remaining_credit: "9.6000",
       allocation_status: "partially_applied",
@@ -252,10 +277,10 @@ describe("held credit", () => {
     await builder.change(result, id, { units: 12 });
     await until(
       "all of it is used",
-      async () => (await note(result, change.credit_note)).remaining_credit === "0.0000",
+      async () => (await note(ask, result, change.credit_note)).remaining_credit === "0.0000",
     );
     const [renewal, charged, unchanged] = await builder.invoices(result, id);
-    expect(await note(result, change.credit_note)).toMatchObject({
+    expect(await note(ask, result, change.credit_note)).toMatchObject({
       allocation_status: "applied",
       allocations: [
         { invoice: charged.id, amount: "4.8000" },
@@ -270,14 +295,18 @@ describe("held credit", () => {
     });
     expect([charged.amount_due, charged.status]).toEqual(["0.0000", "paid"]);
     expect(unchanged).toEqual(first);
-    expect(await bookedNotes(result)).toEqual([
+    expect(await bookedNotes(system, result)).toEqual([
       expect.objectContaining({ status: "PAID", applied: "14.40" }),
     ]);
     await builder.expectEqualDocuments(result);
   });
 
-  test("belongs to its subscription and is applied to no draft", async () => {
-    const result = await sandbox();
+  test("belongs to its subscription and is applied to no draft", async ({
+    system,
+    ask,
+    builder,
+  }) => {
+    const result = await sandbox(system, builder);
     const { id } = await builder.subscribe(result, april);
     const { change } = await builder.changed(result, id, { units: 11, ...half });
     await builder.subscribe(result, { start_date: "2026-04-16" });
@@ -288,12 +317,15 @@ describe("held credit", () => {
     const { change: later } = await builder.changed(result, id, { units: 20, ...half });
     expect(later.invoice).toMatchObject({ status: "draft", amount_due: later.invoice.total });
     await builder.posted(result);
-    expect((await note(result, change.credit_note)).allocations).toEqual([]);
+    expect((await note(ask, result, change.credit_note)).allocations).toEqual([]);
     await builder.expectEqualDocuments(result);
   });
 
-  test("on its way to a renewal invoice prevents an amendment of it", async () => {
-    const result = await sandbox();
+  test("on its way to a renewal invoice prevents an amendment of it", async ({
+    system,
+    builder,
+  }) => {
+    const result = await sandbox(system, builder);
     const { id } = await builder.subscribe(result, april);
     await builder.changed(result, id, { units: 11, ...half });
     // The ledger does it at once and answers late.
@@ -327,8 +359,12 @@ describe("held credit", () => {
 });
 
 describe("credit notes are listed", () => {
-  test("newest first, by subscription, customer and status, in pages", async () => {
-    const result = await sandbox();
+  test("newest first, by subscription, customer and status, in pages", async ({
+    system,
+    ask,
+    builder,
+  }) => {
+    const result = await sandbox(system, builder);
     const list = async (query: string): Promise<Json> => {
       const answer = await ask("GET", `/v1/credit_notes?${query}`, { key: result.apiKey });
       expect(answer.status, answer.text).toBe(200);
@@ -356,7 +392,7 @@ describe("credit notes are listed", () => {
     expect([ids(page), page.has_more]).toEqual([[notes[0]], true]);
     const next = await list(`limit=2&starting_after=${notes[0]}`);
     expect([ids(next), next.has_more]).toEqual([[notes[1], notes[2]], false]);
-    expect(page.data[0]).toEqual(await note(result, notes[0] ?? ""));
+    expect(page.data[0]).toEqual(await note(ask, result, notes[0] ?? ""));
     const answer = await ask("GET", "/v1/credit_notes?status=applied", { key: result.apiKey });
     expect(refusalOf(answer)).toEqual(refused(422, "invalid_parameter", "status"));
   });

@@ -2,85 +2,26 @@
  * Every refusal of a change of units after the subscription was found, and what is due before one.
  * UNITS-6 to UNITS-13.
  */
-import { beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../support/reused-system.ts";
+import { describe, expect } from "vitest";
 import type { TestSystem } from "../support/system.ts";
-import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
-import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
+import { refusalOf, refused } from "./checked-ask.ts";
+import { addBands } from "./units-builder.ts";
+import { april, half, refusedUnitsTest as test } from "./units-fixture.ts";
 
-let system: TestSystem;
-let ask: Ask;
-let builder: UnitsBuilder;
-
-/** 16 April; no renewal invoice is issued ahead. */
-let own: CreatedOrganisation;
-
-/** 16 April; what renews on 1 May has its renewal invoice, approved. */
-let ahead: CreatedOrganisation;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  ask = checkedAsk(system);
-  builder = unitsBuilder(system, ask);
-  own = await builder.sandbox({ first_invoice_status: "approved" });
-  ahead = await builder.sandbox({ first_invoice_status: "approved", invoice_create_days: 20 });
-  for (const organisation of [own, ahead]) {
-    await addBands(system, organisation);
-    await builder.setClock(organisation, "2026-04-16");
-  }
-});
-
-const april = { start_date: "2026-04-01" };
-const half = { prorate: true, effective_date: "2026-04-16" };
 const invalid = (param: string | null) => refused(422, "invalid_parameter", param);
 const unprocessable = (code: string, param: string | null = null) => refused(422, code, param);
 
-async function subscribed(organisation: CreatedOrganisation, body: object = {}): Promise<Json> {
-  return builder.subscribe(organisation, { ...april, ...body });
-}
-
-/** Everything of an organisation that a change could write, as text. */
-async function rowsOf({ organisationId }: CreatedOrganisation): Promise<string> {
-  const tables = [
-    "subscriptions",
-    "periods",
-    "invoices",
-    "invoice_lines",
-    "credit_notes",
-    "deferred_lines",
-  ];
-  const kept = [...tables, "unit_changes", "ledger_jobs", "document_counters"];
-  const rows = await Promise.all(
-    kept.map((table) =>
-      system.pool.query(
-        `SELECT to_jsonb(t)::text AS row FROM ${table} t WHERE organisation_id = $1 ORDER BY 1`,
-        [organisationId],
-      ),
-    ),
-  );
-  return JSON.stringify(rows.map((one) => one.rows));
-}
-
-/** The refusal of a change that leaves everything as it was. */
-async function refusal(
-  organisation: CreatedOrganisation,
-  id: string,
-  body: unknown,
-): Promise<Refused> {
-  const before = await rowsOf(organisation);
-  const answer = await builder.change(organisation, id, body);
-  expect(await rowsOf(organisation)).toBe(before);
-  return refusalOf(answer);
-}
-
 /** Changes columns of one subscription, as terminated it would. */
-async function alter(id: string, set: string): Promise<void> {
+async function alter(system: TestSystem, id: string, set: string): Promise<void> {
   await system.pool.query(`UPDATE subscriptions SET ${set} WHERE id = $1`, [id]);
 }
 
 describe("the subscription, its plan and its units", () => {
-  test("refuse by setup_mode_on before every other reason", async () => {
+  test("refuse by setup_mode_on before every other reason", async ({
+    system,
+    builder,
+    refusal,
+  }) => {
     const inSetupMode = await builder.sandbox({ setup_mode: true });
     const { id } = await builder.subscribe(inSetupMode, {
       ...april,
@@ -88,6 +29,7 @@ describe("the subscription, its plan and its units", () => {
       units: undefined,
     });
     await alter(
+      system,
       id,
       "status = 'ended', end_date = '2026-04-01', ended_at = '2026-04-01T12:00:00Z', due_at = NULL",
     );
@@ -96,13 +38,19 @@ describe("the subscription, its plan and its units", () => {
     );
   });
 
-  test.each([
+  test.for([
     "ended",
     "complete",
-  ])("an %s subscription is not changeable, before every other fault", async (status) => {
+  ])("an %s subscription is not changeable, before every other fault", async (status, {
+    system,
+    own,
+    refusal,
+    subscribed,
+  }) => {
     const { id } = await subscribed(own, { minimum_units: 5 });
     const endedAt = status === "ended" ? "'2026-04-01T12:00:00Z'" : "NULL";
     await alter(
+      system,
       id,
       `status = '${status}', end_date = renewal_date, ended_at = ${endedAt}, due_at = NULL`,
     );
@@ -111,7 +59,7 @@ describe("the subscription, its plan and its units", () => {
     );
   });
 
-  test("refuse a flat fee, even the units that it shows", async () => {
+  test("refuse a flat fee, even the units that it shows", async ({ own, refusal, subscribed }) => {
     const { id } = await subscribed(own, { plan_code: "site", units: undefined });
     for (const units of [0, 1]) {
       expect(await refusal(own, id, { units, prorate: true })).toEqual(
@@ -120,7 +68,13 @@ describe("the subscription, its plan and its units", () => {
     }
   });
 
-  test("refuse units below the minimum, above the maximum, unbillable or unchanged", async () => {
+  test("refuse units below the minimum, above the maximum, unbillable or unchanged", async ({
+    system,
+    builder,
+    own,
+    refusal,
+    subscribed,
+  }) => {
     const { id } = await subscribed(own, { minimum_units: 5 });
     expect(await refusal(own, id, { units: 4, prorate: true })).toEqual(
       unprocessable("units_below_minimum", "units"),
@@ -143,7 +97,11 @@ describe("the subscription, its plan and its units", () => {
 });
 
 describe("prorate and its members", () => {
-  test("need an effective date in the current period, first and last day included", async () => {
+  test("need an effective date in the current period, first and last day included", async ({
+    own,
+    refusal,
+    subscribed,
+  }) => {
     const { id } = await subscribed(own);
     const from = (effective_date: string) => ({ units: 9, prorate: true, effective_date });
     const behaviour = { units: 12, prorate: true, proration_behaviour: "charge_on_renewal" };
@@ -164,7 +122,11 @@ describe("prorate and its members", () => {
     }
   });
 
-  test("are refused for a decrease, also inside the invoice window", async () => {
+  test("are refused for a decrease, also inside the invoice window", async ({
+    ahead,
+    refusal,
+    subscribed,
+  }) => {
     const { id } = await subscribed(ahead);
     expect(await refusal(ahead, id, { units: 9, ...half })).toEqual(
       unprocessable("proration_not_applicable", "prorate"),
@@ -174,13 +136,19 @@ describe("prorate and its members", () => {
     );
   });
 
-  test("refuse charge_on_renewal in a final or invoiced period, and for a credit", async () => {
+  test("refuse charge_on_renewal in a final or invoiced period, and for a credit", async ({
+    system,
+    own,
+    ahead,
+    refusal,
+    subscribed,
+  }) => {
     const later = { units: 12, ...half, proration_behaviour: "charge_on_renewal" };
     const not = unprocessable("proration_behaviour_not_allowed", "proration_behaviour");
     const last = await subscribed(own, { end_after_cycles: 1 });
     expect(await refusal(own, last.id, later)).toEqual(not);
     const terminated = await subscribed(own);
-    await alter(terminated.id, "cancel_at_period_end = true, end_date = renewal_date");
+    await alter(system, terminated.id, "cancel_at_period_end = true, end_date = renewal_date");
     expect(await refusal(own, terminated.id, { ...later, document: "amend" })).toEqual(not);
     const invoiced = await subscribed(ahead);
     expect(await refusal(ahead, invoiced.id, later)).toEqual(not);
@@ -189,7 +157,12 @@ describe("prorate and its members", () => {
     expect(await refusal(own, credit.id, { ...later, units: 11 })).toEqual(not);
   });
 
-  test("are required on a volume plan only for an increase that costs less", async () => {
+  test("are required on a volume plan only for an increase that costs less", async ({
+    builder,
+    own,
+    refusal,
+    subscribed,
+  }) => {
     const { id } = await subscribed(own, { plan_code: "bands" });
     for (const units of [11, 12]) {
       expect(await refusal(own, id, { units })).toEqual(
@@ -203,7 +176,12 @@ describe("prorate and its members", () => {
     await builder.changed(own, id, { units: 12 });
   });
 
-  test("are refused for a charge until the renewal after an unprorated increase", async () => {
+  test("are refused for a charge until the renewal after an unprorated increase", async ({
+    builder,
+    own,
+    refusal,
+    subscribed,
+  }) => {
     const { id } = await subscribed(own);
     await builder.changed(own, id, { units: 11 });
     expect(await refusal(own, id, { units: 12, ...half })).toEqual(
@@ -213,7 +191,11 @@ describe("prorate and its members", () => {
 });
 
 describe("document", () => {
-  test("is refused outside the invoice window, also for a decrease", async () => {
+  test("is refused outside the invoice window, also for a decrease", async ({
+    own,
+    refusal,
+    subscribed,
+  }) => {
     const { id } = await subscribed(own);
     for (const body of [{ units: 12, ...half }, { units: 12 }, { units: 9 }]) {
       for (const document of ["amend", "separate"]) {
@@ -224,7 +206,11 @@ describe("document", () => {
     }
   });
 
-  test("is required inside it, before any other fault of the proration", async () => {
+  test("is required inside it, before any other fault of the proration", async ({
+    ahead,
+    refusal,
+    subscribed,
+  }) => {
     const { id } = await subscribed(ahead, { plan_code: "bands" });
     for (const body of [{ units: 12, ...half }, { units: 12 }, { units: 9 }]) {
       expect(await refusal(ahead, id, body)).toEqual(
@@ -233,7 +219,12 @@ describe("document", () => {
     }
   });
 
-  test("amend is refused with the reason if the renewal invoice cannot be changed", async () => {
+  test("amend is refused with the reason if the renewal invoice cannot be changed", async ({
+    system,
+    builder,
+    ahead,
+    subscribed,
+  }) => {
     const why = async (id: string): Promise<string> => {
       const answer = await builder.change(ahead, id, { units: 12, document: "amend" });
       expect(refusalOf(answer)).toEqual(unprocessable("renewal_invoice_not_amendable", "document"));
@@ -268,7 +259,7 @@ describe("document", () => {
 describe("a pending subscription", () => {
   const may = { start_date: "2026-05-10" };
 
-  test("is not prorated and takes no document", async () => {
+  test("is not prorated and takes no document", async ({ builder, own, refusal }) => {
     const { id } = await builder.subscribe(own, may);
     const prorated = { units: 12, prorate: true, effective_date: "2026-05-10" };
     expect(await refusal(own, id, prorated)).toEqual(
@@ -282,14 +273,19 @@ describe("a pending subscription", () => {
     );
   });
 
-  test.each([
+  test.for([
     ["paid", "status = 'paid', amount_due = 0"],
     ["voided", "status = 'voided'"],
     [
       "not in the ledger",
       "status = 'not_in_external', ledger_invoice_id = null, sync_error = 'No'",
     ],
-  ])("whose first invoice is %s keeps its units", async (_, set) => {
+  ] as const)("whose first invoice is %s keeps its units", async ([_, set], {
+    system,
+    builder,
+    own,
+    refusal,
+  }) => {
     const { id, invoice } = await builder.subscribe(own, may);
     await system.pool.query(`UPDATE invoices SET ${set} WHERE id = $1`, [invoice.id]);
     for (const units of [9, 12]) {
@@ -300,7 +296,12 @@ describe("a pending subscription", () => {
   });
 });
 
-test("a change without a mapped revenue account is refused and writes nothing", async () => {
+test("a change without a mapped revenue account is refused and writes nothing", async ({
+  system,
+  builder,
+  refusal,
+  subscribed,
+}) => {
   const unmapped = await builder.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
   const { id } = await subscribed(unmapped);
   await system.pool.query("UPDATE organisations SET revenue_account = NULL WHERE id = $1", [
@@ -319,7 +320,9 @@ test("a change without a mapped revenue account is refused and writes nothing", 
 });
 
 describe("due work is performed before a change is decided,", () => {
-  test("even if that is refused: it renews, opens its window, begins, completes", async () => {
+  test("even if that is refused: it renews, opens its window, begins, completes", async ({
+    builder,
+  }) => {
     const moved = await builder.sandbox({ invoice_create_days: 5 });
     const running = await builder.subscribe(moved, april);
     const pending = await builder.subscribe(moved, { start_date: "2026-06-10" });

@@ -2,59 +2,12 @@
  * Changes of units that bill nothing at once: deferred to the renewal invoice, unprorated increases
  * and decreases. UNITS-2, UNITS-3, UNITS-12.
  */
-import { beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../support/reused-system.ts";
-import type { TestSystem } from "../support/system.ts";
-import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
-
-let system: TestSystem;
-let builder: UnitsBuilder;
-
-/** New invoices are drafts. */
-let drafts: CreatedOrganisation;
-
-/** New invoices are approved at once, so that no charge can join one. */
-let approved: CreatedOrganisation;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  builder = unitsBuilder(system, checkedAsk(system));
-  drafts = await builder.sandbox({}, "EUR");
-  approved = await builder.sandbox({ first_invoice_status: "approved" });
-  for (const own of [drafts, approved]) await builder.setClock(own, "2026-04-16");
-});
-
-/** April has 30 days: from its 16th on half of it is left. */
-const april = { start_date: "2026-04-01" };
-const half = { prorate: true, effective_date: "2026-04-16" };
-
-const nothing = {
-  invoice: null,
-  renewal_invoice: null,
-  deferred_to_renewal: false,
-  credit_note: null,
-};
-
-/** A line of a proration of the plan Team, 15 of 30 days. */
-function halfLine(from: number, to: number, amount: string, arithmetic: string): object {
-  return {
-    id: expect.stringMatching(/^[0-9a-f-]{36}$/),
-    kind: "proration",
-    name: "Team",
-    description: `${from} to ${to} seats, 15 of 30 days: (${arithmetic}) × 15 ÷ 30`,
-    units: null,
-    quantity: null,
-    unit_price: null,
-    amount,
-    period: { start: "2026-04-16", end: "2026-05-01" },
-    proration: { from_units: from, to_units: to, days_remaining: 15, days_in_period: 30 },
-  };
-}
+import { describe, expect } from "vitest";
+import { refusalOf, refused } from "./checked-ask.ts";
+import { april, half, halfLine, nothing, unitsTest as test } from "./units-fixture.ts";
 
 describe("an increase with prorate and charge_on_renewal", () => {
-  test("adds its amount as a line to the renewal invoice, once", async () => {
+  test("adds its amount as a line to the renewal invoice, once", async ({ builder }) => {
     const own = await builder.sandbox();
     await builder.setClock(own, "2026-04-16");
     const { id, invoice: first } = await builder.subscribe(own, april);
@@ -96,7 +49,7 @@ describe("an increase with prorate and charge_on_renewal", () => {
     ]);
   });
 
-  test("counts as billed: later changes are measured from it", async () => {
+  test("counts as billed: later changes are measured from it", async ({ builder, approved }) => {
     const { id } = await builder.subscribe(approved, april);
     await builder.changed(approved, id, {
       units: 15,
@@ -112,7 +65,10 @@ describe("an increase with prorate and charge_on_renewal", () => {
     expect(change.invoice).toMatchObject({ subtotal: "5.0000" });
   });
 
-  test("is billed on an invoice of type change if the subscription completes", async () => {
+  test("is billed on an invoice of type change if the subscription completes", async ({
+    system,
+    builder,
+  }) => {
     const own = await builder.sandbox({ first_invoice_status: "approved" });
     await builder.setClock(own, "2026-04-16");
     const { id } = await builder.subscribe(own, { ...april, end_after_cycles: 2 });
@@ -136,7 +92,7 @@ describe("an increase with prorate and charge_on_renewal", () => {
 });
 
 describe("an increase without proration", () => {
-  test("takes effect at once and is billed in full at the next renewal", async () => {
+  test("takes effect at once and is billed in full at the next renewal", async ({ builder }) => {
     const own = await builder.sandbox();
     const { id, invoice: first } = await builder.subscribe(own, april);
     const { change, ...after } = await builder.changed(own, id, { units: 13 });
@@ -152,7 +108,9 @@ describe("an increase without proration", () => {
     ]);
   });
 
-  test("closes proration until the next renewal, except for unprorated changes", async () => {
+  test("closes proration until the next renewal, except for unprorated changes", async ({
+    builder,
+  }) => {
     const own = await builder.sandbox({ first_invoice_status: "approved" });
     const { id } = await builder.subscribe(own, april);
     await builder.changed(own, id, { units: 11, prorate: false });
@@ -172,7 +130,7 @@ describe("an increase without proration", () => {
     expect(change.invoice).toMatchObject({ subtotal: "30.0000" });
   });
 
-  test("within the billed units closes nothing", async () => {
+  test("within the billed units closes nothing", async ({ builder, approved }) => {
     const { id } = await builder.subscribe(approved, april);
     await builder.changed(approved, id, { units: 8 });
     await builder.changed(approved, id, { units: 9 });
@@ -183,7 +141,9 @@ describe("an increase without proration", () => {
 });
 
 describe("a decrease", () => {
-  test("issues no document, and the lower amount is billed from the next renewal", async () => {
+  test("issues no document, and the lower amount is billed from the next renewal", async ({
+    builder,
+  }) => {
     const own = await builder.sandbox();
     const { id, invoice: first } = await builder.subscribe(own, april);
     const { change, ...after } = await builder.changed(own, id, { units: 4, prorate: false });
@@ -207,7 +167,10 @@ describe("a decrease", () => {
     ]);
   });
 
-  test("and the way back are never charged twice: 10, 8, 10 bills nothing", async () => {
+  test("and the way back are never charged twice: 10, 8, 10 bills nothing", async ({
+    builder,
+    approved,
+  }) => {
     const { id } = await builder.subscribe(approved, april);
     await builder.changed(approved, id, { units: 8 });
     expect((await builder.changed(approved, id, { units: 10, ...half })).change).toEqual({

@@ -2,79 +2,15 @@
  * Requests to change units that are refused before the subscription is read. REQUEST-1, REQUEST-7.
  */
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../support/reused-system.ts";
-import type { TestSystem } from "../support/system.ts";
-import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
-import { addApiKey } from "./row-builder.ts";
-import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
+import { describe, expect } from "vitest";
+import { addApiKey } from "../support/organisation-builder.ts";
+import { refusalOf, refused } from "./checked-ask.ts";
+import { refusedUnitsTest as test } from "./units-fixture.ts";
 
-let system: TestSystem;
-let ask: Ask;
-let builder: UnitsBuilder;
-
-/** 16 April; no renewal invoice is issued ahead. */
-let own: CreatedOrganisation;
-
-/** 16 April; what renews on 1 May has its renewal invoice, approved. */
-let ahead: CreatedOrganisation;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  ask = checkedAsk(system);
-  builder = unitsBuilder(system, ask);
-  own = await builder.sandbox({ first_invoice_status: "approved" });
-  ahead = await builder.sandbox({ first_invoice_status: "approved", invoice_create_days: 20 });
-  for (const organisation of [own, ahead]) {
-    await addBands(system, organisation);
-    await builder.setClock(organisation, "2026-04-16");
-  }
-});
-
-const april = { start_date: "2026-04-01" };
 const invalid = (param: string | null) => refused(422, "invalid_parameter", param);
 
-async function subscribed(organisation: CreatedOrganisation, body: object = {}): Promise<Json> {
-  return builder.subscribe(organisation, { ...april, ...body });
-}
-
-/** Everything of an organisation that a change could write, as text. */
-async function rowsOf({ organisationId }: CreatedOrganisation): Promise<string> {
-  const tables = [
-    "subscriptions",
-    "periods",
-    "invoices",
-    "invoice_lines",
-    "credit_notes",
-    "deferred_lines",
-  ];
-  const kept = [...tables, "unit_changes", "ledger_jobs", "document_counters"];
-  const rows = await Promise.all(
-    kept.map((table) =>
-      system.pool.query(
-        `SELECT to_jsonb(t)::text AS row FROM ${table} t WHERE organisation_id = $1 ORDER BY 1`,
-        [organisationId],
-      ),
-    ),
-  );
-  return JSON.stringify(rows.map((one) => one.rows));
-}
-
-/** The refusal of a change that leaves everything as it was. */
-async function refusal(
-  organisation: CreatedOrganisation,
-  id: string,
-  body: unknown,
-): Promise<Refused> {
-  const before = await rowsOf(organisation);
-  const answer = await builder.change(organisation, id, body);
-  expect(await rowsOf(organisation)).toBe(before);
-  return refusalOf(answer);
-}
-
 describe("a body of another shape", () => {
-  test.each<[string, string, string | null]>([
+  test.for<[string, string, string | null]>([
     ["nothing", "", null],
     ["no JSON", "{", null],
     ["a list", "[]", null],
@@ -157,14 +93,17 @@ describe("a body of another shape", () => {
     ["a document in capitals", '{"units":12,"document":"AMEND"}', "document"],
     ["a document null", '{"units":12,"document":null}', "document"],
     ["an unspecified document", '{"units":12,"document":"unspecified"}', "document"],
-  ])("%s", async (_, body, param) => {
+  ] as const)("%s", async ([_, body, param], { ask, own, subscribed, refusal }) => {
     const { id } =
       (await ask("GET", "/v1/subscriptions?limit=1", { key: own.apiKey })).json.data[0] ??
       (await subscribed(own));
     expect(await refusal(own, id, body)).toEqual(invalid(param));
   });
 
-  test("is refused before the id, and after the query and the Idempotency-Key", async () => {
+  test("is refused before the id, and after the query and the Idempotency-Key", async ({
+    ask,
+    own,
+  }) => {
     const path = `/v1/subscriptions/${randomUUID()}/units`;
     const options = { key: own.apiKey, body: { units: "5" } };
     expect(refusalOf(await ask("POST", path, options))).toEqual(invalid("units"));
@@ -179,7 +118,13 @@ describe("a body of another shape", () => {
 });
 
 describe("an id that names no subscription of the organisation", () => {
-  test("is 404 if it is unknown, malformed, another organisation's or an invoice's", async () => {
+  test("is 404 if it is unknown, malformed, another organisation's or an invoice's", async ({
+    builder,
+    own,
+    ahead,
+    subscribed,
+    refusal,
+  }) => {
     const theirs = await subscribed(ahead);
     const ours = await subscribed(own);
     const others = [
@@ -201,7 +146,12 @@ describe("an id that names no subscription of the organisation", () => {
     expect((await builder.changed(own, ours.id.toUpperCase(), { units: 12 })).id).toBe(ours.id);
   });
 
-  test("is 404 in Setup Mode too; the path is exact and takes POST alone", async () => {
+  test("is 404 in Setup Mode too; the path is exact and takes POST alone", async ({
+    ask,
+    builder,
+    own,
+    refusal,
+  }) => {
     const inSetupMode = await builder.sandbox({ setup_mode: true });
     expect(await refusal(inSetupMode, randomUUID(), { units: 12 })).toEqual(
       refused(404, "subscription_not_found"),
@@ -226,7 +176,12 @@ describe("an id that names no subscription of the organisation", () => {
   });
 });
 
-test("a key without the scope is 403, and another organisation's key is 404", async () => {
+test("a key without the scope is 403, and another organisation's key is 404", async ({
+  system,
+  ask,
+  own,
+  subscribed,
+}) => {
   const { id } = await subscribed(own);
   const scopes = ["subscriptions:read", "invoices:read", "customers:write", "usage:write"];
   const reader = await addApiKey(system.pool, own.organisationId, scopes, { livemode: false });

@@ -3,20 +3,11 @@
  * request succeeds or gets a refusal of the table. Afterwards every document, line, total and
  * remaining credit is the same here and in the ledger. UNITS-1 to UNITS-13.
  */
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
-import { checkedAsk } from "./checked-ask.ts";
-import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
-
-let system: TestSystem;
-let builder: UnitsBuilder;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  builder = unitsBuilder(system, checkedAsk(system));
-});
+import { scenarioTest as test } from "./fixtures.ts";
+import { addBands, type Json } from "./units-builder.ts";
 
 /** Whole numbers from 0 up to but without `below`, the same for the same seed. */
 type Pick = (below: number) => number;
@@ -64,10 +55,10 @@ function anyDocument(pick: Pick): string {
 }
 
 /** The amounts due and the remaining credit in which ours differ from the ledger's. */
-async function differences({
-  organisationId,
-  tenantId,
-}: CreatedOrganisation): Promise<readonly object[]> {
+async function differences(
+  system: TestSystem,
+  { organisationId, tenantId }: CreatedOrganisation,
+): Promise<readonly object[]> {
   const { rows } = await system.pool.query(
     `SELECT i.number, i.amount_due AS ours, b.total - b.amount_paid - b.amount_credited AS theirs
       FROM invoices i JOIN demo_ledger.invoices b ON b.tenant_id = $2 AND b.number = i.number
@@ -85,7 +76,7 @@ async function differences({
 const hundredths = (amount: string): number => Math.round(Number(amount) * 100);
 
 describe.concurrent("random changes leave the same documents here and in the ledger", () => {
-  test.each([1, 2, 7, 10, 16, 18, 20, 23])("seed %i", async (seed) => {
+  test.for([1, 2, 7, 10, 16, 18, 20, 23])("seed %i", async (seed, { system, builder }) => {
     const pick = pickFrom(seed);
     const own = await builder.sandbox({
       first_invoice_status: statuses[seed % statuses.length],
@@ -122,7 +113,7 @@ describe.concurrent("random changes leave the same documents here and in the led
     }
     expect(created).toBeGreaterThan(0);
     await builder.expectEqualDocuments(own);
-    expect(await differences(own)).toEqual([]);
+    expect(await differences(system, own)).toEqual([]);
     const invoices = await builder.invoices(own, id);
     for (const document of [...invoices, ...(await builder.creditNotes(own, id))]) {
       expect(document.ledger).toMatchObject({ sync_status: "synced", sync_error: null });

@@ -2,61 +2,19 @@
  * Change units over HTTP outside the invoice window: the specification's table of increases, rules
  * 1 to 4 and 6, and pending.
  */
-import { beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../support/reused-system.ts";
-import type { TestSystem } from "../support/system.ts";
-import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
-
-let system: TestSystem;
-let builder: UnitsBuilder;
-
-/** New invoices are drafts. */
-let drafts: CreatedOrganisation;
-
-/** New invoices are approved at once, so that no charge can join one. */
-let approved: CreatedOrganisation;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  builder = unitsBuilder(system, checkedAsk(system));
-  drafts = await builder.sandbox({}, "EUR");
-  approved = await builder.sandbox({ first_invoice_status: "approved" });
-  for (const own of [drafts, approved]) await builder.setClock(own, "2026-04-16");
-});
-
-/** April has 30 days: from its 16th on half of it is left. */
-const april = { start_date: "2026-04-01" };
-const half = { prorate: true, effective_date: "2026-04-16" };
-
-const nothing = {
-  invoice: null,
-  renewal_invoice: null,
-  deferred_to_renewal: false,
-  credit_note: null,
-};
-
-/** A line of a proration of the plan Team, 15 of 30 days. */
-function halfLine(from: number, to: number, amount: string, arithmetic: string): object {
-  return {
-    id: expect.stringMatching(/^[0-9a-f-]{36}$/),
-    kind: "proration",
-    name: "Team",
-    description: `${from} to ${to} seats, 15 of 30 days: (${arithmetic}) × 15 ÷ 30`,
-    units: null,
-    quantity: null,
-    unit_price: null,
-    amount,
-    period: { start: "2026-04-16", end: "2026-05-01" },
-    proration: { from_units: from, to_units: to, days_remaining: 15, days_in_period: 30 },
-  };
-}
+import { describe, expect } from "vitest";
+import { refusalOf, refused } from "./checked-ask.ts";
+import type { Json } from "./units-builder.ts";
+import { april, half, halfLine, nothing, unitsTest as test } from "./units-fixture.ts";
 
 const amounts = ({ lines }: Json) => lines.map(({ kind, amount }: Json) => [kind, amount]);
 
 describe("an increase with prorate and charge_immediately", () => {
-  test("joins the subscription's draft: lines and totals, here and in the ledger", async () => {
+  test("joins the subscription's draft: lines and totals, here and in the ledger", async ({
+    system,
+    builder,
+    drafts,
+  }) => {
     const { invoice: first, ...before } = await builder.subscribe(drafts, april);
     const { change, ...after } = await builder.changed(drafts, before.id, { units: 13, ...half });
     expect(after).toEqual({ ...before, units: 13, renewal_value: "130.0000" });
@@ -88,7 +46,10 @@ describe("an increase with prorate and charge_immediately", () => {
     await builder.expectEqualDocuments(drafts);
   });
 
-  test("joins it repeatedly: each charge is a line, from the last billed units", async () => {
+  test("joins it repeatedly: each charge is a line, from the last billed units", async ({
+    builder,
+    drafts,
+  }) => {
     const { id } = await builder.subscribe(drafts, april);
     await builder.changed(drafts, id, { units: 11, ...half });
     await builder.changed(drafts, id, { units: 12, ...half });
@@ -107,7 +68,7 @@ describe("an increase with prorate and charge_immediately", () => {
     await builder.expectEqualDocuments(drafts);
   });
 
-  test("issues a separate invoice if the newest one is no draft", async () => {
+  test("issues a separate invoice if the newest one is no draft", async ({ builder, approved }) => {
     const {
       invoice: first,
       id,
@@ -147,7 +108,7 @@ describe("an increase with prorate and charge_immediately", () => {
     await builder.expectEqualDocuments(approved);
   });
 
-  test.each([
+  test.for([
     // 12.50 × 20 ÷ 30 = 8.333…; 12.50 × 10 ÷ 30 = 4.1666…; 0.02 × 15 ÷ 30 = 0.01; 2.01 × 15 ÷ 30 =
     // 1.005, away from zero.
     [{ price: "12.5" }, "2026-04-11", "8.3300"],
@@ -157,7 +118,11 @@ describe("an increase with prorate and charge_immediately", () => {
     [{ price: "10", discount_percent: "12.5" }, "2026-04-16", "4.3800"],
     [{ price: "10" }, "2026-04-01", "10.0000"],
     [{ price: "10" }, "2026-04-30", "0.3300"],
-  ])("is prorated by days and rounded once: %o from %s on is %s", async (body, day, amount) => {
+  ] as const)("is prorated by days and rounded once: %o from %s on is %s", async ([
+    body,
+    day,
+    amount,
+  ], { builder, approved }) => {
     const { id } = await builder.subscribe(approved, { ...april, ...body });
     const { change } = await builder.changed(approved, id, {
       units: 11,
@@ -167,7 +132,10 @@ describe("an increase with prorate and charge_immediately", () => {
     expect(change.invoice.subtotal).toBe(amount);
   });
 
-  test("issues no document and keeps the billed units if its amount is 0.00", async () => {
+  test("issues no document and keeps the billed units if its amount is 0.00", async ({
+    builder,
+    approved,
+  }) => {
     const { id } = await builder.subscribe(approved, { ...april, price: "0.01" });
     const last = { prorate: true, effective_date: "2026-04-30" };
     expect((await builder.changed(approved, id, { units: 11, ...last })).change).toEqual({
@@ -182,7 +150,7 @@ describe("an increase with prorate and charge_immediately", () => {
     });
   });
 
-  test("is billed in whole yen, over the periods of the billing day", async () => {
+  test("is billed in whole yen, over the periods of the billing day", async ({ builder }) => {
     const yen = await builder.sandbox({ first_invoice_status: "approved" }, "JPY");
     await builder.setClock(yen, "2026-03-10");
     const { id } = await builder.subscribe(yen, {
@@ -202,26 +170,35 @@ describe("an increase with prorate and charge_immediately", () => {
     });
   });
 
-  test.each([
+  test.for([
     // growth: 5 at 7, 10 at 6.50, the rest at 6; steps: 50 to 10, 100 to 20, 150 above.
     ["growth", 4, 6, "6.7500"],
     ["growth", 10, 13, "9.0000"],
     ["steps", 10, 11, "25.0000"],
     ["steps", 11, 21, "25.0000"],
-  ])("is computed over tiers: %s, %i to %i is %s", async (plan_code, units, to, amount) => {
+  ] as const)("is computed over tiers: %s, %i to %i is %s", async ([plan_code, units, to, amount], {
+    builder,
+    approved,
+  }) => {
     const { id } = await builder.subscribe(approved, { ...april, plan_code, units });
     const { change } = await builder.changed(approved, id, { units: to, ...half });
     expect(change.invoice.subtotal).toBe(amount);
   });
 
-  test("in a final period is billed now, and no renewal bills it", async () => {
+  test("in a final period is billed now, and no renewal bills it", async ({
+    builder,
+    approved,
+  }) => {
     const { id } = await builder.subscribe(approved, { ...april, end_after_cycles: 1 });
     const { change, ...after } = await builder.changed(approved, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ type: "change", subtotal: "15.0000" });
     expect(after).toMatchObject({ units: 13, renewal_value: "0.0000", end_date: "2026-05-01" });
   });
 
-  test("within one band of a stairstep issues nothing, and later steps cost in full", async () => {
+  test("within one band of a stairstep issues nothing, and later steps cost in full", async ({
+    builder,
+    approved,
+  }) => {
     const { id } = await builder.subscribe(approved, { ...april, plan_code: "steps", units: 5 });
     expect((await builder.changed(approved, id, { units: 10, ...half })).change.invoice).toBeNull();
     const { change } = await builder.changed(approved, id, { units: 11, ...half });
@@ -231,7 +208,7 @@ describe("an increase with prorate and charge_immediately", () => {
     });
   });
 
-  test("is dated today in the subscription's own zone", async () => {
+  test("is dated today in the subscription's own zone", async ({ builder }) => {
     const own = await builder.sandbox({ first_invoice_status: "approved" });
     const { id } = await builder.subscribe(own, {
       ...april,

@@ -1,21 +1,23 @@
 /** Create customer when the ledger has conflicting names and numbers. CUSTOMER-1, XERO-10. */
-import { beforeAll, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../support/reused-system.ts";
-import type { TestSystem } from "../support/system.ts";
+import { expect } from "vitest";
+import { perFile } from "../support/file-fixture.ts";
+import { reusedSystemTest } from "../support/fixtures.ts";
 
-let system: TestSystem;
-let organisation: CreatedOrganisation;
+const test = reusedSystemTest
+  .extend("organisation", perFile, async ({ system }) => system.organisation())
+  .extend(
+    "create",
+    perFile,
+    ({ system, organisation }) =>
+      (body: object) =>
+        system.ask("POST", "/v1/customers", { key: organisation.apiKey, body }),
+  );
 
-beforeAll(async () => {
-  system = await sharedSystem();
-  organisation = await system.organisation();
-});
-
-const create = (body: object) =>
-  system.ask("POST", "/v1/customers", { key: organisation.apiKey, body });
-
-test("a code of a hundred characters is accepted and billed", async () => {
+test("a code of a hundred characters is accepted and billed", async ({
+  system,
+  organisation,
+  create,
+}) => {
   const code = "c".repeat(100);
   const answer = await create({ code, name: "Long Code Ltd", email: "a@long.example" });
   expect(answer.status, answer.text).toBe(201);
@@ -29,7 +31,11 @@ test("a code of a hundred characters is accepted and billed", async () => {
   expect(billed.json.invoice.ledger.sync_status, billed.text).toBe("synced");
 });
 
-test("a code of another contact in the ledger is refused as a fault of the code", async () => {
+test("a code of another contact in the ledger is refused as a fault of the code", async ({
+  system,
+  organisation,
+  create,
+}) => {
   await system.pool.query(
     `UPDATE demo_ledger.contacts SET contact_number = 'FOREIGN' WHERE tenant_id = $1
       AND contact_number = 'ACME'`,
@@ -40,7 +46,9 @@ test("a code of another contact in the ledger is refused as a fault of the code"
   expect(answer.json.error).toMatchObject({ code: "customer_code_taken", param: "code" });
 });
 
-test("a name that the ledger refuses is a fault of the name and creates nothing", async () => {
+test("a name that the ledger refuses is a fault of the name and creates nothing", async ({
+  create,
+}) => {
   const answer = await create({ code: "ANGLE", name: "Rev <8>", email: "c@angle.example" });
   expect(answer.status, answer.text).toBe(422);
   expect(answer.json.error).toMatchObject({ code: "invalid_parameter", param: "name" });
@@ -48,7 +56,7 @@ test("a name that the ledger refuses is a fault of the name and creates nothing"
   expect(again.status, again.text).toBe(201);
 });
 
-test("the demo ledger shows issued documents without a token", async () => {
+test("the demo ledger shows issued documents without a token", async ({ system }) => {
   const response = await fetch(`${system.demoUrl}/demo/invoices`);
   const { invoices } = (await response.json()) as { readonly invoices: readonly unknown[] };
   // Contacts of others remain, the newest first.

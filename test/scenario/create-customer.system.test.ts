@@ -3,68 +3,18 @@
  * and a ledger that is down.
  */
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../support/reused-system.ts";
-import type { RequestOptions, TestSystem } from "../support/system.ts";
-import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-
-let system: TestSystem;
-let ask: Ask;
-let own: CreatedOrganisation;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  ask = checkedAsk(system);
-  own = await system.organisation();
-});
+import { describe, expect } from "vitest";
+import { refusalOf, refused } from "./checked-ask.ts";
+import { customerTest as test } from "./customer-fixture.ts";
 
 const invalid = (param: string | null) => refused(422, "invalid_parameter", param);
 
-function create(body: unknown, options: RequestOptions = {}) {
-  return ask("POST", "/v1/customers", { key: own.apiKey, body, ...options });
-}
-
-interface Contact {
-  readonly contact_id: string;
-  readonly contact_number: string | null;
-  readonly name: string;
-  readonly first_name: string | null;
-  readonly last_name: string | null;
-  readonly email: string | null;
-}
-
-/** The contacts of this name in the organisation's ledger. */
-async function contactsNamed(name: string): Promise<readonly Contact[]> {
-  const { rows } = await system.pool.query<Contact>(
-    `SELECT contact_id, contact_number, name, first_name, last_name, email FROM demo_ledger.contacts
-     WHERE tenant_id = $1 AND name = $2`,
-    [own.tenantId, name],
-  );
-  return rows;
-}
-
-/** A contact that is in the ledger and no customer. */
-async function addContact(
-  name: string,
-  number: string | null = null,
-  status = "ACTIVE",
-): Promise<string> {
-  const id = randomUUID();
-  await system.pool.query(
-    `INSERT INTO demo_ledger.contacts (contact_id, tenant_id, name, contact_number, email, status)
-     VALUES ($1, $2, $3, $4, 'old@ledger.example', $5)`,
-    [id, own.tenantId, name, number, status],
-  );
-  return id;
-}
-
-async function customersWithCode(code: string) {
-  return (await ask("GET", `/v1/customers?code=${encodeURIComponent(code)}`, { key: own.apiKey }))
-    .json.data;
-}
-
-test("a customer is created with its contact in the ledger, and is read as answered", async () => {
+test("a customer is created with its contact in the ledger, and is read as answered", async ({
+  ask,
+  own,
+  create,
+  contactsNamed,
+}) => {
   const body = {
     code: "UMB 1/ä",
     name: "Umbrella ☂ Ltd",
@@ -105,13 +55,16 @@ test("a customer is created with its contact in the ledger, and is read as answe
   });
 });
 
-test.each([
+test.for([
   ["left out", {}],
   [
     "null",
     { code: null, company_name: null, first_name: null, last_name: null, ledger_contact_id: null },
   ],
-])("a customer with the optional %s gets a code for its contact too", async (said, members) => {
+] as const)("a customer with the optional %s gets a code for its contact too", async ([
+  said,
+  members,
+], { create, contactsNamed }) => {
   const name = `Members ${said}`;
   const { status, json, text } = await create({ name, email: "a@b.example", ...members });
   expect(status, text).toBe(201);
@@ -126,7 +79,12 @@ test.each([
 });
 
 describe("an existing contact", () => {
-  test("is imported, and no contact is created", async () => {
+  test("is imported, and no contact is created", async ({
+    create,
+    contactsNamed,
+    addContact,
+    customersWithCode,
+  }) => {
     const id = await addContact("Stark Industries", "S-1");
     const body = {
       code: "STARK",
@@ -141,7 +99,12 @@ describe("an existing contact", () => {
     expect(await customersWithCode("STARK")).toEqual([answer.json]);
   });
 
-  test("that is a customer already is refused, in whatever case its id is written", async () => {
+  test("that is a customer already is refused, in whatever case its id is written", async ({
+    ask,
+    own,
+    create,
+    customersWithCode,
+  }) => {
     const { json } = await ask("GET", "/v1/customers?code=ACME", { key: own.apiKey });
     const taken: string = json.data[0].ledger_contact_id;
     for (const id of [taken, taken.toUpperCase()]) {
@@ -156,7 +119,12 @@ describe("an existing contact", () => {
     expect(await customersWithCode("TWICE")).toEqual([]);
   });
 
-  test("that is archived, unknown or another organisation's is refused", async () => {
+  test("that is archived, unknown or another organisation's is refused", async ({
+    system,
+    ask,
+    create,
+    addContact,
+  }) => {
     const archived = await addContact("Old Ltd", null, "ARCHIVED");
     const other = await system.organisation();
     const { json } = await ask("GET", "/v1/customers?code=ACME", { key: other.apiKey });
@@ -167,7 +135,7 @@ describe("an existing contact", () => {
   });
 });
 
-test("is not found by a text that is no contact's id", async () => {
+test("is not found by a text that is no contact's id", async ({ create, addContact }) => {
   await addContact("Numbered Ltd", "N-1");
   for (const id of [".", "..", "no id", "?where=x", "/", "%2e", "N-1"]) {
     const answer = await create({ name: "Anyone", email: "a@b.example", ledger_contact_id: id });
@@ -182,13 +150,17 @@ test("is not found by a text that is no contact's id", async () => {
 describe("a conflict", () => {
   const email = "x@taken.example";
 
-  test("of a customer's code is refused", async () => {
+  test("of a customer's code is refused", async ({ create, contactsNamed }) => {
     const answer = await create({ code: "ACME", name: "Nobody yet", email });
     expect(refusalOf(answer)).toEqual(refused(409, "customer_code_taken", "code"));
     expect(await contactsNamed("Nobody yet")).toEqual([]);
   });
 
-  test("of a contact's name is refused, and the requested code is free again", async () => {
+  test("of a contact's name is refused, and the requested code is free again", async ({
+    create,
+    addContact,
+    customersWithCode,
+  }) => {
     await addContact("Wayne Enterprises");
     for (const name of ["Wayne Enterprises", "wayne enterprises", "Acme Ltd"]) {
       const answer = await create({ code: "WAYNE", name, email });
@@ -198,12 +170,15 @@ describe("a conflict", () => {
     expect((await create({ code: "WAYNE", name: "Wayne Foundation", email })).status).toBe(201);
   });
 
-  test("with the name of an archived contact does not exist", async () => {
+  test("with the name of an archived contact does not exist", async ({ create, addContact }) => {
     await addContact("Once Ltd", null, "ARCHIVED");
     expect((await create({ name: "Once Ltd", email })).status).toBe(201);
   });
 
-  test("of concurrent requests creates one customer of each code and each name", async () => {
+  test("of concurrent requests creates one customer of each code and each name", async ({
+    create,
+    contactsNamed,
+  }) => {
     const sameCode = await Promise.all(
       Array.from({ length: 6 }, (_, index) =>
         create({ code: "ONCE", name: `Once ${index}`, email }),
@@ -227,7 +202,10 @@ describe("a conflict", () => {
 });
 
 describe("an Idempotency-Key of a customer", () => {
-  test("gives a repeat the same answer, byte for byte, and creates nothing twice", async () => {
+  test("gives a repeat the same answer, byte for byte, and creates nothing twice", async ({
+    create,
+    contactsNamed,
+  }) => {
     const body = { name: "Repeated Ltd", email: "a@b.example" };
     const first = await create(body, { idempotencyKey: "one" });
     const again = await create(body, { idempotencyKey: "one" });
@@ -245,7 +223,7 @@ describe("an Idempotency-Key of a customer", () => {
     );
   });
 
-  test("of many concurrent requests creates one customer", async () => {
+  test("of many concurrent requests creates one customer", async ({ create, contactsNamed }) => {
     const body = { name: "At Once Ltd", email: "a@b.example" };
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => create(body, { idempotencyKey: "many" })),
@@ -259,7 +237,7 @@ describe("an Idempotency-Key of a customer", () => {
     expect(await contactsNamed(body.name)).toHaveLength(1);
   });
 
-  test("of a refused request is free again", async () => {
+  test("of a refused request is free again", async ({ create }) => {
     const idempotencyKey = "refused";
     expect(
       (await create({ name: "Acme Ltd", email: "a@b.example" }, { idempotencyKey })).status,
@@ -269,7 +247,7 @@ describe("an Idempotency-Key of a customer", () => {
     ).toBe(201);
   });
 
-  test("may be left out, but not malformed", async () => {
+  test("may be left out, but not malformed", async ({ create }) => {
     const body = { name: "Malformed Ltd", email: "a@b.example" };
     expect(refusalOf(await create(body, { idempotencyKey: "a b" }))).toEqual(
       invalid("Idempotency-Key"),
@@ -277,7 +255,11 @@ describe("an Idempotency-Key of a customer", () => {
   });
 });
 
-test("create customer, if the organisation forbids it, is 403 before the body", async () => {
+test("create customer, if the organisation forbids it, is 403 before the body", async ({
+  system,
+  ask,
+  create,
+}) => {
   const closed = await system.organisation({}, { can_create_ledger_contacts: false });
   const answer = await create("no JSON", { key: closed.apiKey });
   expect(refusalOf(answer)).toEqual(refused(403, "insufficient_scope"));
@@ -288,7 +270,7 @@ test("create customer, if the organisation forbids it, is 403 before the body", 
 describe("a wrong member of a customer", () => {
   const good = { code: "GOOD", name: "Good Ltd", email: "good@good.example" };
 
-  test.each<[string, unknown]>([
+  test.for<[string, unknown]>([
     ["name", undefined],
     ["name", null],
     ["name", ""],
@@ -316,12 +298,16 @@ describe("a wrong member of a customer", () => {
     ["ledger_contact_id", "x".repeat(101)],
     ["status", "active"],
     ["id", randomUUID()],
-  ])("is refused by its name: %s %o", async (member, value) => {
+  ] as const)("is refused by its name: %s %o", async ([member, value], { create }) => {
     expect(refusalOf(await create({ ...good, [member]: value }))).toEqual(invalid(member));
   });
 });
 
-test("an unfinished creation names the key to repeat with only if one was sent", async () => {
+test("an unfinished creation names the key to repeat with only if one was sent", async ({
+  system,
+  own,
+  create,
+}) => {
   // Longer than an answer waits: what was sent is not decided by then.
   const contacts = "PUT /api.xro/2.0/Contacts";
   await system.fault({
@@ -346,7 +332,12 @@ test("an unfinished creation names the key to repeat with only if one was sent",
   );
 });
 
-test("a creation while the ledger is down shows nothing; its key works afterwards", async () => {
+test("a creation while the ledger is down shows nothing; its key works afterwards", async ({
+  system,
+  create,
+  contactsNamed,
+  customersWithCode,
+}) => {
   const body = { code: "LATER", name: "Later Ltd", email: "a@b.example" };
   await system.stopLedger();
   const [result, imported] = await Promise.all([

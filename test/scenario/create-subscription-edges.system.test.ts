@@ -2,53 +2,25 @@
  * Create subscription at its edges: short months, long intervals, zones, the largest amounts,
  * accounts, and a key after its day.
  */
-import { beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../support/reused-system.ts";
-import { type TestSystem, until } from "../support/system.ts";
-import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
+import { describe, expect } from "vitest";
+import { perFile } from "../support/file-fixture.ts";
+import { until } from "../support/system.ts";
+import { refusalOf, refused } from "./checked-ask.ts";
+import { creationTest } from "./creation-fixture.ts";
 import { addLike } from "./row-builder.ts";
 
-/** 31 January in Auckland (16:00) and 30 January in Los Angeles (19:00). */
-const now = "2026-01-31T03:00:00Z";
-
-let system: TestSystem;
-let ask: Ask;
-let shared: CreatedOrganisation;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  ask = checkedAsk(system);
-  shared = await sandbox();
+const test = creationTest.extend("shared", perFile, async ({ system, sandbox }) => {
+  const shared = await sandbox();
   const months = { 2: "two-months", 3: "quarter", 12: "year" };
   for (const [interval_count, code] of Object.entries(months)) {
     const changes = { code, interval_count: Number(interval_count) };
     await addLike(system.pool, "plans", shared.organisationId, "site", changes);
   }
+  return shared;
 });
 
-function sandbox(changes: Record<string, unknown> = {}): Promise<CreatedOrganisation> {
-  return system.organisation({ livemode: false }, { test_clock: now, ...changes });
-}
-
-let keys = 0;
-
-function create(body: object, { apiKey } = shared, idempotencyKey = `key-${++keys}`) {
-  return ask("POST", "/v1/subscriptions", {
-    key: apiKey,
-    idempotencyKey,
-    body: { customer_code: "ACME", ...body },
-  });
-}
-
-async function created(body: object, organisation = shared) {
-  const answer = await create(body, organisation);
-  expect(answer.status, answer.text).toBe(201);
-  return answer.json;
-}
-
 describe("periods are counted from the anchor", () => {
-  test.each([
+  test.for([
     ["from the 31st to the end of February", "site", { start_date: "2027-01-31" }, "2027-02-28"],
     ["from the 31st to a leap day", "site", { start_date: "2028-01-31" }, "2028-02-29"],
     ["from the 30th to the end of February", "site", { start_date: "2027-01-30" }, "2027-02-28"],
@@ -69,35 +41,42 @@ describe("periods are counted from the anchor", () => {
     ["a quarter on", "quarter", { start_date: "2026-11-30" }, "2027-02-28"],
     ["a year on", "year", {}, "2027-01-31"],
     ["a year from a leap day", "year", { start_date: "2028-02-29" }, "2029-02-28"],
-  ])("%s", async (_, plan, members, renewal) => {
+  ] as const)("%s", async ([_, plan, members, renewal], { created }) => {
     const answer = await created({ plan_code: plan, ...members });
     expect(answer.renewal_date).toBe(renewal);
     expect(answer.invoice.period).toEqual({ start: answer.start_date, end: renewal });
   });
 
-  test.each([
+  test.for([
     ["site", { start_date: "2027-01-31", end_after_cycles: 2 }, "2027-03-31"],
     ["site", { start_date: "2027-02-28", billing_day: 31, end_after_cycles: 3 }, "2027-05-31"],
     ["year", { start_date: "2028-02-29", end_after_cycles: 4 }, "2032-02-29"],
     ["site", { start_date: "2026-01-31", end_after_cycles: 1200 }, "2126-01-31"],
-  ])("and so is the end of a limited number of them: %s %o", async (plan, members, end) => {
+  ] as const)("and so is the end of a limited number of them: %s %o", async ([plan, members, end], {
+    created,
+  }) => {
     expect((await created({ plan_code: plan, ...members })).end_date).toBe(end);
   });
 });
 
 describe("today is a day of the subscription's zone", () => {
-  test.each([
+  test.for([
     ["Pacific/Auckland", "2026-01-31", "active", "2026-01-31"],
     ["America/Los_Angeles", "2026-01-31", "pending", "2026-01-31"],
     ["America/Los_Angeles", "2026-01-15", "active", "2026-01-30"],
     ["Pacific/Kiritimati", "2026-01-31", "active", "2026-01-31"],
     ["Etc/GMT+12", "2026-01-30", "active", "2026-01-30"],
-  ])("in %s: from %s it is %s, invoiced on %s", async (timezone, start_date, status, issueDate) => {
+  ] as const)("in %s: from %s it is %s, invoiced on %s", async ([
+    timezone,
+    start_date,
+    status,
+    issueDate,
+  ], { created }) => {
     const answer = await created({ plan_code: "site", timezone, start_date });
     expect([answer.status, answer.invoice.issue_date]).toEqual([status, issueDate]);
   });
 
-  test("from which five years ahead are counted too", async () => {
+  test("from which five years ahead are counted too", async ({ create, created }) => {
     const late = { plan_code: "site", start_date: "2031-01-31" };
     expect((await created(late)).status).toBe("pending");
     const answer = await create({ ...late, timezone: "America/Los_Angeles" });
@@ -108,7 +87,7 @@ describe("today is a day of the subscription's zone", () => {
 describe("the largest amounts", () => {
   const price = "999999999.9999";
 
-  test("are exact, in the answer and in the ledger", async () => {
+  test("are exact, in the answer and in the ledger", async ({ system, created, sandbox }) => {
     const own = await sandbox();
     const charges = Array.from({ length: 20 }, () => ({
       charge_code: "onboarding",
@@ -130,7 +109,10 @@ describe("the largest amounts", () => {
     expect(rows).toEqual([{ sub_total: "1019979999999898.00", total: "1223975999999877.60" }]);
   });
 
-  test("are bounded: an amount that no invoice can hold is refused", async () => {
+  test("are bounded: an amount that no invoice can hold is refused", async ({
+    create,
+    created,
+  }) => {
     const answer = await create({ plan_code: "team", units: 1_000_001, price });
     expect(refusalOf(answer)).toEqual(refused(422, "invalid_parameter", "units"));
     expect((await created({ plan_code: "growth", units: 1_000_000_000 })).invoice.subtotal).toBe(
@@ -140,7 +122,11 @@ describe("the largest amounts", () => {
 });
 
 describe("a first invoice in the ledger", () => {
-  test("has the account and tax of each plan or charge, else the organisation's", async () => {
+  test("has the account and tax of each plan or charge, else the organisation's", async ({
+    system,
+    created,
+    sandbox,
+  }) => {
     const own = await sandbox();
     const changes = { code: "taxed", revenue_account: "201", tax_type: "RROUTPUT" };
     await addLike(system.pool, "plans", own.organisationId, "site", changes);
@@ -169,7 +155,12 @@ describe("a first invoice in the ledger", () => {
     ]);
   });
 
-  test("is not issued for a line without an account, and the subscription stays", async () => {
+  test("is not issued for a line without an account, and the subscription stays", async ({
+    system,
+    ask,
+    created,
+    sandbox,
+  }) => {
     const own = await sandbox({ revenue_account: null });
     const { id, invoice } = await created({ plan_code: "site" }, own);
     expect(invoice).toMatchObject({
@@ -183,13 +174,17 @@ describe("a first invoice in the ledger", () => {
     expect(await system.ledgerInvoices(own.tenantId)).toEqual([]);
   });
 
-  test("is paid at once if it is approved and its total is zero", async () => {
+  test("is paid at once if it is approved and its total is zero", async ({ created, sandbox }) => {
     const own = await sandbox({ first_invoice_status: "approved" });
     const { invoice } = await created({ plan_code: "site", discount_percent: "100" }, own);
     expect(invoice).toMatchObject({ status: "paid", total: "0.0000", amount_due: "0.0000" });
   });
 
-  test("is refused by the ledger if the ledger lacks its currency", async () => {
+  test("is refused by the ledger if the ledger lacks its currency", async ({
+    system,
+    created,
+    sandbox,
+  }) => {
     const own = await sandbox();
     await addLike(system.pool, "plans", own.organisationId, "site", {
       code: "dinar",
@@ -201,7 +196,11 @@ describe("a first invoice in the ledger", () => {
     expect(answer.invoice.ledger.sync_error).toContain("KWD");
   });
 
-  test("is never sent with an amount of three places, which the ledger would change", async () => {
+  test("is never sent with an amount of three places, which the ledger would change", async ({
+    system,
+    created,
+    sandbox,
+  }) => {
     const own = await sandbox();
     const plan = { code: "fils", currency: "KWD", price: "1.2345" };
     await addLike(system.pool, "plans", own.organisationId, "site", plan);
@@ -211,7 +210,12 @@ describe("a first invoice in the ledger", () => {
     expect(answer.invoice.ledger.sync_error).toContain("two decimal places");
   });
 
-  test("never takes over a number that another document has", async () => {
+  test("never takes over a number that another document has", async ({
+    system,
+    ask,
+    created,
+    sandbox,
+  }) => {
     const own = await sandbox();
     const other = await created({ plan_code: "site" }, own);
     await system.pool.query(
@@ -235,7 +239,12 @@ describe("a first invoice in the ledger", () => {
 });
 
 describe("with the ledger down", () => {
-  test("a subscription exists, and its invoice is scheduled and posted afterwards", async () => {
+  test("a subscription exists, and its invoice is scheduled and posted afterwards", async ({
+    system,
+    ask,
+    shared,
+    create,
+  }) => {
     await system.stopLedger();
     const answer = await create({ plan_code: "site" }, shared, "away").finally(() =>
       system.startLedger(),
@@ -267,7 +276,12 @@ describe("with the ledger down", () => {
   });
 });
 
-test("a key reused after 24 hours finds its subscription and refuses another body", async () => {
+test("a key reused after 24 hours finds its subscription and refuses another body", async ({
+  system,
+  ask,
+  shared,
+  create,
+}) => {
   const body = { plan_code: "team", units: 4, label: "kept" };
   const first = await create(body, shared, "old");
   await system.pool.query("UPDATE idempotency_keys SET expires_at = now() WHERE key = 'old'");

@@ -2,51 +2,18 @@
  * The invoices of new subscriptions: Setup Mode, the invoice window, refusals of the ledger,
  * numbers and due dates. CREATE-6, CREATE-7, SETUP-1.
  */
-import { beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../support/reused-system.ts";
-import { type TestSystem, until } from "../support/system.ts";
-import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-
-/** 31 January in Auckland (16:00) and 30 January in Los Angeles (19:00). */
-const now = "2026-01-31T03:00:00Z";
-
-let system: TestSystem;
-let ask: Ask;
-let shared: CreatedOrganisation;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  ask = checkedAsk(system);
-  shared = await sandbox();
-});
-
-/** An organisation whose clock stands still, so that every date can be written down. */
-function sandbox(
-  changes: Record<string, unknown> = {},
-  currency = "NZD",
-): Promise<CreatedOrganisation> {
-  return system.organisation({ livemode: false, currency }, { test_clock: now, ...changes });
-}
-
-let keys = 0;
-
-function create(body: object, { apiKey } = shared, idempotencyKey = `key-${++keys}`) {
-  return ask("POST", "/v1/subscriptions", {
-    key: apiKey,
-    idempotencyKey,
-    body: { customer_code: "ACME", ...body },
-  });
-}
-
-async function created(body: object, organisation = shared) {
-  const answer = await create(body, organisation);
-  expect(answer.status, answer.text).toBe(201);
-  return answer.json;
-}
+import { describe, expect } from "vitest";
+import { until } from "../support/system.ts";
+import { refusalOf, refused } from "./checked-ask.ts";
+import { creationTest as test } from "./creation-fixture.ts";
 
 describe("a creation in Setup Mode", () => {
-  test("issues nothing, also once it is off and the request is repeated", async () => {
+  test("issues nothing, also once it is off and the request is repeated", async ({
+    system,
+    ask,
+    create,
+    sandbox,
+  }) => {
     const own = await sandbox({ setup_mode: true, invoice_create_days: 25 });
     const body = { plan_code: "team", units: 3, start_date: "2026-01-10" };
     const first = await create(body, own, "setup-mode");
@@ -64,7 +31,7 @@ describe("a creation in Setup Mode", () => {
     expect(await system.ledgerInvoices(own.tenantId)).toEqual([]);
   });
 
-  test("refuses a future start", async () => {
+  test("refuses a future start", async ({ create, sandbox }) => {
     const own = await sandbox({ setup_mode: true });
     const answer = await create({ plan_code: "site", start_date: "2026-02-01" }, own);
     expect(refusalOf(answer)).toEqual(refused(422, "start_date_in_future", "start_date"));
@@ -72,7 +39,12 @@ describe("a creation in Setup Mode", () => {
 });
 
 describe("a creation inside its invoice window", () => {
-  test("issues the renewal invoice at once, without the one-off charges", async () => {
+  test("issues the renewal invoice at once, without the one-off charges", async ({
+    system,
+    ask,
+    created,
+    sandbox,
+  }) => {
     const own = await sandbox({ invoice_create_days: 25 });
     const charges = [{ charge_code: "hardware-key" }];
     const body = {
@@ -101,7 +73,11 @@ describe("a creation inside its invoice window", () => {
     expect(await system.ledgerInvoices(own.tenantId)).toHaveLength(2);
   });
 
-  test("issues none a day before the window, or for one that will not renew", async () => {
+  test("issues none a day before the window, or for one that will not renew", async ({
+    ask,
+    created,
+    sandbox,
+  }) => {
     const own = await sandbox({ invoice_create_days: 25 });
     await created({ plan_code: "site", start_date: "2026-01-26" }, own);
     await created({ plan_code: "site", start_date: "2026-01-10", end_after_cycles: 1 }, own);
@@ -110,7 +86,10 @@ describe("a creation inside its invoice window", () => {
   });
 });
 
-test("a new invoice has the status of the organisation's settings", async () => {
+test("a new invoice has the status of the organisation's settings", async ({
+  created,
+  sandbox,
+}) => {
   for (const status of ["awaiting_approval", "approved"]) {
     const own = await sandbox({ first_invoice_status: status });
     expect((await created({ plan_code: "site" }, own)).invoice.status).toBe(status);
@@ -118,7 +97,12 @@ test("a new invoice has the status of the organisation's settings", async () => 
 });
 
 describe("an invoice that the ledger refuses", () => {
-  test("is a 201 with failed and its reason, and a repeat has the same bytes", async () => {
+  test("is a 201 with failed and its reason, and a repeat has the same bytes", async ({
+    system,
+    ask,
+    create,
+    sandbox,
+  }) => {
     // Account 205 of the demo ledger is archived.
     const own = await sandbox({ revenue_account: "205" });
     const first = await create({ plan_code: "site" }, own, "refused");
@@ -145,7 +129,11 @@ describe("an invoice that the ledger refuses", () => {
     expect(json.data[0]).toMatchObject({ id: first.json.id, status: "active" });
   });
 
-  test("because of one of several lines has a reason, and delays no other", async () => {
+  test("because of one of several lines has a reason, and delays no other", async ({
+    system,
+    created,
+    sandbox,
+  }) => {
     const own = await sandbox();
     await system.fault({
       match: "/Invoices",
@@ -160,7 +148,12 @@ describe("an invoice that the ledger refuses", () => {
   });
 });
 
-test("invoice numbers rise without a gap, also for concurrent creations", async () => {
+test("invoice numbers rise without a gap, also for concurrent creations", async ({
+  system,
+  ask,
+  created,
+  sandbox,
+}) => {
   const own = await sandbox();
   const answers = await Promise.all(
     Array.from({ length: 12 }, () => created({ plan_code: "site" }, own)),
@@ -181,7 +174,10 @@ test("invoice numbers rise without a gap, also for concurrent creations", async 
   expect((await booked()).map(({ number }) => number)).toEqual(numbers);
 });
 
-test("an invoice is due the organisation's days after its date, and has its prefix", async () => {
+test("an invoice is due the organisation's days after its date, and has its prefix", async ({
+  created,
+  sandbox,
+}) => {
   const own = await sandbox({ due_days: 0, number_prefix: "NW/" });
   expect((await created({ plan_code: "site" }, own)).invoice).toMatchObject({
     number: "NW/0001",

@@ -2,60 +2,10 @@
  * The order in which a creation is refused, and the key of a refused request. CREATE-1, REQUEST-1,
  * IDEMPOTENCY-5.
  */
-import { beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../support/reused-system.ts";
-import type { TestSystem } from "../support/system.ts";
-import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
-import { addApiKey, addLike, addTiers } from "./row-builder.ts";
-
-/** 31 January in Auckland. */
-const now = "2026-01-31T03:00:00Z";
-
-let system: TestSystem;
-let ask: Ask;
-let own: CreatedOrganisation;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  ask = checkedAsk(system);
-  own = await system.organisation({ livemode: false }, { test_clock: now });
-  const { pool } = system;
-  const { organisationId } = own;
-  await addLike(pool, "customers", organisationId, "ACME", { code: "GONE", status: "inactive" });
-  for (const status of ["draft", "inactive", "legacy"]) {
-    await addLike(pool, "plans", organisationId, "team", { code: `team-${status}`, status });
-    await addLike(pool, "charges", organisationId, "onboarding", {
-      code: `onboarding-${status}`,
-      status,
-    });
-  }
-  await addLike(pool, "charges", organisationId, "onboarding", {
-    code: "dollars",
-    currency: "USD",
-  });
-  const bounded = { code: "bounded", minimum_units: 2, free_units: 3 };
-  await addTiers(
-    pool,
-    organisationId,
-    await addLike(pool, "plans", organisationId, "growth", bounded),
-    [
-      [5, "7", null],
-      [10, "6", null],
-    ],
-  );
-});
-
-let keys = 0;
-
-function send(body: unknown, headers: Record<string, string> = {}) {
-  return ask("POST", "/v1/subscriptions", {
-    key: own.apiKey,
-    idempotencyKey: `key-${++keys}`,
-    body,
-    headers,
-  });
-}
+import { describe, expect } from "vitest";
+import { addApiKey } from "../support/organisation-builder.ts";
+import { type Ask, type Refused, refusalOf, refused } from "./checked-ask.ts";
+import { refusedCreationTest as test } from "./creation-fixture.ts";
 
 const good = { customer_code: "ACME", plan_code: "team", units: 2 };
 const invalid = (param: string | null) => refused(422, "invalid_parameter", param);
@@ -65,7 +15,7 @@ describe("the rules of create subscription", () => {
     charges: [{ charge_code, ...more }],
   });
 
-  test("are checked in their order: each corrected fault shows the next", async () => {
+  test("are checked in their order: each corrected fault shows the next", async ({ send }) => {
     const steps: [object, Refused][] = [
       [
         { customer_code: "NOBODY", plan_code: "nothing", ...charge("none") },
@@ -97,7 +47,7 @@ describe("the rules of create subscription", () => {
     expect(answer.status, answer.text).toBe(201);
   });
 
-  test.each<[string, object, Refused]>([
+  test.for<[string, object, Refused]>([
     ["a draft plan", { plan_code: "team-draft" }, refused(422, "plan_not_active", "plan_code")],
     [
       "an inactive plan",
@@ -144,39 +94,43 @@ describe("the rules of create subscription", () => {
     ["a billing day off today", { billing_day: 30 }, invalid("billing_day")],
     ["a start more than five years ahead", { start_date: "2031-02-01" }, invalid("start_date")],
     ["a first period that is over", { start_date: "2025-12-31" }, invalid("start_date")],
-  ])("refuse %s", async (_, changes, expected) => {
+  ] as const)("refuse %s", async ([_, changes, expected], { send }) => {
     expect(refusalOf(await send({ ...good, ...changes }))).toEqual(expected);
   });
 });
 
 describe("before the body", () => {
-  const post = (asked: Parameters<Ask>[2]) =>
+  const post = (ask: Ask, asked: Parameters<Ask>[2]) =>
     ask("POST", "/v1/subscriptions", { body: "no JSON", ...asked });
 
-  test("the key is checked first, then its scope, then the header Idempotency-Key", async () => {
+  test("the key is checked first, then its scope, then the header Idempotency-Key", async ({
+    system,
+    ask,
+    own,
+  }) => {
     const { value } = await addApiKey(system.pool, own.organisationId, ["subscriptions:read"], {
       livemode: false,
     });
-    expect(refusalOf(await post({}))).toEqual(refused(401, "invalid_api_key"));
-    expect(refusalOf(await post({ key: value }))).toEqual(refused(403, "insufficient_scope"));
-    const missing = refusalOf(await post({ key: own.apiKey }));
+    expect(refusalOf(await post(ask, {}))).toEqual(refused(401, "invalid_api_key"));
+    expect(refusalOf(await post(ask, { key: value }))).toEqual(refused(403, "insufficient_scope"));
+    const missing = refusalOf(await post(ask, { key: own.apiKey }));
     expect({ ...missing, param: null }).toEqual(refused(422, "idempotency_key_required"));
   });
 
-  test.each([
+  test.for([
     "",
     " ",
     "a b",
     "x".repeat(256),
     "é",
     "a\tb",
-  ])("a malformed Idempotency-Key is refused: %o", async (key) => {
-    expect(refusalOf(await post({ key: own.apiKey, idempotencyKey: key }))).toEqual(
+  ])("a malformed Idempotency-Key is refused: %o", async (key, { ask, own }) => {
+    expect(refusalOf(await post(ask, { key: own.apiKey, idempotencyKey: key }))).toEqual(
       invalid("Idempotency-Key"),
     );
   });
 
-  test("a query is refused by the name of its parameter", async () => {
+  test("a query is refused by the name of its parameter", async ({ ask, own }) => {
     const asked = { key: own.apiKey, idempotencyKey: "query", body: good };
     expect(refusalOf(await ask("POST", "/v1/subscriptions?dry_run=true", asked))).toEqual(
       invalid("dry_run"),
@@ -185,7 +139,10 @@ describe("before the body", () => {
 });
 
 describe("the key of a refused request", () => {
-  test("is free again, for a corrected body and for every kind of refusal", async () => {
+  test("is free again, for a corrected body and for every kind of refusal", async ({
+    ask,
+    own,
+  }) => {
     const asked = { key: own.apiKey, idempotencyKey: "again" };
     const bodies = [
       "{",
@@ -199,7 +156,10 @@ describe("the key of a refused request", () => {
     expect([created.status, created.headers.get("Idempotent-Replayed")]).toEqual([201, null]);
   });
 
-  test("belongs to the request that succeeded; another conflicts before its faults", async () => {
+  test("belongs to the request that succeeded; another conflicts before its faults", async ({
+    ask,
+    own,
+  }) => {
     const asked = { key: own.apiKey, idempotencyKey: "taken" };
     const first = await ask("POST", "/v1/subscriptions", { ...asked, body: good });
     const other = await ask("POST", "/v1/subscriptions", {
@@ -225,7 +185,7 @@ describe("the key of a refused request", () => {
     ]);
   });
 
-  test("a refused creation leaves nothing behind", async () => {
+  test("a refused creation leaves nothing behind", async ({ system, ask }) => {
     const empty = await system.organisation();
     const asked = { key: empty.apiKey, idempotencyKey: "nothing", body: { ...good, units: 0 } };
     expect((await ask("POST", "/v1/subscriptions", asked)).status).toBe(422);

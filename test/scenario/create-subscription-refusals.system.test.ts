@@ -2,66 +2,15 @@
  * Every refusal of create subscription: status, type, code, param and the order among them; and
  * what a refusal leaves behind.
  */
-import { beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../support/reused-system.ts";
-import type { TestSystem } from "../support/system.ts";
-import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { addLike, addTiers } from "./row-builder.ts";
-
-/** 31 January in Auckland. */
-const now = "2026-01-31T03:00:00Z";
-
-let system: TestSystem;
-let ask: Ask;
-let own: CreatedOrganisation;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  ask = checkedAsk(system);
-  own = await system.organisation({ livemode: false }, { test_clock: now });
-  const { pool } = system;
-  const { organisationId } = own;
-  await addLike(pool, "customers", organisationId, "ACME", { code: "GONE", status: "inactive" });
-  for (const status of ["draft", "inactive", "legacy"]) {
-    await addLike(pool, "plans", organisationId, "team", { code: `team-${status}`, status });
-    await addLike(pool, "charges", organisationId, "onboarding", {
-      code: `onboarding-${status}`,
-      status,
-    });
-  }
-  await addLike(pool, "charges", organisationId, "onboarding", {
-    code: "dollars",
-    currency: "USD",
-  });
-  const bounded = { code: "bounded", minimum_units: 2, free_units: 3 };
-  await addTiers(
-    pool,
-    organisationId,
-    await addLike(pool, "plans", organisationId, "growth", bounded),
-    [
-      [5, "7", null],
-      [10, "6", null],
-    ],
-  );
-});
-
-let keys = 0;
-
-function send(body: unknown, headers: Record<string, string> = {}) {
-  return ask("POST", "/v1/subscriptions", {
-    key: own.apiKey,
-    idempotencyKey: `key-${++keys}`,
-    body,
-    headers,
-  });
-}
+import { describe, expect } from "vitest";
+import { refusalOf, refused } from "./checked-ask.ts";
+import { refusedCreationTest as test } from "./creation-fixture.ts";
 
 const good = { customer_code: "ACME", plan_code: "team", units: 2 };
 const invalid = (param: string | null) => refused(422, "invalid_parameter", param);
 
 describe("a body of another shape", () => {
-  test.each<[string, string, string | null]>([
+  test.for<[string, string, string | null]>([
     ["nothing", "", null],
     ["no JSON", "{", null],
     ["two objects", "{}{}", null],
@@ -102,24 +51,24 @@ describe("a body of another shape", () => {
     ["a large number", '{"customer_code":"ACME","plan_code":"team","units":4294967298}', "units"],
     ["a comment", '{/**/"customer_code":"ACME"}', null],
     ["a comma at the end", '{"customer_code":"ACME","plan_code":"team","units":2,}', null],
-  ])("being %s is refused", async (_, body, param) => {
+  ] as const)("being %s is refused", async ([_, body, param], { send }) => {
     expect(refusalOf(await send(body))).toEqual(invalid(param));
   });
 
-  test.each([
+  test.for([
     ["another type", { "Content-Type": "text/plain" }],
     ["a form", { "Content-Type": "application/x-www-form-urlencoded" }],
     ["another charset", { "Content-Type": "application/json; charset=latin1" }],
     ["a compression", { "Content-Encoding": "gzip" }],
-  ])("sent as %s is refused", async (_, headers) => {
+  ] as const)("sent as %s is refused", async ([_, headers], { send }) => {
     expect(refusalOf(await send(JSON.stringify(good), headers))).toEqual(invalid(null));
   });
 
-  test("beginning with a byte order mark is refused", async () => {
+  test("beginning with a byte order mark is refused", async ({ send }) => {
     expect(refusalOf(await send(`\ufeff${JSON.stringify(good)}`))).toEqual(invalid(null));
   });
 
-  test("of more than 1 MiB is refused with 413, and no more of it is read", async () => {
+  test("of more than 1 MiB is refused with 413, and no more of it is read", async ({ send }) => {
     const text = JSON.stringify({ ...good, label: "" });
     const tooMuch = text.replace('"label":""', `"label":"${"x".repeat(1_048_577 - text.length)}"`);
     expect(refusalOf(await send(tooMuch))).toEqual(refused(413, "request_too_large"));
@@ -128,7 +77,7 @@ describe("a body of another shape", () => {
 });
 
 describe("a wrong member of a subscription", () => {
-  test.each<[string, unknown, string?]>([
+  test.for<[string, unknown, string?]>([
     ["customer_code", undefined],
     ["customer_code", null],
     ["customer_code", ""],
@@ -214,11 +163,13 @@ describe("a wrong member of a subscription", () => {
     ["charges", [{ charge_code: "onboarding", quantity: "1" }], "charges.0.quantity"],
     ["charges", [{ charge_code: "onboarding", price: 1 }], "charges.0.price"],
     ["charges", [{ charge_code: "onboarding", price: "1.00000" }], "charges.0.price"],
-  ])("is refused by its name: %s %o", async (member, value, param = member) => {
+  ] as const)("is refused by its name: %s %o", async ([member, value, param = member], {
+    send,
+  }) => {
     expect(refusalOf(await send({ ...good, [member]: value }))).toEqual(invalid(param));
   });
 
-  test.each([
+  test.for([
     [
       "255 code points of two UTF-16 units each",
       { label: "😀".repeat(255), invoice_reference: "😀".repeat(255) },
@@ -235,7 +186,7 @@ describe("a wrong member of a subscription", () => {
       "escapes and white space",
       '{ "customer_code" : "\\u0041CME",\n\t"plan_code":"team","units":2 }',
     ],
-  ])("is not refused at its limit: %s", async (_, body) => {
+  ] as const)("is not refused at its limit: %s", async ([_, body], { send }) => {
     const answer = await send(typeof body === "string" ? body : { ...good, ...body });
     expect(answer.status, answer.text).toBe(201);
   });

@@ -2,50 +2,13 @@
  * Create subscription over HTTP and on real parts: every member, every plan type, exact amounts,
  * and the ledger's answer.
  */
-import { beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../support/reused-system.ts";
-import type { TestSystem } from "../support/system.ts";
-import { type Ask, checkedAsk } from "./checked-ask.ts";
+import { describe, expect } from "vitest";
+import { creationTest as test } from "./creation-fixture.ts";
 
-/** 31 January in Auckland (16:00) and 30 January in Los Angeles (19:00). */
-const now = "2026-01-31T03:00:00Z";
-
-let system: TestSystem;
-let ask: Ask;
-let shared: CreatedOrganisation;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  ask = checkedAsk(system);
-  shared = await sandbox();
-});
-
-/** An organisation whose clock stands still, so that every date can be written down. */
-function sandbox(
-  changes: Record<string, unknown> = {},
-  currency = "NZD",
-): Promise<CreatedOrganisation> {
-  return system.organisation({ livemode: false, currency }, { test_clock: now, ...changes });
-}
-
-let keys = 0;
-
-function create(body: object, { apiKey } = shared, idempotencyKey = `key-${++keys}`) {
-  return ask("POST", "/v1/subscriptions", {
-    key: apiKey,
-    idempotencyKey,
-    body: { customer_code: "ACME", ...body },
-  });
-}
-
-async function created(body: object, organisation = shared) {
-  const answer = await create(body, organisation);
-  expect(answer.status, answer.text).toBe(201);
-  return answer.json;
-}
-
-test("a subscription created over REST becomes an invoice in the ledger", async () => {
+test("a subscription created over REST becomes an invoice in the ledger", async ({
+  system,
+  created,
+}) => {
   const own = await system.organisation();
   const { invoice } = await created({ plan_code: "team", units: 10 }, own);
   expect(invoice).toMatchObject({
@@ -57,7 +20,11 @@ test("a subscription created over REST becomes an invoice in the ledger", async 
   ]);
 });
 
-test("a created subscription shows every member of the request, with exact amounts", async () => {
+test("a created subscription shows every member of the request, with exact amounts", async ({
+  ask,
+  shared,
+  created,
+}) => {
   const { invoice, ...subscription } = await created({
     customer_code: "GLOBEX",
     plan_code: "team",
@@ -168,7 +135,9 @@ test("a created subscription shows every member of the request, with exact amoun
   expect(read.json).toEqual(invoice);
 });
 
-test("a creation defaults to today in the organisation's zone and minimum units", async () => {
+test("a creation defaults to today in the organisation's zone and minimum units", async ({
+  created,
+}) => {
   expect(await created({ plan_code: "team", units: 1 })).toMatchObject({
     status: "active",
     timezone: "Pacific/Auckland",
@@ -191,7 +160,7 @@ test("a creation defaults to today in the organisation's zone and minimum units"
 // Prices: site 49 flat; team 12.50 a unit; growth 5 at 7, 10 at 6.50, the rest at 6 by tiers; scale
 // the same prices by volume with 2 units free; steps 50 to 10, 100 to 20, 150 above. Tax is 20 %.
 describe("the price of a first period", () => {
-  test.each<[string, number | null, string, string, string | null]>([
+  test.for<[string, number | null, string, string, string | null]>([
     ["site", null, "49.0000", "58.8000", "49.0000"],
     ["team", 1, "12.5000", "15.0000", "12.5000"],
     ["team", 13, "162.5000", "195.0000", "12.5000"],
@@ -207,7 +176,9 @@ describe("the price of a first period", () => {
     ["steps", 10, "50.0000", "60.0000", null],
     ["steps", 11, "100.0000", "120.0000", null],
     ["steps", 21, "150.0000", "180.0000", null],
-  ])("%s with %s units: %s, with tax %s", async (plan, units, amount, total, unitPrice) => {
+  ] as const)("%s with %s units: %s, with tax %s", async ([plan, units, amount, total, unitPrice], {
+    created,
+  }) => {
     const answer = await created({ plan_code: plan, ...(units === null ? {} : { units }) });
     expect(answer).toMatchObject({ units: units ?? 0, renewal_value: amount });
     expect(answer.invoice).toMatchObject({
@@ -224,7 +195,7 @@ describe("the price of a first period", () => {
     });
   });
 
-  test.each([
+  test.for([
     // 2.01 less half is 1.005; 7 × 12.50 less 12.5 % is 76.5625; 41.50 less 33.3333 % is 27.66668…;
     // 49 less 100 % is nothing.
     [{ plan_code: "team", units: 1, price: "2.01", discount_percent: "50" }, "1.0100"],
@@ -235,14 +206,16 @@ describe("the price of a first period", () => {
     [{ plan_code: "site", discount_percent: "100" }, "0.0000"],
     [{ plan_code: "site", price: "0" }, "0.0000"],
     [{ plan_code: "team", units: 3, price: "0.0033" }, "0.0100"],
-  ])("is rounded once, half away from zero: %o costs %s", async (body, amount) => {
+  ] as const)("is rounded once, half away from zero: %o costs %s", async ([body, amount], {
+    created,
+  }) => {
     const answer = await created(body);
     expect(answer.invoice.lines[0].amount).toBe(amount);
     expect(answer.invoice.subtotal).toBe(amount);
     expect(answer.renewal_value).toBe(amount);
   });
 
-  test("is rounded to whole yen", async () => {
+  test("is rounded to whole yen", async ({ created, sandbox }) => {
     const yen = await sandbox({}, "JPY");
     const answer = await created({ plan_code: "team", units: 3 }, yen);
     expect(answer).toMatchObject({
@@ -253,7 +226,9 @@ describe("the price of a first period", () => {
   });
 });
 
-test("a subscription that starts later is pending, and its invoice is issued now", async () => {
+test("a subscription that starts later is pending, and its invoice is issued now", async ({
+  created,
+}) => {
   expect(await created({ plan_code: "site", start_date: "2031-01-31" })).toMatchObject({
     status: "pending",
     renewal_date: "2031-02-28",
@@ -266,7 +241,9 @@ test("a subscription that starts later is pending, and its invoice is issued now
   });
 });
 
-test("a subscription that began earlier is billed for its whole period, dated today", async () => {
+test("a subscription that began earlier is billed for its whole period, dated today", async ({
+  created,
+}) => {
   expect(await created({ plan_code: "site", start_date: "2026-01-01" })).toMatchObject({
     status: "active",
     renewal_date: "2026-02-01",
@@ -278,7 +255,9 @@ test("a subscription that began earlier is billed for its whole period, dated to
   });
 });
 
-test("a limited number of cycles has an end date, and the last renews nothing", async () => {
+test("a limited number of cycles has an end date, and the last renews nothing", async ({
+  created,
+}) => {
   const last = await created({ plan_code: "site", end_after_cycles: 1 });
   expect(last).toMatchObject({
     status: "active",

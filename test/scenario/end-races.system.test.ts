@@ -2,51 +2,38 @@
  * Concurrent and repeated ends, and ends during other operations, over two API processes: one is
  * done at a time, and each answer is true. STATE-3.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import {
-  type Endable,
-  type EndsBuilder,
-  endPost,
-  endsBuilder,
-  threeRemoved,
-} from "../faults/ends-builder.ts";
-import { type ApiProcess, post, postUntilDecided, startApiProcess } from "../faults/processes.ts";
-import { sharedSystem } from "../support/reused-system.ts";
+import { type Endable, endPost, threeRemoved } from "../faults/ends-builder.ts";
+import { post, postUntilDecided } from "../faults/processes.ts";
+import { perFile } from "../support/file-fixture.ts";
 import type { Answered, TestSystem } from "../support/system.ts";
+import { scenarioTest } from "./fixtures.ts";
 
-let system: TestSystem;
-let second: ApiProcess;
-let ends: EndsBuilder;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  second = await startApiProcess(system);
-  ends = endsBuilder(system);
-});
-
-afterAll(async () => {
-  await second?.stop();
-});
+const test = scenarioTest
+  /**
+   * A request to one of the two API processes, each under a new key. If the ledger takes longer
+   * than an answer, as on a busy machine, the request is repeated until it has its outcome.
+   */
+  .extend(
+    "at",
+    perFile,
+    ({ system, second }) =>
+      async (
+        url: number,
+        { apiKey }: CreatedOrganisation,
+        path: string,
+        body: object,
+      ): Promise<Answered> => {
+        const baseUrl = url % 2 === 0 ? system.baseUrl : second.baseUrl;
+        const what = { path, key: apiKey, idempotencyKey: `race-${++keys}`, body };
+        const answer = await post(baseUrl, what);
+        if (answer === null) throw new Error("no answer");
+        return answer.status === 502 ? postUntilDecided(baseUrl, what) : answer;
+      },
+  );
 
 let keys = 0;
-
-/**
- * A request to one of the two API processes, each under a new key. If the ledger takes longer than
- * an answer, as on a busy machine, the request is repeated until it has its outcome.
- */
-async function at(
-  url: number,
-  { apiKey }: CreatedOrganisation,
-  path: string,
-  body: object,
-): Promise<Answered> {
-  const baseUrl = url % 2 === 0 ? system.baseUrl : second.baseUrl;
-  const what = { path, key: apiKey, idempotencyKey: `race-${++keys}`, body };
-  const answer = await post(baseUrl, what);
-  if (answer === null) throw new Error("no answer");
-  return answer.status === 502 ? postUntilDecided(baseUrl, what) : answer;
-}
 
 /** `200`, or the code of the refusal. */
 const outcomeOf = ({ status, json }: Answered): string =>
@@ -56,7 +43,10 @@ const now = { when: "now", delete_unsent_invoices: true };
 const amend = { units: 14, prorate: true, effective_date: "2026-04-16", document: "amend" };
 
 describe.each([2, 10])("%i concurrent ends", (count) => {
-  test("of one subscription: one succeeds, the others see it run or find it ended", async () => {
+  test("of one subscription: one succeeds, the others see it run or find it ended", async ({
+    ends,
+    at,
+  }) => {
     const endable = await ends.withThree();
     const path = `/v1/subscriptions/${endable.id}/end`;
     const answers = await Promise.all(
@@ -71,7 +61,7 @@ describe.each([2, 10])("%i concurrent ends", (count) => {
     expect(await ends.builder.removals(endable.own, endable.id)).toEqual(threeRemoved);
   });
 
-  test("with one key: one succeeds, and all get its answer", async () => {
+  test("with one key: one succeeds, and all get its answer", async ({ system, second, ends }) => {
     const endable = await ends.withThree();
     const urls = [system.baseUrl, second.baseUrl];
     const what = endPost(endable, "one-key");
@@ -86,7 +76,10 @@ describe.each([2, 10])("%i concurrent ends", (count) => {
     await ends.expectEnded(endable);
   });
 
-  test("of so many subscriptions, each with one invoice to remove: all succeed", async () => {
+  test("of so many subscriptions, each with one invoice to remove: all succeed", async ({
+    ends,
+    at,
+  }) => {
     const own = await ends.builder.sandbox();
     const created = await Promise.all(
       Array.from({ length: count }, () => ends.builder.subscribe(own)),
@@ -103,7 +96,7 @@ describe.each([2, 10])("%i concurrent ends", (count) => {
 });
 
 /** Ends of the subscription that were carried to their end. */
-async function terminations({ id }: Endable): Promise<number> {
+async function terminations(system: TestSystem, { id }: Endable): Promise<number> {
   const { rows } = await system.pool.query(
     "SELECT 1 FROM terminations WHERE subscription_id = $1 AND ended",
     [id],
@@ -115,7 +108,11 @@ async function terminations({ id }: Endable): Promise<number> {
 const trials = 4;
 
 describe("an end and", () => {
-  test("concurrent changes of units: one end, and every accepted change before it", async () => {
+  test("concurrent changes of units: one end, and every accepted change before it", async ({
+    system,
+    ends,
+    at,
+  }) => {
     const seen = new Set<string>();
     const change = { units: 14, prorate: true, effective_date: "2026-04-16", document: "separate" };
     for (let trial = 0; trial < trials; trial += 1) {
@@ -132,7 +129,7 @@ describe("an end and", () => {
       expect([shown[0], shown[2]].toSorted()).toEqual(["200", "invalid_state"]);
       const changed = [shown[1], shown[3]].filter((one) => one === "200").length;
       await ends.builder.posted(own);
-      expect(await terminations(endable)).toBe(1);
+      expect(await terminations(system, endable)).toBe(1);
       const { status, units } = await ends.builder.subscription(own, id);
       expect([status, units]).toEqual(["ended", changed === 1 ? 14 : 12]);
       expect(await ends.builder.invoices(own, id)).toHaveLength(3 + changed);
@@ -142,7 +139,10 @@ describe("an end and", () => {
     expect([...seen].filter((one) => !known.includes(one))).toEqual([]);
   });
 
-  test("an amendment: the later one is refused while the earlier one runs", async () => {
+  test("an amendment: the later one is refused while the earlier one runs", async ({
+    ends,
+    at,
+  }) => {
     for (let trial = 0; trial < trials; trial += 1) {
       const own = await ends.builder.sandbox({
         invoice_create_days: 20,
@@ -183,7 +183,10 @@ describe("an end and", () => {
     }
   });
 
-  test("another end at period end: both may succeed, and the later one holds", async () => {
+  test("another end at period end: both may succeed, and the later one holds", async ({
+    ends,
+    at,
+  }) => {
     for (let trial = 0; trial < trials; trial += 1) {
       const own = await ends.builder.sandbox();
       await ends.builder.setClock(own, "2026-04-16");

@@ -3,30 +3,41 @@
  * the same over every protocol.
  */
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { EndWhen } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import { sharedSystem } from "../support/reused-system.ts";
+import { perFile } from "../support/file-fixture.ts";
+import { addApiKey } from "../support/organisation-builder.ts";
 import type { TestSystem } from "../support/system.ts";
-import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
-import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
+import { type Refused, refusalOf, refused } from "./checked-ask.ts";
+import { scenarioTest } from "./fixtures.ts";
 import { callsTo, protocols } from "./procedures.ts";
-import { addApiKey } from "./row-builder.ts";
+import { rowsOf } from "./row-builder.ts";
 import type { Json } from "./units-builder.ts";
 
-let system: TestSystem;
-let ask: Ask;
-let builder: LifeBuilder;
-/** 16 April; no renewal invoice is issued ahead. */
-let own: CreatedOrganisation;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  ask = checkedAsk(system);
-  builder = lifeBuilder(system, ask);
-  own = await builder.sandbox();
-  await builder.setClock(own, "2026-04-16");
-});
+/** `own` is on 16 April and issues no renewal invoice ahead. */
+const test = scenarioTest
+  .extend("own", perFile, async ({ builder }) => {
+    const own = await builder.sandbox();
+    await builder.setClock(own, "2026-04-16");
+    return own;
+  })
+  /** The refusal of an end that leaves everything as it was, and its message. */
+  .extend(
+    "refusal",
+    perFile,
+    ({ system, builder }) =>
+      async (
+        organisation: CreatedOrganisation,
+        id: string,
+        body: unknown,
+      ): Promise<[Refused, string]> => {
+        const before = await rowsOf(system, organisation);
+        const answer = await builder.end(organisation, id, body);
+        expect(await rowsOf(system, organisation)).toBe(before);
+        return [refusalOf(answer), answer.json.error.message];
+      },
+  );
 
 const april = { start_date: "2026-04-01" };
 const now = { when: "now" };
@@ -34,42 +45,8 @@ const periodEnd = { when: "period_end" };
 const conflict = refused(409, "invalid_state");
 const invalid = (param: string | null) => refused(422, "invalid_parameter", param);
 
-/** Everything of an organisation that an end could write, as text. */
-async function rowsOf({ organisationId }: CreatedOrganisation): Promise<string> {
-  const kept = [
-    "subscriptions",
-    "periods",
-    "invoices",
-    "deferred_lines",
-    "terminations",
-    "removals",
-    "ledger_jobs",
-  ];
-  const rows = await Promise.all(
-    kept.map((table) =>
-      system.pool.query(
-        `SELECT to_jsonb(t)::text AS row FROM ${table} t WHERE organisation_id = $1 ORDER BY 1`,
-        [organisationId],
-      ),
-    ),
-  );
-  return JSON.stringify(rows.map((one) => one.rows));
-}
-
-/** The refusal of an end that leaves everything as it was, and its message. */
-async function refusal(
-  organisation: CreatedOrganisation,
-  id: string,
-  body: unknown,
-): Promise<[Refused, string]> {
-  const before = await rowsOf(organisation);
-  const answer = await builder.end(organisation, id, body);
-  expect(await rowsOf(organisation)).toBe(before);
-  return [refusalOf(answer), answer.json.error.message];
-}
-
 describe("a body of another shape", () => {
-  test.each<[string, string, string | null]>([
+  test.for<[string, string, string | null]>([
     ["nothing", "", null],
     ["no JSON", "{", null],
     ["no member", "{}", "when"],
@@ -94,13 +71,17 @@ describe("a body of another shape", () => {
     ["an option null", '{"when":"now","void_approved_invoices":null}', "void_approved_invoices"],
     ["an option 1", '{"when":"now","void_approved_invoices":1}', "void_approved_invoices"],
     ["a duplicate member", '{"when":"now","when":"now"}', "when"],
-  ])("%s", async (_, body, param) => {
+  ] as const)("%s", async ([_, body, param], { own, refusal }) => {
     expect((await refusal(own, randomUUID(), body))[0]).toEqual(invalid(param));
   });
 });
 
 describe("an id that names no subscription of the organisation", () => {
-  test("is 404 before any other rule: unknown, malformed, another organisation's", async () => {
+  test("is 404 before any other rule: unknown, malformed, another organisation's", async ({
+    builder,
+    own,
+    refusal,
+  }) => {
     const other = await builder.sandbox({ setup_mode: true });
     const theirs = await builder.subscribe(other, april);
     for (const id of [randomUUID(), "none", theirs.id, `${theirs.id}0`]) {
@@ -112,7 +93,7 @@ describe("an id that names no subscription of the organisation", () => {
     expect((await builder.ended(own, ours.id.toUpperCase(), now)).id).toBe(ours.id);
   });
 
-  test("an end needs a key, and a key with the scope", async () => {
+  test("an end needs a key, and a key with the scope", async ({ system, ask, builder, own }) => {
     const { id } = await builder.subscribe(own, april);
     const scopes = ["subscriptions:read", "invoices:read", "usage:write"];
     const reader = await addApiKey(system.pool, own.organisationId, scopes, { livemode: false });
@@ -126,10 +107,10 @@ describe("an id that names no subscription of the organisation", () => {
 });
 
 describe("an invoice option with period_end", () => {
-  test.each([
+  test.for([
     "delete_unsent_invoices",
     "void_approved_invoices",
-  ])("%s is refused, false is not", async (option) => {
+  ])("%s is refused, false is not", async (option, { builder, own, refusal }) => {
     const { id } = await builder.subscribe(own, april);
     const [shown] = await refusal(own, id, { ...periodEnd, [option]: true });
     expect(shown).toEqual(refused(422, "invoice_option_not_allowed", option));
@@ -145,7 +126,10 @@ describe("an invoice option with period_end", () => {
 });
 
 describe("an end in Setup Mode", () => {
-  test("refuses the options, also without invoices, and ends what has no documents", async () => {
+  test("refuses the options, also without invoices, and ends what has no documents", async ({
+    builder,
+    refusal,
+  }) => {
     const inSetupMode = await builder.sandbox({ setup_mode: true });
     const { id } = await builder.subscribe(inSetupMode, april);
     for (const option of ["delete_unsent_invoices", "void_approved_invoices"]) {
@@ -162,11 +146,16 @@ describe("an end in Setup Mode", () => {
     expect(await builder.ledgerStatuses(inSetupMode)).toEqual([]);
   });
 
-  test("is refused if a renewal invoice or a deferred amount needs a document", async () => {
+  test("is refused if a renewal invoice or a deferred amount needs a document", async ({
+    system,
+    builder,
+    own,
+    refusal,
+  }) => {
     const ahead = await builder.sandbox({ invoice_create_days: 20 });
     await builder.setClock(ahead, "2026-04-16");
     const { id } = await builder.subscribe(ahead, april);
-    await setupMode(ahead, true);
+    await setupMode(system, ahead, true);
     for (const body of [now, periodEnd]) {
       const message =
         "The organisation is in Setup Mode: the renewal invoice INV-0002 would have to be removed.";
@@ -179,12 +168,12 @@ describe("an end in Setup Mode", () => {
       proration_behaviour: "charge_on_renewal",
     };
     await builder.changed(own, deferring.id, { units: 12, ...half });
-    await setupMode(own, true);
+    await setupMode(system, own, true);
     const message =
       "The organisation is in Setup Mode: a deferred amount would have to be invoiced.";
     expect(await refusal(own, deferring.id, now)).toEqual([conflict, message]);
     expect((await builder.ended(own, deferring.id, periodEnd)).cancel_at_period_end).toBe(true);
-    await setupMode(own, false);
+    await setupMode(system, own, false);
     expect((await builder.ended(own, deferring.id, now)).status).toBe("ended");
     await builder.posted(own);
     expect(await builder.summaries(own, deferring.id)).toEqual([
@@ -194,7 +183,11 @@ describe("an end in Setup Mode", () => {
   });
 });
 
-async function setupMode({ organisationId }: CreatedOrganisation, on: boolean): Promise<void> {
+async function setupMode(
+  system: TestSystem,
+  { organisationId }: CreatedOrganisation,
+  on: boolean,
+): Promise<void> {
   await system.pool.query("UPDATE organisations SET setup_mode = $2 WHERE id = $1", [
     organisationId,
     on,
@@ -202,7 +195,7 @@ async function setupMode({ organisationId }: CreatedOrganisation, on: boolean): 
 }
 
 describe("a subscription that is over", () => {
-  test("is refused as ended or complete", async () => {
+  test("is refused as ended or complete", async ({ builder, own, refusal }) => {
     const { id } = await builder.subscribe(own, april);
     await builder.ended(own, id, now);
     for (const body of [now, periodEnd, { ...now, void_approved_invoices: true }]) {
@@ -221,7 +214,10 @@ describe("a subscription that is over", () => {
 });
 
 describe("an Idempotency-Key of an end", () => {
-  test("replays the answer, also after later operations, and belongs to one request", async () => {
+  test("replays the answer, also after later operations, and belongs to one request", async ({
+    builder,
+    own,
+  }) => {
     const { id } = await builder.subscribe(own, april);
     const first = await builder.end(own, id, periodEnd, "key-of-an-end");
     await builder.ended(own, id, now);
@@ -235,7 +231,11 @@ describe("an Idempotency-Key of an end", () => {
     expect(refusalOf(other)).toEqual(refused(409, "idempotency_conflict", "Idempotency-Key"));
   });
 
-  test("without a stored answer finds the end, and nothing is done twice", async () => {
+  test("without a stored answer finds the end, and nothing is done twice", async ({
+    system,
+    builder,
+    own,
+  }) => {
     const { id } = await builder.subscribe(own, april);
     const first = await builder.end(own, id, now, "lost-answer");
     await system.pool.query("DELETE FROM idempotency_keys WHERE key = 'lost-answer'");
@@ -255,7 +255,7 @@ describe("an Idempotency-Key of an end", () => {
     expect(refusalOf(await builder.end(own, id, now, "lost-answer"))).toEqual(conflict);
   });
 
-  test("of a refused end is free for a corrected body", async () => {
+  test("of a refused end is free for a corrected body", async ({ builder, own }) => {
     const { id } = await builder.subscribe(own, april);
     const requested = { ...periodEnd, delete_unsent_invoices: true };
     expect((await builder.end(own, id, requested, "corrected")).status).toBe(422);
@@ -264,17 +264,22 @@ describe("an Idempotency-Key of an end", () => {
 });
 
 describe.each(protocols)("an end over %s", (protocol) => {
-  const call = (request: Record<string, unknown>, key: string) =>
+  const call = (
+    system: TestSystem,
+    own: CreatedOrganisation,
+    request: Record<string, unknown>,
+    key: string,
+  ) =>
     callsTo(system.baseUrl)(protocol, "EndSubscription", request, {
       key: own.apiKey,
       headers: { "Idempotency-Key": key },
     });
   const keyOf = (name: string) => `${name} ${protocol}`.replaceAll(" ", "-");
 
-  test("succeeds as over REST, and its key replays over REST", async () => {
+  test("succeeds as over REST, and its key replays over REST", async ({ system, builder, own }) => {
     const { id, invoice } = await builder.subscribe(own, april);
     const request = { id, when: EndWhen.NOW, deleteUnsentInvoices: true };
-    const { code, message } = await call(request, keyOf("end"));
+    const { code, message } = await call(system, own, request, keyOf("end"));
     expect(code).toBeNull();
     const { subscription } = message as Json;
     expect(subscription).toMatchObject({
@@ -291,7 +296,7 @@ describe.each(protocols)("an end over %s", (protocol) => {
     ]);
   });
 
-  test("is refused as over REST", async () => {
+  test("is refused as over REST", async ({ system, builder, own }) => {
     const { id } = await builder.subscribe(own, april);
     const refusals = [
       [{ id: randomUUID(), when: EndWhen.NOW }, "NotFound", "subscription_not_found", null],
@@ -305,7 +310,7 @@ describe.each(protocols)("an end over %s", (protocol) => {
       ],
     ] as const;
     for (const [request, connectCode, code, param] of refusals) {
-      const called = await call(request, keyOf("refused"));
+      const called = await call(system, own, request, keyOf("refused"));
       expect([called.code, called.detail?.code, called.detail?.param ?? null]).toEqual([
         connectCode,
         code,
@@ -313,7 +318,7 @@ describe.each(protocols)("an end over %s", (protocol) => {
       ]);
     }
     await builder.ended(own, id, now);
-    const over = await call({ id, when: EndWhen.NOW }, keyOf("over"));
+    const over = await call(system, own, { id, when: EndWhen.NOW }, keyOf("over"));
     expect([over.code, over.detail?.code]).toEqual(["FailedPrecondition", "invalid_state"]);
   });
 });

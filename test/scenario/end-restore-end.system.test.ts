@@ -3,21 +3,12 @@
  * over renewals. After every step the ledger's documents equal our rows, and each period is billed
  * once.
  */
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../support/reused-system.ts";
-import type { TestSystem } from "../support/system.ts";
-import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
+import { refusalOf, refused } from "./checked-ask.ts";
+import { scenarioTest as test } from "./fixtures.ts";
+import type { LifeBuilder } from "./life-builder.ts";
 import type { Json } from "./units-builder.ts";
-
-let system: TestSystem;
-let builder: LifeBuilder;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  builder = lifeBuilder(system, checkedAsk(system));
-});
 
 const april = { start_date: "2026-04-01" };
 const now = { when: "now" };
@@ -39,6 +30,7 @@ type Step =
  * then, without the types of the invoices.
  */
 async function walk(
+  builder: LifeBuilder,
   own: CreatedOrganisation,
   id: string,
   steps: readonly Step[],
@@ -50,7 +42,7 @@ async function walk(
     else if ("units" in step) await builder.changed(own, id, step);
     else await builder.setClock(own, step.day);
     await builder.expectEqualDocuments(own);
-    await expectEachPeriodOnce(own, id);
+    await expectEachPeriodOnce(builder, own, id);
     stood.push((await builder.standing(own, id)).map(([name]) => name ?? ""));
   }
   return stood;
@@ -60,7 +52,11 @@ async function walk(
  * Holds that no period has two plan lines that stand, and that its prorations follow each other
  * without a gap or a repeat.
  */
-async function expectEachPeriodOnce(own: CreatedOrganisation, id: string): Promise<void> {
+async function expectEachPeriodOnce(
+  builder: LifeBuilder,
+  own: CreatedOrganisation,
+  id: string,
+): Promise<void> {
   const invoices = await builder.invoices(own, id);
   const standing = invoices.filter(({ status }) => status !== "voided" && status !== "deleted");
   const lines: Json[] = standing.flatMap((invoice: Json) => invoice.lines);
@@ -72,18 +68,24 @@ async function expectEachPeriodOnce(own: CreatedOrganisation, id: string): Promi
 }
 
 /** On 16 April, with renewal invoices issued so many days ahead. */
-async function onDay(days: number, status = "draft"): Promise<CreatedOrganisation> {
+async function onDay(
+  builder: LifeBuilder,
+  days: number,
+  status = "draft",
+): Promise<CreatedOrganisation> {
   const own = await builder.sandbox({ invoice_create_days: days, first_invoice_status: status });
   await builder.setClock(own, "2026-04-16");
   return own;
 }
 
 describe.concurrent("repeated ends and restorations", () => {
-  test.each([
+  test.for([
     "draft",
     "approved",
-  ])("inside the window: one renewal invoice stands whenever it runs (%s)", async (status) => {
-    const own = await onDay(20, status);
+  ])("inside the window: one renewal invoice stands whenever it runs (%s)", async (status, {
+    builder,
+  }) => {
+    const own = await onDay(builder, 20, status);
     const { id } = await builder.subscribe(own, april);
     const steps = [
       periodEnd,
@@ -98,7 +100,7 @@ describe.concurrent("repeated ends and restorations", () => {
       both,
       "restore",
     ] as const;
-    expect(await walk(own, id, steps)).toEqual([
+    expect(await walk(builder, own, id, steps)).toEqual([
       ["INV-0001 first"],
       ["INV-0001 first", "INV-0003 renewal"],
       ["INV-0001 first"],
@@ -117,8 +119,8 @@ describe.concurrent("repeated ends and restorations", () => {
     ]);
   });
 
-  test("outside the window: nothing is removed and nothing issued", async () => {
-    const own = await onDay(0);
+  test("outside the window: nothing is removed and nothing issued", async ({ builder }) => {
+    const own = await onDay(builder, 0);
     const { id } = await builder.subscribe(own, april);
     const steps = [
       periodEnd,
@@ -131,19 +133,23 @@ describe.concurrent("repeated ends and restorations", () => {
       now,
       "restore",
     ] as const;
-    expect(new Set((await walk(own, id, steps)).map(String))).toEqual(new Set(["INV-0001 first"]));
+    expect(new Set((await walk(builder, own, id, steps)).map(String))).toEqual(
+      new Set(["INV-0001 first"]),
+    );
     expect(await builder.subscription(own, id)).toMatchObject({ status: "active", end_date: null });
   });
 
-  test("outside the window, removing all invoices: the period is billed again once", async () => {
-    const own = await onDay(0, "approved");
+  test("outside the window, removing all invoices: the period is billed again once", async ({
+    builder,
+  }) => {
+    const own = await onDay(builder, 0, "approved");
     const { id } = await builder.subscribe(own, april);
     await builder.changed(own, id, { units: 12, ...half });
     await builder.posted(own);
     const before = await builder.standing(own, id);
     for (let attempt = 1; attempt <= 3; attempt += 1) {
-      expect(await walk(own, id, [both])).toEqual([[]]);
-      await walk(own, id, ["restore"]);
+      expect(await walk(builder, own, id, [both])).toEqual([[]]);
+      await walk(builder, own, id, ["restore"]);
       const lines = (await builder.standing(own, id)).map(([, ...texts]) => texts);
       expect(lines).toEqual(before.map(([, ...texts]) => texts));
     }
@@ -151,8 +157,8 @@ describe.concurrent("repeated ends and restorations", () => {
     expect(change.invoice).toBeNull();
   });
 
-  test("over renewals: each period has its invoice, and earlier ones stay", async () => {
-    const own = await onDay(10);
+  test("over renewals: each period has its invoice, and earlier ones stay", async ({ builder }) => {
+    const own = await onDay(builder, 10);
     const { id } = await builder.subscribe(own, april);
     const steps = [
       periodEnd,
@@ -170,7 +176,7 @@ describe.concurrent("repeated ends and restorations", () => {
       now,
       "restore",
     ] as const;
-    const stood = await walk(own, id, steps);
+    const stood = await walk(builder, own, id, steps);
     expect(stood.at(-1)).toEqual(["INV-0001 first", "INV-0003 renewal", "INV-0004 renewal"]);
     expect((await builder.standing(own, id)).map(([, line]) => line)).toEqual([
       ten,
@@ -186,8 +192,10 @@ describe.concurrent("repeated ends and restorations", () => {
 });
 
 describe.concurrent("at the edges of the window", () => {
-  test("an end the day before and a restoration in it issue the renewal invoice", async () => {
-    const own = await onDay(10);
+  test("an end the day before and a restoration in it issue the renewal invoice", async ({
+    builder,
+  }) => {
+    const own = await onDay(builder, 10);
     const { id } = await builder.subscribe(own, april);
     const steps = [
       { day: "2026-04-20" },
@@ -197,17 +205,17 @@ describe.concurrent("at the edges of the window", () => {
       { day: "2026-04-21" },
       "restore",
     ] as const;
-    expect((await walk(own, id, steps)).slice(-2)).toEqual([
+    expect((await walk(builder, own, id, steps)).slice(-2)).toEqual([
       ["INV-0001 first"],
       ["INV-0001 first", "INV-0002 renewal"],
     ]);
   });
 
-  test("an end and a restoration the day before the renewal let it renew", async () => {
-    const own = await onDay(10);
+  test("an end and a restoration the day before the renewal let it renew", async ({ builder }) => {
+    const own = await onDay(builder, 10);
     const { id } = await builder.subscribe(own, april);
     await builder.setClock(own, "2026-04-30T21:59:59Z");
-    expect((await walk(own, id, [now, "restore"])).at(-1)).toEqual([
+    expect((await walk(builder, own, id, [now, "restore"])).at(-1)).toEqual([
       "INV-0001 first",
       "INV-0003 renewal",
     ]);
@@ -221,14 +229,17 @@ describe.concurrent("at the edges of the window", () => {
     await builder.expectEqualDocuments(own);
   });
 
-  test("a window shortened meanwhile: a removed invoice is restored once", async () => {
-    const own = await onDay(20);
+  test("a window shortened meanwhile: a removed invoice is restored once", async ({
+    system,
+    builder,
+  }) => {
+    const own = await onDay(builder, 20);
     const { id } = await builder.subscribe(own, april);
     await builder.ended(own, id, periodEnd);
     await system.pool.query("UPDATE organisations SET invoice_create_days = 0 WHERE id = $1", [
       own.organisationId,
     ]);
-    expect(await walk(own, id, ["restore", { day: "2026-05-02" }, { units: 9 }])).toEqual([
+    expect(await walk(builder, own, id, ["restore", { day: "2026-05-02" }, { units: 9 }])).toEqual([
       ["INV-0001 first", "INV-0003 renewal"],
       ["INV-0001 first", "INV-0003 renewal"],
       ["INV-0001 first", "INV-0003 renewal"],
@@ -237,8 +248,8 @@ describe.concurrent("at the edges of the window", () => {
 });
 
 describe.concurrent("a renewal invoice that was paid meanwhile", () => {
-  test("refuses the end, so that there is nothing to restore", async () => {
-    const own = await onDay(20, "approved");
+  test("refuses the end, so that there is nothing to restore", async ({ builder }) => {
+    const own = await onDay(builder, 20, "approved");
     const { id } = await builder.subscribe(own, april);
     const [renewal] = await builder.invoices(own, id);
     await builder.pay(own, renewal, renewal.total);
@@ -249,10 +260,12 @@ describe.concurrent("a renewal invoice that was paid meanwhile", () => {
     expect((await builder.summaries(own, id))[0]).toBe("INV-0002 renewal paid");
   });
 
-  test("after it was issued again refuses the next end; the first end stays single", async () => {
-    const own = await onDay(20, "approved");
+  test("after it was issued again refuses the next end; the first end stays single", async ({
+    builder,
+  }) => {
+    const own = await onDay(builder, 20, "approved");
     const { id } = await builder.subscribe(own, april);
-    await walk(own, id, [periodEnd, "restore"]);
+    await walk(builder, own, id, [periodEnd, "restore"]);
     const [renewal] = await builder.invoices(own, id);
     await builder.pay(own, renewal, "1.00");
     expect(refusalOf(await builder.end(own, id, now))).toEqual(conflict);
@@ -263,8 +276,10 @@ describe.concurrent("a renewal invoice that was paid meanwhile", () => {
     ]);
   });
 
-  test("of the current period is left alone by an end and not issued again", async () => {
-    const own = await onDay(20, "approved");
+  test("of the current period is left alone by an end and not issued again", async ({
+    builder,
+  }) => {
+    const own = await onDay(builder, 20, "approved");
     const { id, invoice } = await builder.subscribe(own, april);
     await builder.pay(own, invoice, invoice.total);
     // That it is paid was not known here: it is left alone all the same.

@@ -12,29 +12,29 @@ test.for([
   ["now", "ended"],
   ["period_end", "complete"],
 ])("an end with %s, finished after the renewal date, bills its usage", async ([when, status], {
-  life,
+  builder,
   reports,
   system,
   runs,
 }) => {
-  const own = await life.sandbox({
+  const own = await builder.sandbox({
     usage_allowed: true,
     invoice_create_days: 20,
     first_invoice_status: "approved",
   });
   await addMeter(system.pool, own.organisationId);
-  await life.setClock(own, "2026-04-16");
-  const { id } = await life.subscribe(own, { start_date: "2026-04-01" });
-  const [renewal] = await life.invoices(own, id);
+  await builder.setClock(own, "2026-04-16");
+  const { id } = await builder.subscribe(own, { start_date: "2026-04-01" });
+  const [renewal] = await builder.invoices(own, id);
   const match = `POST /api.xro/2.0/Invoices/${renewal.ledger.invoice_id}`;
   await system.fault({ kind: "slow_before", delayMs: 3_000, match, tenantId: own.tenantId });
-  const termination = life.ended(own, id, { when });
+  const termination = builder.ended(own, id, { when });
   await until("the end is under way", async () => {
     const text =
       "SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'end_subscription'";
     return (await system.pool.query(text, [id])).rows.length > 0;
   });
-  await life.setClock(own, "2026-05-03");
+  await builder.setClock(own, "2026-05-03");
   const before = usageEvent(id, "2026-04-30T23:59:59+02:00", { quantity: "100" });
   const after = [
     usageEvent(id, "2026-05-01T00:00:00+02:00"),
@@ -46,11 +46,11 @@ test.for([
   await runs.untilDone(own.organisationId);
   await until(
     "its last usage is billed",
-    async () => (await life.summaries(own, id))[0] === "INV-0003 usage approved",
+    async () => (await builder.summaries(own, id))[0] === "INV-0003 usage approved",
   );
-  expect(await life.subscription(own, id)).toMatchObject({ status, end_date: "2026-05-01" });
-  const [usage] = await life.invoices(own, id);
+  expect(await builder.subscription(own, id)).toMatchObject({ status, end_date: "2026-05-01" });
+  const [usage] = await builder.invoices(own, id);
   expect(usage.lines).toMatchObject([{ amount: "50.0000", quantity: "100.0000" }]);
-  await life.expectEqualDocuments(own);
+  await builder.expectEqualDocuments(own);
   await expectBilledOnce(system, own);
 });

@@ -2,21 +2,11 @@
  * Ends over HTTP, rule by rule, with both options: what is removed, in which order, what stays, and
  * what the ledger has. END-1 to END-6.
  */
-import { beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../support/reused-system.ts";
+import { describe, expect } from "vitest";
 import type { TestSystem } from "../support/system.ts";
-import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
+import { refusalOf, refused } from "./checked-ask.ts";
+import { scenarioTest as test } from "./fixtures.ts";
 import type { Json } from "./units-builder.ts";
-
-let system: TestSystem;
-let builder: LifeBuilder;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  builder = lifeBuilder(system, checkedAsk(system));
-});
 
 const april = { start_date: "2026-04-01" };
 const now = { when: "now" };
@@ -24,21 +14,8 @@ const periodEnd = { when: "period_end" };
 const both = { when: "now", delete_unsent_invoices: true, void_approved_invoices: true };
 const conflict = refused(409, "invalid_state");
 
-/**
- * An organisation on 16 April whose renewal invoices are issued 20 days ahead with this first
- * status.
- */
-async function aheadOf(status = "draft"): Promise<CreatedOrganisation> {
-  const organisation = await builder.sandbox({
-    invoice_create_days: 20,
-    first_invoice_status: status,
-  });
-  await builder.setClock(organisation, "2026-04-16");
-  return organisation;
-}
-
 describe.concurrent("period_end", () => {
-  test("runs to the renewal date, does not renew, and completes then", async () => {
+  test("runs to the renewal date, does not renew, and completes then", async ({ builder }) => {
     const own = await builder.sandbox({ first_invoice_status: "approved" });
     const { id } = await builder.subscribe(own, april);
     const answer = await builder.ended(own, id, periodEnd);
@@ -66,11 +43,14 @@ describe.concurrent("period_end", () => {
     await builder.expectEqualDocuments(own);
   });
 
-  test.each([
+  test.for([
     ["draft", "deleted", "DELETED"],
     ["awaiting_approval", "deleted", "DELETED"],
     ["approved", "voided", "VOIDED"],
-  ])("removes a renewal invoice that is %s: it is %s", async (status, outcome, booked) => {
+  ] as const)("removes a renewal invoice that is %s: it is %s", async ([status, outcome, booked], {
+    builder,
+    aheadOf,
+  }) => {
     const own = await aheadOf(status);
     const { id } = await builder.subscribe(own, april);
     expect(await builder.summaries(own, id)).toEqual([
@@ -96,7 +76,7 @@ describe.concurrent("period_end", () => {
     });
   });
 
-  test("twice changes nothing, and a later now ends at once", async () => {
+  test("twice changes nothing, and a later now ends at once", async ({ builder }) => {
     const own = await builder.sandbox();
     const { id } = await builder.subscribe(own, april);
     const once = await builder.ended(own, id, periodEnd);
@@ -112,7 +92,9 @@ describe.concurrent("period_end", () => {
     expect((await builder.end(own, id, now, null)).json).toMatchObject(over);
   });
 
-  test("of a pending subscription ends it with its first period, which is billed", async () => {
+  test("of a pending subscription ends it with its first period, which is billed", async ({
+    builder,
+  }) => {
     const own = await builder.sandbox();
     const { id } = await builder.subscribe(own, { start_date: "2026-05-01" });
     const set = { status: "pending", cancel_at_period_end: true, end_date: "2026-06-01" };
@@ -130,7 +112,7 @@ describe.concurrent("period_end", () => {
 });
 
 describe.concurrent("an end now", () => {
-  test("takes effect at once without credit, and removes only on request", async () => {
+  test("takes effect at once without credit, and removes only on request", async ({ builder }) => {
     const own = await builder.sandbox({ first_invoice_status: "approved" });
     const { id } = await builder.subscribe(own, april);
     await builder.setClock(own, "2026-04-16");
@@ -157,7 +139,10 @@ describe.concurrent("an end now", () => {
     await builder.expectEqualDocuments(own);
   });
 
-  test("removes the renewal invoice and keeps the one of the current period", async () => {
+  test("removes the renewal invoice and keeps the one of the current period", async ({
+    builder,
+    aheadOf,
+  }) => {
     const own = await aheadOf("approved");
     const { id } = await builder.subscribe(own, april);
     expect(await builder.ended(own, id, now)).toMatchObject({
@@ -171,7 +156,7 @@ describe.concurrent("an end now", () => {
     await builder.expectEqualDocuments(own);
   });
 
-  test("of a pending subscription removes its first invoice", async () => {
+  test("of a pending subscription removes its first invoice", async ({ builder }) => {
     const own = await builder.sandbox();
     const { id } = await builder.subscribe(own, { start_date: "2026-05-01" });
     const over = { status: "ended", end_date: "2026-04-01", start_date: "2026-05-01" };
@@ -182,7 +167,11 @@ describe.concurrent("an end now", () => {
 });
 
 describe.concurrent("the invoice options", () => {
-  test("delete never-sent drafts, newest first, and keep approved invoices", async () => {
+  test("delete never-sent drafts, newest first, and keep approved invoices", async ({
+    system,
+    builder,
+    aheadOf,
+  }) => {
     const own = await aheadOf();
     const { id } = await builder.subscribe(own, april);
     await builder.changed(own, id, {
@@ -222,7 +211,11 @@ describe.concurrent("the invoice options", () => {
     await builder.expectEqualDocuments(own);
   });
 
-  test("void approved ones without payment or credit, and keep drafts and paid ones", async () => {
+  test("void approved ones without payment or credit, and keep drafts and paid ones", async ({
+    system,
+    builder,
+    aheadOf,
+  }) => {
     const own = await aheadOf("approved");
     const { id, invoice } = await builder.subscribe(own, april);
     await builder.changed(own, id, {
@@ -233,7 +226,7 @@ describe.concurrent("the invoice options", () => {
     });
     await builder.posted(own);
     await builder.pay(own, invoice, "10.00");
-    await recordPaid(invoice, "10.00");
+    await recordPaid(system, invoice, "10.00");
     const answer = await builder.ended(own, id, { when: "now", void_approved_invoices: true });
     expect(answer.status).toBe("ended");
     expect(await builder.removals(own, id)).toEqual([
@@ -247,7 +240,7 @@ describe.concurrent("the invoice options", () => {
     ]);
   });
 
-  test("together remove all of them, of earlier periods too", async () => {
+  test("together remove all of them, of earlier periods too", async ({ system, builder }) => {
     const own = await builder.sandbox();
     const { id } = await builder.subscribe(own, april);
     await builder.setClock(own, "2026-06-10");
@@ -278,7 +271,7 @@ describe.concurrent("the invoice options", () => {
 });
 
 /** Writes what the ledger sync would write about a payment. */
-async function recordPaid(invoice: Json, amount: string): Promise<void> {
+async function recordPaid(system: TestSystem, invoice: Json, amount: string): Promise<void> {
   await system.pool.query("UPDATE invoices SET amount_due = amount_due - $2 WHERE id = $1", [
     invoice.id,
     amount,

@@ -10,7 +10,7 @@ import type { Ask } from "./checked-ask.ts";
 import { type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
 
 /** An invoice in short, `INV-0002 renewal voided`. */
-export type InvoiceSummary = string;
+type InvoiceSummary = string;
 
 /** Subscriptions through their life. */
 export interface LifeBuilder extends UnitsBuilder {

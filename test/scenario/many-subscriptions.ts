@@ -7,7 +7,7 @@ import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-d
 import type { TestSystem } from "../support/system.ts";
 
 /** What they differ in: each of these days of March 2026 with each zone, in turn. */
-export interface Spread {
+interface Spread {
   readonly days: readonly [first: number, last: number];
   readonly zones: readonly string[];
 }

@@ -16,7 +16,7 @@ import { methods } from "../contract/methods.ts";
 export const protocols = ["Connect JSON", "Connect binary", "gRPC-Web", "gRPC"] as const;
 
 /** One of them. */
-export type Protocol = (typeof protocols)[number];
+type Protocol = (typeof protocols)[number];
 
 /** Every method of the contract with its rules, by its name (`ListPlans`). */
 export const operations = new Map(methods.map((method) => [method.name, operationOf(method)]));
@@ -25,7 +25,7 @@ export const operations = new Map(methods.map((method) => [method.name, operatio
  * The outcome of a call: `code` is null if it succeeded, `message` its answer as JSON with the
  * names of the proto file.
  */
-export interface Called {
+interface Called {
   readonly code: keyof typeof Code | null;
   readonly detail: ErrorDetail | null;
   /** Header fields of the answer, or the metadata of the error. */
@@ -42,7 +42,7 @@ export type CallMethod = (
 ) => Promise<Called>;
 
 /** The method of this name, `CreateSubscription`. */
-export function methodNamed(name: string): DescMethodUnary {
+function methodNamed(name: string): DescMethodUnary {
   const operation = operations.get(name);
   if (operation === undefined) throw new Error(`the contract has no method ${name}`);
   return operation.method;

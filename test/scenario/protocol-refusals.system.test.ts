@@ -1,60 +1,15 @@
 /** Refusals over every protocol: the same codes, and the same params. REQUEST-13. */
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
-import { sharedSystem } from "../support/reused-system.ts";
-import type { Answered, TestSystem } from "../support/system.ts";
-import { type Ask, checkedAsk } from "./checked-ask.ts";
-import { type CallMethod, callsTo, operations, protocols } from "./procedures.ts";
-import { addCreditNote } from "./row-builder.ts";
+import type { Answered } from "../support/system.ts";
+import type { Ask } from "./checked-ask.ts";
+import { operations, protocols } from "./procedures.ts";
+import { protocolsTest as test } from "./protocols-fixture.ts";
 import { usageEvent } from "./usage-builder.ts";
 
-let system: TestSystem;
-let ask: Ask;
-let call: CallMethod;
-let own: CreatedOrganisation;
-
-const ids: Record<string, string> = {};
-
 const rateHeaders = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  ask = checkedAsk(system);
-  call = callsTo(system.baseUrl);
-  own = await system.organisation();
-  const charges = [{ charge_code: "onboarding", quantity: 2, price: "99.9999" }];
-  const body = {
-    customer_code: "ACME",
-    plan_code: "scale",
-    units: 8,
-    invoice_reference: "PO-1",
-    charges,
-  };
-  const { json } = await ask("POST", "/v1/subscriptions", {
-    key: own.apiKey,
-    idempotencyKey: "first",
-    body,
-  });
-  const note = {
-    customerId: json.customer,
-    subscriptionId: json.id,
-    number: "CN-1",
-    invoiceId: json.invoice.id,
-  };
-  Object.assign(ids, {
-    GetSubscription: json.id,
-    GetCustomer: json.customer,
-    GetPlan: json.plan,
-    GetInvoice: json.invoice.id,
-    GetCreditNote: await addCreditNote(system.pool, own.organisationId, {
-      ...note,
-      remaining: "2",
-    }),
-    GetCharge: (await ask("GET", "/v1/charges", { key: own.apiKey })).json.data[0].id,
-  });
-});
 
 /** The requests that both sides must refuse: method, request, code, Connect code, param. */
 const refusals: [string, string, Record<string, unknown>, string, string, string | null][] = [
@@ -219,7 +174,12 @@ const refusals: [string, string, Record<string, unknown>, string, string, string
 
 let requested = 0;
 
-function overRest(name: string, request: Record<string, unknown>): Promise<Answered> {
+function overRest(
+  ask: Ask,
+  own: CreatedOrganisation,
+  name: string,
+  request: Record<string, unknown>,
+): Promise<Answered> {
   const operation = operations.get(name);
   const http = operation && describedOperation(operation.method)?.http;
   const path = (http?.path ?? "").replace("{id}", String(request.id));
@@ -252,9 +212,13 @@ describe("every protocol refuses alike", () => {
     return Object.fromEntries(named);
   };
 
-  test.each(refusals)("%s", async (_, name, changes, code, connectCode, param) => {
+  test.for(refusals)("%s", async ([_, name, changes, code, connectCode, param], {
+    ask,
+    call,
+    own,
+  }) => {
     const request: Record<string, unknown> = { ...defaults[name], ...changes };
-    const { status, json } = await overRest(name, request);
+    const { status, json } = await overRest(ask, own, name, request);
     expect(status).toBeGreaterThanOrEqual(400);
     expect([json.error.code, json.error.param ?? null]).toEqual([code, param]);
     for (const protocol of protocols) {
@@ -274,7 +238,11 @@ describe("every protocol refuses alike", () => {
     }
   });
 
-  test("a missing or wrong key, Idempotency-Key, and a forbidden creation", async () => {
+  test("a missing or wrong key, Idempotency-Key, and a forbidden creation", async ({
+    system,
+    call,
+    own,
+  }) => {
     const closed = await system.organisation({}, { can_create_ledger_contacts: false });
     const good = { customerCode: "ACME", planCode: "team", units: 1 };
     const cases: [string, Record<string, string>, string | undefined, string, string][] = [

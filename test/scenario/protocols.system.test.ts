@@ -4,8 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
-import { beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { describe, expect } from "vitest";
 import { allScopes } from "../../src/dev/local-stack/demo/first-data.ts";
 import {
   Health,
@@ -13,57 +12,11 @@ import {
 } from "../../src/gen/proto/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
-import { sharedSystem } from "../support/reused-system.ts";
-import type { TestSystem } from "../support/system.ts";
-import { type Ask, checkedAsk } from "./checked-ask.ts";
-import { type CallMethod, callsTo, operations, protocols, transportsTo } from "./procedures.ts";
-import { addApiKey, addCreditNote } from "./row-builder.ts";
-
-let system: TestSystem;
-let ask: Ask;
-let call: CallMethod;
-let own: CreatedOrganisation;
-
-const ids: Record<string, string> = {};
+import { addApiKey } from "../support/organisation-builder.ts";
+import { operations, protocols, transportsTo } from "./procedures.ts";
+import { protocolsTest as test } from "./protocols-fixture.ts";
 
 const rateHeaders = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  ask = checkedAsk(system);
-  call = callsTo(system.baseUrl);
-  own = await system.organisation();
-  const charges = [{ charge_code: "onboarding", quantity: 2, price: "99.9999" }];
-  const body = {
-    customer_code: "ACME",
-    plan_code: "scale",
-    units: 8,
-    invoice_reference: "PO-1",
-    charges,
-  };
-  const { json } = await ask("POST", "/v1/subscriptions", {
-    key: own.apiKey,
-    idempotencyKey: "first",
-    body,
-  });
-  const note = {
-    customerId: json.customer,
-    subscriptionId: json.id,
-    number: "CN-1",
-    invoiceId: json.invoice.id,
-  };
-  Object.assign(ids, {
-    GetSubscription: json.id,
-    GetCustomer: json.customer,
-    GetPlan: json.plan,
-    GetInvoice: json.invoice.id,
-    GetCreditNote: await addCreditNote(system.pool, own.organisationId, {
-      ...note,
-      remaining: "2",
-    }),
-    GetCharge: (await ask("GET", "/v1/charges", { key: own.apiKey })).json.data[0].id,
-  });
-});
 
 /**
  * A procedure's answer in the form of REST: enum values as words, unset members left out, the
@@ -100,7 +53,12 @@ function dayBefore(date: string): string {
 const reads = [...operations.values()].filter(({ idempotencyKey }) => idempotencyKey === "none");
 
 describe.each(protocols)("over %s", (protocol) => {
-  test.each(reads.map(({ method }) => method.name))("%s answers the same as REST", async (name) => {
+  test.for(reads.map(({ method }) => method.name))("%s answers the same as REST", async (name, {
+    ask,
+    call,
+    own,
+    ids,
+  }) => {
     const operation = operations.get(name);
     const path = operation && describedOperation(operation.method)?.http.path;
     const id = ids[name] ?? "";
@@ -114,7 +72,7 @@ describe.each(protocols)("over %s", (protocol) => {
     for (const header of rateHeaders) expect(called.headers.get(header)).toMatch(/^\d+$/);
   });
 
-  test("a subscription becomes an invoice in the ledger", async () => {
+  test("a subscription becomes an invoice in the ledger", async ({ system, call, own }) => {
     const headers = { "Idempotency-Key": `new ${protocol}`.replaceAll(" ", "-") };
     const request = { customerCode: "ACME", planCode: "team", units: 10 };
     const { code, message } = await call(protocol, "CreateSubscription", request, {
@@ -134,7 +92,11 @@ describe.each(protocols)("over %s", (protocol) => {
     });
   });
 
-  test("a key used over REST replays, and one used here replays over REST", async () => {
+  test("a key used over REST replays, and one used here replays over REST", async ({
+    ask,
+    call,
+    own,
+  }) => {
     const name = protocol.replaceAll(" ", "-");
     const body = {
       customer_code: "ACME",
@@ -169,7 +131,11 @@ describe.each(protocols)("over %s", (protocol) => {
     expect([conflict.code, conflict.detail?.code]).toEqual(["Aborted", "idempotency_conflict"]);
   });
 
-  test("units are changed as over REST, and a key of one side replays on the other", async () => {
+  test("units are changed as over REST, and a key of one side replays on the other", async ({
+    ask,
+    call,
+    own,
+  }) => {
     const requested = { customer_code: "ACME", plan_code: "team", units: 10 };
     const name = protocol.replaceAll(" ", "-");
     const one = { key: own.apiKey, idempotencyKey: `units-of-${name}`, body: requested };
@@ -216,7 +182,9 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(restForm(replayed.message)).toEqual(bare(first.json));
   });
 
-  test("health reports the process and each service as serving, without a key", async () => {
+  test("health reports the process and each service as serving, without a key", async ({
+    system,
+  }) => {
     const health = createClient(Health, transportsTo(system.baseUrl)[protocol]);
     for (const service of [
       "",
@@ -231,7 +199,9 @@ describe.each(protocols)("over %s", (protocol) => {
   });
 });
 
-test("reflection lists every service of the contract over gRPC without a key", async () => {
+test("reflection lists every service of the contract over gRPC without a key", async ({
+  system,
+}) => {
   const client = createClient(ServerReflection, transportsTo(system.baseUrl).gRPC);
   const question = { host: "", messageRequest: { case: "listServices" as const, value: "" } };
   const names: string[] = [];
@@ -248,10 +218,15 @@ async function* once<T>(value: T): AsyncIterable<T> {
 }
 
 describe("an API key", () => {
-  test.each([
+  test.for([
     ...allScopes,
     "none",
-  ])("with the scope %s alone may do what that allows, over REST and over gRPC", async (scope) => {
+  ])("with the scope %s alone may do what that allows, over REST and over gRPC", async (scope, {
+    system,
+    ask,
+    call,
+    own,
+  }) => {
     const { value } = await addApiKey(
       system.pool,
       own.organisationId,

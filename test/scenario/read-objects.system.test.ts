@@ -3,47 +3,19 @@
  * OBJECT-11.
  */
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../support/reused-system.ts";
-import type { TestSystem } from "../support/system.ts";
-import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type ReadableObjects, readableObjects } from "./readable-objects.ts";
-
-interface Listed {
-  readonly id: string;
-  readonly [member: string]: unknown;
-}
-
-let system: TestSystem;
-let ask: Ask;
-let own: CreatedOrganisation;
-let ids: ReadableObjects["ids"];
+import { describe, expect } from "vitest";
+import { refusalOf, refused } from "./checked-ask.ts";
+import { readsTest as test } from "./readable-objects.ts";
 
 const lists = ["customers", "plans", "charges", "subscriptions", "invoices", "credit_notes"];
 
-beforeAll(async () => {
-  system = await sharedSystem();
-  ask = checkedAsk(system);
-  ({ own, ids } = await readableObjects(system, ask));
-});
-
-function read(path: string) {
-  return ask("GET", path, { key: own.apiKey });
-}
-
-async function list(
-  path: string,
-): Promise<{ readonly data: Listed[]; readonly has_more: boolean }> {
-  const { status, json, text } = await read(path);
-  expect(status, text).toBe(200);
-  expect(Object.keys(json)).toEqual(["data", "has_more"]);
-  return json;
-}
-
 const invalid = (param: string) => refused(422, "invalid_parameter", param);
 
-test("a credit note shows its lines, its allocations and its remaining amount", async () => {
+test("a credit note shows its lines, its allocations and its remaining amount", async ({
+  ids,
+  read,
+  list,
+}) => {
   expect((await read(`/v1/credit_notes/${ids.partial}`)).json).toEqual({
     id: ids.partial,
     object: "credit_note",
@@ -96,7 +68,12 @@ test("a credit note shows its lines, its allocations and its remaining amount", 
   });
 });
 
-test("an invoice shows a refused amendment, also in lists, and keeps its lines", async () => {
+test("an invoice shows a refused amendment, also in lists, and keeps its lines", async ({
+  system,
+  ids,
+  read,
+  list,
+}) => {
   const id = ids["two's invoice"];
   const { json: before } = await read(`/v1/invoices/${id}`);
   await system.pool.query(
@@ -120,7 +97,7 @@ test("an invoice shows a refused amendment, also in lists, and keeps its lines",
   expect((await read(`/v1/invoices/${id}`)).json).toEqual(before);
 });
 
-test("a plan shows its tiers with both bounds and no price", async () => {
+test("a plan shows its tiers with both bounds and no price", async ({ list }) => {
   const plans = (await list("/v1/plans")).data;
   const byCode = (code: string) => plans.find((plan) => plan.code === code);
   expect(byCode("scale")).toMatchObject({
@@ -144,7 +121,7 @@ test("a plan shows its tiers with both bounds and no price", async () => {
   expect(byCode("site")).toMatchObject({ price: "49.0000", tiers: [] });
 });
 
-test("a read ignores an Idempotency-Key, even a malformed one", async () => {
+test("a read ignores an Idempotency-Key, even a malformed one", async ({ ask, own }) => {
   const requested = { key: own.apiKey, idempotencyKey: "a b" };
   for (const path of ["/v1/organisation", "/v1/plans"]) {
     const answer = await ask("GET", path, requested);
@@ -153,7 +130,11 @@ test("a read ignores an Idempotency-Key, even a malformed one", async () => {
 });
 
 describe("a look-up", () => {
-  test.each(lists)("of %s answers the same 404 for every unknown or foreign id", async (kind) => {
+  test.for(lists)("of %s answers the same 404 for every unknown or foreign id", async (kind, {
+    ids,
+    read,
+    list,
+  }) => {
     const code = `${kind.slice(0, -1)}_not_found`;
     const other = kind === "plans" ? ids.one : (await list("/v1/plans")).data[0]?.id;
     for (const id of [

@@ -1,8 +1,10 @@
 /** One sandbox with objects of every kind and status, for tests of reads. OBJECT-5, OBJECT-6. */
 import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { perFile } from "../support/file-fixture.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
+import { scenarioTest } from "./fixtures.ts";
 import { addCreditNote, addLike } from "./row-builder.ts";
 
 /** The sandbox and its objects. */
@@ -87,3 +89,33 @@ export async function readableObjects(system: TestSystem, ask: Ask): Promise<Rea
   await addNotes();
   return { own, ids };
 }
+
+/** An object of a list. */
+export interface Listed {
+  readonly id: string;
+  readonly [member: string]: unknown;
+}
+
+/** Tests of reads in that sandbox. `list` returns a page, which must be one. */
+export const readsTest = scenarioTest
+  .extend("objects", perFile, ({ system, ask }) => readableObjects(system, ask))
+  .extend("own", perFile, ({ objects }) => objects.own)
+  .extend("ids", perFile, ({ objects }) => objects.ids)
+  .extend(
+    "read",
+    perFile,
+    ({ ask, own }) =>
+      (path: string) =>
+        ask("GET", path, { key: own.apiKey }),
+  )
+  .extend(
+    "list",
+    perFile,
+    ({ read }) =>
+      async (path: string): Promise<{ readonly data: Listed[]; readonly has_more: boolean }> => {
+        const { status, json, text } = await read(path);
+        expect(status, text).toBe(200);
+        expect(Object.keys(json)).toEqual(["data", "has_more"]);
+        return json;
+      },
+  );

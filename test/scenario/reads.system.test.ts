@@ -3,56 +3,26 @@
  * its name. OBJECT-5.
  */
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../support/reused-system.ts";
-import type { TestSystem } from "../support/system.ts";
-import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type ReadableObjects, readableObjects } from "./readable-objects.ts";
+import { describe, expect } from "vitest";
+import { perFile } from "../support/file-fixture.ts";
+import { refusalOf, refused } from "./checked-ask.ts";
+import { type Listed, readsTest } from "./readable-objects.ts";
 import { addLike } from "./row-builder.ts";
-
-interface Listed {
-  readonly id: string;
-  readonly [member: string]: unknown;
-}
-
-let system: TestSystem;
-let ask: Ask;
-let own: CreatedOrganisation;
-let ids: ReadableObjects["ids"];
 
 const lists = ["customers", "plans", "charges", "subscriptions", "invoices", "credit_notes"];
 
-beforeAll(async () => {
-  system = await sharedSystem();
-  ask = checkedAsk(system);
-  ({ own, ids } = await readableObjects(system, ask));
-});
-
-function read(path: string) {
-  return ask("GET", path, { key: own.apiKey });
-}
-
-async function list(
-  path: string,
-): Promise<{ readonly data: Listed[]; readonly has_more: boolean }> {
-  const { status, json, text } = await read(path);
-  expect(status, text).toBe(200);
-  expect(Object.keys(json)).toEqual(["data", "has_more"]);
-  return json;
-}
-
-/** The names of the objects that a list holds, by code, number or the ids above. */
-async function listed(path: string): Promise<unknown[]> {
-  const { data, has_more } = await list(path);
-  expect(has_more).toBe(false);
-  const names = new Map(Object.entries(ids).map(([name, id]) => [id, name]));
-  return data.map(({ id, code }) => code ?? names.get(id));
-}
+const test = readsTest
+  /** The names of the objects that a list holds, by code, number or the ids above. */
+  .extend("listed", perFile, ({ ids, list }) => async (path: string): Promise<unknown[]> => {
+    const { data, has_more } = await list(path);
+    expect(has_more).toBe(false);
+    const names = new Map(Object.entries(ids).map(([name, id]) => [id, name]));
+    return data.map(({ id, code }) => code ?? names.get(id));
+  });
 
 const invalid = (param: string) => refused(422, "invalid_parameter", param);
 
-test("the organisation is the key's", async () => {
+test("the organisation is the key's", async ({ own, read }) => {
   expect((await read("/v1/organisation")).json).toEqual({
     id: own.organisationId,
     object: "organisation",
@@ -66,9 +36,9 @@ test("the organisation is the key's", async () => {
 });
 
 describe("a list", () => {
-  test.each(
+  test.for(
     lists,
-  )("of %s pages through everything, newest first, for every page size", async (kind) => {
+  )("of %s pages through everything, newest first, for every page size", async (kind, { list }) => {
     const whole = await list(`/v1/${kind}`);
     expect(whole.data.length).toBeGreaterThan(2);
     for (const limit of [1, 2, whole.data.length - 1]) {
@@ -92,7 +62,7 @@ describe("a list", () => {
     expect(await list(`/api/v1/${kind}?limit=100`)).toEqual(whole);
   });
 
-  test("has 25 objects without a limit, and knows that there are more", async () => {
+  test("has 25 objects without a limit, and knows that there are more", async ({ system, ask }) => {
     const big = await system.organisation();
     for (let index = 0; index < 23; index += 1) {
       await addLike(system.pool, "customers", big.organisationId, "ACME", { code: `C${index}` });
@@ -108,7 +78,7 @@ describe("a list", () => {
     ]);
   });
 
-  test.each([
+  test.for([
     ["customers", "status=active", "GONE", ["INITECH", "GLOBEX", "ACME"]],
     ["plans", "status=active", "team-draft", ["steps", "scale", "growth", "team", "site"]],
     ["charges", "status=active", "onboarding-draft", ["hardware-key", "onboarding"]],
@@ -121,20 +91,29 @@ describe("a list", () => {
       ["three's invoice", "two's invoice", "one's invoice"],
     ],
     ["credit_notes", "status=approved", "voided", ["partial", "unapplied"]],
-  ])("of %s with %s starts after the excluded %s", async (kind, filter, position, expected) => {
+  ] as const)("of %s with %s starts after the excluded %s", async ([
+    kind,
+    filter,
+    position,
+    expected,
+  ], { ids, listed, list }) => {
     const after =
       ids[position] ?? (await list(`/v1/${kind}`)).data.find(({ code }) => code === position)?.id;
     expect(await listed(`/v1/${kind}?${filter}&starting_after=${after}`)).toEqual(expected);
   });
 
-  test.each(lists)("of %s shows each object as it is retrieved", async (kind) => {
+  test.for(lists)("of %s shows each object as it is retrieved", async (kind, { read, list }) => {
     for (const object of (await list(`/v1/${kind}`)).data) {
       expect((await read(`/v1/${kind}/${object.id}`)).json).toEqual(object);
       expect((await read(`/api/v1/${kind}/${object.id.toUpperCase()}`)).json).toEqual(object);
     }
   });
 
-  test.each(lists)("of %s refuses a wrong parameter by its name", async (kind) => {
+  test.for(lists)("of %s refuses a wrong parameter by its name", async (kind, {
+    ids,
+    read,
+    list,
+  }) => {
     const elsewhere = kind === "plans" ? ids.one : (await list("/v1/plans")).data[0]?.id;
     const wrong: [string, string][] = [
       ["limit=0", "limit"],
@@ -180,7 +159,7 @@ describe("a list", () => {
 });
 
 describe("the filters of", () => {
-  test("customers: code, email in any case, status", async () => {
+  test("customers: code, email in any case, status", async ({ listed, read }) => {
     expect(await listed("/v1/customers")).toEqual(["GONE", "INITECH", "GLOBEX", "ACME"]);
     expect(await listed("/v1/customers?code=ACME")).toEqual(["ACME"]);
     expect(await listed("/v1/customers?code=acme")).toEqual([]);
@@ -207,7 +186,10 @@ describe("the filters of", () => {
     expect(refusalOf(await read("/v1/customers?code=%FF"))).toEqual(invalid("code"));
   });
 
-  test("plans and charges: active and draft ones, unless a status is given", async () => {
+  test("plans and charges: active and draft ones, unless a status is given", async ({
+    listed,
+    read,
+  }) => {
     expect(await listed("/v1/plans")).toEqual([
       "team-draft",
       "steps",
@@ -236,7 +218,7 @@ describe("the filters of", () => {
     expect(refusalOf(await read("/v1/plans?status=active,draft"))).toEqual(invalid("status"));
   });
 
-  test("subscriptions: customer, customer_code, status", async () => {
+  test("subscriptions: customer, customer_code, status", async ({ ids, listed, read }) => {
     const customer = ids["one's customer"];
     expect(await listed("/v1/subscriptions")).toEqual(["four", "three", "two", "one"]);
     expect(await listed(`/v1/subscriptions?customer=${customer}`)).toEqual(["three", "one"]);
@@ -256,7 +238,11 @@ describe("the filters of", () => {
     expect(refusalOf(await read("/v1/subscriptions?customer=ACME"))).toEqual(invalid("customer"));
   });
 
-  test("invoices and credit notes: subscription, customer, several statuses", async () => {
+  test("invoices and credit notes: subscription, customer, several statuses", async ({
+    ids,
+    listed,
+    read,
+  }) => {
     const invoices = async (query: string) =>
       (await listed(`/v1/invoices?${query}`)).map((name) => String(name).replace("'s invoice", ""));
     expect(await invoices("limit=100")).toEqual(["four", "three", "two", "one"]);

@@ -6,10 +6,11 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { document } from "../contract/answer-check.ts";
+import { addApiKey } from "../support/organisation-builder.ts";
 import { type RequestOptions, startSystem, type TestSystem, until } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf, refused, type Seen } from "./checked-ask.ts";
 import { type CutLine, openLine } from "./cut-line.ts";
-import { addApiKey, addCreditNote } from "./row-builder.ts";
+import { addCreditNote } from "./row-builder.ts";
 import { addMeter, usageEvent } from "./usage-builder.ts";
 
 let system: TestSystem;

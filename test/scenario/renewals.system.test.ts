@@ -3,40 +3,34 @@
  * invoices on their day or ahead of it, starts, completions, missed months, and equal documents in
  * the ledger. STATE-1, STATE-2, DOCUMENT-3.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { askWith } from "../admin/services/request.ts";
-import { type BillingRuns, billingRuns } from "../support/billing.ts";
-import { sharedSystem } from "../support/reused-system.ts";
+import type { BillingRuns } from "../support/billing.ts";
 import type { TestSystem } from "../support/system.ts";
-import { checkedAsk } from "./checked-ask.ts";
-import { type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
-
-let system: TestSystem;
-let builder: UnitsBuilder;
-let runs: BillingRuns;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  builder = unitsBuilder(system, checkedAsk(system));
-  runs = await billingRuns(system);
-});
-
-afterAll(async () => {
-  await runs?.close();
-});
+import { scenarioTest as test } from "./fixtures.ts";
+import type { Json, UnitsBuilder } from "./units-builder.ts";
 
 /**
  * Moves the clock and waits until everything due is done and the ledger has decided on it.
  */
-async function advance(organisation: CreatedOrganisation, instant: string): Promise<void> {
+async function advance(
+  builder: UnitsBuilder,
+  runs: BillingRuns,
+  organisation: CreatedOrganisation,
+  instant: string,
+): Promise<void> {
   await builder.setClock(organisation, instant);
   await runs.untilDone(organisation.organisationId);
   await builder.posted(organisation);
 }
 
 /** Its invoices in short, oldest first: `renewal 2026-05-01 2026-06-01 144.0000 draft`. */
-async function shown(organisation: CreatedOrganisation, id: string): Promise<readonly string[]> {
+async function shown(
+  builder: UnitsBuilder,
+  organisation: CreatedOrganisation,
+  id: string,
+): Promise<readonly string[]> {
   const invoices = await builder.invoices(organisation, id);
   return invoices
     .map(({ type, period, subtotal, status }) =>
@@ -50,6 +44,7 @@ async function shown(organisation: CreatedOrganisation, id: string): Promise<rea
  * the arithmetic of a line.
  */
 async function expectSameDocuments(
+  builder: UnitsBuilder,
   organisation: CreatedOrganisation,
   ...ids: readonly string[]
 ): Promise<void> {
@@ -69,6 +64,7 @@ async function expectSameDocuments(
 }
 
 const end = (
+  system: TestSystem,
   organisation: CreatedOrganisation,
   id: string,
 ): Promise<{ status: number; json: Json }> =>
@@ -78,7 +74,10 @@ const end = (
   });
 
 describe("a renewal invoice", () => {
-  test("is issued on its day at the current units, with deferred lines and discount", async () => {
+  test("is issued on its day at the current units, with deferred lines and discount", async ({
+    builder,
+    runs,
+  }) => {
     const organisation = await builder.sandbox();
     const { id } = await builder.subscribe(organisation, {
       discount_percent: "10",
@@ -92,9 +91,9 @@ describe("a renewal invoice", () => {
       effective_date: "2026-04-16",
     };
     await builder.changed(organisation, id, change);
-    await advance(organisation, "2026-04-30");
-    expect(await shown(organisation, id)).toHaveLength(1);
-    await advance(organisation, "2026-05-01");
+    await advance(builder, runs, organisation, "2026-04-30");
+    expect(await shown(builder, organisation, id)).toHaveLength(1);
+    await advance(builder, runs, organisation, "2026-05-01");
     const [renewal, first, ...others] = await builder.invoices(organisation, id);
     expect([first.type, others]).toEqual(["first", []]);
     expect(renewal).toMatchObject({
@@ -118,30 +117,36 @@ describe("a renewal invoice", () => {
       units: 14,
       renewal_value: "126.0000",
     });
-    await expectSameDocuments(organisation, id);
+    await expectSameDocuments(builder, organisation, id);
   });
 
-  test("is issued Invoice Create Days ahead, and its period begins on its day", async () => {
+  test("is issued Invoice Create Days ahead, and its period begins on its day", async ({
+    builder,
+    runs,
+  }) => {
     const organisation = await builder.sandbox({
       invoice_create_days: 10,
       first_invoice_status: "approved",
     });
     const { id } = await builder.subscribe(organisation);
     await builder.changed(organisation, id, { units: 8, prorate: false });
-    await advance(organisation, "2026-04-20");
-    expect(await shown(organisation, id)).toHaveLength(1);
-    await advance(organisation, "2026-04-21");
-    expect((await shown(organisation, id))[1]).toBe(
+    await advance(builder, runs, organisation, "2026-04-20");
+    expect(await shown(builder, organisation, id)).toHaveLength(1);
+    await advance(builder, runs, organisation, "2026-04-21");
+    expect((await shown(builder, organisation, id))[1]).toBe(
       "renewal 2026-05-01 2026-06-01 80.0000 approved",
     );
     expect((await builder.subscription(organisation, id)).renewal_date).toBe("2026-05-01");
-    await advance(organisation, "2026-05-01");
-    expect(await shown(organisation, id)).toHaveLength(2);
+    await advance(builder, runs, organisation, "2026-05-01");
+    expect(await shown(builder, organisation, id)).toHaveLength(2);
     expect((await builder.subscription(organisation, id)).renewal_date).toBe("2026-06-01");
-    await expectSameDocuments(organisation, id);
+    await expectSameDocuments(builder, organisation, id);
   });
 
-  test("is issued month by month after months of delay, for every type of plan", async () => {
+  test("is issued month by month after months of delay, for every type of plan", async ({
+    builder,
+    runs,
+  }) => {
     const organisation = await builder.sandbox();
     const plans = ["site", "team", "growth", "scale", "steps"];
     const ids: string[] = [];
@@ -149,9 +154,9 @@ describe("a renewal invoice", () => {
       const units = plan === "site" ? undefined : 12;
       ids.push((await builder.subscribe(organisation, { plan_code: plan, units })).id);
     }
-    await advance(organisation, "2026-07-15");
+    await advance(builder, runs, organisation, "2026-07-15");
     for (const id of ids) {
-      const invoices = await shown(organisation, id);
+      const invoices = await shown(builder, organisation, id);
       const starts = invoices.map((text) => text.split(" ")[1]);
       expect(starts).toEqual(["2026-04-01", "2026-05-01", "2026-06-01", "2026-07-01"]);
       expect(
@@ -160,10 +165,14 @@ describe("a renewal invoice", () => {
       ).toBe(1);
       expect((await builder.subscription(organisation, id)).renewal_date).toBe("2026-08-01");
     }
-    await expectSameDocuments(organisation, ...ids);
+    await expectSameDocuments(builder, organisation, ...ids);
   });
 
-  test("is not issued in Setup Mode, and other periods are billed whenever performed", async () => {
+  test("is not issued in Setup Mode, and other periods are billed whenever performed", async ({
+    system,
+    builder,
+    runs,
+  }) => {
     const admin = askWith(system, await system.operator("admin", "Ruth"));
     const organisation = await builder.sandbox();
     const { id } = await builder.subscribe(organisation);
@@ -174,38 +183,42 @@ describe("a renewal invoice", () => {
       });
     await builder.setClock(organisation, "2026-05-10");
     await setupMode(true);
-    await advance(organisation, "2026-06-10");
+    await advance(builder, runs, organisation, "2026-06-10");
     await builder.setClock(organisation, "2026-07-10");
     await setupMode(false);
-    await advance(organisation, "2026-08-10");
-    expect((await shown(organisation, id)).map((text) => text.slice(0, 18))).toEqual([
+    await advance(builder, runs, organisation, "2026-08-10");
+    expect((await shown(builder, organisation, id)).map((text) => text.slice(0, 18))).toEqual([
       "first 2026-04-01 2",
       "renewal 2026-05-01",
       "renewal 2026-08-01",
     ]);
-    await expectSameDocuments(organisation, id);
+    await expectSameDocuments(builder, organisation, id);
   });
 });
 
 describe("a subscription", () => {
-  test("that is pending begins on its start date, in its own zone", async () => {
+  test("that is pending begins on its start date, in its own zone", async ({ builder, runs }) => {
     const organisation = await builder.sandbox();
     const { id } = await builder.subscribe(organisation, {
       start_date: "2026-04-15",
       timezone: "Pacific/Auckland",
     });
     expect((await builder.subscription(organisation, id)).status).toBe("pending");
-    await advance(organisation, "2026-04-14T11:59:59Z");
+    await advance(builder, runs, organisation, "2026-04-14T11:59:59Z");
     expect((await builder.subscription(organisation, id)).status).toBe("pending");
-    await advance(organisation, "2026-04-14T12:00:00Z");
+    await advance(builder, runs, organisation, "2026-04-14T12:00:00Z");
     expect(await builder.subscription(organisation, id)).toMatchObject({
       status: "active",
       renewal_date: "2026-05-15",
     });
-    expect(await shown(organisation, id)).toHaveLength(1);
+    expect(await shown(builder, organisation, id)).toHaveLength(1);
   });
 
-  test("that is set to end completes at its renewal date and bills deferred amounts", async () => {
+  test("that is set to end completes at its renewal date and bills deferred amounts", async ({
+    system,
+    builder,
+    runs,
+  }) => {
     const organisation = await builder.sandbox();
     const { id } = await builder.subscribe(organisation);
     await builder.setClock(organisation, "2026-04-16");
@@ -215,11 +228,11 @@ describe("a subscription", () => {
       effective_date: "2026-04-16",
     };
     await builder.changed(organisation, id, { units: 12, ...deferred });
-    expect((await end(organisation, id)).json).toMatchObject({
+    expect((await end(system, organisation, id)).json).toMatchObject({
       status: "active",
       end_date: "2026-05-01",
     });
-    await advance(organisation, "2026-05-02");
+    await advance(builder, runs, organisation, "2026-05-02");
     expect(await builder.subscription(organisation, id)).toMatchObject({
       status: "complete",
       cancel_at_period_end: true,
@@ -227,63 +240,77 @@ describe("a subscription", () => {
       renewal_date: "2026-05-01",
       renewal_value: "0.0000",
     });
-    expect((await shown(organisation, id)).at(-1)).toBe(
+    expect((await shown(builder, organisation, id)).at(-1)).toBe(
       "change 2026-04-01 2026-05-01 10.0000 draft",
     );
-    await advance(organisation, "2026-09-01");
-    expect(await shown(organisation, id)).toHaveLength(2);
-    await expectSameDocuments(organisation, id);
+    await advance(builder, runs, organisation, "2026-09-01");
+    expect(await shown(builder, organisation, id)).toHaveLength(2);
+    await expectSameDocuments(builder, organisation, id);
   });
 
-  test("with an end after cycles is billed that often and completes", async () => {
+  test("with an end after cycles is billed that often and completes", async ({ builder, runs }) => {
     const organisation = await builder.sandbox({ invoice_create_days: 7 });
     const { id } = await builder.subscribe(organisation, { end_after_cycles: 3 });
-    await advance(organisation, "2026-12-01");
+    await advance(builder, runs, organisation, "2026-12-01");
     expect(await builder.subscription(organisation, id)).toMatchObject({
       status: "complete",
       end_date: "2026-07-01",
     });
-    expect((await shown(organisation, id)).map((text) => text.split(" ")[1])).toEqual([
+    expect((await shown(builder, organisation, id)).map((text) => text.split(" ")[1])).toEqual([
       "2026-04-01",
       "2026-05-01",
       "2026-06-01",
     ]);
-    await expectSameDocuments(organisation, id);
+    await expectSameDocuments(builder, organisation, id);
   });
 });
 
 describe("a change of settings is applied to every subscription:", () => {
-  test("more Invoice Create Days issue the invoices of the longer window now", async () => {
+  test("more Invoice Create Days issue the invoices of the longer window now", async ({
+    system,
+    builder,
+    runs,
+  }) => {
     const admin = askWith(system, await system.operator("admin", "Ada"));
     const organisation = await builder.sandbox();
     const { id } = await builder.subscribe(organisation);
-    await advance(organisation, "2026-04-22");
-    expect(await shown(organisation, id)).toHaveLength(1);
+    await advance(builder, runs, organisation, "2026-04-22");
+    expect(await shown(builder, organisation, id)).toHaveLength(1);
     await admin.done("OrganisationService/UpdateOrganisation", {
       id: organisation.organisationId,
       invoiceCreateDays: 20,
     });
-    await advance(organisation, "2026-04-22");
-    expect((await shown(organisation, id))[1]).toBe("renewal 2026-05-01 2026-06-01 100.0000 draft");
+    await advance(builder, runs, organisation, "2026-04-22");
+    expect((await shown(builder, organisation, id))[1]).toBe(
+      "renewal 2026-05-01 2026-06-01 100.0000 draft",
+    );
   });
 
-  test("the end of Setup Mode issues the invoices of its window", async () => {
+  test("the end of Setup Mode issues the invoices of its window", async ({
+    system,
+    builder,
+    runs,
+  }) => {
     const admin = askWith(system, await system.operator("admin", "Grace"));
     const organisation = await builder.sandbox({ invoice_create_days: 20, setup_mode: true });
     const { id } = await builder.subscribe(organisation);
-    await advance(organisation, "2026-04-22");
-    expect(await shown(organisation, id)).toEqual([]);
+    await advance(builder, runs, organisation, "2026-04-22");
+    expect(await shown(builder, organisation, id)).toEqual([]);
     await admin.done("OrganisationService/SetSetupMode", {
       id: organisation.organisationId,
       setupMode: false,
     });
-    await advance(organisation, "2026-04-22");
-    expect((await shown(organisation, id)).map((text) => text.slice(0, 18))).toEqual([
+    await advance(builder, runs, organisation, "2026-04-22");
+    expect((await shown(builder, organisation, id)).map((text) => text.slice(0, 18))).toEqual([
       "renewal 2026-05-01",
     ]);
   });
 
-  test("the end of Setup Mode bills amounts deferred by one that completed in it", async () => {
+  test("the end of Setup Mode bills amounts deferred by one that completed in it", async ({
+    system,
+    builder,
+    runs,
+  }) => {
     const admin = askWith(system, await system.operator("admin", "Edith"));
     const organisation = await builder.sandbox();
     const { id } = await builder.subscribe(organisation, { end_after_cycles: 2 });
@@ -300,26 +327,29 @@ describe("a change of settings is applied to every subscription:", () => {
         setupMode: isOn,
       });
     await setupMode(true);
-    await advance(organisation, "2026-08-01");
+    await advance(builder, runs, organisation, "2026-08-01");
     expect(await builder.subscription(organisation, id)).toMatchObject({ status: "complete" });
-    expect(await shown(organisation, id)).toHaveLength(1);
+    expect(await shown(builder, organisation, id)).toHaveLength(1);
     await setupMode(false);
-    await advance(organisation, "2026-08-01");
-    expect((await shown(organisation, id))[1]).toMatch(/^change .* 10\.0000 draft$/);
-    await expectSameDocuments(organisation, id);
+    await advance(builder, runs, organisation, "2026-08-01");
+    expect((await shown(builder, organisation, id))[1]).toMatch(/^change .* 10\.0000 draft$/);
+    await expectSameDocuments(builder, organisation, id);
   });
 });
 
-test("an operation bills what is due first, and the run finds nothing more", async () => {
+test("an operation bills what is due first, and the run finds nothing more", async ({
+  builder,
+  runs,
+}) => {
   const organisation = await builder.sandbox();
   const { id } = await builder.subscribe(organisation);
   await builder.setClock(organisation, "2026-05-20");
   const changed = await builder.changed(organisation, id, { units: 12, prorate: false });
   expect(changed).toMatchObject({ renewal_date: "2026-06-01", units: 12 });
-  await advance(organisation, "2026-05-20");
-  expect((await shown(organisation, id)).map((text) => text.split(" ")[1])).toEqual([
+  await advance(builder, runs, organisation, "2026-05-20");
+  expect((await shown(builder, organisation, id)).map((text) => text.split(" ")[1])).toEqual([
     "2026-04-01",
     "2026-05-01",
   ]);
-  await expectSameDocuments(organisation, id);
+  await expectSameDocuments(builder, organisation, id);
 });

@@ -1,44 +1,11 @@
 /** Paths, the public document, Request-Id and running requests. REQUEST-2 to REQUEST-4. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { allScopes, type CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { type ApiProcess, startApiProcess } from "../faults/processes.ts";
-import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
-import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { addApiKey } from "./row-builder.ts";
-
-let system: TestSystem;
-let ask: Ask;
-let own: CreatedOrganisation;
-let second: ApiProcess;
-
-/**
- * A request that waits three seconds for a connection is answered `temporarily_unavailable`. With
- * this pool none of 130 concurrent requests waits that long, however slow the machine is.
- */
-const pool = { DATABASE_POOL_SIZE: "30" };
-
-beforeAll(async () => {
-  system = await startSystem({
-    env: { ...pool, RATE_LIMIT_PER_MINUTE: "", LEDGER_CALL_SECONDS: "20" },
-  });
-  ask = checkedAsk(system);
-  own = await system.organisation();
-  second = await startApiProcess(system, { ...pool, RATE_LIMIT_PER_MINUTE: "" });
-});
-
-afterAll(async () => {
-  await second?.stop();
-  await system?.stop();
-});
-
-async function newKey(
-  scopes: readonly string[] = allScopes,
-): Promise<{ readonly id: string; readonly value: string }> {
-  return addApiKey(system.pool, own.organisationId, scopes);
-}
+import { describe, expect } from "vitest";
+import { type Answered, until } from "../support/system.ts";
+import { refusalOf, refused } from "./checked-ask.ts";
+import { requestsTest as test } from "./requests-fixture.ts";
 
 describe("paths are exact", () => {
-  test.each([
+  test.for([
     ["GET", "/"],
     ["GET", "/v1"],
     ["GET", "/v1/"],
@@ -61,13 +28,16 @@ describe("paths are exact", () => {
     ["OPTIONS", "/v1/plans"],
     ["POST", "/v1/openapi.json"],
     ["GET", "/v1/openapi.json/"],
-  ])("%s %s is an unknown endpoint, with a key and without", async (verb, path) => {
+  ] as const)("%s %s is an unknown endpoint, with a key and without", async ([verb, path], {
+    ask,
+    own,
+  }) => {
     for (const asked of [{}, { key: own.apiKey }]) {
       expect(refusalOf(await ask(verb, path, asked))).toEqual(refused(404, "unknown_endpoint"));
     }
   });
 
-  test("HEAD is an unknown endpoint as well", async () => {
+  test("HEAD is an unknown endpoint as well", async ({ system, own }) => {
     for (const path of ["/v1/plans", "/v1/openapi.json"]) {
       const { status, text, headers } = await system.ask("HEAD", path, { key: own.apiKey });
       expect([status, text]).toEqual([404, ""]);
@@ -76,7 +46,10 @@ describe("paths are exact", () => {
   });
 });
 
-test("the document is public, equal under both addresses, and not sent if unchanged", async () => {
+test("the document is public, equal under both addresses, and not sent if unchanged", async ({
+  ask,
+  second,
+}) => {
   const first = await ask("GET", "/v1/openapi.json");
   expect(first.json).toMatchObject({
     openapi: expect.stringMatching(/^3\.1\./),
@@ -96,7 +69,10 @@ test("the document is public, equal under both addresses, and not sent if unchan
   expect((await fetch(`${second.baseUrl}/v1/openapi.json`)).headers.get("ETag")).toBe(etag);
 });
 
-test("every answer has a new Request-Id, which the client cannot choose", async () => {
+test("every answer has a new Request-Id, which the client cannot choose", async ({
+  system,
+  newKey,
+}) => {
   const { value: key } = await newKey();
   const headers = { "Request-Id": "mine" };
   const answers: Answered[] = [];
@@ -119,7 +95,12 @@ test("every answer has a new Request-Id, which the client cannot choose", async 
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test("a repeat during the first request gets Retry-After: 2, then its answer", async () => {
+test("a repeat during the first request gets Retry-After: 2, then its answer", async ({
+  system,
+  ask,
+  own,
+  newKey,
+}) => {
   const { value: key } = await newKey();
   const body = { customer_code: "ACME", plan_code: "site" };
   // Until it is let go: less than a call to the ledger may take here, and an answer.

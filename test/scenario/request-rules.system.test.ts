@@ -2,50 +2,24 @@
  * The rules of every request, on real processes: their order, the rate over two API processes
  * together, revoked and expired keys. REQUEST-1, ACCESS-1, ACCESS-5.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { allScopes, type CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { type ApiProcess, startApiProcess } from "../faults/processes.ts";
-import { type RequestOptions, startSystem, type TestSystem, until } from "../support/system.ts";
-import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
+import { describe, expect } from "vitest";
+import type { ApiProcess } from "../faults/processes.ts";
+import { addApiKey } from "../support/organisation-builder.ts";
+import { type RequestOptions, type TestSystem, until } from "../support/system.ts";
+import { refusalOf, refused } from "./checked-ask.ts";
 import { callsTo } from "./procedures.ts";
-import { addApiKey } from "./row-builder.ts";
+import { requestsTest as test } from "./requests-fixture.ts";
 
 /** What the specification allows in any 60 seconds; the system has no other setting here. */
 const limit = 120;
 
-let system: TestSystem;
-let ask: Ask;
-let own: CreatedOrganisation;
-let second: ApiProcess;
-
-/**
- * A request that waits three seconds for a connection is answered `temporarily_unavailable`. With
- * this pool none of 130 concurrent requests waits that long, however slow the machine is.
- */
-const pool = { DATABASE_POOL_SIZE: "30" };
-
-beforeAll(async () => {
-  system = await startSystem({
-    env: { ...pool, RATE_LIMIT_PER_MINUTE: "", LEDGER_CALL_SECONDS: "20" },
-  });
-  ask = checkedAsk(system);
-  own = await system.organisation();
-  second = await startApiProcess(system, { ...pool, RATE_LIMIT_PER_MINUTE: "" });
-});
-
-afterAll(async () => {
-  await second?.stop();
-  await system?.stop();
-});
-
-async function newKey(
-  scopes: readonly string[] = allScopes,
-): Promise<{ readonly id: string; readonly value: string }> {
-  return addApiKey(system.pool, own.organisationId, scopes);
-}
-
 /** Fills the window of a key except for `left` requests, all of them `ageSeconds` old. */
-async function fill(keyId: string, left: number, ageSeconds = 1): Promise<void> {
+async function fill(
+  system: TestSystem,
+  keyId: string,
+  left: number,
+  ageSeconds = 1,
+): Promise<void> {
   await system.pool.query(
     `INSERT INTO rate_windows (api_key_id, hits)
      VALUES ($1, array_fill(clock_timestamp() - make_interval(secs => $3), ARRAY[$2::int]))
@@ -55,7 +29,7 @@ async function fill(keyId: string, left: number, ageSeconds = 1): Promise<void> 
 }
 
 /** How many requests the window of a key counts. */
-async function counted(keyId: string): Promise<number> {
+async function counted(system: TestSystem, keyId: string): Promise<number> {
   const text = "SELECT cardinality(hits) AS hits FROM rate_windows WHERE api_key_id = $1";
   const { rows } = await system.pool.query<{ hits: number }>(text, [keyId]);
   return rows[0]?.hits ?? 0;
@@ -69,10 +43,14 @@ const rate = ({ headers }: { readonly headers: Headers }) =>
 describe("the order of a request's checks", () => {
   const big = "x".repeat(1_048_577);
 
-  test("path, key, rate, scope, Idempotency-Key, size, body, idempotency, rules", async () => {
+  test("path, key, rate, scope, Idempotency-Key, size, body, idempotency, rules", async ({
+    system,
+    ask,
+    newKey,
+  }) => {
     const unscoped = await newKey(["customers:read"]);
     const full = await newKey([]);
-    await fill(full.id, 0);
+    await fill(system, full.id, 0);
     const { value: key } = await newKey();
     await ask("POST", "/v1/subscriptions", {
       key,
@@ -115,7 +93,10 @@ describe("the order of a request's checks", () => {
     }
   });
 
-  test("the organisation's permissions with the scope, before header and body", async () => {
+  test("the organisation's permissions with the scope, before header and body", async ({
+    system,
+    ask,
+  }) => {
     const closed = await system.organisation({}, { can_create_ledger_contacts: false });
     const requested = { key: closed.apiKey, idempotencyKey: "a b", body: big };
     expect(refusalOf(await ask("POST", "/v1/customers", requested))).toEqual(
@@ -125,7 +106,11 @@ describe("the order of a request's checks", () => {
 });
 
 describe("the rate limit", () => {
-  test("counts every request with a valid key, whatever its answer, and no other", async () => {
+  test("counts every request with a valid key, whatever its answer, and no other", async ({
+    system,
+    ask,
+    newKey,
+  }) => {
     const { id, value: key } = await newKey([
       "customers:read",
       "catalogue:read",
@@ -150,10 +135,14 @@ describe("the rate limit", () => {
     await ask("POST", "/v1/usage_event", { key, body: {} });
     await ask("GET", "/v1/openapi.json", { key });
     await ask("GET", "/v1/plans", { key: `${key}x` });
-    expect(await counted(id)).toBe(7);
+    expect(await counted(system, id)).toBe(7);
   });
 
-  test("holds over two processes, REST and gRPC: of 130 at once 120 are admitted", async () => {
+  test("holds over two processes, REST and gRPC: of 130 at once 120 are admitted", async ({
+    system,
+    second,
+    newKey,
+  }) => {
     const { id, value: key } = await newKey();
     const [grpc, connect] = [callsTo(system.baseUrl), callsTo(second.baseUrl)];
     const rest = async (url: string) =>
@@ -169,12 +158,16 @@ describe("the rate limit", () => {
       Array.from({ length: limit + 10 }, (_, index) => ways[index % 4]?.()),
     );
     expect(admitted.filter(Boolean)).toHaveLength(limit);
-    expect(await counted(id)).toBe(limit);
+    expect(await counted(system, id)).toBe(limit);
   });
 
-  test("refuses with Retry-After, uncounted, until the oldest leave the window", async () => {
+  test("refuses with Retry-After, uncounted, until the oldest leave the window", async ({
+    system,
+    ask,
+    newKey,
+  }) => {
     const { id, value: key } = await newKey();
-    await fill(id, 1, 20);
+    await fill(system, id, 1, 20);
     const last = await ask("GET", "/v1/plans?limit=1", { key });
     expect([last.status, ...rate(last)]).toEqual([
       200,
@@ -189,25 +182,29 @@ describe("the rate limit", () => {
       expect(remaining).toBe(0);
       expect(over.headers.get("Retry-After")).toBe(String(reset));
     }
-    expect(await counted(id)).toBe(limit);
-    await fill(id, 0, 59.9);
+    expect(await counted(system, id)).toBe(limit);
+    await fill(system, id, 0, 59.9);
     await until(
       "the window has moved on",
       async () => (await ask("GET", "/v1/plans?limit=1", { key })).status === 200,
     );
-    expect(await counted(id)).toBe(1);
+    expect(await counted(system, id)).toBe(1);
   });
 
-  test("of one key leaves another's alone, also of the same organisation", async () => {
+  test("of one key leaves another's alone, also of the same organisation", async ({
+    system,
+    ask,
+    newKey,
+  }) => {
     const [busy, quiet] = [await newKey(), await newKey()];
-    await fill(busy.id, 0);
+    await fill(system, busy.id, 0);
     expect((await ask("GET", "/v1/organisation", { key: busy.value })).status).toBe(429);
     expect(rate(await ask("GET", "/v1/organisation", { key: quiet.value }))[1]).toBe(limit - 1);
   });
 });
 
 describe("an API key", () => {
-  const both = async (key: string): Promise<number[]> => {
+  const both = async (system: TestSystem, second: ApiProcess, key: string): Promise<number[]> => {
     const headers = { authorization: `Bearer ${key}` };
     const requested = [system.baseUrl, second.baseUrl].map((url) =>
       fetch(`${url}/v1/organisation`, { headers }),
@@ -215,32 +212,36 @@ describe("an API key", () => {
     return (await Promise.all(requested)).map(({ status }) => status);
   };
 
-  test("that is revoked is refused by every process from the next request on", async () => {
+  test("that is revoked is refused by every process from the next request on", async ({
+    system,
+    second,
+    newKey,
+  }) => {
     const { id, value } = await newKey();
-    expect(await both(value)).toEqual([200, 200]);
+    expect(await both(system, second, value)).toEqual([200, 200]);
     await system.pool.query("UPDATE api_keys SET revoked_at = now() WHERE id = $1", [id]);
-    expect(await both(value)).toEqual([401, 401]);
+    expect(await both(system, second, value)).toEqual([401, 401]);
   });
 
-  test("works until it expires, and not after", async () => {
+  test("works until it expires, and not after", async ({ system, own, second }) => {
     const key = await addApiKey(system.pool, own.organisationId, [], {
       expiresAt: new Date(Date.now() + 3_600_000),
     });
-    expect(await both(key.value)).toEqual([200, 200]);
+    expect(await both(system, second, key.value)).toEqual([200, 200]);
     await system.pool.query(
       "UPDATE api_keys SET expires_at = now() + interval '200 ms' WHERE id = $1",
       [key.id],
     );
     await until("the key has expired", async () =>
-      (await both(key.value)).every((status) => status === 401),
+      (await both(system, second, key.value)).every((status) => status === 401),
     );
     const past = await addApiKey(system.pool, own.organisationId, [], {
       expiresAt: new Date(Date.now() - 1_000),
     });
-    expect(await both(past.value)).toEqual([401, 401]);
+    expect(await both(system, second, past.value)).toEqual([401, 401]);
   });
 
-  test("is read with the scheme in any case, and in no other form", async () => {
+  test("is read with the scheme in any case, and in no other form", async ({ ask, newKey }) => {
     const { value } = await newKey();
     const send = (authorization: string) =>
       ask("GET", "/v1/organisation", { headers: { authorization } });

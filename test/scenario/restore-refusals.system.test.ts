@@ -3,28 +3,23 @@
  * behind.
  */
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../support/reused-system.ts";
+import { perFile } from "../support/file-fixture.ts";
+import { addApiKey } from "../support/organisation-builder.ts";
 import type { TestSystem } from "../support/system.ts";
-import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
-import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
+import { type Refused, refusalOf, refused } from "./checked-ask.ts";
+import { scenarioTest } from "./fixtures.ts";
+import type { LifeBuilder } from "./life-builder.ts";
 import { callsTo, protocols } from "./procedures.ts";
-import { addApiKey } from "./row-builder.ts";
+import { rowsOf } from "./row-builder.ts";
 import type { Json } from "./units-builder.ts";
 
-let system: TestSystem;
-let ask: Ask;
-let builder: LifeBuilder;
-/** 16 April; no renewal invoice is issued ahead. */
-let own: CreatedOrganisation;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  ask = checkedAsk(system);
-  builder = lifeBuilder(system, ask);
-  own = await builder.sandbox();
+/** `own` is on 16 April and issues no renewal invoice ahead. */
+const test = scenarioTest.extend("own", perFile, async ({ builder }) => {
+  const own = await builder.sandbox();
   await builder.setClock(own, "2026-04-16");
+  return own;
 });
 
 const april = { start_date: "2026-04-01" };
@@ -34,48 +29,34 @@ const conflict = refused(409, "invalid_state");
 const notSetToEnd = "The subscription is neither ended nor set to end at the end of its period.";
 const passed = "The renewal date 2026-05-01 has passed: create a new subscription instead.";
 
-/** Everything of an organisation that a restoration could write, as text. */
-async function rowsOf({ organisationId }: CreatedOrganisation): Promise<string> {
-  const tables = [
-    "subscriptions",
-    "periods",
-    "invoices",
-    "invoice_lines",
-    "credit_notes",
-    "deferred_lines",
-  ];
-  const kept = [...tables, "restorations", "ledger_jobs", "document_counters"];
-  const rows = await Promise.all(
-    kept.map((table) =>
-      system.pool.query(
-        `SELECT to_jsonb(t)::text AS row FROM ${table} t WHERE organisation_id = $1 ORDER BY 1`,
-        [organisationId],
-      ),
-    ),
-  );
-  return JSON.stringify(rows.map((one) => one.rows));
-}
-
 /** The refusal of a restoration that leaves everything as it was. */
 async function refusal(
+  system: TestSystem,
+  builder: LifeBuilder,
   organisation: CreatedOrganisation,
   id: string,
   body: unknown = {},
 ): Promise<Refused> {
-  const before = await rowsOf(organisation);
+  const before = await rowsOf(system, organisation);
   const answer = await builder.restore(organisation, id, undefined, body);
-  expect(await rowsOf(organisation)).toBe(before);
+  expect(await rowsOf(system, organisation)).toBe(before);
   return refusalOf(answer);
 }
 
 /** The message of `invalid_state`, of a restoration that leaves everything as it was. */
-async function message(organisation: CreatedOrganisation, id: string): Promise<string> {
-  expect(await refusal(organisation, id)).toEqual(conflict);
+async function message(
+  system: TestSystem,
+  builder: LifeBuilder,
+  organisation: CreatedOrganisation,
+  id: string,
+): Promise<string> {
+  expect(await refusal(system, builder, organisation, id)).toEqual(conflict);
   return (await builder.restore(organisation, id)).json.error.message;
 }
 
 /** An ended subscription in a new organisation. */
 async function endedOne(
+  builder: LifeBuilder,
   changes: Record<string, unknown> = {},
 ): Promise<{ organisation: CreatedOrganisation; id: string }> {
   const organisation = await builder.sandbox(changes);
@@ -85,7 +66,7 @@ async function endedOne(
 }
 
 describe("a body that is no empty object", () => {
-  test.each<[string, string, string | null]>([
+  test.for<[string, string, string | null]>([
     ["no JSON", "{", null],
     ["a list", "[]", null],
     ["null", "null", null],
@@ -93,13 +74,17 @@ describe("a body that is no empty object", () => {
     ["the id of the path", '{"id":"x"}', "id"],
     ["an unknown member", '{"when":"now"}', "when"],
     ["a member that is null", '{"when":null}', "when"],
-  ])("is a fault of the body, before the id is checked: %s", async (_, body, param) => {
-    expect(await refusal(own, randomUUID(), body)).toEqual(
+  ] as const)("is a fault of the body, before the id is checked: %s", async ([_, body, param], {
+    system,
+    builder,
+    own,
+  }) => {
+    expect(await refusal(system, builder, own, randomUUID(), body)).toEqual(
       refused(422, "invalid_parameter", param),
     );
   });
 
-  test("is refused, as are another content type and a query", async () => {
+  test("is refused, as are another content type and a query", async ({ ask, own }) => {
     const path = `/v1/subscriptions/${randomUUID()}/restore`;
     const text = await ask("POST", path, {
       key: own.apiKey,
@@ -113,11 +98,18 @@ describe("a body that is no empty object", () => {
 });
 
 describe("an id that names no subscription of the organisation", () => {
-  test("is 404: unknown, malformed, another organisation's in any state", async () => {
-    const theirs = await endedOne();
+  test("is 404: unknown, malformed, another organisation's in any state", async ({
+    system,
+    builder,
+    own,
+  }) => {
+    const theirs = await endedOne(builder);
     const ours = await builder.subscribe(own, april);
     for (const id of [randomUUID(), "none", "%20", theirs.id, ours.invoice.id, `${ours.id}0`]) {
-      expect([id, await refusal(own, id)]).toEqual([id, refused(404, "subscription_not_found")]);
+      expect([id, await refusal(system, builder, own, id)]).toEqual([
+        id,
+        refused(404, "subscription_not_found"),
+      ]);
     }
     expect((await builder.subscription(theirs.organisation, theirs.id)).status).toBe("ended");
     // The digits of a UUID are read in any case.
@@ -127,7 +119,7 @@ describe("an id that names no subscription of the organisation", () => {
 });
 
 describe("a restoration", () => {
-  test("needs a key with the scope", async () => {
+  test("needs a key with the scope", async ({ system, ask, builder, own }) => {
     const { id } = await builder.subscribe(own, april);
     const { value } = await addApiKey(system.pool, own.organisationId, ["subscriptions:read"]);
     const path = `/v1/subscriptions/${id}/restore`;
@@ -139,40 +131,46 @@ describe("a restoration", () => {
     );
   });
 
-  test("with a malformed Idempotency-Key is refused by the header", async () => {
+  test("with a malformed Idempotency-Key is refused by the header", async ({ builder, own }) => {
     const answer = await builder.restore(own, randomUUID(), "a b");
     expect(refusalOf(answer)).toEqual(refused(422, "invalid_parameter", "Idempotency-Key"));
   });
 });
 
 describe.concurrent("a subscription that", () => {
-  test("runs, is pending or is in its last cycle is not set to end", async () => {
+  test("runs, is pending or is in its last cycle is not set to end", async ({
+    system,
+    builder,
+  }) => {
     const bodies = [april, { start_date: "2026-05-01" }, { ...april, end_after_cycles: 1 }];
     const organisation = await builder.sandbox();
     for (const body of bodies) {
       const { id } = await builder.subscribe(organisation, body);
-      expect(await message(organisation, id)).toBe(notSetToEnd);
+      expect(await message(system, builder, organisation, id)).toBe(notSetToEnd);
     }
   });
 
-  test("was restored is not restored twice", async () => {
-    const { organisation, id } = await endedOne();
+  test("was restored is not restored twice", async ({ system, builder }) => {
+    const { organisation, id } = await endedOne(builder);
     await builder.restored(organisation, id);
-    expect(await message(organisation, id)).toBe(notSetToEnd);
+    expect(await message(system, builder, organisation, id)).toBe(notSetToEnd);
   });
 
-  test("ended can be restored until the day before its renewal date, in its own zone", async () => {
-    const { organisation, id } = await endedOne();
+  test("ended can be restored until the day before its renewal date, in its own zone", async ({
+    system,
+    builder,
+  }) => {
+    const { organisation, id } = await endedOne(builder);
     // 1 May has begun in Paris, and not yet in UTC.
     await builder.setClock(organisation, "2026-04-30T22:00:00Z");
-    expect(await message(organisation, id)).toBe(passed);
+    expect(await message(system, builder, organisation, id)).toBe(passed);
     await builder.setClock(organisation, "2026-07-01");
-    expect(await message(organisation, id)).toBe(passed);
+    expect(await message(system, builder, organisation, id)).toBe(passed);
     await builder.setClock(organisation, "2026-04-30T21:59:59Z");
     expect((await builder.restored(organisation, id)).status).toBe("active");
   });
 
-  test("was set to end is complete from its renewal date on", async () => {
+  test("was set to end is complete from its renewal date on", async ({ system, builder }) => {
     const organisation = await builder.sandbox();
     const { id } = await builder.subscribe(organisation, april);
     await builder.ended(organisation, id, periodEnd);
@@ -181,76 +179,88 @@ describe.concurrent("a subscription that", () => {
     const answer = await builder.restore(organisation, id);
     expect([refusalOf(answer), answer.json.error.message]).toEqual([conflict, passed]);
     expect((await builder.subscription(organisation, id)).status).toBe("complete");
-    expect(await message(organisation, id)).toBe(passed);
+    expect(await message(system, builder, organisation, id)).toBe(passed);
   });
 });
 
 describe.concurrent("the customer and the plan", () => {
-  const set = (table: "customers" | "plans", id: string, status: string) =>
+  const set = (system: TestSystem, table: "customers" | "plans", id: string, status: string) =>
     system.pool.query(`UPDATE ${table} SET status = $2 WHERE id = $1`, [id, status]);
 
-  test("an inactive customer prevents a restoration until it is active again", async () => {
+  test("an inactive customer prevents a restoration until it is active again", async ({
+    system,
+    builder,
+  }) => {
     const organisation = await builder.sandbox();
     const { id, customer } = await builder.subscribe(organisation, {
       ...april,
       customer_code: "GLOBEX",
     });
     await builder.ended(organisation, id, periodEnd);
-    await set("customers", customer, "inactive");
-    expect(await message(organisation, id)).toBe("The customer is not active.");
-    await set("customers", customer, "active");
+    await set(system, "customers", customer, "inactive");
+    expect(await message(system, builder, organisation, id)).toBe("The customer is not active.");
+    await set(system, "customers", customer, "active");
     expect((await builder.restored(organisation, id)).cancel_at_period_end).toBe(false);
   });
 
-  test.each(["draft", "inactive"])("a plan that is %s prevents a restoration", async (status) => {
-    const { organisation, id } = await endedOne();
+  test.for(["draft", "inactive"])("a plan that is %s prevents a restoration", async (status, {
+    system,
+    builder,
+  }) => {
+    const { organisation, id } = await endedOne(builder);
     const { plan } = await builder.subscription(organisation, id);
-    await set("plans", plan, status);
-    expect(await message(organisation, id)).toBe(
+    await set(system, "plans", plan, status);
+    expect(await message(system, builder, organisation, id)).toBe(
       `The plan is ${status}: it must be active or legacy.`,
     );
-    await set("plans", plan, "legacy");
+    await set(system, "plans", plan, "legacy");
     expect((await builder.restored(organisation, id)).status).toBe("active");
   });
 
-  test("are checked after the state and the date, the customer first", async () => {
-    const { organisation, id } = await endedOne();
+  test("are checked after the state and the date, the customer first", async ({
+    system,
+    builder,
+  }) => {
+    const { organisation, id } = await endedOne(builder);
     const { plan, customer } = await builder.subscription(organisation, id);
-    await set("plans", plan, "inactive");
-    await set("customers", customer, "inactive");
+    await set(system, "plans", plan, "inactive");
+    await set(system, "customers", customer, "inactive");
     await builder.setClock(organisation, "2026-05-01");
-    expect(await message(organisation, id)).toBe(passed);
+    expect(await message(system, builder, organisation, id)).toBe(passed);
     await builder.setClock(organisation, "2026-04-16");
-    expect(await message(organisation, id)).toBe("The customer is not active.");
-    await set("customers", customer, "active");
-    expect(await message(organisation, id)).toBe(
+    expect(await message(system, builder, organisation, id)).toBe("The customer is not active.");
+    await set(system, "customers", customer, "active");
+    expect(await message(system, builder, organisation, id)).toBe(
       "The plan is inactive: it must be active or legacy.",
     );
   });
 });
 
 describe.concurrent("a restoration in Setup Mode", () => {
-  const setupMode = ({ organisationId }: CreatedOrganisation, isOn: boolean) =>
+  const setupMode = (system: TestSystem, { organisationId }: CreatedOrganisation, isOn: boolean) =>
     system.pool.query("UPDATE organisations SET setup_mode = $2 WHERE id = $1", [
       organisationId,
       isOn,
     ]);
 
-  test("is refused if a document would be issued, and not otherwise", async () => {
+  test("is refused if a document would be issued, and not otherwise", async ({
+    system,
+    builder,
+  }) => {
     const organisation = await builder.sandbox({ invoice_create_days: 20 });
     await builder.setClock(organisation, "2026-04-16");
     const { id } = await builder.subscribe(organisation, april);
     await builder.ended(organisation, id, periodEnd);
-    await setupMode(organisation, true);
+    await setupMode(system, organisation, true);
     const why =
       "The organisation is in Setup Mode: invoice INV-0002 would have to be issued again.";
-    expect(await message(organisation, id)).toBe(why);
-    await setupMode(organisation, false);
+    expect(await message(system, builder, organisation, id)).toBe(why);
+    await setupMode(system, organisation, false);
     await builder.restored(organisation, id);
     expect(await builder.summaries(organisation, id)).toHaveLength(3);
   });
 
-  test("of what was created in it issues nothing", async () => {
+  test("of what was created in it issues nothing", async ({ builder }) => {
     const organisation = await builder.sandbox({ setup_mode: true, invoice_create_days: 20 });
     await builder.setClock(organisation, "2026-04-16");
     const { id, invoice } = await builder.subscribe(organisation, april);
@@ -264,7 +274,7 @@ describe.concurrent("a restoration in Setup Mode", () => {
 });
 
 describe("another running operation", () => {
-  test("refuses a restoration and is named", async () => {
+  test("refuses a restoration and is named", async ({ system, builder }) => {
     const organisation = await builder.sandbox({ invoice_create_days: 20 });
     await builder.setClock(organisation, "2026-04-16");
     const { id } = await builder.subscribe(organisation, april);
@@ -278,7 +288,7 @@ describe("another running operation", () => {
         VALUES ($1, $2, 'end_subscription', 'sending', $3, now(), now() + interval '1 hour')`,
       [terminationJob, organisationId, id],
     );
-    const why = await message(organisation, id);
+    const why = await message(system, builder, organisation, id);
     expect(why).toMatch(
       /^Another operation on this subscription is still running: the subscription is being ended/,
     );
@@ -287,7 +297,7 @@ describe("another running operation", () => {
   });
 });
 
-test("a restoration is refused alike over every protocol", async () => {
+test("a restoration is refused alike over every protocol", async ({ system, builder, own }) => {
   const call = callsTo(system.baseUrl);
   const running = await builder.subscribe(own, april);
   const cases: [string, string, string][] = [

@@ -2,22 +2,11 @@
  * Restorations over HTTP, form by form: what is restored of the subscription and of its invoices,
  * and what the ledger has. RESTORE-1 to RESTORE-6.
  */
-import { beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../support/reused-system.ts";
-import type { TestSystem } from "../support/system.ts";
-import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
+import { describe, expect } from "vitest";
+import { refusalOf, refused } from "./checked-ask.ts";
+import { scenarioTest as test } from "./fixtures.ts";
 import { callsTo, protocols } from "./procedures.ts";
 import type { Json } from "./units-builder.ts";
-
-let system: TestSystem;
-let builder: LifeBuilder;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  builder = lifeBuilder(system, checkedAsk(system));
-});
 
 const april = { start_date: "2026-04-01" };
 const now = { when: "now" };
@@ -26,19 +15,6 @@ const both = { when: "now", delete_unsent_invoices: true, void_approved_invoices
 const half = { prorate: true, effective_date: "2026-04-16" };
 const ten = "100.0000 10 × 10.0000";
 const halfOfApril = "10.0000 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30";
-
-/**
- * An organisation on 16 April whose renewal invoices are issued 20 days ahead with this first
- * status.
- */
-async function aheadOf(status = "draft"): Promise<CreatedOrganisation> {
-  const organisation = await builder.sandbox({
-    invoice_create_days: 20,
-    first_invoice_status: status,
-  });
-  await builder.setClock(organisation, "2026-04-16");
-  return organisation;
-}
 
 /** What of a subscription an end changes. */
 function life({ status, end_date, renewal_date, cancel_at_period_end, renewal_value }: Json): Json {
@@ -54,7 +30,7 @@ const runs = {
 };
 
 describe.concurrent("a subscription that was set to end at period end", () => {
-  test("renews again: it is as before, and nothing is issued", async () => {
+  test("renews again: it is as before, and nothing is issued", async ({ builder }) => {
     const own = await builder.sandbox();
     const created = await builder.subscribe(own, april);
     const { id, invoice: _, ...before } = created;
@@ -69,11 +45,14 @@ describe.concurrent("a subscription that was set to end at period end", () => {
     await builder.expectEqualDocuments(own);
   });
 
-  test.each([
+  test.for([
     ["draft", "deleted"],
     ["awaiting_approval", "deleted"],
     ["approved", "voided"],
-  ])("has its renewal invoice issued again, %s, with a new number", async (status, removed) => {
+  ] as const)("has its renewal invoice issued again, %s, with a new number", async ([
+    status,
+    removed,
+  ], { builder, aheadOf }) => {
     const own = await aheadOf(status);
     const { id } = await builder.subscribe(own, april);
     await builder.ended(own, id, periodEnd);
@@ -104,7 +83,7 @@ describe.concurrent("a subscription that was set to end at period end", () => {
     ]);
   });
 
-  test("and was pending is pending as before, with its first invoice", async () => {
+  test("and was pending is pending as before, with its first invoice", async ({ builder }) => {
     const own = await builder.sandbox();
     const {
       id,
@@ -116,7 +95,10 @@ describe.concurrent("a subscription that was set to end at period end", () => {
     expect(await builder.summaries(own, id)).toEqual(["INV-0001 first draft"]);
   });
 
-  test("then ended now is restored whole: one renewal invoice is issued", async () => {
+  test("then ended now is restored whole: one renewal invoice is issued", async ({
+    builder,
+    aheadOf,
+  }) => {
     const own = await aheadOf();
     const { id } = await builder.subscribe(own, april);
     await builder.ended(own, id, periodEnd);
@@ -131,7 +113,7 @@ describe.concurrent("a subscription that was set to end at period end", () => {
 });
 
 describe.concurrent("a subscription that ended", () => {
-  test("is active again, and nothing is billed twice for its period", async () => {
+  test("is active again, and nothing is billed twice for its period", async ({ builder }) => {
     const own = await builder.sandbox({ first_invoice_status: "approved" });
     const { id, invoice: _, ...before } = await builder.subscribe(own, april);
     await builder.setClock(own, "2026-04-10");
@@ -146,7 +128,10 @@ describe.concurrent("a subscription that ended", () => {
     await builder.expectEqualDocuments(own);
   });
 
-  test("with every invoice removed gets those of the current period and one renewal", async () => {
+  test("with every invoice removed gets those of the current period and one renewal", async ({
+    builder,
+    aheadOf,
+  }) => {
     const own = await aheadOf();
     const charges = [{ charge_code: "onboarding", quantity: 2 }];
     const { id } = await builder.subscribe(own, { ...april, charges });
@@ -173,7 +158,7 @@ describe.concurrent("a subscription that ended", () => {
     await builder.expectEqualDocuments(own);
   });
 
-  test("keeps the removed invoices of earlier periods removed", async () => {
+  test("keeps the removed invoices of earlier periods removed", async ({ builder }) => {
     const own = await builder.sandbox();
     const { id } = await builder.subscribe(own, april);
     await builder.setClock(own, "2026-06-10");
@@ -189,7 +174,7 @@ describe.concurrent("a subscription that ended", () => {
     await builder.expectEqualDocuments(own);
   });
 
-  test("has its renewal invoice issued if the window has opened meanwhile", async () => {
+  test("has its renewal invoice issued if the window has opened meanwhile", async ({ builder }) => {
     const own = await builder.sandbox({ invoice_create_days: 10 });
     const { id } = await builder.subscribe(own, april);
     await builder.ended(own, id, now);
@@ -202,7 +187,7 @@ describe.concurrent("a subscription that ended", () => {
     await builder.expectEqualDocuments(own);
   });
 
-  test("has no renewal invoice before its window opens", async () => {
+  test("has no renewal invoice before its window opens", async ({ builder }) => {
     const own = await builder.sandbox({ invoice_create_days: 10 });
     const { id } = await builder.subscribe(own, april);
     await builder.ended(own, id, now);
@@ -216,7 +201,9 @@ describe.concurrent("a subscription that ended", () => {
 });
 
 describe.concurrent("a subscription that ended while pending", () => {
-  test("is pending again, and its first invoice is issued again, dated its start", async () => {
+  test("is pending again, and its first invoice is issued again, dated its start", async ({
+    builder,
+  }) => {
     const own = await builder.sandbox();
     const charges = [{ charge_code: "onboarding" }];
     const { id, invoice, ...before } = await builder.subscribe(own, {
@@ -242,7 +229,9 @@ describe.concurrent("a subscription that ended while pending", () => {
     await builder.expectEqualDocuments(own);
   });
 
-  test("is active once its start date has come, and the invoice is dated today", async () => {
+  test("is active once its start date has come, and the invoice is dated today", async ({
+    builder,
+  }) => {
     const own = await builder.sandbox();
     const { id } = await builder.subscribe(own, { start_date: "2026-05-01" });
     await builder.ended(own, id, now);
@@ -257,7 +246,9 @@ describe.concurrent("a subscription that ended while pending", () => {
 });
 
 describe.concurrent("end_after_cycles", () => {
-  test.each([[periodEnd], [now]])("restores its end date: %o", async (body) => {
+  test.for([[periodEnd], [now]] as const)("restores its end date: %o", async ([body], {
+    builder,
+  }) => {
     const own = await builder.sandbox();
     const { id, ...before } = await builder.subscribe(own, { ...april, end_after_cycles: 3 });
     expect(before.end_date).toBe("2026-07-01");
@@ -272,7 +263,10 @@ describe.concurrent("end_after_cycles", () => {
     expect(await builder.standing(own, id)).toHaveLength(3);
   });
 
-  test("in the last cycle ends on its renewal date, and issues nothing ahead", async () => {
+  test("in the last cycle ends on its renewal date, and issues nothing ahead", async ({
+    builder,
+    aheadOf,
+  }) => {
     const own = await aheadOf();
     const { id } = await builder.subscribe(own, { ...april, end_after_cycles: 1 });
     await builder.ended(own, id, now);
@@ -285,7 +279,7 @@ describe.concurrent("end_after_cycles", () => {
 describe.concurrent("a deferred amount", () => {
   const onRenewal = { units: 12, ...half, proration_behaviour: "charge_on_renewal" };
 
-  test("of a renewal invoice that was removed goes on the new one", async () => {
+  test("of a renewal invoice that was removed goes on the new one", async ({ builder }) => {
     const own = await builder.sandbox({ invoice_create_days: 10 });
     const { id } = await builder.subscribe(own, april);
     await builder.changed(own, id, onRenewal);
@@ -303,7 +297,7 @@ describe.concurrent("a deferred amount", () => {
     await builder.expectEqualDocuments(own);
   });
 
-  test("that was billed when it ended is not billed again", async () => {
+  test("that was billed when it ended is not billed again", async ({ builder }) => {
     const own = await builder.sandbox({ invoice_create_days: 10 });
     const { id } = await builder.subscribe(own, april);
     await builder.changed(own, id, onRenewal);
@@ -318,7 +312,7 @@ describe.concurrent("a deferred amount", () => {
     await builder.expectEqualDocuments(own);
   });
 
-  test("that is pending goes on the renewal invoice of its day", async () => {
+  test("that is pending goes on the renewal invoice of its day", async ({ builder }) => {
     const own = await builder.sandbox();
     const { id } = await builder.subscribe(own, april);
     await builder.changed(own, id, onRenewal);
@@ -336,7 +330,11 @@ describe.concurrent("a deferred amount", () => {
 });
 
 describe.concurrent("a request to restore", () => {
-  test("takes no body or an empty one, and with a key is replayed, done once", async () => {
+  test("takes no body or an empty one, and with a key is replayed, done once", async ({
+    system,
+    builder,
+    aheadOf,
+  }) => {
     const own = await aheadOf();
     const { id } = await builder.subscribe(own, april);
     await builder.ended(own, id, periodEnd);
@@ -359,7 +357,11 @@ describe.concurrent("a request to restore", () => {
     await builder.expectEqualDocuments(own);
   });
 
-  test("over Connect, gRPC and gRPC-Web does the same as over REST", async () => {
+  test("over Connect, gRPC and gRPC-Web does the same as over REST", async ({
+    system,
+    builder,
+    aheadOf,
+  }) => {
     const call = callsTo(system.baseUrl);
     const own = await aheadOf();
     const { id } = await builder.subscribe(own, april);

@@ -3,22 +3,14 @@
  * ends that the ledger refused half-way. Every unit of every period is billed once, and the ledger
  * has the same documents. RESTORE-3, RESTORE-4.
  */
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { lateAnswerMs } from "../faults/processes.ts";
-import { sharedSystem } from "../support/reused-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
-import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
+import { refusalOf, refused } from "./checked-ask.ts";
+import { scenarioTest as test } from "./fixtures.ts";
+import type { LifeBuilder } from "./life-builder.ts";
 import { addBands, type Json } from "./units-builder.ts";
-
-let system: TestSystem;
-let builder: LifeBuilder;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  builder = lifeBuilder(system, checkedAsk(system));
-});
 
 const april = { start_date: "2026-04-01" };
 const now = { when: "now" };
@@ -34,6 +26,7 @@ const allOfMay = "20.0000 10 to 12 seats, 31 of 31 days: (120 − 100) × 31 ÷ 
  * invoice.
  */
 async function ahead(
+  builder: LifeBuilder,
   changes: Record<string, unknown> = {},
 ): Promise<{ own: CreatedOrganisation; id: string }> {
   const own = await builder.sandbox({ invoice_create_days: 20, ...changes });
@@ -44,6 +37,7 @@ async function ahead(
 
 /** Restores, and asserts that our documents and the ledger's are the same. */
 async function restoredWhole(
+  builder: LifeBuilder,
   own: CreatedOrganisation,
   id: string,
 ): Promise<readonly (readonly string[])[]> {
@@ -54,6 +48,7 @@ async function restoredWhole(
 
 /** The lines of its credit notes, oldest first. */
 async function creditAmounts(
+  builder: LifeBuilder,
   own: CreatedOrganisation,
   id: string,
 ): Promise<readonly (readonly string[])[]> {
@@ -62,38 +57,45 @@ async function creditAmounts(
 }
 
 /** Changes units once nothing of an earlier change is on its way. */
-async function changed(own: CreatedOrganisation, id: string, body: object): Promise<Json> {
+async function changed(
+  builder: LifeBuilder,
+  own: CreatedOrganisation,
+  id: string,
+  body: object,
+): Promise<Json> {
   await builder.posted(own);
   return builder.changed(own, id, body);
 }
 
 describe.concurrent("units that changed between the end and the restoration", () => {
-  test.each([
+  test.for([
     [15, "150.0000 15 × 10.0000"],
     [8, "80.0000 8 × 10.0000"],
-  ])("are those of the new renewal invoice: %i", async (units, line) => {
-    const { own, id } = await ahead();
+  ] as const)("are those of the new renewal invoice: %i", async ([units, line], { builder }) => {
+    const { own, id } = await ahead(builder);
     await builder.ended(own, id, periodEnd);
     // There is no renewal invoice, so no `document` is required.
-    await changed(own, id, { units });
-    expect(await restoredWhole(own, id)).toEqual([
+    await changed(builder, own, id, { units });
+    expect(await restoredWhole(builder, own, id)).toEqual([
       ["INV-0001 first", ten],
       ["INV-0003 renewal", line],
     ]);
     expect((await builder.subscription(own, id)).renewal_value).toBe(`${units}0.0000`);
     // The next period is billed for them: inside the window, separately, nothing more is charged.
-    const { change } = await changed(own, id, { units: units + 1, document: "separate" });
+    const { change } = await changed(builder, own, id, { units: units + 1, document: "separate" });
     expect(change.invoice).toMatchObject({
       subtotal: "10.0000",
       lines: [{ proration: { from_units: units } }],
     });
   });
 
-  test("are charged for the rest of the period at once, and in full for the next one", async () => {
-    const { own, id } = await ahead({ first_invoice_status: "approved" });
+  test("are charged for the rest of the period at once, and in full for the next one", async ({
+    builder,
+  }) => {
+    const { own, id } = await ahead(builder, { first_invoice_status: "approved" });
     await builder.ended(own, id, periodEnd);
-    await changed(own, id, { units: 12, ...half });
-    expect(await restoredWhole(own, id)).toEqual([
+    await changed(builder, own, id, { units: 12, ...half });
+    expect(await restoredWhole(builder, own, id)).toEqual([
       ["INV-0001 first", ten],
       ["INV-0003 change", halfOfApril],
       ["INV-0004 renewal", "120.0000 12 × 10.0000"],
@@ -102,25 +104,27 @@ describe.concurrent("units that changed between the end and the restoration", ()
 });
 
 describe.concurrent("a renewal invoice that was amended", () => {
-  test("is issued again with its units and the current period's charge", async () => {
-    const { own, id } = await ahead();
-    await changed(own, id, { units: 12, ...half, document: "amend" });
+  test("is issued again with its units and the current period's charge", async ({ builder }) => {
+    const { own, id } = await ahead(builder);
+    await changed(builder, own, id, { units: 12, ...half, document: "amend" });
     const amended = ["INV-0002 renewal", "120.0000 12 × 10.0000", halfOfApril];
     expect(await builder.standing(own, id)).toEqual([["INV-0001 first", ten], amended]);
     await builder.posted(own);
     await builder.ended(own, id, periodEnd);
-    expect(await restoredWhole(own, id)).toEqual([
+    expect(await restoredWhole(builder, own, id)).toEqual([
       ["INV-0001 first", ten],
       ["INV-0003 renewal", ...amended.slice(1)],
     ]);
   });
 
-  test("and removed by an end now leaves that charge on the invoice of the end", async () => {
-    const { own, id } = await ahead();
-    await changed(own, id, { units: 12, ...half, document: "amend" });
+  test("and removed by an end now leaves that charge on the invoice of the end", async ({
+    builder,
+  }) => {
+    const { own, id } = await ahead(builder);
+    await changed(builder, own, id, { units: 12, ...half, document: "amend" });
     await builder.posted(own);
     await builder.ended(own, id, now);
-    expect(await restoredWhole(own, id)).toEqual([
+    expect(await restoredWhole(builder, own, id)).toEqual([
       ["INV-0001 first", ten],
       ["INV-0003 change", halfOfApril],
       ["INV-0004 renewal", "120.0000 12 × 10.0000"],
@@ -129,30 +133,35 @@ describe.concurrent("a renewal invoice that was amended", () => {
 });
 
 describe.concurrent("a change that was billed separately", () => {
-  test("is reversed by the end, and the new renewal invoice bills the current units", async () => {
-    const { own, id } = await ahead();
-    await changed(own, id, { units: 12, ...half, document: "separate" });
+  test("is reversed by the end, and the new renewal invoice bills the current units", async ({
+    builder,
+  }) => {
+    const { own, id } = await ahead(builder);
+    await changed(builder, own, id, { units: 12, ...half, document: "separate" });
     await builder.posted(own);
     await builder.ended(own, id, periodEnd);
-    await changed(own, id, { units: 15 });
+    await changed(builder, own, id, { units: 15 });
     const standing = [
       ["INV-0001 first", ten],
       ["INV-0003 change", halfOfApril, allOfMay],
     ];
-    expect(await restoredWhole(own, id)).toEqual([
+    expect(await restoredWhole(builder, own, id)).toEqual([
       ...standing,
       ["INV-0004 renewal", "150.0000 15 × 10.0000"],
     ]);
     await builder.ended(own, id, periodEnd);
-    await changed(own, id, { units: 5 });
-    expect(await restoredWhole(own, id)).toEqual([
+    await changed(builder, own, id, { units: 5 });
+    expect(await restoredWhole(builder, own, id)).toEqual([
       ...standing,
       ["INV-0005 renewal", "50.0000 5 × 10.0000"],
     ]);
-    expect(await creditAmounts(own, id)).toEqual([["20.0000"]]);
+    expect(await creditAmounts(builder, own, id)).toEqual([["20.0000"]]);
   });
 
-  test("on a volume plan, made cheaper by a rise, is on the new renewal invoice", async () => {
+  test("on a volume plan, made cheaper by a rise, is on the new renewal invoice", async ({
+    system,
+    builder,
+  }) => {
     const own = await builder.sandbox({
       invoice_create_days: 20,
       first_invoice_status: "approved",
@@ -160,12 +169,12 @@ describe.concurrent("a change that was billed separately", () => {
     await addBands(system, own);
     await builder.setClock(own, "2026-04-16");
     const { id } = await builder.subscribe(own, { ...april, plan_code: "bands", units: 9 });
-    await changed(own, id, { units: 10, ...half, document: "separate" });
+    await changed(builder, own, id, { units: 10, ...half, document: "separate" });
     await builder.posted(own);
     await builder.ended(own, id, periodEnd);
-    await changed(own, id, { units: 11, ...half });
+    await changed(builder, own, id, { units: 11, ...half });
     await builder.posted(own);
-    expect(await restoredWhole(own, id)).toEqual([
+    expect(await restoredWhole(builder, own, id)).toEqual([
       ["INV-0001 first", "90.0000 9 × 10.0000"],
       [
         "INV-0003 change",
@@ -174,13 +183,16 @@ describe.concurrent("a change that was billed separately", () => {
       ],
       ["INV-0004 renewal", "88.0000 11 × 8.0000"],
     ]);
-    expect(await creditAmounts(own, id)).toEqual([["10.0000"], ["6.0000"]]);
+    expect(await creditAmounts(builder, own, id)).toEqual([["10.0000"], ["6.0000"]]);
     expect((await builder.subscription(own, id)).renewal_value).toBe("88.0000");
   });
 
-  test("for the period that is current now is issued again if an option removed it", async () => {
-    const { own, id } = await ahead();
-    await changed(own, id, { units: 12, ...half, document: "separate" });
+  test("for the period that is current now is issued again if an option removed it", async ({
+    system,
+    builder,
+  }) => {
+    const { own, id } = await ahead(builder);
+    await changed(builder, own, id, { units: 12, ...half, document: "separate" });
     await builder.posted(own);
     await builder.setClock(own, "2026-05-02");
     await system.pool.query("UPDATE organisations SET invoice_create_days = 0 WHERE id = $1", [
@@ -188,7 +200,7 @@ describe.concurrent("a change that was billed separately", () => {
     ]);
     await builder.ended(own, id, unsent);
     expect(await builder.standing(own, id)).toEqual([]);
-    expect(await restoredWhole(own, id)).toEqual([
+    expect(await restoredWhole(builder, own, id)).toEqual([
       ["INV-0004 renewal", ten],
       ["INV-0005 change", allOfMay],
     ]);
@@ -197,15 +209,22 @@ describe.concurrent("a change that was billed separately", () => {
 
 describe.concurrent("an end that the ledger refused half-way", () => {
   /** Has the ledger refuse, once, to remove an invoice. */
-  async function refuseRemoval({ tenantId }: CreatedOrganisation, invoice: Json): Promise<void> {
+  async function refuseRemoval(
+    system: TestSystem,
+    { tenantId }: CreatedOrganisation,
+    invoice: Json,
+  ): Promise<void> {
     const match = `POST /api.xro/2.0/Invoices/${invoice.ledger.invoice_id}`;
     await system.fault({ kind: "refuse", match, tenantId, messages: ["Locked."] });
   }
 
-  test("and then finished restores what the second attempt removed, and its renewal", async () => {
-    const { own, id } = await ahead();
+  test("and then finished restores what the second attempt removed, and its renewal", async ({
+    system,
+    builder,
+  }) => {
+    const { own, id } = await ahead(builder);
     const [, first] = await builder.invoices(own, id);
-    await refuseRemoval(own, first);
+    await refuseRemoval(system, own, first);
     expect(refusalOf(await builder.end(own, id, unsent))).toEqual(refused(409, "invalid_state"));
     await builder.posted(own);
     expect(await builder.summaries(own, id)).toEqual([
@@ -219,42 +238,49 @@ describe.concurrent("an end that the ledger refused half-way", () => {
       "The subscription is neither ended nor set to end at the end of its period.",
     );
     await builder.ended(own, id, unsent);
-    expect(await restoredWhole(own, id)).toEqual([
+    expect(await restoredWhole(builder, own, id)).toEqual([
       ["INV-0004 first", ten],
       ["INV-0005 renewal", ten],
     ]);
   });
 
-  test("keeps removed what it removed: the next restoration does not issue it again", async () => {
+  test("keeps removed what it removed: the next restoration does not issue it again", async ({
+    system,
+    builder,
+  }) => {
     const own = await builder.sandbox({ first_invoice_status: "approved" });
     await builder.setClock(own, "2026-04-16");
     const { id } = await builder.subscribe(own, april);
-    await changed(own, id, { units: 12, ...half });
+    await changed(builder, own, id, { units: 12, ...half });
     await builder.posted(own);
     const [, first] = await builder.invoices(own, id);
-    await refuseRemoval(own, first);
+    await refuseRemoval(system, own, first);
     const answer = await builder.end(own, id, { ...now, void_approved_invoices: true });
     expect(refusalOf(answer)).toEqual(refused(409, "invalid_state"));
     expect(answer.json.error.message).toContain("Removed already, and staying so: INV-0002.");
     await builder.ended(own, id, periodEnd);
-    expect(await restoredWhole(own, id)).toEqual([["INV-0001 first", ten]]);
+    expect(await restoredWhole(builder, own, id)).toEqual([["INV-0001 first", ten]]);
     await builder.ended(own, id, { ...now, void_approved_invoices: true });
-    expect(await restoredWhole(own, id)).toEqual([["INV-0003 first", ten]]);
+    expect(await restoredWhole(builder, own, id)).toEqual([["INV-0003 first", ten]]);
   });
 
-  test("bills the following period, with its deferred amounts", async () => {
+  test("bills the following period, with its deferred amounts", async ({ system, builder }) => {
     const own = await builder.sandbox({ invoice_create_days: 10 });
     const { id } = await builder.subscribe(own, april);
-    await changed(own, id, { units: 12, ...half, proration_behaviour: "charge_on_renewal" });
+    await changed(builder, own, id, {
+      units: 12,
+      ...half,
+      proration_behaviour: "charge_on_renewal",
+    });
     await builder.setClock(own, "2026-04-22");
     await builder.change(own, id, { units: 12 });
     await builder.posted(own);
     const [, first] = await builder.invoices(own, id);
-    await refuseRemoval(own, first);
+    await refuseRemoval(system, own, first);
     expect(refusalOf(await builder.end(own, id, unsent))).toEqual(refused(409, "invalid_state"));
     await builder.setClock(own, "2026-05-10");
     await builder.ended(own, id, now);
-    expect(await restoredWhole(own, id)).toEqual([
+    expect(await restoredWhole(builder, own, id)).toEqual([
       ["INV-0001 first", ten],
       ["INV-0003 renewal", "120.0000 12 × 10.0000", halfOfApril],
     ]);
@@ -262,8 +288,11 @@ describe.concurrent("an end that the ledger refused half-way", () => {
 });
 
 describe.concurrent("a document that the ledger refuses", () => {
-  test("leaves the subscription restored, and the invoice has the reason", async () => {
-    const { own, id } = await ahead();
+  test("leaves the subscription restored, and the invoice has the reason", async ({
+    system,
+    builder,
+  }) => {
+    const { own, id } = await ahead(builder);
     await builder.ended(own, id, periodEnd);
     const match = "PUT /api.xro/2.0/Invoices";
     await system.fault({
@@ -282,15 +311,15 @@ describe.concurrent("a document that the ledger refuses", () => {
     expect(renewal.ledger.sync_error).toContain("Account code '200' is gone.");
     // It never was in the ledger: an end abandons it, and a restoration issues it again.
     await builder.ended(own, id, periodEnd);
-    expect(await restoredWhole(own, id)).toEqual([
+    expect(await restoredWhole(builder, own, id)).toEqual([
       ["INV-0001 first", ten],
       ["INV-0004 renewal", ten],
     ]);
   });
 });
 
-test("for 15 seconds without an answer is posted later", async () => {
-  const { own, id } = await ahead();
+test("for 15 seconds without an answer is posted later", async ({ system, builder }) => {
+  const { own, id } = await ahead(builder);
   await builder.ended(own, id, periodEnd);
   await system.stopLedger();
   const started = performance.now();

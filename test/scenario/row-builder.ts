@@ -1,30 +1,11 @@
 /**
- * Rows that tests insert directly because the API cannot create them: keys, catalogue entries,
- * credit notes.
+ * Rows that tests insert directly because the API cannot create them: catalogue entries and
+ * credit notes. Reads the rows that a refused request leaves as they were.
  */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
-import { generateApiKey } from "../../src/transport/rpc/gate/api-key.ts";
-
-/** A key of an organisation, with these scopes. */
-export async function addApiKey(
-  pool: pg.Pool,
-  organisationId: string,
-  scopes: readonly string[],
-  {
-    livemode = true,
-    expiresAt = null,
-  }: { readonly livemode?: boolean; readonly expiresAt?: Date | null } = {},
-): Promise<{ readonly id: string; readonly value: string }> {
-  const key = generateApiKey(livemode);
-  const id = randomUUID();
-  await pool.query(
-    `INSERT INTO api_keys (id, organisation_id, name, key_hash, hint, scopes, expires_at)
-     VALUES ($1, $2, 'test', $3, $4, $5, $6)`,
-    [id, organisationId, key.hash, key.hint, scopes, expiresAt],
-  );
-  return { id, value: key.value };
-}
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { TestSystem } from "../support/system.ts";
 
 /**
  * Another plan, charge or customer like the one with this code, except for these columns. Its id.
@@ -65,7 +46,7 @@ export async function addTiers(
 }
 
 /** What a credit note of a test is; the rest of it is fixed. */
-export interface TestCreditNote {
+interface TestCreditNote {
   readonly customerId: string;
   readonly subscriptionId: string;
   readonly number: string;
@@ -132,4 +113,36 @@ export async function addCreditNote(
     ],
   );
   return id;
+}
+
+/** What changes of units, ends and restorations write. */
+const writtenTables = [
+  "subscriptions",
+  "periods",
+  "invoices",
+  "invoice_lines",
+  "credit_notes",
+  "deferred_lines",
+  "unit_changes",
+  "terminations",
+  "removals",
+  "restorations",
+  "ledger_jobs",
+  "document_counters",
+];
+
+/** Everything of an organisation that a request could write, as text. */
+export async function rowsOf(
+  system: TestSystem,
+  { organisationId }: CreatedOrganisation,
+): Promise<string> {
+  const rows = await Promise.all(
+    writtenTables.map((table) =>
+      system.pool.query(
+        `SELECT to_jsonb(t)::text AS row FROM ${table} t WHERE organisation_id = $1 ORDER BY 1`,
+        [organisationId],
+      ),
+    ),
+  );
+  return JSON.stringify(rows.map((one) => one.rows));
 }

@@ -7,11 +7,12 @@ import { ScalarType } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
+import { addApiKey } from "../support/organisation-builder.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";
 import { operations } from "./procedures.ts";
-import { addApiKey, addCreditNote, addLike } from "./row-builder.ts";
+import { addCreditNote, addLike } from "./row-builder.ts";
 import { addMeter } from "./usage-builder.ts";
 
 /** Fields of requests that name an object by its id, or by its code. */

@@ -16,7 +16,7 @@ export type Json = Answered["json"];
  * An invoice as the ledger has it: amounts with two places; each line as its text and amount, in
  * order.
  */
-export interface LedgerInvoice {
+interface LedgerInvoice {
   readonly number: string;
   readonly status: string;
   readonly subtotal: string;

@@ -1,112 +1,31 @@
 /** Usage billed by ends, and usage that the ledger refuses. USAGE-9, USAGE-15, SETUP-2. */
-import { beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../support/reused-system.ts";
-import type { TestSystem } from "../support/system.ts";
+import { describe, expect } from "vitest";
 import { expectBilledOnce } from "./billed-once.ts";
-import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type ClockBuilder, clockBuilder } from "./clock-builder.ts";
+import { refusalOf, refused } from "./checked-ask.ts";
 import type { Json } from "./units-builder.ts";
-import {
-  addMeter,
-  type TestMeter,
-  type UsageBuilder,
-  usageBuilder,
-  usageEvent,
-} from "./usage-builder.ts";
-
-let system: TestSystem;
-let builder: ClockBuilder & UsageBuilder;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  const ask = checkedAsk(system);
-  builder = { ...(await clockBuilder(system, ask)), ...usageBuilder(ask) };
-});
+import { calls, storage, meteredTest as test } from "./usage-billing-fixture.ts";
+import { usageEvent } from "./usage-builder.ts";
 
 const april = { start_date: "2026-04-01" };
 const mayDays = { start: "2026-05-01", end: "2026-06-01" };
 const now = { when: "now" };
 
-/** The first thousand calls at 0.02, more at 0.01. */
-const calls: TestMeter = {
-  type: "tiered",
-  tiers: [
-    [1000, "0.02", null],
-    [null, "0.01", null],
-  ],
-};
-
-/** Ten GB and less at 2.00 each, more than ten at 1.00 each. */
-const storage: TestMeter = {
-  code: "storage",
-  name: "Storage",
-  unitLabel: "GB",
-  type: "volume",
-  tiers: [
-    [10, "2", null],
-    [null, "1", null],
-  ],
-};
-
-/**
- * An organisation on 1 April that takes usage, with its subscription from that day on and these
- * meters.
- */
-async function metered(
-  changes: Record<string, unknown> = {},
-  meters = [calls],
-  body: object = {},
-): Promise<readonly [CreatedOrganisation, string]> {
-  const own = await builder.sandbox({ usage_allowed: true, ...changes });
-  for (const meter of meters) await addMeter(system.pool, own.organisationId, meter);
-  const { id } = await builder.subscribe(own, { ...april, ...body });
-  return [own, id];
-}
-
-/** Reports so much of a meter as a day began; all of it is stored. */
-const use = (
-  own: CreatedOrganisation,
-  id: string,
-  ...uses: (readonly [quantity: string, day: string, meter?: string])[]
-) =>
-  builder.stored(
-    own,
-    uses.map(([quantity, day, meter_code = "api-calls"]) =>
-      usageEvent(id, `${day}T00:00:00+02:00`, { quantity, meter_code }),
-    ),
-  );
-
-/** Advances the clock to a day; the ledger has decided on everything then. */
-async function to(own: CreatedOrganisation, day: string): Promise<void> {
-  await builder.posted(own);
-  await builder.advanced(own, { to: day });
-  await builder.posted(own);
-}
-
-/** Its invoices, oldest first: type, status, and of each line kind, amount and text. */
-async function shown(
-  own: CreatedOrganisation,
-  id: string,
-): Promise<readonly (readonly string[])[]> {
-  const invoices = (await builder.invoices(own, id)).toReversed();
-  return invoices.map(({ type, status, lines }) => [
-    `${type} ${status}`,
-    ...lines.map(({ kind, amount, description }: Json) =>
-      kind === "usage" ? `${amount} ${description}` : `${kind} ${amount}`,
-    ),
-  ]);
-}
-
 describe.concurrent("an end", () => {
-  test("now bills usage of up to two periods on one invoice that it keeps", async () => {
+  test("now bills usage of up to two periods on one invoice that it keeps", async ({
+    system,
+    clocks,
+    metered,
+    use,
+    to,
+    shown,
+  }) => {
     const [own, id] = await metered();
     await to(own, "2026-04-20");
     await use(own, id, ["100", "2026-04-20"]);
     await to(own, "2026-05-10");
     await use(own, id, ["10", "2026-04-30"], ["30", "2026-05-09"]);
-    await builder.ended(own, id, { ...now, delete_unsent_invoices: true });
-    await builder.posted(own);
+    await clocks.ended(own, id, { ...now, delete_unsent_invoices: true });
+    await clocks.posted(own);
     expect(await shown(own, id)).toEqual([
       ["first deleted", "plan 100.0000"],
       ["renewal deleted", "plan 100.0000", "2.0000 100 call: 100 × 0.0200"],
@@ -117,21 +36,21 @@ describe.concurrent("an end", () => {
         "0.6000 30 call: 30 × 0.0200",
       ],
     ]);
-    expect((await builder.invoices(own, id))[0]).toMatchObject({ type: "usage", period: mayDays });
+    expect((await clocks.invoices(own, id))[0]).toMatchObject({ type: "usage", period: mayDays });
     // It waits for the next day, unless the subscription goes on.
     await use(own, id, ["1", "2026-05-09"]);
     // Its current period's invoice comes again with the usage that stood on it, the first one's
     // does not.
-    await builder.restored(own, id);
+    await clocks.restored(own, id);
     expect((await shown(own, id)).slice(3)).toEqual([
       ["renewal draft", "plan 100.0000", "2.0000 100 call: 100 × 0.0200"],
     ]);
     await use(own, id, ["5", "2026-05-10"]);
-    await builder.posted(own);
+    await clocks.posted(own);
     // The usage invoice of the end before goes with this one, and comes again with the restoration.
-    await builder.ended(own, id, { ...now, delete_unsent_invoices: true });
-    await builder.restored(own, id);
-    await builder.posted(own);
+    await clocks.ended(own, id, { ...now, delete_unsent_invoices: true });
+    await clocks.restored(own, id);
+    await clocks.posted(own);
     const standing = (await shown(own, id)).filter(([head]) => !head?.includes("deleted"));
     expect(
       standing.map(([head, ...lines]) => [head, ...lines.map((line) => line.split(" ")[0])]),
@@ -142,26 +61,34 @@ describe.concurrent("an end", () => {
     ]);
     await to(own, "2026-06-01");
     expect((await shown(own, id)).at(-1)).toEqual(["renewal draft", "plan 100.0000"]);
-    await builder.expectEqualDocuments(own);
+    await clocks.expectEqualDocuments(own);
     await expectBilledOnce(system, own);
   });
 
-  test("of the last period bills its usage at completion", async () => {
+  test("of the last period bills its usage at completion", async ({
+    system,
+    clocks,
+    reports,
+    metered,
+    use,
+    to,
+    shown,
+  }) => {
     const [own, id] = await metered({ first_invoice_status: "approved" }, [calls], {
       end_after_cycles: 1,
     });
     await to(own, "2026-04-20");
     await use(own, id, ["100", "2026-04-20"]);
-    expect(await builder.verdicts(own, [usageEvent(id, "2026-04-20T00:00:30+02:00")])).toEqual([
+    expect(await reports.verdicts(own, [usageEvent(id, "2026-04-20T00:00:30+02:00")])).toEqual([
       "created",
     ]);
     await to(own, "2026-05-01");
-    expect(await builder.subscription(own, id)).toMatchObject({ status: "complete" });
+    expect(await clocks.subscription(own, id)).toMatchObject({ status: "complete" });
     expect(await shown(own, id)).toEqual([
       ["first approved", "plan 100.0000"],
       ["usage approved", "2.0200 101 call: 101 × 0.0200"],
     ]);
-    expect(await builder.verdicts(own, [usageEvent(id, "2026-05-01T00:00:00+02:00")])).toEqual([
+    expect(await reports.verdicts(own, [usageEvent(id, "2026-05-01T00:00:00+02:00")])).toEqual([
       "after_subscription_end",
     ]);
     await use(own, id, ["1000", "2026-04-30"]);
@@ -169,30 +96,37 @@ describe.concurrent("an end", () => {
     expect((await shown(own, id)).at(-1)?.[1]).toMatch(
       /^18\.9900 1000 call more in the period from 2026-04-01/,
     );
-    await builder.expectEqualDocuments(own);
+    await clocks.expectEqualDocuments(own);
     await expectBilledOnce(system, own);
   });
 
-  test("now is refused in Setup Mode if usage is billable, and bills it afterwards", async () => {
+  test("now is refused in Setup Mode if usage is billable, and bills it afterwards", async ({
+    system,
+    clocks,
+    metered,
+    use,
+    to,
+    shown,
+  }) => {
     const [own, id] = await metered();
     const setUp = (setupMode: boolean) =>
-      builder.operator.done("OrganisationService/SetSetupMode", {
+      clocks.operator.done("OrganisationService/SetSetupMode", {
         id: own.organisationId,
         setupMode,
       });
-    const { id: last } = await builder.subscribe(own, { ...april, end_after_cycles: 1 });
+    const { id: last } = await clocks.subscribe(own, { ...april, end_after_cycles: 1 });
     await to(own, "2026-04-20");
     await use(own, id, ["100", "2026-04-20"]);
     await use(own, last, ["7", "2026-04-20"]);
     await setUp(true);
-    expect(refusalOf(await builder.end(own, id, now))).toEqual(refused(409, "invalid_state"));
+    expect(refusalOf(await clocks.end(own, id, now))).toEqual(refused(409, "invalid_state"));
     await to(own, "2026-05-10");
     await use(own, id, ["500", "2026-05-10"], ["10", "2026-04-30"]);
     await use(own, last, ["3", "2026-04-30"]);
     await to(own, "2026-05-12");
     for (const each of [id, last])
       expect(await shown(own, each)).toEqual([["first draft", "plan 100.0000"]]);
-    expect(await builder.subscription(own, last)).toMatchObject({ status: "complete" });
+    expect(await clocks.subscription(own, last)).toMatchObject({ status: "complete" });
     await setUp(false);
     // Nothing of one that is over would come after it: it is billed at once.
     await to(own, "2026-05-13");
@@ -209,12 +143,18 @@ describe.concurrent("an end", () => {
           "110 × 0.0200 for 110, less 100 × 0.0200 for 100",
       ],
     ]);
-    await builder.expectEqualDocuments(own);
+    await clocks.expectEqualDocuments(own);
     await expectBilledOnce(system, own);
   });
 });
 
-test("usage that the ledger refuses for its account is posted after the correction", async () => {
+test("usage that the ledger refuses for its account is posted after the correction", async ({
+  system,
+  clocks,
+  metered,
+  use,
+  to,
+}) => {
   const [own, id] = await metered({ first_invoice_status: "approved" }, [
     { ...calls, revenueAccount: "999" },
     storage,
@@ -225,11 +165,11 @@ test("usage that the ledger refuses for its account is posted after the correcti
       [own.organisationId, code, account],
     );
   const retried = async ({ id: document }: Json) => {
-    await builder.operator.done("DocumentService/RetryDocument", {
+    await clocks.operator.done("DocumentService/RetryDocument", {
       organisation: own.organisationId,
       id: document,
     });
-    await builder.posted(own);
+    await clocks.posted(own);
   };
   const accounts = async (table: string, document: Json) => {
     const text = `SELECT revenue_account FROM ${table}
@@ -245,7 +185,7 @@ test("usage that the ledger refuses for its account is posted after the correcti
   await to(own, "2026-04-20");
   await use(own, id, ["100", "2026-04-20"], ["10", "2026-04-20", "storage"]);
   await to(own, "2026-05-01");
-  const [usage] = await builder.invoices(own, id);
+  const [usage] = await clocks.invoices(own, id);
   expect(usage).toMatchObject({ type: "usage", ...failed });
   await map("api-calls", "260");
   await retried(usage);
@@ -253,15 +193,15 @@ test("usage that the ledger refuses for its account is posted after the correcti
   await map("storage", "999");
   await use(own, id, ["1", "2026-04-30", "storage"]);
   await to(own, "2026-06-01");
-  const [note] = await builder.creditNotes(own, id);
+  const [note] = await clocks.creditNotes(own, id);
   expect(note).toMatchObject({ subtotal: "9.0000", ...failed });
   await map("storage", "260");
   await retried(note);
   expect(await accounts("credit_note_lines", note)).toEqual(["260"]);
-  expect((await builder.creditNotes(own, id))[0]).toMatchObject({
+  expect((await clocks.creditNotes(own, id))[0]).toMatchObject({
     status: "approved",
     ledger: { sync_status: "synced" },
   });
-  await builder.expectEqualDocuments(own);
+  await clocks.expectEqualDocuments(own);
   await expectBilledOnce(system, own);
 });

@@ -2,108 +2,25 @@
  * Usage from its report to its bill, over HTTP and through Temporal: its document, its arithmetic,
  * late usage and ends, and the same in the ledger. USAGE-9, USAGE-10, USAGE-15.
  */
-import { beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../support/reused-system.ts";
-import type { TestSystem } from "../support/system.ts";
+import { describe, expect } from "vitest";
 import { expectBilledOnce } from "./billed-once.ts";
-import { checkedAsk } from "./checked-ask.ts";
-import { type ClockBuilder, clockBuilder } from "./clock-builder.ts";
-import type { Json } from "./units-builder.ts";
-import {
-  addMeter,
-  type TestMeter,
-  type UsageBuilder,
-  usageBuilder,
-  usageEvent,
-} from "./usage-builder.ts";
-
-let system: TestSystem;
-let builder: ClockBuilder & UsageBuilder;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  const ask = checkedAsk(system);
-  builder = { ...(await clockBuilder(system, ask)), ...usageBuilder(ask) };
-});
+import { calls, storage, meteredTest as test } from "./usage-billing-fixture.ts";
+import { usageEvent } from "./usage-builder.ts";
 
 const april = { start_date: "2026-04-01" };
 const aprilDays = { start: "2026-04-01", end: "2026-05-01" };
 const mayDays = { start: "2026-05-01", end: "2026-06-01" };
 const now = { when: "now" };
 
-/** The first thousand calls at 0.02, more at 0.01. */
-const calls: TestMeter = {
-  type: "tiered",
-  tiers: [
-    [1000, "0.02", null],
-    [null, "0.01", null],
-  ],
-};
-
-/** Ten GB and less at 2.00 each, more than ten at 1.00 each. */
-const storage: TestMeter = {
-  code: "storage",
-  name: "Storage",
-  unitLabel: "GB",
-  type: "volume",
-  tiers: [
-    [10, "2", null],
-    [null, "1", null],
-  ],
-};
-
-/**
- * An organisation on 1 April that takes usage, with its subscription from that day on and these
- * meters.
- */
-async function metered(
-  changes: Record<string, unknown> = {},
-  meters = [calls],
-  body: object = {},
-): Promise<readonly [CreatedOrganisation, string]> {
-  const own = await builder.sandbox({ usage_allowed: true, ...changes });
-  for (const meter of meters) await addMeter(system.pool, own.organisationId, meter);
-  const { id } = await builder.subscribe(own, { ...april, ...body });
-  return [own, id];
-}
-
-/** Reports so much of a meter as a day began; all of it is stored. */
-const use = (
-  own: CreatedOrganisation,
-  id: string,
-  ...uses: (readonly [quantity: string, day: string, meter?: string])[]
-) =>
-  builder.stored(
-    own,
-    uses.map(([quantity, day, meter_code = "api-calls"]) =>
-      usageEvent(id, `${day}T00:00:00+02:00`, { quantity, meter_code }),
-    ),
-  );
-
-/** Advances the clock to a day; the ledger has decided on everything then. */
-async function to(own: CreatedOrganisation, day: string): Promise<void> {
-  await builder.posted(own);
-  await builder.advanced(own, { to: day });
-  await builder.posted(own);
-}
-
-/** Its invoices, oldest first: type, status, and of each line kind, amount and text. */
-async function shown(
-  own: CreatedOrganisation,
-  id: string,
-): Promise<readonly (readonly string[])[]> {
-  const invoices = (await builder.invoices(own, id)).toReversed();
-  return invoices.map(({ type, status, lines }) => [
-    `${type} ${status}`,
-    ...lines.map(({ kind, amount, description }: Json) =>
-      kind === "usage" ? `${amount} ${description}` : `${kind} ${amount}`,
-    ),
-  ]);
-}
-
 describe.concurrent("the usage of a period", () => {
-  test("is on the renewal invoice while that is a draft, with its arithmetic", async () => {
+  test("is on the renewal invoice while that is a draft, with its arithmetic", async ({
+    system,
+    clocks,
+    metered,
+    use,
+    to,
+    shown,
+  }) => {
     const [own, id] = await metered({}, [calls, storage]);
     await to(own, "2026-04-20");
     await use(
@@ -116,7 +33,7 @@ describe.concurrent("the usage of a period", () => {
     await to(own, "2026-04-30");
     expect(await shown(own, id)).toHaveLength(1);
     await to(own, "2026-05-01");
-    const [renewal] = await builder.invoices(own, id);
+    const [renewal] = await clocks.invoices(own, id);
     const line = {
       units: null,
       period: aprilDays,
@@ -149,12 +66,19 @@ describe.concurrent("the usage of a period", () => {
       },
     ]);
     // Renewal value is the plan's: usage is not foreseen.
-    expect((await builder.subscription(own, id)).renewal_value).toBe("100.0000");
-    await builder.expectEqualDocuments(own);
+    expect((await clocks.subscription(own, id)).renewal_value).toBe("100.0000");
+    await clocks.expectEqualDocuments(own);
     await expectBilledOnce(system, own);
   });
 
-  test("is on a separate invoice if invoices begin approved", async () => {
+  test("is on a separate invoice if invoices begin approved", async ({
+    system,
+    clocks,
+    metered,
+    use,
+    to,
+    shown,
+  }) => {
     const [own, id] = await metered({ first_invoice_status: "approved" });
     await to(own, "2026-04-20");
     await use(own, id, ["250", "2026-04-20"]);
@@ -164,24 +88,31 @@ describe.concurrent("the usage of a period", () => {
       ["renewal approved", "plan 100.0000"],
       ["usage approved", "5.0000 250 call: 250 × 0.0200"],
     ]);
-    const [usage] = await builder.invoices(own, id);
+    const [usage] = await clocks.invoices(own, id);
     expect(usage).toMatchObject({
       period: aprilDays,
       issue_date: "2026-05-01",
       total: "6.0000",
       ledger: { sync_status: "synced" },
     });
-    await builder.expectEqualDocuments(own);
+    await clocks.expectEqualDocuments(own);
     await expectBilledOnce(system, own);
   });
 
-  test("joins the renewal invoice issued ahead, or a separate one after its approval", async () => {
+  test("joins the renewal invoice issued ahead, or a separate one after its approval", async ({
+    system,
+    clocks,
+    metered,
+    use,
+    to,
+    shown,
+  }) => {
     const [own, id] = await metered({ invoice_create_days: 10 });
-    const { id: other } = await builder.subscribe(own, april);
+    const { id: other } = await clocks.subscribe(own, april);
     await to(own, "2026-04-25");
     await use(own, id, ["100", "2026-04-25"]);
     await use(own, other, ["200", "2026-04-25"]);
-    const [approved] = await builder.invoices(own, other);
+    const [approved] = await clocks.invoices(own, other);
     expect(approved).toMatchObject({ type: "renewal", status: "draft" });
     const text =
       "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1 AND number = $2";
@@ -196,14 +127,21 @@ describe.concurrent("the usage of a period", () => {
       ["renewal approved", "plan 100.0000"],
       ["usage draft", "4.0000 200 call: 200 × 0.0200"],
     ]);
-    expect((await builder.invoices(own, other))[0]).toMatchObject({ period: aprilDays });
-    await builder.expectEqualDocuments(own);
+    expect((await clocks.invoices(own, other))[0]).toMatchObject({ period: aprilDays });
+    await clocks.expectEqualDocuments(own);
     await expectBilledOnce(system, own);
   });
 });
 
 describe.concurrent("usage that is reported late", () => {
-  test("in the next period is a line of the earlier one, credited if it is cheaper", async () => {
+  test("in the next period is a line of the earlier one, credited if it is cheaper", async ({
+    system,
+    clocks,
+    metered,
+    use,
+    to,
+    shown,
+  }) => {
     const [own, id] = await metered({}, [calls, storage]);
     await to(own, "2026-04-20");
     await use(own, id, ["900", "2026-04-20"], ["10", "2026-04-20", "storage"]);
@@ -229,11 +167,11 @@ describe.concurrent("usage that is reported late", () => {
       `4.0000 ${late}`,
       "1.0000 50 call: 50 × 0.0200",
     ]);
-    expect((await builder.invoices(own, id))[0].lines[1]).toMatchObject({
+    expect((await clocks.invoices(own, id))[0].lines[1]).toMatchObject({
       quantity: "300.0000",
       period: aprilDays,
     });
-    const [note] = await builder.creditNotes(own, id);
+    const [note] = await clocks.creditNotes(own, id);
     expect(note).toMatchObject({
       status: "approved",
       subtotal: "9.0000",
@@ -247,22 +185,30 @@ describe.concurrent("usage that is reported late", () => {
           "1 GB more in the period from 2026-04-01: 11 × 1.0000 for 11, less 10 × 2.0000 for 10",
       },
     ]);
-    await builder.expectEqualDocuments(own);
+    await clocks.expectEqualDocuments(own);
     await expectBilledOnce(system, own);
   });
 
-  test("after the end is on one more usage invoice at the next midnight, once", async () => {
+  test("after the end is on one more usage invoice at the next midnight, once", async ({
+    system,
+    clocks,
+    reports,
+    metered,
+    use,
+    to,
+    shown,
+  }) => {
     const [own, id] = await metered({ first_invoice_status: "approved" });
     await to(own, "2026-04-20");
     await use(own, id, ["100", "2026-04-19"]);
-    expect(await builder.ended(own, id, now)).toMatchObject({
+    expect(await clocks.ended(own, id, now)).toMatchObject({
       status: "ended",
       end_date: "2026-04-20",
     });
-    await builder.posted(own);
+    await clocks.posted(own);
     await use(own, id, ["10", "2026-04-19"]);
     await use(own, id, ["20", "2026-04-18"]);
-    const late = await builder.verdicts(own, [
+    const late = await reports.verdicts(own, [
       usageEvent(id, "2026-04-20T00:00:00+02:00"),
       usageEvent(id, "2026-03-31T23:59:59+02:00"),
     ]);
@@ -278,7 +224,7 @@ describe.concurrent("usage that is reported late", () => {
     ]);
     await to(own, "2026-06-01");
     expect(await shown(own, id)).toHaveLength(3);
-    await builder.expectEqualDocuments(own);
+    await clocks.expectEqualDocuments(own);
     await expectBilledOnce(system, own);
   });
 });

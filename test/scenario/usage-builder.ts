@@ -11,7 +11,7 @@ import type { Ask } from "./checked-ask.ts";
 import type { Json } from "./units-builder.ts";
 
 /** How a plan prices a meter; bands are bound, unit price, flat price. */
-export interface TestMeterPrice {
+interface TestMeterPrice {
   readonly type?: "per_unit" | "tiered" | "volume" | "stairstep";
   readonly price?: string;
   readonly tiers?: readonly (readonly [number | null, string | null, string | null])[];
@@ -63,7 +63,7 @@ export async function addMeter(
 }
 
 /** Puts a meter on a plan, behind those that it has. */
-export async function priceMeter(
+async function priceMeter(
   pool: pg.Pool,
   organisationId: string,
   planCode: string,

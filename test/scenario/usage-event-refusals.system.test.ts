@@ -3,71 +3,13 @@
  * ACCESS-3.
  */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { type BillingFixture, billingFixture } from "../store/billing/billing-fixture.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
-import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type CallMethod, callsTo, protocols } from "./procedures.ts";
-import { addApiKey } from "./row-builder.ts";
+import { describe, expect } from "vitest";
+import { addApiKey } from "../support/organisation-builder.ts";
+import { refusalOf, refused } from "./checked-ask.ts";
+import { protocols } from "./procedures.ts";
 import type { Json } from "./units-builder.ts";
-import { addMeter, type UsageBuilder, usageBuilder, usageEvent } from "./usage-builder.ts";
-
-let system: TestSystem;
-let builder: BillingFixture;
-let ask: Ask;
-let usage: UsageBuilder;
-let call: CallMethod;
-let own: CreatedOrganisation;
-let subscription: string;
-
-/** Noon UTC of this day is what its clock shows. */
-const today = "2026-05-10";
-
-beforeAll(async () => {
-  // Nothing is posted to the ledger here, so no worker is needed.
-  system = await startSystem({ without: ["worker"] });
-  builder = await billingFixture({ url: system.databaseUrl, drop: async () => undefined });
-  ask = checkedAsk(system);
-  usage = usageBuilder(ask);
-  call = callsTo(system.baseUrl);
-  own = await organisation();
-  await addMeter(system.pool, own.organisationId);
-  subscription = await builder.subscribe(own.organisationId, {
-    startDate: "2026-04-20",
-    timezone: "Pacific/Auckland",
-  });
-});
-
-afterAll(async () => {
-  await builder?.drop();
-  await system?.stop();
-});
-
-/** A sandbox with a key that allows usage by default. */
-async function organisation(changes: Record<string, unknown> = {}): Promise<CreatedOrganisation> {
-  const organisationId = await builder.sandbox(today, { usage_allowed: true, ...changes });
-  const { id, value } = await addApiKey(system.pool, organisationId, ["usage:write"], {
-    livemode: false,
-  });
-  return { organisationId, apiKeyId: id, apiKey: value, tenantId: "" };
-}
-
-const at = "2026-05-09T10:00:00Z";
-
-/** A valid event of the subscription, with these changes. */
-const event = (changes: object = {}): Json => usageEvent(subscription, at, changes);
-
-/** What is stored under an id: all of it as text. */
-async function stored(eventId: string, { organisationId } = own): Promise<Json | undefined> {
-  const { rows } = await system.pool.query(
-    `SELECT subscription_id, meter_id, period_index, bill, quantity::text, to_char(occurred_at AT
-      TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US') AS at,
-      created_at FROM usage_events WHERE organisation_id = $1 AND event_id = $2`,
-    [organisationId, eventId],
-  );
-  return rows[0];
-}
+import { addMeter, usageEvent } from "./usage-builder.ts";
+import { at, usageEventsTest as test } from "./usage-events-fixture.ts";
 
 describe("a malformed event refuses the whole request and stores nothing:", () => {
   const cases: [string, object, string][] = [
@@ -100,10 +42,16 @@ describe("a malformed event refuses the whole request and stores nothing:", () =
     ["a second spelling", { eventId: "e" }, "eventId"],
   ];
 
-  test("each by its place, over REST and Connect", async () => {
+  test("each by its place, over REST and Connect", async ({
+    reports,
+    call,
+    own,
+    event,
+    stored,
+  }) => {
     const good = event();
     for (const [what, changes, field] of cases) {
-      const answer = await usage.report(own, [good, event(changes)]);
+      const answer = await reports.report(own, [good, event(changes)]);
       expect([what, refusalOf(answer)]).toEqual([
         what,
         refused(422, "invalid_parameter", `events.1.${field}`),
@@ -128,7 +76,11 @@ describe("a malformed event refuses the whole request and stores nothing:", () =
     expect(await stored(good.event_id)).toBeUndefined();
   });
 
-  test("exponents and leading zeros of numbers, which JSON alone would hide", async () => {
+  test("exponents and leading zeros of numbers, which JSON alone would hide", async ({
+    ask,
+    own,
+    event,
+  }) => {
     for (const number of ["1e2", "1E2", "1.00000", "1.0e0"]) {
       const one = JSON.stringify(event({ quantity: 7 }));
       const body = `{"events":[${one.replace('"quantity":7', `"quantity":${number}`)}]}`;
@@ -140,7 +92,7 @@ describe("a malformed event refuses the whole request and stores nothing:", () =
     }
   });
 
-  test("no events, 101 events, none at all, another member", async () => {
+  test("no events, 101 events, none at all, another member", async ({ ask, own, event }) => {
     const many = Array.from({ length: 101 }, () => event());
     for (const body of [{ events: [] }, { events: many }, {}]) {
       const answer = await ask("POST", "/v1/usage_events", { key: own.apiKey, body });
@@ -169,7 +121,12 @@ function inConnect({ event_id, meter_code, ...others }: Json): Json {
   );
 }
 
-test("a report without permission is refused before the body is read", async () => {
+test("a report without permission is refused before the body is read", async ({
+  system,
+  ask,
+  own,
+  organisation,
+}) => {
   const unscoped = await addApiKey(system.pool, own.organisationId, ["subscriptions:write"], {
     livemode: false,
   });
@@ -189,26 +146,34 @@ test("a report without permission is refused before the body is read", async () 
   ]);
 });
 
-test("a report in Setup Mode is accepted", async () => {
+test("a report in Setup Mode is accepted", async ({ system, sandboxes, reports, organisation }) => {
   const inSetupMode = await organisation({ setup_mode: true });
   await addMeter(system.pool, inSetupMode.organisationId);
-  const id = await builder.subscribe(inSetupMode.organisationId, { startDate: "2026-05-01" });
-  await usage.stored(inSetupMode, [usageEvent(id, at)]);
+  const id = await sandboxes.subscribe(inSetupMode.organisationId, { startDate: "2026-05-01" });
+  await reports.stored(inSetupMode, [usageEvent(id, at)]);
 });
 
-test("an organisation cannot reach another's subscriptions, meters and events", async () => {
+test("an organisation cannot reach another's subscriptions, meters and events", async ({
+  system,
+  sandboxes,
+  reports,
+  own,
+  organisation,
+  event,
+  stored,
+}) => {
   const other = await organisation();
   const foreignMeter = await addMeter(system.pool, other.organisationId, { code: "theirs" });
-  const foreign = await builder.subscribe(other.organisationId, { startDate: "2026-05-01" });
+  const foreign = await sandboxes.subscribe(other.organisationId, { startDate: "2026-05-01" });
   const taken = usageEvent(foreign, at, { meter_code: "theirs" });
-  await usage.stored(other, [taken]);
+  await reports.stored(other, [taken]);
   const tried = [
     event({ subscription: foreign }),
     event({ meter_code: "theirs" }),
     event({ meter_code: undefined, meter: foreignMeter }),
     event({ event_id: taken.event_id }),
   ];
-  expect(await usage.verdicts(own, tried)).toEqual([
+  expect(await reports.verdicts(own, tried)).toEqual([
     "subscription_not_found",
     "meter_not_found",
     "meter_not_found",
@@ -217,14 +182,20 @@ test("an organisation cannot reach another's subscriptions, meters and events", 
   expect(await stored(taken.event_id, other)).toMatchObject({ subscription_id: foreign });
 });
 
-test.each(
+test.for(
   protocols,
-)("%s answers a report the same as REST, and replays one of REST", async (protocol) => {
+)("%s answers a report the same as REST, and replays one of REST", async (protocol, {
+  reports,
+  call,
+  own,
+  organisation,
+  event,
+}) => {
   const good = event();
   const events = [good, event({ meter_code: "none" })];
   const key = `protocol-${protocol.replaceAll(" ", "-")}`;
   const passed = { key: own.apiKey, headers: { "Idempotency-Key": key } };
-  const rest = await usage.report(own, events, key);
+  const rest = await reports.report(own, events, key);
   const replayed = await call(protocol, "ReportUsage", { events: events.map(inConnect) }, passed);
   expect([replayed.code, replayed.headers.get("Idempotent-Replayed")]).toEqual([null, "true"]);
   expect(inRest(replayed.message)).toEqual(rest.json);

@@ -3,78 +3,24 @@
  * report, resends, and each protocol.
  */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { type BillingFixture, billingFixture } from "../store/billing/billing-fixture.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
-import { type Ask, checkedAsk, refusalOf } from "./checked-ask.ts";
-import { addApiKey } from "./row-builder.ts";
+import { describe, expect } from "vitest";
+import { refusalOf } from "./checked-ask.ts";
 import type { Json } from "./units-builder.ts";
-import {
-  addMeter,
-  setMeterStatus,
-  type UsageBuilder,
-  usageBuilder,
-  usageEvent,
-} from "./usage-builder.ts";
-
-let system: TestSystem;
-let builder: BillingFixture;
-let ask: Ask;
-let usage: UsageBuilder;
-let own: CreatedOrganisation;
-let subscription: string;
-let meterId: string;
+import { addMeter, setMeterStatus, usageEvent } from "./usage-builder.ts";
+import { at, usageEventsTest as test } from "./usage-events-fixture.ts";
 
 /** Noon UTC of this day is what its clock shows. */
 const today = "2026-05-10";
 
-beforeAll(async () => {
-  // Nothing is posted to the ledger here, so no worker is needed.
-  system = await startSystem({ without: ["worker"] });
-  builder = await billingFixture({ url: system.databaseUrl, drop: async () => undefined });
-  ask = checkedAsk(system);
-  usage = usageBuilder(ask);
-  own = await organisation();
-  meterId = await addMeter(system.pool, own.organisationId);
-  subscription = await builder.subscribe(own.organisationId, {
-    startDate: "2026-04-20",
-    timezone: "Pacific/Auckland",
-  });
-});
-
-afterAll(async () => {
-  await builder?.drop();
-  await system?.stop();
-});
-
-/** A sandbox with a key that allows usage by default. */
-async function organisation(changes: Record<string, unknown> = {}): Promise<CreatedOrganisation> {
-  const organisationId = await builder.sandbox(today, { usage_allowed: true, ...changes });
-  const { id, value } = await addApiKey(system.pool, organisationId, ["usage:write"], {
-    livemode: false,
-  });
-  return { organisationId, apiKeyId: id, apiKey: value, tenantId: "" };
-}
-
-const at = "2026-05-09T10:00:00Z";
-
-/** A valid event of the subscription, with these changes. */
-const event = (changes: object = {}): Json => usageEvent(subscription, at, changes);
-
-/** What is stored under an id: all of it as text. */
-async function stored(eventId: string, { organisationId } = own): Promise<Json | undefined> {
-  const { rows } = await system.pool.query(
-    `SELECT subscription_id, meter_id, period_index, bill, quantity::text, to_char(occurred_at AT
-      TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US') AS at,
-      created_at FROM usage_events WHERE organisation_id = $1 AND event_id = $2`,
-    [organisationId, eventId],
-  );
-  return rows[0];
-}
-
 describe("a batch", () => {
-  test("has a verdict for each event in order, and the same when it is sent again", async () => {
+  test("has a verdict for each event in order, and the same when it is sent again", async ({
+    system,
+    reports,
+    own,
+    meterId,
+    stored,
+    event,
+  }) => {
     await addMeter(system.pool, own.organisationId, { code: "old", status: "inactive" });
     await addMeter(system.pool, own.organisationId, { code: "elsewhere", plans: ["site"] });
     const [first, other] = [
@@ -95,7 +41,7 @@ describe("a batch", () => {
       event({ timestamp: "2026-04-19T11:59:59.999999Z" }),
       other,
     ];
-    const answer = await usage.report(own, events);
+    const answer = await reports.report(own, events);
     const counts = { object: "usage_event_batch", created: 2, duplicates: 1, rejected: 9 };
     expect([answer.status, answer.json]).toMatchObject([207, counts]);
     const shown = answer.json.results.map((result: Json) => [
@@ -128,25 +74,36 @@ describe("a batch", () => {
     for (const { error } of answer.json.results)
       if (error !== undefined) expect(error.message).toMatch(/^[A-Z].+\.$/);
     const again = expected.map((verdict) => (verdict === "created" ? "duplicate" : verdict));
-    expect(await usage.verdicts(own, events)).toEqual(again);
+    expect(await reports.verdicts(own, events)).toEqual(again);
     expect(await stored(events[9].event_id)).toBeUndefined();
     expect(await stored(first.event_id)).toMatchObject({ quantity: "2.5000", meter_id: meterId });
   });
 
-  test("is 200 without a rejected event, and a rejected id is usable once corrected", async () => {
+  test("is 200 without a rejected event, and a rejected id is usable once corrected", async ({
+    reports,
+    own,
+    event,
+  }) => {
     const wrong = event({ meter_code: "none" });
-    expect(await usage.verdicts(own, [wrong, { ...wrong, meter_code: "api-calls" }])).toEqual([
+    expect(await reports.verdicts(own, [wrong, { ...wrong, meter_code: "api-calls" }])).toEqual([
       "meter_not_found",
       "created",
     ]);
-    const answer = await usage.report(own, [{ ...wrong, meter_code: "api-calls" }, event()]);
+    const answer = await reports.report(own, [{ ...wrong, meter_code: "api-calls" }, event()]);
     expect([answer.status, answer.json]).toMatchObject([
       200,
       { created: 1, duplicates: 1, rejected: 0 },
     ]);
   });
 
-  test("keeps every digit of a quantity, text or number, and every microsecond", async () => {
+  test("keeps every digit of a quantity, text or number, and every microsecond", async ({
+    ask,
+    own,
+    subscription,
+    meterId,
+    stored,
+    event,
+  }) => {
     const sent: [string, string][] = [
       ["99999999999999999999", "99999999999999999999.0000"],
       ["1234567890123456.789", "1234567890123456.7890"],
@@ -176,23 +133,32 @@ describe("a batch", () => {
     }
   });
 
-  test("may have a hundred events with the longest ids of any characters", async () => {
+  test("may have a hundred events with the longest ids of any characters", async ({
+    reports,
+    own,
+    event,
+  }) => {
     const texts = ["é", "e\u0301", "\"\\'{},", "😀", " ", "$1", "NULL", "\u0001\n"];
     const ids = texts.map((text) => text + "x".repeat(255 - [...text].length));
     const events = Array.from({ length: 100 }, (_, index) =>
       event({ event_id: ids[index] ?? `${index}`.padStart(255, "0") }),
     );
     expect(events[0].event_id).not.toBe(events[1].event_id);
-    await usage.stored(own, events);
-    expect(await usage.verdicts(own, events)).toEqual(events.map(() => "duplicate"));
+    await reports.stored(own, events);
+    expect(await reports.verdicts(own, events)).toEqual(events.map(() => "duplicate"));
   });
 
-  test("assigns each event its period and bill, also before a due renewal", async () => {
-    const id = await builder.subscribe(own.organisationId, {
+  test("assigns each event its period and bill, also before a due renewal", async ({
+    sandboxes,
+    reports,
+    own,
+    stored,
+  }) => {
+    const id = await sandboxes.subscribe(own.organisationId, {
       startDate: "2026-05-01",
       timezone: "Pacific/Auckland",
     });
-    await builder.setClock(own.organisationId, "2026-06-30T12:00:30Z");
+    await sandboxes.setClock(own.organisationId, "2026-06-30T12:00:30Z");
     const times = [
       "2026-04-30T12:00:00Z",
       "2026-05-31T11:59:59Z",
@@ -200,25 +166,30 @@ describe("a batch", () => {
       "2026-06-30T12:01:00Z",
     ];
     const events = times.map((timestamp) => usageEvent(id, timestamp));
-    await usage.stored(own, events);
-    await builder.setClock(own.organisationId, today);
+    await reports.stored(own, events);
+    await sandboxes.setClock(own.organisationId, today);
     const rows = await Promise.all(events.map(({ event_id }) => stored(event_id)));
     expect(rows).toMatchObject([0, 0, 1, 2].map((index) => ({ period_index: index, bill: index })));
   });
 });
 
 describe("a resend", () => {
-  test("is a duplicate even once the meter, the subscription or the event is over", async () => {
-    const id = await builder.subscribe(own.organisationId, { startDate: "2026-05-01" });
+  test("is a duplicate even once the meter, the subscription or the event is over", async ({
+    system,
+    sandboxes,
+    reports,
+    own,
+  }) => {
+    const id = await sandboxes.subscribe(own.organisationId, { startDate: "2026-05-01" });
     await addMeter(system.pool, own.organisationId, { code: "passing" });
     const sent = usageEvent(id, at, { meter_code: "passing" });
-    await usage.stored(own, [sent]);
+    await reports.stored(own, [sent]);
     await setMeterStatus(system.pool, own.organisationId, "passing", "inactive");
     const changes = `UPDATE subscriptions SET status = 'ended', end_date = '2026-05-05', ended_at =
       '2026-05-05T10:00:00Z', due_at = NULL`;
     await system.pool.query(`${changes} WHERE id = $1`, [id]);
     const other = { ...sent, event_id: randomUUID() };
-    expect(await usage.verdicts(own, [sent, other, { ...sent, quantity: "2" }])).toEqual([
+    expect(await reports.verdicts(own, [sent, other, { ...sent, quantity: "2" }])).toEqual([
       "duplicate",
       "meter_inactive",
       "event_id_conflict",
@@ -227,54 +198,65 @@ describe("a resend", () => {
       "UPDATE usage_events SET voided_at = now(), void_reason = 'sent twice' WHERE event_id = $1",
       [sent.event_id],
     );
-    expect(await usage.verdicts(own, [sent])).toEqual(["duplicate"]);
-    expect((await builder.row(id)).due_at).toBeNull();
+    expect(await reports.verdicts(own, [sent])).toEqual(["duplicate"]);
+    expect((await sandboxes.row(id)).due_at).toBeNull();
   });
 
-  test("with an Idempotency-Key gets the first answer; another body conflicts", async () => {
+  test("with an Idempotency-Key gets the first answer; another body conflicts", async ({
+    reports,
+    own,
+    event,
+  }) => {
     const events = [event(), event({ meter_code: "none" })];
-    const first = await usage.report(own, events, "batch-1");
-    const again = await usage.report(own, events, "batch-1");
+    const first = await reports.report(own, events, "batch-1");
+    const again = await reports.report(own, events, "batch-1");
     expect([first.status, again.status, again.text]).toEqual([207, 207, first.text]);
     expect([first, again].map(({ headers }) => headers.get("Idempotent-Replayed"))).toEqual([
       null,
       "true",
     ]);
-    expect(refusalOf(await usage.report(own, [events[0]], "batch-1")).code).toBe(
+    expect(refusalOf(await reports.report(own, [events[0]], "batch-1")).code).toBe(
       "idempotency_conflict",
     );
-    const without = await usage.report(own, events);
+    const without = await reports.report(own, events);
     expect(without.json).toMatchObject({ created: 0, duplicates: 1, rejected: 1 });
   });
 });
 
 describe("late usage of a subscription that is over", () => {
-  test("makes it due at the next midnight in its zone, once, if it stores an event", async () => {
-    const id = await builder.subscribe(own.organisationId, {
+  test("makes it due at the next midnight in its zone, once, if it stores an event", async ({
+    system,
+    sandboxes,
+    reports,
+    own,
+    stored,
+    event,
+  }) => {
+    const id = await sandboxes.subscribe(own.organisationId, {
       startDate: "2026-05-01",
       timezone: "Pacific/Auckland",
     });
     const sent = usageEvent(id, "2026-05-08T10:00:00Z");
-    await usage.stored(own, [sent]);
+    await reports.stored(own, [sent]);
     const ended = `UPDATE subscriptions SET status = 'ended', end_date = '2026-05-09', ended_at =
       '2026-05-08T22:00:00.5Z', due_at = NULL`;
     await system.pool.query(`${ended} WHERE id = $1`, [id]);
-    const dueAt = async () => (await builder.row(id)).due_at;
+    const dueAt = async () => (await sandboxes.row(id)).due_at;
     const after = usageEvent(id, "2026-05-08T22:00:00.5Z");
-    expect(await usage.verdicts(own, [sent, after])).toEqual([
+    expect(await reports.verdicts(own, [sent, after])).toEqual([
       "duplicate",
       "after_subscription_end",
     ]);
     expect(await dueAt()).toBeNull();
     const last = usageEvent(id, "2026-05-08T22:00:00.499999Z");
-    expect(await usage.verdicts(own, [last, event()])).toEqual(["created", "created"]);
+    expect(await reports.verdicts(own, [last, event()])).toEqual(["created", "created"]);
     expect(await dueAt()).toEqual(new Date("2026-05-11T12:00:00Z"));
     expect(await stored(last.event_id)).toMatchObject({ period_index: 0, bill: 0 });
     await system.pool.query(
       "UPDATE subscriptions SET due_at = '2026-05-10T12:00:00Z' WHERE id = $1",
       [id],
     );
-    await usage.stored(own, [usageEvent(id, at.replace("09", "07"))]);
+    await reports.stored(own, [usageEvent(id, at.replace("09", "07"))]);
     expect(await dueAt()).toEqual(new Date("2026-05-10T12:00:00Z"));
   });
 });

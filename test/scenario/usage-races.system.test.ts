@@ -3,15 +3,16 @@
  * verdicts of its events only, and no two wait for each other. USAGE-3, USAGE-11.
  */
 import type pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import type { ReportedUsage, UsageVerdict } from "../../src/domain/usage/ingest.ts";
 import { instantOf, readQuantity } from "../../src/domain/usage/parse.ts";
 import { createStore } from "../../src/store/tenant.ts";
 import { type BillingFixture, billingFixture } from "../store/billing/billing-fixture.ts";
+import { perFile, stopInTime } from "../support/file-fixture.ts";
+import { addApiKey } from "../support/organisation-builder.ts";
 import { testPool } from "../support/pool.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
-import { type Ask, checkedAsk } from "./checked-ask.ts";
-import { addApiKey } from "./row-builder.ts";
+import type { TestSystem } from "../support/system.ts";
+import { aloneTest } from "./fixtures.ts";
 import type { Json } from "./units-builder.ts";
 import { addMeter, usageEvent } from "./usage-builder.ts";
 
@@ -29,34 +30,33 @@ const [batchSize, storeBatchSize] = [100, 40];
  */
 const connections = clients + 8;
 
-let system: TestSystem;
-let ask: Ask;
-let builder: BillingFixture;
-
-beforeAll(async () => {
-  system = await startSystem({
+const test = aloneTest
+  .extend("settings", perFile, {
     without: ["worker"],
     env: { DATABASE_POOL_SIZE: String(connections) },
+  })
+  .extend("sandboxes", perFile, async ({ system }, { onCleanup }) => {
+    const sandboxes = await billingFixture({
+      url: system.databaseUrl,
+      drop: async () => undefined,
+    });
+    onCleanup(() => stopInTime(() => sandboxes.drop()));
+    return sandboxes;
   });
-  ask = checkedAsk(system);
-  builder = await billingFixture({ url: system.databaseUrl, drop: async () => undefined });
-});
-
-afterAll(async () => {
-  await builder?.drop();
-  await system?.stop();
-});
 
 /** An organisation with a meter and seven subscriptions. */
-async function organisation(): Promise<{
+async function organisation(
+  system: TestSystem,
+  sandboxes: BillingFixture,
+): Promise<{
   readonly id: string;
   readonly subscriptions: readonly string[];
 }> {
-  const id = await builder.sandbox("2026-05-10", { usage_allowed: true });
+  const id = await sandboxes.sandbox("2026-05-10", { usage_allowed: true });
   await addMeter(system.pool, id);
   const subscriptions = [];
   for (let count = 0; count < 7; count += 1)
-    subscriptions.push(await builder.subscribe(id, { startDate: "2026-05-01" }));
+    subscriptions.push(await sandboxes.subscribe(id, { startDate: "2026-05-01" }));
   return { id, subscriptions };
 }
 
@@ -92,7 +92,11 @@ function note(received: Verdicts, serial: number, quantity: string, verdict: str
 }
 
 /** Asserts that the events reported as created are the stored ones, each id once. */
-async function expectStored(organisationId: string, received: Verdicts): Promise<void> {
+async function expectStored(
+  system: TestSystem,
+  organisationId: string,
+  received: Verdicts,
+): Promise<void> {
   const { rows } = await system.pool.query<{ event_id: string; quantity: string }>(
     `SELECT event_id, trim_scale(quantity)::text AS quantity FROM usage_events
       WHERE organisation_id = $1 ORDER BY event_id`,
@@ -108,7 +112,7 @@ async function expectStored(organisationId: string, received: Verdicts): Promise
 
 const idOf = (serial: number): string => `event-${String(serial).padStart(8, "0")}`;
 
-async function deadlocks(): Promise<number> {
+async function deadlocks(system: TestSystem): Promise<number> {
   const { rows } = await system.pool.query(
     "SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()",
   );
@@ -152,15 +156,18 @@ function codeOf(verdict: UsageVerdict | undefined): string {
   return verdict?.status === "rejected" ? verdict.code : (verdict?.status ?? "");
 }
 
-test("sixteen clients with overlapping batches create each id once, no deadlock", async () => {
+test("sixteen clients with overlapping batches create each id once, no deadlock", async ({
+  system,
+  sandboxes,
+}) => {
   const batches = 1_000;
   const ring = 24_000;
-  const own = await organisation();
+  const own = await organisation(system, sandboxes);
   const received: Verdicts = {
     counts: { created: 0, duplicate: 0, event_id_conflict: 0 },
     created: new Map(),
   };
-  const before = await deadlocks();
+  const before = await deadlocks(system);
   const pools = Array.from({ length: 4 }, (_, index) =>
     testPool(system.databaseUrl, clients / 4, `client-${index}`),
   );
@@ -177,16 +184,20 @@ test("sixteen clients with overlapping batches create each id once, no deadlock"
   expect(created + duplicate + event_id_conflict).toBe(clients * batches * storeBatchSize);
   expect(created).toBeGreaterThan(ring / 2);
   expect(event_id_conflict).toBeGreaterThan(ring / 10);
-  await expectStored(own.id, received);
-  expect(await deadlocks()).toBe(before);
+  await expectStored(system, own.id, received);
+  expect(await deadlocks(system)).toBe(before);
 });
 
-test("sixteen clients over HTTP get no 5xx, and as many created as distinct ids", async () => {
+test("sixteen clients over HTTP get no 5xx, and as many created as distinct ids", async ({
+  system,
+  ask,
+  sandboxes,
+}) => {
   // The thousand batches of each are those above, at the store: over HTTP a key has 120 requests a
   // minute.
   const batches = 12;
   const ring = 1_500;
-  const own = await organisation();
+  const own = await organisation(system, sandboxes);
   const keys = await Promise.all(
     Array.from({ length: clients }, () =>
       addApiKey(system.pool, own.id, ["usage:write"], { livemode: false }),
@@ -224,5 +235,5 @@ test("sixteen clients over HTTP get no 5xx, and as many created as distinct ids"
   expect(Object.values(received.counts).reduce((left, right) => left + right)).toBe(
     clients * batches * batchSize,
   );
-  await expectStored(own.id, received);
+  await expectStored(system, own.id, received);
 });

@@ -5,33 +5,25 @@
 import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import { connect } from "node:http2";
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../support/reused-system.ts";
 import { allow } from "../support/slowness.ts";
 import type { TestSystem } from "../support/system.ts";
-import { type Ask, checkedAsk } from "./checked-ask.ts";
-import { type CallMethod, callsTo, protocols } from "./procedures.ts";
+import { scenarioTest as test } from "./fixtures.ts";
+import { protocols } from "./procedures.ts";
 
 /** A stream ends at once or never; this is far more than a busy machine needs. */
 const closedWithinMs = allow(12_000);
 
-let system: TestSystem;
-let ask: Ask;
-let call: CallMethod;
-let own: CreatedOrganisation;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  ask = checkedAsk(system);
-  call = callsTo(system.baseUrl);
-  own = await system.organisation();
-});
-
 describe("on the wire", () => {
   const path = "/billing.v1.SubscriptionService/CreateSubscription";
   const good = { customerCode: "ACME", planCode: "team", units: 1 };
-  const post = async (body: string, headers: Record<string, string> = {}) => {
+  const post = async (
+    system: TestSystem,
+    own: CreatedOrganisation,
+    body: string,
+    headers: Record<string, string> = {},
+  ) => {
     const passed = {
       Authorization: `Bearer ${own.apiKey}`,
       "Content-Type": "application/json",
@@ -50,7 +42,10 @@ describe("on the wire", () => {
     };
   };
 
-  test("Connect takes a read as a GET, with the same key and the same refusals", async () => {
+  test("Connect takes a read as a GET, with the same key and the same refusals", async ({
+    system,
+    own,
+  }) => {
     const url = `${system.baseUrl}/billing.v1.PlanService/ListPlans?encoding=json&message=`;
     const headers = { Authorization: `Bearer ${own.apiKey}` };
     const answer = await fetch(url + encodeURIComponent('{"code":"team"}'), { headers });
@@ -60,7 +55,10 @@ describe("on the wire", () => {
     expect((await fetch(url + encodeURIComponent('{"limit":0}'), { headers })).status).toBe(400);
   });
 
-  test("Connect refuses a member that is unknown, mistyped or too large as REST does", async () => {
+  test("Connect refuses a member that is unknown, mistyped or too large as REST does", async ({
+    system,
+    own,
+  }) => {
     const key = { "Idempotency-Key": "wire" };
     const cases: [string, string | undefined][] = [
       [JSON.stringify({ ...good, colour: "red" }), "colour"],
@@ -70,7 +68,7 @@ describe("on the wire", () => {
       ["{", undefined],
     ];
     for (const [body, param] of cases) {
-      const { code, detail } = await post(body, key);
+      const { code, detail } = await post(system, own, body, key);
       expect([body, code, detail?.code, detail?.param]).toEqual([
         body,
         "invalid_argument",
@@ -78,12 +76,20 @@ describe("on the wire", () => {
         param,
       ]);
     }
-    const big = await post(JSON.stringify({ ...good, label: "x".repeat(1_048_576) }), key);
+    const big = await post(
+      system,
+      own,
+      JSON.stringify({ ...good, label: "x".repeat(1_048_576) }),
+      key,
+    );
     expect([big.code, big.detail?.code]).toEqual(["invalid_argument", "request_too_large"]);
-    expect((await post(JSON.stringify(good), key)).status).toBe(200);
+    expect((await post(system, own, JSON.stringify(good), key)).status).toBe(200);
   });
 
-  test("a message over 1 MiB is refused in every protocol; the connection stays", async () => {
+  test("a message over 1 MiB is refused in every protocol; the connection stays", async ({
+    call,
+    own,
+  }) => {
     for (const protocol of protocols) {
       const passed = {
         key: own.apiKey,
@@ -104,11 +110,15 @@ describe("on the wire", () => {
     }
   });
 
-  test.each([
+  test.for([
     ["gRPC", path, "application/grpc+proto"],
     ["Connect", path, "application/json"],
     ["REST", "/v1/subscriptions", "application/json"],
-  ])("an HTTP/2 stream whose %s message was refused midway is closed", async (_, where, type) => {
+  ] as const)("an HTTP/2 stream whose %s message was refused midway is closed", async ([
+    _,
+    where,
+    type,
+  ], { system, own }) => {
     const session = connect(system.baseUrl);
     session.on("error", () => undefined);
     const stream = session.request({
@@ -133,7 +143,11 @@ describe("on the wire", () => {
     }
   });
 
-  test("REST is answered over HTTP/2 in cleartext as over HTTP/1.1", async () => {
+  test("REST is answered over HTTP/2 in cleartext as over HTTP/1.1", async ({
+    system,
+    ask,
+    own,
+  }) => {
     const session = connect(system.baseUrl);
     const ask2 = (headers: Record<string, string>, body = "") =>
       new Promise<{ status: unknown; headers: IncomingHttpHeaders; text: string }>(

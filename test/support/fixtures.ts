@@ -2,31 +2,69 @@
  * vitest fixtures: a test names the parts of the system that it needs, and they start once for its
  * file, before the first test that names one.
  */
+import { Connection, Client as TemporalClient } from "@temporalio/client";
 import { test } from "vitest";
 import { type BillingRuns, billingRuns } from "./billing.ts";
+import { freshDatabase } from "./database.ts";
+import { type Cleanup, failOnce, perFile, started, stopInTime } from "./file-fixture.ts";
+import { testPool } from "./pool.ts";
 import { sharedSystem } from "./reused-system.ts";
-import { startSystem, type TestSystem } from "./system.ts";
+import { type SystemSettings, startSystem, type TestSystem } from "./system.ts";
 
-/** Tests on a new system, whose processes they may stop and kill. */
+/** Tests on an empty database, with a pool to it. */
+export const databaseTest = test
+  .extend(
+    "database",
+    perFile,
+    started(freshDatabase, (database) => database.drop()),
+  )
+  .extend("pool", perFile, async ({ database }, { onCleanup }) => {
+    const pool = testPool(database.url, 8);
+    onCleanup(() => stopInTime(() => pool.end()));
+    return pool;
+  });
+
+const startOnce = failOnce(startSystem);
+
+interface OnSystem {
+  readonly system: TestSystem;
+}
+
+/** Billing runs that a test starts. */
+const runsOf = async ({ system }: OnSystem, { onCleanup }: Cleanup): Promise<BillingRuns> => {
+  const runs = await billingRuns(system);
+  onCleanup(() => stopInTime(() => runs.close()));
+  return runs;
+};
+
+/** A client of the system's Temporal namespace. */
+const clientOf = async ({ system }: OnSystem, { onCleanup }: Cleanup): Promise<TemporalClient> => {
+  const { address, namespace } = system.temporal;
+  const connection = await Connection.connect({ address });
+  onCleanup(() => stopInTime(() => connection.close()));
+  return new TemporalClient({ connection, namespace });
+};
+
+/**
+ * Tests on a new system, whose processes they may stop and kill. A file that needs other settings
+ * extends `settings`.
+ */
 export const systemTest = test
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of fixtures here
-  .extend("system", { scope: "file" }, async ({}, { onCleanup }): Promise<TestSystem> => {
-    const system = await startSystem();
-    onCleanup(() => system.stop());
+  .extend(
+    "settings",
+    perFile,
+    started((): SystemSettings => ({})),
+  )
+  .extend("system", perFile, async ({ settings }, { onCleanup }): Promise<TestSystem> => {
+    const system = await startOnce(settings);
+    onCleanup(() => stopInTime(() => system.stop()));
     return system;
   })
-  .extend("runs", { scope: "file" }, async ({ system }, { onCleanup }): Promise<BillingRuns> => {
-    const runs = await billingRuns(system);
-    onCleanup(() => runs.close());
-    return runs;
-  });
+  .extend("runs", perFile, runsOf)
+  .extend("client", perFile, clientOf);
 
 /** Tests on the system that all files of a test process reuse: they leave its processes alone. */
 export const reusedSystemTest = test
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of fixtures here
-  .extend("system", { scope: "file" }, async ({}): Promise<TestSystem> => sharedSystem())
-  .extend("runs", { scope: "file" }, async ({ system }, { onCleanup }): Promise<BillingRuns> => {
-    const runs = await billingRuns(system);
-    onCleanup(() => runs.close());
-    return runs;
-  });
+  .extend("system", perFile, started(sharedSystem))
+  .extend("runs", perFile, runsOf)
+  .extend("client", perFile, clientOf);

@@ -77,7 +77,7 @@ export function floodOfResets(
 }
 
 /** What a flood of calls does, and how to end it. */
-export interface CallFlood {
+interface CallFlood {
   /** Calls answered so far, by `grpc-status`. */
   readonly statuses: () => Readonly<Record<string, number>>;
   /** Calls that are open: those that have begun to be answered, and those that have not. */

@@ -9,7 +9,7 @@ import { ensureSchedules } from "../../src/worker/temporal/schedules.ts";
 import { ensureSearchAttributes } from "../../src/worker/temporal/search-attributes.ts";
 
 /** The address of a test's client and worker. */
-export interface TestTemporal {
+interface TestTemporal {
   readonly address: string;
   readonly namespace: string;
 }

@@ -16,7 +16,7 @@ import type { UnitChange } from "../../src/store/subscriptions/unit-changes.ts";
 import { createStore } from "../../src/store/tenant.ts";
 
 /** The subscription, the organisation's now, and the id by which a repeat finds the change. */
-export interface WriteOrder {
+interface WriteOrder {
   readonly id: string;
   readonly now: Date | string;
   readonly requestId?: string;
@@ -30,7 +30,7 @@ export interface EndOutcome {
 }
 
 /** The changes of one organisation's subscriptions. */
-export interface TenantWrites {
+interface TenantWrites {
   changeUnits(
     order: WriteOrder,
     request: UnitsChangeRequest | ((state: BillingState) => UnitsChangeRequest),

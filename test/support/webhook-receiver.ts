@@ -15,7 +15,7 @@ export interface Received {
 }
 
 /** What it answers; `hangUp` ends the connection instead. */
-export interface ReceiverAnswer {
+interface ReceiverAnswer {
   readonly status?: number;
   readonly headers?: Record<string, string>;
   readonly body?: string;

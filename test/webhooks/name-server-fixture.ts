@@ -9,7 +9,7 @@ import { isIP } from "node:net";
  * The answer for a name: its addresses, or a failure. IPv6 addresses are written with all eight
  * groups.
  */
-export interface NamedAddresses {
+interface NamedAddresses {
   readonly A: readonly string[] | "SERVFAIL";
   readonly AAAA: readonly string[] | "SERVFAIL";
   /** The name whose addresses they really are. */

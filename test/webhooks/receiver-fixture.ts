@@ -9,7 +9,7 @@ import {
 import type { AddressInfo, Server as TcpServer } from "node:net";
 
 /** A request as it arrived. */
-export interface Received {
+interface Received {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;

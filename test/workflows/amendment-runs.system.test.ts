@@ -3,31 +3,14 @@
  * nothing billed twice, and the histories of both workflows, which must replay. With
  * RECORD_HISTORIES set they are stored for `replay.test.ts`.
  */
-import { Client, Connection } from "@temporalio/client";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { amendmentCrashPoints } from "../../src/crash-points.ts";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { amendmentWorkflowId, creditWorkflowId } from "../../workflows/contract.ts";
-import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-builder.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { aloneTest as test } from "../scenario/fixtures.ts";
+import { addBands, type Json, type UnitsBuilder } from "../scenario/units-builder.ts";
+import { type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
-
-let system: TestSystem;
-let builder: UnitsBuilder;
-let connection: Connection;
-let client: Client;
-
-beforeAll(async () => {
-  system = await startSystem();
-  builder = unitsBuilder(system, system.ask);
-  connection = await Connection.connect({ address: system.temporal.address });
-  client = new Client({ connection, namespace: system.temporal.namespace });
-});
-
-afterAll(async () => {
-  await connection?.close();
-  await system?.stop();
-});
 
 /** Half of April is left. */
 const half = { prorate: true, effective_date: "2026-04-16" };
@@ -43,27 +26,34 @@ const changeLine = ["Team: 10 to 13 seats, 15 of 30 days: (130 − 100) × 15 ÷
  * An organisation in the middle of April with a subscription of ten seats, whose draft invoice of
  * 100.00 the ledger has.
  */
-async function subscribed(changes: Record<string, unknown> = {}) {
+async function subscribed(builder: UnitsBuilder, changes: Record<string, unknown> = {}) {
   const organisation = await builder.sandbox({ test_clock: "2026-04-16T12:00:00Z", ...changes });
   const subscription = await builder.subscribe(organisation, { start_date: "2026-04-01" });
   return { organisation, id: subscription.id as string, first: subscription.invoice as Json };
 }
 
-async function amendmentOf({ organisationId }: CreatedOrganisation): Promise<Json> {
+async function amendmentOf(
+  system: TestSystem,
+  { organisationId }: CreatedOrganisation,
+): Promise<Json> {
   const text = `SELECT * FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'amend_invoice'
       ORDER BY seq DESC LIMIT 1`;
   return (await system.pool.query(text, [organisationId])).rows[0];
 }
 
 /** Changes the organisation's only invoice in the ledger, as a person would. */
-const inLedger = ({ tenantId }: CreatedOrganisation, change: string) =>
+const inLedger = (system: TestSystem, { tenantId }: CreatedOrganisation, change: string) =>
   system.pool.query(`UPDATE demo_ledger.invoices SET ${change} WHERE tenant_id = $1`, [tenantId]);
 
 const anInvoice = "/api.xro/2.0/Invoices/";
 
 describe.concurrent("an amendment", () => {
-  test("adds its line to the draft, is shown to operators, and its history replays", async () => {
-    const { organisation, id } = await subscribed();
+  test("adds its line to the draft, is shown to operators, and its history replays", async ({
+    system,
+    builder,
+    client,
+  }) => {
+    const { organisation, id } = await subscribed(builder);
     const { change } = await builder.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({
       status: "draft",
@@ -73,7 +63,7 @@ describe.concurrent("an amendment", () => {
     expect(await builder.inLedger(organisation)).toMatchObject([
       { subtotal: "115.00", lines: [planLine, changeLine] },
     ]);
-    const { id: jobId } = await amendmentOf(organisation);
+    const { id: jobId } = await amendmentOf(system, organisation);
     await expectReplayable(client, amendmentWorkflowId(jobId), "amendment");
     const { searchAttributes } = await client.workflow
       .getHandle(amendmentWorkflowId(jobId))
@@ -88,29 +78,36 @@ describe.concurrent("an amendment", () => {
     });
   });
 
-  test("waits for a limit of the ledger, and its history replays", async () => {
-    const { organisation, id } = await subscribed();
+  test("waits for a limit of the ledger, and its history replays", async ({
+    system,
+    builder,
+    client,
+  }) => {
+    const { organisation, id } = await subscribed(builder);
     const limit = { kind: "rate_limit", match: `POST ${anInvoice}`, retryAfterSeconds: 2 };
     await system.fault({ ...limit, tenantId: organisation.tenantId });
     const { change } = await builder.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ status: "draft", total: "138.0000" });
-    const { id: jobId } = await amendmentOf(organisation);
+    const { id: jobId } = await amendmentOf(system, organisation);
     await expectReplayable(client, amendmentWorkflowId(jobId), "amendment-pause");
   });
 
-  test.each([
+  test.for([
     "drop_before",
     "drop_after",
-  ])("whose answer was lost by %s adds its line once", async (kind) => {
-    const { organisation, id } = await subscribed();
+  ])("whose answer was lost by %s adds its line once", async (kind, { system, builder }) => {
+    const { organisation, id } = await subscribed(builder);
     await system.fault({ kind, match: `POST ${anInvoice}`, tenantId: organisation.tenantId });
     const { change } = await builder.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ status: "draft", total: "138.0000" });
     expect(await builder.inLedger(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
   });
 
-  test("whose answer was lost is not billed again if the invoice was approved since", async () => {
-    const { organisation, id, first } = await subscribed();
+  test("whose answer was lost is not billed again if the invoice was approved since", async ({
+    system,
+    builder,
+  }) => {
+    const { organisation, id, first } = await subscribed(builder);
     // It is looked up after its two seconds, and after two more: until then the ledger has it
     // without our knowledge.
     const slow = { kind: "slow_after", match: `POST ${anInvoice}`, delayMs: 20_000 };
@@ -120,18 +117,22 @@ describe.concurrent("an amendment", () => {
       "the ledger has it",
       async () => (await builder.inLedger(organisation))[0]?.lines.length === 2,
     );
-    await inLedger(organisation, "status = 'AUTHORISED'");
+    await inLedger(system, organisation, "status = 'AUTHORISED'");
     const { change } = await changed;
     expect(change.invoice).toMatchObject({ id: first.id, status: "approved", total: "138.0000" });
     expect(await builder.inLedger(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
-    expect(await amendmentOf(organisation)).toMatchObject({ state: "done", reason: null });
+    expect(await amendmentOf(system, organisation)).toMatchObject({ state: "done", reason: null });
   });
 });
 
 describe.concurrent("a charge that was to join an invoice", () => {
-  test("is billed on a separate invoice if that one was approved", async () => {
-    const { organisation, id, first } = await subscribed();
-    await inLedger(organisation, "status = 'AUTHORISED'");
+  test("is billed on a separate invoice if that one was approved", async ({
+    system,
+    builder,
+    client,
+  }) => {
+    const { organisation, id, first } = await subscribed(builder);
+    await inLedger(system, organisation, "status = 'AUTHORISED'");
     const { change } = await builder.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({
       type: "change",
@@ -154,21 +155,24 @@ describe.concurrent("a charge that was to join an invoice", () => {
       total: "120.0000",
     });
     await builder.expectEqualDocuments(organisation);
-    const { id: jobId } = await amendmentOf(organisation);
+    const { id: jobId } = await amendmentOf(system, organisation);
     await expectReplayable(client, amendmentWorkflowId(jobId), "amendment-moved");
   });
 
-  test("is billed on a separate invoice if that one was deleted", async () => {
-    const { organisation, id } = await subscribed();
-    await inLedger(organisation, "status = 'DELETED'");
+  test("is billed on a separate invoice if that one was deleted", async ({ system, builder }) => {
+    const { organisation, id } = await subscribed(builder);
+    await inLedger(system, organisation, "status = 'DELETED'");
     const { change } = await builder.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ type: "change", status: "draft", subtotal: "15.0000" });
     const [, old] = await builder.invoices(organisation, id);
     expect(old).toMatchObject({ status: "deleted", subtotal: "100.0000" });
   });
 
-  test("is billed on a separate invoice if the ledger lost that one", async () => {
-    const { organisation, id } = await subscribed();
+  test("is billed on a separate invoice if the ledger lost that one", async ({
+    system,
+    builder,
+  }) => {
+    const { organisation, id } = await subscribed(builder);
     await system.pool.query("DELETE FROM demo_ledger.invoices WHERE tenant_id = $1", [
       organisation.tenantId,
     ]);
@@ -178,8 +182,11 @@ describe.concurrent("a charge that was to join an invoice", () => {
     expect(old).toMatchObject({ status: "not_in_external", ledger: { sync_status: "failed" } });
   });
 
-  test("is not billed separately if the ledger cannot find any invoice", async () => {
-    const { organisation, id, first } = await subscribed();
+  test("is not billed separately if the ledger cannot find any invoice", async ({
+    system,
+    builder,
+  }) => {
+    const { organisation, id, first } = await subscribed(builder);
     const { tenantId } = organisation;
     await system.fault({
       kind: "status",
@@ -196,7 +203,10 @@ describe.concurrent("a charge that was to join an invoice", () => {
 });
 
 /** A pending subscription whose first invoice was paid in the ledger by hand. */
-async function paid(): Promise<{ organisation: CreatedOrganisation; id: string; first: Json }> {
+async function paid(
+  system: TestSystem,
+  builder: UnitsBuilder,
+): Promise<{ organisation: CreatedOrganisation; id: string; first: Json }> {
   const organisation = await builder.sandbox({ first_invoice_status: "approved" });
   const { id, invoice: first } = await builder.subscribe(organisation, {
     start_date: "2026-05-01",
@@ -214,6 +224,7 @@ async function paid(): Promise<{ organisation: CreatedOrganisation; id: string; 
 
 /** Of the price of thirteen units ten are on the invoice, and three on a separate one, once. */
 async function expectBilledOnce(
+  builder: UnitsBuilder,
   organisation: CreatedOrganisation,
   id: string,
   first: Json,
@@ -234,17 +245,20 @@ async function expectBilledOnce(
   });
 }
 
-test("an amendment of a paid invoice is billed separately, as its answer shows", async () => {
-  const { organisation, id, first } = await paid();
+test("an amendment of a paid invoice is billed separately, as its answer shows", async ({
+  system,
+  builder,
+}) => {
+  const { organisation, id, first } = await paid(system, builder);
   const { change } = await builder.changed(organisation, id, { units: 13 });
-  await expectBilledOnce(organisation, id, first);
+  await expectBilledOnce(builder, organisation, id, first);
   expect((await builder.invoices(organisation, id))[0]).toEqual(change.invoice);
-  expect(await amendmentOf(organisation)).toMatchObject({ state: "done", reason: "moved" });
+  expect(await amendmentOf(system, organisation)).toMatchObject({ state: "done", reason: "moved" });
 });
 
 describe.concurrent("a refused amendment", () => {
-  test("keeps its line for the next one, with the ledger's reason", async () => {
-    const { organisation, id } = await subscribed();
+  test("keeps its line for the next one, with the ledger's reason", async ({ system, builder }) => {
+    const { organisation, id } = await subscribed(builder);
     const { organisationId, tenantId } = organisation;
     await system.fault({
       kind: "refuse",
@@ -265,15 +279,15 @@ describe.concurrent("a refused amendment", () => {
     expect(booked?.lines.map(([, amount]) => amount)).toEqual(["100.00", "15.00", "10.00"]);
   });
 
-  test("is started by the dispatcher once it is ready again", async () => {
-    const { organisation, id } = await subscribed();
+  test("is started by the dispatcher once it is ready again", async ({ system, builder }) => {
+    const { organisation, id } = await subscribed(builder);
     await system.fault({
       kind: "refuse",
       match: `POST ${anInvoice}`,
       tenantId: organisation.tenantId,
     });
     await builder.changed(organisation, id, { units: 13, ...half });
-    const { id: jobId } = await amendmentOf(organisation);
+    const { id: jobId } = await amendmentOf(system, organisation);
     await system.pool.query(
       "UPDATE ledger_jobs SET state = 'ready', finished_at = NULL WHERE id = $1",
       [jobId],
@@ -283,7 +297,11 @@ describe.concurrent("a refused amendment", () => {
   });
 });
 
-test("held credit is allocated by a separate workflow, and its history replays", async () => {
+test("held credit is allocated by a separate workflow, and its history replays", async ({
+  system,
+  builder,
+  client,
+}) => {
   const organisation = await builder.sandbox({
     test_clock: "2026-04-16T12:00:00Z",
     first_invoice_status: "approved",
@@ -304,12 +322,15 @@ test("held credit is allocated by a separate workflow, and its history replays",
 });
 
 // Last: it stops the worker that all others need.
-test("amendments add their lines once, or separately, if a worker dies at each step", async () => {
+test("amendments add their lines once, or separately, if a worker dies at each step", async ({
+  system,
+  builder,
+}) => {
   const changes = [];
   for (const point of amendmentCrashPoints) {
     changes.push(
-      { point, isPaid: false, ...(await subscribed()) },
-      { point, isPaid: true, ...(await paid()) },
+      { point, isPaid: false, ...(await subscribed(builder)) },
+      { point, isPaid: true, ...(await paid(system, builder)) },
     );
   }
   await system.worker.stop();
@@ -325,7 +346,7 @@ test("amendments add their lines once, or separately, if a worker dies at each s
   await Promise.all(answers);
   for (const { isPaid, organisation, id, first } of changes) {
     await builder.expectEqualDocuments(organisation);
-    if (isPaid) await expectBilledOnce(organisation, id, first);
+    if (isPaid) await expectBilledOnce(builder, organisation, id, first);
     else
       expect(await builder.inLedger(organisation)).toMatchObject([
         { lines: [planLine, changeLine] },

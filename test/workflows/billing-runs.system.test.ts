@@ -3,29 +3,17 @@
  * histories, which must replay. With RECORD_HISTORIES set they are kept for `replay.test.ts`.
  */
 import { ScheduleOverlapPolicy } from "@temporalio/client";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { addDueSubscriptions } from "../../bench/support/due-subscriptions.ts";
 import { ensureSchedules } from "../../src/worker/temporal/schedules.ts";
 import { billingRunType, billingScheduleId, billingWorkflowId } from "../../workflows/contract.ts";
-import { type BillingRuns, billingRuns } from "../support/billing.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import type { BillingRuns } from "../support/billing.ts";
+import { systemTest as test } from "../support/fixtures.ts";
+import { type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
-let system: TestSystem;
-let runs: BillingRuns;
-
-beforeAll(async () => {
-  system = await startSystem();
-  runs = await billingRuns(system);
-});
-
-afterAll(async () => {
-  await runs?.close();
-  await system?.stop();
-});
-
 /** The current details of a workflow in the Temporal UI; of its newest run by default. */
-async function detailsOf(workflowId: string, runId?: string): Promise<string> {
+async function detailsOf(runs: BillingRuns, workflowId: string, runId?: string): Promise<string> {
   const handle = runs.client.workflow.getHandle(workflowId, runId);
   const shown = await handle.query<{ currentDetails?: string }>("__temporal_workflow_metadata");
   return shown.currentDetails ?? "";
@@ -36,6 +24,7 @@ async function detailsOf(workflowId: string, runId?: string): Promise<string> {
  * nothing left.
  */
 async function firstRun(
+  runs: BillingRuns,
   organisationId: string,
 ): Promise<{ readonly runId: string; readonly details: string; readonly attributes: object }> {
   const workflowId = billingWorkflowId(organisationId);
@@ -48,7 +37,7 @@ async function firstRun(
     );
     if (first === undefined) return null;
     const { runId, searchAttributes: attributes } = first;
-    return { runId, details: await detailsOf(workflowId, runId), attributes };
+    return { runId, details: await detailsOf(runs, workflowId, runId), attributes };
   });
 }
 
@@ -57,6 +46,7 @@ async function firstRun(
  * customers are strangers to the ledger.
  */
 async function withDue(
+  system: TestSystem,
   count: number,
   unbillable = 0,
   changes: Record<string, unknown> = {},
@@ -68,23 +58,26 @@ async function withDue(
 }
 
 describe("the billing schedule", () => {
-  const handle = () => runs.client.schedule.getHandle(billingScheduleId);
+  const handle = (runs: BillingRuns) => runs.client.schedule.getHandle(billingScheduleId);
 
-  test("starts a run each minute, never two at once, and none a minute late", async () => {
-    const { spec, action, policies } = await handle().describe();
+  test("starts a run each minute, never two at once, and none a minute late", async ({ runs }) => {
+    const { spec, action, policies } = await handle(runs).describe();
     expect(spec.intervals).toMatchObject([{ every: 60_000 }]);
     expect(action).toMatchObject({ workflowType: billingRunType, taskQueue: "billing", args: [] });
     expect(policies).toMatchObject({ overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: 60_000 });
   });
 
-  test("is repaired by a deployment, and keeps an operator's pause", async () => {
-    await handle().pause("an incident is open");
-    await handle().update((before) => ({ ...before, spec: { intervals: [{ every: "1 day" }] } }));
+  test("is repaired by a deployment, and keeps an operator's pause", async ({ runs }) => {
+    await handle(runs).pause("an incident is open");
+    await handle(runs).update((before) => ({
+      ...before,
+      spec: { intervals: [{ every: "1 day" }] },
+    }));
     await Promise.all([1, 2, 3].map(() => ensureSchedules(runs.client, "billing")));
-    const { spec, state } = await handle().describe();
+    const { spec, state } = await handle(runs).describe();
     expect(spec.intervals).toMatchObject([{ every: 60_000 }]);
     expect(state).toMatchObject({ paused: true, note: "an incident is open" });
-    await handle().unpause();
+    await handle(runs).unpause();
   });
 
   test("is left alone with a warning if the server has no schedules", async () => {
@@ -109,19 +102,22 @@ describe("the billing schedule", () => {
 });
 
 describe.concurrent("the billing of an organisation", () => {
-  test("shows its progress, is found by organisation and outcome, and replays", async () => {
-    const organisationId = await withDue(1_234);
+  test("shows its progress, is found by organisation and outcome, and replays", async ({
+    system,
+    runs,
+  }) => {
+    const organisationId = await withDue(system, 1_234);
     await runs.untilDone(organisationId);
-    const { runId, details, attributes } = await firstRun(organisationId);
+    const { runId, details, attributes } = await firstRun(runs, organisationId);
     await expectReplayable(runs.client, billingWorkflowId(organisationId), "billing", runId);
     expect(details).toBe("1,234 of about 1,234 renewed, 0 parked");
     expect(attributes).toMatchObject({ OrganisationId: [organisationId], Outcome: ["done"] });
   });
 
-  test("shows what it parked, and its history replays", async () => {
-    const organisationId = await withDue(30, 2);
+  test("shows what it parked, and its history replays", async ({ system, runs }) => {
+    const organisationId = await withDue(system, 30, 2);
     await runs.untilDone(organisationId);
-    const { runId, details, attributes } = await firstRun(organisationId);
+    const { runId, details, attributes } = await firstRun(runs, organisationId);
     await expectReplayable(runs.client, billingWorkflowId(organisationId), "billing-parked", runId);
     expect(details).toBe("28 of about 30 renewed, 2 parked");
     expect(attributes).toMatchObject({ Outcome: ["parked"] });
@@ -131,11 +127,17 @@ describe.concurrent("the billing of an organisation", () => {
   });
 });
 
-test("a billing run shows how many organisations it found, and its history replays", async () => {
+test("a billing run shows how many organisations it found, and its history replays", async ({
+  system,
+  runs,
+}) => {
   // By their clocks nothing is due yet. One statement makes both due, so that no run finds only
   // one.
   const past = { test_clock: "2020-01-01T00:00:00Z" };
-  const organisationIds = await Promise.all([withDue(3, 0, past), withDue(3, 0, past)]);
+  const organisationIds = await Promise.all([
+    withDue(system, 3, 0, past),
+    withDue(system, 3, 0, past),
+  ]);
   await system.pool.query("UPDATE organisations SET test_clock = now() WHERE id = ANY ($1)", [
     organisationIds,
   ]);
@@ -144,11 +146,11 @@ test("a billing run shows how many organisations it found, and its history repla
   const query = `WorkflowType = '${billingRunType}' AND ExecutionStatus = 'Completed'`;
   const found = await until("a run that found both has ended", async () => {
     for await (const { workflowId } of runs.client.workflow.list({ query })) {
-      if (/^[2-9] organisations/.test(await detailsOf(workflowId))) return workflowId;
+      if (/^[2-9] organisations/.test(await detailsOf(runs, workflowId))) return workflowId;
     }
     return null;
   });
-  expect(await detailsOf(found)).toMatch(
+  expect(await detailsOf(runs, found)).toMatch(
     /^(\d) organisations have something due, billing of \1 is started$/,
   );
   await expectReplayable(runs.client, found, "billing-run");

@@ -3,49 +3,34 @@
  * command line, and its history, which must replay. With RECORD_HISTORIES set it is stored for
  * `replay.test.ts`.
  */
-import { Client, Connection } from "@temporalio/client";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Client } from "@temporalio/client";
+import { describe, expect } from "vitest";
 import { inTransaction } from "../../src/store/database/pool.ts";
 import { clockWorkflowId, progressQuery } from "../../workflows/contract.ts";
-import { checkedAsk } from "../scenario/checked-ask.ts";
-import { type ClockBuilder, clockBuilder } from "../scenario/clock-builder.ts";
+import { scenarioTest as test } from "../scenario/fixtures.ts";
 import { addMany } from "../scenario/many-subscriptions.ts";
-import { sharedSystem } from "../support/reused-system.ts";
-import { type TestSystem, until } from "../support/system.ts";
+import { until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
-let system: TestSystem;
-let builder: ClockBuilder;
-let connection: Connection;
-let client: Client;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  builder = await clockBuilder(system, checkedAsk(system));
-  connection = await Connection.connect({ address: system.temporal.address });
-  client = new Client({ connection, namespace: system.temporal.namespace });
-});
-
-afterAll(async () => {
-  await connection?.close();
-});
-
 /** What the Temporal UI shows as the current details of the clock's workflow. */
-async function detailsOf(organisationId: string): Promise<string> {
+async function detailsOf(client: Client, organisationId: string): Promise<string> {
   const handle = client.workflow.getHandle(clockWorkflowId(organisationId));
   const shown = await handle.query<{ currentDetails?: string }>("__temporal_workflow_metadata");
   return shown.currentDetails ?? "";
 }
 
 describe.concurrent("an advance", () => {
-  test("shows what was performed, is found by its organisation, and replays", async () => {
-    const own = await builder.sandbox();
+  test("shows what was performed, is found by its organisation, and replays", async ({
+    clocks,
+    client,
+  }) => {
+    const own = await clocks.sandbox();
     const { organisationId } = own;
-    await builder.subscribe(own, { start_date: "2026-04-01" });
-    await builder.advanced(own, { to: "2026-08-10T12:00:00Z" });
+    await clocks.subscribe(own, { start_date: "2026-04-01" });
+    await clocks.advanced(own, { to: "2026-08-10T12:00:00Z" });
     const workflowId = clockWorkflowId(organisationId);
     await expectReplayable(client, workflowId, "clock");
-    expect(await detailsOf(organisationId)).toBe(
+    expect(await detailsOf(client, organisationId)).toBe(
       "2026-08-10T12:00:00.000Z, from 2026-04-01T12:00:00.000Z: " +
         "4 performed, 4 invoices issued, 0 parked",
     );
@@ -62,10 +47,10 @@ describe.concurrent("an advance", () => {
     expect(searchAttributes).toMatchObject({ OrganisationId: [organisationId], Outcome: ["done"] });
   });
 
-  test("shows its progress while it runs", async () => {
-    const own = await builder.sandbox();
+  test("shows its progress while it runs", async ({ system, clocks, client }) => {
+    const own = await clocks.sandbox();
     const { organisationId } = own;
-    const { id } = await builder.subscribe(own, { start_date: "2026-03-03" });
+    const { id } = await clocks.subscribe(own, { start_date: "2026-03-03" });
     const zones = ["Europe/Paris", "Asia/Kolkata", "Pacific/Auckland"];
     await addMany(system, id, 29, { days: [3, 28], zones });
     const handle = client.workflow.getHandle(clockWorkflowId(organisationId));
@@ -74,14 +59,14 @@ describe.concurrent("an advance", () => {
       // The clock passes no work that another process holds. So it is read before it is there,
       // however fast the worker is.
       await held.query("SELECT 1 FROM subscriptions WHERE id = $1 FOR NO KEY UPDATE", [id]);
-      await builder.advance(own, { months: 3 });
+      await clocks.advance(own, { months: 3 });
       return until("it is on its way", async () => {
         const progress = await handle.query<{
           now: string;
           target: string;
           performed: number;
         } | null>(progressQuery);
-        const details = await detailsOf(organisationId);
+        const details = await detailsOf(client, organisationId);
         const isOnItsWay =
           progress !== null && progress.now < progress.target && progress.performed > 0;
         return isOnItsWay && details.includes("on the way") && { progress, details };
@@ -93,17 +78,17 @@ describe.concurrent("an advance", () => {
           String.raw`[\d,]+ performed, [\d,]+ invoices issued, 0 parked$`,
       ),
     );
-    const { advance, now } = await builder.clock(own);
+    const { advance, now } = await clocks.clock(own);
     expect(now >= observed.progress.now).toBe(true);
     expect(advance.performed).toBeGreaterThanOrEqual(observed.progress.performed);
-    await builder.arrived(own);
+    await clocks.arrived(own);
   });
 
-  test("that follows another as its workflow is about to end is not lost", async () => {
-    const own = await builder.sandbox();
-    await builder.subscribe(own, { start_date: "2026-04-01" });
-    for (let month = 1; month <= 12; month += 1) await builder.advanced(own, { months: 1 });
-    expect(await builder.clock(own)).toMatchObject({
+  test("that follows another as its workflow is about to end is not lost", async ({ clocks }) => {
+    const own = await clocks.sandbox();
+    await clocks.subscribe(own, { start_date: "2026-04-01" });
+    for (let month = 1; month <= 12; month += 1) await clocks.advanced(own, { months: 1 });
+    expect(await clocks.clock(own)).toMatchObject({
       now: "2027-04-01T12:00:00.000Z",
       advance: { performed: 1 },
     });

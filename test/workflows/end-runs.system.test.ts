@@ -3,33 +3,17 @@
  * refusal and a pause, which must replay. With RECORD_HISTORIES set they are stored for
  * `replay.test.ts`.
  */
-import { Client, Connection } from "@temporalio/client";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Client } from "@temporalio/client";
+import { describe, expect } from "vitest";
 import { terminationWorkflowId } from "../../workflows/contract.ts";
-import { type Endable, type EndsBuilder, endPost, endsBuilder } from "../faults/ends-builder.ts";
+import { type Endable, endPost } from "../faults/ends-builder.ts";
 import { postUntilDecided } from "../faults/processes.ts";
-import { sharedSystem } from "../support/reused-system.ts";
+import { scenarioTest as test } from "../scenario/fixtures.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
-let system: TestSystem;
-let ends: EndsBuilder;
-let connection: Connection;
-let client: Client;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  ends = endsBuilder(system);
-  connection = await Connection.connect({ address: system.temporal.address });
-  client = new Client({ connection, namespace: system.temporal.namespace });
-});
-
-afterAll(async () => {
-  await connection?.close();
-});
-
 /** The id of the newest end of the subscription, which is that of its operation. */
-async function terminationOf({ id }: Endable): Promise<string> {
+async function terminationOf(system: TestSystem, { id }: Endable): Promise<string> {
   return until("the end is begun", async () => {
     const text = "SELECT id FROM terminations WHERE subscription_id = $1 ORDER BY seq DESC LIMIT 1";
     return (await system.pool.query<{ id: string }>(text, [id])).rows[0]?.id;
@@ -37,13 +21,13 @@ async function terminationOf({ id }: Endable): Promise<string> {
 }
 
 /** What the Temporal UI shows as the current details of the workflow. */
-async function detailsOf(terminationId: string): Promise<string> {
+async function detailsOf(client: Client, terminationId: string): Promise<string> {
   const handle = client.workflow.getHandle(terminationWorkflowId(terminationId));
   const shown = await handle.query<{ currentDetails?: string }>("__temporal_workflow_metadata");
   return shown.currentDetails ?? "";
 }
 
-async function attributesOf(terminationId: string): Promise<object> {
+async function attributesOf(client: Client, terminationId: string): Promise<object> {
   return (await client.workflow.getHandle(terminationWorkflowId(terminationId)).describe())
     .searchAttributes;
 }
@@ -51,14 +35,18 @@ async function attributesOf(terminationId: string): Promise<object> {
 const write = "POST /api.xro/2.0/Invoices/";
 
 describe.concurrent("an end", () => {
-  test("removes and ends in one run, is found by its subject, and replays", async () => {
+  test("removes and ends in one run, is found by its subject, and replays", async ({
+    system,
+    ends,
+    client,
+  }) => {
     const endable = await ends.withThree();
     const { own, id } = endable;
     const { status, json } = await postUntilDecided(system.baseUrl, endPost(endable, "plain"));
     expect(status).toBe(200);
-    const terminationId = await terminationOf(endable);
+    const terminationId = await terminationOf(system, endable);
     await expectReplayable(client, terminationWorkflowId(terminationId), "end");
-    expect(await attributesOf(terminationId)).toMatchObject({
+    expect(await attributesOf(client, terminationId)).toMatchObject({
       OrganisationId: [own.organisationId],
       SubscriptionId: [id],
       CustomerId: [json.customer],
@@ -66,10 +54,14 @@ describe.concurrent("an end", () => {
       JobKind: ["end_subscription"],
       Outcome: ["ended"],
     });
-    expect(await detailsOf(terminationId)).toBe("ended, 3 of 3 removed");
+    expect(await detailsOf(client, terminationId)).toBe("ended, 3 of 3 removed");
   });
 
-  test("that the ledger refuses names the invoice, and its history replays", async () => {
+  test("that the ledger refuses names the invoice, and its history replays", async ({
+    system,
+    ends,
+    client,
+  }) => {
     const endable = await ends.withThree();
     const { own, id } = endable;
     const [, , first] = await ends.builder.invoices(own, id);
@@ -81,15 +73,19 @@ describe.concurrent("an end", () => {
       messages: ["The lock date has passed."],
     });
     expect((await postUntilDecided(system.baseUrl, endPost(endable, "refused"))).status).toBe(409);
-    const terminationId = await terminationOf(endable);
+    const terminationId = await terminationOf(system, endable);
     await expectReplayable(client, terminationWorkflowId(terminationId), "end-refused");
-    expect(await attributesOf(terminationId)).toMatchObject({ Outcome: ["refused"] });
-    expect(await detailsOf(terminationId)).toBe(
+    expect(await attributesOf(client, terminationId)).toMatchObject({ Outcome: ["refused"] });
+    expect(await detailsOf(client, terminationId)).toBe(
       "refused at INV-0001, 2 of 3 removed: period_locked",
     );
   });
 
-  test("that waits for a limit names the invoice and the reason, and replays", async () => {
+  test("that waits for a limit names the invoice and the reason, and replays", async ({
+    system,
+    ends,
+    client,
+  }) => {
     const endable = await ends.withThree();
     const { own, id } = endable;
     const [change] = await ends.builder.invoices(own, id);
@@ -97,9 +93,9 @@ describe.concurrent("an end", () => {
     // For as long as a slow machine may need to see it, and not longer than an answer waits.
     await system.fault({ kind: "rate_limit", match, tenantId: own.tenantId, retryAfterSeconds: 8 });
     const answer = postUntilDecided(system.baseUrl, endPost(endable, "paused"));
-    const terminationId = await terminationOf(endable);
+    const terminationId = await terminationOf(system, endable);
     await until("it waits", async () => {
-      const details = await detailsOf(terminationId).catch(() => "");
+      const details = await detailsOf(client, terminationId).catch(() => "");
       return details === "removing INV-0003, 2 of 3: rate limit of the ledger: minute";
     });
     expect((await answer).status).toBe(200);

@@ -4,24 +4,16 @@
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { describe, expect, inject } from "vitest";
 import { ledgerWorkflowId, wakeSignal } from "../../workflows/contract.ts";
 import { longestWaitMs } from "../../workflows/policies.ts";
 import { until } from "../support/system.ts";
-import { nothing, type PostingFixture, startPostingFixture } from "./posting-fixture.ts";
-
-let fixture: PostingFixture;
-
-beforeAll(async () => {
-  fixture = await startPostingFixture();
-});
-
-afterAll(() => fixture?.stop());
+import { nothing, type PostingFixture, postingTest as test } from "./posting-fixture.ts";
 
 /** `lingerTime` of the policies. */
 const lingerMs = 10_000;
 
-async function statusOf(organisationId: string): Promise<string> {
+async function statusOf(fixture: PostingFixture, organisationId: string): Promise<string> {
   const { status } = await fixture.client.workflow
     .getHandle(ledgerWorkflowId(organisationId))
     .describe();
@@ -29,7 +21,7 @@ async function statusOf(organisationId: string): Promise<string> {
 }
 
 describe.concurrent("the ledger workflow", () => {
-  test("loses no wake-up that meets it as it completes", async () => {
+  test("loses no wake-up that meets it as it completes", async ({ fixture }) => {
     // Dense around the end, and some far from it for a machine on which the end comes late.
     const dense = Array.from({ length: 40 }, (_, index) => index * 15 - 200);
     const offsets = [-6_000, -2_000, -1_000, -500, ...dense, 500, 750, 1_000, 2_000, 4_000, 8_000];
@@ -51,16 +43,21 @@ describe.concurrent("the ledger workflow", () => {
     expect(new Set(isNewRun)).toEqual(new Set([false, true]));
   });
 
-  test("ends after ten seconds without work and one batch", async () => {
+  test("ends after ten seconds without work and one batch", async ({ fixture }) => {
     const organisationId = randomUUID();
     const asked = await fixture.add(organisationId);
-    await until("it is over", async () => (await statusOf(organisationId)) === "COMPLETED");
+    await until(
+      "it is over",
+      async () => (await statusOf(fixture, organisationId)) === "COMPLETED",
+    );
     const begun = fixture.batches(organisationId);
     expect(begun.length).toBeLessThanOrEqual(asked);
     expect(performance.now() - (begun.at(-1) ?? 0)).toBeGreaterThan(lingerMs - 100);
   });
 
-  test("waits as long as a batch says, and a wake-up meanwhile runs one more batch", async () => {
+  test("waits as long as a batch says, and a wake-up meanwhile runs one more batch", async ({
+    fixture,
+  }) => {
     const organisationId = randomUUID();
     const pauseMs = 4_000;
     const began = Promise.withResolvers<number>();
@@ -82,7 +79,9 @@ describe.concurrent("the ledger workflow", () => {
     expect(fixture.batches(organisationId).length).toBeLessThanOrEqual(2 + asked);
   });
 
-  test("runs concurrent batches while a slow ledger has many documents waiting", async () => {
+  test("runs concurrent batches while a slow ledger has many documents waiting", async ({
+    fixture,
+  }) => {
     const organisationId = randomUUID();
     let waiting = 1_000;
     let running = 0;
@@ -107,7 +106,9 @@ describe.concurrent("the ledger workflow", () => {
     expect(fixture.batches(organisationId).length).toBeLessThanOrEqual(20 + 2 + asked);
   });
 
-  test("ends at a pause longer than its wait, and the dispatcher starts it later", async () => {
+  test("ends at a pause longer than its wait, and the dispatcher starts it later", async ({
+    fixture,
+  }) => {
     const organisationId = randomUUID();
     fixture.decide(organisationId, async () => ({
       ...nothing,
@@ -115,11 +116,14 @@ describe.concurrent("the ledger workflow", () => {
       nextInMs: longestWaitMs + 1,
     }));
     const asked = await fixture.add(organisationId);
-    await until("it is over", async () => (await statusOf(organisationId)) === "COMPLETED");
+    await until(
+      "it is over",
+      async () => (await statusOf(fixture, organisationId)) === "COMPLETED",
+    );
     expect(fixture.batches(organisationId).length).toBeLessThanOrEqual(asked);
   });
 
-  test("continues once the database is back", async () => {
+  test("continues once the database is back", async ({ fixture }) => {
     const organisationId = randomUUID();
     let failures = 3;
     fixture.decide(organisationId, async () => {
@@ -132,7 +136,7 @@ describe.concurrent("the ledger workflow", () => {
   });
 });
 
-test("the ledger workflow continues in a new run once its history is long", async () => {
+test("the ledger workflow continues in a new run once its history is long", async ({ fixture }) => {
   const organisationId = randomUUID();
   const held = Promise.withResolvers<void>();
   fixture.decide(organisationId, async () => {

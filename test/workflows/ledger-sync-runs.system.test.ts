@@ -3,8 +3,8 @@
  * is found without one; what an operator sees of its runs, and their histories, which must replay.
  * With RECORD_HISTORIES set they are stored for `replay.test.ts`.
  */
-import { Client, Connection, ScheduleOverlapPolicy } from "@temporalio/client";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Client, ScheduleOverlapPolicy } from "@temporalio/client";
+import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import {
   ledgerSyncScheduleId,
@@ -13,32 +13,22 @@ import {
 } from "../../workflows/contract.ts";
 import { codeOf } from "../admin/services/request.ts";
 import { bookkeeper } from "../support/bookkeeper.ts";
-import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
+import { perFile } from "../support/file-fixture.ts";
+import { systemTest } from "../support/fixtures.ts";
+import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 const key = "a webhook's signing key";
 const path = "/ledger/webhooks/xero";
 
-let system: TestSystem;
-let connection: Connection;
-let client: Client;
-let operator: string;
 let orders = 0;
 
-beforeAll(async () => {
-  system = await startSystem({ env: { XERO_WEBHOOK_KEY: key } });
-  connection = await Connection.connect({ address: system.temporal.address });
-  client = new Client({ connection, namespace: system.temporal.namespace });
-  operator = await system.operator("admin");
-});
-
-afterAll(async () => {
-  await connection?.close();
-  await system?.stop();
-});
+const test = systemTest
+  .extend("settings", perFile, { env: { XERO_WEBHOOK_KEY: key } })
+  .extend("operator", perFile, async ({ system }) => system.operator("admin"));
 
 /** An organisation with an approved invoice, INV-0001. */
-async function withInvoice(): Promise<CreatedOrganisation> {
+async function withInvoice(system: TestSystem): Promise<CreatedOrganisation> {
   const made = await system.organisation({}, { first_invoice_status: "approved" });
   const body = { customer_code: "ACME", plan_code: "team", units: 10 };
   orders += 1;
@@ -54,33 +44,43 @@ async function withInvoice(): Promise<CreatedOrganisation> {
   return made;
 }
 
-async function invoice({ apiKey }: CreatedOrganisation): Promise<Answered["json"]> {
+async function invoice(
+  system: TestSystem,
+  { apiKey }: CreatedOrganisation,
+): Promise<Answered["json"]> {
   return (await system.ask("GET", "/v1/invoices", { key: apiKey })).json.data[0];
 }
 
 /** Reads the organisation's ledger again, as an operator asks for it. */
-async function sync({ organisationId }: CreatedOrganisation): Promise<Answered["json"]> {
+async function sync(
+  system: TestSystem,
+  operator: string,
+  { organisationId }: CreatedOrganisation,
+): Promise<Answered["json"]> {
   const asked = { key: operator, body: { organisation: organisationId } };
   const answer = await system.askAdmin("LedgerSyncService/SyncLedger", asked);
   expect(answer.status, answer.text).toBe(200);
   return answer.json;
 }
 
-async function detailsOf(workflowId: string): Promise<string> {
+async function detailsOf(client: Client, workflowId: string): Promise<string> {
   const shown = await client.workflow
     .getHandle(workflowId)
     .query<{ currentDetails?: string }>("__temporal_workflow_metadata");
   return shown.currentDetails ?? "";
 }
 
-test("a payment in the ledger arrives by its webhook, and the invoice is paid here", async () => {
-  const made = await withInvoice();
+test("a payment in the ledger arrives by its webhook, and the invoice is paid here", async ({
+  system,
+  client,
+}) => {
+  const made = await withInvoice(system);
   const hand = bookkeeper(system.pool, system.demoUrl, made.tenantId);
   // Asks first whether webhooks are meant, by bodies that are signed rightly and wrongly.
   await hand.setWebhook({ url: `${system.baseUrl}${path}`, key });
   await hand.pay("INV-0001");
   const paid = await until("the payment is synced", async () => {
-    const current = await invoice(made);
+    const current = await invoice(system, made);
     return current.status === "paid" && current;
   });
   expect(paid.amount_due).toBe("0.0000");
@@ -92,7 +92,9 @@ test("a payment in the ledger arrives by its webhook, and the invoice is paid he
   });
   expect([forged.status, forged.text]).toEqual([401, ""]);
   await expectReplayable(client, workflowId, "ledger-sync");
-  expect(await detailsOf(workflowId)).toMatch(/^read \d+ objects in the ledger, \d+ changed here$/);
+  expect(await detailsOf(client, workflowId)).toMatch(
+    /^read \d+ objects in the ledger, \d+ changed here$/,
+  );
   expect((await client.workflow.getHandle(workflowId).describe()).searchAttributes).toMatchObject({
     OrganisationId: [made.organisationId],
     JobKind: ["sync_ledger"],
@@ -100,11 +102,15 @@ test("a payment in the ledger arrives by its webhook, and the invoice is paid he
   });
 });
 
-test("a payment without a webhook is found by a sync of an operator or the schedule", async () => {
-  const made = await withInvoice();
+test("a payment without a webhook is found by a sync of an operator or the schedule", async ({
+  system,
+  client,
+  operator,
+}) => {
+  const made = await withInvoice(system);
   await bookkeeper(system.pool, system.demoUrl, made.tenantId).setStatus("INV-0001", "VOIDED");
-  expect((await invoice(made)).status).toBe("approved");
-  const first = await sync(made);
+  expect((await invoice(system, made)).status).toBe("approved");
+  const first = await sync(system, operator, made);
   const asked = { key: operator, body: { organisation: made.organisationId } };
   // A slow machine may need longer than an operator waits.
   const read = await until("it is read again", async () => {
@@ -118,12 +124,12 @@ test("a payment without a webhook is found by a sync of an operator or the sched
     "invoicesChanged",
     "organisation",
   ]);
-  expect(await invoice(made)).toMatchObject({ status: "voided", amount_due: "0.0000" });
+  expect(await invoice(system, made)).toMatchObject({ status: "voided", amount_due: "0.0000" });
   if (first.finished) expect(first.sync).toEqual(read);
   else
     await until(
       "it is read while an operator waits",
-      async () => (await sync(made)).finished === true,
+      async () => (await sync(system, operator, made)).finished === true,
     );
 
   // An incremental sync is due, and no signal comes: the schedule's run starts the sync.
@@ -146,7 +152,9 @@ test("a payment without a webhook is found by a sync of an operator or the sched
   const query = `WorkflowType = '${ledgerSyncStartsType}' AND ExecutionStatus = 'Completed'`;
   const run = await until("a run that found it has ended", async () => {
     for await (const { workflowId } of client.workflow.list({ query })) {
-      if (/^[1-9]\d* organisations have something to read/.test(await detailsOf(workflowId)))
+      if (
+        /^[1-9]\d* organisations have something to read/.test(await detailsOf(client, workflowId))
+      )
         return workflowId;
     }
     return null;
@@ -154,8 +162,12 @@ test("a payment without a webhook is found by a sync of an operator or the sched
   await expectReplayable(client, run, "ledger-sync-starts");
 });
 
-test("the ledger sync waits, and shows it, if too little of the ledger's day is left", async () => {
-  const made = await withInvoice();
+test("the ledger sync waits, and shows it, if too little of the ledger's day is left", async ({
+  system,
+  client,
+  operator,
+}) => {
+  const made = await withInvoice(system);
   await system.pool.query(
     `UPDATE ledger_budgets SET day_remaining = 20, day_observed_at = now()
       WHERE organisation_id = $1`,
@@ -164,7 +176,7 @@ test("the ledger sync waits, and shows it, if too little of the ledger's day is 
   const calls = await system.ledgerCalls(made.tenantId);
   // An answer does not wait for ever for the run that finds it.
   const answered = await until("it says why it waits", async () => {
-    const answer = await sync(made);
+    const answer = await sync(system, operator, made);
     return answer.sync.problem !== undefined && answer;
   });
   expect(answered).toMatchObject({
@@ -180,7 +192,9 @@ test("the ledger sync waits, and shows it, if too little of the ledger's day is 
   expect(await system.ledgerCalls(made.tenantId)).toEqual(calls);
   const workflowId = ledgerSyncWorkflowId(made.organisationId);
   await expectReplayable(client, workflowId, "ledger-sync-waits");
-  expect(await detailsOf(workflowId)).toBe("waits: our calls to the ledger are used up: day");
+  expect(await detailsOf(client, workflowId)).toBe(
+    "waits: our calls to the ledger are used up: day",
+  );
   expect((await client.workflow.getHandle(workflowId).describe()).searchAttributes).toMatchObject({
     Outcome: ["rescheduled"],
   });

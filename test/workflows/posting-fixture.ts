@@ -5,8 +5,10 @@
  */
 import { Client, Connection } from "@temporalio/client";
 import { NativeConnection, Worker } from "@temporalio/worker";
+import { test } from "vitest";
 import { createLedgerWork } from "../../src/worker/temporal/ledger-work.ts";
 import type { LedgerPostingInput, PostingBatch } from "../../workflows/contract.ts";
+import { perFile, started } from "../support/file-fixture.ts";
 import { testTemporal } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
 import { bundle } from "./bundle.ts";
@@ -84,3 +86,10 @@ export async function startPostingFixture(): Promise<PostingFixture> {
     },
   };
 }
+
+/** Tests of the ledger workflow, on one worker. */
+export const postingTest = test.extend(
+  "fixture",
+  perFile,
+  started(startPostingFixture, (fixture) => fixture.stop()),
+);

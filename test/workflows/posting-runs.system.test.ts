@@ -3,8 +3,7 @@
  * refusal, a pause and of many documents, which must replay. With RECORD_HISTORIES set they are
  * stored in `test/histories` for `replay.test.ts`.
  */
-import { Client, Connection } from "@temporalio/client";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { ledgerWorkflowId } from "../../workflows/contract.ts";
 import {
@@ -15,27 +14,16 @@ import {
   untilPosted,
 } from "../faults/ledger-documents.ts";
 import { postUntilCreated } from "../faults/processes.ts";
+import { reusedSystemTest as test } from "../support/fixtures.ts";
 import { addReadyDocuments } from "../support/ready-documents.ts";
-import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
-let system: TestSystem;
-let connection: Connection;
-let client: Client;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  connection = await Connection.connect({ address: system.temporal.address });
-  client = new Client({ connection, namespace: system.temporal.namespace });
-});
-
-afterAll(async () => {
-  await connection?.close();
-});
-
 /** The writes that the ledger was sent for an organisation: it remembers the key of each. */
-async function ledgerWrites({ tenantId }: CreatedOrganisation): Promise<number> {
+async function ledgerWrites(
+  system: TestSystem,
+  { tenantId }: CreatedOrganisation,
+): Promise<number> {
   const { rows } = await system.pool.query(
     "SELECT count(*)::int AS writes FROM demo_ledger.idempotency WHERE client_id = $1",
     [`demo-${tenantId}`],
@@ -44,9 +32,9 @@ async function ledgerWrites({ tenantId }: CreatedOrganisation): Promise<number> 
 }
 
 describe.concurrent("the organisation's posting workflow", () => {
-  test("posts a hundred creations in far fewer than a hundred calls", async () => {
+  test("posts a hundred creations in far fewer than a hundred calls", async ({ system }) => {
     const organisation = await system.organisation();
-    const before = await ledgerWrites(organisation);
+    const before = await ledgerWrites(system, organisation);
     // Slow enough for many to come during a call, even on a slow machine.
     const slow = {
       kind: "slow_before",
@@ -60,10 +48,13 @@ describe.concurrent("the organisation's posting workflow", () => {
     );
     await Promise.all(posts.map((what) => createSynced(system, what)));
     await expectOneDocumentEach(system, organisation, 100);
-    expect((await ledgerWrites(organisation)) - before).toBeLessThanOrEqual(40);
+    expect((await ledgerWrites(system, organisation)) - before).toBeLessThanOrEqual(40);
   });
 
-  test("posts documents in sequence in one run, and its history replays", async () => {
+  test("posts documents in sequence in one run, and its history replays", async ({
+    system,
+    client,
+  }) => {
     const organisation = await system.organisation();
     for (const name of ["first", "second"]) {
       const created = await postUntilCreated(system.baseUrl, subscriptionPost(organisation, name));
@@ -72,7 +63,7 @@ describe.concurrent("the organisation's posting workflow", () => {
     await expectReplayable(client, ledgerWorkflowId(organisation.organisationId), "posting");
   });
 
-  test("continues after a refusal, and its history replays", async () => {
+  test("continues after a refusal, and its history replays", async ({ system, client }) => {
     const organisation = await system.organisation();
     const refusal = { kind: "refuse", match: "PUT /api.xro/2.0/Invoices", element: "INV-0001" };
     await system.fault({
@@ -90,7 +81,10 @@ describe.concurrent("the organisation's posting workflow", () => {
     await expectReplayable(client, ledgerWorkflowId(organisation.organisationId), "refusal");
   });
 
-  test("posts many documents at a slow ledger in concurrent batches, and replays", async () => {
+  test("posts many documents at a slow ledger in concurrent batches, and replays", async ({
+    system,
+    client,
+  }) => {
     const organisation = await system.organisation();
     const slow = {
       kind: "slow_before",
@@ -105,7 +99,7 @@ describe.concurrent("the organisation's posting workflow", () => {
     expect(await system.ledgerInvoices(organisation.tenantId)).toHaveLength(400);
   });
 
-  test("waits for a limit of the ledger, and its history replays", async () => {
+  test("waits for a limit of the ledger, and its history replays", async ({ system, client }) => {
     const organisation = await system.organisation();
     const limit = { kind: "rate_limit", match: "PUT /api.xro/2.0/Invoices", retryAfterSeconds: 2 };
     await system.fault({ ...limit, tenantId: organisation.tenantId });

@@ -16,6 +16,7 @@ import { addBands } from "../scenario/units-builder.ts";
 import { bookkeeper } from "../support/bookkeeper.ts";
 import { eventsOf, expectAllPublished, type PublishedEvent } from "../support/published-events.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { addEndpoint } from "../support/webhook-builder.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 let system: TestSystem;
@@ -96,13 +97,7 @@ async function publishOutbox(): Promise<void> {
 /** An organisation with an endpoint that takes no kind: its events are written all the same. */
 async function listening(changes: Record<string, unknown>): Promise<CreatedOrganisation> {
   const own = await builder.sandbox(changes);
-  await system.pool.query(
-    `INSERT INTO webhook_endpoints (id, organisation_id, url, kinds, encrypted_secret,
-      encryption_key_id)
-      VALUES (gen_random_uuid(), $1, 'https://hooks.example.com', '{customer.deleted}', '\\x00',
-        'key')`,
-    [own.organisationId],
-  );
+  await addEndpoint(system.pool, own.organisationId, ["customer.deleted"]);
   return own;
 }
 

@@ -38,7 +38,7 @@ beforeAll(async () => {
   metricsPort = await freePort();
   system = await startSystem({
     without: ["api"],
-    env: { WORKER_METRICS_PORT: String(metricsPort) },
+    env: { WORKER_PORT: String(metricsPort) },
   });
   const connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });

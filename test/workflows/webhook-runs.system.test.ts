@@ -4,9 +4,9 @@
  * With RECORD_HISTORIES set they are stored.
  */
 import { randomBytes } from "node:crypto";
-import { Client, Connection } from "@temporalio/client";
+import type { Client } from "@temporalio/client";
 import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import { deliveryCrashPoints } from "../../src/crash-points.ts";
 import { pauseAfter } from "../../src/domain/events/retry-schedule.ts";
 import { createEncryption } from "../../src/store/database/encryption.ts";
@@ -18,25 +18,20 @@ import {
   outboxScheduleId,
   webhookQueue,
 } from "../../workflows/contract.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
-import { startReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
+import { perFile, started } from "../support/file-fixture.ts";
+import { systemTest } from "../support/fixtures.ts";
+import { type TestSystem, until } from "../support/system.ts";
 import {
   type SeededDelivery,
   type SeededEndpoint,
-  type WebhookRows,
-  webhookRows,
-} from "../support/webhook-rows.ts";
+  webhookBuilder,
+} from "../support/webhook-builder.ts";
+import { startReceiver } from "../support/webhook-receiver.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 /** Then 20 hours are 48 seconds, and four hours are ten. */
 const firstPauseMs = 20;
 
-let system: TestSystem;
-let connection: Connection;
-let client: Client;
-let rows: WebhookRows;
-let receiver: WebhookReceiver;
-let organisationId: string;
 let refused: Made;
 
 interface Made {
@@ -45,54 +40,70 @@ interface Made {
   readonly delivery: SeededDelivery;
 }
 
-beforeAll(async () => {
-  const key = randomBytes(32);
-  const env = {
-    WEBHOOK_ADDRESSES: "development",
-    SECRET_KEY: key.toString("base64"),
-    WEBHOOK_RETRY_MILLISECONDS: String(firstPauseMs),
-  };
-  system = await startSystem({ without: ["api", "worker"], env });
-  connection = await Connection.connect({ address: system.temporal.address });
-  client = new Client({ connection, namespace: system.temporal.namespace });
-  rows = webhookRows(system.pool, createEncryption(key));
-  receiver = await startReceiver();
-  organisationId = await rows.organisation();
-});
+const key = randomBytes(32);
 
-afterAll(async () => {
-  await receiver?.stop();
-  await connection?.close();
-  await system?.stop();
-});
+const test = systemTest
+  .extend("settings", perFile, {
+    without: ["api", "worker"],
+    env: {
+      WEBHOOK_ADDRESSES: "development",
+      SECRET_KEY: key.toString("base64"),
+      WEBHOOK_RETRY_MILLISECONDS: String(firstPauseMs),
+    },
+  })
+  .extend("rows", perFile, ({ system }) => webhookBuilder(system.pool, createEncryption(key)))
+  .extend(
+    "receiver",
+    perFile,
+    started(startReceiver, (receiver) => receiver.stop()),
+  )
+  .extend("organisationId", perFile, ({ rows }) => rows.organisation())
+  .extend(
+    "start",
+    perFile,
+    ({ client, organisationId }) =>
+      async ({ id: endpointId }: SeededEndpoint): Promise<void> => {
+        const work = createStartWork(client, defaultTaskQueue, () => undefined);
+        await until("it is started", () => work.startDeliveries({ organisationId, endpointId }));
+      },
+  )
+  /** An endpoint at a new path with a delivery, which is started. */
+  .extend(
+    "made",
+    perFile,
+    ({ rows, receiver, organisationId, start }) =>
+      async (path: string): Promise<Made> => {
+        const endpoint = await rows.endpoint(organisationId, receiver.url(path));
+        const [delivery] = await rows.events([endpoint], 1);
+        if (delivery === undefined) throw new Error("there is no delivery");
+        await start(endpoint);
+        return { path, endpoint, delivery };
+      },
+  );
 
-/** An endpoint at a new path with a delivery, which is started. */
-async function made(path: string): Promise<Made> {
-  const endpoint = await rows.endpoint(organisationId, receiver.url(path));
-  const [delivery] = await rows.events([endpoint], 1);
-  if (delivery === undefined) throw new Error("there is no delivery");
-  await start(endpoint);
-  return { path, endpoint, delivery };
-}
+const runOf = (client: Client, { id }: SeededEndpoint) =>
+  client.workflow.getHandle(deliveriesWorkflowId(id));
 
-async function start({ id: endpointId }: SeededEndpoint): Promise<void> {
-  const work = createStartWork(client, defaultTaskQueue, () => undefined);
-  await until("it is started", () => work.startDeliveries({ organisationId, endpointId }));
-}
-
-const runOf = ({ id }: SeededEndpoint) => client.workflow.getHandle(deliveriesWorkflowId(id));
-
-async function rowOf({
-  delivery,
-}: Made): Promise<{ state: string; attempts: number; finished_at: Date | null }> {
+async function rowOf(
+  system: TestSystem,
+  { delivery }: Made,
+): Promise<{ state: string; attempts: number; finished_at: Date | null }> {
   const text = "SELECT state, attempts, finished_at FROM webhook_deliveries WHERE id = $1";
   return (await system.pool.query(text, [delivery.deliveryId])).rows[0];
 }
 
-const untilState = (one: Made, state: string) =>
-  until(`the delivery to ${one.path} is ${state}`, async () => (await rowOf(one)).state === state);
+const untilState = (system: TestSystem, one: Made, state: string) =>
+  until(
+    `the delivery to ${one.path} is ${state}`,
+    async () => (await rowOf(system, one)).state === state,
+  );
 
-test("a worker killed at any step leaves each delivery done, with the same event", async () => {
+test("a worker killed at any step leaves each delivery done, with the same event", async ({
+  system,
+  client,
+  receiver,
+  made,
+}) => {
   const killed: Made[] = [];
   for (const point of deliveryCrashPoints) {
     // It may die before it reports that it is ready, so its start is not awaited.
@@ -106,7 +117,7 @@ test("a worker killed at any step leaves each delivery done, with the same event
   refused = await made("/refusing");
   // Claims of the killed ones are over after a minute.
   for (const one of killed) {
-    await untilState(one, "delivered");
+    await untilState(system, one, "delivered");
     const came = receiver.received(one.path);
     expect(came.length).toBeGreaterThan(0);
     for (const { body, headers } of came) {
@@ -116,9 +127,9 @@ test("a worker killed at any step leaves each delivery done, with the same event
     }
     await until(
       "its run has ended",
-      async () => (await runOf(one.endpoint).describe()).status.name === "COMPLETED",
+      async () => (await runOf(client, one.endpoint).describe()).status.name === "COMPLETED",
     );
-    expect((await runOf(one.endpoint).describe()).searchAttributes).toMatchObject({
+    expect((await runOf(client, one.endpoint).describe()).searchAttributes).toMatchObject({
       Outcome: ["done"],
     });
   }
@@ -127,7 +138,14 @@ test("a worker killed at any step leaves each delivery done, with the same event
   expect(sent).toBeGreaterThan(killed.length);
 });
 
-test("deliveries to two dead endpoints of ten do not delay the others", async () => {
+test("deliveries to two dead endpoints of ten do not delay the others", async ({
+  system,
+  client,
+  rows,
+  receiver,
+  organisationId,
+  start,
+}) => {
   const paths = Array.from({ length: 10 }, (_, index) => `/endpoint-${index}`);
   const [failing, hanging] = paths as [string, string];
   receiver.answer(failing, { status: 500 });
@@ -156,7 +174,7 @@ test("deliveries to two dead endpoints of ten do not delay the others", async ()
   expect(receiver.mostAtOnce(hanging)).toBeLessThanOrEqual(5);
   const [endpoint] = living as [SeededEndpoint];
   await expectReplayable(client, deliveriesWorkflowId(endpoint.id), "deliveries");
-  const { searchAttributes } = await runOf(endpoint).describe();
+  const { searchAttributes } = await runOf(client, endpoint).describe();
   expect(searchAttributes).toMatchObject({
     OrganisationId: [organisationId],
     EndpointId: [endpoint.id],
@@ -165,8 +183,12 @@ test("deliveries to two dead endpoints of ten do not delay the others", async ()
   });
 });
 
-test("an endpoint that refuses is retried with growing pauses until it is exhausted", async () => {
-  await untilState(refused, "exhausted");
+test("an endpoint that refuses is retried with growing pauses until it is exhausted", async ({
+  system,
+  client,
+  receiver,
+}) => {
+  await untilState(system, refused, "exhausted");
   await expectReplayable(client, deliveriesWorkflowId(refused.endpoint.id), "deliveries-exhausted");
   const { rows: attempts } = await system.pool.query<{ at: Date }>(
     "SELECT at FROM webhook_attempts WHERE delivery_id = $1 ORDER BY number",
@@ -180,7 +202,7 @@ test("an endpoint that refuses is retried with growing pauses until it is exhaus
     const pauseMs = at.getTime() - (attempts[index]?.at.getTime() ?? 0);
     expect(pauseMs).toBeGreaterThanOrEqual(pauseAfter(index + 1, firstPauseMs, 1) - 5);
   }
-  const history = await runOf(refused.endpoint).fetchHistory();
+  const history = await runOf(client, refused.endpoint).fetchHistory();
   const text = historyToJSON(history);
   const payloads = [...text.matchAll(/"data": ?"([^"]+)"/g)].map(([, data = ""]) =>
     Buffer.from(data, "base64").toString(),
@@ -189,7 +211,7 @@ test("an endpoint that refuses is retried with growing pauses until it is exhaus
   for (const secret of [refused.endpoint.secret, receiver.url(refused.path), "own words", "Zoë"]) {
     expect(shown).not.toContain(secret);
   }
-  const metadata = await runOf(refused.endpoint).query<{ currentDetails: string }>(
+  const metadata = await runOf(client, refused.endpoint).query<{ currentDetails: string }>(
     "__temporal_workflow_metadata",
   );
   expect(metadata.currentDetails).toMatch(
@@ -197,38 +219,49 @@ test("an endpoint that refuses is retried with growing pauses until it is exhaus
   );
 });
 
-test("a delivery whose run was lost is started again by the next relay", async () => {
+test("a delivery whose run was lost is started again by the next relay", async ({
+  system,
+  client,
+  receiver,
+  made,
+}) => {
   receiver.answer("/lost", { status: 503, headers: { "retry-after": "3600" } });
   const lost = await made("/lost");
-  await until("it was tried", async () => (await rowOf(lost)).attempts > 0);
-  await runOf(lost.endpoint).terminate("lost with its server");
+  await until("it was tried", async () => (await rowOf(system, lost)).attempts > 0);
+  await runOf(client, lost.endpoint).terminate("lost with its server");
   receiver.answer("/lost", {});
   await system.pool.query("UPDATE webhook_deliveries SET due_at = now() WHERE id = $1", [
     lost.delivery.deliveryId,
   ]);
   await client.schedule.getHandle(outboxScheduleId).trigger();
-  await untilState(lost, "delivered");
+  await untilState(system, lost, "delivered");
 });
 
-test("a run that waits for its next attempt is woken by new due deliveries", async () => {
+test("a run that waits for its next attempt is woken by new due deliveries", async ({
+  system,
+  client,
+  receiver,
+  made,
+  start,
+}) => {
   receiver.answer("/waits", { status: 503, headers: { "retry-after": "3600" } });
   const waits = await made("/waits");
-  await until("it was tried", async () => (await rowOf(waits)).attempts > 0);
+  await until("it was tried", async () => (await rowOf(system, waits)).attempts > 0);
   await until("it waits", async () => {
-    const { events } = await runOf(waits.endpoint).fetchHistory();
+    const { events } = await runOf(client, waits.endpoint).fetchHistory();
     return (events ?? []).some((one) => one.timerStartedEventAttributes);
   });
-  const { runId } = await runOf(waits.endpoint).describe();
+  const { runId } = await runOf(client, waits.endpoint).describe();
   receiver.answer("/waits", {});
   await system.pool.query("UPDATE webhook_deliveries SET due_at = now() WHERE id = $1", [
     waits.delivery.deliveryId,
   ]);
   await start(waits.endpoint);
-  await untilState(waits, "delivered");
-  expect((await runOf(waits.endpoint).describe()).runId).toBe(runId);
+  await untilState(system, waits, "delivered");
+  expect((await runOf(client, waits.endpoint).describe()).runId).toBe(runId);
 });
 
-test("every task of a delivery is on the queue of webhooks", async () => {
+test("every task of a delivery is on the queue of webhooks", async ({ client }) => {
   const queue = webhookQueue(defaultTaskQueue);
   let tasks = 0;
   for await (const { workflowId, runId } of client.workflow.list({

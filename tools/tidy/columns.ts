@@ -8,7 +8,7 @@ import { codeFolders, printFaults, readFiles, type TextFile } from "./files.ts";
 import type { Fault } from "./source.ts";
 
 /** The most columns of a line. */
-export const maxColumns = 100;
+const maxColumns = 100;
 
 /** The formatter never breaks the import of one name. */
 const importOfOne = /^(?:import|export) (?:type )?\{ [^,]+ \} from "[^"]+";$/;

@@ -38,7 +38,7 @@ const callOfRpc = ["src/transport/rpc/caller.ts", "src/transport/rpc/implementat
  * The layers. A file outside all of them (entry points, src/main, tests, tools) may import
  * everything.
  */
-export const layers: Readonly<Record<string, Layer>> = {
+const layers: Readonly<Record<string, Layer>> = {
   // Pure: no IO, no clock, no randomness. `node:assert` uses none of these.
   domain: { paths: ["src/domain/"], imports: [], packagesOnly: ["node:assert"] },
   store: {
@@ -109,7 +109,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     imports: [
       "src/domain/",
       "src/store/",
-      "src/ledger/",
+      "src/ledger/port/",
       "src/webhooks/",
       "workflows/contract.ts",
       crashPoints,

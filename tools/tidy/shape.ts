@@ -5,7 +5,7 @@
 import { type Fault, matches, type Source } from "./source.ts";
 
 /** The most lines that a file may have. Tests list cases and may have more. */
-export const maxLines = { source: 300, test: 400 } as const;
+const maxLines = { source: 300, test: 400 } as const;
 
 /** The start of the head comment in each kind of file. */
 const headComments: readonly (readonly [extension: string, start: string])[] = [

@@ -146,7 +146,7 @@ function indexOrEnd(text: string, searched: string, from: number): number {
 }
 
 /** Returns the line of a place in a text, counted from 1. */
-export function lineAt(text: string, index: number): number {
+function lineAt(text: string, index: number): number {
   return text.slice(0, index).split("\n").length;
 }
 

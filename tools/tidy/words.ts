@@ -17,7 +17,7 @@ interface BannedWord {
 }
 
 /** The forbidden words. `docs/glossary.md` has the words in use. */
-export const bannedWords: readonly BannedWord[] = [
+const bannedWords: readonly BannedWord[] = [
   { pattern: /organi[z]ation/gi, use: "organisation" },
   { pattern: /(?<!pg_)catalog(?!ue)/gi, use: "catalogue" },
   // Worker versioning is of a foreign SDK.

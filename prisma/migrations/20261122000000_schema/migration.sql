@@ -138,7 +138,6 @@ CREATE TABLE ledger_authorisations (
   fresh_until TIMESTAMPTZ(6) NOT NULL,
   lease_id UUID,
   lease_until TIMESTAMPTZ(6),
-  refreshed_at TIMESTAMPTZ(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
   CONSTRAINT ledger_authorisations_pkey PRIMARY KEY (organisation_id),
   CONSTRAINT ledger_authorisations_lease CHECK ((lease_id IS NULL) = (lease_until IS NULL))
 ) WITH (fillfactor=50);
@@ -213,7 +212,7 @@ CREATE TABLE ledger_sync_cursors (
   sync_kind TEXT,
   sync_cursor TEXT,
   began_at TIMESTAMPTZ(6),
-  swept_at TIMESTAMPTZ(6),
+  synced_at TIMESTAMPTZ(6),
   contacts_changed INTEGER NOT NULL DEFAULT 0,
   credit_notes_changed INTEGER NOT NULL DEFAULT 0,
   invoices_changed INTEGER NOT NULL DEFAULT 0,

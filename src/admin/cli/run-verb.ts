@@ -50,7 +50,7 @@ const largestPage = 100;
  * Yields the pages of a list, starting at the request's position. `method` returns `data` and
  * `has_more`.
  */
-export async function* pages(
+async function* pages(
   connection: Connection,
   method: Verb["method"],
   request: Json,

@@ -17,7 +17,7 @@ export function waitSeconds(option: unknown, most: number): number | null {
 }
 
 /** How an object is read again, and until when. */
-export interface Polling {
+interface Polling {
   readonly seconds: number;
   /** The interval between two reads, in milliseconds. */
   readonly everyMs: number;

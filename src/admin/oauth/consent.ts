@@ -44,7 +44,7 @@ export interface LedgerApp extends Pick<LedgerOAuthApp, "consentUrl" | "exchange
 }
 
 /** The query parameters with which a browser returns. */
-export interface ConsentAnswer {
+interface ConsentAnswer {
   readonly state: string | null;
   readonly code: string | null;
   /** The ledger's own code if there was no consent: `access_denied`. */

@@ -29,7 +29,7 @@ import type {
 } from "../../store/admin/credentials.ts";
 import type { AdminDocument } from "../../store/admin/documents/document-listing.ts";
 import type { ConnectionView } from "../../store/admin/ledger/connections.ts";
-import type { AdminOrganisation } from "../../store/admin/organisations.ts";
+import type { AdminOrganisation } from "../../store/admin/organisations/organisations.ts";
 import type { TestClock } from "../../store/admin/test-clock.ts";
 import {
   credentialStatus,
@@ -66,12 +66,10 @@ export function presentOrganisation(
   };
 }
 
-/** A connection without its secret. A pause that is over is left out. */
+/** A connection without its secret. */
 export function presentConnection(
   connection: ConnectionView,
-  now: Date,
 ): MessageInitShape<typeof LedgerConnectionSchema> {
-  const isPaused = connection.pausedUntil !== null && connection.pausedUntil > now;
   return {
     organisation: connection.organisationId,
     kind: connection.kind,
@@ -79,8 +77,8 @@ export function presentConnection(
     clientId: connection.clientId,
     baseUrl: connection.baseUrl,
     identityUrl: connection.identityUrl,
-    ...presentInstant("pausedUntil", isPaused ? connection.pausedUntil : null),
-    ...present("pausedReason", isPaused ? connection.pausedReason : null),
+    ...presentInstant("pausedUntil", connection.pausedUntil),
+    ...present("pausedReason", connection.pausedReason),
     created: connection.createdAt.toISOString(),
     grant: ledgerGrants[connection.grantKind] ?? LedgerGrant.UNSPECIFIED,
     ...presentInstant("disconnectedAt", connection.disconnectedAt),

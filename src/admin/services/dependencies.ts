@@ -12,7 +12,7 @@ import {
 } from "../../ledger/port/ledger-kind.ts";
 import type { AdminStore } from "../../store/admin/admin-store.ts";
 import type { Actor } from "../../store/admin/changes.ts";
-import type { AdminOrganisation } from "../../store/admin/organisations.ts";
+import type { AdminOrganisation } from "../../store/admin/organisations/organisations.ts";
 import { type DerivedKind, derivedId, newId } from "../../store/database/ids.ts";
 import type { PageRequest } from "../../store/database/page.ts";
 import type { EndpointKey } from "../../store/events/due-endpoints.ts";
@@ -101,7 +101,7 @@ export function requireSame(isSame: boolean): void {
 
 /** The organisation of a call's request. Refuses `organisation_not_found`. */
 export async function requireOrganisation(
-  { store }: AdminDependencies,
+  { store }: Pick<AdminDependencies, "store">,
   id: string,
 ): Promise<AdminOrganisation> {
   return required(await store.organisations.get(id), "organisation_not_found");

@@ -2,6 +2,7 @@
  * DocumentService: lists documents whose ledger job failed or is pending, with the reason, and
  * retries them. ADMIN-6
  */
+import { decideRetry, requireNoneRunning } from "../../domain/billing/retry-document.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { DocumentService } from "../../gen/proto/billing/admin/v1/documents_pb.ts";
 import { wordOf } from "../../services/enums.ts";
@@ -16,12 +17,16 @@ import {
   requireOrganisation,
 } from "./dependencies.ts";
 
+/** The store, and what starts the work of a retry. */
+type Dependencies = Pick<
+  AdminDependencies,
+  "store" | "wake" | "startAmendment" | "startAllocation"
+>;
+
 /**
  * Implements the service. Refuses `organisation_not_found`, `invoice_not_found`, `invalid_state`.
  */
-export function documentService(
-  deps: AdminDependencies,
-): AdminImplementation<typeof DocumentService> {
+export function documentService(deps: Dependencies): AdminImplementation<typeof DocumentService> {
   const { documents } = deps.store;
   return {
     listDocuments: async (request) => {
@@ -39,28 +44,16 @@ export function documentService(
     },
     retryDocument: async ({ organisation, id }, call) => {
       const owner = await requireOrganisation(deps, organisation);
-      const outcome = requireDocument(await documents.retry(actorOf(call), owner.id, id));
-      switch (outcome.kind) {
-        case "nothing_to_retry":
-          throw new Refusal(
-            "invalid_state",
-            "The document has no failed or pending ledger job: the ledger has it, or had it.",
-          );
-        case "setup_mode":
-          throw new Refusal(
-            "invalid_state",
-            "The organisation is in Setup Mode: no document is posted.",
-          );
-        case "busy": {
-          const running = `is still running: ${outcome.running}.`;
-          throw new Refusal("invalid_state", `Another operation on this subscription ${running}`);
-        }
-        case "retried": {
-          const document = requireDocument(await documents.get(owner.id, id));
-          await start(deps, outcome.work);
-          return { document: presentDocument(document) };
-        }
-      }
+      const tenant = deps.store.tenant(owner.id, actorOf(call));
+      const work = await tenant.onDocument(id, async (tx, found, { setupMode }) => {
+        const locked = requireDocument(found);
+        const retry = decideRetry(locked, setupMode);
+        if (retry === "amendment") requireNoneRunning(await tx.documents.findRunning(locked));
+        return tx.documents.saveRetry(locked, retry);
+      });
+      const document = requireDocument(await documents.get(owner.id, id));
+      await start(deps, work);
+      return { document: presentDocument(document) };
     },
   };
 }
@@ -72,7 +65,7 @@ function requireDocument<T>(found: T | null): T {
 }
 
 /** Starts the work's workflow. If Temporal cannot be reached, the dispatcher starts it later. */
-function start(deps: AdminDependencies, work: DocumentWork): Promise<boolean> {
+function start(deps: Dependencies, work: DocumentWork): Promise<boolean> {
   switch (work.kind) {
     case "posting":
       return deps.wake(work.organisationId);

@@ -2,6 +2,7 @@
  * OrganisationService of the admin API: organisations, their settings and Setup Mode. SETUP-4,
  * DOCUMENT-6
  */
+import { requireNothingInTheWay } from "../../domain/billing/setup-mode.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { OrganisationService } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
 import { wordOf } from "../../services/enums.ts";
@@ -26,7 +27,7 @@ import {
 export function organisationService({
   store,
   wake,
-}: AdminDependencies): AdminImplementation<typeof OrganisationService> {
+}: Pick<AdminDependencies, "store" | "wake">): AdminImplementation<typeof OrganisationService> {
   const { organisations } = store;
   return {
     createOrganisation: async (request, call) => {
@@ -62,21 +63,21 @@ export function organisationService({
     setSetupMode: async ({ id, setupMode }, call) => {
       if (setupMode === undefined)
         throw new Refusal("invalid_parameter", "setup_mode is required", "setup_mode");
-      const actor = actorOf(call);
-      const switching = organisations
-        .setSetupMode(actor, id, setupMode)
-        .catch(async (error: unknown) => {
-          // A refused switch has billed what was due. Those documents are posted at once anyway.
-          if (error instanceof Refusal) await wake(id);
-          throw error;
-        });
-      const outcome = required(await switching, "organisation_not_found");
-      if (outcome.issued > 0) await wake(id);
+      const tenant = store.tenant(id, actorOf(call));
+      // The mode in which a period begins decides whether it is ever billed. SETUP-3
+      const isSwitch = (found: { readonly setupMode: boolean }) => found.setupMode !== setupMode;
+      const billing = { isNeeded: isSwitch, onIssued: () => wake(id) };
+      const outcome = await tenant.onCurrentOrganisation(billing, async (tx, found) => {
+        const before = required(found, "organisation_not_found");
+        if (isSwitch(before)) requireNothingInTheWay(await tx.organisation.loadObstacles());
+        const after = await tx.organisation.save(before, { setupMode });
+        return { organisation: after, changed: isSwitch(before) };
+      });
       return {
         organisation: presentOrganisation(outcome.organisation),
         changed: outcome.changed,
         effects: outcome.changed ? [...(setupMode ? effectsOn : effectsOff)] : [],
-        unbilledSubscriptions: outcome.unbilledSubscriptions,
+        unbilledSubscriptions: await organisations.countUnbilled(id),
       };
     },
   };

@@ -5,6 +5,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import { Refusal } from "../../domain/refusal.ts";
+import { requireVoidable } from "../../domain/usage/void-event.ts";
 import type {
   UsageDocumentSchema,
   UsageEventSchema,
@@ -15,7 +16,6 @@ import { documentStatuses } from "../../services/enums.ts";
 import type { UsageOfPeriod, UsagePosition } from "../../store/admin/usage/usage.ts";
 import type { StoredUsageEvent } from "../../store/admin/usage/usage-events.ts";
 import type { UsageDocument, UsagePlace } from "../../store/admin/usage/usage-rows.ts";
-import type { VoidOutcome } from "../../store/admin/usage/void-usage.ts";
 import { isId } from "../../store/database/ids.ts";
 import { usageStates } from "../present/enums.ts";
 import { present } from "../present/present.ts";
@@ -34,7 +34,9 @@ import {
  * `usage_event_not_found`, `invalid_state`, and `invalid_parameter` for a `starting_after` of
  * another list.
  */
-export function usageService(deps: AdminDependencies): AdminImplementation<typeof UsageService> {
+export function usageService(
+  deps: Pick<AdminDependencies, "store">,
+): AdminImplementation<typeof UsageService> {
   const { usage } = deps.store;
   return {
     listUsage: async (request) => {
@@ -64,34 +66,16 @@ export function usageService(deps: AdminDependencies): AdminImplementation<typeo
     },
     voidUsageEvent: async ({ organisation, id, reason }, call) => {
       const owner = await requireOrganisation(deps, organisation);
-      const event = { eventId: id, reason, now: nowOf(owner) };
-      const outcome = required(
-        await usage.voidEvent(actorOf(call), owner.id, event),
-        "usage_event_not_found",
-      );
-      return { event: presentEvent(requireVoided(outcome)) };
+      const tenant = deps.store.tenant(owner.id, actorOf(call));
+      const order = { reason, now: nowOf(owner) };
+      const event = await tenant.onUsageEvent(id, async (tx, found) => {
+        const stored = required(found, "usage_event_not_found");
+        requireVoidable(stored);
+        return tx.usageEvents.saveVoid(stored, order);
+      });
+      return { event: presentEvent(event) };
     },
   };
-}
-
-function requireVoided({ kind, event }: VoidOutcome): StoredUsageEvent {
-  switch (kind) {
-    case "voided":
-      return event;
-    case "voided_before": {
-      const at = event.voidedAt?.toISOString();
-      const message = `The event was voided already, at ${at}: ${event.voidReason}`;
-      throw new Refusal("invalid_state", message);
-    }
-    case "billed":
-      throw new Refusal("invalid_state", `The event is billed already: ${placeOf(event)}.`);
-  }
-}
-
-function placeOf({ invoice, creditNote }: UsagePlace): string {
-  if (invoice !== null) return `it is on invoice ${invoice.number}`;
-  if (creditNote !== null) return `it is on credit note ${creditNote.number}`;
-  return "its bill was issued and its amount is zero";
 }
 
 /**

@@ -35,7 +35,7 @@ export interface AdminDependencies {
 }
 
 /** One request below `/demo`. */
-export interface AdminRequest {
+interface AdminRequest {
   readonly method: string;
   readonly segments: readonly string[];
   readonly contentType: string;

@@ -76,7 +76,7 @@ async function runBetween<T>(
 }
 
 /** The result of work in a savepoint: keep its writes or roll them back. */
-export interface Kept<T> {
+interface Kept<T> {
   readonly keep: boolean;
   readonly value: T;
 }

@@ -15,7 +15,7 @@ import { limitAnswer } from "./api/answers.ts";
  * - `refuse`: refuses elements with `messages`.
  * - `rate_limit`: answers 429.
  */
-export type FaultKind =
+type FaultKind =
   | "drop_before"
   | "drop_after"
   | "status"
@@ -58,7 +58,7 @@ export const faultKinds: readonly FaultKind[] = [
 ];
 
 /** A pending fault, with the number of times left. */
-export interface WaitingFault {
+interface WaitingFault {
   readonly fault: Fault;
   readonly left: number;
 }

@@ -23,7 +23,7 @@ import { createTenantBook } from "./tenants.ts";
 import { createWebhookSender } from "./webhooks.ts";
 
 /** Logs an internal error of the server. */
-export type DemoLog = (line: { readonly event: string; readonly cause: string }) => void;
+type DemoLog = (line: { readonly event: string; readonly cause: string }) => void;
 
 /**
  * The options of a start. `port` 0 takes a free port. `host` is the loopback address by default,

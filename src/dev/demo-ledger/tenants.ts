@@ -23,7 +23,7 @@ export interface Tenant {
 /**
  * The input of an organisation. Without `tenantId` it is the client's organisation, or a new one.
  */
-export interface TenantDraft {
+interface TenantDraft {
   readonly tenantId: string | null;
   readonly name: string;
   readonly currency: string;

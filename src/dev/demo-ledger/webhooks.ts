@@ -7,7 +7,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import type pg from "pg";
 
 /** Sends pending events. */
-export interface WebhookSender {
+interface WebhookSender {
   /** Starts a send if events may be pending. Returns at once. */
   kick(): void;
   /** Resolves once all current sends are answered. */

@@ -11,7 +11,7 @@ interface Output {
 }
 
 /** A wait on display. */
-export interface Wait {
+interface Wait {
   /** Leaves a line with the seconds that it took. */
   end(): void;
   /** Removes the line of a failed wait. The caller reports the error. */

@@ -7,7 +7,7 @@
  * A running part. `exited` resolves when it ends, with the manner of its end if known. `stop`
  * returns once it has ended.
  */
-export interface Part {
+interface Part {
   readonly exited: Promise<string | undefined>;
   stop(): Promise<void>;
   /** Returns its last output, for the error if it ends unexpectedly. */

@@ -22,17 +22,18 @@ import { type Plan, planOf } from "./stack-plan.ts";
 import type { Parts } from "./stack-settings.ts";
 import { type HeldRecord, holdStartRecord } from "./start-record.ts";
 import { setUpSchedules } from "./temporal/set-up-schedules.ts";
-import { findTemporalCli, startTemporal, stopLeftTemporal } from "./temporal/temporal-server.ts";
+import { findTemporalCli } from "./temporal/temporal-cli.ts";
+import { startTemporal, stopLeftTemporal } from "./temporal/temporal-server.ts";
 
 /** The programs of this repository that run as children, by absolute path. */
-export interface Programs {
+interface Programs {
   readonly demoLedger: string;
   readonly api: string;
   readonly worker: string;
 }
 
 /** The settings of `startStack`. `programs` are this repository's by default; tests set others. */
-export interface StackSettings {
+interface StackSettings {
   readonly env: NodeJS.ProcessEnv;
   readonly log: (line: string) => void;
   /** Shows a long wait. The default is two lines of the log. */
@@ -119,7 +120,7 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
     DATABASE_URL: databaseUrl,
     API_PORT: String(plan.apiPort),
     ADMIN_PORT: String(plan.adminPort),
-    WORKER_METRICS_PORT: String(plan.workerMetricsPort),
+    WORKER_PORT: String(plan.workerPort),
     // A webhook receiver in development listens on this machine.
     WEBHOOK_ADDRESSES: env.WEBHOOK_ADDRESSES || "development",
     // So does the demo ledger.

@@ -12,7 +12,7 @@ import { commandOf, endProcess } from "./processes/process.ts";
  * A process with its command line, which distinguishes it from a later process with the same
  * number.
  */
-export interface RecordedProcess {
+interface RecordedProcess {
   readonly name: string;
   readonly pid: number;
   readonly command: string;

@@ -3,7 +3,7 @@ import type { CreditNote } from "../model/credit-note.ts";
 import { compare, isZero } from "../money/decimal.ts";
 
 /** The values of `allocation_status` (OBJECT-11). */
-export type AllocationStatus = "unapplied" | "partially_applied" | "applied" | "not_applicable";
+type AllocationStatus = "unapplied" | "partially_applied" | "applied" | "not_applicable";
 
 /**
  * Returns how much of a note has been applied, computed from its remaining credit and never stored.

@@ -8,7 +8,7 @@ import { willRenew } from "./renewal-value.ts";
 /**
  * The facts that decide the next due date. `nextPeriod` is null until its invoice is issued ahead.
  */
-export interface DueDateFacts {
+interface DueDateFacts {
   readonly organisation: Pick<OrganisationSettings, "setupMode" | "invoiceCreateDays">;
   readonly subscription: Renewing & Pick<Subscription, "startDate" | "interval">;
   readonly period: Pick<Period, "start" | "end">;

@@ -27,17 +27,17 @@ import { type Decimal, decimalOf, multiply, sum } from "../money/decimal.ts";
 import { describeProration, type Proration } from "./proration.ts";
 
 /** The organisation's defaults for lines and invoices. */
-export type InvoiceDefaults = Pick<OrganisationSettings, "dueDays" | "revenueAccount" | "taxType">;
+type InvoiceDefaults = Pick<OrganisationSettings, "dueDays" | "revenueAccount" | "taxType">;
 
 /** The part of a subscription that goes on its invoices. */
-export interface InvoicedSubscription {
+interface InvoicedSubscription {
   readonly startDate: CivilDate;
   readonly currency: string;
   readonly invoiceReference: string;
 }
 
 /** The input of `draftInvoice`. `period` is the period that the invoice bills and belongs to. */
-export interface InvoiceOrder {
+interface InvoiceOrder {
   readonly type: InvoiceType;
   readonly period: Period;
   readonly lines: readonly InvoiceLineDraft[];

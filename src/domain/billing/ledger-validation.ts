@@ -48,7 +48,7 @@ export const unknownReferenceData: LedgerReferenceData = {
  * A line as it would be sent. `revenueAccount` is null if none is mapped. `taxType` is null for
  * the account's own.
  */
-export interface LineToValidate {
+interface LineToValidate {
   readonly amount: string;
   readonly revenueAccount: string | null;
   readonly taxType: string | null;
@@ -73,7 +73,7 @@ export interface DocumentToValidate {
  * Why a document is not sent: a reason code of the ledger port, a message, and the kind of
  * reference data that decided it. `by` is null if the document itself is at fault.
  */
-export interface Fault {
+interface Fault {
   readonly reason:
     | "account_invalid"
     | "tax_invalid"

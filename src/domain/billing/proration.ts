@@ -32,7 +32,7 @@ export interface Proration extends ProrationParts {
  * The change and the period that decide a proration. `fromUnits` are the period's billed units
  * (MONEY-6).
  */
-export interface ProratedChange {
+interface ProratedChange {
   readonly fromUnits: number;
   readonly toUnits: number;
   readonly period: Pick<Period, "start" | "end">;
@@ -66,7 +66,7 @@ export function prorate(
  * The input of `describeProration`: the units' names and the price terms, in addition to the change
  * itself.
  */
-export interface DescribedProration {
+interface DescribedProration {
   readonly plan: PricedPlan & Pick<Plan, "unitLabels">;
   readonly terms: Omit<PriceTerms, "units">;
   readonly proration: Proration;

@@ -18,13 +18,13 @@ export interface DueInvoice {
 }
 
 /** Usage lines that are added to a draft in the ledger. */
-export interface JoinedUsage {
+interface JoinedUsage {
   readonly amendment: InvoiceAmendment;
   readonly usage: readonly BilledUsage[];
 }
 
 /** A credit note for usage whose price fell. */
-export interface CreditedUsage {
+interface CreditedUsage {
   readonly draft: CreditNoteDraft;
   readonly usage: readonly BilledUsage[];
 }

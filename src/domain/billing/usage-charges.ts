@@ -34,7 +34,7 @@ import { Refusal } from "../refusal.ts";
 import { accountOf, draftCreditNote, draftInvoice } from "./invoice-lines.ts";
 
 /** Usage with the line that bills it. */
-export interface UsageLine {
+interface UsageLine {
   readonly billed: BilledUsage;
   readonly line: InvoiceLineDraft;
 }

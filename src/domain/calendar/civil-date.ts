@@ -12,7 +12,7 @@ import { timezoneNames } from "./timezone-names.ts";
 export type CivilDate = string & { readonly kind: "CivilDate" };
 
 /** Year, month (1 to 12) and day of the month. */
-export interface CalendarDay {
+interface CalendarDay {
   readonly year: number;
   readonly month: number;
   readonly day: number;
@@ -41,7 +41,7 @@ export function civilDate(text: string): CivilDate {
 }
 
 /** Returns the date of its parts. Asserts a real day of the years 1 to 9999. */
-export function civilDateOf({ year, month, day }: CalendarDay): CivilDate {
+function civilDateOf({ year, month, day }: CalendarDay): CivilDate {
   return civilDate(`${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}`);
 }
 

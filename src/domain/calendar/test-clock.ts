@@ -28,7 +28,7 @@ export type ClockRequest =
 /**
  * `advances`: the clock goes to the target. `stands`: it is there. `joins`: it is on its way there.
  */
-export type ClockDecision =
+type ClockDecision =
   | { readonly kind: "advances"; readonly target: Date }
   | { readonly kind: "stands" | "joins" };
 

@@ -26,7 +26,7 @@ export interface Tier {
 }
 
 /** A plan's words for its units: `seat`, `seats`. */
-export interface UnitLabels {
+interface UnitLabels {
   readonly singular: string;
   readonly plural: string;
 }
@@ -71,7 +71,7 @@ export interface Charge {
 }
 
 /** The units that a tier prices, both bounds included. `upTo` null is without end. */
-export interface TierBounds {
+interface TierBounds {
   readonly from: number;
   readonly upTo: number | null;
 }
@@ -85,7 +85,7 @@ export function tierBounds(tiers: readonly Pick<Tier, "upTo">[]): readonly TierB
  * The longest interval: a hundred years. No period of a new subscription then leaves the calendar's
  * four-digit years.
  */
-export const maximumMonths = 1200;
+const maximumMonths = 1200;
 
 /** The part of a plan that `checkPlanPrices` reads. */
 export type PlanPrices = Pick<

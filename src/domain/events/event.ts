@@ -77,7 +77,7 @@ const stateKinds: Readonly<
 };
 
 /** An object over one window: the kinds of its changes, and its JSON text before and after. */
-export interface ObjectWindow {
+interface ObjectWindow {
   readonly kind: ObjectKind;
   readonly changes: readonly ChangeKind[];
   /** The last published snapshot; null if the object was never published. */
@@ -86,7 +86,7 @@ export interface ObjectWindow {
 }
 
 /** An event to publish for an object. */
-export interface EventToPublish {
+interface EventToPublish {
   readonly type: EventType;
   /** The previous values of the changed members, as JSON text; null for a new object (EVENT-3). */
   readonly previousAttributes: string | null;
@@ -135,7 +135,7 @@ function previousOf(before: Members, now: Members): Members {
 }
 
 /** An event as it is sent. */
-export interface EventEnvelope {
+interface EventEnvelope {
   readonly id: string;
   readonly type: EventType | typeof testEventType;
   readonly createdAt: Date;

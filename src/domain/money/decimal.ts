@@ -18,10 +18,10 @@ export interface Decimal {
  * The direction in which an inexact quotient is rounded. Every amount is rounded half away from
  * zero (MONEY-2).
  */
-export type Rounding = "half_away_from_zero";
+type Rounding = "half_away_from_zero";
 
 /** The decimal places of every decimal text of the API (OBJECT-2). */
-export const textPlaces = 4;
+const textPlaces = 4;
 
 /** The number 0. */
 export const ZERO: Decimal = { unscaled: 0n, scale: 0 };
@@ -132,11 +132,6 @@ export function isZero(value: Decimal): boolean {
 /** Returns the smaller of the two numbers. */
 export function minimum(left: Decimal, right: Decimal): Decimal {
   return compare(left, right) <= 0 ? left : right;
-}
-
-/** Returns the larger of the two numbers. */
-export function maximum(left: Decimal, right: Decimal): Decimal {
-  return compare(left, right) >= 0 ? left : right;
 }
 
 /**

@@ -42,10 +42,10 @@ import {
 } from "./change-units-rules.ts";
 
 /** How the amount for the rest of the current period is billed (UNITS-12). */
-export type ProrationBehaviour = "charge_immediately" | "charge_on_renewal";
+type ProrationBehaviour = "charge_immediately" | "charge_on_renewal";
 
 /** How a change inside the invoice window is billed (UNITS-8, UNITS-9). */
-export type ChangeDocument = "amend" | "separate";
+type ChangeDocument = "amend" | "separate";
 
 /**
  * The request after its shapes were checked. An absent member is null. `units` is the new total.

@@ -16,19 +16,19 @@ import { Refusal } from "../refusal.ts";
 import type { ChargeRequest, CreationFacts, CreationRequest } from "./create.ts";
 
 /** A requested charge, found in the catalogue. */
-export interface RequestedCharge extends ChargeRequest {
+interface RequestedCharge extends ChargeRequest {
   readonly charge: Charge;
 }
 
 /** The customer, plan and charges that a request names. */
-export interface Catalogued {
+interface Catalogued {
   readonly customer: Customer;
   readonly plan: Plan;
   readonly charges: readonly RequestedCharge[];
 }
 
 /** The start of the subscription, and today's date in its zone. */
-export interface Start {
+interface Start {
   readonly today: CivilDate;
   readonly startDate: CivilDate;
   readonly billingDay: number;

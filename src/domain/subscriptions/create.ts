@@ -64,7 +64,7 @@ export interface CreationFacts {
 }
 
 /** A period to write, with its billed units; null if the plan has none (MONEY-5). */
-export interface BilledPeriod extends Period {
+interface BilledPeriod extends Period {
   readonly billedUnits: number | null;
 }
 

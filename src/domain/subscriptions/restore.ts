@@ -47,7 +47,7 @@ export interface RestorationFacts {
  * An invoice to issue. `replaces`: the removed invoice that it replaces line by line; null if its
  * lines are new.
  */
-export interface RestoredInvoice extends DueInvoice {
+interface RestoredInvoice extends DueInvoice {
   readonly replaces: string | null;
 }
 

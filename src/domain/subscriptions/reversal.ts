@@ -52,13 +52,13 @@ export interface NextPeriodLines {
 export const noNextPeriodLines: NextPeriodLines = { lines: [], renewalUnits: null };
 
 /** The document that brings the sum of the lines to zero. At most one of the two is set. */
-export interface Reversal {
+interface Reversal {
   readonly invoice: DueInvoice | null;
   readonly creditNote: CreditNoteDraft | null;
 }
 
 /** The facts that a reversal is decided by. */
-export type ReversalFacts = Pick<
+type ReversalFacts = Pick<
   BillingState,
   "organisation" | "subscription" | "plan" | "period" | "nextPeriod" | "today"
 >;

@@ -16,7 +16,7 @@ export interface PeriodTerms {
 }
 
 /** A period as instants. `startsAt` is in it, `endsAt` is not. */
-export interface PeriodWindow {
+interface PeriodWindow {
   readonly index: number;
   readonly startsAt: Instant;
   readonly endsAt: Instant;

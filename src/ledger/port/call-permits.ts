@@ -6,7 +6,7 @@
 import type { CallBudget, LedgerFailure, LimitsLeft } from "./ledger.ts";
 
 /** A permit to send one request. Call `end` after the request. */
-export interface CallPermit {
+interface CallPermit {
   readonly kind: "granted";
   readonly end: (left: LimitsLeft | null) => Promise<void>;
 }

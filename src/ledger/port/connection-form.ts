@@ -13,7 +13,7 @@ export const connectionFieldNames = [
 ] as const;
 
 /** The name of a field. */
-export type ConnectionFieldName = (typeof connectionFieldNames)[number];
+type ConnectionFieldName = (typeof connectionFieldNames)[number];
 
 /**
  * One field.
@@ -33,10 +33,10 @@ export interface ConnectionField {
 export type ConnectionForm = Readonly<Partial<Record<ConnectionFieldName, ConnectionField>>>;
 
 /** A value for each field. Fields that the kind does not have are empty. */
-export type ConnectionValues = Readonly<Record<ConnectionFieldName, string>>;
+type ConnectionValues = Readonly<Record<ConnectionFieldName, string>>;
 
 /** The checked values, or the first field that is wrong. */
-export type FilledForm =
+type FilledForm =
   | { readonly kind: "ok"; readonly values: ConnectionValues }
   | { readonly kind: "wrong"; readonly field: ConnectionFieldName; readonly message: string };
 

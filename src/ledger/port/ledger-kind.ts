@@ -76,7 +76,7 @@ export interface ReportedAnswer {
  * The header with a webhook's signature in lower case, the form of a signature (without it no body
  * is read), and the parser, which takes the signing key.
  */
-export interface LedgerWebhooks {
+interface LedgerWebhooks {
   readonly signatureHeader: string;
   readonly signatureForm: RegExp;
   readonly read: (delivery: LedgerWebhookDelivery, key: string) => LedgerWebhook;

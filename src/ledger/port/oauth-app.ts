@@ -5,7 +5,7 @@
 import type { LedgerAnswer } from "./failures.ts";
 
 /** Where the ledger's API, its token endpoint, its consent page and its list of tenants are. */
-export interface LedgerAppAddresses {
+interface LedgerAppAddresses {
   readonly baseUrl: string;
   readonly identityUrl: string;
   readonly authoriseUrl: string;
@@ -144,7 +144,7 @@ export function callbackPathOf(kind: string): string {
 }
 
 /** The names of a kind's settings in the environment. */
-export interface LedgerSettingNames {
+interface LedgerSettingNames {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly origin: string;

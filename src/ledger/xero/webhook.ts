@@ -35,7 +35,7 @@ const kinds: ReadonlyMap<string, LedgerChangeKind> = new Map([
  * Returns the base64 HMAC-SHA256 of the body's bytes, with the webhook's signing key as Xero shows
  * it.
  */
-export function signatureOf(rawBody: Uint8Array, key: string): string {
+function signatureOf(rawBody: Uint8Array, key: string): string {
   return createHmac("sha256", key).update(rawBody).digest("base64");
 }
 

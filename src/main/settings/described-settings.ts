@@ -3,11 +3,13 @@
  * reads them by this table, and `npm run docs:config` writes it to `docs/configuration.md`.
  */
 
+import { defaultTaskQueue } from "../../../workflows/contract.ts";
+import { defaultFirstPauseMs } from "../../domain/events/retry-schedule.ts";
 import { defaultTrustedProxies } from "../../transport/http/limits/trusted-proxies.ts";
 import { temporalSection } from "./described-temporal.ts";
 
 /** A whole number with its default and its bounds, both included. */
-export interface WholeNumber {
+interface WholeNumber {
   readonly fallback: number;
   readonly least: number;
   readonly most: number;
@@ -23,12 +25,12 @@ export const wholeNumbers = {
   DATABASE_POOL_SIZE: { fallback: 10, least: 1, most: 1_000 },
   LEDGER_CALL_SECONDS: { fallback: 10, least: 1, most: 20 },
   LEDGER_SYNC_MINUTES: { fallback: 15, least: 1, most: 1_440 },
-  WEBHOOK_RETRY_MILLISECONDS: { fallback: 30_000, least: 1, most: 30_000 },
-  WORKER_METRICS_PORT: { fallback: 0, least: 0, most: 65_535 },
+  WEBHOOK_RETRY_MILLISECONDS: { fallback: defaultFirstPauseMs, least: 1, most: 30_000 },
+  WORKER_PORT: { fallback: 0, least: 0, most: 65_535 },
 } as const satisfies Readonly<Record<string, WholeNumber>>;
 
 /** A word out of a few, with its default. */
-export interface Choice {
+interface Choice {
   readonly fallback: string;
   readonly words: readonly string[];
 }
@@ -50,8 +52,8 @@ export const choices = {
 export const texts = {
   API_HOST: "127.0.0.1",
   ADMIN_HOST: "127.0.0.1",
-  WORKER_METRICS_HOST: "127.0.0.1",
-  TASK_QUEUE: "billing",
+  WORKER_HOST: "127.0.0.1",
+  TASK_QUEUE: defaultTaskQueue,
   TEMPORAL_DEPLOYMENT_NAME: "billing",
   TRUSTED_PROXIES: defaultTrustedProxies,
 } as const satisfies Readonly<Record<string, string>>;
@@ -176,10 +178,10 @@ export const settingSections: readonly SettingSection[] = [
         meaning: "the least severe level. One JSON line a request on standard output",
       },
       {
-        names: ["WORKER_METRICS_PORT", "WORKER_METRICS_HOST"],
+        names: ["WORKER_PORT", "WORKER_HOST"],
         fallback: "off, `127.0.0.1`",
         underNpmStart: "8082",
-        meaning: "where a worker serves `/metrics`",
+        meaning: "where a worker serves `/healthz`, `/readyz` and `/metrics`",
       },
       {
         names: ["OTEL_EXPORTER_OTLP_ENDPOINT"],

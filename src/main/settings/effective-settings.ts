@@ -59,7 +59,7 @@ function masked(name: string, value: string): string {
 }
 
 function defaultOf(name: string, env: NodeJS.ProcessEnv, kinds: LedgerKinds): string | null {
-  if (isKey(wholeNumbers, name) && name !== "WORKER_METRICS_PORT")
+  if (isKey(wholeNumbers, name) && name !== "WORKER_PORT")
     return String(wholeNumbers[name].fallback);
   if (isKey(choices, name)) return choices[name].fallback;
   if (isKey(texts, name)) return texts[name];

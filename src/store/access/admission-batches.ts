@@ -1,6 +1,6 @@
 /**
  * Admits requests in batches. While one statement runs, new requests wait, and the next statement
- * takes them together.
+ * takes them together. SQL: the hot path of every request, whose statement the caller passes.
  */
 import type { Executor } from "../database/client.ts";
 import type { Statement } from "../database/pool.ts";
@@ -9,7 +9,7 @@ import type { Statement } from "../database/pool.ts";
  * A batch and its statement. `read` gets the row of each request, which has its `ordinal`, or
  * undefined if there is none.
  */
-export interface Batching<Row extends { readonly ordinal: number }, Admission> {
+interface Batching<Row extends { readonly ordinal: number }, Admission> {
   /** The statement that admits these hashes. It returns a row for each hash that it knows. */
   readonly statement: (hashes: readonly Buffer[]) => Statement;
   readonly read: (row: Row | undefined) => Admission;

@@ -44,7 +44,7 @@ export interface Access {
 }
 
 /** Settings of the admission: its rate limit and an observer of batches. */
-export interface AccessSettings {
+interface AccessSettings {
   /**
    * Default 120 (ACCESS-5). The cost of an admission grows with it, because a window holds that
    * many instants. A thousand is fine.
@@ -55,7 +55,7 @@ export interface AccessSettings {
 }
 
 /** Requests for each key in any 60 seconds. ACCESS-5. */
-export const defaultLimitPerMinute = 120;
+const defaultLimitPerMinute = 120;
 
 /**
  * Requests evaluated by one statement. Batching admits three to six times as many a second (128 at

@@ -5,7 +5,7 @@
 import type { Claim } from "./idempotency.ts";
 
 /** How a run ended, if that is not written yet. */
-export type RunOutcome =
+type RunOutcome =
   | { readonly kind: "complete"; readonly response: Uint8Array }
   | { readonly kind: "release" };
 
@@ -16,7 +16,7 @@ export interface Leased {
 }
 
 /** The leases of one process. */
-export interface Leases {
+interface Leases {
   /** Starts to renew the lease, or records how the run ended. */
   readonly keep: (leased: Leased) => void;
   /** Stops renewing a claim. */
@@ -26,7 +26,7 @@ export interface Leases {
 }
 
 /** Dependencies of the leases. */
-export interface LeaseDependencies {
+interface LeaseDependencies {
   readonly everyMs: number;
   readonly renew: (claims: readonly Claim[]) => Promise<void>;
   readonly recordOutcome: (leased: Leased) => Promise<unknown>;

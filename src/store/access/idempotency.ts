@@ -16,6 +16,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Executor } from "../database/client.ts";
+import { callFunction } from "../database/functions.ts";
 import { createLeases, type Leased } from "./idempotency-leases.ts";
 
 /** A request with an idempotency key. */
@@ -74,7 +75,7 @@ export interface IdempotencyStore {
 }
 
 /** Times, which tests shorten, and the observer of failures. */
-export interface IdempotencySettings {
+interface IdempotencySettings {
   readonly leaseMs?: number;
   readonly lifetimeMs?: number;
   /** Called for every failed attempt to complete, release or renew. */
@@ -135,32 +136,30 @@ async function begin(
   leaseMs: number,
   lifetimeMs: number,
 ): Promise<Begun> {
-  const { rows } = await executor.query<{ outcome: Begun["kind"]; response: Buffer | null }>({
-    name: "begin_idempotent_request",
-    text: `SELECT * FROM begin_idempotent_request($1, $2, $3, $4, $5, $6, $7,
-      $8 * interval '1 ms', $9 * interval '1 ms')`,
-    values: [
-      claim.apiKeyId,
-      claim.key,
-      claim.organisationId,
-      claim.operation,
-      claim.path,
-      Buffer.from(claim.fingerprint),
-      claim.owner,
-      leaseMs,
-      lifetimeMs,
-    ],
-  });
-  const row = rows[0];
-  if (row === undefined) throw new Error("begin_idempotent_request answered nothing");
-  switch (row.outcome) {
+  const { outcome, response } = await callFunction<{
+    outcome: Begun["kind"];
+    response: Buffer | null;
+  }>(
+    executor,
+    "begin_idempotent_request",
+    claim.apiKeyId,
+    claim.key,
+    claim.organisationId,
+    claim.operation,
+    claim.path,
+    Buffer.from(claim.fingerprint),
+    claim.owner,
+    { ms: leaseMs },
+    { ms: lifetimeMs },
+  );
+  switch (outcome) {
     case "begun":
       return { kind: "begun", claim };
     case "replay":
-      if (row.response === null) throw new Error("a completed idempotency key has no response");
-      return { kind: "replay", response: row.response };
+      if (response === null) throw new Error("a completed idempotency key has no response");
+      return { kind: "replay", response };
     default:
-      return { kind: row.outcome };
+      return { kind: outcome };
   }
 }
 
@@ -172,44 +171,40 @@ async function recordOutcome(
   const { apiKeyId, key, owner } = claim;
   if (outcome === null) return null;
   if (outcome.kind === "release") {
-    const text = "SELECT release_idempotent_request($1, $2, $3)";
-    await executor.query({
-      name: "release_idempotent_request",
-      text,
-      values: [apiKeyId, key, owner],
-    });
+    await callFunction(executor, "release_idempotent_request", apiKeyId, key, owner);
     return null;
   }
   const response = Buffer.from(outcome.response);
-  const { rows } = await executor.query<{ other: Buffer | null }>({
-    name: "complete_idempotent_request",
-    text: "SELECT complete_idempotent_request($1, $2, $3, $4, $5) AS other",
-    values: [apiKeyId, key, owner, Buffer.from(claim.fingerprint), response],
-  });
-  const other = rows[0]?.other ?? null;
+  const { complete_idempotent_request: other } = await callFunction<{
+    complete_idempotent_request: Buffer | null;
+  }>(
+    executor,
+    "complete_idempotent_request",
+    apiKeyId,
+    key,
+    owner,
+    Buffer.from(claim.fingerprint),
+    response,
+  );
   // The first attempt may have been stored although its answer was lost. The stored response is
   // then our own.
   return other === null || response.equals(other) ? null : other;
 }
 
 async function renew(executor: Executor, claims: readonly Claim[], leaseMs: number): Promise<void> {
-  await executor.query({
-    name: "renew_idempotent_requests",
-    text: "SELECT renew_idempotent_requests($1, $2, $3, $4 * interval '1 ms')",
-    values: [
-      claims.map(({ apiKeyId }) => apiKeyId),
-      claims.map(({ key }) => key),
-      claims.map(({ owner }) => owner),
-      leaseMs,
-    ],
-  });
+  await callFunction(
+    executor,
+    "renew_idempotent_requests",
+    claims.map(({ apiKeyId }) => apiKeyId),
+    claims.map(({ key }) => key),
+    claims.map(({ owner }) => owner),
+    { ms: leaseMs },
+  );
 }
 
 async function deleteExpired(executor: Executor, atMost: number): Promise<number> {
-  const { rows } = await executor.query<{ deleted: number }>({
-    name: "delete_expired_idempotency_keys",
-    text: "SELECT delete_expired_idempotency_keys($1) AS deleted",
-    values: [atMost],
-  });
-  return rows[0]?.deleted ?? 0;
+  const { delete_expired_idempotency_keys: deleted } = await callFunction<{
+    delete_expired_idempotency_keys: number;
+  }>(executor, "delete_expired_idempotency_keys", atMost);
+  return deleted;
 }

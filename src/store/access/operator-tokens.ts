@@ -42,7 +42,7 @@ const statementsInFlight = 1;
 const mostWaiting = 5_000;
 
 /** Settings of the operator admission. */
-export interface OperatorAccessSettings {
+interface OperatorAccessSettings {
   /** Called after each statement with the number of its requests. */
   readonly onBatch?: (size: number) => void;
 }

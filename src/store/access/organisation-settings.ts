@@ -1,15 +1,9 @@
-/**
- * Reads organisations' settings, and an organisation's current time.
- *
- * SQL: other statements read the settings with their own columns, and the current time is the
- * server's.
- */
+/** Reads organisations' settings: alone, or as a column of other statements. */
 import type {
   FirstInvoiceStatus,
   OrganisationSettings,
 } from "../../domain/model/organisation-settings.ts";
 import { db, type Executor } from "../database/client.ts";
-import type { Transaction } from "../database/pool.ts";
 
 /**
  * The column `organisation` with the settings of the organisation `o`, as JSON. No setting is a
@@ -58,17 +52,4 @@ export async function getOrganisation(
   const found = await db(executor).organisation.findFirst({ where, select: settings });
   if (found === null) throw new Error(`organisation ${organisationId} is gone`);
   return { ...found, firstInvoiceStatus: found.firstInvoiceStatus as FirstInvoiceStatus };
-}
-
-/**
- * Returns the organisation's current time: the test clock in a sandbox, otherwise the database's
- * clock. CLOCK-1.
- */
-export async function organisationNow(tx: Transaction, organisationId: string): Promise<Date> {
-  const { rows } = await tx.query<{ now: Date }>({
-    name: "now_of_organisation",
-    text: "SELECT coalesce(o.test_clock, now()) AS now FROM organisations o WHERE o.id = $1",
-    values: [organisationId],
-  });
-  return rows[0]?.now ?? new Date();
 }

@@ -12,6 +12,7 @@ import {
   type ReferenceDataStore,
 } from "../ledger-connection/reference-data.ts";
 import { type AuditStore, createAuditStore } from "./audit.ts";
+import { createAuditedTenants, type OpenAuditedTenant } from "./audited-tenant.ts";
 import { type BillingStore, createBillingStore } from "./billing.ts";
 import type { CatalogueStore } from "./catalogue/catalogue.ts";
 import {
@@ -33,7 +34,7 @@ import { createDocumentStore, type DocumentStore } from "./documents/documents.t
 import { type ConnectionStore, createConnectionStore } from "./ledger/connections.ts";
 import { type ConsentStore, createConsentStore } from "./ledger/consents.ts";
 import { createLedgerSyncAdminStore, type LedgerSyncAdminStore } from "./ledger/ledger-sync.ts";
-import { createOrganisationStore, type OrganisationStore } from "./organisations.ts";
+import { createOrganisationStore, type OrganisationStore } from "./organisations/organisations.ts";
 import { createTestClockStore, type TestClockStore } from "./test-clock.ts";
 import { createUsageStore, type UsageStore } from "./usage/usage.ts";
 import { createDeliveryStore, type DeliveryStore } from "./webhooks/webhook-deliveries.ts";
@@ -41,6 +42,8 @@ import { createEndpointStore, type EndpointStore } from "./webhooks/webhook-endp
 
 /** Everything that the admin services need from the database. */
 export interface AdminStore {
+  /** Opens an organisation for changes that are decided under its locks. */
+  readonly tenant: OpenAuditedTenant;
   readonly organisations: OrganisationStore;
   readonly connections: ConnectionStore;
   readonly consents: ConsentStore;
@@ -67,7 +70,7 @@ export interface AdminStore {
  * Reads and writes of operators have separate pools. A write waits for locks, so that writes alone
  * could take all connections of one pool, which the requests of callers also use.
  */
-export interface AdminPools {
+interface AdminPools {
   readonly reading: Pool;
   readonly writing: Pool;
 }
@@ -79,6 +82,7 @@ export function createAdminStore(
 ): AdminStore {
   const changes = createChanges(writing);
   return {
+    tenant: createAuditedTenants(pool, changes),
     organisations: createOrganisationStore(pool, changes),
     connections: createConnectionStore(pool, changes, encryption),
     consents: createConsentStore(pool, changes, encryption),
@@ -90,9 +94,9 @@ export function createAdminStore(
     charges: createChargeStore(pool, changes),
     currencies: (organisationId) => findCatalogueCurrencies(pool, organisationId),
     customers: createCustomerStore(pool, changes),
-    documents: createDocumentStore(pool, changes),
+    documents: createDocumentStore(pool),
     billing: createBillingStore(pool, changes),
-    usage: createUsageStore(pool, changes),
+    usage: createUsageStore(pool),
     testClock: createTestClockStore(pool, changes),
     endpoints: createEndpointStore(pool, changes, encryption),
     deliveries: createDeliveryStore(pool, changes),

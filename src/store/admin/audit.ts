@@ -10,7 +10,7 @@ import { pageBySeq } from "./page-by-seq.ts";
 export type AuditRecord = Omit<AuditEntry, "seq">;
 
 /** The filters of the list. An undefined filter is not applied. */
-export interface AuditFilters {
+interface AuditFilters {
   readonly organisationId?: string | undefined;
   readonly operatorId?: string | undefined;
   readonly targetId?: string | undefined;

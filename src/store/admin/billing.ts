@@ -9,12 +9,13 @@ import type { SubscriptionStatus } from "../../domain/model/subscription.ts";
 import type { Subscription } from "../../gen/prisma/client.ts";
 import { type BillingCounts, countDue } from "../billing/due-organisations.ts";
 import { db } from "../database/client.ts";
+import { databaseNow } from "../database/clock.ts";
 import { isId } from "../database/ids.ts";
+import { lockRow } from "../database/lock-order.ts";
 import { columnsOf, type ModelRow } from "../database/model-columns.ts";
 import { type Listing, listPage, type Page, type PageRequest } from "../database/page.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { type Actor, type Change, type Changed, type Changes, changed } from "./changes.ts";
-import { lockRow } from "./row-locks.ts";
 
 /** A parked subscription. `nextAttemptAt` may be in the past. */
 export interface ParkedSubscription {
@@ -107,7 +108,7 @@ async function retry(
   if (subscription === null) return changed(null);
   const { parkedUntil, parkedReason, parkedAttempts } = subscription;
   if (parkedUntil === null) return changed("not_parked");
-  const now = new Date();
+  const now = await databaseNow(tx);
   // The state at this moment. A billing run may bill the subscription as soon as this commits.
   const parked: ParkedSubscription = {
     id,

@@ -1,6 +1,7 @@
 /**
  * Runs every write of the admin API in one transaction with its audit log entries. There is no
- * change without an entry, and no entry without a change. ADMIN-2.
+ * change without an entry, and no entry without a change. ADMIN-2. SQL, because one statement
+ * writes any number of entries.
  */
 import { Prisma } from "../../gen/prisma/client.ts";
 import { loadClient } from "../database/client.ts";
@@ -123,7 +124,7 @@ async function saveEntries(
  * with four places. Bytes are left out, because they are hashes and encrypted secrets. So are
  * counters without a meaning outside the database.
  */
-export function snapshotOf(record: object): Prisma.InputJsonObject {
+function snapshotOf(record: object): Prisma.InputJsonObject {
   const members = Object.entries(record).flatMap(
     ([name, value]): [string, Prisma.InputJsonValue | null][] => {
       if (value === undefined || value instanceof Uint8Array || typeof value === "bigint")

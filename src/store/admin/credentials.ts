@@ -5,6 +5,7 @@
 import type { ApiKey, Operator, OperatorToken } from "../../gen/prisma/client.ts";
 import { db } from "../database/client.ts";
 import { isId } from "../database/ids.ts";
+import { lockOperatorToken, lockOwnersAnd, lockRow } from "../database/lock-order.ts";
 import type { Page, PageRequest } from "../database/page.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { withoutUndefined } from "../database/without-undefined.ts";
@@ -17,10 +18,9 @@ import {
   isTaken,
 } from "./changes.ts";
 import { pageBySeq } from "./page-by-seq.ts";
-import { lockOperatorToken, lockOwnersAnd, lockRow } from "./row-locks.ts";
 
 /** A key or token to store: its hash, and the part of it that may be shown. */
-export interface NewCredential {
+interface NewCredential {
   readonly id: string;
   readonly name: string;
   readonly hash: Uint8Array;
@@ -58,7 +58,7 @@ export interface ApiKeyStore {
 }
 
 /** The fields of an operator that can change. Undefined leaves a field as it is. */
-export interface OperatorChanges {
+interface OperatorChanges {
   readonly name?: string | undefined;
   readonly role?: string | undefined;
   readonly active?: boolean | undefined;

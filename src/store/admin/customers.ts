@@ -7,6 +7,7 @@ import type { Customer as CustomerRecord } from "../../gen/prisma/client.ts";
 import { type CustomerFilters, customerFilters, customerListing } from "../customers/customers.ts";
 import { db } from "../database/client.ts";
 import { isId } from "../database/ids.ts";
+import { lockOrganisation, lockRow } from "../database/lock-order.ts";
 import { getOne, listPage, type Page, type PageRequest } from "../database/page.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import {
@@ -17,7 +18,6 @@ import {
   changed,
   isTaken,
 } from "./changes.ts";
-import { lockOrganisation, lockRow } from "./row-locks.ts";
 
 /** A customer to import. Its contact exists in the ledger. */
 export type CustomerToImport = Customer & { readonly ledgerContactId: string };

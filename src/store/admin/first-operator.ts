@@ -5,6 +5,7 @@
 
 import { db } from "../database/client.ts";
 import { newId } from "../database/ids.ts";
+import { lockName } from "../database/lock-order.ts";
 import type { Pool } from "../database/pool.ts";
 import { changed, createChanges } from "./changes.ts";
 import { createOperator, createToken } from "./credentials.ts";
@@ -16,7 +17,7 @@ import { createOperator, createToken } from "./credentials.ts";
 const firstOperatorLock = 20261121;
 
 /** What is stored of the first operator's token. */
-export interface FirstToken {
+interface FirstToken {
   readonly hash: Uint8Array;
   readonly hint: string;
 }
@@ -38,8 +39,7 @@ export async function createFirstOperator(
     requestId: null,
   };
   return createChanges(pool).run(actor, async (tx) => {
-    const text = "SELECT pg_advisory_xact_lock($1)";
-    await tx.query({ name: "lock_first_operator", text, values: [firstOperatorLock] });
+    await lockName(tx, firstOperatorLock, "first operator");
     if ((await db(tx).operator.count()) > 0) return changed(false);
     const operator = await createOperator(tx, { id: newId(), name, role: "owner" });
     // Picked one by one: the caller's object may also contain the token's value, which must not go

@@ -14,7 +14,7 @@ import { inTransaction, type Pool } from "../database/pool.ts";
 import type { LedgerConnection } from "../ledger-connection/connections.ts";
 
 /** A key to store: its hash, and the part of it that may be shown. */
-export interface ApiKeyToSave {
+interface ApiKeyToSave {
   readonly id: string;
   readonly name: string;
   readonly hash: Uint8Array;

@@ -1,15 +1,15 @@
 /**
  * The test clock of a sandbox for operators: its time, its target, and the request to advance it.
- * CLOCK-1.
+ * CLOCK-1. SQL for its read, because the real time is the database's.
  */
 import { type ClockRequest, decideAdvance } from "../../domain/calendar/test-clock.ts";
 import type { ClockAdvance, Organisation } from "../../gen/prisma/client.ts";
 import { db, type Executor } from "../database/client.ts";
 import { isId } from "../database/ids.ts";
+import { lockOrganisation } from "../database/lock-order.ts";
 import { columnsOf, type ModelRow } from "../database/model-columns.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { type Actor, type Changed, type Changes, changed } from "./changes.ts";
-import { lockOrganisation } from "./row-locks.ts";
 
 /** A clock. `now` is its current time. */
 export interface TestClock {
@@ -21,7 +21,7 @@ export interface TestClock {
 }
 
 /** The advance under way, or the last one. Its start and end are real instants. */
-export interface TestClockAdvance {
+interface TestClockAdvance {
   readonly from: Date;
   readonly to: Date;
   readonly performed: number;

@@ -1,6 +1,6 @@
 /**
  * Stores which usage each bill billed, and on which document. Written in the transaction that
- * closes the bill (INVARIANT-4).
+ * closes the bill (INVARIANT-4). SQL, because one statement writes the rows of a chunk.
  */
 
 import type { BilledUsage } from "../../domain/model/usage.ts";
@@ -53,21 +53,5 @@ export async function saveUsageBills(
     name: "save_usage_bills",
     text: billsText,
     values: [organisationId, JSON.stringify(records)],
-  });
-}
-
-/** Moves billed usage from replaced invoices to the invoices that replace them. */
-export async function takeOverUsage(
-  client: Transaction,
-  organisationId: string,
-  replaced: readonly { readonly id: string; readonly replaces: string }[],
-): Promise<void> {
-  if (replaced.length === 0) return;
-  await client.query({
-    name: "take_over_usage",
-    text: `UPDATE usage_bills b SET invoice_id = r.id
-      FROM jsonb_to_recordset($2) AS r(id uuid, replaces uuid)
-      WHERE b.organisation_id = $1 AND b.invoice_id = r.replaces`,
-    values: [organisationId, JSON.stringify(replaced)],
   });
 }

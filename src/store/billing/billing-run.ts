@@ -1,6 +1,7 @@
 /**
  * Finds organisations with something due and bills a chunk of their subscriptions per transaction.
- * A subscription that cannot be billed is parked and delays no other (POSTING-8).
+ * A subscription that cannot be billed is parked and delays no other (POSTING-8). SQL claims a
+ * chunk with SKIP LOCKED and writes another instant to each row.
  */
 
 import { nextDueDate } from "../../domain/billing/due-date.ts";
@@ -10,7 +11,6 @@ import {
   type DueOptions,
   decideDue,
 } from "../../domain/billing/renewal.ts";
-import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
 import { statementName } from "../database/page.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { type LoadedState, loadStates } from "./billing-state.ts";
@@ -20,7 +20,12 @@ import {
   findDueOrganisations,
   performable,
 } from "./due-organisations.ts";
-import { dayStarts, lockOrganisation, saveDue } from "./locked-subscription.ts";
+import {
+  dayStarts,
+  type LockedOrganisation,
+  lockOrganisation,
+  saveDue,
+} from "./locked-subscription.ts";
 import { isTransient, park, reasonOf } from "./parking.ts";
 
 /**
@@ -133,7 +138,8 @@ async function billAlone(
       if (isTransient(error)) throw error;
       await client.query("ROLLBACK TO SAVEPOINT alone");
       const reason = reasonOf(error);
-      await park(client, organisationId, subscriptionId, reason);
+      const { databaseNow } = locked;
+      await park(client, organisationId, subscriptionId, { reason, databaseNow });
       const outcome = { ...nothing, taken: taken.length, parked: [{ subscriptionId, reason }] };
       await order.onPerformed?.(client, outcome);
       return outcome;
@@ -141,10 +147,11 @@ async function billAlone(
   });
 }
 
-/** The locked organisation, the instant of its clock, and whether this order may bill it. */
-interface Locked {
-  readonly organisation: OrganisationSettings;
-  readonly now: Date;
+/**
+ * The locked organisation, the instant to bill at, the database's time, and whether this order may
+ * bill the organisation.
+ */
+interface Locked extends Pick<LockedOrganisation, "organisation" | "now" | "databaseNow"> {
   readonly isOurs: boolean;
 }
 
@@ -156,7 +163,8 @@ async function lock(
   const locked = await lockOrganisation(client, organisationId);
   return {
     organisation: locked.organisation,
-    now: now ?? locked.testClock ?? locked.databaseNow,
+    now: now ?? locked.now,
+    databaseNow: locked.databaseNow,
     isOurs: locked.isAdvancing === (isOfClock ?? false),
   };
 }

@@ -1,6 +1,6 @@
 /**
  * Loads the state that a subscription's rules need: its periods, live invoices, deferred lines and
- * running job.
+ * running job. SQL: one read loads a chunk with its lists and sums.
  */
 
 import {
@@ -34,12 +34,12 @@ import {
   readSubscription,
   type SubscriptionRow,
   subscriptionColumns,
-  subscriptionListing,
-} from "../subscriptions/subscriptions.ts";
+  subscriptionSource,
+} from "./subscription-row.ts";
 import { loadOpenUsage } from "./unbilled-usage.ts";
 
 /** A row of `periods`. `billed_units` is null if nothing was billed for it. */
-export type PeriodRow = Row<
+type PeriodRow = Row<
   Prisma.PeriodModel,
   "index" | "billedUnits" | "setupMode" | "prorationClosed" | "billedSeparately",
   "startDate" | "endDate"
@@ -134,7 +134,7 @@ const stateText = `SELECT ${subscriptionColumns}, t.current_period, t.due_at, t.
       WHERE o.organisation_id = $1 AND o.subscription_id = t.id
         AND o.kind IN ('amend_invoice', 'end_subscription')
         AND o.state IN ('ready', 'sending', 'uncertain') LIMIT 1) r) AS running
-  FROM ${subscriptionListing.from} WHERE t.organisation_id = $1 AND t.id = ANY ($2::uuid[])
+  FROM ${subscriptionSource} WHERE t.organisation_id = $1 AND t.id = ANY ($2::uuid[])
     ORDER BY t.seq`;
 
 /** A subscription's state, and the index of its current period. */
@@ -147,7 +147,7 @@ export interface LoadedState {
  * Which subscriptions to load. `now` is the organisation's. `closing`: the last usage bill is
  * needed, also if nothing is due.
  */
-export interface StateQuery {
+interface StateQuery {
   readonly ids: readonly string[];
   readonly now: Date;
   readonly closing?: boolean;
@@ -234,7 +234,7 @@ function readState(
 }
 
 /** Converts a row of `periods` to a period's state. */
-export function readPeriod(row: PeriodRow): PeriodState {
+function readPeriod(row: PeriodRow): PeriodState {
   return {
     index: row.index,
     start: civilDate(row.start_date),

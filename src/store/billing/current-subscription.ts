@@ -14,7 +14,7 @@ import { lockOrganisation, saveDue } from "./locked-subscription.ts";
 import { leavesDocuments } from "./save-billing.ts";
 
 /** Which subscription is worked on, and when. */
-export interface CurrentSubscription {
+interface CurrentSubscription {
   readonly id: string;
   /**
    * The organisation's now when the request came. If its test clock is later by now, the clock's

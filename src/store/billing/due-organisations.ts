@@ -1,4 +1,7 @@
-/** Finds organisations with something due, and counts what is due and what is parked. */
+/**
+ * Finds organisations with something due, and counts what is due and what is parked. SQL, because
+ * it reads over all organisations by the database's clock, and counts.
+ */
 import type { Pool } from "../database/pool.ts";
 
 /** SQL: due subscription `s` can be billed now. A running end bills its subscription itself. */

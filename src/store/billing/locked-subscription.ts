@@ -1,6 +1,7 @@
 /**
  * Locks the organisation, and writes the states of locked subscriptions: themselves, their periods,
- * and everything that was due.
+ * and everything that was due. SQL locks, and writes other values to each row of a chunk in one
+ * statement.
  */
 import type { DueDecision } from "../../domain/billing/renewal.ts";
 import { type CivilDate, startOfDay } from "../../domain/calendar/civil-date.ts";
@@ -18,11 +19,13 @@ import { advancing } from "./due-organisations.ts";
 import { saveCharges } from "./save-billing.ts";
 
 /**
- * The locked organisation, its test clock, whether that clock is advancing, and the database's
+ * The locked organisation and its current time: the test clock in a sandbox, otherwise the
+ * database's time (CLOCK-1). Also its test clock, whether that is advancing, and the database's
  * time.
  */
 export interface LockedOrganisation {
   readonly organisation: OrganisationSettings;
+  readonly now: Date;
   readonly testClock: Date | null;
   readonly isAdvancing: boolean;
   readonly databaseNow: Date;
@@ -49,6 +52,7 @@ export async function lockOrganisation(
   if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
   return {
     organisation: readOrganisation(row),
+    now: row.test_clock ?? row.database_now,
     testClock: row.test_clock,
     isAdvancing: row.is_advancing,
     databaseNow: row.database_now,
@@ -101,7 +105,7 @@ WHERE s.organisation_id = $1 AND s.id = r.id`;
  * A subscription to write. `dueDate` is its next due date, null once it is over. Absent
  * `usageBills` keep the stored ones.
  */
-export interface SubscriptionToWrite {
+interface SubscriptionToWrite {
   readonly usageBills?: UsageBills;
   readonly subscription: Subscription;
   readonly currentPeriod: number;

@@ -1,7 +1,8 @@
 /**
  * Parks a subscription that cannot be billed, with the reason. Each pause doubles the last one
- * (POSTING-8). The arithmetic is the database's, on its own clock.
+ * (POSTING-8).
  */
+import { db } from "../database/client.ts";
 import { sqlState, type Transaction } from "../database/pool.ts";
 
 /** Characters of a stored reason: an error's message, not its whole context. */
@@ -13,23 +14,29 @@ const longestPauseMs = 60 * 60_000;
 /** First pause of a parked subscription. Each further pause doubles. */
 const firstPauseMs = 60_000;
 
-const parkText = `
-UPDATE subscriptions s SET parked_reason = $3, parked_attempts = s.parked_attempts + 1,
-  parked_until = now() + interval '1 millisecond'
-    * least(${longestPauseMs}, ${firstPauseMs} * 2 ^ least(s.parked_attempts, 20))
-WHERE s.organisation_id = $1 AND s.id = $2`;
-
-/** Parks the subscription: it is not billed before its pause is over. */
+/**
+ * Parks the subscription: it is not billed before its pause is over. `databaseNow` is the
+ * database's time, also in a sandbox.
+ */
 export async function park(
   client: Transaction,
   organisationId: string,
-  subscriptionId: string,
-  reason: string,
+  id: string,
+  { reason, databaseNow }: { readonly reason: string; readonly databaseNow: Date },
 ): Promise<void> {
-  await client.query({
-    name: "park_subscription",
-    text: parkText,
-    values: [organisationId, subscriptionId, reason],
+  const where = { organisationId, id };
+  const subscription = await db(client).subscription.findFirst({
+    where,
+    select: { parkedAttempts: true },
+  });
+  const pauseMs = firstPauseMs * 2 ** (subscription?.parkedAttempts ?? 0);
+  await db(client).subscription.updateMany({
+    where,
+    data: {
+      parkedReason: reason,
+      parkedAttempts: { increment: 1 },
+      parkedUntil: new Date(databaseNow.getTime() + Math.min(longestPauseMs, pauseMs)),
+    },
   });
 }
 

@@ -12,7 +12,7 @@ import { amendInvoice } from "../documents/save-amendment.ts";
 import { saveUsageBills, type UsageBillToSave } from "./billed-usage.ts";
 
 /** The charges of one subscription. */
-export interface DueCharges extends ClosedUsage {
+interface DueCharges extends ClosedUsage {
   readonly subscriptionId: string;
   readonly invoices: readonly DueInvoice[];
 }

@@ -1,10 +1,11 @@
 /**
  * Advances a sandbox's test clock from one due instant to the next until its target. What is due is
- * billed before the clock moves on, and counted in the same transaction (CLOCK-1).
+ * billed before the clock moves on, and counted in the same transaction (CLOCK-1). SQL where it
+ * compares with the database's clock or writes it.
  */
-import type { ClockAdvance } from "../../gen/prisma/client.ts";
+import { db } from "../database/client.ts";
+import { lockOrganisation } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
-import type { StaleJobs } from "../ledger-jobs/stale-jobs.ts";
 import { billChunk, type ChunkOrder, type ChunkOutcome } from "./billing-run.ts";
 import { performable } from "./due-organisations.ts";
 
@@ -22,7 +23,7 @@ export interface ClockProgress {
  * `moved`: something is due at what the clock shows now. `arrived`: nothing is left on the way.
  * `stands`: the clock does not advance.
  */
-export type ClockMove =
+type ClockMove =
   | { readonly kind: "moved" | "arrived"; readonly progress: ClockProgress }
   | { readonly kind: "stands" };
 
@@ -49,11 +50,6 @@ export function createTestClock(pool: Pool): TestClockStore {
   };
 }
 
-/** A running advance, and what the clock shows. */
-type Advance = Pick<ClockAdvance, "startedFrom" | "target" | "performed" | "issued" | "parked"> & {
-  readonly now: Date;
-};
-
 /**
  * Moves an advancing clock to the earliest billable due instant, at most to its target. If nothing
  * is due, it moves to the target and the advance is over. It waits for running changes of the
@@ -63,23 +59,16 @@ type Advance = Pick<ClockAdvance, "startedFrom" | "target" | "performed" | "issu
 async function moveClock(pool: Pool, organisationId: string): Promise<ClockMove> {
   return inTransaction(pool, async (client) => {
     // Separate statements, so that the next one sees the state under the organisation's lock.
-    await client.query({
-      name: "lock_clock",
-      text: "SELECT 1 FROM organisations WHERE id = $1 FOR NO KEY UPDATE",
-      values: [organisationId],
+    await lockOrganisation(client, organisationId);
+    const advance = await db(client).clockAdvance.findFirst({
+      where: { organisationId, finishedAt: null },
+      include: { organisation: { select: { testClock: true } } },
     });
-    const { rows } = await client.query<Advance>({
-      name: "get_running_advance",
-      text: `SELECT a.started_from AS "startedFrom", a.target,
-          coalesce(o.test_clock, a.started_from) AS now, a.performed, a.issued, a.parked
-        FROM organisations o JOIN clock_advances a ON a.organisation_id = o.id
-        WHERE o.id = $1 AND a.finished_at IS NULL`,
-      values: [organisationId],
-    });
-    const row = rows[0];
-    if (row === undefined) return { kind: "stands" };
-    const due = await findNextDue(client, organisationId, row.target);
-    const now = due === null ? row.target : due > row.now ? due : row.now;
+    if (advance === null) return { kind: "stands" };
+    const { startedFrom: from, target, performed, issued, parked } = advance;
+    const shown = advance.organisation.testClock ?? from;
+    const due = await findNextDue(client, organisationId, target);
+    const now = due === null ? target : due > shown ? due : shown;
     await client.query({
       name: "move_clock",
       text: `WITH advance AS (
@@ -89,7 +78,6 @@ async function moveClock(pool: Pool, organisationId: string): Promise<ClockMove>
         UPDATE organisations SET test_clock = $2 WHERE id = $1 AND test_clock IS DISTINCT FROM $2`,
       values: [organisationId, now, due === null],
     });
-    const { startedFrom: from, target, performed, issued, parked } = row;
     return {
       kind: due === null ? "arrived" : "moved",
       progress: { from, target, now, performed, issued, parked },
@@ -133,6 +121,12 @@ async function countPerformed(
   });
 }
 
+/** An organisation whose clock stopped on its way. Its workflow must be started. */
+export interface StoppedClock {
+  readonly kind: "clock";
+  readonly organisationId: string;
+}
+
 /**
  * Organisations whose clock has an unfinished advance and has not moved for `graceMs`. Their
  * workflow never started or was lost. The dispatcher starts it. It reads across organisations and
@@ -141,7 +135,7 @@ async function countPerformed(
 export async function findStoppedClocks(
   pool: Pool,
   graceMs: number,
-): Promise<readonly StaleJobs[]> {
+): Promise<readonly StoppedClock[]> {
   const { rows } = await pool.query<{ organisation_id: string }>({
     name: "find_stopped_clocks",
     text: `SELECT organisation_id FROM clock_advances

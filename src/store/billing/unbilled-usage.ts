@@ -1,6 +1,6 @@
 /**
  * Loads usage that is not on a bill yet, summed by bill, period and meter. Closing a bill prices
- * these sums.
+ * these sums. SQL, because it sums.
  */
 
 import { periodAt } from "../../domain/calendar/period.ts";
@@ -12,7 +12,7 @@ import type { Transaction } from "../database/pool.ts";
 import { lockToBill } from "./usage-locks.ts";
 
 /** A subscription whose usage is to be billed, with the meters of its plan. */
-export interface MeteredSubscription {
+interface MeteredSubscription {
   readonly subscription: Subscription;
   readonly meters: readonly PricedMeter[];
 }

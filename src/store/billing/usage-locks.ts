@@ -1,7 +1,7 @@
 /**
  * Advisory locks between storing usage and billing it. Storing takes a subscription's bucket
  * shared, and closing a bill takes it exclusively. Usage stored before a close is on that bill.
- * Usage stored later sees the next bill (INVARIANT-4).
+ * Usage stored later sees the next bill (INVARIANT-4). SQL, because the typed client has no locks.
  */
 import type { Transaction } from "../database/pool.ts";
 

@@ -5,7 +5,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 
 /** An encrypted secret: 12 bytes of nonce, 16 of tag, then the ciphertext. */
-export interface EncryptedSecret {
+interface EncryptedSecret {
   readonly keyId: string;
   readonly bytes: Buffer;
 }

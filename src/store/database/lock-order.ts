@@ -15,8 +15,90 @@
  * of usage (`usage-locks.ts`) come after the subscriptions, and the number counters come after the
  * buckets. A writer that takes its rows with SKIP LOCKED waits for none of them and may take them
  * in any order.
+ *
+ * SQL, because the typed client has no locks.
  */
+import type { Executor } from "./client.ts";
+import { statementName } from "./page.ts";
 import type { Transaction } from "./pool.ts";
+
+/** Tables of an organisation whose rows are locked one at a time. */
+type OwnedTable =
+  | "api_keys"
+  | "credit_notes"
+  | "customers"
+  | "invoices"
+  | "subscriptions"
+  | "webhook_deliveries"
+  | "webhook_endpoints";
+
+/**
+ * Locks a row of an organisation until the transaction ends, so that the value read next is the one
+ * that is replaced. Returns the database's time in milliseconds, at the start of the transaction.
+ * Null if the organisation has no such row.
+ */
+export async function lockRow(
+  tx: Transaction,
+  table: OwnedTable,
+  organisationId: string,
+  id: string,
+): Promise<Date | null> {
+  return lock(tx, table, { organisation_id: organisationId, id }, "NO KEY UPDATE");
+}
+
+/** Locks the organisation. Writers that decide by its settings, catalogue or clock wait. */
+export async function lockOrganisation(tx: Transaction, id: string): Promise<void> {
+  await lock(tx, "organisations", { id }, "NO KEY UPDATE");
+}
+
+/** Locks the tokens of a ledger connection against a refresh. */
+export async function lockAuthorisation(tx: Transaction, organisationId: string): Promise<void> {
+  await lock(tx, "ledger_authorisations", { organisation_id: organisationId }, "UPDATE");
+}
+
+/** Locks a token of an operator. */
+export async function lockOperatorToken(tx: Transaction, id: string): Promise<void> {
+  await lock(tx, "operator_tokens", { id }, "NO KEY UPDATE");
+}
+
+async function lock(
+  tx: Transaction,
+  table: string,
+  key: Readonly<Record<string, string>>,
+  strength: "SHARE" | "NO KEY UPDATE" | "UPDATE",
+): Promise<Date | null> {
+  const conditions = Object.keys(key).map((column, index) => `${column} = $${index + 1}`);
+  const text = `SELECT now() AS now FROM ${table}
+    WHERE ${conditions.join(" AND ")} FOR ${strength}`;
+  const { rows } = await tx.query<{ readonly now: Date }>({
+    name: statementName(text),
+    text,
+    values: Object.values(key),
+  });
+  return rows[0]?.now ?? null;
+}
+
+/**
+ * Locks all owners and this operator, by id. Otherwise two owners who deactivate each other could
+ * leave no active owner.
+ */
+export async function lockOwnersAnd(tx: Transaction, operatorId: string): Promise<void> {
+  await tx.query({
+    name: "lock_owners_and_operator",
+    text: `SELECT 1 FROM operators WHERE role = 'owner' OR id = $1
+      ORDER BY id FOR NO KEY UPDATE`,
+    values: [operatorId],
+  });
+}
+
+/**
+ * Takes an advisory lock on a name until the transaction ends. `lockClass` is the number of its
+ * use, which no other lock has.
+ */
+export async function lockName(tx: Transaction, lockClass: number, name: string): Promise<void> {
+  const text = "SELECT pg_advisory_xact_lock($1, hashtext($2))";
+  await tx.query({ name: "lock_name", text, values: [lockClass, name] });
+}
 
 /**
  * Locks subscriptions by rising id. A later read in the transaction sees what the last change
@@ -31,7 +113,7 @@ export async function lockSubscriptions(
 }
 
 /** The rows that a transaction is about to write. An absent member means none. */
-export interface ToLock {
+interface ToLock {
   /** Whether the organisation must not change meanwhile. */
   readonly organisation?: boolean;
   readonly subscriptionIds?: readonly string[];
@@ -81,34 +163,62 @@ export async function lockInOrder(
     ledgerInvoiceIds = [],
     ledgerNoteIds = [],
   } = toLock;
-  if (organisation) {
-    await client.query({
-      name: "share_organisation",
-      text: "SELECT 1 FROM organisations WHERE id = $1 FOR SHARE",
-      values: [organisationId],
-    });
-  }
+  if (organisation) await lock(client, "organisations", { id: organisationId }, "SHARE");
   const isPlain = jobIds.length + ledgerInvoiceIds.length + ledgerNoteIds.length === 0;
-  if (isPlain) {
-    if (subscriptionIds.length === 0) return;
-    await client.query({
-      name: "lock_subscriptions",
-      text: `SELECT id FROM subscriptions WHERE organisation_id = $1 AND id = ANY ($2::uuid[])
-        ORDER BY id FOR NO KEY UPDATE`,
-      values: [organisationId, subscriptionIds],
-    });
-    return;
-  }
+  if (isPlain) return lockRows(client, "subscriptions", organisationId, subscriptionIds);
   await client.query({
     name: "lock_concerned_subscriptions",
     text: concernedText,
     values: [organisationId, subscriptionIds, jobIds, ledgerInvoiceIds, ledgerNoteIds],
   });
-  if (jobIds.length === 0) return;
+  await lockRows(client, "ledger_jobs", organisationId, jobIds);
+}
+
+async function lockRows(
+  client: Transaction,
+  table: "subscriptions" | "ledger_jobs",
+  organisationId: string,
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length === 0) return;
   await client.query({
-    name: "lock_operations",
-    text: `SELECT id FROM ledger_jobs WHERE organisation_id = $1 AND id = ANY ($2::uuid[])
+    name: `lock_rows_of_${table}`,
+    text: `SELECT id FROM ${table} WHERE organisation_id = $1 AND id = ANY ($2::uuid[])
       ORDER BY id FOR NO KEY UPDATE`,
-    values: [organisationId, jobIds],
+    values: [organisationId, ids],
+  });
+}
+
+/**
+ * An update of several rows of one organisation. `key` has the columns that identify a row, and
+ * `where` and `set` are SQL over the row, in which `$1` is the organisation.
+ */
+export interface OrderedUpdate {
+  readonly name: string;
+  readonly table: "ledger_jobs" | "ledger_notifications" | "ledger_reference_data";
+  readonly key: readonly string[];
+  readonly where: string;
+  readonly set: string;
+  /** The values from `$2` on. */
+  readonly values?: readonly unknown[];
+}
+
+/**
+ * Locks the rows in the order of their key, and then updates them. Two such updates never deadlock.
+ */
+export async function updateInOrder(
+  executor: Executor,
+  organisationId: string,
+  { name, table, key, where, set, values = [] }: OrderedUpdate,
+): Promise<void> {
+  const columns = key.join(", ");
+  const matches = key.map((column) => `t.${column} = locked.${column}`);
+  await executor.query({
+    name,
+    text: `UPDATE ${table} t SET ${set} FROM (
+        SELECT ${columns} FROM ${table} WHERE organisation_id = $1 AND ${where}
+        ORDER BY ${columns} FOR NO KEY UPDATE) AS locked
+      WHERE t.organisation_id = $1 AND ${matches.join(" AND ")}`,
+    values: [organisationId, ...values],
   });
 }

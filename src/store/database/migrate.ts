@@ -1,12 +1,11 @@
 /**
  * Migrates a database to the newest migration, and reports how migrations, schema and database
  * differ. Several processes may migrate at once: one works, and the others wait and find nothing
- * left to do.
+ * left to do. SQL, because it creates databases and locks them before a schema exists.
  */
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
-import type { DiagnoseMigrationHistoryOutput } from "@prisma/schema-engine-wasm/schema_engine_bg";
 import pg from "pg";
 import {
   projectMigrations,
@@ -19,7 +18,7 @@ import {
  * Options of a migration. `migrationsFolder` is this project's unless a test passes its own. `log`
  * gets one line for each migration applied.
  */
-export interface MigrateOptions {
+interface MigrateOptions {
   readonly migrationsFolder?: string;
   readonly log?: (line: string) => void;
 }
@@ -58,22 +57,10 @@ export async function migrate(
 }
 
 /**
- * Compares the database with the migrations: edited, failed and unapplied ones. Changes nothing.
- */
-export async function diagnose(
-  databaseUrl: string,
-  options: MigrateOptions = {},
-): Promise<DiagnoseMigrationHistoryOutput> {
-  const migrationsList = await readMigrations(options.migrationsFolder ?? projectMigrations);
-  const input = { migrationsList, filters: wholeSchema, optInToShadowDatabase: false };
-  return withSchemaEngine({ databaseUrl }, (engine) => engine.diagnoseMigrationHistory(input));
-}
-
-/**
  * What `diff` needs: a server on which it may create and drop scratch databases, and the Prisma
  * schema that the migrations should produce.
  */
-export interface DiffOptions {
+interface DiffOptions {
   readonly serverUrl: string;
   readonly schemaFile: string;
   readonly migrationsFolder?: string;
@@ -172,11 +159,12 @@ async function withScratchDatabase<T>(
 ): Promise<T> {
   const name = `scratch_${randomUUID().replaceAll("-", "")}`;
   const admin = withDatabase(serverUrl, "postgres");
-  await withClient(admin, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE template0`));
+  const send = (statement: string) => withClient(admin, (client) => client.query(statement));
+  await send(`CREATE DATABASE ${name} TEMPLATE template0`);
   try {
     return await work(withDatabase(serverUrl, name));
   } finally {
-    await withClient(admin, (client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`));
+    await send(`DROP DATABASE ${name} WITH (FORCE)`);
   }
 }
 

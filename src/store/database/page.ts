@@ -1,6 +1,7 @@
 /**
  * Reads a page of a list, newest first by rising sequence number. Keyset pagination costs the same
- * for every page. OBJECT-3, OBJECT-4, OBJECT-5.
+ * for every page. OBJECT-3, OBJECT-4, OBJECT-5. SQL, because lists are a hot path, and one
+ * statement reads their lines.
  */
 import { createHash } from "node:crypto";
 import type pg from "pg";
@@ -80,15 +81,8 @@ export async function getOne<Row extends pg.QueryResultRow, T>(
   listing: Listing<Row, T>,
   id: string,
 ): Promise<T | null> {
-  const shown = listing.shown === undefined ? "" : ` AND ${listing.shown}`;
-  const text = `SELECT ${listing.columns} FROM ${listing.from}
-    WHERE t.organisation_id = $1 AND t.id = $2${shown}`;
-  const { rows } = await client.query<Row>({
-    name: statementName(text),
-    text,
-    values: [organisationId, id],
-  });
-  return rows[0] === undefined ? null : listing.read(rows[0]);
+  const [found] = await getThese(client, organisationId, listing, [id]);
+  return found ?? null;
 }
 
 /**

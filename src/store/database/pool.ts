@@ -4,13 +4,12 @@
  */
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
+import { type AcquireObserver, observeAcquires } from "./acquires.ts";
 import { clientsWithin, limitQueries, limitWaiting } from "./time-limit.ts";
+import { inTransactionSpan, isTraced } from "./trace-context.ts";
 
 /** The connections of one process. A statement over it is a transaction by itself. */
 export type Pool = pg.Pool;
-
-/** One connection of a pool. */
-export type Connection = pg.PoolClient;
 
 /** A connection inside a transaction. */
 export type Transaction = Pick<pg.PoolClient, "query">;
@@ -21,14 +20,11 @@ export type Statement = pg.QueryConfig & { readonly timeLimitMs?: number };
 /** Any row of a result. */
 export type AnyRow = pg.QueryResultRow;
 
-/** An error that the server has answered. `code` is its SQLSTATE. */
-export const { DatabaseError } = pg;
-
 /**
  * Settings of a pool. `size` is the number of connections of this process. The server's
  * `max_connections` bounds the sum over all processes.
  */
-export interface PoolSettings {
+interface PoolSettings {
   readonly databaseUrl: string;
   readonly size: number;
   /** Shown in `pg_stat_activity`. */
@@ -37,6 +33,8 @@ export interface PoolSettings {
   readonly connectTimeoutMs?: number;
   /** Time limit of a statement in milliseconds, if it is not the one of requests. */
   readonly statementTimeoutMs?: number;
+  /** Called for each connection that was requested of the pool. */
+  readonly onAcquire?: AcquireObserver;
 }
 
 /** The time limit of a statement. Every statement of the service takes milliseconds. */
@@ -92,6 +90,7 @@ export function createPool(settings: PoolSettings, onError: (error: Error) => vo
   pool.on("connect", (client) => limitQueries(client, statementMs * patience));
   pool.on("connect", guard);
   limitWaiting(pool, connectMs);
+  if (settings.onAcquire !== undefined) observeAcquires(pool, settings.onAcquire);
   return pool;
 }
 
@@ -221,7 +220,19 @@ export async function inTransaction<T>(
   work: (client: pg.PoolClient) => Promise<T>,
   begin = "BEGIN",
 ): Promise<T> {
-  return repeatBrokenOff(() => runOnce(pool, work, begin));
+  return repeatBrokenOff(() => inTransactionSpan(begin, (first) => runOnce(pool, work, first)));
+}
+
+/**
+ * Runs one statement that leaves work, which is a transaction by itself. Within a trace it takes
+ * three statements, so that the work keeps the trace.
+ */
+export function queryInTrace<Row extends AnyRow>(
+  pool: pg.Pool,
+  query: Statement,
+): Promise<pg.QueryResult<Row>> {
+  if (!isTraced()) return pool.query<Row>(query);
+  return inTransaction(pool, (client) => client.query<Row>(query));
 }
 
 async function runOnce<T>(

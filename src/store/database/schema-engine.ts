@@ -97,7 +97,7 @@ function withoutHolding(name: string, imported: unknown): unknown {
  * The database that an engine works on. `shadow` is an empty database that it may fill and empty,
  * needed only for differences.
  */
-export interface EngineTarget {
+interface EngineTarget {
   readonly databaseUrl: string;
   readonly shadowUrl?: string;
   /** Prisma schemas, `[path, content]`, if the work needs one. */

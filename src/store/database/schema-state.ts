@@ -1,7 +1,7 @@
 /**
  * Checks whether the database can be reached and has the schema that this code needs. The check has
  * its own connection: it neither waits behind requests for the pool nor takes a connection from
- * them.
+ * them. SQL, because the table of migrations is Prisma's and no model.
  */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { createPool, isDatabaseError } from "./pool.ts";
 import { projectMigrations } from "./schema-engine.ts";
 
 /** The check and its connection. */
-export interface SchemaCheck {
+interface SchemaCheck {
   /**
    * Null if the schema is there, otherwise a sentence with the migration found and the one needed.
    * Rejects if the database does not answer.
@@ -19,7 +19,7 @@ export interface SchemaCheck {
 }
 
 /** Settings of the check. `migrationsFolder` is this project's unless a test passes another. */
-export interface SchemaCheckSettings {
+interface SchemaCheckSettings {
   readonly databaseUrl: string;
   readonly onError: (error: Error) => void;
   readonly migrationsFolder?: string;

@@ -1,4 +1,7 @@
-/** Writes observed credit notes, allocations and invoices (DOCUMENT-2, INVARIANT-3). */
+/**
+ * Writes observed credit notes, allocations and invoices (DOCUMENT-2, INVARIANT-3). Writes are SQL,
+ * because they sum, write many rows, or keep the ledger's instants to the microsecond.
+ */
 
 import {
   add,
@@ -9,16 +12,22 @@ import {
   subtract,
   ZERO,
 } from "../../domain/money/decimal.ts";
+import { db } from "../database/client.ts";
 import { newId } from "../database/ids.ts";
+import { lockRow } from "../database/lock-order.ts";
 import type { Transaction } from "../database/pool.ts";
-import { unfitText } from "../ledger-jobs/observed-state.ts";
-
 import {
   type AllocationChanges,
   compareAllocations,
   type KnownAllocation,
   type ObservedAllocation,
 } from "./compare-allocations.ts";
+
+/**
+ * SQL text of the error of an invoice whose observed state does not fit the columns here. Only an
+ * observation writes it.
+ */
+export const unfitText = "'The ledger''s values fit no record here.'";
 
 /** A credit note in the ledger. `remainingCredit` is the ledger's number. */
 export interface ObservedNoteState {
@@ -34,26 +43,13 @@ export interface ObservedNoteState {
 }
 
 /** An invoice in the ledger. */
-export interface ObservedInvoiceState {
-  readonly status: string;
-  readonly subtotal?: string;
-  readonly total: string;
+export interface ObservedInvoiceState
+  extends Omit<ObservedNoteState, "remainingCredit" | "allocations"> {
   readonly amountDue: string;
-  readonly sent: boolean;
-  readonly updatedAt?: string;
-}
-
-interface KnownRow {
-  id: string;
-  ledger_allocation_id: string | null;
-  invoice_id: string;
-  ledger_invoice_id: string;
-  amount: string;
-  status: string;
 }
 
 /** Why a note was read: our allocation, a search after a lost answer, or a person's change. */
-export type NoteReason = "own" | "found" | "synced";
+type NoteReason = "own" | "found" | "synced";
 
 /**
  * Writes an observed note and its allocations to invoices here. Remaining credit is the ledger's.
@@ -68,13 +64,13 @@ export async function saveObservedNote(
   note: ObservedNoteState,
   why: NoteReason,
 ): Promise<boolean> {
-  await client.query({
-    name: "lock_credit_note",
-    text: "SELECT 1 FROM credit_notes WHERE organisation_id = $1 AND id = $2 FOR NO KEY UPDATE",
-    values: [organisationId, creditNoteId],
-  });
-  const known = await loadKnown(client, organisationId, creditNoteId);
-  const invoiceIds = await findInvoices(client, organisationId, note.allocations);
+  await lockRow(client, "credit_notes", organisationId, creditNoteId);
+  const { known, invoiceIds } = await loadKnown(
+    client,
+    organisationId,
+    creditNoteId,
+    note.allocations,
+  );
   const observed = note.allocations.filter(({ invoiceId }) => invoiceIds.has(invoiceId));
   const { added, kept, gone } = compareAllocations(known, observed);
   const rows = [
@@ -150,42 +146,39 @@ function record({ id, amount, date }: ObservedAllocation): object {
   return { amount, date, ledger_allocation_id: id === "" ? null : id };
 }
 
+/** The note's allocations here, and the ids here of all its invoices by the ledger's ids. */
+interface KnownCredit {
+  readonly known: readonly KnownAllocation[];
+  readonly invoiceIds: ReadonlyMap<string, string>;
+}
+
 async function loadKnown(
   client: Transaction,
   organisationId: string,
   creditNoteId: string,
-): Promise<readonly KnownAllocation[]> {
-  const { rows } = await client.query<KnownRow>({
-    name: "load_allocations",
-    text: `SELECT a.id, a.ledger_allocation_id, a.invoice_id, i.ledger_invoice_id, a.amount,
-      a.status
-      FROM allocations a JOIN invoices i ON i.organisation_id = $1 AND i.id = a.invoice_id
-      WHERE a.organisation_id = $1 AND a.credit_note_id = $2 ORDER BY a.created_at, a.id`,
-    values: [organisationId, creditNoteId],
+  observed: readonly ObservedAllocation[],
+): Promise<KnownCredit> {
+  const allocations = await db(client).allocation.findMany({
+    where: { organisationId, creditNoteId },
+    orderBy: [{ createdAt: "asc" }, { id: "asc" }],
+    select: { id: true, ledgerAllocationId: true, invoiceId: true, amount: true, status: true },
   });
-  return rows.map((row) => ({
-    id: row.id,
-    ledgerId: row.ledger_allocation_id,
-    invoiceId: row.invoice_id,
-    invoiceLedgerId: row.ledger_invoice_id,
-    amount: parseDecimal(row.amount),
-    isActive: row.status === "active",
+  const ofLedger = { ledgerInvoiceId: { in: observed.map(({ invoiceId }) => invoiceId) } };
+  const ofNote = { id: { in: allocations.map(({ invoiceId }) => invoiceId) } };
+  const invoices = await db(client).invoice.findMany({
+    where: { organisationId, OR: [ofLedger, ofNote] },
+    select: { id: true, ledgerInvoiceId: true },
+  });
+  const ledgerIds = new Map(invoices.map(({ id, ledgerInvoiceId }) => [id, ledgerInvoiceId ?? ""]));
+  const known = allocations.map(({ id, ledgerAllocationId, invoiceId, amount, status }) => ({
+    id,
+    ledgerId: ledgerAllocationId,
+    invoiceId,
+    invoiceLedgerId: ledgerIds.get(invoiceId) ?? "",
+    amount: parseDecimal(amount.toFixed(4)),
+    isActive: status === "active",
   }));
-}
-
-/** Ids here of invoices, by the ledger's ids. */
-async function findInvoices(
-  client: Transaction,
-  organisationId: string,
-  allocations: readonly ObservedAllocation[],
-): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await client.query<{ id: string; ledger_invoice_id: string }>({
-    name: "find_credited_invoices",
-    text: `SELECT id, ledger_invoice_id FROM invoices
-      WHERE organisation_id = $1 AND ledger_invoice_id = ANY ($2)`,
-    values: [organisationId, allocations.map(({ invoiceId }) => invoiceId)],
-  });
-  return new Map(rows.map(({ id, ledger_invoice_id }) => [ledger_invoice_id, id]));
+  return { known, invoiceIds: new Map([...ledgerIds].map(([id, ledgerId]) => [ledgerId, id])) };
 }
 
 /** By how much less is due of each invoice. */

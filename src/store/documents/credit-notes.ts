@@ -20,7 +20,7 @@ interface AllocationRow extends Row<Prisma.AllocationModel, "id" | "invoiceId" |
 }
 
 /** A row of `credit_notes` with its lines and allocations. */
-export interface CreditNoteRow
+interface CreditNoteRow
   extends Row<
     Prisma.CreditNoteModel,
     | "id"
@@ -44,7 +44,7 @@ export interface CreditNoteRow
 }
 
 /** Converts a row to a credit note. */
-export function readCreditNote(row: CreditNoteRow): CreditNote {
+function readCreditNote(row: CreditNoteRow): CreditNote {
   return {
     id: row.id,
     customerId: row.customer_id,

@@ -21,16 +21,21 @@ export const lineRecordType = `id uuid, invoice_id uuid, position int, kind text
       amending boolean`;
 
 /** Inserts lines from records `r`: everything between INSERT and FROM. `$1` is the organisation. */
-export const insertLines = `INSERT INTO invoice_lines (id, organisation_id, invoice_id, position,
+export const insertLines = insertLinesAt("r.position");
+
+/** The same, at a position that is SQL over `r`. */
+export function insertLinesAt(position: string): string {
+  return `INSERT INTO invoice_lines (id, organisation_id, invoice_id, position,
   kind, name, description, units,
     quantity, unit_price, amount, period_start, period_end, from_units, to_units, days_remaining,
       days_in_period, charge_id, meter_id,
     revenue_account, tax_type, amending)
-  SELECT r.id, $1, r.invoice_id, r.position, r.kind, r.name, r.description, r.units, r.quantity,
+  SELECT r.id, $1, r.invoice_id, ${position}, r.kind, r.name, r.description, r.units, r.quantity,
     r.unit_price, r.amount, r.period_start,
     r.period_end, r.from_units, r.to_units, r.days_remaining, r.days_in_period, r.charge_id,
       r.meter_id, r.revenue_account,
     r.tax_type, r.amending`;
+}
 
 /** SQL of a document's number: the prefix, then at least four digits. Both arguments are SQL. */
 export function documentNumber(prefix: string, counted: string): string {
@@ -55,21 +60,18 @@ export function invoiceRecord(id: string, position: number, draft: InvoiceDraft)
 }
 
 /**
- * The records of an invoice's lines in order, with new ids. `first` is the first position.
- * `amending`: the ledger has the invoice already.
+ * The records of an invoice's lines in order, with new ids. `amending`: the ledger has the invoice
+ * already.
  */
 export function lineRecords(
   invoiceId: string,
   lines: readonly InvoiceLineDraft[],
-  { first, amending }: { readonly first: number; readonly amending: boolean } = {
-    first: 0,
-    amending: false,
-  },
+  amending = false,
 ): object[] {
-  return lines.map((line, index) => ({
+  return lines.map((line, position) => ({
     id: newId(),
     invoice_id: invoiceId,
-    position: first + index,
+    position,
     kind: line.kind,
     name: line.name,
     description: line.description,

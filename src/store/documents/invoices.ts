@@ -17,7 +17,7 @@ import type { Filter, Listing } from "../database/page.ts";
 import type { Row } from "../database/row.ts";
 
 /** A line inside an invoice's JSON. Amounts are text. */
-export interface InvoiceLineRow
+interface InvoiceLineRow
   extends Row<
     Prisma.InvoiceLineModel,
     | "id"
@@ -152,7 +152,7 @@ function readPeriod(start: string | null, end: string | null): InvoicePeriod | n
  * them. Converting whole rows to JSON costs the server a third less than building objects by
  * member.
  */
-export const linesJson = `(SELECT json_agg(r)
+const linesJson = `(SELECT json_agg(r)
   FROM (SELECT l.id, l.kind, l.name, l.description, l.units,
     l.quantity::text AS quantity, l.unit_price::text AS unit_price, l.amount::text AS amount,
       l.period_start, l.period_end,

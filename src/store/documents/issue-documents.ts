@@ -1,7 +1,7 @@
 /**
  * Issues documents inside the transaction of the change. One statement reserves each number and
  * writes the job that posts the document (POSTING-1, INVARIANT-2). One subscription costs as much
- * as a chunk.
+ * as a chunk. SQL, because numbers are claims of a counter, and one statement writes many rows.
  */
 
 import type { CreditNoteDraft } from "../../domain/model/credit-note.ts";
@@ -19,7 +19,7 @@ import {
 } from "./invoice-writes.ts";
 
 /** An invoice to issue: its ids, its subscription, and the deferred lines that it bills. */
-export interface InvoiceToIssue {
+interface InvoiceToIssue {
   readonly id: string;
   readonly jobId: string;
   readonly subscriptionId: string;
@@ -28,7 +28,7 @@ export interface InvoiceToIssue {
 }
 
 /** A credit note to issue: its ids and its subscription. */
-export interface CreditNoteToIssue {
+interface CreditNoteToIssue {
   readonly id: string;
   readonly jobId: string;
   readonly subscriptionId: string;

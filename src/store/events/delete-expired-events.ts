@@ -1,9 +1,11 @@
 /**
  * Deletes events that can no longer be resent, with their deliveries and attempts (EVENT-5).
  *
- * SQL: it claims rows with SKIP LOCKED by the server's clock, and deletes thousands by one array.
+ * SQL: it claims rows with SKIP LOCKED by the server's clock, and deletes thousands of attempts by
+ * one array.
  */
 import type { WebhookDelivery } from "../../gen/prisma/client.ts";
+import { dbOfAll } from "../database/client.ts";
 import { inTransaction, type Pool } from "../database/pool.ts";
 
 /** How long events are kept: as long as they can be resent. */
@@ -47,18 +49,9 @@ export async function deleteExpiredEvents(pool: Pool, atMost: number): Promise<n
         WHERE d.id = ANY ($1) AND a.organisation_id = d.organisation_id AND a.delivery_id = d.id`,
       values: [deliveryIds],
     });
-    await tx.query({
-      name: "delete_expired_deliveries",
-      text: `DELETE FROM webhook_deliveries d USING events e
-        WHERE d.id = ANY ($1) AND e.organisation_id = d.organisation_id AND e.id = d.event_id`,
-      values: [deliveryIds],
-    });
-    await tx.query({
-      name: "delete_expired_events",
-      text: `DELETE FROM events e USING organisations o
-        WHERE e.id = ANY ($1) AND e.organisation_id = o.id`,
-      values: [eventIds],
-    });
+    // The locked events got no other deliveries meanwhile.
+    await dbOfAll(tx).webhookDelivery.deleteMany({ where: { eventId: { in: eventIds } } });
+    await dbOfAll(tx).event.deleteMany({ where: { id: { in: eventIds } } });
     return eventIds.length;
   });
 }

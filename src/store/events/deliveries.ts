@@ -41,7 +41,7 @@ export interface EndpointState {
 }
 
 /** Limits of the time for attempts, in milliseconds. */
-export interface EndTimes {
+interface EndTimes {
   /** How long after the first due time attempts end. */
   readonly wholeMs: number;
   /**
@@ -53,7 +53,7 @@ export interface EndTimes {
 }
 
 /** What happened to deliveries whose time was over. */
-export interface EndOfTrying {
+interface EndOfTrying {
   readonly exhausted: number;
   /** Deliveries whose time started again. */
   readonly restarted: readonly string[];

@@ -34,13 +34,7 @@ export async function findDueEndpoints(
   executor: Executor,
   organisationId: string,
 ): Promise<readonly EndpointKey[]> {
-  const { rows } = await executor.query<EndpointKey>({
-    text: `SELECT w.organisation_id AS "organisationId", w.id AS "endpointId"
-      FROM webhook_endpoints w
-      WHERE w.organisation_id = $1 AND ${isDue} ORDER BY w.id`,
-    values: [organisationId],
-  });
-  return rows;
+  return find(executor, "w.organisation_id = $1", [organisationId, null]);
 }
 
 /** Up to `limit` endpoints of all organisations after `after`. It returns ids only. */
@@ -49,11 +43,18 @@ export async function findAllDueEndpoints(
   after: string | null,
   limit: number,
 ): Promise<readonly EndpointKey[]> {
+  return find(executor, "($1::uuid IS NULL OR w.id > $1)", [after, limit]);
+}
+
+async function find(
+  executor: Executor,
+  condition: string,
+  values: readonly unknown[],
+): Promise<readonly EndpointKey[]> {
   const { rows } = await executor.query<EndpointKey>({
     text: `SELECT w.organisation_id AS "organisationId", w.id AS "endpointId"
-      FROM webhook_endpoints w
-      WHERE ($1::uuid IS NULL OR w.id > $1) AND ${isDue} ORDER BY w.id LIMIT $2`,
-    values: [after, limit],
+      FROM webhook_endpoints w WHERE ${condition} AND ${isDue} ORDER BY w.id LIMIT $2`,
+    values: [...values],
   });
   return rows;
 }

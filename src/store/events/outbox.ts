@@ -12,7 +12,7 @@ import { type PublishedIsolated, publishOrReschedule } from "./publish-isolated.
 import type { ObjectKey, WriteObject } from "./shown-objects.ts";
 
 /** Organisations with outbox entries by rising id, and the database's time of the read. */
-export interface ChangedOrganisations {
+interface ChangedOrganisations {
   readonly organisationIds: readonly OutboxEntry["organisationId"][];
   readonly now: Date;
 }

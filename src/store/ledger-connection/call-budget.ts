@@ -4,11 +4,12 @@
  * is one call of a function of the database, which holds the row for one statement.
  */
 
+import { callFunction } from "../database/functions.ts";
 import { newId } from "../database/ids.ts";
 import type { Pool } from "../database/pool.ts";
 
 /** What is left of the ledger's limits, as the ledger reported it. Null if it reported nothing. */
-export interface LimitsLeft {
+interface LimitsLeft {
   readonly minute: number | null;
   readonly day: number | null;
 }
@@ -37,7 +38,7 @@ export interface LedgerBudget {
 interface PermitRow {
   readonly granted: boolean;
   readonly scope: "minute" | "day" | "concurrent" | null;
-  readonly waitMs: string;
+  readonly wait_ms: string;
 }
 
 /** The limits of a kind of ledger. `day` is null if only its answers say what is left of a day. */
@@ -58,37 +59,35 @@ export function createCallBudget(
   leaseMs: number,
   { minute, day, concurrent }: CallLimits,
 ): LedgerBudget {
-  const limits = [minute, day, concurrent];
   return {
     take: async (isBackground) => {
       const callId = newId();
-      const { rows } = await pool.query<PermitRow>({
-        name: "take_ledger_call",
-        text: `SELECT granted, scope, wait_ms AS "waitMs"
-          FROM take_ledger_call($1, $2, $3, $4 * interval '1 millisecond', $5, $6, $7)`,
-        values: [organisationId, callId, isBackground, leaseMs, ...limits],
-      });
-      const row = rows[0];
-      if (row === undefined) throw new Error("the budget gave no answer");
-      if (!row.granted)
-        return { kind: "spent", scope: row.scope ?? "minute", waitMs: Number(row.waitMs) };
+      const permit = await callFunction<PermitRow>(
+        pool,
+        "take_ledger_call",
+        organisationId,
+        callId,
+        isBackground,
+        { ms: leaseMs },
+        minute,
+        day,
+        concurrent,
+      );
+      if (!permit.granted)
+        return { kind: "spent", scope: permit.scope ?? "minute", waitMs: Number(permit.wait_ms) };
       return {
         kind: "granted",
         end: async (left) => {
-          await pool
-            .query({
-              name: "end_ledger_call",
-              text: "SELECT end_ledger_call($1, $2, $3, $4, $5, $6)",
-              values: [
-                organisationId,
-                callId,
-                left?.minute ?? null,
-                left?.day ?? null,
-                minute,
-                concurrent,
-              ],
-            })
-            .catch(() => undefined);
+          await callFunction(
+            pool,
+            "end_ledger_call",
+            organisationId,
+            callId,
+            left?.minute ?? null,
+            left?.day ?? null,
+            minute,
+            concurrent,
+          ).catch(() => undefined);
         },
       };
     },

@@ -1,9 +1,12 @@
 /**
  * Reads the ledger connection of an organisation, and records the pause that its ledger requested.
+ * SQL, because the database's clock decides how long a pause lasts.
  */
-import { db } from "../database/client.ts";
 
+import type { LedgerConnection as ConnectionRecord } from "../../gen/prisma/client.ts";
+import { msUntil } from "../database/clock.ts";
 import type { Encryption } from "../database/encryption.ts";
+import { columnsOf, type ModelRow } from "../database/model-columns.ts";
 import type { Pool } from "../database/pool.ts";
 
 /**
@@ -27,7 +30,7 @@ export interface LedgerConnection {
 }
 
 /** How a connection is authorised: by its own credentials or by consent. */
-export type GrantKind = "custom" | "authorisation";
+type GrantKind = "custom" | "authorisation";
 
 /**
  * The current state of a connection. `pausedMs` is how long no call may start, 0 if calls are
@@ -47,41 +50,58 @@ export interface ConnectionState {
  */
 const disconnectedPauseMs = 5 * 60_000;
 
+const connectionFields = [
+  "kind",
+  "grantKind",
+  "tenantId",
+  "baseUrl",
+  "identityUrl",
+  "clientId",
+  "encryptedSecret",
+  "encryptionKeyId",
+  "disconnectedReason",
+  "pausedReason",
+] as const;
+
+/** `consentedAt` is in seconds since 1970, null for a connection with its own credentials. */
+type ConnectionRow = ModelRow<ConnectionRecord, (typeof connectionFields)[number]> & {
+  readonly consentedAt: string | null;
+  readonly pausedMs: number;
+};
+
+const readText = `SELECT ${columnsOf("c", connectionFields)},
+    extract(epoch FROM a.connected_at)::text AS "consentedAt",
+    ${msUntil("c.paused_until")} AS "pausedMs"
+  FROM ledger_connections c LEFT JOIN ledger_consents a
+    ON a.organisation_id = c.organisation_id AND c.grant_kind = 'authorisation'
+  WHERE c.organisation_id = $1`;
+
 /** Returns the organisation's connection, or null if it has none. */
 export async function readConnection(
   pool: Pool,
   encryption: Encryption,
   organisationId: string,
 ): Promise<ConnectionState | null> {
-  const row = await db(pool).ledgerConnection.findFirst({ where: { organisationId } });
-  if (row === null) return null;
+  const { rows } = await pool.query<ConnectionRow>({
+    name: "read_connection",
+    text: readText,
+    values: [organisationId],
+  });
+  const row = rows[0];
+  if (row === undefined) return null;
+  const { kind, tenantId, baseUrl, identityUrl, clientId, consentedAt } = row;
+  const { encryptedSecret: bytes, encryptionKeyId: keyId, disconnectedReason, pausedMs } = row;
   const grantKind = row.grantKind === "authorisation" ? "authorisation" : "custom";
-  const consentedAt = grantKind === "custom" ? null : await readConsent(pool, organisationId);
-  const { encryptedSecret, encryptionKeyId: keyId, disconnectedReason, pausedUntil } = row;
   const clientSecret =
-    encryptedSecret === null || keyId === null
-      ? ""
-      : encryption.decrypt({ keyId, bytes: Buffer.from(encryptedSecret) }, organisationId);
-  const { kind, tenantId, baseUrl, identityUrl, clientId } = row;
+    bytes === null || keyId === null ? "" : encryption.decrypt({ keyId, bytes }, organisationId);
   const address = { kind, grantKind, tenantId, baseUrl, identityUrl, clientId } as const;
   const isDisconnected = disconnectedReason !== null;
-  const pausedMs = Math.max(0, (pausedUntil?.getTime() ?? 0) - Date.now());
   return {
     connection: { ...address, clientSecret, consentedAt },
     isDisconnected,
     pausedMs: isDisconnected ? disconnectedPauseMs : pausedMs,
     pausedReason: disconnectedReason ?? row.pausedReason,
   };
-}
-
-/** When a person last consented, in seconds since 1970 with three decimals, or null. */
-async function readConsent(pool: Pool, organisationId: string): Promise<string | null> {
-  const consent = await db(pool).ledgerConsent.findFirst({
-    where: { organisationId },
-    select: { connectedAt: true },
-  });
-  const connectedAt = consent?.connectedAt ?? null;
-  return connectedAt === null ? null : (connectedAt.getTime() / 1_000).toFixed(3);
 }
 
 /**
@@ -94,14 +114,31 @@ export async function pauseConnection(
   pauseMs: number,
   reason: string,
 ): Promise<void> {
-  const pausedUntil = new Date(Date.now() + pauseMs);
-  const { count } = await db(pool).ledgerConnection.updateMany({
-    where: { organisationId, OR: [{ pausedUntil: null }, { pausedUntil: { lt: pausedUntil } }] },
-    data: { pausedUntil, pausedReason: reason },
+  await pool.query({
+    name: "pause_connection",
+    text: `UPDATE ledger_connections SET paused_reason = $3,
+        paused_until = greatest(paused_until, now() + $2 * interval '1 millisecond')
+      WHERE organisation_id = $1`,
+    values: [organisationId, pauseMs, reason],
   });
-  if (count > 0) return;
-  await db(pool).ledgerConnection.updateMany({
-    where: { organisationId },
-    data: { pausedReason: reason },
-  });
+}
+
+/** What work that calls one organisation's ledger does with its connection. */
+export interface ConnectionAccess {
+  /** The connection with its secret decrypted, or null if there is none. */
+  connection(): Promise<ConnectionState | null>;
+  /** Pauses every call of the connection. */
+  pause(pauseMs: number, reason: string): Promise<void>;
+}
+
+/** Binds an organisation's connection to a pool. */
+export function bindConnection(
+  pool: Pool,
+  encryption: Encryption,
+  organisationId: string,
+): ConnectionAccess {
+  return {
+    connection: () => readConnection(pool, encryption, organisationId),
+    pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
+  };
 }

@@ -1,10 +1,14 @@
 /**
  * Deletes the tokens of consents for which no tenant was chosen in time. Unused secrets are not
- * kept.
+ * kept. SQL, because consents are claimed by the database's clock, and one whose tenant is chosen
+ * at this moment is skipped.
  */
-import { Prisma } from "../../gen/prisma/client.ts";
-import { dbOfAll } from "../database/client.ts";
 import type { Pool } from "../database/pool.ts";
+
+const deleteText = `UPDATE ledger_consents
+  SET failure = 'No tenant was chosen in time.', encrypted_tokens = NULL, tenants = NULL
+  WHERE organisation_id IN (SELECT organisation_id FROM ledger_consents
+    WHERE tenants IS NOT NULL AND expires_at <= now() LIMIT $1 FOR UPDATE SKIP LOCKED)`;
 
 /**
  * Deletes expired tokens over all organisations, at most `atMost`, and returns how many. Several
@@ -14,22 +18,10 @@ export async function deleteExpiredConsents(
   pool: Pick<Pool, "query">,
   atMost: number,
 ): Promise<number> {
-  const consents = dbOfAll(pool).ledgerConsent;
-  const isExpired = { tenants: { not: Prisma.DbNull }, expiresAt: { lte: new Date() } };
-  const expired = await consents.findMany({
-    where: isExpired,
-    select: { organisationId: true },
-    take: atMost,
+  const { rowCount } = await pool.query({
+    name: "delete_expired_consents",
+    text: deleteText,
+    values: [atMost],
   });
-  if (expired.length === 0) return 0;
-  // A consent whose tenant is chosen at this moment no longer has any tenants, and is left.
-  const { count } = await consents.updateMany({
-    where: { ...isExpired, organisationId: { in: expired.map((one) => one.organisationId) } },
-    data: {
-      failure: "No tenant was chosen in time.",
-      encryptedTokens: null,
-      tenants: Prisma.DbNull,
-    },
-  });
-  return count;
+  return rowCount ?? 0;
 }

@@ -1,35 +1,38 @@
 /**
  * Stores the encrypted tokens of connections by authorisation, shared by all processes. A process
  * that refreshes them holds a lease while it calls the ledger, outside of any transaction. A
- * process that lost its lease saves nothing. LEDGER-6. SQL for the claim of the lease,
- * because all processes share the database's clock.
+ * process that lost its lease saves nothing. LEDGER-6. SQL for reads and saves of an
+ * access token and for the claim of the lease, because the database's clock decides how long each
+ * lasts.
  */
 
 import type { LedgerAuthorisation } from "../../gen/prisma/client.ts";
 import { db } from "../database/client.ts";
+import { msUntil } from "../database/clock.ts";
 import type { Encryption } from "../database/encryption.ts";
 import { newId } from "../database/ids.ts";
+import { columnsOf, type ModelRow } from "../database/model-columns.ts";
 import { inTransaction, type Pool } from "../database/pool.ts";
 
 /**
  * The access token in use. `freshMs` is how much longer it may be used. `generation` rises with
  * each refresh.
  */
-export interface StoredTokens {
+interface StoredTokens {
   readonly generation: string;
   readonly accessToken: string;
   readonly freshMs: number;
 }
 
 /** The lease of a refresh, with the refresh token and the previous one. */
-export interface RefreshLease {
+interface RefreshLease {
   readonly leaseId: string;
   readonly refreshToken: string;
   readonly previous: string | null;
 }
 
 /** The result of a refresh. `used` is the refresh token that was exchanged for it. */
-export interface FreshTokens {
+interface FreshTokens {
   readonly accessToken: string;
   readonly refreshToken: string;
   readonly used: string;
@@ -37,7 +40,7 @@ export interface FreshTokens {
 }
 
 /** The tokens of one organisation. */
-export interface LedgerTokens {
+interface LedgerTokens {
   /** Null if there are no tokens, or the connection is disconnected. */
   read(): Promise<StoredTokens | null>;
   /** Null if another process has the lease, or the tokens have another generation by now. */
@@ -53,7 +56,7 @@ export interface LedgerTokens {
 }
 
 /** The reason that operators read for a connection that the ledger ended. */
-export const endedByLedger =
+const endedByLedger =
   "The ledger no longer takes our authorisation (invalid_grant): " +
   "an owner must authorise the connection again.";
 
@@ -67,6 +70,22 @@ type Authorisation = Pick<
   LedgerAuthorisation,
   "encryptedRefresh" | "encryptedPrevious" | "encryptionKeyId"
 >;
+
+const accessFields = ["generation", "encryptedAccess", "encryptionKeyId"] as const;
+
+type AccessRow = ModelRow<LedgerAuthorisation, (typeof accessFields)[number]> & {
+  readonly freshMs: number;
+};
+
+const readText = `SELECT ${columnsOf("a", accessFields)}, ${msUntil("a.fresh_until")} AS "freshMs"
+  FROM ledger_authorisations a JOIN ledger_connections c ON c.organisation_id = a.organisation_id
+  WHERE a.organisation_id = $1 AND c.disconnected_at IS NULL`;
+
+const saveText = `UPDATE ledger_authorisations
+  SET generation = generation + 1, encrypted_access = $3, encrypted_refresh = $4,
+    encrypted_previous = $5, encryption_key_id = $6,
+    fresh_until = now() + $7 * interval '1 millisecond', lease_id = NULL, lease_until = NULL
+  WHERE organisation_id = $1 AND lease_id = $2`;
 
 const takeText = `UPDATE ledger_authorisations
   SET lease_id = $3, lease_until = clock_timestamp() + $4 * interval '1 millisecond'
@@ -83,19 +102,20 @@ export function createLedgerTokens(
 ): LedgerTokens {
   const refreshPlace = tokenPlaces.refresh(organisationId);
   const accessPlace = tokenPlaces.access(organisationId);
-  const authorisations = db(pool).ledgerAuthorisation;
-  const noLease = { leaseId: null, leaseUntil: null };
   return {
     read: async () => {
-      const row = await authorisations.findFirst({
-        where: { organisationId, connection: { disconnectedAt: null } },
+      const { rows } = await pool.query<AccessRow>({
+        name: "read_ledger_tokens",
+        text: readText,
+        values: [organisationId],
       });
-      if (row === null) return null;
-      const encrypted = { keyId: row.encryptionKeyId, bytes: Buffer.from(row.encryptedAccess) };
+      const row = rows[0];
+      if (row === undefined) return null;
+      const { generation, encryptionKeyId: keyId, encryptedAccess: bytes, freshMs } = row;
       return {
-        generation: String(row.generation),
-        accessToken: encryption.decrypt(encrypted, accessPlace),
-        freshMs: Math.max(0, row.freshUntil.getTime() - Date.now()),
+        generation,
+        accessToken: encryption.decrypt({ keyId, bytes }, accessPlace),
+        freshMs,
       };
     },
     take: async (generation, leaseMs) => {
@@ -115,25 +135,21 @@ export function createLedgerTokens(
     },
     save: async (leaseId, { accessToken, refreshToken, used, freshMs }) => {
       const access = encryption.encrypt(accessToken, accessPlace);
-      const encryptRefresh = (token: string) =>
-        new Uint8Array(encryption.encrypt(token, refreshPlace).bytes);
-      const { count } = await authorisations.updateMany({
-        where: { organisationId, leaseId },
-        data: {
-          ...noLease,
-          generation: { increment: 1 },
-          encryptedAccess: new Uint8Array(access.bytes),
-          encryptedRefresh: encryptRefresh(refreshToken),
-          encryptedPrevious: encryptRefresh(used),
-          encryptionKeyId: access.keyId,
-          freshUntil: new Date(Date.now() + freshMs),
-          refreshedAt: new Date(),
-        },
+      const [refresh, previous] = [refreshToken, used].map(
+        (token) => encryption.encrypt(token, refreshPlace).bytes,
+      );
+      const { rowCount } = await pool.query({
+        name: "save_ledger_tokens",
+        text: saveText,
+        values: [organisationId, leaseId, access.bytes, refresh, previous, access.keyId, freshMs],
       });
-      return count === 1;
+      return rowCount === 1;
     },
     release: async (leaseId) => {
-      await authorisations.updateMany({ where: { organisationId, leaseId }, data: noLease });
+      await db(pool).ledgerAuthorisation.updateMany({
+        where: { organisationId, leaseId },
+        data: { leaseId: null, leaseUntil: null },
+      });
     },
     disconnect: (leaseId) => disconnect(pool, organisationId, leaseId),
   };

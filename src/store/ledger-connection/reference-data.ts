@@ -1,7 +1,7 @@
 /**
  * Caches each organisation's ledger reference data, so that documents can be validated before the
  * ledger is called. It is read again in the background, and invalidated as soon as the ledger
- * contradicts it. POSTING-5. SQL for writes, because each decides by several stored instants and
+ * contradicts it. POSTING-5. SQL, because each statement decides by several stored instants and
  * the database's clock, and a claim covers all organisations.
  */
 
@@ -11,8 +11,10 @@ import {
   referenceDataKinds,
   unknownReferenceData,
 } from "../../domain/billing/ledger-validation.ts";
-import { db } from "../database/client.ts";
+import type { LedgerReferenceData as ReferenceDataRecord } from "../../gen/prisma/client.ts";
 import type { Encryption } from "../database/encryption.ts";
+import { updateInOrder } from "../database/lock-order.ts";
+import type { ModelRow } from "../database/model-columns.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "./connections.ts";
 
@@ -27,7 +29,7 @@ const maxAge = "interval '6 hours'";
  * retries, and a repair in the ledger since the last read is unknown here. Above this age the
  * ledger decides. If it rejects, the list is read, so that later documents are validated here.
  */
-const trustedMs = 30 * 60_000;
+const trustedAge = "interval '30 minutes'";
 
 /**
  * The least gap between two reads of a list that rejections cause. A document that is always
@@ -51,20 +53,13 @@ export async function loadReferenceData(
   pool: Pool,
   organisationId: string,
 ): Promise<LedgerReferenceData> {
-  const connection = await db(pool).ledgerConnection.findFirst({
-    where: { organisationId },
-    select: { tenantId: true },
-  });
-  if (connection === null) return unknownReferenceData;
-  const lists = db(pool).ledgerReferenceData;
-  const rows = await lists.findMany({
-    where: {
-      organisationId,
-      tenantId: connection.tenantId,
-      fetchedAt: { gt: new Date(Date.now() - trustedMs) },
-      OR: [{ invalidatedAt: null }, { invalidatedAt: { lt: lists.fields.fetchedAt } }],
-    },
-    select: { kind: true, data: true },
+  const { rows } = await pool.query<ModelRow<ReferenceDataRecord, "kind" | "data">>({
+    name: "load_reference_data",
+    text: `SELECT o.kind, o.data FROM ledger_reference_data o
+        JOIN ledger_connections c ON c.organisation_id = $1 AND c.tenant_id = o.tenant_id
+      WHERE o.organisation_id = $1 AND o.fetched_at > now() - ${trustedAge}
+        AND (o.invalidated_at IS NULL OR o.invalidated_at < o.fetched_at)`,
+    values: [organisationId],
   });
   const known = Object.fromEntries(rows.map(({ kind, data }) => [kind, data]));
   return { ...unknownReferenceData, ...known };
@@ -92,6 +87,9 @@ async function saveReferenceData<Kind extends ReferenceDataKind>(
   });
 }
 
+/** How lists are locked and updated together. */
+const listRows = { table: "ledger_reference_data", key: ["kind"] } as const;
+
 /**
  * Why a kind is invalidated: the ledger contradicted it, a document was refused by it, or an
  * operator repaired the ledger.
@@ -110,18 +108,14 @@ export async function invalidateReferenceData(
   why: Invalidation,
 ): Promise<void> {
   if (kinds.length === 0) return;
-  await client.query({
+  await updateInOrder(client, organisationId, {
+    ...listRows,
     name: "invalidate_reference_data",
-    text: `WITH held AS (
-        SELECT kind FROM ledger_reference_data
-        WHERE organisation_id = $1 AND kind = ANY ($2) ORDER BY kind FOR UPDATE
-      )
-      UPDATE ledger_reference_data o SET
-        invalidated_at = CASE WHEN $4 THEN clock_timestamp() ELSE invalidated_at END,
-        next_read_at = least(next_read_at, CASE WHEN $3 THEN now()
-          WHEN fetched_at IS NOT NULL THEN greatest(now(), fetched_at + ${readingGap}) END)
-      FROM held WHERE o.organisation_id = $1 AND o.kind = held.kind`,
-    values: [organisationId, kinds, why === "mended", why !== "refused_by"],
+    where: "kind = ANY ($2)",
+    set: `invalidated_at = CASE WHEN $4 THEN clock_timestamp() ELSE invalidated_at END,
+      next_read_at = least(next_read_at, CASE WHEN $3 THEN now()
+        WHEN fetched_at IS NOT NULL THEN greatest(now(), fetched_at + ${readingGap}) END)`,
+    values: [kinds, why === "mended", why !== "refused_by"],
   });
 }
 
@@ -135,24 +129,19 @@ async function rescheduleReading(
   kinds: readonly ReferenceDataKind[],
   { pauseMs, ageMs, isForbidden }: FailedReading,
 ): Promise<void> {
-  await pool.query({
+  await updateInOrder(pool, organisationId, {
+    ...listRows,
     name: "reschedule_reference_data",
-    text: `WITH request AS (SELECT now() - $4 * interval '1 millisecond' AS at), held AS (
-        SELECT o.kind FROM ledger_reference_data o, request
-        WHERE o.organisation_id = $1 AND o.kind = ANY ($2)
-          AND NOT coalesce(greatest(o.fetched_at, o.invalidated_at) > request.at, false)
-        ORDER BY o.kind FOR UPDATE OF o
-      )
-      UPDATE ledger_reference_data o SET next_read_at = now() + $3 * interval '1 millisecond',
-        data = CASE WHEN NOT $5 THEN data END,
-        fetched_at = CASE WHEN NOT $5 THEN fetched_at END
-      FROM held WHERE o.organisation_id = $1 AND o.kind = held.kind`,
-    values: [organisationId, kinds, pauseMs, ageMs, isForbidden],
+    where: `kind = ANY ($2) AND NOT coalesce(
+      greatest(fetched_at, invalidated_at) > now() - $4 * interval '1 millisecond', false)`,
+    set: `next_read_at = now() + $3 * interval '1 millisecond',
+      data = CASE WHEN NOT $5 THEN data END, fetched_at = CASE WHEN NOT $5 THEN fetched_at END`,
+    values: [kinds, pauseMs, ageMs, isForbidden],
   });
 }
 
 /** A read that failed, `ageMs` after it began, and the delay until the next attempt. */
-export interface FailedReading {
+interface FailedReading {
   readonly pauseMs: number;
   readonly ageMs: number;
   /** The ledger does not let us read it. Data read before can no longer reject anything. */
@@ -160,7 +149,7 @@ export interface FailedReading {
 }
 
 /** The tenant that data was read from, and how long ago. */
-export interface ReadFrom {
+interface ReadFrom {
   readonly tenantId: string;
   readonly ageMs: number;
 }

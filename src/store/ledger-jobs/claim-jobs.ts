@@ -23,10 +23,10 @@ export const groupSize = 50;
 /**
  * What every claimed job has. `keyVariant` counts how often the ledger failed on it: the next call
  * has another idempotency key. `numberTaken` counts how often its number was refused as taken and
- * not found. `isAwaited`: a caller waits for it.
+ * not found. `isAwaited`: a caller waits for it. `traceparent` is the trace that it began in.
  */
 export interface ClaimedJob
-  extends Pick<LedgerJob, "id" | "attempts" | "keyVariant" | "numberTaken"> {
+  extends Pick<LedgerJob, "id" | "attempts" | "keyVariant" | "numberTaken" | "traceparent"> {
   readonly kind: JobKind;
   readonly isAwaited: boolean;
 }
@@ -96,7 +96,7 @@ interface ClaimedKind {
 const validatedBy = `taken.skip_validation AS "skipValidation",
     (c.status = 'inactive' AND c.deactivated_at IS NULL AND EXISTS (
       SELECT 1 FROM ledger_sync_cursors w
-      WHERE w.organisation_id = $1 AND w.swept_at > now() - interval '1 day')) AS "isContactGone"`;
+      WHERE w.organisation_id = $1 AND w.synced_at > now() - interval '1 day')) AS "isContactGone"`;
 
 /** SQL: the lines of a document as JSON, with decimals as text. */
 const linesOf = (table: string, owner: string, units: string, unitPrice: string): string => `(
@@ -189,7 +189,7 @@ async function take<T extends ClaimedJob>(
       FROM picked WHERE t.organisation_id = $1 AND t.id = picked.id RETURNING t.*
     )
     SELECT taken.id, taken.kind, taken.state, taken.seq, taken.attempts,
-      taken.key_variant AS "keyVariant", taken.number_taken AS "numberTaken",
+      taken.key_variant AS "keyVariant", taken.number_taken AS "numberTaken", taken.traceparent,
       coalesce(taken.awaited_until > now(), false) AS "isAwaited", ${columns}
     FROM taken ${joins} ORDER BY taken.seq`;
   const { rows } = await pool.query<T & Pick<LedgerJob, "state">>({

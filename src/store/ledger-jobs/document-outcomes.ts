@@ -5,7 +5,7 @@
 
 import type { ReferenceDataKind } from "../../domain/billing/ledger-validation.ts";
 import { sqlState } from "../database/pool.ts";
-import type { ObservedAllocation } from "../documents/compare-allocations.ts";
+import type { ObservedInvoiceState, ObservedNoteState } from "../documents/credit-note-state.ts";
 
 /** A leased job and its attempt. Only the attempt that holds the lease may record an outcome. */
 export interface Held {
@@ -65,32 +65,15 @@ export function lineRecord({ id, ledgerLineId }: NamedLine): object {
 /** The outcome of a leased job. One that is done has the document as the ledger has it. */
 export type PostingOutcome =
   | UndoneOutcome
-  | (Held & {
-      readonly kind: "invoice_done";
-      readonly ledgerId: string;
-      readonly status: string;
-      /** Sum of its lines in the ledger. Absent if unknown. */
-      readonly subtotal?: string;
-      readonly total: string;
-      readonly amountDue: string;
-      readonly sent: boolean;
-      /** The ledger's change time (ISO 8601). Absent if unknown. */
-      readonly updatedAt?: string;
-      /** The lines whose ids in the ledger are known. */
-      readonly lines: readonly NamedLine[];
-    })
-  | (Held & {
-      readonly kind: "credit_note_done";
-      readonly ledgerId: string;
-      readonly status: string;
-      readonly subtotal?: string;
-      readonly total: string;
-      readonly remainingCredit: string;
-      readonly sent: boolean;
-      readonly updatedAt?: string;
-      /** Allocations that a person made before our note was found again. */
-      readonly allocations: readonly ObservedAllocation[];
-    })
+  | (Held &
+      ObservedInvoiceState & {
+        readonly kind: "invoice_done";
+        readonly ledgerId: string;
+        /** The lines whose ids in the ledger are known. */
+        readonly lines: readonly NamedLine[];
+      })
+  /** Its allocations are those that a person made before our note was found again. */
+  | (Held & ObservedNoteState & { readonly kind: "credit_note_done"; readonly ledgerId: string })
   | (Held & { readonly kind: "contact_done"; readonly ledgerId: string });
 
 /** SQL: the members of `doneRecord` and `undoneRecord`, as the columns of a record `r`. */

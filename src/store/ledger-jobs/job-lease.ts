@@ -3,7 +3,10 @@
  * because a claim changes a row by its state and by the database's clock in one statement, and
  * because waiting callers are notified in the same statement (POSTING-2).
  */
-import type { Pool } from "../database/pool.ts";
+import type { LedgerJob } from "../../gen/prisma/client.ts";
+import { msUntil } from "../database/clock.ts";
+import { statementName } from "../database/page.ts";
+import type { AnyRow, Pool, Transaction } from "../database/pool.ts";
 import { doneMark, outcomesChannel } from "./job-notifications.ts";
 
 /**
@@ -15,15 +18,62 @@ export const claimed = `state = CASE WHEN t.state = 'ready' THEN 'sending' ELSE 
     lease_until = now() + $3 * interval '1 millisecond'`;
 
 /** SQL: job `t` can be claimed now. */
-export const isDue = `(t.state = 'ready' AND t.not_before <= now()
+const isDue = `(t.state = 'ready' AND t.not_before <= now()
     OR t.state IN ('sending', 'uncertain') AND t.lease_until < now())`;
+
+/** One job to claim. `condition` is SQL over job `t` with one value as `$2`. */
+export interface JobToClaim {
+  readonly condition: string;
+  readonly value: string;
+  readonly leaseMs: number;
+  /** SQL: what is read of the claimed job `taken`, in the same statement. */
+  readonly columns: string;
+  readonly joins: string;
+}
+
+/**
+ * Claims a job under a lease. Null if it is decided, rescheduled or leased elsewhere. One with an
+ * expired lease becomes uncertain: its last attempt may have got an answer.
+ */
+export async function claimJob<Row extends AnyRow>(
+  pool: Pool,
+  organisationId: string,
+  { condition, value, leaseMs, columns, joins }: JobToClaim,
+): Promise<Row | null> {
+  const text = `WITH taken AS (
+      UPDATE ledger_jobs t SET ${claimed}
+      WHERE t.organisation_id = $1 AND ${condition} AND ${isDue} RETURNING t.*
+    )
+    SELECT ${columns} FROM taken ${joins}`;
+  const values = [organisationId, value, leaseMs];
+  const { rows } = await pool.query<Row>({ name: statementName(text), text, values });
+  return rows[0] ?? null;
+}
 
 /** SQL: when open job `t` can be claimed. */
 export const dueAt = "CASE WHEN t.state = 'ready' THEN t.not_before ELSE t.lease_until END";
 
-/** SQL: milliseconds from now until `instant`, 0 if it has passed. */
-export const msUntil = (instant: string): string =>
-  `greatest(0, ceil(1000 * extract(epoch FROM ${instant} - now())))::float8`;
+/** How many open jobs wait, and milliseconds until the next can be tried. Null if there are none. */
+export interface OpenJobs {
+  readonly waiting: number;
+  readonly nextInMs: number | null;
+}
+
+/** Reads the open jobs of a condition, which is SQL over job `t` with one value as `$2`. */
+export async function readOpenJobs(
+  pool: Pool,
+  organisationId: string,
+  condition: string,
+  value: unknown,
+): Promise<OpenJobs> {
+  const text = `SELECT count(*)::int AS waiting,
+      CASE WHEN count(*) > 0 THEN ${msUntil(`min(${dueAt})`)} END AS "nextInMs"
+    FROM ledger_jobs t WHERE t.organisation_id = $1
+      AND t.state IN ('ready', 'sending', 'uncertain') AND ${condition}`;
+  const values = [organisationId, value];
+  const { rows } = await pool.query<OpenJobs>({ name: statementName(text), text, values });
+  return rows[0] ?? { waiting: 0, nextInMs: null };
+}
 
 /** SQL: notifies the callers who wait for the jobs of `rows`, which have `id` and `state`. */
 export const notifyCallers = (rows: string): string => `pg_notify('${outcomesChannel}',
@@ -38,8 +88,42 @@ export const endJob = `UPDATE ledger_jobs t SET state = $4, reason = $5,
   WHERE t.organisation_id = $1 AND t.id = $2 AND t.attempts = $3
     AND t.state IN ('sending', 'uncertain')`;
 
+/**
+ * Locks a job that this attempt holds. Returns its invoice, and until when a caller waits. Null if
+ * another attempt has the job.
+ */
+export async function lockHeldJob(
+  client: Transaction,
+  organisationId: string,
+  jobId: string,
+  attempt: number,
+): Promise<Pick<LedgerJob, "invoiceId" | "awaitedUntil"> | null> {
+  const { rows } = await client.query<Pick<LedgerJob, "invoiceId" | "awaitedUntil">>({
+    name: "lock_held_job",
+    text: `SELECT o.invoice_id AS "invoiceId", o.awaited_until AS "awaitedUntil"
+      FROM ledger_jobs o WHERE o.organisation_id = $1 AND o.id = $2 AND o.attempts = $3
+        AND o.state IN ('sending', 'uncertain') FOR UPDATE`,
+    values: [organisationId, jobId, attempt],
+  });
+  return rows[0] ?? null;
+}
+
+/** Ends a job that this attempt holds, and notifies waiting callers. */
+export async function endHeldJob(
+  client: Transaction,
+  organisationId: string,
+  jobId: string,
+  attempt: number,
+  { state, reason, message }: Pick<LedgerJob, "state" | "reason" | "message">,
+): Promise<void> {
+  const text = `WITH job AS (${endJob} RETURNING t.id, t.state)
+    SELECT ${notifyCallers("job")} FROM job`;
+  const values = [organisationId, jobId, attempt, state, reason, message];
+  await client.query({ name: "end_held_job", text, values });
+}
+
 /** Selects an amendment by its id, or a subscription's open allocation. */
-export type LeasedJob =
+type LeasedJob =
   | { readonly kind: "amend_invoice"; readonly id: string }
   | { readonly kind: "allocate_credit"; readonly subscriptionId: string };
 

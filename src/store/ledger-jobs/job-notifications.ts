@@ -31,7 +31,7 @@ export interface Outcomes {
 }
 
 /** Watched jobs. `awaitOutcomes` or `stop` ends the watch. */
-export interface Watch {
+interface Watch {
   awaitOutcomes(organisationId: string, untilMs: number): Promise<readonly JobOutcome[]>;
   stop(): void;
 }

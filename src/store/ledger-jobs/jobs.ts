@@ -6,7 +6,7 @@
  * compares instants by the database's clock.
  */
 import type { Pool } from "../database/pool.ts";
-import { dueAt, msUntil } from "./job-lease.ts";
+import { type OpenJobs, readOpenJobs } from "./job-lease.ts";
 import { outcomesChannel } from "./job-notifications.ts";
 
 /** What a job asks the ledger to do. */
@@ -50,23 +50,9 @@ export async function reschedule(
   });
 }
 
-/**
- * An organisation's open posting jobs: how many, and milliseconds until the next can be tried (null
- * if there are none).
- */
-export async function readWaiting(
-  pool: Pool,
-  organisationId: string,
-): Promise<{ readonly waiting: number; readonly nextInMs: number | null }> {
-  const { rows } = await pool.query<{ waiting: number; nextInMs: number | null }>({
-    name: "read_waiting",
-    text: `SELECT count(*)::int AS waiting,
-        CASE WHEN count(*) > 0 THEN ${msUntil(`min(${dueAt})`)} END AS "nextInMs"
-      FROM ledger_jobs t WHERE t.organisation_id = $1
-        AND t.state IN ('ready', 'sending', 'uncertain') AND t.kind = ANY ($2)`,
-    values: [organisationId, postingKinds],
-  });
-  return rows[0] ?? { waiting: 0, nextInMs: null };
+/** An organisation's open posting jobs. */
+export async function readWaiting(pool: Pool, organisationId: string): Promise<OpenJobs> {
+  return readOpenJobs(pool, organisationId, "t.kind = ANY ($2)", postingKinds);
 }
 
 /**

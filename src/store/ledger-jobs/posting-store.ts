@@ -10,11 +10,7 @@ import type {
 import { findImported } from "../customers/customers.ts";
 import type { Encryption } from "../database/encryption.ts";
 import type { Pool } from "../database/pool.ts";
-import {
-  type ConnectionState,
-  pauseConnection,
-  readConnection,
-} from "../ledger-connection/connections.ts";
+import { bindConnection, type ConnectionAccess } from "../ledger-connection/connections.ts";
 import {
   type Invalidation,
   invalidateReferenceData,
@@ -34,12 +30,8 @@ import { readWaiting, reschedule } from "./jobs.ts";
 import { recordOutcomes } from "./record-outcomes.ts";
 
 /** Store of one organisation's posting jobs. */
-export interface PostingStore {
+export interface PostingStore extends ConnectionAccess {
   readonly organisationId: string;
-  /** The connection with its secret decrypted, or null if there is none. */
-  connection(): Promise<ConnectionState | null>;
-  /** Pauses every call of the connection. */
-  pause(pauseMs: number, reason: string): Promise<void>;
   /** Reschedules the ready jobs and notifies waiting callers. */
   reschedule(pauseMs: number, reason: string): Promise<void>;
   takeContacts(leaseMs: number): Promise<Taken<ContactToSend>>;
@@ -62,8 +54,7 @@ export type OpenPosting = (organisationId: string) => PostingStore;
 export function createPosting(pool: Pool, encryption: Encryption): OpenPosting {
   return (organisationId) => ({
     organisationId,
-    connection: () => readConnection(pool, encryption, organisationId),
-    pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
+    ...bindConnection(pool, encryption, organisationId),
     reschedule: (pauseMs, reason) => reschedule(pool, organisationId, pauseMs, reason),
     takeContacts: (leaseMs) => takeContacts(pool, organisationId, leaseMs),
     takeInvoices: (leaseMs) => takeInvoices(pool, organisationId, leaseMs),

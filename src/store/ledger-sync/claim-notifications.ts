@@ -4,9 +4,10 @@
  * them by kind and id, so that two never deadlock.
  */
 import type { LedgerNotification } from "../../gen/prisma/client.ts";
+import { updateInOrder } from "../database/lock-order.ts";
 import type { Pool } from "../database/pool.ts";
-import { isBusy } from "../ledger-jobs/observed-state.ts";
-import { type SyncKind, takenAt } from "./pending-notifications.ts";
+import { isBusy } from "./observed-state.ts";
+import { notificationRows, type SyncKind, takenAt } from "./pending-notifications.ts";
 
 /**
  * How many notifications are claimed at once: as many as one call reads, and few if each needs a
@@ -27,7 +28,7 @@ const togetherFailures = 2;
 const longestPause = "interval '6 hours'";
 
 /** A claimed notification. A later one for the same object stays. */
-export interface ClaimedNotification extends Pick<LedgerNotification, "ledgerId"> {
+interface ClaimedNotification extends Pick<LedgerNotification, "ledgerId"> {
   /** The database's text of an instant, which keeps its microseconds. */
   readonly receivedAt: string;
 }
@@ -227,14 +228,12 @@ async function rejoinNotifications(
   organisationId: string,
   kind: SyncKind,
 ): Promise<void> {
-  await pool.query({
+  await updateInOrder(pool, organisationId, {
+    ...notificationRows,
     name: "rejoin_notifications",
-    text: `UPDATE ledger_notifications h SET failures = ${togetherFailures - 1} FROM (
-        SELECT ledger_id FROM ledger_notifications
-        WHERE organisation_id = $1 AND kind = $2 AND failures >= ${togetherFailures}
-        ORDER BY ledger_id FOR UPDATE) AS alone
-      WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = alone.ledger_id`,
-    values: [organisationId, kind],
+    where: `kind = $2 AND failures >= ${togetherFailures}`,
+    set: `failures = ${togetherFailures - 1}`,
+    values: [kind],
   });
 }
 
@@ -248,15 +247,12 @@ export async function failNotifications(
   { kind, notifications }: Pick<ClaimedNotifications, "kind" | "notifications">,
   reason: string,
 ): Promise<void> {
-  await pool.query({
+  await updateInOrder(pool, organisationId, {
+    ...notificationRows,
     name: "fail_notifications",
-    text: `UPDATE ledger_notifications h SET failures = h.failures + 1, reason = $4,
-        try_at = now() + least(${longestPause},
-          greatest(interval '2 seconds', now() - h.received_at))
-      FROM (SELECT ledger_id FROM ledger_notifications
-        WHERE organisation_id = $1 AND kind = $2 AND ledger_id = ANY ($3)
-        ORDER BY ledger_id FOR UPDATE) AS failed
-      WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = failed.ledger_id`,
-    values: [organisationId, kind, notifications.map(({ ledgerId }) => ledgerId), reason],
+    where: "kind = $2 AND ledger_id = ANY ($3)",
+    set: `failures = t.failures + 1, reason = $4, try_at = now()
+      + least(${longestPause}, greatest(interval '2 seconds', now() - t.received_at))`,
+    values: [kind, notifications.map(({ ledgerId }) => ledgerId), reason],
   });
 }

@@ -166,7 +166,7 @@ UPDATE ledger_sync_cursors s SET ${syncKinds.map(sinceOf).join(", ")},
   ${syncKinds.map(changedOf).join(",\n  ")},
   failures = 0, not_before = NULL, reason = NULL, sync_cursor = $4,
   sync_kind = CASE WHEN $4::text IS NOT NULL THEN $2 ELSE $7 END,
-  swept_at = CASE WHEN page.is_last THEN clock_timestamp() ELSE s.swept_at END,
+  synced_at = CASE WHEN page.is_last THEN clock_timestamp() ELSE s.synced_at END,
   day_most = greatest(s.day_most, page.day_remaining),
   next_sync_at = CASE WHEN NOT page.is_last THEN s.next_sync_at
     WHEN s.requested_at > s.began_at THEN now()
@@ -200,25 +200,15 @@ export async function endPage(
   });
 }
 
-/** Pauses the running sync for `delayMs`, because its page failed. */
-export async function failSyncPage(
-  pool: Pool,
-  organisationId: string,
-  delayMs: number,
-): Promise<void> {
-  await pool.query({
-    name: "fail_sync_page",
-    text: `UPDATE ledger_sync_cursors SET next_sync_at = now() + $2 * interval '1 millisecond'
-      WHERE organisation_id = $1 AND sync_kind IS NOT NULL`,
-    values: [organisationId, delayMs],
-  });
-}
-
-/** For how long the ledger cannot be called, why, and whether a call failed. */
+/**
+ * For how long the ledger cannot be called, why, and whether a call failed. `pageMs`: how long the
+ * running sync waits, because its page failed.
+ */
 export interface SyncDelay {
   readonly delayMs: number;
   readonly reason: string;
   readonly isFailure: boolean;
+  readonly pageMs?: number | undefined;
 }
 
 /**
@@ -235,13 +225,16 @@ export async function rescheduleSync(
     text: `UPDATE ledger_sync_cursors SET not_before = now() + $2 * interval '1 millisecond',
         reason = coalesce($3, CASE WHEN sync_kind IS NOT NULL THEN reason END),
         failures = CASE WHEN $3::text IS NULL AND sync_kind IS NULL THEN 0
-          ELSE failures + $4::int END
+          ELSE failures + $4::int END,
+        next_sync_at = CASE WHEN sync_kind IS NULL THEN next_sync_at
+          ELSE coalesce(now() + $5::float8 * interval '1 millisecond', next_sync_at) END
       WHERE organisation_id = $1`,
     values: [
       organisationId,
       delay?.delayMs ?? null,
       delay?.reason ?? null,
       delay?.isFailure ? 1 : 0,
+      delay?.pageMs ?? null,
     ],
   });
 }

@@ -25,6 +25,12 @@ export interface ChangeNotification {
   readonly changedAt: string | null;
 }
 
+/** How notifications are locked and updated together. */
+export const notificationRows = {
+  table: "ledger_notifications",
+  key: ["kind", "ledger_id"],
+} as const;
+
 const saveText = `
 INSERT INTO ledger_notifications AS n (organisation_id, kind, ledger_id, changed_at)
 SELECT $1, $2, ledger_id, CASE WHEN bool_and(changed_at IS NOT NULL) THEN max(changed_at) END

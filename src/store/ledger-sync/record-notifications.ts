@@ -14,7 +14,7 @@ import {
 import { findWithNotifications } from "./sync-cursors.ts";
 
 /** An object that a webhook reported as changed. */
-export interface ReceivedNotification extends ChangeNotification {
+interface ReceivedNotification extends ChangeNotification {
   readonly tenantId: string;
   readonly kind: SyncKind;
 }

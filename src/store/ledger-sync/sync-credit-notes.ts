@@ -16,7 +16,7 @@ import {
   nothingSynced,
   type SyncResult,
   verdict,
-} from "../ledger-jobs/observed-state.ts";
+} from "./observed-state.ts";
 
 /** A credit note as observed. */
 export type ObservedCreditNote = ObservedNoteState & Dated;

@@ -23,8 +23,6 @@ const callable = `ledger_connections c
 const hasNotification = `EXISTS (SELECT FROM ledger_notifications h
     WHERE h.organisation_id = c.organisation_id AND h.try_at <= now())`;
 
-type Found = Pick<LedgerConnection, "organisationId">;
-
 /**
  * The organisations whose ledger is to be read now, by rising id after `after`. It reads across
  * organisations and returns ids only.
@@ -36,15 +34,9 @@ export async function findDueSyncs(
   syncIntervalMs: number,
 ): Promise<readonly string[]> {
   if (after === null) await createCursors(pool, syncIntervalMs);
-  const { rows } = await pool.query<Found>({
-    name: "find_due_syncs",
-    text: `SELECT c.organisation_id AS "organisationId" FROM ${callable}
-        AND ($1::uuid IS NULL OR c.organisation_id > $1)
-        AND (s.next_sync_at <= now() OR ${hasNotification})
-      ORDER BY c.organisation_id LIMIT $2`,
-    values: [after, limit],
-  });
-  return rows.map(({ organisationId }) => organisationId);
+  const condition = `($1::uuid IS NULL OR c.organisation_id > $1)
+    AND (s.next_sync_at <= now() OR ${hasNotification})`;
+  return findCallable(pool, "find_due_syncs", condition, [after, limit]);
 }
 
 /** Of these organisations, those with a due notification whose ledger may be called now. */
@@ -52,11 +44,21 @@ export async function findWithNotifications(
   pool: Pool,
   organisationIds: readonly string[],
 ): Promise<readonly string[]> {
-  const { rows } = await pool.query<Found>({
-    name: "find_with_notifications",
-    text: `SELECT c.organisation_id AS "organisationId" FROM ${callable}
-        AND c.organisation_id = ANY ($1::uuid[]) AND ${hasNotification}`,
-    values: [organisationIds],
+  const condition = `c.organisation_id = ANY ($1::uuid[]) AND ${hasNotification}`;
+  return findCallable(pool, "find_with_notifications", condition, [organisationIds, null]);
+}
+
+async function findCallable(
+  pool: Pool,
+  name: string,
+  condition: string,
+  values: readonly unknown[],
+): Promise<readonly string[]> {
+  const { rows } = await pool.query<Pick<LedgerConnection, "organisationId">>({
+    name,
+    text: `SELECT c.organisation_id AS "organisationId" FROM ${callable} AND ${condition}
+      ORDER BY c.organisation_id LIMIT $2`,
+    values: [...values],
   });
   return rows.map(({ organisationId }) => organisationId);
 }

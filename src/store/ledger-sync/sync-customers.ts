@@ -18,7 +18,7 @@ import {
   uniqueViolation,
 } from "../database/pool.ts";
 import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
-import { joinSyncResults, nothingSynced, type SyncResult } from "../ledger-jobs/observed-state.ts";
+import { joinSyncResults, nothingSynced, type SyncResult } from "./observed-state.ts";
 import { saveNotifications } from "./pending-notifications.ts";
 
 /** A contact as observed, with its id in the ledger and the ledger's change time (ISO 8601). */

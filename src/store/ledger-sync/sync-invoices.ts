@@ -8,7 +8,7 @@ import type { Invoice } from "../../gen/prisma/client.ts";
 import { db } from "../database/client.ts";
 import { lockInOrder, lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
-import type { ObservedInvoiceState } from "../documents/credit-note-state.ts";
+import { type ObservedInvoiceState, unfitText } from "../documents/credit-note-state.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
 import {
@@ -19,9 +19,8 @@ import {
   ledgerIdColumn,
   nothingSynced,
   type SyncResult,
-  unfitText,
   verdict,
-} from "../ledger-jobs/observed-state.ts";
+} from "./observed-state.ts";
 
 /** An invoice as observed. */
 export type ObservedInvoice = ObservedInvoiceState & Dated;

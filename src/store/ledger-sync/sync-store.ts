@@ -5,12 +5,7 @@
 
 import type { Encryption } from "../database/encryption.ts";
 import type { Pool } from "../database/pool.ts";
-import {
-  type ConnectionState,
-  pauseConnection,
-  readConnection,
-} from "../ledger-connection/connections.ts";
-import type { DocumentKind, SyncResult } from "../ledger-jobs/observed-state.ts";
+import { bindConnection, type ConnectionAccess } from "../ledger-connection/connections.ts";
 import {
   type ClaimedNotifications,
   claimNotifications,
@@ -21,7 +16,6 @@ import {
 import {
   claimSyncPage,
   endPage,
-  failSyncPage,
   readSyncState,
   rescheduleSync,
   type SyncDelay,
@@ -29,6 +23,7 @@ import {
   type SyncPage,
   type SyncState,
 } from "./incremental-sync.ts";
+import type { DocumentKind, SyncResult } from "./observed-state.ts";
 import {
   type ChangeNotification,
   type SyncKind,
@@ -40,11 +35,7 @@ import { loseContacts, type ObservedContact, syncContacts } from "./sync-custome
 import { findNumbers, loseDocuments, type ObservedInvoice, syncInvoices } from "./sync-invoices.ts";
 
 /** Store of one organisation's ledger sync. */
-export interface LedgerSyncTenant {
-  /** The connection with its secret decrypted, or null if there is none. */
-  connection(): Promise<ConnectionState | null>;
-  /** Pauses every call of the connection. */
-  pause(pauseMs: number, reason: string): Promise<void>;
+export interface LedgerSyncTenant extends ConnectionAccess {
   state(): Promise<SyncState>;
   /** Stops all reads for `delayMs`. Null: the ledger can be called again. */
   reschedule(delay: SyncDelay | null): Promise<void>;
@@ -62,8 +53,6 @@ export interface LedgerSyncTenant {
    */
   saveNotifications(kind: SyncKind, notifications: readonly ChangeNotification[]): Promise<void>;
   claimSyncPage(): Promise<SyncPage | null>;
-  /** The page failed. The sync continues after this delay. */
-  failSyncPage(delayMs: number): Promise<void>;
   endPage(page: SyncPage, synced: SyncedPage): Promise<void>;
   syncContacts(observed: readonly ObservedContact[]): Promise<SyncResult>;
   syncCreditNotes(observed: readonly ObservedCreditNote[], queriedAt: string): Promise<SyncResult>;
@@ -101,8 +90,7 @@ export function createLedgerSync(
   return {
     find: (after, limit) => findDueSyncs(pool, after, limit, syncIntervalMs),
     open: (organisationId) => ({
-      connection: () => readConnection(pool, encryption, organisationId),
-      pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
+      ...bindConnection(pool, encryption, organisationId),
       state: () => readSyncState(pool, organisationId, syncIntervalMs),
       reschedule: (delay) => rescheduleSync(pool, organisationId, delay),
       claimNotifications: () => claimNotifications(pool, organisationId),
@@ -112,7 +100,6 @@ export function createLedgerSync(
       saveNotifications: (kind, notifications) =>
         saveNotifications(pool, organisationId, kind, notifications, true),
       claimSyncPage: () => claimSyncPage(pool, organisationId),
-      failSyncPage: (delayMs) => failSyncPage(pool, organisationId, delayMs),
       endPage: (page, synced) => endPage(pool, organisationId, page, synced, syncIntervalMs),
       syncContacts: (observed) => syncContacts(pool, organisationId, observed),
       syncCreditNotes: (observed, queriedAt) =>

@@ -1,5 +1,6 @@
 /** The types of a leased termination, of one removal, and of the ledger's answer to it. */
 import type { DocumentStatus } from "../../domain/model/invoice.ts";
+import type { ObservedInvoiceState } from "../documents/credit-note-state.ts";
 
 /**
  * A leased termination and its attempt. Only the attempt that holds the lease may record an
@@ -31,13 +32,8 @@ export interface HeldRemoval extends HeldTermination {
 export type LeftBecause = "has_payment_or_credit" | "approved_or_sent";
 
 /** An invoice as the ledger reported it. Amounts are decimal text. */
-export interface ReportedInvoice {
+export interface ReportedInvoice extends Omit<ObservedInvoiceState, "subtotal"> {
   readonly status: DocumentStatus;
-  readonly total: string;
-  readonly amountDue: string;
-  readonly sent: boolean;
-  /** The ledger's change time (ISO 8601). Absent if unknown. */
-  readonly updatedAt?: string;
 }
 
 /**

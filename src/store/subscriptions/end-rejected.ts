@@ -1,18 +1,18 @@
 /**
  * Stops an end half-way, refused by the ledger or by what it would have to bill. Remaining invoices
  * stay and removed ones stay removed. The subscription continues and is billed for the period that
- * it continues into (END-4).
+ * it continues into (END-4). SQL, because each statement ends the job by the database's clock,
+ * writes its removals and notifies.
  */
-import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
 import { decideGoingOn } from "../../domain/subscriptions/restore.ts";
-import { organisationNow } from "../access/organisation-settings.ts";
 import { loadStates } from "../billing/billing-state.ts";
-import { holdOrganisation } from "../billing/locked-subscription.ts";
+import { type LockedOrganisation, lockOrganisation } from "../billing/locked-subscription.ts";
 import { db } from "../database/client.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
+import { endHeldJob } from "../ledger-jobs/job-lease.ts";
 import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
 import {
   type HeldRemoval,
@@ -24,17 +24,10 @@ import {
 import { loadRemoved, reissueInvoices } from "./reissue-invoices.ts";
 import { loadNextPeriodLines } from "./reversals.ts";
 
-const removedAlready = `coalesce('Removed already, and staying so: ' || (SELECT string_agg(i.number,
-  ', ' ORDER BY r.step)
-        FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
-        WHERE r.organisation_id = $1 AND r.termination_id = $2 AND r.state = 'removed') || '. ',
-          '')`;
-
 const refusedText = `
 WITH op AS (
   UPDATE ledger_jobs o SET state = 'refused', reason = $5, lease_until = NULL, finished_at = now(),
-    message = 'The ledger refused to remove invoice ' || $6 || ', so the subscription goes on. '
-      || ${removedAlready} || 'The ledger says: ' || $7
+    message = $6
   WHERE o.organisation_id = $1 AND ${isHeld} RETURNING o.id
 ), removal AS (
   UPDATE removals r SET finished_at = now(), state = CASE WHEN r.step = $4 THEN 'refused'
@@ -62,11 +55,11 @@ export async function saveRefused(
 ): Promise<{ readonly issued: boolean } | null> {
   const save = (reported: ReportedInvoice | null) =>
     inTransaction(pool, async (client) => {
-      const organisation = await holdOrganisation(client, organisationId);
+      const locked = await lockOrganisation(client, organisationId);
       await lockSubscriptions(client, organisationId, [held.subscriptionId]);
       if (!(await writeRefused(client, organisationId, held, { ...refused, invoice: reported })))
         return null;
-      const issued = await goOn(client, organisation, held);
+      const issued = await goOn(client, locked, held);
       // Held credit skipped the invoices while their removal was planned. The dispatcher starts the
       // workflow of the planned allocation.
       await planAllocations(client, organisationId, [held.subscriptionId]);
@@ -86,6 +79,9 @@ async function writeRefused(
   { terminationId, attempt, step, number }: HeldRemoval,
   { reason, message, invoice: reported }: RemovalRefused,
 ): Promise<boolean> {
+  const removed = await removedAlready(client, organisationId, terminationId);
+  const refusal = `The ledger refused to remove invoice ${number}, so the subscription goes on.`;
+  const whole = `${refusal} ${removed}The ledger says: ${plain(message)}`;
   const { rowCount } = await client.query({
     name: "refuse_removal",
     text: refusedText,
@@ -95,7 +91,7 @@ async function writeRefused(
       attempt,
       step,
       plain(reason),
-      number,
+      whole,
       plain(message),
       reported?.status ?? null,
       reported?.total ?? null,
@@ -107,14 +103,20 @@ async function writeRefused(
   return rowCount === 1;
 }
 
-const refusedLastText = `
-WITH op AS (
-  UPDATE ledger_jobs o SET state = 'refused', reason = 'invalid_state', lease_until = NULL,
-    finished_at = now(),
-    message = 'The subscription goes on. ' || ${removedAlready} || $4
-  WHERE o.organisation_id = $1 AND ${isHeld} RETURNING o.id
-)
-SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`;
+/** Returns a sentence with the invoices that are removed already, or an empty text. */
+async function removedAlready(
+  client: Transaction,
+  organisationId: string,
+  terminationId: string,
+): Promise<string> {
+  const removals = await db(client).removal.findMany({
+    where: { organisationId, terminationId, state: "removed" },
+    orderBy: { step: "asc" },
+    select: { invoice: { select: { number: true } } },
+  });
+  const numbers = removals.map(({ invoice }) => invoice.number);
+  return numbers.length === 0 ? "" : `Removed already, and staying so: ${numbers.join(", ")}. `;
+}
 
 /**
  * Refuses within the transaction that would have ended the subscription. Usage reported since the
@@ -122,23 +124,28 @@ SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`;
  */
 export async function refuseLast(
   client: Transaction,
-  organisation: OrganisationSettings,
+  locked: LockedOrganisation,
   held: HeldTermination,
   message: string,
 ): Promise<{ readonly issued: boolean }> {
-  const values = [organisation.id, held.terminationId, held.attempt, message];
-  await client.query({ name: "refuse_termination", text: refusedLastText, values });
-  return { issued: await goOn(client, organisation, held) };
+  const { terminationId, attempt } = held;
+  const organisationId = locked.organisation.id;
+  const removed = await removedAlready(client, organisationId, terminationId);
+  await endHeldJob(client, organisationId, terminationId, attempt, {
+    state: "refused",
+    reason: "invalid_state",
+    message: `The subscription goes on. ${removed}${message}`,
+  });
+  return { issued: await goOn(client, locked, held) };
 }
 
 /** Continues the subscription and bills the period that it continues into (END-4). */
 async function goOn(
   client: Transaction,
-  organisation: OrganisationSettings,
+  { organisation, now }: LockedOrganisation,
   { terminationId, subscriptionId }: HeldTermination,
 ): Promise<boolean> {
   const { id: organisationId } = organisation;
-  const now = await organisationNow(client, organisationId);
   const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });
   if (loaded === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
   const query = { subscriptionId, currentPeriod: loaded.currentPeriod, terminationId };

@@ -1,18 +1,16 @@
 /**
  * Carries out ends for their workflow. One job is leased for each removal in order, and at last to
  * write the end. Its states are those in `ledger-jobs/jobs.ts`. A removal reads the ledger first,
- * so one whose answer was lost is simply tried again (LEDGER-3).
+ * so one whose answer was lost is simply tried again (LEDGER-3). SQL, because it claims, and reads
+ * with counts by the database's clock.
  */
 
 import type { EndWhen } from "../../domain/subscriptions/end.ts";
 import type { LedgerJob, Termination } from "../../gen/prisma/client.ts";
 import type { Encryption } from "../database/encryption.ts";
 import type { Pool } from "../database/pool.ts";
-import {
-  type ConnectionState,
-  pauseConnection,
-  readConnection,
-} from "../ledger-connection/connections.ts";
+import { bindConnection, type ConnectionAccess } from "../ledger-connection/connections.ts";
+import { claimJob } from "../ledger-jobs/job-lease.ts";
 import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
 import type { HeldRemoval, HeldTermination } from "./end-lease.ts";
 import { createRecordTermination, type RecordTermination } from "./end-outcomes.ts";
@@ -32,7 +30,7 @@ export type TerminationTask =
  * taken in `nextInMs`, and `reason` is its last failure. `current` is the invoice to remove next,
  * or the refused one. Of `removals`, so many are `removed` and so many `left`.
  */
-export interface TerminationState {
+interface TerminationState {
   readonly outcome: string | null;
   readonly reason: string | null;
   readonly nextInMs: number | null;
@@ -43,11 +41,7 @@ export interface TerminationState {
 }
 
 /** Store of one organisation's terminations. */
-export interface TerminationStore extends RecordTermination {
-  /** The connection with its secret decrypted, or null if there is none. */
-  connection(): Promise<ConnectionState | null>;
-  /** Pauses every call of the connection. */
-  pause(pauseMs: number, reason: string): Promise<void>;
+export interface TerminationStore extends RecordTermination, ConnectionAccess {
   /** Loads the termination's state. Null if there is none. */
   read(terminationId: string): Promise<TerminationState | null>;
   /**
@@ -66,8 +60,7 @@ export type OpenTerminations = (organisationId: string) => TerminationStore;
 export function createTerminations(pool: Pool, encryption: Encryption): OpenTerminations {
   return (organisationId) => ({
     ...createRecordTermination(pool, organisationId),
-    connection: () => readConnection(pool, encryption, organisationId),
-    pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
+    ...bindConnection(pool, encryption, organisationId),
     read: (terminationId) => readTermination(pool, organisationId, terminationId),
     take: (terminationId, leaseMs) => take(pool, organisationId, terminationId, leaseMs),
     release: (held, delayMs, reason) => release(pool, organisationId, held, delayMs, reason),
@@ -123,36 +116,29 @@ type NextRemoval = Omit<HeldRemoval, "step"> & {
 
 // An invoice whose sending has not begun is abandoned. If another job works on it, its removal
 // waits.
-const takeText = `
-WITH taken AS (
-  UPDATE ledger_jobs o SET state = CASE WHEN o.state = 'ready' THEN 'sending' ELSE 'uncertain' END,
-    first_sent_at = coalesce(o.first_sent_at, now()), attempts = o.attempts + 1,
-    lease_until = now() + $3 * interval '1 millisecond'
-  WHERE o.organisation_id = $1 AND o.id = $2 AND o.kind = 'end_subscription'
-    AND (o.state = 'ready' AND o.not_before <= now() OR o.state IN ('sending', 'uncertain')
-      AND o.lease_until < now())
-  RETURNING o.id, o.subscription_id, o.attempts, o.first_sent_at, o.awaited_until
-)
-SELECT taken.id AS "terminationId", taken.subscription_id AS "subscriptionId",
-  taken.attempts AS attempt, e.end_when AS "when", next.step, next.invoice_id AS "invoiceId",
-  next.number, next.ledger_id AS "ledgerId",
-  (1000 * extract(epoch FROM now() - taken.first_sent_at))::float8 AS "triedMs",
-  taken.awaited_until > now() AS "isAwaited", coalesce(next.is_busy, false) AS "isBusy",
-  coalesce(next.is_ahead, false) AS "isAhead",
-  coalesce(next.only_unsent, false) AS "isOnlyUnsent"
-FROM taken JOIN terminations e ON e.organisation_id = $1 AND e.id = taken.id LEFT JOIN LATERAL (
-  SELECT r.step, i.id AS invoice_id, i.number, i.ledger_invoice_id AS ledger_id, r.only_unsent,
-    EXISTS (SELECT 1 FROM ledger_jobs b
-      WHERE b.organisation_id = $1 AND b.invoice_id = i.id
-        AND b.state IN ('ready', 'sending', 'uncertain')
-        AND NOT (b.kind = 'create_invoice' AND b.state = 'ready')) AS is_busy,
-    (i.type = 'renewal' AND i.period_index > s.current_period
-      OR i.type = 'first' AND s.status = 'pending') AS is_ahead
-  FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
-    JOIN subscriptions s ON s.organisation_id = $1 AND s.id = i.subscription_id
-  WHERE r.organisation_id = $1 AND r.termination_id = taken.id AND r.state = 'waiting'
-  ORDER BY r.step LIMIT 1
-) next ON true`;
+const claim = {
+  condition: "t.id = $2 AND t.kind = 'end_subscription'",
+  columns: `taken.id AS "terminationId", taken.subscription_id AS "subscriptionId",
+    taken.attempts AS attempt, e.end_when AS "when", next.step, next.invoice_id AS "invoiceId",
+    next.number, next.ledger_id AS "ledgerId",
+    (1000 * extract(epoch FROM now() - taken.first_sent_at))::float8 AS "triedMs",
+    taken.awaited_until > now() AS "isAwaited", coalesce(next.is_busy, false) AS "isBusy",
+    coalesce(next.is_ahead, false) AS "isAhead",
+    coalesce(next.only_unsent, false) AS "isOnlyUnsent"`,
+  joins: `JOIN terminations e ON e.organisation_id = $1 AND e.id = taken.id LEFT JOIN LATERAL (
+      SELECT r.step, i.id AS invoice_id, i.number, i.ledger_invoice_id AS ledger_id, r.only_unsent,
+        EXISTS (SELECT 1 FROM ledger_jobs b
+          WHERE b.organisation_id = $1 AND b.invoice_id = i.id
+            AND b.state IN ('ready', 'sending', 'uncertain')
+            AND NOT (b.kind = 'create_invoice' AND b.state = 'ready')) AS is_busy,
+        (i.type = 'renewal' AND i.period_index > s.current_period
+          OR i.type = 'first' AND s.status = 'pending') AS is_ahead
+      FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
+        JOIN subscriptions s ON s.organisation_id = $1 AND s.id = i.subscription_id
+      WHERE r.organisation_id = $1 AND r.termination_id = taken.id AND r.state = 'waiting'
+      ORDER BY r.step LIMIT 1
+    ) next ON true`,
+};
 
 async function take(
   pool: Pool,
@@ -160,13 +146,10 @@ async function take(
   terminationId: string,
   leaseMs: number,
 ): Promise<TerminationTask | null> {
-  const { rows } = await pool.query<NextRemoval>({
-    name: "take_termination",
-    text: takeText,
-    values: [organisationId, terminationId, leaseMs],
-  });
-  if (rows[0] === undefined) return null;
-  const { step, when, ledgerId, isBusy, ...held } = rows[0];
+  const order = { ...claim, value: terminationId, leaseMs };
+  const next = await claimJob<NextRemoval>(pool, organisationId, order);
+  if (next === null) return null;
+  const { step, when, ledgerId, isBusy, ...held } = next;
   if (step === null) {
     const { subscriptionId, attempt } = held;
     return { kind: "finish", terminationId, subscriptionId, attempt, when };

@@ -1,6 +1,7 @@
 /**
  * Writes the end of a subscription once every removal of its termination is decided. It is refused
- * if the usage since then costs more than can be billed (END-4, END-6).
+ * if the usage since then costs more than can be billed (END-4, END-6). SQL, because one statement
+ * ends the job by the database's clock and notifies.
  */
 import type { BillingState } from "../../domain/model/billing-state.ts";
 import { Refusal } from "../../domain/refusal.ts";
@@ -11,12 +12,13 @@ import {
 } from "../../domain/subscriptions/end.ts";
 import type { NextPeriodLines } from "../../domain/subscriptions/reversal.ts";
 import { loadStates } from "../billing/billing-state.ts";
-import { holdOrganisation } from "../billing/locked-subscription.ts";
+import { lockOrganisation } from "../billing/locked-subscription.ts";
 import { leavesDocuments } from "../billing/save-billing.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
+import { lockHeldJob } from "../ledger-jobs/job-lease.ts";
 import { doneMark, outcomesChannel } from "../ledger-jobs/job-notifications.ts";
-import { type HeldTermination, isHeld } from "./end-lease.ts";
+import type { HeldTermination } from "./end-lease.ts";
 import { refuseLast } from "./end-rejected.ts";
 import { loadNextPeriodLines } from "./reversals.ts";
 import { saveEnded } from "./terminations.ts";
@@ -42,17 +44,10 @@ async function finish(
   when: EndWhen,
 ): Promise<{ readonly issued: boolean } | null> {
   const { terminationId, subscriptionId, attempt } = held;
-  const organisation = await holdOrganisation(client, organisationId);
+  const locked = await lockOrganisation(client, organisationId);
+  const { organisation, now } = locked;
   await lockSubscriptions(client, organisationId, [subscriptionId]);
-  const { rows } = await client.query<{ now: Date }>({
-    name: "lock_termination",
-    text: `SELECT coalesce(g.test_clock, now()) AS now
-      FROM ledger_jobs o JOIN organisations g ON g.id = $1
-      WHERE o.organisation_id = $1 AND ${isHeld} FOR UPDATE OF o`,
-    values: [organisationId, terminationId, attempt],
-  });
-  if (rows[0] === undefined) return null;
-  const { now } = rows[0];
+  if ((await lockHeldJob(client, organisationId, terminationId, attempt)) === null) return null;
   const [loaded] = await loadStates(client, organisation, {
     ids: [subscriptionId],
     now,
@@ -64,7 +59,7 @@ async function finish(
     when,
     await loadNextPeriodLines(client, loaded.state),
   );
-  if (ended instanceof Refusal) return refuseLast(client, organisation, held, ended.message);
+  if (ended instanceof Refusal) return refuseLast(client, locked, held, ended.message);
   await client.query({
     name: "finish_termination",
     text: `WITH op AS (

@@ -1,10 +1,9 @@
 /**
  * Loads the invoices that ends removed, with what they billed, and reissues them (RESTORE-3,
- * END-4).
+ * END-4). SQL for a list with lines, and for an update of many rows.
  */
 import type { BillingState } from "../../domain/model/billing-state.ts";
 import type { Reissued, RemovedInvoice } from "../../domain/subscriptions/restore.ts";
-import { takeOverUsage } from "../billing/billed-usage.ts";
 import { savePeriods } from "../billing/locked-subscription.ts";
 import { newId } from "../database/ids.ts";
 import type { Transaction } from "../database/pool.ts";
@@ -39,7 +38,7 @@ ORDER BY t.seq`;
  * Selects the current period's removed invoices and its neighbours'. With `terminationId`: of that
  * end. Without: of all completed ends since the last restoration.
  */
-export interface RemovedQuery {
+interface RemovedQuery {
   readonly subscriptionId: string;
   readonly currentPeriod: number;
   readonly terminationId: string | null;
@@ -88,25 +87,29 @@ export async function reissueInvoices(
   const replaced = issued.flatMap(({ id, replaces }) =>
     replaces === null ? [] : [{ id, replaces }],
   );
-  await takeOverDeferred(client, organisationId, replaced);
-  await takeOverUsage(client, organisationId, replaced);
+  await takeOver(client, organisationId, replaced);
   // After the invoices: credit is allocated to invoices with later numbers (DOCUMENT-4).
   await issueCreditNotes(client, organisationId, notes, issuing);
   return [...issued, ...notes].map(({ jobId }) => jobId);
 }
 
-/** Moves deferred lines from a removed invoice to the one that replaces it. */
-async function takeOverDeferred(
+const takeOverText = `
+WITH replaced AS (
+  SELECT * FROM jsonb_to_recordset($2) AS r(id uuid, replaces uuid)
+), deferred AS (
+  UPDATE deferred_lines d SET invoice_id = r.id FROM replaced r
+  WHERE d.organisation_id = $1 AND d.invoice_id = r.replaces
+)
+UPDATE usage_bills b SET invoice_id = r.id FROM replaced r
+WHERE b.organisation_id = $1 AND b.invoice_id = r.replaces`;
+
+/** Moves deferred lines and billed usage from removed invoices to the ones that replace them. */
+async function takeOver(
   client: Transaction,
   organisationId: string,
   replaced: readonly { readonly id: string; readonly replaces: string }[],
 ): Promise<void> {
   if (replaced.length === 0) return;
-  await client.query({
-    name: "take_over_deferred",
-    text: `UPDATE deferred_lines d SET invoice_id = r.id
-      FROM jsonb_to_recordset($2) AS r(id uuid, replaces uuid)
-      WHERE d.organisation_id = $1 AND d.invoice_id = r.replaces`,
-    values: [organisationId, JSON.stringify(replaced)],
-  });
+  const values = [organisationId, JSON.stringify(replaced)];
+  await client.query({ name: "take_over_billed", text: takeOverText, values });
 }

@@ -1,12 +1,12 @@
 /**
  * Records what became of one invoice that a leased termination removes: removed in the ledger,
- * abandoned before sending, or left.
+ * abandoned before sending, or left. SQL, because each statement writes a removal with its invoice
+ * by the database's clock.
  */
 import type { DocumentStatus } from "../../domain/model/invoice.ts";
-import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
-import type { Invoice } from "../../gen/prisma/client.ts";
-import { holdOrganisation } from "../billing/locked-subscription.ts";
-import { lockSubscriptions } from "../database/lock-order.ts";
+import { type LockedOrganisation, lockOrganisation } from "../billing/locked-subscription.ts";
+import { db } from "../database/client.ts";
+import { lockRow, lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
@@ -32,10 +32,10 @@ export async function saveRemoved(
   const status = removed.invoice?.status ?? "deleted";
   const save = (reported: ReportedInvoice | null) =>
     inTransaction(pool, async (client) => {
-      const organisation = await holdOrganisation(client, organisationId);
+      const locked = await lockOrganisation(client, organisationId);
       await lockSubscriptions(client, organisationId, [held.subscriptionId]);
-      if (!(await takeBack(client, organisationId, held))) return null;
-      return syncRemoved(client, organisation, held, { outcome, status, reported });
+      if (!(await takeBack(client, organisationId, held, locked.databaseNow))) return null;
+      return syncRemoved(client, locked, held, { outcome, status, reported });
     });
   try {
     return await save(removed.invoice);
@@ -55,13 +55,12 @@ export async function dropInvoice(
   held: HeldRemoval,
 ): Promise<{ readonly issued: boolean } | null> {
   return inTransaction(pool, async (client) => {
-    const organisation = await holdOrganisation(client, organisationId);
+    const locked = await lockOrganisation(client, organisationId);
     await lockSubscriptions(client, organisationId, [held.subscriptionId]);
-    const { rows } = await client.query<Pick<Invoice, "status">>({
-      name: "lock_dropped_invoice",
-      text: `SELECT status FROM invoices WHERE organisation_id = $1 AND id = $2
-        FOR NO KEY UPDATE`,
-      values: [organisationId, held.invoiceId],
+    await lockRow(client, "invoices", organisationId, held.invoiceId);
+    const invoice = await db(client).invoice.findFirst({
+      where: { organisationId, id: held.invoiceId },
+      select: { status: true },
     });
     const { rowCount } = await client.query({
       name: "abandon_invoice",
@@ -69,10 +68,10 @@ export async function dropInvoice(
       values: [organisationId, held.terminationId, held.attempt, held.invoiceId],
     });
     const isAbandoned = rowCount === 1;
-    if (!isAbandoned && rows[0]?.status !== "not_in_external") return null;
-    if (!(await takeBack(client, organisationId, held))) return null;
+    if (!isAbandoned && invoice?.status !== "not_in_external") return null;
+    if (!(await takeBack(client, organisationId, held, locked.databaseNow))) return null;
     const neverSent = { outcome: "never_sent", status: "deleted", reported: null } as const;
-    return syncRemoved(client, organisation, held, neverSent);
+    return syncRemoved(client, locked, held, neverSent);
   });
 }
 
@@ -90,20 +89,30 @@ WITH held AS (
 )
 SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`;
 
-/** Makes the job ready for its next step, if this attempt still holds the lease. */
+/** Makes the job ready for its next step at once, if this attempt still holds the lease. */
 async function takeBack(
   client: Transaction,
   organisationId: string,
   { terminationId, attempt }: HeldTermination,
+  databaseNow: Date,
 ): Promise<boolean> {
-  const { rowCount } = await client.query({
-    name: "take_back_termination",
-    text: `UPDATE ledger_jobs o SET state = 'ready', not_before = now(), lease_until = NULL,
-        first_sent_at = NULL, reason = NULL
-      WHERE o.organisation_id = $1 AND ${isHeld}`,
-    values: [organisationId, terminationId, attempt],
+  const { count } = await db(client).ledgerJob.updateMany({
+    where: {
+      organisationId,
+      id: terminationId,
+      attempts: attempt,
+      kind: "end_subscription",
+      state: { in: ["sending", "uncertain"] },
+    },
+    data: {
+      state: "ready",
+      notBefore: databaseNow,
+      leaseUntil: null,
+      firstSentAt: null,
+      reason: null,
+    },
   });
-  return rowCount === 1;
+  return count === 1;
 }
 
 // A removed renewal invoice of a period that never begins returns its deferred amounts, which wait
@@ -136,11 +145,11 @@ interface SyncedRemoval {
 /** Removes the renewal invoice and reverses the rest of its period in one transaction (END-7). */
 async function syncRemoved(
   client: Transaction,
-  organisation: OrganisationSettings,
+  locked: LockedOrganisation,
   { terminationId, subscriptionId, step, isAhead }: HeldRemoval,
   { outcome, status, reported }: SyncedRemoval,
 ): Promise<{ readonly issued: boolean }> {
-  const { id: organisationId } = organisation;
+  const { id: organisationId } = locked.organisation;
   await client.query({
     name: "sync_removed",
     text: removedText,
@@ -156,7 +165,7 @@ async function syncRemoved(
       reported?.updatedAt ?? null,
     ],
   });
-  return { issued: isAhead && (await reverseNextPeriod(client, organisation, subscriptionId)) };
+  return { issued: isAhead && (await reverseNextPeriod(client, locked, subscriptionId)) };
 }
 
 const leftText = `
@@ -185,8 +194,8 @@ export async function saveLeft(
   const { terminationId, subscriptionId, step } = held;
   const save = (reported: ReportedInvoice | null) =>
     inTransaction(pool, async (client) => {
-      await lockSubscriptions(client, organisationId, [subscriptionId]);
-      if (!(await takeBack(client, organisationId, held))) return false;
+      const now = await lockRow(client, "subscriptions", organisationId, subscriptionId);
+      if (now === null || !(await takeBack(client, organisationId, held, now))) return false;
       const {
         status = null,
         total = null,

@@ -1,6 +1,6 @@
 /**
  * Restorations: saves a decided restoration with every reissued document, and finds it again
- * (IDEMPOTENCY-2).
+ * (IDEMPOTENCY-2). SQL for the restoration's number, which another table's sequence gives.
  */
 import { strict as assert } from "node:assert";
 import type { BillingState } from "../../domain/model/billing-state.ts";

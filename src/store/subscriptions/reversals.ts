@@ -1,10 +1,10 @@
 /**
  * Loads what documents other than the renewal invoice bill of the next period. Issues the document
- * that reverses it, in the transaction that removes the renewal invoice (END-7).
+ * that reverses it, in the transaction that removes the renewal invoice (END-7). SQL: one read
+ * loads the lines of several documents.
  */
 
 import type { BillingState } from "../../domain/model/billing-state.ts";
-import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
 import {
   decideReversal,
@@ -13,8 +13,8 @@ import {
   noNextPeriodLines,
 } from "../../domain/subscriptions/reversal.ts";
 import type { Prisma } from "../../gen/prisma/client.ts";
-import { organisationNow } from "../access/organisation-settings.ts";
 import { loadStates } from "../billing/billing-state.ts";
+import type { LockedOrganisation } from "../billing/locked-subscription.ts";
 import { newId } from "../database/ids.ts";
 import type { Transaction } from "../database/pool.ts";
 import type { Row } from "../database/row.ts";
@@ -90,10 +90,9 @@ export async function loadNextPeriodLines(
  */
 export async function reverseNextPeriod(
   client: Transaction,
-  organisation: OrganisationSettings,
+  { organisation, now }: LockedOrganisation,
   subscriptionId: string,
 ): Promise<boolean> {
-  const now = await organisationNow(client, organisation.id);
   const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });
   if (loaded === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
   const { invoice, creditNote } = decideReversal(

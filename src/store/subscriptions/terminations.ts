@@ -1,6 +1,7 @@
 /**
  * Terminations: saves the end of a subscription, at once or with the invoices to remove first, and
- * finds it again (IDEMPOTENCY-2).
+ * finds it again (IDEMPOTENCY-2). SQL for one statement that writes an end with its removals and
+ * its job, and for sums.
  */
 
 import type { BillingState } from "../../domain/model/billing-state.ts";

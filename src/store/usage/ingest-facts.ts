@@ -25,13 +25,13 @@ export interface LoadedSubscription extends ReportableSubscription {
  * The batch's subscriptions that the organisation has, by id, and the catalogue version when they
  * were read.
  */
-export interface LoadedSubscriptions {
+interface LoadedSubscriptions {
   readonly subscriptions: ReadonlyMap<string, LoadedSubscription>;
   readonly catalogueVersion: string;
 }
 
 /** An organisation's meters by id and by code. */
-export type Meters = Pick<UsageFacts, "metersById" | "metersByCode">;
+type Meters = Pick<UsageFacts, "metersById" | "metersByCode">;
 
 /** SQL of an instant in microseconds. A `Date` would lose three digits (USAGE-8). */
 export const microseconds = (column: string): string =>

@@ -10,7 +10,7 @@ import { countResets } from "./limits/stream-bursts.ts";
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
 /** Takes over a connection in its protocol. */
-export type TakeConnection = (socket: Socket) => void;
+type TakeConnection = (socket: Socket) => void;
 
 /**
  * Waits for the first bytes of the socket, puts them back and hands the socket to the server of its

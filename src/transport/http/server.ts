@@ -12,7 +12,7 @@ import {
 } from "node:http2";
 import type { AddressInfo, BlockList, Server, Socket } from "node:net";
 import type { HttpRequest, HttpResponse } from "../rest/exchange.ts";
-import { exchanges, type RequestLine } from "./exchanges.ts";
+import { exchanges, type RequestLine, type Within } from "./exchanges.ts";
 import { clientAddresses, limitConnections } from "./limits/client-addresses.ts";
 import { watchKeylessRequests } from "./limits/keyless-requests.ts";
 import { defaultLimits, type HttpLimits } from "./limits/limits.ts";
@@ -47,6 +47,8 @@ export interface HttpParts extends SystemEndpoints {
   readonly log: (line: RequestLine) => void;
   /** Called for an error that a handler did not catch. The client gets `internal_error`. */
   readonly logFailure: (error: unknown, requestId: string) => void;
+  /** Surrounds the handling of each request. */
+  readonly within?: Within;
   readonly limits?: Partial<HttpLimits>;
   /** Addresses that many clients share. No limit by address applies to them. */
   readonly trustedProxies: BlockList;

@@ -7,7 +7,7 @@ import { compileReader } from "./read-json.ts";
 import { RequestFault } from "./request-fault.ts";
 
 /** Compiles the check of one message's JSON. The check throws at the first fault. */
-export type CompileJsonCheck = (message: DescMessage) => (body: Uint8Array) => void;
+type CompileJsonCheck = (message: DescMessage) => (body: Uint8Array) => void;
 
 /**
  * Creates checks of protobuf's JSON mapping that are as strict as REST. A number as text, an

@@ -3,10 +3,7 @@
 import type { ErrorReport } from "../rpc/refusals.ts";
 
 /** The members of the body. Status and `Retry-After` are sent outside it. */
-export type EnvelopeMembers = Pick<
-  ErrorReport,
-  "type" | "code" | "message" | "param" | "requestId"
->;
+type EnvelopeMembers = Pick<ErrorReport, "type" | "code" | "message" | "param" | "requestId">;
 
 /** Returns the JSON text `{"error":{type, code, message, param?, request_id}}`. */
 export function errorEnvelope(error: EnvelopeMembers): string {

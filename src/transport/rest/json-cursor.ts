@@ -22,7 +22,7 @@ export function cursorAt(text: string): Cursor {
  * Returns the path of the current value as `error.param` shows it (`events.3.quantity`), or null at
  * the root.
  */
-export function pathOf(cursor: Cursor): string | null {
+function pathOf(cursor: Cursor): string | null {
   return cursor.depth === 0 ? null : cursor.path.slice(0, cursor.depth).join(".");
 }
 

@@ -16,7 +16,7 @@ import { field as fieldExtension } from "../../gen/proto/billing/options/v1/opti
 import { http as httpExtension } from "../../gen/proto/google/api/annotations_pb.ts";
 
 /** The verbs that the contract uses. */
-export type Verb = "GET" | "POST";
+type Verb = "GET" | "POST";
 
 /** The HTTP side of a method. */
 export interface HttpRoute {
@@ -145,14 +145,6 @@ export function enumJsonName(value: DescEnumValue): string {
  */
 export function enumJsonNames(descriptor: DescEnum): string[] {
   return descriptor.values.filter(({ number }) => number !== 0).map(enumJsonName);
-}
-
-/** Returns the number of the value with exactly this word, or `null` if there is none. */
-export function enumFromJson(descriptor: DescEnum, word: string): number | null {
-  return (
-    descriptor.values.find((value) => value.number !== 0 && enumJsonName(value) === word)?.number ??
-    null
-  );
 }
 
 /**

@@ -6,7 +6,7 @@ import type { HttpRequest } from "./exchange.ts";
 import { RequestFault } from "./request-fault.ts";
 
 /** The limit of a body, 1 MiB (REQUEST-5). */
-export const maxBodyBytes = 1_048_576;
+const maxBodyBytes = 1_048_576;
 
 /**
  * Whether the request announces a body. A body of unknown length counts, one of length 0 does not.
@@ -27,7 +27,7 @@ export function assertAnnouncedSize(request: HttpRequest, maxBytes = maxBodyByte
 }
 
 /** Limits that replace those of the contract. */
-export interface BodyLimits {
+interface BodyLimits {
   readonly maxBytes?: number;
   /**
    * Once it is aborted, the rest of the body stays unread and the promise rejects with the signal's

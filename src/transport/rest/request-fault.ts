@@ -5,7 +5,7 @@
  */
 
 /** The codes of the transport's own faults (REQUEST-2, REQUEST-5, REQUEST-7). */
-export type RequestFaultCode = "invalid_parameter" | "request_too_large" | "unknown_endpoint";
+type RequestFaultCode = "invalid_parameter" | "request_too_large" | "unknown_endpoint";
 
 /**
  * A request that cannot be read. `param` is the path of the fault, null if the whole request is at

@@ -11,7 +11,7 @@ import { compileQueryReader } from "./read-query.ts";
 import { compileWriter } from "./write-json.ts";
 
 /** An operation with its compiled wire form from the descriptors. */
-export interface Route {
+interface Route {
   readonly operation: Operation;
   /** Reads the body. Null if the operation takes none and its parameters are in the query. */
   readonly readBody: ((body: Uint8Array) => Message) | null;

@@ -26,7 +26,7 @@ export interface Answer {
 }
 
 /** The context of a call, in addition to its request. */
-export interface CallContext {
+interface CallContext {
   /** Aborted when the client disconnects or the server shuts down. */
   readonly signal: AbortSignal;
 }
@@ -43,7 +43,7 @@ export type CallOperation<C extends Principal = Caller> = (
 ) => Promise<Answer>;
 
 /** The dependencies of calls. */
-export interface CallParts<C extends Principal = Caller> {
+interface CallParts<C extends Principal = Caller> {
   readonly idempotency: Idempotency;
   readonly observe: ObserveCall;
   readonly implementations: readonly ServiceBinding<C>[];

@@ -55,16 +55,6 @@ export function organisationIdOf(principal: Principal): string | null {
   return "tokenId" in principal ? null : principal.organisationId;
 }
 
-/** The sliding window of a key after one request was counted or refused (ACCESS-5, ACCESS-6). */
-export interface RateState {
-  /** Requests allowed in any 60 seconds. */
-  readonly limit: number;
-  /** Requests that are left in the current window. */
-  readonly remaining: number;
-  /** Whole seconds until the oldest counted request stops counting. */
-  readonly resetSeconds: number;
-}
-
 /** The context of a service method's call. */
 export interface Call<C extends Principal = Caller> {
   readonly caller: C;

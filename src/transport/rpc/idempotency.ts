@@ -25,7 +25,7 @@ import type { Operation } from "./operation.ts";
 import { temporarilyUnavailable } from "./refusals.ts";
 
 /** A request with an idempotency key. */
-export interface KeyedRequest {
+interface KeyedRequest {
   readonly pass: Pass<Principal>;
   readonly idempotencyKey: string;
   readonly request: Message;

@@ -11,7 +11,7 @@ import { credentialIdOf, organisationIdOf, type Principal } from "./caller.ts";
 import type { Pass } from "./gate/gate.ts";
 
 /** A finished request as the port reports it. */
-export interface ObservedRequest {
+interface ObservedRequest {
   readonly requestId: string;
   /** `1.1` or `2.0`. */
   readonly httpVersion: string;
@@ -32,13 +32,15 @@ export interface ObservedRequest {
   readonly durationMs: number;
   /** False if the client disconnected before it had the whole answer. */
   readonly answered: boolean;
+  /** The trace that the request belongs to. Absent without one. */
+  readonly traceId?: string;
 }
 
 /** The labels of the histogram of requests. */
 export type RequestLabel = "operation" | "protocol" | "outcome";
 
 /** The targets of the observation. */
-export interface ObserveParts {
+interface ObserveParts {
   readonly log: Pick<Logger, "info">;
   /** Seconds of each request. */
   readonly requests: Pick<Histogram<RequestLabel>, "observe">;
@@ -68,7 +70,7 @@ export function createRequestObserver({
 /** Runs a call inside a span of its operation. Without tracing this costs a microsecond. */
 export type ObserveCall = <T>(pass: Pass<Principal>, run: () => Promise<T>) => Promise<T>;
 
-/** `OTEL_*` decides whether these spans are exported (src/main/tracing.ts). */
+/** `OTEL_*` decides whether these spans are exported (src/main/telemetry/tracing.ts). */
 export const observeCall: ObserveCall = async (pass, run) => {
   const { operation, caller, requestId } = pass;
   const attributes = {

@@ -33,7 +33,7 @@ export interface ErrorReport {
 export type ReportError = (error: unknown, requestId: string) => ErrorReport;
 
 /** Receives what a client must not see: an unexpected error, or the cause behind a refusal. */
-export type LogFailure = (error: unknown, requestId: string) => void;
+type LogFailure = (error: unknown, requestId: string) => void;
 
 /**
  * The message of an internal error. It has nothing that could help an attacker, and helps to find

@@ -8,7 +8,7 @@
  * Deletes at most `atMost` expired rows and returns their number. Several processes may do so at
  * once.
  */
-export type DeleteExpired = (atMost: number) => Promise<number>;
+type DeleteExpired = (atMost: number) => Promise<number>;
 
 /** The cleanup of one worker process. */
 export interface Cleanup {
@@ -16,7 +16,7 @@ export interface Cleanup {
 }
 
 /** Times and sizes, which tests shorten, and the receiver of errors. */
-export interface CleanupSettings {
+interface CleanupSettings {
   readonly everyMs?: number;
   readonly batch?: number;
   /** Called if the database could not be queried. The next run tries again. */

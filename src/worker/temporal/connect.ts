@@ -7,6 +7,7 @@ import {
   Connection,
   defaultGrpcRetryOptions,
   makeGrpcRetryInterceptor,
+  type WorkflowClientInterceptor,
 } from "@temporalio/client";
 import type { DataConverter } from "@temporalio/common";
 import type { ClientConnectConfig } from "@temporalio/envconfig";
@@ -44,15 +45,21 @@ export interface TemporalClient {
  */
 const attempts = 3;
 
-/** Creates the client. */
-export function connectTemporal(settings: TemporalSettings): TemporalClient {
+/**
+ * Creates the client. `workflow` are interceptors of its calls about workflows, the outermost
+ * first.
+ */
+export function connectTemporal(
+  settings: TemporalSettings,
+  workflow: WorkflowClientInterceptor[] = [],
+): TemporalClient {
   const { connectionOptions, namespace } = settings;
   const connection = Connection.lazy({
     ...connectionOptions,
     interceptors: [makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts: attempts }))],
   });
   const dataConverter = dataConverterOf(settings);
-  const client = new Client({ connection, namespace, dataConverter });
+  const client = new Client({ connection, namespace, dataConverter, interceptors: { workflow } });
   return { client, connection, namespace, dataConverter };
 }
 

@@ -14,10 +14,10 @@ import type { LedgerWork } from "./ledger-work.ts";
 import type { StartWork } from "./start-work.ts";
 
 /** Finds jobs that have been due for longer than `graceMs`. */
-export type FindStaleJobs = (graceMs: number) => Promise<readonly StaleJobs[]>;
+type FindStaleJobs = (graceMs: number) => Promise<readonly StaleJobs[]>;
 
 /** The dispatcher of one worker process. Several dispatchers only wake twice. */
-export interface Dispatcher {
+interface Dispatcher {
   stop(): Promise<void>;
 }
 

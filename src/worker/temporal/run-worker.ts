@@ -4,12 +4,16 @@
  */
 import { fileURLToPath } from "node:url";
 import {
+  type ActivityInterceptorsFactory,
   DefaultLogger,
+  type InjectedSinks,
   NativeConnection,
   Runtime,
+  type TelemetryOptions,
   Worker,
   type WorkerOptions,
 } from "@temporalio/worker";
+import type { Sinks } from "@temporalio/workflow";
 import { billingQueue, webhookQueue } from "../../../workflows/contract.ts";
 import type { TemporalClient, TemporalSettings } from "./connect.ts";
 import { beating } from "./heartbeats.ts";
@@ -31,6 +35,12 @@ export interface WorkerSettings extends Pick<TemporalSettings, "connectionOption
   readonly log: WorkerLog;
   /** Receives the faults of the schedules each minute. */
   readonly onSchedules: (troubles: readonly ScheduleTrouble[]) => void;
+  /** What surrounds each activity, the outermost first. */
+  readonly interceptors?: readonly ActivityInterceptorsFactory[];
+  /** What the bundle's workflows report to this process. */
+  readonly sinks?: InjectedSinks<Sinks>;
+  /** Where the SDK's own metrics go. */
+  readonly telemetryOptions?: TelemetryOptions;
 }
 
 /**
@@ -39,6 +49,8 @@ export interface WorkerSettings extends Pick<TemporalSettings, "connectionOption
  */
 export interface RunningWorker {
   readonly done: Promise<void>;
+  /** Returns the task queues that this process does not poll. */
+  readonly unpolled: () => readonly string[];
   stop(): Promise<void>;
 }
 
@@ -101,6 +113,7 @@ export async function runWorker(
     return Worker.create(options);
   };
   Runtime.install({
+    ...(settings.telemetryOptions && { telemetryOptions: settings.telemetryOptions }),
     shutdownSignals: [],
     logger: new DefaultLogger("WARN", ({ message, meta }) => {
       if (message === noWorkflows && forActivities.has(meta?.taskQueue)) return;
@@ -121,7 +134,8 @@ export async function runWorker(
     dataConverter: temporal.dataConverter,
     ...versionOf(settings),
     activities: settings.activities,
-    interceptors: { activity: [beating] },
+    interceptors: { activity: [...(settings.interceptors ?? []), beating] },
+    ...(settings.sinks && { sinks: settings.sinks }),
     shutdownGraceTime: graceMs,
   };
   const workers = await Promise.all([
@@ -164,6 +178,8 @@ export async function runWorker(
   });
   return {
     done,
+    unpolled: () =>
+      workers.filter((worker) => !isPolling(worker)).map(({ options }) => options.taskQueue),
     stop: async () => {
       watch.stop();
       ownQueue.stop();
@@ -171,6 +187,13 @@ export async function runWorker(
       await done;
     },
   };
+}
+
+/** Whether the worker polls. The workflow poller of a worker without workflows is shut down. */
+function isPolling(worker: Worker): boolean {
+  const { runState, activityPollerState, workflowPollerState } = worker.getStatus();
+  const isHealthy = activityPollerState === "POLLING" && workflowPollerState !== "FAILED";
+  return runState === "RUNNING" && isHealthy;
 }
 
 async function connect({ log, connectionOptions }: WorkerSettings): Promise<NativeConnection> {

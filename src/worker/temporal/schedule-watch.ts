@@ -75,7 +75,7 @@ function troubleOf(
 }
 
 /** `onCheck` gets the faults of each check. */
-export interface ScheduleWatchSettings {
+interface ScheduleWatchSettings {
   readonly log: WorkerLog;
   readonly onCheck: (troubles: readonly ScheduleTrouble[]) => void;
 }

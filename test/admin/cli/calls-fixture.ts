@@ -13,6 +13,7 @@ import {
 } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { test } from "vitest";
 import { runProgram } from "../../../src/admin/cli/program.ts";
 import type { Terminal } from "../../../src/admin/cli/terminal.ts";
 import { ApiKeyService } from "../../../src/gen/proto/billing/admin/v1/api_keys_pb.ts";
@@ -39,6 +40,7 @@ import {
   type ErrorDetail,
   ErrorDetailSchema,
 } from "../../../src/gen/proto/billing/v1/common_pb.ts";
+import { perFile, started } from "../../support/file-fixture.ts";
 
 /** Every service of the admin API. */
 export const adminServices: readonly DescService[] = [
@@ -61,7 +63,7 @@ export const adminServices: readonly DescService[] = [
 ];
 
 /** The outcome of a call. */
-export interface Ended {
+interface Ended {
   readonly exitCode: number;
   readonly out: string;
   readonly err: string;
@@ -70,7 +72,7 @@ export interface Ended {
 }
 
 /** Surroundings that a test sets. */
-export interface Around {
+interface Around {
   readonly env?: Record<string, string>;
   readonly files?: Record<string, string>;
   /** Answers to questions, in order. With answers the terminal is interactive. */
@@ -105,14 +107,14 @@ export async function run(words: string | readonly string[], around: Around = {}
 }
 
 /** A call as the server received it. */
-export interface Received {
+interface Received {
   readonly method: string;
   readonly headers: Headers;
   readonly request: JsonValue;
 }
 
 /** Answers a method with the members of the response. */
-export type Answer = (request: object, method: DescMethodUnary) => object;
+type Answer = (request: object, method: DescMethodUnary) => object;
 
 /** A server and what it received. */
 export interface AdminServer {
@@ -175,3 +177,10 @@ export function refuse(code: string, message: string, param?: string): never {
   };
   throw new ConnectError(message, Code.InvalidArgument, {}, [{ desc: ErrorDetailSchema, value }]);
 }
+
+/** Tests of the command line, on one server whose answers and calls are cleared before each. */
+export const cliTest = test.extend(
+  "server",
+  perFile,
+  started(startAdminServer, (server) => server.stop()),
+);

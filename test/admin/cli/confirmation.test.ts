@@ -1,15 +1,10 @@
 /** Commands that cannot be undone ask for confirmation. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type AdminServer, run, startAdminServer } from "./calls-fixture.ts";
+import { describe, expect } from "vitest";
+import { run, cliTest as test } from "./calls-fixture.ts";
 
 const id = "0199a0b2-4444-7000-8000-000000000001";
 
-let server: AdminServer;
-beforeAll(async () => {
-  server = await startAdminServer();
-});
-afterAll(() => server.stop());
-beforeEach(() => server.answer({}));
+test.beforeEach(({ server }) => server.answer({}));
 
 const irreversible = [
   `api-keys revoke ${id}`,
@@ -21,7 +16,7 @@ const irreversible = [
 ];
 
 describe.each(irreversible)("%s", (words) => {
-  test("is refused without a terminal, unless --yes is set", async () => {
+  test("is refused without a terminal, unless --yes is set", async ({ server }) => {
     const refused = await run(words, { env: server.env });
     expect(refused).toMatchObject({ exitCode: 2, err: expect.stringContaining("--yes") });
     expect(server.received).toEqual([]);
@@ -29,7 +24,7 @@ describe.each(irreversible)("%s", (words) => {
     expect(server.received).toHaveLength(1);
   });
 
-  test("runs only after a yes", async () => {
+  test("runs only after a yes", async ({ server }) => {
     for (const answer of ["", "n", "yesterday"]) {
       const declined = await run(words, { env: server.env, answers: [answer] });
       expect(declined).toMatchObject({ exitCode: 1, err: "not_confirmed: Nothing was changed.\n" });
@@ -41,7 +36,7 @@ describe.each(irreversible)("%s", (words) => {
   });
 });
 
-test("a command that can be undone asks for no confirmation", async () => {
+test("a command that can be undone asks for no confirmation", async ({ server }) => {
   for (const words of [
     `plans set-status ${id} legacy`,
     `organisations setup-mode ${id} off`,

@@ -1,19 +1,14 @@
 /** The exit codes of the command line, as docs/command-line.md lists them. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { exitCodes } from "../../../src/admin/cli/failures.ts";
 import { buildProgram } from "../../../src/admin/cli/program.ts";
-import { type AdminServer, refuse, run, startAdminServer } from "./calls-fixture.ts";
+import { refuse, run, cliTest as test } from "./calls-fixture.ts";
 
 const id = "0199a0b2-2222-7000-8000-000000000001";
 
-let server: AdminServer;
-beforeAll(async () => {
-  server = await startAdminServer();
-});
-afterAll(() => server.stop());
-beforeEach(() => server.answer({}));
+test.beforeEach(({ server }) => server.answer({}));
 
 describe("the exit code", () => {
   test("of each outcome is in the documentation and in the help", () => {
@@ -26,12 +21,12 @@ describe("the exit code", () => {
     expect(named).toEqual(listed);
   });
 
-  test("0 means done", async () => {
+  test("0 means done", async ({ server }) => {
     expect(await run("plans list", { env: server.env })).toMatchObject({ exitCode: 0, err: "" });
     expect(await run("plans list --help")).toMatchObject({ exitCode: 0, err: "" });
   });
 
-  test("1 means a refusal, which is on the error output", async () => {
+  test("1 means a refusal, which is on the error output", async ({ server }) => {
     server.answer({
       CreatePlan: () => refuse("invalid_parameter", "price must be a decimal", "price"),
     });
@@ -51,7 +46,7 @@ describe("the exit code", () => {
     expect(JSON.parse(json.err)).toEqual({ error });
   });
 
-  test("3 means that no answer arrived, and says how to repeat a write", async () => {
+  test("3 means that no answer arrived, and says how to repeat a write", async ({ server }) => {
     const env = { ...server.env, BILLING_ADMIN_URL: "http://127.0.0.1:1" };
     const read = await run("plans list", { env });
     expect(read).toMatchObject({
@@ -73,7 +68,7 @@ describe("the exit code", () => {
     });
   });
 
-  test("1 also means that a successful answer reports a failure", async () => {
+  test("1 also means that a successful answer reports a failure", async ({ server }) => {
     server.answer({
       CheckLedgerConnection: () => ({ ok: false, problem: "The secret is wrong." }),
     });
@@ -83,13 +78,13 @@ describe("the exit code", () => {
     });
   });
 
-  test("1 also means that a person declined the confirmation", async () => {
+  test("1 also means that a person declined the confirmation", async ({ server }) => {
     const declined = await run(`api-keys revoke ${id}`, { env: server.env, answers: ["n"] });
     expect(declined).toMatchObject({ exitCode: 1, out: "" });
     expect(server.received).toEqual([]);
   });
 
-  test("2 means wrong usage, and nothing is sent", async () => {
+  test("2 means wrong usage, and nothing is sent", async ({ server }) => {
     for (const words of ["plans get", "plans list --colour red", "plan list"]) {
       expect(await run(words, { env: server.env })).toMatchObject({ exitCode: 2, out: "" });
     }

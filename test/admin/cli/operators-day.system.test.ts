@@ -8,13 +8,13 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { verifyWebhook } from "../../../src/webhooks/verify.ts";
 import { startSystem, type TestSystem, until } from "../../support/system.ts";
+import { addEvent } from "../../support/webhook-builder.ts";
 import {
   type Received,
   startReceiver,
   type WebhookReceiver,
 } from "../../support/webhook-receiver.ts";
 import { createLedgerContacts, createTenant } from "../services/request.ts";
-import { addEvent } from "../services/webhooks/webhook-rows.ts";
 
 const main = fileURLToPath(new URL("../../../src/admin/cli/main.ts", import.meta.url));
 

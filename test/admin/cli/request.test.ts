@@ -1,18 +1,15 @@
 /** The request that a command sends: options, files, codes, secrets and the Idempotency-Key. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type AdminServer, organisation, run, startAdminServer } from "./calls-fixture.ts";
+import { describe, expect } from "vitest";
+import { organisation, run, cliTest as test } from "./calls-fixture.ts";
 
 const id = "0199a0b2-2222-7000-8000-000000000001";
 
-let server: AdminServer;
-beforeAll(async () => {
-  server = await startAdminServer();
-});
-afterAll(() => server.stop());
-beforeEach(() => server.answer({}));
+test.beforeEach(({ server }) => server.answer({}));
 
 describe("the request", () => {
-  test("has the members of the options, with words for enums, numbers and lists", async () => {
+  test("has the members of the options, with words for enums, numbers and lists", async ({
+    server,
+  }) => {
     const words = [
       "plans",
       "create",
@@ -51,7 +48,7 @@ describe("the request", () => {
     expect(server.received[1]?.request).toEqual({ organisation, name: "Shop", scopes });
   });
 
-  test("comes from a file or the standard input, and options override it", async () => {
+  test("comes from a file or the standard input, and options override it", async ({ server }) => {
     const plan = {
       code: "growth",
       name: "Growth",
@@ -70,7 +67,9 @@ describe("the request", () => {
     expect(server.received[1]?.request).toMatchObject({ code: "growth" });
   });
 
-  test("has meters with one price from options and meters with tiers from a file", async () => {
+  test("has meters with one price from options and meters with tiers from a file", async ({
+    server,
+  }) => {
     const priced = [
       { meter: "api-calls", type: "PLAN_TYPE_PER_UNIT", price: "0.002" },
       { meter: "a=b", type: "PLAN_TYPE_PER_UNIT", price: "0.10" },
@@ -106,7 +105,7 @@ describe("the request", () => {
     expect(server.received[4]?.request).toEqual({ organisation, id, name: "Cloudy" });
   });
 
-  test.each([
+  test.for([
     ["plans create --type cubic", "Allowed choices are"],
     ["plans create --meter api-calls", "--meter takes a meter and its price"],
     ["plans update team --meter =1", "--meter takes a meter and its price"],
@@ -123,7 +122,7 @@ describe("the request", () => {
     ["organisations setup-mode x maybe", "on, off"],
     ["customers import", "--contact or --file is required"],
     ["plans list --url nowhere", "is not an address"],
-  ])("is refused as wrong usage by: %s", async (words, reason) => {
+  ] as const)("is refused as wrong usage by: %s", async ([words, reason], { server }) => {
     const files = { "wrong.json": '{"colour":"red"}', "broken.json": "{", "list.json": "[]" };
     const ended = await run(words, { env: server.env, files });
     expect(ended.exitCode).toBe(2);
@@ -132,7 +131,7 @@ describe("the request", () => {
     expect(server.received).toEqual([]);
   });
 
-  test("needs an organisation and a token", async () => {
+  test("needs an organisation and a token", async ({ server }) => {
     const { BILLING_ADMIN_URL, BILLING_OPERATOR_TOKEN } = server.env;
     const withoutOrganisation = await run("plans list", {
       env: { BILLING_ADMIN_URL, BILLING_OPERATOR_TOKEN } as never,
@@ -151,7 +150,9 @@ describe("the request", () => {
     expect(server.received[0]?.headers.get("authorization")).toBe("Bearer op_of_a_file");
   });
 
-  test("accepts codes of plans, meters, charges and customers instead of ids", async () => {
+  test("accepts codes of plans, meters, charges and customers instead of ids", async ({
+    server,
+  }) => {
     server.answer({
       ListPlans: (request) => ({
         data: "code" in request && request.code === "team" ? [{ id }] : [],
@@ -177,7 +178,7 @@ describe("the request", () => {
     });
   });
 
-  test("has an Idempotency-Key if it writes, a new one by default", async () => {
+  test("has an Idempotency-Key if it writes, a new one by default", async ({ server }) => {
     await run(`customers activate ${id}`, { env: server.env });
     await run(`customers activate ${id}`, { env: server.env });
     await run(`customers activate ${id} --idempotency-key mine`, { env: server.env });
@@ -192,7 +193,7 @@ describe("the request", () => {
 describe("the secret of a ledger", () => {
   const words = "ledger connect --kind xero --tenant-id t --client-id c";
 
-  test("comes from a file, the standard input or a hidden prompt", async () => {
+  test("comes from a file, the standard input or a hidden prompt", async ({ server }) => {
     const files = { secret: "from a file\n", "-": "from the input\n" };
     await run(`${words} --client-secret-file secret`, { env: server.env, files });
     await run(`${words} --client-secret-file -`, { env: server.env, files });
@@ -204,7 +205,7 @@ describe("the secret of a ledger", () => {
     expect(secrets).toEqual(["from a file", "from the input", "typed"]);
   });
 
-  test("is never an argument, and missing without a terminal", async () => {
+  test("is never an argument, and missing without a terminal", async ({ server }) => {
     expect((await run(`${words} --client-secret hidden`, { env: server.env })).exitCode).toBe(2);
     const ended = await run(words, { env: server.env });
     expect(ended).toMatchObject({ exitCode: 2, err: "Missing: --client-secret-file\n" });

@@ -1,42 +1,36 @@
 /** BillingService over the wire: what is due, what is parked and why, and retrying it. POSTING-8 */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../../src/dev/local-stack/demo/first-data.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
-import { type BillingRuns, billingRuns } from "../../support/billing.ts";
-import { sharedSystem } from "../../support/reused-system.ts";
+import { perFile } from "../../support/file-fixture.ts";
 import { type TestSystem, until } from "../../support/system.ts";
-import { type AdminAsk, askWith } from "./request.ts";
+import { adminTest } from "./fixtures.ts";
+import { askWith } from "./request.ts";
 
-let system: TestSystem;
-let admin: AdminAsk;
-let runs: BillingRuns;
+const test = adminTest.extend("admin", perFile, async ({ system }) =>
+  askWith(system, await system.operator("admin", "Ada")),
+);
 
-beforeAll(async () => {
-  system = await sharedSystem();
-  admin = askWith(system, await system.operator("admin", "Ada"));
-  runs = await billingRuns(system);
-});
-
-afterAll(async () => {
-  await runs?.close();
-});
-
-async function sandbox(): Promise<CreatedOrganisation> {
+async function sandbox(system: TestSystem): Promise<CreatedOrganisation> {
   return system.organisation(
     { livemode: false, timezone: "UTC" },
     { test_clock: "2026-04-01T12:00:00Z" },
   );
 }
 
-async function setClock({ organisationId }: CreatedOrganisation, day: string): Promise<void> {
+async function setClock(
+  system: TestSystem,
+  { organisationId }: CreatedOrganisation,
+  day: string,
+): Promise<void> {
   await system.pool.query("UPDATE organisations SET test_clock = $2 WHERE id = $1", [
     organisationId,
     `${day}T12:00:00Z`,
   ]);
 }
 
-async function subscribe({ apiKey }: CreatedOrganisation): Promise<string> {
+async function subscribe(system: TestSystem, { apiKey }: CreatedOrganisation): Promise<string> {
   const body = { customer_code: "ACME", plan_code: "team", units: 10 };
   const answer = await system.ask("POST", "/v1/subscriptions", {
     key: apiKey,
@@ -48,14 +42,14 @@ async function subscribe({ apiKey }: CreatedOrganisation): Promise<string> {
 }
 
 /** Its next invoice is more than an invoice may carry. */
-async function spoil(id: string): Promise<void> {
+async function spoil(system: TestSystem, id: string): Promise<void> {
   await system.pool.query(
     "UPDATE subscriptions SET units = 1000000000, price_override = 999999999 WHERE id = $1",
     [id],
   );
 }
 
-async function periodsOf(id: string): Promise<number> {
+async function periodsOf(system: TestSystem, id: string): Promise<number> {
   const { rows } = await system.pool.query(
     "SELECT count(*)::int AS count FROM periods WHERE subscription_id = $1",
     [id],
@@ -63,24 +57,28 @@ async function periodsOf(id: string): Promise<number> {
   return rows[0].count;
 }
 
-test("parked subscriptions are listed with their reason and retried", async () => {
-  const organisation = await sandbox();
+test("parked subscriptions are listed with their reason and retried", async ({
+  system,
+  admin,
+  runs,
+}) => {
+  const organisation = await sandbox(system);
   const own = { organisation: organisation.organisationId };
   const [good, bad, worse] = [
-    await subscribe(organisation),
-    await subscribe(organisation),
-    await subscribe(organisation),
+    await subscribe(system, organisation),
+    await subscribe(system, organisation),
+    await subscribe(system, organisation),
   ];
-  for (const id of [bad, worse]) await spoil(id);
+  for (const id of [bad, worse]) await spoil(system, id);
   expect(await admin.done("BillingService/ListParkedSubscriptions", own)).toEqual({});
-  await setClock(organisation, "2026-05-01");
+  await setClock(system, organisation, "2026-05-01");
   await runs.untilDone(organisation.organisationId);
   // On a slow machine their next attempt would come during the checks.
   await system.pool.query(
     "UPDATE subscriptions SET parked_until = now() + interval '1 hour' WHERE id = ANY ($1)",
     [[bad, worse]],
   );
-  expect(await periodsOf(good)).toBe(2);
+  expect(await periodsOf(system, good)).toBe(2);
   expect(await admin.done("BillingService/GetBilling", own)).toEqual({ parked: 2 });
   const { data, hasMore } = await admin.done("BillingService/ListParkedSubscriptions", {
     ...own,
@@ -119,7 +117,7 @@ test("parked subscriptions are listed with their reason and retried", async () =
     organisation: own.organisation,
     before: { parked_reason: "numeric field overflow", parked_attempts: 1 },
   });
-  await until("it is billed", async () => (await periodsOf(bad)) === 2);
+  await until("it is billed", async () => (await periodsOf(system, bad)) === 2);
   const entry = await admin.lastEntry();
   expect(await admin.refused("BillingService/RetrySubscription", retry)).toBe("invalid_state");
   expect((await admin.lastEntry()).id).toBe(entry.id);
@@ -130,10 +128,13 @@ test("parked subscriptions are listed with their reason and retried", async () =
   });
 });
 
-test("an operator starts billing at once, with an audit entry if anything was due", async () => {
-  const organisation = await sandbox();
+test("an operator starts billing at once, with an audit entry if anything was due", async ({
+  system,
+  admin,
+}) => {
+  const organisation = await sandbox(system);
   const own = { organisation: organisation.organisationId };
-  const id = await subscribe(organisation);
+  const id = await subscribe(system, organisation);
   const before = await admin.lastEntry();
   expect(await admin.done("BillingService/RunBilling", own)).toEqual({ started: true });
   expect((await admin.lastEntry())?.id).toBe(before?.id);
@@ -141,7 +142,7 @@ test("an operator starts billing at once, with an audit entry if anything was du
     await client.query("SET LOCAL idle_in_transaction_session_timeout = 0");
     // The lock stops a scheduled run from billing it before it is counted.
     await client.query("SELECT 1 FROM subscriptions WHERE id = $1 FOR NO KEY UPDATE", [id]);
-    await setClock(organisation, "2026-05-01");
+    await setClock(system, organisation, "2026-05-01");
     expect(await admin.done("BillingService/RunBilling", own)).toEqual({ due: 1, started: true });
     expect(await admin.lastEntry()).toMatchObject({
       operation: "billing.admin.v1.BillingService/RunBilling",
@@ -151,15 +152,15 @@ test("an operator starts billing at once, with an audit entry if anything was du
   });
   await until("it is billed", async () => {
     await admin.done("BillingService/RunBilling", own);
-    return (await periodsOf(id)) === 2;
+    return (await periodsOf(system, id)) === 2;
   });
 });
 
-test("an unknown organisation or subscription is refused", async () => {
-  const organisation = await sandbox();
+test("an unknown organisation or subscription is refused", async ({ system, admin }) => {
+  const organisation = await sandbox(system);
   const own = { organisation: organisation.organisationId };
   const nobody = { organisation: randomUUID() };
-  const other = await subscribe(await sandbox());
+  const other = await subscribe(system, await sandbox(system));
   for (const method of ["GetBilling", "ListParkedSubscriptions", "RunBilling"]) {
     expect(await admin.refused(`BillingService/${method}`, nobody)).toBe("organisation_not_found");
   }

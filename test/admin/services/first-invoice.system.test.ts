@@ -2,20 +2,12 @@
  * An operator's day over the wire: from nothing to the first invoice with admin calls and one
  * public call, and a failed document that is found, corrected and retried. ADMIN-6
  */
-import { beforeAll, expect, test } from "vitest";
-import { sharedSystem } from "../../support/reused-system.ts";
-import { type TestSystem, until } from "../../support/system.ts";
-import { type AdminAsk, askWith, createLedgerContacts, createTenant } from "./request.ts";
+import { expect } from "vitest";
+import { until } from "../../support/system.ts";
+import { adminTest as test } from "./fixtures.ts";
+import { createLedgerContacts, createTenant } from "./request.ts";
 
-let system: TestSystem;
-let admin: AdminAsk;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  admin = askWith(system, await system.operator("owner", "Olga"));
-});
-
-test("a new organisation issues its first invoice in one day", async () => {
+test("a new organisation issues its first invoice in one day", async ({ system, admin }) => {
   const { organisation } = await admin.done("OrganisationService/CreateOrganisation", {
     name: "First Ltd",
     timezone: "Pacific/Auckland",

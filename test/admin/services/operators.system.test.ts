@@ -6,8 +6,7 @@ import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../../src/dev/local-stack/demo/first-data.ts";
+import { expect } from "vitest";
 import {
   ServerReflection,
   ServerReflectionRequestSchema,
@@ -16,24 +15,22 @@ import { createFirstOperator } from "../../../src/store/admin/first-operator.ts"
 import { generateOperatorToken } from "../../../src/transport/rpc/gate/api-key.ts";
 import { operationOf } from "../../../src/transport/rpc/operation.ts";
 import { adminMethods } from "../../contract/methods.ts";
-import { startSystem, type TestSystem, until } from "../../support/system.ts";
-import { type AdminAsk, askWith, codeOf } from "./request.ts";
+import { perFile } from "../../support/file-fixture.ts";
+import { until } from "../../support/system.ts";
+import { aloneAdminTest } from "./fixtures.ts";
+import { askWith, codeOf } from "./request.ts";
 
-let system: TestSystem;
-let admin: AdminAsk;
-let made: CreatedOrganisation;
 const firstToken = generateOperatorToken();
 
-beforeAll(async () => {
-  system = await startSystem();
+const test = aloneAdminTest.extend("admin", perFile, async ({ system }) => {
   expect(await createFirstOperator(system.pool, "Olga", firstToken)).toBe(true);
-  admin = askWith(system, firstToken.value);
-  made = await system.organisation();
+  return askWith(system, firstToken.value);
 });
 
-afterAll(() => system?.stop());
-
-test("the first operator is created once, is an owner, and is in the audit log", async () => {
+test("the first operator is created once, is an owner, and is in the audit log", async ({
+  system,
+  admin,
+}) => {
   const late = await Promise.all(
     [1, 2].map(() => createFirstOperator(system.pool, "Late", generateOperatorToken())),
   );
@@ -51,7 +48,10 @@ test("the first operator is created once, is an owner, and is in the audit log",
   ]);
 });
 
-test("every method refuses a missing token, a public key and a low role", async () => {
+test("every method refuses a missing token, a public key and a low role", async ({
+  system,
+  made,
+}) => {
   const readOnly = await system.operator("read-only");
   const plain = await system.operator("admin");
   for (const method of adminMethods) {
@@ -77,7 +77,7 @@ test("every method refuses a missing token, a public key and a low role", async 
   }
 });
 
-test("the public API refuses an operator's token and admin services", async () => {
+test("the public API refuses an operator's token and admin services", async ({ system, made }) => {
   const publicly = await system.ask("GET", "/v1/plans", { key: firstToken.value });
   expect([publicly.status, publicly.json.error.code]).toEqual([401, "invalid_api_key"]);
   const rest = await fetch(`${system.adminUrl}/v1/plans`, {
@@ -96,7 +96,9 @@ test("the public API refuses an operator's token and admin services", async () =
   expect((await fetch(`${system.adminUrl}/readyz`)).status).toBe(200);
 });
 
-test("each port shows its own services by reflection, and health without a token", async () => {
+test("each port shows its own services by reflection, and health without a token", async ({
+  system,
+}) => {
   const servicesAt = async (baseUrl: string): Promise<readonly string[]> => {
     const client = createClient(ServerReflection, createGrpcTransport({ baseUrl }));
     const question = create(ServerReflectionRequestSchema, {
@@ -121,7 +123,10 @@ test("each port shows its own services by reflection, and health without a token
   expect([health.status, health.json]).toEqual([200, { status: "SERVING" }]);
 });
 
-test("operators and tokens are created, listed, and refused once revoked", async () => {
+test("operators and tokens are created, listed, and refused once revoked", async ({
+  system,
+  admin,
+}) => {
   const create = { name: "Ada", role: "OPERATOR_ROLE_ADMIN" };
   const { operator } = await admin.done("OperatorService/CreateOperator", create);
   expect(operator).toMatchObject({ ...create, active: true });
@@ -164,7 +169,9 @@ test("operators and tokens are created, listed, and refused once revoked", async
   expect(data).toMatchObject([{ id: operator.id }]);
 });
 
-test("operators are refused with the parameter at fault, and the last owner stays", async () => {
+test("operators are refused with the parameter at fault, and the last owner stays", async ({
+  admin,
+}) => {
   expect(await admin.refused("OperatorService/CreateOperator", { name: "X" })).toBe(
     "invalid_parameter role",
   );
@@ -188,7 +195,7 @@ test("operators are refused with the parameter at fault, and the last owner stay
   expect(await admin.refused("OperatorService/UpdateOperator", demoted)).toBe("invalid_state");
 });
 
-test("an Idempotency-Key creates one object and replays its bytes", async () => {
+test("an Idempotency-Key creates one object and replays its bytes", async ({ system, admin }) => {
   const asked = { key: firstToken.value, idempotencyKey: "org-1" };
   const body = { name: "Once Ltd", timezone: "Europe/Paris", defaultCurrency: "EUR" };
   const first = await system.askAdmin("OrganisationService/CreateOrganisation", { ...asked, body });
@@ -219,7 +226,11 @@ test("an Idempotency-Key creates one object and replays its bytes", async () => 
   expect(data).toHaveLength(1);
 });
 
-test("the audit log is listed in pages with filters, and cannot be changed", async () => {
+test("the audit log is listed in pages with filters, and cannot be changed", async ({
+  system,
+  admin,
+  made,
+}) => {
   for (const name of ["One", "Two", "Three"]) {
     await admin.done("OrganisationService/UpdateOrganisation", { id: made.organisationId, name });
   }
@@ -248,7 +259,11 @@ test("the audit log is listed in pages with filters, and cannot be changed", asy
   }
 });
 
-test("a retry runs a pending document, and replaces a taken number", async () => {
+test("a retry runs a pending document, and replaces a taken number", async ({
+  system,
+  admin,
+  made,
+}) => {
   const own = { organisation: made.organisationId };
   await system.stopLedger();
   const body = { customer_code: "ACME", plan_code: "site" };

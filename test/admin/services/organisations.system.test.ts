@@ -1,29 +1,14 @@
 /** Organisations and API keys over the wire: methods, refusals and audit entries. ADMIN-2 */
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../../support/reused-system.ts";
-import type { TestSystem } from "../../support/system.ts";
-import { type AdminAsk, askWith } from "./request.ts";
-
-let system: TestSystem;
-let admin: AdminAsk;
-let made: CreatedOrganisation;
-let own = { organisation: "" };
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  admin = askWith(system, await system.operator("owner", "Olga"));
-  made = await system.organisation();
-  own = { organisation: made.organisationId };
-});
+import { describe, expect } from "vitest";
+import { adminTest as test } from "./fixtures.ts";
 
 const unknownOrganisation = { organisation: randomUUID() };
 
 describe("organisations", () => {
   const settings = { name: "Paper Ltd", timezone: "Europe/Paris", defaultCurrency: "EUR" };
 
-  test("are created with defaults or settings, listed and updated", async () => {
+  test("are created with defaults or settings, listed and updated", async ({ admin, made }) => {
     const { organisation } = await admin.done("OrganisationService/CreateOrganisation", {
       ...settings,
       livemode: false,
@@ -70,7 +55,7 @@ describe("organisations", () => {
     expect(next.data[0].id).toBe(made.organisationId);
   });
 
-  test("are refused with the parameter at fault", async () => {
+  test("are refused with the parameter at fault", async ({ admin, made }) => {
     const create = "OrganisationService/CreateOrganisation";
     expect(await admin.refused(create, { ...settings, name: "" })).toBe("invalid_parameter name");
     expect(await admin.refused(create, { ...settings, timezone: "Mars" })).toBe(
@@ -110,7 +95,10 @@ describe("organisations", () => {
     ).toBe("invalid_parameter setup_mode");
   });
 
-  test("in Setup Mode issue nothing, and a switch returns its effects", async () => {
+  test("in Setup Mode issue nothing, and a switch returns its effects", async ({
+    system,
+    admin,
+  }) => {
     const { organisationId, apiKey } = await system.organisation();
     const on = await admin.done("OrganisationService/SetSetupMode", {
       id: organisationId,
@@ -143,7 +131,11 @@ describe("organisations", () => {
 });
 
 describe("API keys", () => {
-  test("show their value once, work by their scopes, and are refused once revoked", async () => {
+  test("show their value once, work by their scopes, and are refused once revoked", async ({
+    system,
+    admin,
+    own,
+  }) => {
     const create = {
       ...own,
       name: "Leaked",
@@ -185,7 +177,7 @@ describe("API keys", () => {
     expect(JSON.stringify(rows)).not.toContain(value);
   });
 
-  test("are refused with the parameter at fault", async () => {
+  test("are refused with the parameter at fault", async ({ system, admin, own }) => {
     const good = { ...own, name: "Key", scopes: ["catalogue:read"] };
     const refused = (change: object) =>
       admin.refused("ApiKeyService/CreateApiKey", { ...good, ...change });

@@ -1,44 +1,18 @@
 /** No money is lost or spent twice: concurrent credit, payments and voids, and the stored sums. */
-import pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type DemoLedgerFixture, startDemoLedgerFixture } from "./demo-ledger-fixture.ts";
+import { describe, expect } from "vitest";
 import { sumsThatDiffer } from "./document-sums.ts";
-import { type DemoHttp, type Element, openDemoHttp } from "./request.ts";
-
-let fixture: DemoLedgerFixture;
-let http: DemoHttp;
-let database: pg.Pool;
-
-beforeAll(async () => {
-  fixture = await startDemoLedgerFixture();
-  http = await openDemoHttp(await fixture.connect());
-  database = new pg.Pool({ connectionString: fixture.databaseUrl, max: 1 });
-});
-afterAll(async () => {
-  await database.end();
-  await fixture.stop();
-});
-
-const approvedInvoice = async (changes: object = {}) =>
-  (await http.invoice({ Status: "AUTHORISED", ...changes })).InvoiceID ?? "";
-const approvedNote = async (changes: object = {}) =>
-  (await http.creditNote({ Status: "AUTHORISED", ...changes })).CreditNoteID ?? "";
-const removeAllocation = (noteId: string, allocationId = "") =>
-  http.send("DELETE", `CreditNotes/${noteId}/Allocations/${allocationId}`);
-const pay = (id: string, amount?: number) =>
-  fixture.admin(`tenants/${http.connection.tenantId}/invoices/${id}/payments`, {
-    amount,
-    date: "2026-05-09",
-  });
-const linesOf = (UnitAmount: number) => [
-  { Description: "Work", Quantity: 1, UnitAmount, AccountCode: "200", TaxType: "NONE" },
-];
+import { linesOf, allocationTest as test } from "./fixtures.ts";
+import type { Element } from "./request.ts";
 
 describe("concurrent requests", () => {
   const outcomesOf = async (calls: readonly Promise<{ readonly status: number }>[]) =>
     (await Promise.all(calls)).map(({ status }) => status).toSorted();
 
-  test("never spend more than a note has, nor more than an invoice is due", async () => {
+  test("never spend more than a note has, nor more than an invoice is due", async ({
+    http,
+    approvedInvoice,
+    approvedNote,
+  }) => {
     const invoiceIds = await Promise.all(
       Array.from({ length: 4 }, () => approvedInvoice({ LineItems: linesOf(10) })),
     );
@@ -73,7 +47,12 @@ describe("concurrent requests", () => {
       if (statuses[index] === 400) expect((await request(index)).status).toBe(400);
   });
 
-  test("of payment and credit never take the amount due below zero", async () => {
+  test("of payment and credit never take the amount due below zero", async ({
+    http,
+    approvedInvoice,
+    approvedNote,
+    pay,
+  }) => {
     const [invoiceId, noteIds] = [
       await approvedInvoice(),
       [await approvedNote({ LineItems: linesOf(100) })],
@@ -86,7 +65,11 @@ describe("concurrent requests", () => {
     expect(await http.readInvoice(invoiceId)).toMatchObject({ Status: "PAID", AmountDue: 0 });
   });
 
-  test("void a note or use its credit, never both", async () => {
+  test("void a note or use its credit, never both", async ({
+    http,
+    approvedInvoice,
+    approvedNote,
+  }) => {
     for (let attempt = 0; attempt < 5; attempt += 1) {
       const [invoiceId, noteId] = [await approvedInvoice(), await approvedNote()];
       const outcomes = await outcomesOf([
@@ -105,7 +88,12 @@ describe("concurrent requests", () => {
     }
   });
 
-  test("return an allocation once", async () => {
+  test("return an allocation once", async ({
+    http,
+    approvedInvoice,
+    approvedNote,
+    removeAllocation,
+  }) => {
     const [invoiceId, noteId] = [await approvedInvoice(), await approvedNote()];
     await http.allocate(noteId, [invoiceId, 40]);
     const [allocation] = (await http.readCreditNote(noteId))?.Allocations ?? [];
@@ -125,11 +113,11 @@ interface CreditLeft extends Element {
 }
 
 describe("ledger documents", () => {
-  test("have the sums of their payments and allocations", async () => {
+  test("have the sums of their payments and allocations", async ({ database }) => {
     expect(await sumsThatDiffer(database)).toEqual([]);
   });
 
-  test.each([
+  test.for([
     ["more allocated than the total of a note", "credit_notes set amount_allocated = total + 1"],
     [
       "a removed note with credit on an invoice",
@@ -149,7 +137,12 @@ describe("ledger documents", () => {
       "invoices set status = 'PAID' where amount_credited < total",
     ],
     ["less than nothing on an invoice", "invoices set amount_credited = -1"],
-  ])("cannot have %s", async (_what, change) => {
+  ] as const)("cannot have %s", async ([_what, change], {
+    http,
+    database,
+    approvedInvoice,
+    approvedNote,
+  }) => {
     await http.allocate(await approvedNote(), [await approvedInvoice(), 1]);
     await expect(database.query(`update demo_ledger.${change}`)).rejects.toThrow(
       "violates check constraint",

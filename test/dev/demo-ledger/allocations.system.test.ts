@@ -1,23 +1,8 @@
 /** Allocates credit of the demo ledger's notes to its invoices: effects and refusals. */
-import pg from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type DemoLedgerFixture, startDemoLedgerFixture } from "./demo-ledger-fixture.ts";
+import { describe, expect } from "vitest";
 import { sumsThatDiffer } from "./document-sums.ts";
-import { type DemoHttp, messagesOf, openDemoHttp } from "./request.ts";
-
-let fixture: DemoLedgerFixture;
-let http: DemoHttp;
-let database: pg.Pool;
-
-beforeAll(async () => {
-  fixture = await startDemoLedgerFixture();
-  http = await openDemoHttp(await fixture.connect());
-  database = new pg.Pool({ connectionString: fixture.databaseUrl, max: 1 });
-});
-afterAll(async () => {
-  await database.end();
-  await fixture.stop();
-});
+import { linesOf, allocationTest as test } from "./fixtures.ts";
+import { type DemoHttp, messagesOf } from "./request.ts";
 
 const aboveOutstanding =
   "Credit Note cannot be allocated as amount is greater than amount outstanding";
@@ -25,23 +10,12 @@ const alreadyPaid = "The invoice you are trying to allocate to has already been 
 const moneyOnIt =
   "This document cannot be edited as it has a payment or credit note allocated to it.";
 
-const approvedInvoice = async (changes: object = {}) =>
-  (await http.invoice({ Status: "AUTHORISED", ...changes })).InvoiceID ?? "";
-const approvedNote = async (changes: object = {}) =>
-  (await http.creditNote({ Status: "AUTHORISED", ...changes })).CreditNoteID ?? "";
-const removeAllocation = (noteId: string, allocationId = "") =>
-  http.send("DELETE", `CreditNotes/${noteId}/Allocations/${allocationId}`);
-const pay = (id: string, amount?: number) =>
-  fixture.admin(`tenants/${http.connection.tenantId}/invoices/${id}/payments`, {
-    amount,
-    date: "2026-05-09",
-  });
-const linesOf = (UnitAmount: number) => [
-  { Description: "Work", Quantity: 1, UnitAmount, AccountCode: "200", TaxType: "NONE" },
-];
-
 describe("credit on an invoice", () => {
-  test("counts on both sides, is shown on both, and is answered without its id", async () => {
+  test("counts on both sides, is shown on both, and is answered without its id", async ({
+    http,
+    approvedInvoice,
+    approvedNote,
+  }) => {
     const [invoiceId, noteId] = [await approvedInvoice(), await approvedNote()];
     const put = await http.allocate(noteId, [invoiceId, 15.5]);
     expect(put.status).toBe(200);
@@ -78,7 +52,11 @@ describe("credit on an invoice", () => {
     });
   });
 
-  test("is allocated to several invoices by one request, and a second one adds to it", async () => {
+  test("is allocated to several invoices by one request, and a second one adds to it", async ({
+    http,
+    approvedInvoice,
+    approvedNote,
+  }) => {
     const [one, other, noteId] = [
       await approvedInvoice(),
       await approvedInvoice(),
@@ -94,7 +72,12 @@ describe("credit on an invoice", () => {
     expect(await http.readInvoice(other)).toMatchObject({ AmountCredited: 5, AmountDue: 95 });
   });
 
-  test("pays an invoice in full together with payments, and uses up the note", async () => {
+  test("pays an invoice in full together with payments, and uses up the note", async ({
+    http,
+    approvedInvoice,
+    approvedNote,
+    pay,
+  }) => {
     const [invoiceId, noteId] = [await approvedInvoice(), await approvedNote()];
     await pay(invoiceId, 60);
     expect((await http.allocate(noteId, [invoiceId, 40])).status).toBe(200);
@@ -106,7 +89,12 @@ describe("credit on an invoice", () => {
     expect(await http.readCreditNote(noteId)).toMatchObject({ Status: "PAID", RemainingCredit: 0 });
   });
 
-  test("that is returned opens both documents again, and can be allocated elsewhere", async () => {
+  test("that is returned opens both documents again, and can be allocated elsewhere", async ({
+    http,
+    approvedInvoice,
+    approvedNote,
+    removeAllocation,
+  }) => {
     const [invoiceId, noteId] = [
       await approvedInvoice({ LineItems: linesOf(40) }),
       await approvedNote(),
@@ -137,7 +125,12 @@ describe("credit on an invoice", () => {
     expect((await http.allocate(noteId, [await approvedInvoice(), 40])).status).toBe(200);
   });
 
-  test("forbids voiding and changing either document until it is returned", async () => {
+  test("forbids voiding and changing either document until it is returned", async ({
+    http,
+    approvedInvoice,
+    approvedNote,
+    removeAllocation,
+  }) => {
     const [invoiceId, noteId] = [await approvedInvoice(), await approvedNote()];
     await http.allocate(noteId, [invoiceId, 1]);
     expect(
@@ -169,25 +162,27 @@ describe("credit on an invoice", () => {
 describe("credit is refused", () => {
   let invoiceId: string;
   let noteId: string;
-  beforeEach(async () => {
+  test.beforeEach(async ({ approvedInvoice, approvedNote }) => {
     [invoiceId, noteId] = [await approvedInvoice(), await approvedNote()];
   });
-  const refusal = async (note: string, invoice: string, amount = 1) => {
+  const refusal = async (http: DemoHttp, note: string, invoice: string, amount = 1) => {
     const { status, body } = await http.allocate(note, [invoice, amount]);
     expect(status).toBe(400);
     return messagesOf({ status, body, headers: new Headers() });
   };
 
-  test("above what is left of the note, or due on the invoice", async () => {
-    expect(await refusal(noteId, invoiceId, 40.01)).toEqual([aboveOutstanding]);
+  test("above what is left of the note, or due on the invoice", async ({ http, approvedNote }) => {
+    expect(await refusal(http, noteId, invoiceId, 40.01)).toEqual([aboveOutstanding]);
     expect(
-      await refusal(await approvedNote({ LineItems: linesOf(200) }), invoiceId, 100.01),
+      await refusal(http, await approvedNote({ LineItems: linesOf(200) }), invoiceId, 100.01),
     ).toEqual([aboveOutstanding]);
     await http.allocate(noteId, [invoiceId, 40]);
-    expect(await refusal(noteId, invoiceId, 0.01)).toEqual([aboveOutstanding]);
+    expect(await refusal(http, noteId, invoiceId, 0.01)).toEqual([aboveOutstanding]);
   });
 
-  test("above what earlier allocations of its request leave, and none is recorded", async () => {
+  test("above what earlier allocations of its request leave, and none is recorded", async ({
+    http,
+  }) => {
     const { status, body } = await http.allocate(noteId, [invoiceId, 30], [invoiceId, 11]);
     expect([status, body.Elements]).toMatchObject([
       400,
@@ -205,7 +200,7 @@ describe("credit is refused", () => {
     });
   });
 
-  test("one by one if errors are not summarised", async () => {
+  test("one by one if errors are not summarised", async ({ http }) => {
     const Allocations = [30, 11, 10].map((Amount) => ({
       Invoice: { InvoiceID: invoiceId },
       Amount,
@@ -229,43 +224,57 @@ describe("credit is refused", () => {
     expect(await http.readInvoice(invoiceId)).toMatchObject({ AmountCredited: 40, AmountDue: 60 });
   });
 
-  test("on an invoice that is paid off, of a status without due, or unknown", async () => {
+  test("on an invoice that is paid off, of a status without due, or unknown", async ({
+    http,
+    pay,
+  }) => {
     await pay(invoiceId);
-    expect(await refusal(noteId, invoiceId)).toEqual([alreadyPaid, aboveOutstanding]);
+    expect(await refusal(http, noteId, invoiceId)).toEqual([alreadyPaid, aboveOutstanding]);
     const draft = (await http.invoice()).InvoiceID ?? "";
     const notValid = "Invoice not of valid status for modification";
-    expect(await refusal(noteId, draft)).toEqual([notValid]);
+    expect(await refusal(http, noteId, draft)).toEqual([notValid]);
     await http.send("POST", `Invoices/${draft}`, { Status: "DELETED" });
-    expect(await refusal(noteId, draft)).toEqual([notValid]);
-    expect(await refusal(noteId, crypto.randomUUID())).toEqual(["Invoice could not be found"]);
-    expect(await refusal(noteId, "no id")).toEqual(["Invoice could not be found"]);
+    expect(await refusal(http, noteId, draft)).toEqual([notValid]);
+    expect(await refusal(http, noteId, crypto.randomUUID())).toEqual([
+      "Invoice could not be found",
+    ]);
+    expect(await refusal(http, noteId, "no id")).toEqual(["Invoice could not be found"]);
     expect((await http.allocate(crypto.randomUUID(), [invoiceId, 1])).status).toBe(404);
   });
 
-  test("of a note that is not approved", async () => {
+  test("of a note that is not approved", async ({ http }) => {
     const { CreditNoteID = "" } = await http.creditNote();
     const notValid = ["Credit Note not of valid status for modification"];
-    expect(await refusal(CreditNoteID, invoiceId)).toEqual(notValid);
+    expect(await refusal(http, CreditNoteID, invoiceId)).toEqual(notValid);
     await http.send("POST", `CreditNotes/${noteId}`, { Status: "VOIDED" });
-    expect(await refusal(noteId, invoiceId)).toEqual(notValid);
+    expect(await refusal(http, noteId, invoiceId)).toEqual(notValid);
   });
 
-  test("across contacts and currencies, without an amount, or on no day", async () => {
+  test("across contacts and currencies, without an amount, or on no day", async ({
+    http,
+    approvedInvoice,
+  }) => {
     const name = `Other ${crypto.randomUUID()}`;
     const other = (await http.send("PUT", "Contacts", { Contacts: [{ Name: name }] })).body
       .Contacts?.[0];
     const foreign = await approvedInvoice({ Contact: { ContactID: other?.ContactID } });
-    expect(await refusal(noteId, foreign)).toEqual([expect.stringContaining("another contact")]);
+    expect(await refusal(http, noteId, foreign)).toEqual([
+      expect.stringContaining("another contact"),
+    ]);
     const dollars = await approvedInvoice({ CurrencyCode: "USD" });
-    expect(await refusal(noteId, dollars)).toEqual([expect.stringContaining("another currency")]);
+    expect(await refusal(http, noteId, dollars)).toEqual([
+      expect.stringContaining("another currency"),
+    ]);
     for (const amount of [0, -1, 0.004])
-      expect(await refusal(noteId, invoiceId, amount)).toHaveLength(1);
+      expect(await refusal(http, noteId, invoiceId, amount)).toHaveLength(1);
     const Allocations = [{ Invoice: { InvoiceID: invoiceId }, Amount: 1, Date: "2026-02-30" }];
     const undated = await http.send("PUT", `CreditNotes/${noteId}/Allocations`, { Allocations });
     expect(messagesOf(undated)).toEqual(["The Date is not a valid date."]);
   });
 });
 
-test("the documents of all these requests have the sums of their allocations", async () => {
+test("the documents of all these requests have the sums of their allocations", async ({
+  database,
+}) => {
   expect(await sumsThatDiffer(database)).toEqual([]);
 });

@@ -2,26 +2,19 @@
  * The demo ledger's rules of credit notes over plain HTTP: numbers, statuses, edits, lists, and the
  * view of an operator.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type DemoLedgerFixture, startDemoLedgerFixture } from "./demo-ledger-fixture.ts";
+import { describe, expect } from "vitest";
+import { perFile } from "../../support/file-fixture.ts";
+import { demoLedgerTest } from "./fixtures.ts";
 import { type DemoHttp, messagesOf, openDemoHttp } from "./request.ts";
 
-let fixture: DemoLedgerFixture;
-let http: DemoHttp;
-
-beforeAll(async () => {
-  fixture = await startDemoLedgerFixture();
-  http = await openDemoHttp(await fixture.connect());
-});
-afterAll(() => fixture.stop());
-
-const send: DemoHttp["send"] = (...request) => http.send(...request);
-const creditNote: DemoHttp["creditNote"] = (changes) => http.creditNote(changes);
+const test = demoLedgerTest
+  .extend("send", perFile, ({ http }) => http.send)
+  .extend("creditNote", perFile, ({ http }) => http.creditNote);
 
 const wrongStatus = "Credit Note not of valid status for modification";
 const taken = "Credit Note # must be unique.";
 
-function draft(changes: object = {}): object {
+function draft(http: DemoHttp, changes: object = {}): object {
   const line = {
     Description: "Work",
     Quantity: 1,
@@ -38,7 +31,7 @@ function draft(changes: object = {}): object {
 }
 
 describe("numbers", () => {
-  test("a credit note without a number gets the next one that is free", async () => {
+  test("a credit note without a number gets the next one that is free", async ({ fixture }) => {
     const own = await openDemoHttp(await fixture.connect());
     const first = await own.creditNote();
     await own.creditNote({ CreditNoteNumber: "CN-0002" });
@@ -49,25 +42,34 @@ describe("numbers", () => {
     expect((await own.invoice()).InvoiceNumber).toBe("INV-0001");
   });
 
-  test("a number in a request is not generated a second time for that request", async () => {
+  test("a number in a request is not generated a second time for that request", async ({
+    fixture,
+    http,
+  }) => {
     const own = await openDemoHttp(await fixture.connect());
-    const drafts = [draft(), draft({ CreditNoteNumber: "CN-0001" }), draft()].map((one) => ({
-      ...one,
-      Contact: { ContactID: own.contactId },
-    }));
+    const drafts = [draft(http), draft(http, { CreditNoteNumber: "CN-0001" }), draft(http)].map(
+      (one) => ({
+        ...one,
+        Contact: { ContactID: own.contactId },
+      }),
+    );
     const made = await own.send("PUT", "CreditNotes", { CreditNotes: drafts });
     const numbers = made.body.CreditNotes?.map((one) => one.CreditNoteNumber);
     expect(numbers).toEqual(["CN-0002", "CN-0001", "CN-0003"]);
   });
 
-  test("a number belongs to one credit note, also in a batch and after a change", async () => {
+  test("a number belongs to one credit note, also in a batch and after a change", async ({
+    http,
+    send,
+    creditNote,
+  }) => {
     const { CreditNoteNumber } = await creditNote();
     expect(await creditNote({ CreditNoteNumber })).toMatchObject({
       ErrorNumber: 10,
       Type: "ValidationException",
     });
     const batch = await send("PUT", "CreditNotes?summarizeErrors=false", {
-      CreditNotes: [draft({ CreditNoteNumber }), draft()],
+      CreditNotes: [draft(http, { CreditNoteNumber }), draft(http)],
     });
     expect([batch.status, batch.body.CreditNotes]).toMatchObject([
       200,
@@ -81,9 +83,12 @@ describe("numbers", () => {
     expect([renamed.status, messagesOf(renamed)]).toEqual([400, [taken]]);
   });
 
-  test("summarised errors answer 400 with the refused, and the others are created", async () => {
+  test("summarised errors answer 400 with the refused, and the others are created", async ({
+    http,
+    send,
+  }) => {
     const CreditNoteNumber = `S-${crypto.randomUUID()}`;
-    const drafts = [draft({ CreditNoteNumber }), draft({ CurrencyCode: "ZMW" })];
+    const drafts = [draft(http, { CreditNoteNumber }), draft(http, { CurrencyCode: "ZMW" })];
     const refused = await send("PUT", "CreditNotes?summarizeErrors=true", { CreditNotes: drafts });
     expect([refused.status, messagesOf(refused)]).toEqual([
       400,
@@ -94,14 +99,14 @@ describe("numbers", () => {
 });
 
 describe("statuses", () => {
-  test.each([
+  test.for([
     ["DRAFT", "SUBMITTED"],
     ["DRAFT", "AUTHORISED"],
     ["DRAFT", "DELETED"],
     ["SUBMITTED", "AUTHORISED"],
     ["SUBMITTED", "DELETED"],
     ["AUTHORISED", "VOIDED"],
-  ])("%s may become %s", async (from, to) => {
+  ] as const)("%s may become %s", async ([from, to], { http, send, creditNote }) => {
     const { CreditNoteID } = await creditNote({ Status: from });
     expect((await send("POST", `CreditNotes/${CreditNoteID}`, { Status: to })).status).toBe(200);
     const remaining = to === "DELETED" || to === "VOIDED" ? 0 : 40;
@@ -111,20 +116,23 @@ describe("statuses", () => {
     });
   });
 
-  test.each([
+  test.for([
     ["DRAFT", "VOIDED"],
     ["DRAFT", "PAID"],
     ["SUBMITTED", "VOIDED"],
     ["SUBMITTED", "DRAFT"],
     ["AUTHORISED", "DELETED"],
     ["AUTHORISED", "DRAFT"],
-  ])("%s cannot become %s", async (from, to) => {
+  ] as const)("%s cannot become %s", async ([from, to], { send, creditNote }) => {
     const { CreditNoteID } = await creditNote({ Status: from });
     const changed = await send("POST", `CreditNotes/${CreditNoteID}`, { Status: to });
     expect([changed.status, messagesOf(changed)]).toEqual([400, [wrongStatus]]);
   });
 
-  test.each(["DELETED", "VOIDED"])("a credit note that is %s cannot be changed", async (status) => {
+  test.for(["DELETED", "VOIDED"])("a credit note that is %s cannot be changed", async (status, {
+    send,
+    creditNote,
+  }) => {
     const { CreditNoteID } = await creditNote({
       Status: status === "VOIDED" ? "AUTHORISED" : "DRAFT",
     });
@@ -133,18 +141,18 @@ describe("statuses", () => {
     expect([changed.status, messagesOf(changed)]).toEqual([400, [wrongStatus]]);
   });
 
-  test.each([
-    "PAID",
-    "VOIDED",
-    "DELETED",
-  ])("a credit note cannot be created as %s", async (status) => {
+  test.for(["PAID", "VOIDED", "DELETED"])("a credit note cannot be created as %s", async (status, {
+    creditNote,
+  }) => {
     expect(await creditNote({ Status: status })).toMatchObject({
       ErrorNumber: 10,
       Type: "ValidationException",
     });
   });
 
-  test("a credit note of another type, with a discount or below zero is refused", async () => {
+  test("a credit note of another type, with a discount or below zero is refused", async ({
+    creditNote,
+  }) => {
     const line = {
       Description: "Work",
       Quantity: 1,
@@ -161,7 +169,11 @@ describe("statuses", () => {
       expect(await creditNote(changes)).toMatchObject({ ErrorNumber: 10 });
   });
 
-  test("an edit changes reference, contact and lines, but not SentToContact", async () => {
+  test("an edit changes reference, contact and lines, but not SentToContact", async ({
+    http,
+    send,
+    creditNote,
+  }) => {
     const { InvoiceID } = await http.invoice({ Status: "AUTHORISED" });
     const Allocations = [{ Invoice: { InvoiceID }, Amount: 1, Date: "2026-05-03" }];
     const { CreditNoteID } = await creditNote({
@@ -190,7 +202,7 @@ describe("statuses", () => {
 });
 
 describe("lists", () => {
-  test("have no lines without page, and pagination with it", async () => {
+  test("have no lines without page, and pagination with it", async ({ send, creditNote }) => {
     const { CreditNoteID } = await creditNote();
     const where = `where=${encodeURIComponent(`CreditNoteID==Guid("${CreditNoteID}")`)}`;
     const bare = await send("GET", `CreditNotes?${where}`);
@@ -203,7 +215,7 @@ describe("lists", () => {
     });
   });
 
-  test("are filtered by number, contact and change, and ordered", async () => {
+  test("are filtered by number, contact and change, and ordered", async ({ send, creditNote }) => {
     const odd = `odd "\\ ${crypto.randomUUID()}`;
     const [one, other] = [await creditNote({ CreditNoteNumber: odd }), await creditNote()];
     const numbers = [odd, other.CreditNoteNumber ?? ""].map((text) =>
@@ -226,7 +238,7 @@ describe("lists", () => {
     );
   });
 
-  test("are one organisation's, as are the documents", async () => {
+  test("are one organisation's, as are the documents", async ({ fixture, creditNote }) => {
     const { CreditNoteID } = await creditNote();
     const other = await openDemoHttp(await fixture.connect());
     expect((await other.send("GET", "CreditNotes")).body.CreditNotes).toEqual([]);
@@ -240,7 +252,11 @@ describe("lists", () => {
   });
 });
 
-test("an operator sees the remaining and the allocated credit, newest first", async () => {
+test("an operator sees the remaining and the allocated credit, newest first", async ({
+  fixture,
+  http,
+  creditNote,
+}) => {
   const invoice = await http.invoice({ Status: "AUTHORISED" });
   const note = await creditNote({ Status: "AUTHORISED" });
   await http.allocate(note.CreditNoteID, [invoice.InvoiceID, 15]);

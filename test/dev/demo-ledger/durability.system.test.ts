@@ -6,11 +6,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import { startDemoLedger } from "../../../src/dev/demo-ledger/server.ts";
 import type { LedgerContactPage } from "../../../src/ledger/port/ledger.ts";
 import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
-import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 import { freshDatabase } from "../../support/database.ts";
 import { freePort } from "../../support/ports.ts";
 import {
@@ -19,25 +18,16 @@ import {
   addresses,
   connectOrganisation,
   contactDraft,
-  type DemoLedgerFixture,
   invoiceDraft,
   okOf,
-  startDemoLedgerFixture,
 } from "./demo-ledger-fixture.ts";
+import { demoLedgerTest as test } from "./fixtures.ts";
 import { openDemoHttp } from "./request.ts";
 
-let fixture: DemoLedgerFixture;
-let connection: XeroConnection;
-let contactId: string;
-
-beforeAll(async () => {
-  fixture = await startDemoLedgerFixture();
-  connection = await fixture.connect();
-  contactId = (await addLedgerContact(connection)).id;
-});
-afterAll(() => fixture.stop());
-
-test("twenty parallel creates of one number create exactly one invoice", async () => {
+test("twenty parallel creates of one number create exactly one invoice", async ({
+  connection,
+  contactId,
+}) => {
   const ledger = createXeroLedger(connection, { connections: 20 });
   const draft = invoiceDraft(contactId);
   const answers = await Promise.all(
@@ -54,7 +44,10 @@ test("twenty parallel creates of one number create exactly one invoice", async (
   await ledger.close();
 });
 
-test("twenty parallel creates under one idempotency key all get the one invoice", async () => {
+test("twenty parallel creates under one idempotency key all get the one invoice", async ({
+  connection,
+  contactId,
+}) => {
   const ledger = createXeroLedger(connection, { connections: 20 });
   const draft = invoiceDraft(contactId);
   const answers = await Promise.all(
@@ -65,7 +58,10 @@ test("twenty parallel creates under one idempotency key all get the one invoice"
   await ledger.close();
 });
 
-test("overlapping batches in opposite order create each number once", async () => {
+test("overlapping batches in opposite order create each number once", async ({
+  connection,
+  contactId,
+}) => {
   const ledger = createXeroLedger(connection, { connections: 10 });
   const drafts = Array.from({ length: 30 }, () => invoiceDraft(contactId));
   const answers = await Promise.all(
@@ -81,7 +77,7 @@ test("overlapping batches in opposite order create each number once", async () =
   await ledger.close();
 });
 
-test("parallel creates of one contact name create exactly one contact", async () => {
+test("parallel creates of one contact name create exactly one contact", async ({ connection }) => {
   const ledger = createXeroLedger(connection, { connections: 10 });
   const { name } = contactDraft();
   const answers = await Promise.all(
@@ -94,7 +90,7 @@ test("parallel creates of one contact name create exactly one contact", async ()
   await ledger.close();
 });
 
-test("parallel requests for one organisation create it once", async () => {
+test("parallel requests for one organisation create it once", async ({ fixture }) => {
   const credentials = { clientId: crypto.randomUUID(), clientSecret: "secret" };
   const made = await Promise.all(
     Array.from({ length: 10 }, () => connectOrganisation(fixture.demo.url, credentials)),
@@ -102,7 +98,7 @@ test("parallel requests for one organisation create it once", async () => {
   expect(new Set(made.map(({ tenantId }) => tenantId)).size).toBe(1);
 });
 
-test("two thousand contacts of one second are all listed, page by page", async () => {
+test("two thousand contacts of one second are all listed, page by page", async ({ fixture }) => {
   const ledger = createXeroLedger(await fixture.connect());
   const made: string[] = [];
   for (let batch = 0; batch < 42; batch += 1) {
@@ -210,7 +206,7 @@ test("ledger documents of a version without credit notes are kept as they are", 
   await database.drop();
 });
 
-test("a server that starts on tables in use does not wait for their locks", async () => {
+test("a server that starts on tables in use does not wait for their locks", async ({ fixture }) => {
   const client = new pg.Client({ connectionString: fixture.databaseUrl });
   await client.connect();
   await client.query("begin");

@@ -2,27 +2,21 @@
  * Tokens, tenants and limits: the adapter's answer to a gate that rejects it, without any secret in
  * it.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
 import type { XeroLimitsLeft } from "../../../src/ledger/xero/wire/connection.ts";
 import {
   aCall,
   addLedgerContact,
-  type DemoLedgerFixture,
   invoiceDraft,
   okOf,
   startDemoLedgerFixture,
 } from "./demo-ledger-fixture.ts";
+import { demoLedgerTest as test } from "./fixtures.ts";
 
-let fixture: DemoLedgerFixture;
-beforeAll(async () => {
-  fixture = await startDemoLedgerFixture();
-});
-afterEach(async () => {
+test.afterEach(async ({ fixture }) => {
   await fetch(`${fixture.demo.url}/demo/faults`, { method: "DELETE" });
 });
-afterAll(() => fixture.stop());
-
 const organisation = "GET /api.xro/2.0/Organisation";
 const unauthorised = {
   status: 401,
@@ -30,7 +24,9 @@ const unauthorised = {
 };
 
 describe("tokens", () => {
-  test("one refused token is replaced and the call replayed, for a write too", async () => {
+  test("one refused token is replaced and the call replayed, for a write too", async ({
+    fixture,
+  }) => {
     const connection = await fixture.connect();
     const contact = await addLedgerContact(connection);
     const ledger = createXeroLedger(connection);
@@ -40,7 +36,7 @@ describe("tokens", () => {
     await ledger.close();
   });
 
-  test("a token that is refused again is unauthorised, expired", async () => {
+  test("a token that is refused again is unauthorised, expired", async ({ fixture }) => {
     const ledger = createXeroLedger(await fixture.connect());
     await fixture.order({ match: organisation, kind: "status", times: 2, ...unauthorised });
     expect(await ledger.describe(aCall())).toEqual({
@@ -51,10 +47,12 @@ describe("tokens", () => {
     await ledger.close();
   });
 
-  test.each([
+  test.for([
     "insufficient_scope",
     "insufficent_scope",
-  ])("a missing scope is distinguished from an expired token (%s)", async (spelling) => {
+  ])("a missing scope is distinguished from an expired token (%s)", async (spelling, {
+    fixture,
+  }) => {
     const ledger = createXeroLedger(await fixture.connect());
     const headers = { "www-authenticate": spelling };
     await fixture.order({
@@ -71,7 +69,7 @@ describe("tokens", () => {
     await ledger.close();
   });
 
-  test("many calls at once fetch one token", async () => {
+  test("many calls at once fetch one token", async ({ fixture }) => {
     const ledger = createXeroLedger(await fixture.connect());
     // Only the first fetch fails: with a fetch per call, most calls would have got a token of their
     // own.
@@ -82,7 +80,7 @@ describe("tokens", () => {
     await ledger.close();
   });
 
-  test("wrong credentials are unauthorised and not in the answer", async () => {
+  test("wrong credentials are unauthorised and not in the answer", async ({ fixture }) => {
     const connection = { ...(await fixture.connect()), clientSecret: "not-the-secret" };
     const ledger = createXeroLedger(connection);
     const answer = await ledger.describe(aCall());
@@ -91,7 +89,7 @@ describe("tokens", () => {
     await ledger.close();
   });
 
-  test("a good token for another organisation is disconnected", async () => {
+  test("a good token for another organisation is disconnected", async ({ fixture }) => {
     const [one, other] = [await fixture.connect(), await fixture.connect()];
     const ledger = createXeroLedger({ ...one, tenantId: other.tenantId });
     expect(await ledger.describe(aCall())).toMatchObject({
@@ -103,12 +101,14 @@ describe("tokens", () => {
 });
 
 describe("limits", () => {
-  test.each([
+  test.for([
     ["minute", "minute"],
     ["day", "day"],
     ["concurrent", "concurrent"],
     ["appminute", "app"],
-  ])("429 for the %s limit says which and for how long", async (problem, scope) => {
+  ] as const)("429 for the %s limit says which and for how long", async ([problem, scope], {
+    fixture,
+  }) => {
     const ledger = createXeroLedger(await fixture.connect());
     await fixture.order({ match: organisation, kind: "rate_limit", problem, retryAfterSeconds: 7 });
     expect(await ledger.describe(aCall())).toEqual({
@@ -137,7 +137,9 @@ describe("limits", () => {
 });
 
 describe("answers that cannot be trusted", () => {
-  test("an answer over the cap is cut off, and lists of changes use smaller pages", async () => {
+  test("an answer over the cap is cut off, and lists of changes use smaller pages", async ({
+    fixture,
+  }) => {
     let [taken, ended] = [0, 0];
     const take = async () => {
       taken += 1;
@@ -166,7 +168,7 @@ describe("answers that cannot be trusted", () => {
     await ledger.close();
   });
 
-  test("a redirect is not followed", async () => {
+  test("a redirect is not followed", async ({ fixture }) => {
     const ledger = createXeroLedger(await fixture.connect());
     const headers = { location: `${fixture.demo.url}/api.xro/2.0/Organisation` };
     await fixture.order({ match: organisation, kind: "status", status: 302, headers });
@@ -177,7 +179,7 @@ describe("answers that cannot be trusted", () => {
     await ledger.close();
   });
 
-  test("an unknown status is not mistaken for another", async () => {
+  test("an unknown status is not mistaken for another", async ({ fixture }) => {
     const ledger = createXeroLedger(await fixture.connect());
     const body = JSON.stringify({
       Invoices: [{ InvoiceID: crypto.randomUUID(), Status: "SOMETHING" }],
@@ -190,7 +192,7 @@ describe("answers that cannot be trusted", () => {
     await ledger.close();
   });
 
-  test("a batch answer without a document leaves that document unknown", async () => {
+  test("a batch answer without a document leaves that document unknown", async ({ fixture }) => {
     const connection = await fixture.connect();
     const contact = await addLedgerContact(connection);
     const ledger = createXeroLedger(connection);
@@ -206,7 +208,9 @@ describe("answers that cannot be trusted", () => {
   });
 });
 
-test("a 400 that names one document refuses that one and leaves the others unknown", async () => {
+test("a 400 that names one document refuses that one and leaves the others unknown", async ({
+  fixture,
+}) => {
   const connection = await fixture.connect();
   const contact = await addLedgerContact(connection);
   const ledger = createXeroLedger(connection);

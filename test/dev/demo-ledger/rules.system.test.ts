@@ -2,37 +2,27 @@
  * The demo ledger's own rules over plain HTTP: statuses, edits, payments, paging, error
  * bodies.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  connectOrganisation,
-  type DemoLedgerFixture,
-  startDemoLedgerFixture,
-} from "./demo-ledger-fixture.ts";
-import { type DemoHttp, messagesOf, openDemoHttp } from "./request.ts";
+import { describe, expect } from "vitest";
+import { perFile } from "../../support/file-fixture.ts";
+import { connectOrganisation, type DemoLedgerFixture } from "./demo-ledger-fixture.ts";
+import { demoLedgerTest } from "./fixtures.ts";
+import { type DemoHttp, messagesOf } from "./request.ts";
 
-let fixture: DemoLedgerFixture;
-let http: DemoHttp;
-
-beforeAll(async () => {
-  fixture = await startDemoLedgerFixture();
-  http = await openDemoHttp(await fixture.connect());
-});
-afterAll(() => fixture.stop());
-
-const send: DemoHttp["send"] = (...request) => http.send(...request);
-const invoice: DemoHttp["invoice"] = (changes) => http.invoice(changes);
+const test = demoLedgerTest
+  .extend("send", perFile, ({ http }) => http.send)
+  .extend("invoice", perFile, ({ http }) => http.invoice);
 
 const wrongStatus = "Invoice not of valid status for modification";
 
 describe("statuses", () => {
-  test.each([
+  test.for([
     ["DRAFT", "SUBMITTED"],
     ["DRAFT", "AUTHORISED"],
     ["DRAFT", "DELETED"],
     ["SUBMITTED", "AUTHORISED"],
     ["SUBMITTED", "DELETED"],
     ["AUTHORISED", "VOIDED"],
-  ])("%s may become %s", async (from, to) => {
+  ] as const)("%s may become %s", async ([from, to], { send, invoice }) => {
     const { InvoiceID } = await invoice({ Status: from });
     const changed = await send("POST", `Invoices/${InvoiceID}`, { Status: to });
     expect(changed.status).toBe(200);
@@ -41,34 +31,39 @@ describe("statuses", () => {
     ]);
   });
 
-  test.each([
+  test.for([
     ["DRAFT", "VOIDED"],
     ["DRAFT", "PAID"],
     ["SUBMITTED", "VOIDED"],
     ["SUBMITTED", "DRAFT"],
     ["AUTHORISED", "DELETED"],
     ["AUTHORISED", "DRAFT"],
-  ])("%s cannot become %s", async (from, to) => {
+  ] as const)("%s cannot become %s", async ([from, to], { send, invoice }) => {
     const { InvoiceID } = await invoice({ Status: from });
     const changed = await send("POST", `Invoices/${InvoiceID}`, { Status: to });
     expect([changed.status, messagesOf(changed)]).toEqual([400, [wrongStatus]]);
   });
 
-  test.each(["DELETED", "VOIDED"])("an invoice that is %s cannot be changed", async (status) => {
+  test.for(["DELETED", "VOIDED"])("an invoice that is %s cannot be changed", async (status, {
+    send,
+    invoice,
+  }) => {
     const { InvoiceID } = await invoice({ Status: status === "VOIDED" ? "AUTHORISED" : "DRAFT" });
     await send("POST", `Invoices/${InvoiceID}`, { Status: status });
     const changed = await send("POST", `Invoices/${InvoiceID}`, { Reference: "late" });
     expect([changed.status, messagesOf(changed)]).toEqual([400, [wrongStatus]]);
   });
 
-  test.each(["PAID", "VOIDED", "DELETED"])("an invoice cannot be created as %s", async (status) => {
+  test.for(["PAID", "VOIDED", "DELETED"])("an invoice cannot be created as %s", async (status, {
+    invoice,
+  }) => {
     expect(await invoice({ Status: status })).toMatchObject({
       ErrorNumber: 10,
       Type: "ValidationException",
     });
   });
 
-  test("a due date is needed to approve", async () => {
+  test("a due date is needed to approve", async ({ send, invoice }) => {
     const { InvoiceID } = await invoice({ DueDate: undefined });
     const changed = await send("POST", `Invoices/${InvoiceID}`, { Status: "AUTHORISED" });
     expect([changed.status, messagesOf(changed)]).toEqual([400, ["Due Date cannot be empty."]]);
@@ -76,15 +71,20 @@ describe("statuses", () => {
 });
 
 describe("payments", () => {
-  const pay = (id: string, amount?: number) =>
+  const pay = (fixture: DemoLedgerFixture, http: DemoHttp, id: string, amount?: number) =>
     fixture.admin(`tenants/${http.connection.tenantId}/invoices/${id}/payments`, {
       amount,
       date: "2026-05-09",
     });
 
-  test("a payment of the whole amount due makes an approved invoice PAID", async () => {
+  test("a payment of the whole amount due makes an approved invoice PAID", async ({
+    fixture,
+    http,
+    send,
+    invoice,
+  }) => {
     const { InvoiceID } = await invoice({ Status: "AUTHORISED" });
-    expect(await (await pay(InvoiceID ?? "")).json()).toMatchObject({
+    expect(await (await pay(fixture, http, InvoiceID ?? "")).json()).toMatchObject({
       status: "PAID",
       amountDue: "0.00",
     });
@@ -93,9 +93,14 @@ describe("payments", () => {
     ]);
   });
 
-  test("money on an invoice forbids voiding and changing amounts, not the reference", async () => {
+  test("money on an invoice forbids voiding and changing amounts, not the reference", async ({
+    fixture,
+    http,
+    send,
+    invoice,
+  }) => {
     const { InvoiceID, LineItems } = await invoice({ Status: "AUTHORISED" });
-    await pay(InvoiceID ?? "", 30);
+    await pay(fixture, http, InvoiceID ?? "", 30);
     const voided = await send("POST", `Invoices/${InvoiceID}`, { Status: "VOIDED" });
     expect(messagesOf(voided)).toEqual([
       "The status VOIDED cannot be applied to the invoice because it has payments or credit " +
@@ -112,16 +117,20 @@ describe("payments", () => {
     ]);
   });
 
-  test("a payment above the amount due, or on a draft, is refused", async () => {
+  test("a payment above the amount due, or on a draft, is refused", async ({
+    fixture,
+    http,
+    invoice,
+  }) => {
     const approved = await invoice({ Status: "AUTHORISED" });
     const draft = await invoice();
-    expect((await pay(approved.InvoiceID ?? "", 100.01)).status).toBe(400);
-    expect((await pay(draft.InvoiceID ?? "")).status).toBe(400);
+    expect((await pay(fixture, http, approved.InvoiceID ?? "", 100.01)).status).toBe(400);
+    expect((await pay(fixture, http, draft.InvoiceID ?? "")).status).toBe(400);
   });
 });
 
 describe("lists", () => {
-  test("have no lines without page, and pagination with it", async () => {
+  test("have no lines without page, and pagination with it", async ({ send, invoice }) => {
     const { InvoiceID } = await invoice();
     const bare = await send("GET", `Invoices?IDs=${InvoiceID}`);
     expect(bare.body.Invoices).toMatchObject([{ LineItems: [] }]);
@@ -131,7 +140,7 @@ describe("lists", () => {
     expect(paged.body.Invoices).toHaveLength(2);
   });
 
-  test("are filtered by status, contact, where and change", async () => {
+  test("are filtered by status, contact, where and change", async ({ http, send, invoice }) => {
     const { InvoiceID, InvoiceNumber } = await invoice({
       Status: "SUBMITTED",
       Reference: 'say "hi"',
@@ -154,7 +163,7 @@ describe("lists", () => {
     expect(await ids("page=1", later)).toEqual([]);
   });
 
-  test("a filter that cannot be read is refused, not ignored", async () => {
+  test("a filter that cannot be read is refused, not ignored", async ({ send }) => {
     const { status } = await send(
       "GET",
       `Invoices?where=${encodeURIComponent('1==1; drop table "x"')}`,
@@ -162,7 +171,9 @@ describe("lists", () => {
     expect(status).toBe(400);
   });
 
-  test("archived contacts are listed only on request, and take no new invoice", async () => {
+  test("archived contacts are listed only on request, and take no new invoice", async ({
+    send,
+  }) => {
     const made = await send("PUT", "Contacts", {
       Contacts: [{ Name: "Soon gone", ContactNumber: "G1" }],
     });
@@ -192,7 +203,10 @@ describe("lists", () => {
 });
 
 describe("errors", () => {
-  test("summarised errors answer 400 with the refused, and the others are created", async () => {
+  test("summarised errors answer 400 with the refused, and the others are created", async ({
+    http,
+    send,
+  }) => {
     const numbers = [`S-${crypto.randomUUID()}`, `S-${crypto.randomUUID()}`];
     const drafts = numbers.map((InvoiceNumber, index) => ({
       Type: "ACCREC",
@@ -210,7 +224,10 @@ describe("errors", () => {
     expect(body.Invoices?.map(({ InvoiceNumber }) => InvoiceNumber)).toEqual(numbers.slice(0, 1));
   });
 
-  test("a missing token is 401, an unknown path 404, and every answer has limits", async () => {
+  test("a missing token is 401, an unknown path 404, and every answer has limits", async ({
+    http,
+    send,
+  }) => {
     expect((await fetch(`${http.connection.baseUrl}/Invoices`)).status).toBe(401);
     const unknown = await send("GET", `Invoices/${crypto.randomUUID()}`);
     expect([unknown.status, unknown.headers.get("content-type")]).toEqual([
@@ -220,11 +237,11 @@ describe("errors", () => {
     expect(Number(unknown.headers.get("x-minlimit-remaining"))).toBeGreaterThan(0);
   });
 
-  test.each([
+  test.for([
     ["not json", 14],
     ["{}", 17],
     ['{"Invoices":[]}', 17],
-  ])("a body like %s is refused as a whole", async (body, errorNumber) => {
+  ] as const)("a body like %s is refused as a whole", async ([body, errorNumber], { http }) => {
     const answer = await fetch(`${http.connection.baseUrl}/Invoices`, {
       method: "PUT",
       headers: { authorization: `Bearer ${http.token}` },
@@ -233,7 +250,9 @@ describe("errors", () => {
     expect([answer.status, await answer.json()]).toMatchObject([400, { ErrorNumber: errorNumber }]);
   });
 
-  test("an idempotency key replays its answer byte for byte and refuses another body", async () => {
+  test("an idempotency key replays its answer byte for byte and refuses another body", async ({
+    send,
+  }) => {
     const headers = { "idempotency-key": crypto.randomUUID() };
     const contact = { Contacts: [{ Name: `Keyed ${headers["idempotency-key"]}` }] };
     const first = await send("PUT", "Contacts", contact, headers);
@@ -245,7 +264,10 @@ describe("errors", () => {
     ]);
   });
 
-  test("an organisation is created once, however often it is requested", async () => {
+  test("an organisation is created once, however often it is requested", async ({
+    fixture,
+    http,
+  }) => {
     const changes = {
       clientId: http.connection.clientId,
       clientSecret: http.connection.clientSecret,

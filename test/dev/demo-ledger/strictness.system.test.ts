@@ -2,31 +2,27 @@
  * The demo ledger refuses and clamps where Xero does: large organisations, locked periods,
  * summaries, number rules.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  connectOrganisation,
-  type DemoLedgerFixture,
-  startDemoLedgerFixture,
-} from "./demo-ledger-fixture.ts";
+import { describe, expect } from "vitest";
+import { perFile } from "../../support/file-fixture.ts";
+import { connectOrganisation } from "./demo-ledger-fixture.ts";
+import { demoLedgerTest } from "./fixtures.ts";
 import { type DemoHttp, messagesOf, openDemoHttp } from "./request.ts";
 
-let fixture: DemoLedgerFixture;
-let http: DemoHttp;
-
-beforeAll(async () => {
+const test = demoLedgerTest
   // One record is a high volume here.
-  fixture = await startDemoLedgerFixture({ highVolume: 0 });
-  http = await openDemoHttp(await fixture.connect());
-  await http.invoice();
-  await http.creditNote();
-});
-afterAll(() => fixture.stop());
+  .extend("demoOptions", perFile, { highVolume: 0 })
+  .extend("http", perFile, async ({ fixture }) => {
+    const http = await openDemoHttp(await fixture.connect());
+    await http.invoice();
+    await http.creditNote();
+    return http;
+  });
 
 describe("a list of a large organisation", () => {
-  const list = (resource: string, query: Record<string, string>) =>
+  const list = (http: DemoHttp, resource: string, query: Record<string, string>) =>
     http.send("GET", `${resource}?${new URLSearchParams({ page: "1", ...query })}`);
 
-  test.each([
+  test.for([
     ["Contacts", { where: 'ContactNumber=="A"' }],
     ["Contacts", { where: 'Name=="A" OR Name=="B"' }],
     ["Contacts", { where: 'Name!="A"' }],
@@ -35,23 +31,25 @@ describe("a list of a large organisation", () => {
     ["CreditNotes", { where: `CreditNoteID==Guid("${crypto.randomUUID()}")` }],
     ["Invoices", { where: 'InvoiceNumber=="A" || InvoiceNumber=="B"' }],
     ["Invoices", { where: 'Url=="https://billing.example.com"' }],
-  ])("of %s is refused with ErrorNumber 51 by %o", async (resource, query) => {
-    const { status, body } = await list(resource, query);
+  ] as const)("of %s is refused with ErrorNumber 51 by %o", async ([resource, query], { http }) => {
+    const { status, body } = await list(http, resource, query);
     expect([status, body]).toMatchObject([400, { ErrorNumber: 51, Type: "HighVolumeException" }]);
   });
 
-  test.each([
+  test.for([
     ["Contacts", { where: 'Name=="A OR B"' }],
     ["Contacts", { searchTerm: "A" }],
     ["CreditNotes", { where: 'Type=="ACCRECCREDIT"', order: "UpdatedDateUTC DESC" }],
     ["Invoices", { where: 'Type=="ACCREC" AND InvoiceNumber=="A"', order: "UpdatedDateUTC ASC" }],
     ["Invoices", { InvoiceNumbers: "A,B" }],
-  ])("of %s is answered by %o", async (resource, query) => {
-    expect((await list(resource, query)).status).toBe(200);
+  ] as const)("of %s is answered by %o", async ([resource, query], { http }) => {
+    expect((await list(http, resource, query)).status).toBe(200);
   });
 });
 
-test("a summary of invoices is a page without lines and payments, with all amounts", async () => {
+test("a summary of invoices is a page without lines and payments, with all amounts", async ({
+  http,
+}) => {
   const { InvoiceNumber } = await http.invoice({ Status: "AUTHORISED" });
   const query = new URLSearchParams({ summaryOnly: "true", InvoiceNumbers: InvoiceNumber ?? "" });
   const { body } = await http.send("GET", `Invoices?${query}`);
@@ -64,17 +62,20 @@ test("a summary of invoices is a page without lines and payments, with all amoun
   );
 });
 
-test.each([
+test.for([
   ["5000", 1_000],
   ["0", 1],
   ["-3", 1],
   ["many", 100],
-])("a page size of %s is read as %i", async (pageSize, expected) => {
+] as const)("a page size of %s is read as %i", async ([pageSize, expected], { http }) => {
   const { body } = await http.send("GET", `Invoices?page=1&pageSize=${pageSize}`);
   expect(body.pagination).toMatchObject({ pageSize: expected });
 });
 
-test("nothing in a locked period is voided or deleted, and a credit note neither", async () => {
+test("nothing in a locked period is voided or deleted, and a credit note neither", async ({
+  fixture,
+  http,
+}) => {
   const { clientId, clientSecret, tenantId } = http.connection;
   const lock = (periodLockDate: string | null) =>
     fixture.admin("tenants", { tenantId, name: "Locked", clientId, clientSecret, periodLockDate });
@@ -98,7 +99,7 @@ test("nothing in a locked period is voided or deleted, and a credit note neither
   ).toBe(200);
 });
 
-test("without summarizeErrors a list with one refusal creates the others", async () => {
+test("without summarizeErrors a list with one refusal creates the others", async ({ http }) => {
   const numbers = [crypto.randomUUID(), crypto.randomUUID()];
   const line = {
     Description: "Work",
@@ -116,7 +117,7 @@ test("without summarizeErrors a list with one refusal creates the others", async
   expect(body.Invoices?.map(({ InvoiceNumber }) => InvoiceNumber)).toEqual(numbers.slice(0, 1));
 });
 
-test("lengths are counted in code points", async () => {
+test("lengths are counted in code points", async ({ http }) => {
   const name = (length: number) => `${crypto.randomUUID()}${"😀".repeat(length - 36)}`;
   const put = (Name: string) => http.send("PUT", "Contacts", { Contacts: [{ Name }] });
   expect((await put(name(255))).status).toBe(200);
@@ -128,7 +129,7 @@ test("lengths are counted in code points", async () => {
   expect((await describe(4_001)).InvoiceID).toBeUndefined();
 });
 
-test("folded numbers are stored trimmed and are unique in any case", async () => {
+test("folded numbers are stored trimmed and are unique in any case", async ({ fixture, http }) => {
   const own = await openDemoHttp(
     await connectOrganisation(fixture.demo.url, { foldsNumbers: true }),
   );
@@ -145,7 +146,10 @@ test("folded numbers are stored trimmed and are unique in any case", async () =>
   });
 });
 
-test("an invoice with money on it is sent without a new time of change", async () => {
+test("an invoice with money on it is sent without a new time of change", async ({
+  fixture,
+  http,
+}) => {
   const { tenantId } = http.connection;
   const one = await http.invoice({ Status: "AUTHORISED" });
   await fixture.admin(`tenants/${tenantId}/invoices/${one.InvoiceID}/payments`, { amount: 10 });

@@ -7,27 +7,24 @@ import { randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { delimiter, join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import {
   createFirstData,
   describeFirstData,
   type FirstData,
 } from "../../../src/dev/local-stack/demo/first-data.ts";
-import { startSystem, type TestSystem } from "../../support/system.ts";
+import { perFile } from "../../support/file-fixture.ts";
+import { systemTest } from "../../support/fixtures.ts";
+import type { TestSystem } from "../../support/system.ts";
 import { commandsIn, keysIn, readCurl } from "./first-start.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const secretKey = randomBytes(32).toString("base64");
 const temporalUiUrl = "http://127.0.0.1:8239";
 
-let system: TestSystem;
+const test = systemTest.extend("settings", perFile, { env: { SECRET_KEY: secretKey } });
 
-beforeAll(async () => {
-  system = await startSystem({ env: { SECRET_KEY: secretKey } });
-});
-afterAll(() => system.stop());
-
-function make(demoLedgerUrl = system.demoUrl): Promise<FirstData | null> {
+function make(system: TestSystem, demoLedgerUrl = system.demoUrl): Promise<FirstData | null> {
   return createFirstData({ databaseUrl: system.databaseUrl, demoLedgerUrl, secretKey });
 }
 
@@ -38,7 +35,7 @@ async function run(curl: string): Promise<{ status: number; json: Record<string,
 }
 
 /** The demo ledger, except that it refuses to create a second tenant. */
-async function ledgerWithOneTenant(): Promise<{ url: string; server: Server }> {
+async function ledgerWithOneTenant(system: TestSystem): Promise<{ url: string; server: Server }> {
   let tenants = 0;
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -58,22 +55,26 @@ async function ledgerWithOneTenant(): Promise<{ url: string; server: Server }> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
 }
 
-async function organisations(): Promise<readonly { name: string; livemode: boolean }[]> {
+async function organisations(
+  system: TestSystem,
+): Promise<readonly { name: string; livemode: boolean }[]> {
   return (await system.pool.query("SELECT name, livemode FROM organisations ORDER BY seq")).rows;
 }
 
-test("a ledger that fails after the first tenant leaves no organisation", async () => {
-  const { url, server } = await ledgerWithOneTenant();
-  await expect(make(url)).rejects.toThrow("The demo ledger made no tenant: 503 not now");
+test("a ledger that fails after the first tenant leaves no organisation", async ({ system }) => {
+  const { url, server } = await ledgerWithOneTenant(system);
+  await expect(make(system, url)).rejects.toThrow("The demo ledger made no tenant: 503 not now");
   server.closeAllConnections();
   server.close();
-  expect(await organisations()).toEqual([]);
+  expect(await organisations(system)).toEqual([]);
 });
 
-test("the first data is a live organisation and a sandbox, with working keys", async () => {
-  const data = await make();
+test("the first data is a live organisation and a sandbox, with working keys", async ({
+  system,
+}) => {
+  const data = await make(system);
   if (data === null) throw new Error("the database was empty");
-  expect((await organisations()).map(({ livemode }) => livemode)).toEqual([true, false]);
+  expect((await organisations(system)).map(({ livemode }) => livemode)).toEqual([true, false]);
   for (const [key, livemode] of [[data.liveKey, true] as const, [data.testKey, false] as const]) {
     const { status, json } = await system.ask("GET", "/v1/organisation", { key });
     expect({ status, livemode: json.livemode }).toEqual({ status: 200, livemode });
@@ -128,11 +129,11 @@ test("the first data is a live organisation and a sandbox, with working keys", a
   expect(rows).toEqual([{ count: 2 }]);
 });
 
-test("a database that has an organisation gets no first data", async () => {
-  const before = await organisations();
+test("a database that has an organisation gets no first data", async ({ system }) => {
+  const before = await organisations(system);
   expect(before.length).toBeGreaterThan(0);
-  expect(await make()).toBeNull();
-  expect(await organisations()).toEqual(before);
+  expect(await make(system)).toBeNull();
+  expect(await organisations(system)).toEqual(before);
 });
 
 test("over TLS the printed addresses are https, and gRPC negotiates HTTP/2", () => {

@@ -8,7 +8,7 @@ import { freePort } from "../../support/ports.ts";
 export const portSettings = [
   "API_PORT",
   "ADMIN_PORT",
-  "WORKER_METRICS_PORT",
+  "WORKER_PORT",
   "POSTGRES_PORT",
   "TEMPORAL_PORT",
   "TEMPORAL_UI_PORT",
@@ -23,7 +23,7 @@ export async function freePorts(): Promise<Record<string, string>> {
 }
 
 /** A `curl` command as the request that it makes. */
-export interface CurlRequest {
+interface CurlRequest {
   readonly url: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;

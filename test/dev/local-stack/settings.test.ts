@@ -4,11 +4,11 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { assertNodeVersion } from "../../../src/dev/local-stack/node-version.ts";
 import { apiAddressOf } from "../../../src/dev/local-stack/processes/api-address.ts";
 import { assertPortsFree, readPort } from "../../../src/dev/local-stack/processes/ports.ts";
 import { commandOf, endProcess, isAlive } from "../../../src/dev/local-stack/processes/process.ts";
 import { secretKeyOf } from "../../../src/dev/local-stack/secret-key.ts";
+import { assertNodeVersion } from "../../../src/main/node-version.ts";
 
 test("a port is read from its setting, or the fallback is taken", () => {
   expect(readPort({}, "API_PORT", 8080)).toBe(8080);

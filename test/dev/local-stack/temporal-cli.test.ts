@@ -78,7 +78,8 @@ test("concurrent builds return the whole program and leave nothing else in the c
 
 test("when nothing works, the error gives each reason and says what to do", async () => {
   await expect(find(fails("no network"), buildCli)).rejects.toThrow(
-    "There is no Temporal server: no network; Go is not installed, so it cannot be built. " +
+    "There is no Temporal server: no network; " +
+      "the build with Go failed: Go is not installed. " +
       'Put the program "temporal" (Temporal CLI) on PATH, or install Go 1.25 or newer, ' +
       "or set TEMPORAL_ADDRESS to a server of your own.",
   );
@@ -86,7 +87,9 @@ test("when nothing works, the error gives each reason and says what to do", asyn
 
 test("a Go that is too old is an error, and a new one builds the pinned version", async () => {
   await writeProgram(join(folder, "bin/go"), "#!/bin/sh\necho go1.24.9\n");
-  await expect(find(fails("closed"), buildCli)).rejects.toThrow("Go 1.24 is too old to build it");
+  await expect(find(fails("closed"), buildCli)).rejects.toThrow(
+    "the build with Go failed: Go 1.24 is too old",
+  );
   const script =
     '#!/bin/sh\n[ "$1" = env ] && echo go1.26.0 && exit\n' +
     "/bin/cp go.mod temporal\n/bin/chmod 755 temporal\n";

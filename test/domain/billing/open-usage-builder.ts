@@ -42,8 +42,7 @@ export const storage = meterOf({
  * What a test sets. The default is one event of June 2026 (period 5 from 1 January), of which
  * nothing was billed before.
  */
-export interface UsageOrder
-  extends Partial<Omit<OpenUsage, "period" | "quantity" | "before" | "priced">> {
+interface UsageOrder extends Partial<Omit<OpenUsage, "period" | "quantity" | "before" | "priced">> {
   readonly index?: number;
   readonly before?: string;
   /** Equals `before` if left out. */

@@ -74,7 +74,7 @@ export function removedAhead(order: StateOrder, units: number): RemovedInvoice {
 }
 
 /** A restoration in short; what it does not do is left out. */
-export function restorationSummary({
+function restorationSummary({
   subscription,
   dueDate,
   periods,

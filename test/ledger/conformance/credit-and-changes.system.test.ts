@@ -2,29 +2,18 @@
  * What every kind of ledger must do with credit notes, changes and other organisations (LEDGER-7).
  * The suite runs over the registry, and obeys what a kind declares.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  aCall,
-  aLine,
-  type DemoLedgerFixture,
-  okOf,
-  startDemoLedgerFixture,
-} from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+import { afterAll, describe, expect } from "vitest";
+import { aCall, aLine, okOf } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+import { demoLedgerTest as test } from "../../dev/demo-ledger/fixtures.ts";
 import { describeOpenPoints } from "./open-points.ts";
 import { type OpenedPlace, openForSuite } from "./opened-place.ts";
 import { cleaningMs, conformancePlaces, xeroPlaceOf } from "./places.ts";
-
-let fixture: DemoLedgerFixture;
-beforeAll(async () => {
-  fixture = await startDemoLedgerFixture();
-});
-afterAll(() => fixture.stop());
 
 describe.each(conformancePlaces())("$name", ({ name, open }) => {
   let place: OpenedPlace;
   let ledger: OpenedPlace["ledger"];
 
-  beforeAll(async () => {
+  test.beforeAll(async ({ fixture }) => {
     place = await openForSuite(open, fixture);
     ledger = place.ledger;
   });

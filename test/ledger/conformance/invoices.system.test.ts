@@ -2,25 +2,13 @@
  * What every kind of ledger must do with its organisation, contacts and invoices (LEDGER-7). The
  * suite runs over the registry, and obeys what a kind declares of drafts, numbers and limits.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect } from "vitest";
 import type { LedgerFirstStatus } from "../../../src/ledger/port/ledger.ts";
-import {
-  aCall,
-  aLine,
-  contactDraft,
-  type DemoLedgerFixture,
-  okOf,
-  startDemoLedgerFixture,
-} from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+import { aCall, aLine, contactDraft, okOf } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+import { demoLedgerTest as test } from "../../dev/demo-ledger/fixtures.ts";
 import { type OpenedPlace, openForSuite } from "./opened-place.ts";
 import { cleaningMs, conformancePlaces } from "./places.ts";
 import { whyNotXero } from "./xero-places.ts";
-
-let fixture: DemoLedgerFixture;
-beforeAll(async () => {
-  fixture = await startDemoLedgerFixture();
-});
-afterAll(() => fixture.stop());
 
 test("the suite calls Xero itself if its credentials are set, and never in CI", () => {
   const credentials = { XERO_DEMO_CLIENT_ID: "id", XERO_DEMO_CLIENT_SECRET: "secret" };
@@ -34,7 +22,7 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
   let place: OpenedPlace;
   let ledger: OpenedPlace["ledger"];
 
-  beforeAll(async () => {
+  test.beforeAll(async ({ fixture }) => {
     place = await openForSuite(open, fixture);
     ledger = place.ledger;
   });

@@ -32,7 +32,7 @@ export interface ConformancePlace {
 }
 
 /** Access to Xero's own API, under `/api.xro/2.0/`. */
-export interface XeroAccess {
+interface XeroAccess {
   send(
     method: string,
     path: string,

@@ -1,4 +1,6 @@
 /** An invoice in the demo ledger that tests amend, with the bookkeeper's own changes. */
+
+import { test } from "vitest";
 import type {
   Ledger,
   LedgerInvoice,
@@ -18,6 +20,7 @@ import {
   okOf,
   startDemoLedgerFixture,
 } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+import { perFile, started } from "../../support/file-fixture.ts";
 import { type Exchange, startRecordingProxy } from "./recording-proxy.ts";
 
 /** The request that amends an invoice. */
@@ -134,3 +137,10 @@ export function added(changes: Partial<LedgerLineDraft> = {}): LedgerLineChange 
 export function named(line: { readonly ledgerLineId: string } | undefined): LedgerLineChange {
   return { ...aLine("4", "10.5000", "42.0000"), ledgerLineId: line?.ledgerLineId ?? "" };
 }
+
+/** Tests that amend invoices of one demo ledger. */
+export const amendmentTest = test.extend(
+  "fixture",
+  perFile,
+  started(startAmendmentFixture, (fixture) => fixture.stop()),
+);

@@ -1,5 +1,5 @@
 /** Amending an invoice that must not be changed is refused without a write. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { LedgerInvoice, LedgerInvoiceStatus } from "../../../src/ledger/port/ledger.ts";
 import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
 import { aCall, okOf } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
@@ -9,19 +9,15 @@ import {
   named,
   open,
   post,
-  startAmendmentFixture,
+  amendmentTest as test,
 } from "./amend-invoice-fixture.ts";
 
-let fixture: AmendmentFixture;
-
-beforeAll(async () => {
-  fixture = await startAmendmentFixture();
-});
-beforeEach(() => fixture.reset());
-afterAll(() => fixture.stop());
-
+test.beforeEach(({ fixture }) => fixture.reset());
 describe("an invoice that must not be changed", () => {
-  async function inStatus(status: LedgerInvoiceStatus): Promise<LedgerInvoice> {
+  async function inStatus(
+    fixture: AmendmentFixture,
+    status: LedgerInvoiceStatus,
+  ): Promise<LedgerInvoice> {
     const isOpen = status === "draft" || status === "awaiting_approval" || status === "approved";
     const invoice = await fixture.createInvoice({
       status: isOpen ? status : status === "deleted" ? "draft" : "approved",
@@ -32,7 +28,7 @@ describe("an invoice that must not be changed", () => {
     return okOf(await fixture.ledger.getInvoice(aCall(), invoice.id));
   }
 
-  test.each([
+  test.for([
     ["draft", ["approved"], "is a draft; its lines can be changed while it is approved."],
     [
       "awaiting_approval",
@@ -47,8 +43,10 @@ describe("an invoice that must not be changed", () => {
     ["paid", open, "is paid; its lines"],
     ["voided", open, "is voided; its lines"],
     ["deleted", open, "is deleted; its lines"],
-  ] as const)("because it is %s is refused without a write", async (status, allowed, words) => {
-    const invoice = await inStatus(status);
+  ] as const)("because it is %s is refused without a write", async ([status, allowed, words], {
+    fixture,
+  }) => {
+    const invoice = await inStatus(fixture, status);
     const changes = [named(invoice.lines[0]), added()];
     const answer = await fixture.watched.amendInvoice(aCall(), {
       id: invoice.id,
@@ -63,12 +61,12 @@ describe("an invoice that must not be changed", () => {
     expect(okOf(await fixture.ledger.getInvoice(aCall(), invoice.id))).toEqual(invoice);
   });
 
-  test.each([
+  test.for([
     "draft",
     "awaiting_approval",
     "approved",
-  ] as const)("is none that is %s and may be", async (status) => {
-    const invoice = await inStatus(status);
+  ] as const)("is none that is %s and may be", async (status, { fixture }) => {
+    const invoice = await inStatus(fixture, status);
     const answer = await fixture.ledger.amendInvoice(aCall(), {
       id: invoice.id,
       allowed: [status],
@@ -77,7 +75,7 @@ describe("an invoice that must not be changed", () => {
     expect(okOf(answer).invoice).toMatchObject({ status, total: "156.3300" });
   });
 
-  test("because money is on it is refused without a write", async () => {
+  test("because money is on it is refused without a write", async ({ fixture }) => {
     const invoice = await fixture.createInvoice({ status: "approved" });
     await fixture.pay(invoice.id, 1);
     const answer = await fixture.watched.amendInvoice(aCall(), {
@@ -97,7 +95,7 @@ describe("an invoice that must not be changed", () => {
     expect(fixture.writes()).toEqual([]);
   });
 
-  test("because the ledger has no invoice of this id is refused", async () => {
+  test("because the ledger has no invoice of this id is refused", async ({ fixture }) => {
     const other = createXeroLedger(await fixture.demo.connect());
     const theirs = await fixture.createInvoice();
     for (const [from, id] of [
@@ -113,7 +111,11 @@ describe("an invoice that must not be changed", () => {
     await other.close();
   });
 
-  async function whileItWaits<T>(start: () => Promise<T>, then: () => Promise<void>): Promise<T> {
+  async function whileItWaits<T>(
+    fixture: AmendmentFixture,
+    start: () => Promise<T>,
+    then: () => Promise<void>,
+  ): Promise<T> {
     await fixture.demo.order({ match: post, kind: "slow_before", delayMs: 1_500 });
     const started = start();
     const left = async () => {
@@ -125,9 +127,10 @@ describe("an invoice that must not be changed", () => {
     return started;
   }
 
-  test("because it was approved after we read it is refused by the ledger", async () => {
+  test("because it was approved after we read it is refused by the ledger", async ({ fixture }) => {
     const invoice = await fixture.createInvoice();
     const answer = await whileItWaits(
+      fixture,
       () =>
         fixture.ledger.amendInvoice(aCall(), {
           id: invoice.id,
@@ -140,9 +143,12 @@ describe("an invoice that must not be changed", () => {
     expect(okOf(await fixture.ledger.getInvoice(aCall(), invoice.id)).lines).toEqual(invoice.lines);
   });
 
-  test("because money came onto it after we read it is refused by the ledger", async () => {
+  test("because money came onto it after we read it is refused by the ledger", async ({
+    fixture,
+  }) => {
     const invoice = await fixture.createInvoice({ status: "approved" });
     const answer = await whileItWaits(
+      fixture,
       () =>
         fixture.ledger.amendInvoice(aCall(), { id: invoice.id, allowed: open, changes: [added()] }),
       () => fixture.pay(invoice.id, 1),

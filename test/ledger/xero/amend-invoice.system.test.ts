@@ -2,7 +2,7 @@
  * Amending the lines of an invoice that the ledger has: lines that the amendment does not name
  * stay, and a repeated amendment changes nothing.
  */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import {
   aCall,
   aLine,
@@ -16,19 +16,14 @@ import {
   named,
   open,
   post,
-  startAmendmentFixture,
+  amendmentTest as test,
 } from "./amend-invoice-fixture.ts";
 
-let fixture: AmendmentFixture;
-
-beforeAll(async () => {
-  fixture = await startAmendmentFixture();
-});
-beforeEach(() => fixture.reset());
-afterAll(() => fixture.stop());
-
+test.beforeEach(({ fixture }) => fixture.reset());
 describe("an amendment", () => {
-  test("changes the named line under its id, adds another, and keeps the rest", async () => {
+  test("changes the named line under its id, adds another, and keeps the rest", async ({
+    fixture,
+  }) => {
     const invoice = await fixture.createInvoice();
     const changes = [added(), named(invoice.lines[0])];
     const amended = okOf(
@@ -60,11 +55,13 @@ describe("an amendment", () => {
     expect(fixture.writes()[0]?.headers).not.toHaveProperty("idempotency-key");
   });
 
-  test.each([
+  test.for([
     ["exclusive", "2469135.9800", "14814816.1900"],
     ["inclusive", "2057613.3200", "12345680.2100"],
     ["none", "0.0000", "12345680.2100"],
-  ] as const)("is exact if amounts are %s of tax", async (lineAmounts, tax, total) => {
+  ] as const)("is exact if amounts are %s of tax", async ([lineAmounts, tax, total], {
+    fixture,
+  }) => {
     const invoice = await fixture.createInvoice({
       lineAmounts,
       lines: [aLine("3", "0.3333", "1.0000", "OUTPUT2")],
@@ -90,7 +87,9 @@ describe("an amendment", () => {
     expect(amended).toMatchObject({ tax, total });
   });
 
-  test("of an invoice with another kind of amounts is refused without a write", async () => {
+  test("of an invoice with another kind of amounts is refused without a write", async ({
+    fixture,
+  }) => {
     const invoice = await fixture.createInvoice({ lineAmounts: "inclusive" });
     const ours = {
       id: invoice.id,
@@ -104,7 +103,7 @@ describe("an amendment", () => {
     okOf(await fixture.ledger.amendInvoice(aCall(), { ...ours, lineAmounts: "inclusive" }));
   });
 
-  test("keeps a bookkeeper's line, account, unit price and tax", async () => {
+  test("keeps a bookkeeper's line, account, unit price and tax", async ({ fixture }) => {
     const invoice = await fixture.createInvoice();
     const freight = {
       Description: "Freight",
@@ -125,7 +124,7 @@ describe("an amendment", () => {
     expect(after[2]).toEqual(before[2]);
   });
 
-  test("repeated changes nothing and sends nothing, and says the same ids", async () => {
+  test("repeated changes nothing and sends nothing, and says the same ids", async ({ fixture }) => {
     const invoice = await fixture.createInvoice();
     const amendment = {
       id: invoice.id,
@@ -139,7 +138,7 @@ describe("an amendment", () => {
     expect(fixture.writes()).toEqual([]);
   });
 
-  test("of a line that was deleted by hand is refused and adds no line", async () => {
+  test("of a line that was deleted by hand is refused and adds no line", async ({ fixture }) => {
     const invoice = await fixture.createInvoice();
     await fixture.byHand(invoice.id, {
       LineItems: [{ LineItemID: invoice.lines[1]?.ledgerLineId }],
@@ -154,7 +153,7 @@ describe("an amendment", () => {
     expect(okOf(await fixture.ledger.getInvoice(aCall(), invoice.id))).toEqual(before);
   });
 
-  test("that the ledger refuses reports the reason and changes nothing", async () => {
+  test("that the ledger refuses reports the reason and changes nothing", async ({ fixture }) => {
     const invoice = await fixture.createInvoice();
     const changes = [named(invoice.lines[0]), added({ accountCode: "205" })];
     const answer = await fixture.ledger.amendInvoice(aCall(), {
@@ -168,10 +167,10 @@ describe("an amendment", () => {
 });
 
 describe("an amendment whose answer is lost", () => {
-  test.each([
+  test.for([
     "drop_before",
     "drop_after",
-  ])("(%s) and is repeated gives exactly one added line", async (kind) => {
+  ])("(%s) and is repeated gives exactly one added line", async (kind, { fixture }) => {
     const invoice = await fixture.createInvoice();
     const amendment = {
       id: invoice.id,
@@ -187,7 +186,9 @@ describe("an amendment whose answer is lost", () => {
     expect(okOf(await fixture.ledger.amendInvoice(aCall("op"), amendment))).toEqual(again);
   });
 
-  test("because the ledger was slow is unknown, and is there once it is done", async () => {
+  test("because the ledger was slow is unknown, and is there once it is done", async ({
+    fixture,
+  }) => {
     const invoice = await fixture.createInvoice();
     const amendment = { id: invoice.id, allowed: open, changes: [added()] };
     await fixture.ledger.describe(aCall());
@@ -204,7 +205,7 @@ describe("an amendment whose answer is lost", () => {
     ).toHaveLength(3);
   });
 
-  test("at the first read was not sent", async () => {
+  test("at the first read was not sent", async ({ fixture }) => {
     const invoice = await fixture.createInvoice();
     await fixture.demo.order({ match: "GET /api.xro/2.0/Invoices", kind: "drop_before" });
     const answer = await fixture.ledger.amendInvoice(aCall(), {
@@ -218,20 +219,25 @@ describe("an amendment whose answer is lost", () => {
 
 describe("an answer that cannot be trusted", () => {
   // What the ledger says of an invoice, with a part of it made wrong.
-  async function answerWith(match: string, id: string, fault: object): Promise<void> {
+  async function answerWith(
+    fixture: AmendmentFixture,
+    match: string,
+    id: string,
+    fault: object,
+  ): Promise<void> {
     const invoice = await fixture.rawInvoice(id);
     const body = JSON.stringify({ Invoices: [{ ...invoice, ...fault }] });
     await fixture.demo.order({ match, kind: "status", status: 200, body });
   }
 
-  test.each([
+  test.for([
     ["no lines", { LineItems: [] }],
     ["lines that are none", { LineItems: null }],
     ["a line without id", { LineItems: [{ Description: "Seats", LineAmount: 31.5 }] }],
     ["a status that nobody knows", { Status: "SENT" }],
-  ])("when read, for %s, is followed by no write", async (_what, fault) => {
+  ] as const)("when read, for %s, is followed by no write", async ([_what, fault], { fixture }) => {
     const invoice = await fixture.createInvoice();
-    await answerWith(`GET /api.xro/2.0/Invoices/${invoice.id}`, invoice.id, fault);
+    await answerWith(fixture, `GET /api.xro/2.0/Invoices/${invoice.id}`, invoice.id, fault);
     const answer = await fixture.watched.amendInvoice(aCall(), {
       id: invoice.id,
       allowed: open,
@@ -247,16 +253,16 @@ describe("an answer that cannot be trusted", () => {
     LineAmount: 25.83,
   };
 
-  test.each([
+  test.for([
     ["without the added line", {}],
     [
       "of another invoice",
       { InvoiceID: "11111111-2222-3333-4444-555555555555", LineItems: [addedLine] },
     ],
     ["without amounts", { Total: null }],
-  ])("after the write, %s, leaves it unknown", async (_what, fault) => {
+  ] as const)("after the write, %s, leaves it unknown", async ([_what, fault], { fixture }) => {
     const invoice = await fixture.createInvoice();
-    await answerWith(post, invoice.id, fault);
+    await answerWith(fixture, post, invoice.id, fault);
     const answer = await fixture.ledger.amendInvoice(aCall(), {
       id: invoice.id,
       allowed: open,
@@ -265,11 +271,14 @@ describe("an answer that cannot be trusted", () => {
     expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
   });
 
-  test("but says in a 200 that it was refused, is a refusal", async () => {
+  test("but says in a 200 that it was refused, is a refusal", async ({ fixture }) => {
     const invoice = await fixture.createInvoice();
     const Message =
       "This document cannot be edited as it has a payment or credit note allocated to it.";
-    await answerWith(post, invoice.id, { HasErrors: true, ValidationErrors: [{ Message }] });
+    await answerWith(fixture, post, invoice.id, {
+      HasErrors: true,
+      ValidationErrors: [{ Message }],
+    });
     const answer = await fixture.ledger.amendInvoice(aCall(), {
       id: invoice.id,
       allowed: open,

@@ -1,7 +1,7 @@
 /** The adapter within the budget of calls: each request counts, and only short waits wait. */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { CallCounts } from "../../../src/dev/demo-ledger/api/limits.ts";
 import { xeroLimits } from "../../../src/dev/demo-ledger/api/limits.ts";
 import type { Ledger, LedgerContact } from "../../../src/ledger/port/ledger.ts";
@@ -16,25 +16,36 @@ import {
   invoiceDraft,
   okOf,
   sentOnce,
-  startDemoLedgerFixture,
 } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+import { demoLedgerTest } from "../../dev/demo-ledger/fixtures.ts";
+import { perFile, stopInTime } from "../../support/file-fixture.ts";
+import { addOrganisation } from "../../support/organisation-builder.ts";
 import { testPool } from "../../support/pool.ts";
 
-let fixture: DemoLedgerFixture;
-let pool: pg.Pool;
+const test = demoLedgerTest
+  .extend("demoOptions", perFile, { limits: xeroLimits })
+  .extend("pool", perFile, async ({ fixture }, { onCleanup }) => {
+    const pool = testPool(fixture.databaseUrl, 4);
+    onCleanup(() => stopInTime(() => pool.end()));
+    return pool;
+  })
+  .extend(
+    "budgeted",
+    perFile,
+    ({ fixture, pool }) =>
+      async (leaseMs = 60_000): Promise<Budgeted> => {
+        const organisationId = await addOrganisation(pool, { currency: "GBP" });
+        const connection = await fixture.connect();
+        const contact = await addLedgerContact(connection);
+        const ledger = createXeroLedger(connection, {
+          budget: createCallBudget(pool, organisationId, leaseMs, xeroTraits.calls),
+        });
+        return { organisationId, connection, contact, ledger };
+      },
+  );
 
-beforeAll(async () => {
-  fixture = await startDemoLedgerFixture({ limits: xeroLimits });
-  pool = testPool(fixture.databaseUrl, 4);
-});
-
-afterEach(async () => {
+test.afterEach(async ({ fixture }) => {
   await fetch(`${fixture.demo.url}/demo/faults`, { method: "DELETE" });
-});
-
-afterAll(async () => {
-  await pool?.end();
-  await fixture?.stop();
 });
 
 /** An organisation with a budget, and its ledger. */
@@ -45,28 +56,19 @@ interface Budgeted {
   readonly ledger: Ledger;
 }
 
-async function budgeted(leaseMs = 60_000): Promise<Budgeted> {
-  const organisationId = randomUUID();
-  await pool.query(
-    "INSERT INTO organisations (id, name, timezone, default_currency, livemode) " +
-      "VALUES ($1, 'Acme', 'UTC', 'GBP', true)",
-    [organisationId],
-  );
-  const connection = await fixture.connect();
-  const contact = await addLedgerContact(connection);
-  const ledger = createXeroLedger(connection, {
-    budget: createCallBudget(pool, organisationId, leaseMs, xeroTraits.calls),
-  });
-  return { organisationId, connection, contact, ledger };
-}
-
-async function callsTaken({ connection }: Budgeted): Promise<CallCounts> {
+async function callsTaken(
+  fixture: DemoLedgerFixture,
+  { connection }: Budgeted,
+): Promise<CallCounts> {
   const answer = await fetch(`${fixture.demo.url}/demo/tenants/${connection.tenantId}/calls`);
   return (await answer.json()) as CallCounts;
 }
 
 /** What the budget has counted: finished calls, and calls that may be in flight. */
-async function counted({ organisationId }: Budgeted): Promise<readonly [number, number]> {
+async function counted(
+  pool: pg.Pool,
+  { organisationId }: Budgeted,
+): Promise<readonly [number, number]> {
   const text =
     "SELECT cardinality(calls) AS calls, cardinality(flights) AS flights " +
     "FROM ledger_budgets WHERE organisation_id = $1";
@@ -76,6 +78,7 @@ async function counted({ organisationId }: Budgeted): Promise<readonly [number, 
 
 /** So many calls that ended so long ago, the last of them just now. */
 async function spend(
+  pool: pg.Pool,
   { organisationId }: Budgeted,
   count: number,
   secondsAgo: number,
@@ -88,23 +91,30 @@ async function spend(
 }
 
 describe("every request is a call of the budget:", () => {
-  test("a creation is one, a look-up another, and a change reads before it writes", async () => {
+  test("a creation is one, a look-up another, and a change reads before it writes", async ({
+    pool,
+    budgeted,
+  }) => {
     const own = await budgeted();
     const draft = invoiceDraft(own.contact.id);
     const [made] = okOf(await own.ledger.createInvoices(aCall("a"), [draft]));
-    expect(await counted(own)).toEqual([1, 0]);
+    expect(await counted(pool, own)).toEqual([1, 0]);
     okOf(await own.ledger.findInvoices(aCall(), { numbers: [draft.number] }));
-    expect(await counted(own)).toEqual([2, 0]);
+    expect(await counted(pool, own)).toEqual([2, 0]);
     const changes = [{ ...aLine("1", "5.0000", "5.0000"), ledgerLineId: null }];
     okOf(
       await own.ledger.amendInvoice(aCall("b"), { id: okOf(made).id, allowed: ["draft"], changes }),
     );
-    expect(await counted(own)).toEqual([4, 0]);
+    expect(await counted(pool, own)).toEqual([4, 0]);
     okOf(await own.ledger.removeInvoice(aCall(), okOf(made).id));
-    expect(await counted(own)).toEqual([6, 0]);
+    expect(await counted(pool, own)).toEqual([6, 0]);
   });
 
-  test("one that is repeated with a fresh token is two, and fetching a token is none", async () => {
+  test("one that is repeated with a fresh token is two, and fetching a token is none", async ({
+    fixture,
+    pool,
+    budgeted,
+  }) => {
     const own = await budgeted();
     const refused = {
       status: 401,
@@ -112,10 +122,14 @@ describe("every request is a call of the budget:", () => {
     };
     await fixture.order({ match: "PUT /api.xro/2.0/Invoices", kind: "status", ...refused });
     okOf(await own.ledger.createInvoices(aCall("a"), [invoiceDraft(own.contact.id)]));
-    expect(await counted(own)).toEqual([2, 0]);
+    expect(await counted(pool, own)).toEqual([2, 0]);
   });
 
-  test("a call without an answer counts until the ledger must have finished it", async () => {
+  test("a call without an answer counts until the ledger must have finished it", async ({
+    fixture,
+    pool,
+    budgeted,
+  }) => {
     const own = await budgeted(2_000);
     await fixture.order({
       match: "PUT /api.xro/2.0/Invoices",
@@ -128,34 +142,40 @@ describe("every request is a call of the budget:", () => {
       own.ledger.createInvoices(call, [invoiceDraft(own.contact.id)]),
     );
     expect(sent.answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
-    const [over, onTheirWay] = await counted(own);
+    const [over, onTheirWay] = await counted(pool, own);
     expect([onTheirWay, over <= sent.tries]).toEqual([1, true]);
     await expect
-      .poll(async () => (await own.ledger.describe(aCall())) && counted(own), { timeout: 60_000 })
+      .poll(async () => (await own.ledger.describe(aCall())) && counted(pool, own), {
+        timeout: 60_000,
+      })
       .toEqual([expect.any(Number), 0]);
   });
 });
 
 describe("a call for which there is none in the budget", () => {
-  test("waits where that is short, and is made then", async () => {
+  test("waits where that is short, and is made then", async ({ pool, budgeted }) => {
     const own = await budgeted();
     const began = performance.now();
-    await spend(own, 60, 59);
+    await spend(pool, own, 60, 59);
     okOf(await own.ledger.describe(aCall()));
     expect(performance.now() - began).toBeGreaterThan(900);
   });
 
-  test("a long wait is reported with its length, and nothing is sent", async () => {
+  test("a long wait is reported with its length, and nothing is sent", async ({
+    fixture,
+    pool,
+    budgeted,
+  }) => {
     const own = await budgeted();
-    await spend(own, 60, 5);
-    const before = await callsTaken(own);
+    await spend(pool, own, 60, 5);
+    const before = await callsTaken(fixture, own);
     const answer = await own.ledger.createInvoices(aCall("a"), [invoiceDraft(own.contact.id)]);
     expect(answer).toMatchObject({ kind: "rate_limited", scope: "minute", isOurs: true });
     expect(answer.kind === "rate_limited" && answer.retryAfterMs).toBeGreaterThan(25_000);
-    expect(await callsTaken(own)).toEqual(before);
+    expect(await callsTaken(fixture, own)).toEqual(before);
   });
 
-  test("never waits past its deadline", async () => {
+  test("never waits past its deadline", async ({ pool, budgeted }) => {
     const own = await budgeted();
     okOf(await own.ledger.describe(aCall()));
     await pool.query(
@@ -171,7 +191,7 @@ describe("a call for which there is none in the budget", () => {
     expect(performance.now() - began).toBeLessThan(20_000);
   });
 
-  test("fails as not sent where the budget cannot be asked", async () => {
+  test("fails as not sent where the budget cannot be asked", async ({ fixture, budgeted }) => {
     const { connection } = await budgeted();
     const gone = testPool(fixture.databaseUrl, 1, "gone");
     await gone.end();
@@ -185,7 +205,11 @@ describe("a call for which there is none in the budget", () => {
   });
 });
 
-test("two busy processes are never rejected by a ledger with Xero's limits", async () => {
+test("two busy processes are never rejected by a ledger with Xero's limits", async ({
+  fixture,
+  pool,
+  budgeted,
+}) => {
   const own = await budgeted();
   const other = createXeroLedger(own.connection, {
     budget: createCallBudget(pool, own.organisationId, 60_000, xeroTraits.calls),
@@ -205,7 +229,7 @@ test("two busy processes are never rejected by a ledger with Xero's limits", asy
     [true, false, true, false].map((is) => callOn(ledger, is)),
   );
   await Promise.all(callers);
-  const { taken, turnedAway } = await callsTaken(own);
+  const { taken, turnedAway } = await callsTaken(fixture, own);
   expect(turnedAway).toBe(0);
   expect(taken).toBeGreaterThan(31);
   expect([...kinds]).toEqual(expect.arrayContaining(["ok"]));

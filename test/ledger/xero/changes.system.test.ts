@@ -5,7 +5,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { isDeepStrictEqual } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect } from "vitest";
 import { ledgers } from "../../../src/ledger/index.ts";
 import type {
   Ledger,
@@ -16,20 +16,13 @@ import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts
 import {
   aCall,
   contactDraft,
-  type DemoLedgerFixture,
   invoiceDraft,
   okOf,
-  startDemoLedgerFixture,
 } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+import { demoLedgerTest as test } from "../../dev/demo-ledger/fixtures.ts";
 import { openDemoHttp } from "../../dev/demo-ledger/request.ts";
 import { until } from "../../support/system.ts";
 import { creditNoteDraft } from "../conformance/credit-drafts.ts";
-
-let fixture: DemoLedgerFixture;
-beforeAll(async () => {
-  fixture = await startDemoLedgerFixture();
-});
-afterAll(() => fixture.stop());
 
 /** The ids of all changes of a kind since an instant, page by page, the oldest first. */
 async function changedSince(
@@ -61,13 +54,15 @@ describe("Xero", () => {
   let connection: XeroConnection;
   let ledger: Ledger;
 
-  beforeAll(async () => {
+  test.beforeAll(async ({ fixture }) => {
     connection = await fixture.connect();
     ledger = ledgers.xero.connect(connection, {});
   });
   afterAll(() => ledger.close());
 
-  test("a changed document or contact is the newest change and is found by id", async () => {
+  test("a changed document or contact is the newest change and is found by id", async ({
+    fixture,
+  }) => {
     const demo = await openDemoHttp(connection);
     const contacts = okOf(
       await ledger.createContacts(aCall(), [contactDraft(), contactDraft()]),
@@ -151,7 +146,7 @@ describe("Xero", () => {
     expect(changed.every(({ lines }) => lines.length === 1)).toBe(true);
   });
 
-  test("each change is sent by a signed webhook, and again after a 500", async () => {
+  test("each change is sent by a signed webhook, and again after a 500", async ({ fixture }) => {
     const key = "a signing key";
     const notified: LedgerNotification[] = [];
     let refusals = 1;

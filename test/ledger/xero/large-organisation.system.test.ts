@@ -1,23 +1,17 @@
 /** The adapter in an organisation with more records than Xero filters, and large answers. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Ledger } from "../../../src/ledger/port/ledger.ts";
+import { describe, expect } from "vitest";
 import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
-import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 import {
   aCall,
   aLine,
   contactDraft,
-  type DemoLedgerFixture,
   invoiceDraft,
   okOf,
-  startDemoLedgerFixture,
 } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+import { demoLedgerTest } from "../../dev/demo-ledger/fixtures.ts";
+import { perFile, stopInTime } from "../../support/file-fixture.ts";
 import { creditNoteDraft } from "../conformance/credit-drafts.ts";
 
-let fixture: DemoLedgerFixture;
-let connection: XeroConnection;
-let ledger: Ledger;
-let contactId: string;
 const codes = [
   "ACME-1",
   "A/B",
@@ -28,31 +22,34 @@ const codes = [
   crypto.randomUUID(),
 ];
 
-beforeAll(async () => {
+const test = demoLedgerTest
   // One record is too many here.
-  fixture = await startDemoLedgerFixture({ highVolume: 0 });
-  connection = await fixture.connect();
-  ledger = createXeroLedger(connection);
-  const made = okOf(
-    await ledger.createContacts(
-      aCall(),
-      codes.map((code) => contactDraft({ code })),
-    ),
-  );
-  contactId = okOf(made[0]).id;
-});
-afterAll(async () => {
-  await ledger.close();
-  await fixture.stop();
-});
+  .extend("demoOptions", perFile, { highVolume: 0 })
+  .extend("ledger", perFile, ({ connection }, { onCleanup }) => {
+    const ledger = createXeroLedger(connection);
+    onCleanup(() => stopInTime(() => ledger.close()));
+    return ledger;
+  })
+  .extend("contactId", perFile, async ({ ledger }) => {
+    const made = okOf(
+      await ledger.createContacts(
+        aCall(),
+        codes.map((code) => contactDraft({ code })),
+      ),
+    );
+    return okOf(made[0]).id;
+  });
 
 describe("in a large organisation", () => {
-  test.each(codes)("a contact is found by the code %j", async (code) => {
+  test.for(codes)("a contact is found by the code %j", async (code, { ledger }) => {
     const found = okOf(await ledger.findContacts(aCall(), { codes: [code, "nobody's"] }));
     expect(found.map((contact) => contact.code)).toEqual([code]);
   });
 
-  test("documents are found by their numbers and ids, and listed by changes", async () => {
+  test("documents are found by their numbers and ids, and listed by changes", async ({
+    ledger,
+    contactId,
+  }) => {
     const invoices = okOf(
       await ledger.createInvoices(aCall(), [
         invoiceDraft(contactId),
@@ -86,7 +83,9 @@ describe("in a large organisation", () => {
     }
   });
 
-  test("a refused filter for a number with a slash says nothing of the note", async () => {
+  test("a refused filter for a number with a slash says nothing of the note", async ({
+    ledger,
+  }) => {
     const answer = await ledger.findCreditNotes(aCall(), { numbers: ["CN-NW/0001"] });
     expect(answer).toMatchObject({
       kind: "high_volume",
@@ -99,7 +98,7 @@ describe("a look-up whose answer is larger than we read", () => {
   const text = "x".repeat(4_000);
   const lines = [{ ...aLine("1", "1.0000", "1.0000"), description: text }];
 
-  test("is halved until it fits", async () => {
+  test("is halved until it fits", async ({ connection, ledger, contactId }) => {
     const small = createXeroLedger(connection, { maxResponseBytes: 20_000 });
     try {
       const drafts = Array.from({ length: 9 }, () => invoiceDraft(contactId, { lines }));
@@ -115,7 +114,11 @@ describe("a look-up whose answer is larger than we read", () => {
     }
   });
 
-  test("is reported without its lines if it alone does not fit", async () => {
+  test("is reported without its lines if it alone does not fit", async ({
+    connection,
+    ledger,
+    contactId,
+  }) => {
     const small = createXeroLedger(connection, { maxResponseBytes: 3_000 });
     try {
       const [made] = okOf(
@@ -129,7 +132,10 @@ describe("a look-up whose answer is larger than we read", () => {
   });
 });
 
-test("a description is cut between two characters, and the whole call is read", async () => {
+test("a description is cut between two characters, and the whole call is read", async ({
+  ledger,
+  contactId,
+}) => {
   const description = `${"x".repeat(3_999)}😀😀`;
   const lines = [
     { ...aLine("1", "1.0000", "1.0000"), description },

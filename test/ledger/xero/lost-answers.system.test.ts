@@ -1,44 +1,31 @@
 /** Lost requests and answers: the outcome is found by our number, and nothing is doubled. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { Ledger, LedgerCreditApplication } from "../../../src/ledger/port/ledger.ts";
 import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
-import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 import {
   aCall,
-  addLedgerContact,
   aShortCall,
   contactDraft,
-  type DemoLedgerFixture,
   invoiceDraft,
   okOf,
   sentOnce,
-  startDemoLedgerFixture,
 } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+import { demoLedgerTest as test } from "../../dev/demo-ledger/fixtures.ts";
 import { creditNoteDraft } from "../conformance/credit-drafts.ts";
 
-let fixture: DemoLedgerFixture;
-let connection: XeroConnection;
-let contactId: string;
 let ledger: Ledger;
 
-beforeAll(async () => {
-  fixture = await startDemoLedgerFixture();
-  connection = await fixture.connect();
-  contactId = (await addLedgerContact(connection)).id;
-});
-beforeEach(() => {
+test.beforeEach(({ connection }) => {
   ledger = createXeroLedger(connection);
 });
-afterEach(async () => {
+test.afterEach(async ({ fixture }) => {
   await fetch(`${fixture.demo.url}/demo/faults`, { method: "DELETE" });
   await ledger.close();
 });
-afterAll(() => fixture.stop());
-
 const put = "PUT /api.xro/2.0/Invoices";
 
 describe("a create whose answer is lost", () => {
-  test("is unknown, and not there where the request was lost", async () => {
+  test("is unknown, and not there where the request was lost", async ({ fixture, contactId }) => {
     const draft = invoiceDraft(contactId);
     await fixture.order({ match: put, kind: "drop_before" });
     const answer = await ledger.createInvoices(aCall("lost-1"), [draft]);
@@ -49,7 +36,10 @@ describe("a create whose answer is lost", () => {
     );
   });
 
-  test("is unknown, and found by its number where the answer was lost", async () => {
+  test("is unknown, and found by its number where the answer was lost", async ({
+    fixture,
+    contactId,
+  }) => {
     const drafts = [invoiceDraft(contactId), invoiceDraft(contactId)];
     await fixture.order({ match: put, kind: "drop_after" });
     const answer = await ledger.createInvoices(aCall("lost-2", "lost-3"), drafts);
@@ -63,7 +53,10 @@ describe("a create whose answer is lost", () => {
     expect(found.every(({ sourceUrl }) => sourceUrl === drafts[0]?.sourceUrl)).toBe(true);
   });
 
-  test("is given again by a fast resend of the same operations, not made twice", async () => {
+  test("is given again by a fast resend of the same operations, not made twice", async ({
+    fixture,
+    contactId,
+  }) => {
     const draft = invoiceDraft(contactId);
     await fixture.order({ match: put, kind: "drop_after" });
     await ledger.createInvoices(aCall("lost-4"), [draft]);
@@ -72,7 +65,10 @@ describe("a create whose answer is lost", () => {
     expect(found).toEqual([again]);
   });
 
-  test("and is resent as another operation is refused, because its number is taken", async () => {
+  test("and is resent as another operation is refused, because its number is taken", async ({
+    fixture,
+    contactId,
+  }) => {
     const draft = invoiceDraft(contactId);
     await fixture.order({ match: put, kind: "drop_after" });
     await ledger.createInvoices(aCall("lost-5"), [draft]);
@@ -80,7 +76,10 @@ describe("a create whose answer is lost", () => {
     expect(again).toMatchObject({ kind: "refused", reason: "duplicate_number" });
   });
 
-  test("is unknown if the ledger exceeds the deadline, and may be created", async () => {
+  test("is unknown if the ledger exceeds the deadline, and may be created", async ({
+    fixture,
+    contactId,
+  }) => {
     const draft = invoiceDraft(contactId);
     await ledger.describe(aCall());
     await fixture.order({ match: put, kind: "slow_before", delayMs: 800 });
@@ -93,7 +92,7 @@ describe("a create whose answer is lost", () => {
       .toBe(1);
   });
 
-  test("is unknown where the ledger hangs", async () => {
+  test("is unknown where the ledger hangs", async ({ fixture, contactId }) => {
     await ledger.describe(aCall());
     await fixture.order({ match: put, kind: "hang" });
     const { answer } = await sentOnce(() =>
@@ -106,7 +105,7 @@ describe("a create whose answer is lost", () => {
     });
   });
 
-  test("is unknown where it comes too late", async () => {
+  test("is unknown where it comes too late", async ({ fixture, contactId }) => {
     const draft = invoiceDraft(contactId);
     await ledger.describe(aCall());
     await fixture.order({ match: put, kind: "slow_after", delayMs: 5_000 });
@@ -119,7 +118,7 @@ describe("a create whose answer is lost", () => {
       .toBe(1);
   });
 
-  test("is unknown where a gateway answers 503 in HTML", async () => {
+  test("is unknown where a gateway answers 503 in HTML", async ({ fixture, contactId }) => {
     await fixture.order({ match: put, kind: "status", status: 503 });
     const answer = await ledger.createInvoices(aCall("html"), [invoiceDraft(contactId)]);
     expect(answer).toEqual({
@@ -129,7 +128,10 @@ describe("a create whose answer is lost", () => {
     });
   });
 
-  test("is remembered by the ledger as an error until another variant is sent", async () => {
+  test("is remembered by the ledger as an error until another variant is sent", async ({
+    fixture,
+    contactId,
+  }) => {
     const draft = invoiceDraft(contactId);
     await fixture.order({ match: put, kind: "status", status: 500 });
     const unknown = { kind: "unavailable", outcome: "unknown" };
@@ -139,7 +141,7 @@ describe("a create whose answer is lost", () => {
     expect(okOf(made).number).toBe(draft.number);
   });
 
-  test("of a contact is found by its code", async () => {
+  test("of a contact is found by its code", async ({ fixture }) => {
     const draft = contactDraft();
     await fixture.order({ match: "PUT /api.xro/2.0/Contacts", kind: "drop_after" });
     expect(await ledger.createContacts(aCall("contact"), [draft])).toMatchObject({
@@ -154,7 +156,7 @@ describe("a create whose answer is lost", () => {
 describe("a credit note whose answer is lost", () => {
   const putNotes = "PUT /api.xro/2.0/CreditNotes";
 
-  test("is unknown, and not there where the request was lost", async () => {
+  test("is unknown, and not there where the request was lost", async ({ fixture, contactId }) => {
     const draft = creditNoteDraft(contactId);
     await fixture.order({ match: putNotes, kind: "drop_before" });
     const answer = await ledger.createCreditNotes(aCall("note-1"), [draft]);
@@ -162,7 +164,10 @@ describe("a credit note whose answer is lost", () => {
     expect(okOf(await ledger.findCreditNotes(aCall(), { numbers: [draft.number] }))).toEqual([]);
   });
 
-  test("is found by its number after a lost answer, and a resend creates one", async () => {
+  test("is found by its number after a lost answer, and a resend creates one", async ({
+    fixture,
+    contactId,
+  }) => {
     const drafts = [creditNoteDraft(contactId), creditNoteDraft(contactId)];
     await fixture.order({ match: putNotes, kind: "drop_after" });
     const answer = await ledger.createCreditNotes(aCall("note-2", "note-3"), drafts);
@@ -176,7 +181,7 @@ describe("a credit note whose answer is lost", () => {
     expect(other).toMatchObject([{ reason: "duplicate_number" }, { reason: "duplicate_number" }]);
   });
 
-  test("because it came too late is found by its number", async () => {
+  test("because it came too late is found by its number", async ({ fixture, contactId }) => {
     const draft = creditNoteDraft(contactId);
     await ledger.describe(aCall());
     await fixture.order({ match: putNotes, kind: "slow_after", delayMs: 5_000 });
@@ -196,7 +201,7 @@ describe("an allocation whose answer is lost", () => {
   let application: LedgerCreditApplication;
   let match: string;
 
-  beforeEach(async () => {
+  test.beforeEach(async ({ contactId }) => {
     const note = okOf(
       okOf(await ledger.createCreditNotes(aCall(), [creditNoteDraft(contactId)]))[0],
     );
@@ -215,7 +220,7 @@ describe("an allocation whose answer is lost", () => {
     expect.objectContaining({ invoiceId: application.invoiceId, amount: "10.0000" }),
   ];
 
-  test("does not exist after a lost request, and exists after a retry", async () => {
+  test("does not exist after a lost request, and exists after a retry", async ({ fixture }) => {
     await fixture.order({ match, kind: "drop_before" });
     expect(await ledger.allocateCredit(aCall("credit"), application)).toMatchObject(unknown);
     expect(await allocated()).toEqual([]);
@@ -223,7 +228,9 @@ describe("an allocation whose answer is lost", () => {
     expect(await allocated()).toEqual(expected());
   });
 
-  test("is there exactly once where the answer was lost, also after a fast resend", async () => {
+  test("is there exactly once where the answer was lost, also after a fast resend", async ({
+    fixture,
+  }) => {
     await fixture.order({ match, kind: "drop_after" });
     expect(await ledger.allocateCredit(aCall("credit"), application)).toMatchObject(unknown);
     expect(await allocated()).toEqual(expected());
@@ -232,20 +239,20 @@ describe("an allocation whose answer is lost", () => {
     expect(await allocated()).toEqual(expected());
   });
 
-  test.each([
+  test.for([
     { kind: "drop_before" },
     { kind: "status", status: 503 },
     { kind: "status", status: 404 },
     { kind: "status", status: 403 },
     { kind: "rate_limit" },
     { kind: "status", status: 200, body: "{}" },
-  ])("is unknown where it went and the note could not be read: %o", async (fault) => {
+  ])("is unknown where it went and the note could not be read: %o", async (fault, { fixture }) => {
     await fixture.order({ match: getNote, ...fault });
     expect(await ledger.allocateCredit(aCall("credit"), application)).toMatchObject(unknown);
     expect(await allocated()).toEqual(expected());
   });
 
-  test("is unknown where the note read afterwards does not show it yet", async () => {
+  test("is unknown where the note read afterwards does not show it yet", async ({ fixture }) => {
     const note = okOf(await ledger.getCreditNote(aCall(), application.creditNoteId));
     const element = {
       CreditNoteID: note.id,
@@ -267,7 +274,7 @@ describe("an allocation whose answer is lost", () => {
     expect(await ledger.allocateCredit(aCall("credit"), application)).toMatchObject(unknown);
   });
 
-  test("is refused, not unknown, where the ledger says so in a 200", async () => {
+  test("is refused, not unknown, where the ledger says so in a 200", async ({ fixture }) => {
     const Message = "Credit Note cannot be allocated as amount is greater than amount outstanding";
     const body = JSON.stringify({ Allocations: [{ Amount: 10, ValidationErrors: [{ Message }] }] });
     await fixture.order({ match, kind: "status", status: 200, body });
@@ -276,7 +283,10 @@ describe("an allocation whose answer is lost", () => {
   });
 });
 
-test("a removal whose answer is lost converges when it is repeated", async () => {
+test("a removal whose answer is lost converges when it is repeated", async ({
+  fixture,
+  contactId,
+}) => {
   const [made] = okOf(
     await ledger.createInvoices(aCall(), [invoiceDraft(contactId, { status: "approved" })]),
   );
@@ -291,7 +301,7 @@ test("a removal whose answer is lost converges when it is repeated", async () =>
   });
 });
 
-test("a read that fails was not sent, because repeating it is free", async () => {
+test("a read that fails was not sent, because repeating it is free", async ({ fixture }) => {
   const missing = crypto.randomUUID();
   await fixture.order({ match: "GET /api.xro/2.0/Invoices", kind: "drop_before" });
   expect(await ledger.getInvoice(aCall(), missing)).toMatchObject({
@@ -300,7 +310,7 @@ test("a read that fails was not sent, because repeating it is free", async () =>
   });
 });
 
-test("a ledger that cannot be reached was not sent anything", async () => {
+test("a ledger that cannot be reached was not sent anything", async ({ connection, contactId }) => {
   const unreachable = createXeroLedger({
     ...connection,
     baseUrl: "http://127.0.0.1:1/api.xro/2.0",
@@ -319,14 +329,14 @@ test("a ledger that cannot be reached was not sent anything", async () => {
   await Promise.all([unreachable.close(), nobody.close()]);
 });
 
-test("a call whose deadline has passed was not sent", async () => {
+test("a call whose deadline has passed was not sent", async ({ contactId }) => {
   const answer = await ledger.createInvoices({ deadlineMs: 0, jobKeys: ["y"] }, [
     invoiceDraft(contactId),
   ]);
   expect(answer).toMatchObject({ kind: "unavailable", outcome: "not_sent" });
 });
 
-test("a refusal of one element leaves the others made", async () => {
+test("a refusal of one element leaves the others made", async ({ fixture, contactId }) => {
   const drafts = [invoiceDraft(contactId), invoiceDraft(contactId), invoiceDraft(contactId)];
   const refused = drafts[1]?.number;
   const messages = [

@@ -1,30 +1,24 @@
 /** Admission knows valid keys only, and no window admits more than its limit (ACCESS-5). */
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import {
   type Admission,
   createAccess,
   isDatabaseUnreachable,
 } from "../../../src/store/access/api-keys.ts";
-import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { perFile, stopInTime } from "../../support/file-fixture.ts";
+import { databaseTest } from "../../support/fixtures.ts";
+import { addOrganisation, insertKey } from "../../support/organisation-builder.ts";
 import { testPool } from "../../support/pool.ts";
 import { freePort } from "../../support/ports.ts";
-import { insertKey, insertOrganisation } from "./admission-rows.ts";
 
-let database: FreshDatabase;
-let pools: pg.Pool[];
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await freshDatabase();
-  pools = ["one", "two"].map((name) => testPool(database.url, 6, name));
-  pool = pools[0] as pg.Pool;
-});
-
-afterAll(async () => {
-  await Promise.all(pools.map((one) => one.end()));
-  await database.drop();
-});
+const test = databaseTest
+  .extend("pools", perFile, ({ database }, { onCleanup }) => {
+    const pools = ["one", "two"].map((name) => testPool(database.url, 6, name));
+    onCleanup(() => stopInTime(() => Promise.all(pools.map((one) => one.end()))));
+    return pools;
+  })
+  .extend("pool", perFile, ({ pools }) => pools[0] as pg.Pool);
 
 /**
  * A pool that waits longer than the service's three seconds for an admission, on a slow machine.
@@ -40,7 +34,7 @@ const count = (admissions: readonly Admission[], kind: Admission["kind"]) =>
   kinds(admissions).filter((one) => one === kind).length;
 
 /** Lets time pass for a key's window without waiting. */
-async function age(apiKeyId: string, seconds: number): Promise<void> {
+async function age(pool: pg.Pool, apiKeyId: string, seconds: number): Promise<void> {
   await pool.query(
     `UPDATE rate_windows SET hits = (SELECT array_agg(hit - $2 * interval '1 second' ORDER BY hit)
       FROM unnest(hits) AS hit)
@@ -50,7 +44,7 @@ async function age(apiKeyId: string, seconds: number): Promise<void> {
 }
 
 describe("keys", () => {
-  test("a valid key brings its organisation's flags and the database's time", async () => {
+  test("a valid key brings its organisation's flags and the database's time", async ({ pool }) => {
     const key = await insertKey(pool, { scopes: ["usage:write", "invoices:read"] });
     await pool.query(
       `UPDATE organisations SET usage_allowed = true, can_create_ledger_contacts = true
@@ -76,15 +70,17 @@ describe("keys", () => {
     expect(now).toBeLessThanOrEqual(Date.now() + 1);
   });
 
-  test("a sandbox's now is its test clock", async () => {
+  test("a sandbox's now is its test clock", async ({ pool }) => {
     const clock = new Date("2031-01-31T12:00:00Z");
-    const key = await insertKey(pool, { organisationId: await insertOrganisation(pool, clock) });
+    const key = await insertKey(pool, {
+      organisationId: await addOrganisation(pool, { testClock: clock }),
+    });
     expect(await createAccess(patient(pool)).admit(key.hash)).toMatchObject({
       key: { livemode: false, now: clock },
     });
   });
 
-  test("an unknown, a revoked and an expired key have the same answer", async () => {
+  test("an unknown, a revoked and an expired key have the same answer", async ({ pool }) => {
     const access = createAccess(patient(pool));
     const past = new Date(Date.now() - 1000);
     const keys = [
@@ -96,7 +92,7 @@ describe("keys", () => {
     }
   });
 
-  test("a revocation and an expiry apply to the next request", async () => {
+  test("a revocation and an expiry apply to the next request", async ({ pool }) => {
     const access = createAccess(patient(pool));
     const [revoked, expired] = [
       await insertKey(pool),
@@ -116,7 +112,7 @@ describe("keys", () => {
     ).toEqual(["unknown", "unknown"]);
   });
 
-  test("the last use is recorded, at most once a minute", async () => {
+  test("the last use is recorded, at most once a minute", async ({ pool }) => {
     const key = await insertKey(pool);
     const access = createAccess(patient(pool));
     const lastUse = async () =>
@@ -140,7 +136,10 @@ describe("keys", () => {
 });
 
 describe("the rate limit", () => {
-  test("admits exactly 120 of 400 concurrent requests over two processes", async () => {
+  test("admits exactly 120 of 400 concurrent requests over two processes", async ({
+    pools,
+    pool,
+  }) => {
     const key = await insertKey(pool);
     const accesses = pools.map((one) => createAccess(patient(one)));
     const admissions = await Promise.all(
@@ -159,11 +158,11 @@ describe("the rate limit", () => {
     );
   });
 
-  test("counts the requests of the last 60 seconds", async () => {
+  test("counts the requests of the last 60 seconds", async ({ pool }) => {
     const key = await insertKey(pool);
     const access = createAccess(patient(pool), { limitPerMinute: 3 });
     await access.admit(key.hash);
-    await age(key.apiKeyId, 30);
+    await age(pool, key.apiKeyId, 30);
     await access.admit(key.hash);
     // Some seconds less on a busy machine.
     const resetSeconds = expect.toSatisfy((seconds) => seconds > 20 && seconds <= 30);
@@ -175,30 +174,33 @@ describe("the rate limit", () => {
       kind: "limited",
       rate: { remaining: 0, resetSeconds },
     });
-    await age(key.apiKeyId, 30);
+    await age(pool, key.apiKeyId, 30);
     expect(kinds([await access.admit(key.hash), await access.admit(key.hash)])).toEqual([
       "admitted",
       "limited",
     ]);
-    await age(key.apiKeyId, 60);
+    await age(pool, key.apiKeyId, 60);
     expect(await access.admit(key.hash)).toMatchObject({
       kind: "admitted",
       rate: { remaining: 2, resetSeconds: 60 },
     });
   });
 
-  test("does not count what it refuses", async () => {
+  test("does not count what it refuses", async ({ pool }) => {
     const key = await insertKey(pool);
     const access = createAccess(patient(pool), { limitPerMinute: 2 });
     for (let count = 0; count < 10; count++) await access.admit(key.hash);
-    await age(key.apiKeyId, 60);
+    await age(pool, key.apiKeyId, 60);
     expect(kinds([await access.admit(key.hash), await access.admit(key.hash)])).toEqual([
       "admitted",
       "admitted",
     ]);
   });
 
-  test("counts each key alone, and many keys from two processes never deadlock", async () => {
+  test("counts each key alone, and many keys from two processes never deadlock", async ({
+    pools,
+    pool,
+  }) => {
     const keys = await Promise.all(Array.from({ length: 20 }, () => insertKey(pool)));
     const accesses = pools.map((one) => createAccess(patient(one), { limitPerMinute: 30 }));
     const admissions = await Promise.all(
@@ -211,16 +213,18 @@ describe("the rate limit", () => {
     expect(count(admissions, "admitted")).toBe(20 * 30);
   });
 
-  test("does not lock a key out after the clock was set back far", async () => {
+  test("does not lock a key out after the clock was set back far", async ({ pool }) => {
     const key = await insertKey(pool);
     const access = createAccess(patient(pool), { limitPerMinute: 1 });
     await access.admit(key.hash);
-    await age(key.apiKeyId, -3600);
+    await age(pool, key.apiKeyId, -3600);
     expect((await access.admit(key.hash)).kind).toBe("admitted");
   });
 });
 
-test("requests that arrive during a statement are admitted together by the next one", async () => {
+test("requests that arrive during a statement are admitted together by the next one", async ({
+  pool,
+}) => {
   const sizes: number[] = [];
   const access = createAccess(patient(pool), { onBatch: (size) => sizes.push(size) });
   const keys = await Promise.all(Array.from({ length: 5 }, () => insertKey(pool)));
@@ -233,7 +237,7 @@ test("requests that arrive during a statement are admitted together by the next 
   expect(sizes.length).toBeLessThan(hashes.length);
 });
 
-test("an unreachable database differs from one that answers an error", async () => {
+test("an unreachable database differs from one that answers an error", async ({ pool }) => {
   const nowhere = new pg.Pool({
     connectionString: `postgresql://x:y@127.0.0.1:${await freePort()}/z`,
     connectionTimeoutMillis: 1000,

@@ -1,7 +1,7 @@
 /** Idempotency keys have one owner at a time, and become usable again (IDEMPOTENCY-2). */
 import { createHash, randomUUID } from "node:crypto";
 import type pg from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, vi } from "vitest";
 import {
   type Begun,
   type Claim,
@@ -9,41 +9,48 @@ import {
   type IdempotencyStore,
   type KeyRequest,
 } from "../../../src/store/access/idempotency.ts";
-import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { perFile, stopInTime } from "../../support/file-fixture.ts";
+import { databaseTest } from "../../support/fixtures.ts";
+import { insertKey, type StoredKey } from "../../support/organisation-builder.ts";
 import { testPool } from "../../support/pool.ts";
-import { insertKey, type StoredKey } from "./admission-rows.ts";
 
-let database: FreshDatabase;
-let pools: pg.Pool[];
-let pool: pg.Pool;
-let apiKey: StoredKey;
 const stores: IdempotencyStore[] = [];
 
-beforeAll(async () => {
-  database = await freshDatabase();
-  pools = ["one", "two"].map((name) => testPool(database.url, 8, name));
-  pool = pools[0] as pg.Pool;
-  apiKey = await insertKey(pool);
-});
+const test = databaseTest
+  .extend("pools", perFile, ({ database }, { onCleanup }) => {
+    const pools = ["one", "two"].map((name) => testPool(database.url, 8, name));
+    onCleanup(() =>
+      stopInTime(async () => {
+        await Promise.all(stores.map((store) => store.stop()));
+        await Promise.all(pools.map((one) => one.end()));
+      }),
+    );
+    return pools;
+  })
+  .extend("pool", perFile, ({ pools }) => pools[0] as pg.Pool)
+  .extend("apiKey", perFile, ({ pool }) => insertKey(pool));
 
-beforeEach(async () => {
+test.beforeEach(async ({ pool }) => {
   await Promise.all(stores.splice(0).map((store) => store.stop()));
   await pool.query("DELETE FROM idempotency_keys");
 });
 
-afterAll(async () => {
-  await Promise.all(stores.map((store) => store.stop()));
-  await Promise.all(pools.map((one) => one.end()));
-  await database.drop();
-});
-
-function storeOver(over: Pick<pg.Pool, "query"> = pool, leaseMs = 60_000): IdempotencyStore {
+function storeOver(
+  pool: pg.Pool,
+  over: Pick<pg.Pool, "query"> = pool,
+  leaseMs = 60_000,
+): IdempotencyStore {
   const store = createIdempotencyStore(over, { leaseMs, onTrouble: () => undefined });
   stores.push(store);
   return store;
 }
 
-function requestOf(body: string, key = "order-1", of: StoredKey = apiKey): KeyRequest {
+function requestOf(
+  apiKey: StoredKey,
+  body: string,
+  key = "order-1",
+  of: StoredKey = apiKey,
+): KeyRequest {
   const fingerprint = createHash("sha256").update(body).digest();
   const { apiKeyId, organisationId } = of;
   return {
@@ -63,7 +70,7 @@ async function claimOf(store: IdempotencyStore, request: KeyRequest): Promise<Cl
 }
 
 /** Returns the claim of a killed process. The claim stays, and no process renews it. */
-async function killedClaim(request: KeyRequest): Promise<Claim> {
+async function killedClaim(pool: pg.Pool, request: KeyRequest): Promise<Claim> {
   const store = createIdempotencyStore(pool, { leaseMs: 60_000, onTrouble: () => undefined });
   const claim = await claimOf(store, request);
   await store.stop();
@@ -87,23 +94,27 @@ function longLeased(query: (config: pg.QueryConfig) => Promise<unknown>): pg.Poo
   return { query: withLongLease } as unknown as pg.Pool;
 }
 
-const expireLease = () =>
+const expireLease = (pool: pg.Pool) =>
   pool.query("UPDATE idempotency_keys SET lease_until = clock_timestamp() - interval '1 ms'");
-const expireKeys = () =>
+const expireKeys = (pool: pg.Pool) =>
   pool.query("UPDATE idempotency_keys SET expires_at = clock_timestamp() - interval '1 ms'");
 const response = Buffer.from("the response");
 
 describe("a key", () => {
-  test.each([
+  test.for([
     2, 10, 100,
-  ])("begun %i times over two processes has exactly one owner, twenty times", async (parallel) => {
-    const both = pools.map((one) => storeOver(one));
+  ])("begun %i times over two processes has exactly one owner, twenty times", async (parallel, {
+    pools,
+    pool,
+    apiKey,
+  }) => {
+    const both = pools.map((one) => storeOver(pool, one));
     for (let trial = 0; trial < 20; trial++) {
       const begun = await Promise.all(
         Array.from(
           { length: parallel },
           (_, index) =>
-            both[index % 2]?.begin(requestOf("same", `trial-${trial}`)) as Promise<Begun>,
+            both[index % 2]?.begin(requestOf(apiKey, "same", `trial-${trial}`)) as Promise<Begun>,
         ),
       );
       expect(begun.filter(({ kind }) => kind === "begun")).toHaveLength(1);
@@ -111,103 +122,114 @@ describe("a key", () => {
     }
   });
 
-  test("that succeeded replays its response, byte for byte", async () => {
-    const store = storeOver();
-    expect(await store.complete(await claimOf(store, requestOf("same")), response)).toBeNull();
-    expect(await store.begin(requestOf("same"))).toEqual({ kind: "replay", response });
+  test("that succeeded replays its response, byte for byte", async ({ pool, apiKey }) => {
+    const store = storeOver(pool);
+    expect(
+      await store.complete(await claimOf(store, requestOf(apiKey, "same")), response),
+    ).toBeNull();
+    expect(await store.begin(requestOf(apiKey, "same"))).toEqual({ kind: "replay", response });
   });
 
-  test("conflicts with another request, while it runs and after it is done", async () => {
-    const store = storeOver();
-    const claim = await claimOf(store, requestOf("one"));
-    expect(await store.begin(requestOf("other"))).toEqual({ kind: "conflict" });
+  test("conflicts with another request, while it runs and after it is done", async ({
+    pool,
+    apiKey,
+  }) => {
+    const store = storeOver(pool);
+    const claim = await claimOf(store, requestOf(apiKey, "one"));
+    expect(await store.begin(requestOf(apiKey, "other"))).toEqual({ kind: "conflict" });
     await store.complete(claim, response);
-    expect(await store.begin(requestOf("other"))).toEqual({ kind: "conflict" });
+    expect(await store.begin(requestOf(apiKey, "other"))).toEqual({ kind: "conflict" });
   });
 
-  test("that failed is free for the same and for a corrected request", async () => {
-    const store = storeOver();
-    await store.release(await claimOf(store, requestOf("wrong")));
-    await store.release(await claimOf(store, requestOf("wrong")));
-    expect((await store.begin(requestOf("right"))).kind).toBe("begun");
+  test("that failed is free for the same and for a corrected request", async ({ pool, apiKey }) => {
+    const store = storeOver(pool);
+    await store.release(await claimOf(store, requestOf(apiKey, "wrong")));
+    await store.release(await claimOf(store, requestOf(apiKey, "wrong")));
+    expect((await store.begin(requestOf(apiKey, "right"))).kind).toBe("begun");
   });
 
-  test("belongs to its API key", async () => {
-    const store = storeOver();
-    await claimOf(store, requestOf("one"));
-    expect((await store.begin(requestOf("other", "order-1", await insertKey(pool)))).kind).toBe(
-      "begun",
-    );
+  test("belongs to its API key", async ({ pool, apiKey }) => {
+    const store = storeOver(pool);
+    await claimOf(store, requestOf(apiKey, "one"));
+    expect(
+      (await store.begin(requestOf(apiKey, "other", "order-1", await insertKey(pool)))).kind,
+    ).toBe("begun");
   });
 
-  test("of a killed process works again once its lease has expired", async () => {
-    const store = storeOver();
-    await killedClaim(requestOf("same"));
-    expect((await store.begin(requestOf("same"))).kind).toBe("running");
-    await expireLease();
+  test("of a killed process works again once its lease has expired", async ({ pool, apiKey }) => {
+    const store = storeOver(pool);
+    await killedClaim(pool, requestOf(apiKey, "same"));
+    expect((await store.begin(requestOf(apiKey, "same"))).kind).toBe("running");
+    await expireLease(pool);
     const begun = await Promise.all(
-      Array.from({ length: 10 }, () => store.begin(requestOf("same"))),
+      Array.from({ length: 10 }, () => store.begin(requestOf(apiKey, "same"))),
     );
     expect(begun.filter(({ kind }) => kind === "begun")).toHaveLength(1);
   });
 
-  test("is new after its 24 hours, also for another request", async () => {
-    const store = storeOver();
-    await store.complete(await claimOf(store, requestOf("one")), response);
+  test("is new after its 24 hours, also for another request", async ({ pool, apiKey }) => {
+    const store = storeOver(pool);
+    await store.complete(await claimOf(store, requestOf(apiKey, "one")), response);
     const { rows } = await pool.query(
       "SELECT expires_at - created_at = interval '24 hours' AS day FROM idempotency_keys",
     );
     expect(rows).toEqual([{ day: true }]);
-    await expireKeys();
-    expect((await store.begin(requestOf("other"))).kind).toBe("begun");
+    await expireKeys(pool);
+    expect((await store.begin(requestOf(apiKey, "other"))).kind).toBe("begun");
   });
 });
 
 describe("a run whose lease expired", () => {
-  test("cannot release or complete the new owner's key, and returns its response", async () => {
-    const late = await killedClaim(requestOf("same"));
-    await expireLease();
-    const store = storeOver();
-    const claim = await claimOf(store, requestOf("same"));
+  test("cannot release or complete the new owner's key, and returns its response", async ({
+    pool,
+    apiKey,
+  }) => {
+    const late = await killedClaim(pool, requestOf(apiKey, "same"));
+    await expireLease(pool);
+    const store = storeOver(pool);
+    const claim = await claimOf(store, requestOf(apiKey, "same"));
     await store.release(late);
     expect(await store.complete(late, Buffer.from("late"))).toBeNull();
-    expect((await store.begin(requestOf("same"))).kind).toBe("running");
+    expect((await store.begin(requestOf(apiKey, "same"))).kind).toBe("running");
     await store.complete(claim, response);
     expect(await store.complete(late, Buffer.from("late"))).toEqual(response);
-    expect(await store.begin(requestOf("same"))).toEqual({ kind: "replay", response });
+    expect(await store.begin(requestOf(apiKey, "same"))).toEqual({ kind: "replay", response });
   });
 
-  test("completes its key if no other run took it over", async () => {
-    const late = await killedClaim(requestOf("same"));
-    await expireLease();
-    const store = storeOver();
+  test("completes its key if no other run took it over", async ({ pool, apiKey }) => {
+    const late = await killedClaim(pool, requestOf(apiKey, "same"));
+    await expireLease(pool);
+    const store = storeOver(pool);
     expect(await store.complete(late, response)).toBeNull();
-    expect(await store.begin(requestOf("same"))).toEqual({ kind: "replay", response });
+    expect(await store.begin(requestOf(apiKey, "same"))).toEqual({ kind: "replay", response });
   });
 });
 
 describe("while the process lives", () => {
-  test("its leases are renewed, by one statement for all its runs", async () => {
+  test("its leases are renewed, by one statement for all its runs", async ({ pool, apiKey }) => {
     const renewed: number[] = [];
     const counting = longLeased((config) => {
       if (config.name === "renew_idempotent_requests")
         renewed.push((config.values?.[0] as unknown[]).length);
       return pool.query(config);
     });
-    const store = storeOver(counting, 1_500);
-    await Promise.all(["a", "b", "c"].map((key) => claimOf(store, requestOf("same", key))));
-    const first = await leases();
+    const store = storeOver(pool, counting, 1_500);
+    await Promise.all(["a", "b", "c"].map((key) => claimOf(store, requestOf(apiKey, "same", key))));
+    const first = await leases(pool);
     await vi.waitFor(
-      async () => expect(Math.min(...(await leases()))).toBeGreaterThan(Math.max(...first)),
+      async () => expect(Math.min(...(await leases(pool)))).toBeGreaterThan(Math.max(...first)),
       {
         timeout: 20_000,
       },
     );
     expect(renewed).toContain(3);
-    expect((await store.begin(requestOf("same", "a"))).kind).toBe("running");
+    expect((await store.begin(requestOf(apiKey, "same", "a"))).kind).toBe("running");
   });
 
-  test("a response that could not be stored is returned, and stored later", async () => {
+  test("a response that could not be stored is returned, and stored later", async ({
+    pool,
+    apiKey,
+  }) => {
     let broken = true;
     const troubles: unknown[] = [];
     const flaky = longLeased((config) =>
@@ -220,13 +242,15 @@ describe("while the process lives", () => {
       onTrouble: (error) => troubles.push(error),
     });
     stores.push(store);
-    expect(await store.complete(await claimOf(store, requestOf("same")), response)).toBeNull();
+    expect(
+      await store.complete(await claimOf(store, requestOf(apiKey, "same")), response),
+    ).toBeNull();
     await vi.waitFor(() => expect(troubles.length).toBeGreaterThan(2), { timeout: 20_000 });
-    expect((await store.begin(requestOf("same"))).kind).toBe("running");
+    expect((await store.begin(requestOf(apiKey, "same"))).kind).toBe("running");
     broken = false;
     await vi.waitFor(
       async () =>
-        expect(await store.begin(requestOf("same"))).toEqual({ kind: "replay", response }),
+        expect(await store.begin(requestOf(apiKey, "same"))).toEqual({ kind: "replay", response }),
       {
         timeout: 20_000,
       },
@@ -234,10 +258,10 @@ describe("while the process lives", () => {
   });
 });
 
-test("only expired keys are deleted, in bounded batches", async () => {
-  const store = storeOver();
+test("only expired keys are deleted, in bounded batches", async ({ pool, apiKey }) => {
+  const store = storeOver(pool);
   for (const key of ["a", "b", "c", "d"])
-    await store.complete(await claimOf(store, requestOf("same", key)), response);
+    await store.complete(await claimOf(store, requestOf(apiKey, "same", key)), response);
   await pool.query(
     `UPDATE idempotency_keys SET expires_at = clock_timestamp() - interval '1 hour'
       WHERE key <> 'd'`,
@@ -251,14 +275,14 @@ test("only expired keys are deleted, in bounded batches", async () => {
   expect(rows).toEqual([{ key: "d" }]);
 });
 
-test("a claim cannot be released with the id of another owner", async () => {
-  const store = storeOver();
-  const claim = await claimOf(store, requestOf("same"));
+test("a claim cannot be released with the id of another owner", async ({ pool, apiKey }) => {
+  const store = storeOver(pool);
+  const claim = await claimOf(store, requestOf(apiKey, "same"));
   await store.release({ ...claim, owner: randomUUID() });
-  expect((await store.begin(requestOf("same"))).kind).toBe("running");
+  expect((await store.begin(requestOf(apiKey, "same"))).kind).toBe("running");
 });
 
-async function leases(): Promise<number[]> {
+async function leases(pool: pg.Pool): Promise<number[]> {
   const { rows } = await pool.query<{ lease_until: Date }>(
     "SELECT lease_until FROM idempotency_keys",
   );

@@ -4,35 +4,29 @@
  */
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import { createAccess } from "../../../src/store/access/api-keys.ts";
 import { createOperatorAccess } from "../../../src/store/access/operator-tokens.ts";
 import { newId } from "../../../src/store/database/ids.ts";
-import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { perFile, stopInTime } from "../../support/file-fixture.ts";
+import { databaseTest } from "../../support/fixtures.ts";
+import { insertKey } from "../../support/organisation-builder.ts";
 import { testPool } from "../../support/pool.ts";
-import { insertKey } from "./admission-rows.ts";
 
 /** As many connections as the API has by default. */
 const poolSize = 10;
 
-let database: FreshDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await freshDatabase();
-  pool = testPool(database.url, poolSize);
-});
-
-afterAll(async () => {
-  await pool?.end();
-  await database?.drop();
+const test = databaseTest.extend("pool", perFile, async ({ database }, { onCleanup }) => {
+  const pool = testPool(database.url, poolSize);
+  onCleanup(() => stopInTime(() => pool.end()));
+  return pool;
 });
 
 /**
  * Returns a pool that is patient enough for a slow machine. It counts the statements with this
  * name: those that run at once, and all.
  */
-function countingPool(name: string) {
+function countingPool(pool: pg.Pool, name: string) {
   const seen = { running: 0, atOnce: 0, statements: 0 };
   const query = async (statement: pg.QueryConfig) => {
     if (statement.name !== name) return pool.query(statement);
@@ -49,7 +43,7 @@ function countingPool(name: string) {
 }
 
 /** The hash of an operator's token, and the ids of both. */
-async function insertOperator(role: string, revoked = false) {
+async function insertOperator(pool: pg.Pool, role: string, revoked = false) {
   const [operatorId, tokenId, hash] = [newId(), newId(), randomBytes(32)];
   await pool.query("INSERT INTO operators (id, name, role) VALUES ($1, 'Ada', $2)", [
     operatorId,
@@ -63,10 +57,15 @@ async function insertOperator(role: string, revoked = false) {
   return { operatorId, tokenId, hash };
 }
 
-test("operators admitted together get separate answers, and each token its last use", async () => {
-  const { operatorId, tokenId, hash } = await insertOperator("owner");
-  const [other, revoked] = [await insertOperator("read-only"), await insertOperator("admin", true)];
-  const { pool: counted, seen } = countingPool("admit_operators");
+test("operators admitted together get separate answers, and each token its last use", async ({
+  pool,
+}) => {
+  const { operatorId, tokenId, hash } = await insertOperator(pool, "owner");
+  const [other, revoked] = [
+    await insertOperator(pool, "read-only"),
+    await insertOperator(pool, "admin", true),
+  ];
+  const { pool: counted, seen } = countingPool(pool, "admit_operators");
   const access = createOperatorAccess(counted);
   const owner = { operatorId, tokenId, name: "Ada", role: "owner" };
   const hashes = [hash, randomBytes(32), other.hash, revoked.hash, hash];
@@ -83,11 +82,11 @@ test("operators admitted together get separate answers, and each token its last 
   expect(rows.map(({ id }) => id)).toEqual([tokenId, other.tokenId].sort());
 });
 
-test("300 unknown tokens share one connection in few statements", async () => {
+test("300 unknown tokens share one connection in few statements", async ({ pool }) => {
   const key = await insertKey(pool);
-  const { pool: counted, seen } = countingPool("admit_operators");
+  const { pool: counted, seen } = countingPool(pool, "admit_operators");
   const operators = createOperatorAccess(counted);
-  const keys = createAccess(countingPool("admit_api_keys").pool);
+  const keys = createAccess(countingPool(pool, "admit_api_keys").pool);
   const unknown = () => operators.admit(randomBytes(32));
   let isOver = false;
   let refusals = 0;

@@ -3,16 +3,8 @@
  * in the subscription's zone, counted from the anchor, and not a millisecond before. PostgreSQL's
  * calendar has the expected instants.
  */
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
-
-let fixture: BillingFixture;
-
-beforeAll(async () => {
-  fixture = await billingFixture();
-});
-
-afterAll(() => fixture?.drop());
+import { expect } from "vitest";
+import { type BillingFixture, billingTest as test } from "./billing-fixture.ts";
 
 /** Cairo's clocks change at midnight: there a day begins at one o'clock. */
 const zones = [
@@ -36,13 +28,15 @@ function boundary(anchor: number, month: number): string {
 }
 
 /** The instant at which a day begins in a zone, by PostgreSQL's calendar. */
-async function beginOf(zone: string, date: string): Promise<number> {
+async function beginOf(fixture: BillingFixture, zone: string, date: string): Promise<number> {
   const text = "SELECT ($1::date)::timestamp AT TIME ZONE $2 AS begin";
   const { rows } = await fixture.pool.query<{ begin: Date }>(text, [date, zone]);
   return rows[0]?.begin.getTime() ?? Number.NaN;
 }
 
-test.each(zones)("every month of every anchor begins on its day in %s", async (zone) => {
+test.for(zones)("every month of every anchor begins on its day in %s", async (zone, {
+  fixture,
+}) => {
   const organisation = await fixture.sandbox("2026-12-01");
   const ids = new Map<number, string>();
   for (const anchor of anchors) {
@@ -57,7 +51,7 @@ test.each(zones)("every month of every anchor begins on its day in %s", async (z
   );
   const days = [...new Set(boundaries.map(({ date }) => date))].toSorted();
   for (const date of days) {
-    const begin = await beginOf(zone, date);
+    const begin = await beginOf(fixture, zone, date);
     await fixture.setClock(organisation, new Date(begin - 1).toISOString());
     expect(await fixture.bill(organisation), `nothing before ${date}`).toEqual([]);
     await fixture.setClock(organisation, new Date(begin).toISOString());

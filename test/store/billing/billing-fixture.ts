@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
-import { expect } from "vitest";
+import { expect, test } from "vitest";
 import { demoCatalogue } from "../../../src/dev/local-stack/demo/demo-catalogue.ts";
 import { type CreationRequest, decideCreation } from "../../../src/domain/subscriptions/create.ts";
 import { createSettingUp } from "../../../src/store/admin/provision.ts";
@@ -18,18 +18,19 @@ import { newId } from "../../../src/store/database/ids.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { requestOf } from "../../domain/subscriptions/creation-builder.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { perFile, started } from "../../support/file-fixture.ts";
 import { testPool } from "../../support/pool.ts";
 
 /**
  * The fields in which a subscription differs from the default of `subscribe`. `startDate` is a day
  * of the subscription's zone.
  */
-export type SubscriptionFields = Partial<Omit<CreationRequest, "startDate">> & {
+type SubscriptionFields = Partial<Omit<CreationRequest, "startDate">> & {
   readonly startDate?: string | null;
 };
 
 /** An invoice as tests compare it. */
-export interface BilledInvoice {
+interface BilledInvoice {
   readonly number: string;
   readonly type: string;
   readonly start: string;
@@ -202,3 +203,13 @@ export async function billingFixture(given?: FreshDatabase): Promise<BillingFixt
 function instantOf(text: string): string {
   return text.includes("T") ? text : `${text}T12:00:00Z`;
 }
+
+/** Tests on sandboxes in a new database. */
+export const billingTest = test.extend(
+  "fixture",
+  perFile,
+  started(
+    () => billingFixture(),
+    (fixture) => fixture.drop(),
+  ),
+);

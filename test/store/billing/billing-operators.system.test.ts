@@ -2,23 +2,17 @@
  * What operators do while billing is due: they switch Setup Mode and retry a parked subscription.
  * SETUP-3, SETUP-4.
  */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, vi } from "vitest";
 import { createBillingStore } from "../../../src/store/admin/billing.ts";
 import { type Changes, createChanges } from "../../../src/store/admin/changes.ts";
-import { createOrganisationStore } from "../../../src/store/admin/organisations.ts";
-import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
+import { createOrganisationStore } from "../../../src/store/admin/organisations/organisations.ts";
+import { perFile } from "../../support/file-fixture.ts";
+import { operatorWrites } from "../../support/operator-writes.ts";
+import { billingTest } from "./billing-fixture.ts";
 
-let fixture: BillingFixture;
-let changes: Changes;
-
-beforeAll(async () => {
-  fixture = await billingFixture();
-  changes = createChanges(fixture.pool);
-});
-
-afterAll(async () => {
-  await fixture?.drop();
-});
+const test = billingTest.extend("changes", perFile, async ({ fixture }) =>
+  createChanges(fixture.pool),
+);
 
 const actor = {
   operatorId: null,
@@ -28,26 +22,28 @@ const actor = {
   requestId: null,
 };
 
-test.each([
+test.for([
   "stands",
   "advances",
-])("a period is billed by the mode in which it began, if the clock %s", async (way) => {
+])("a period is billed by the mode in which it began, if the clock %s", async (way, {
+  fixture,
+}) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
-  const { setSetupMode } = createOrganisationStore(fixture.pool, changes);
+  const { setSetupMode } = operatorWrites(fixture.pool);
   const starts = async () => (await fixture.invoices(id)).map(({ start }) => start);
   const advance =
     "INSERT INTO clock_advances (organisation_id, started_from, target) " +
     "VALUES ($1, '2026-03-10', '2027-01-01')";
   if (way === "advances") await fixture.pool.query(advance, [organisation]);
   await fixture.setClock(organisation, "2026-04-20");
-  await setSetupMode(actor, organisation, true);
+  await setSetupMode(organisation, true);
   expect(await starts(), "periods that began before Setup Mode are billed").toEqual([
     "2026-03-10",
     "2026-04-10",
   ]);
   await fixture.setClock(organisation, "2026-06-05");
-  await setSetupMode(actor, organisation, false);
+  await setSetupMode(organisation, false);
   await fixture.setClock(organisation, "2026-06-20");
   await fixture.bill(organisation, { isOfClock: way === "advances" });
   expect(await starts(), "periods that began in Setup Mode are not billed").toEqual([
@@ -57,21 +53,28 @@ test.each([
   ]);
 });
 
-test("a switch of Setup Mode is refused if the billing before it takes too long", async () => {
+test("a switch of Setup Mode is refused if the billing before it takes too long", async ({
+  fixture,
+  changes,
+}) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
   await fixture.setClock(organisation, "2026-04-20");
-  const { setSetupMode, get } = createOrganisationStore(fixture.pool, changes, -1);
-  await expect(setSetupMode(actor, organisation, true)).rejects.toMatchObject({
+  const { setSetupMode } = operatorWrites(fixture.pool, -1);
+  const { get } = createOrganisationStore(fixture.pool, changes);
+  await expect(setSetupMode(organisation, true)).rejects.toMatchObject({
     code: "invalid_state",
   });
   expect(await get(organisation)).toMatchObject({ setupMode: false });
   expect(await fixture.invoices(id)).toHaveLength(1);
   await fixture.bill(organisation);
-  expect(await setSetupMode(actor, organisation, true)).toMatchObject({ changed: true, issued: 0 });
+  expect(await setSetupMode(organisation, true)).toMatchObject({ changed: true, issued: 0 });
 });
 
-test("a retry returns the parked subscription as it was, if a run bills it at once", async () => {
+test("a retry returns the parked subscription as it was, if a run bills it at once", async ({
+  fixture,
+  changes,
+}) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
   await fixture.pool.query(
@@ -93,4 +96,26 @@ test("a retry returns the parked subscription as it was, if a run bills it at on
     reason: "x",
     attempts: 1,
   });
+});
+
+test.for([2, -2])("a retry is due at once, by a machine %i hours ahead too", async (hours, {
+  fixture,
+  changes,
+}) => {
+  const organisation = await fixture.sandbox("2026-03-10");
+  const id = await fixture.subscribe(organisation);
+  await fixture.setClock(organisation, "2026-04-20");
+  await fixture.pool.query(
+    `UPDATE subscriptions SET parked_until = now() + interval '1 hour', parked_reason = 'x',
+      parked_attempts = 1, due_at = 'epoch' WHERE id = $1`,
+    [id],
+  );
+  vi.useFakeTimers({ now: Date.now() + hours * 3_600_000, toFake: ["Date"] });
+  try {
+    await createBillingStore(fixture.pool, changes).retry(actor, organisation, id);
+  } finally {
+    vi.useRealTimers();
+  }
+  await fixture.bill(organisation);
+  expect(await fixture.invoices(id)).toHaveLength(2);
 });

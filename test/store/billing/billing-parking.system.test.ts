@@ -3,24 +3,16 @@
  * blocks the others. POSTING-8.
  */
 import type pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import { addDueSubscriptions } from "../../../bench/support/due-subscriptions.ts";
 import { decideDue } from "../../../src/domain/billing/renewal.ts";
 import { billChunk } from "../../../src/store/billing/billing-run.ts";
 import { countDue, findDueOrganisations } from "../../../src/store/billing/due-organisations.ts";
-import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
+import { type BillingFixture, billingTest as test } from "./billing-fixture.ts";
 import { poolAfterClaim } from "./observed-pool.ts";
 
-let fixture: BillingFixture;
-
-beforeAll(async () => {
-  fixture = await billingFixture();
-});
-
-afterAll(() => fixture?.drop());
-
 /** Gives a subscription an amount that is larger than an invoice can have. */
-async function spoil(id: string): Promise<void> {
+async function spoil(fixture: BillingFixture, id: string): Promise<void> {
   await fixture.pool.query(
     "UPDATE subscriptions SET units = 1000000000, price_override = 999999999 WHERE id = $1",
     [id],
@@ -28,17 +20,17 @@ async function spoil(id: string): Promise<void> {
 }
 
 /** Ends the pause of a parked subscription. */
-async function endPause(id: string): Promise<void> {
+async function endPause(fixture: BillingFixture, id: string): Promise<void> {
   await fixture.pool.query("UPDATE subscriptions SET parked_until = now() WHERE id = $1", [id]);
 }
 
 /** Terminates the connection of a transaction, as a failover does. */
-async function terminate(client: pg.PoolClient): Promise<void> {
+async function terminate(fixture: BillingFixture, client: pg.PoolClient): Promise<void> {
   const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
   await fixture.pool.query("SELECT pg_terminate_backend($1)", [rows[0]?.pid]);
 }
 
-async function pauseSeconds(id: string): Promise<number> {
+async function pauseSeconds(fixture: BillingFixture, id: string): Promise<number> {
   const { rows } = await fixture.pool.query(
     `SELECT round(extract(epoch FROM parked_until - now()))::int AS seconds
       FROM subscriptions WHERE id = $1`,
@@ -47,12 +39,14 @@ async function pauseSeconds(id: string): Promise<number> {
   return rows[0].seconds;
 }
 
-test("a parked subscription is retried with growing pauses until it can be billed", async () => {
+test("a parked subscription is retried with growing pauses until it can be billed", async ({
+  fixture,
+}) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const good = await fixture.subscribe(organisation);
   const bad = await fixture.subscribe(organisation);
   const last = await fixture.subscribe(organisation);
-  await spoil(bad);
+  await spoil(fixture, bad);
   await fixture.setClock(organisation, "2026-04-10");
   const [outcome, ...others] = await fixture.bill(organisation);
   expect(others).toEqual([]);
@@ -65,26 +59,26 @@ test("a parked subscription is retried with growing pauses until it can be bille
     current_period: 0,
     renewal_date: "2026-04-10",
   });
-  expect(await pauseSeconds(bad)).toBeLessThanOrEqual(60);
+  expect(await pauseSeconds(fixture, bad)).toBeLessThanOrEqual(60);
   expect(await countDue(fixture.pool, organisation)).toEqual({ due: 0, parked: 1 });
   expect(await findDueOrganisations(fixture.pool, null, 1_000)).not.toContain(organisation);
-  await endPause(bad);
+  await endPause(fixture, bad);
   expect(await fixture.bill(organisation)).toMatchObject([
     { taken: 1, performed: 0, parked: [{}] },
   ]);
   expect((await fixture.row(bad)).parked_attempts).toBe(2);
-  expect(await pauseSeconds(bad)).toBeGreaterThan(60);
+  expect(await pauseSeconds(fixture, bad)).toBeGreaterThan(60);
   await fixture.pool.query(
     "UPDATE subscriptions SET parked_attempts = 40, parked_until = now() WHERE id = $1",
     [bad],
   );
   await fixture.bill(organisation);
-  expect(await pauseSeconds(bad)).toBeLessThanOrEqual(3_600);
+  expect(await pauseSeconds(fixture, bad)).toBeLessThanOrEqual(3_600);
   await fixture.pool.query(
     "UPDATE subscriptions SET units = 10, price_override = NULL WHERE id = $1",
     [bad],
   );
-  await endPause(bad);
+  await endPause(fixture, bad);
   await fixture.bill(organisation);
   expect(await fixture.row(bad)).toMatchObject({
     parked_until: null,
@@ -95,7 +89,9 @@ test("a parked subscription is retried with growing pauses until it can be bille
   expect(await fixture.totals(organisation)).toMatchObject({ invoices: 3, billed: 3 });
 });
 
-test("an error of the rules parks the subscription and rolls its writes back", async () => {
+test("an error of the rules parks the subscription and rolls its writes back", async ({
+  fixture,
+}) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const [bad, good] = [
     await fixture.subscribe(organisation),
@@ -117,7 +113,7 @@ test("an error of the rules parks the subscription and rolls its writes back", a
   ).toEqual([1, 2]);
 });
 
-test("a statement that times out parks the subscription", async () => {
+test("a statement that times out parks the subscription", async ({ fixture }) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const [bad, good] = [
     await fixture.subscribe(organisation),
@@ -148,7 +144,9 @@ test("a statement that times out parks the subscription", async () => {
   await fixture.pool.query("DROP FUNCTION take_long CASCADE");
 });
 
-test("the other ninety-nine of a hundred subscriptions get consecutive numbers", async () => {
+test("the other ninety-nine of a hundred subscriptions get consecutive numbers", async ({
+  fixture,
+}) => {
   const organisation = await fixture.sandbox("2026-03-10");
   await fixture.pool.query("UPDATE organisations SET test_clock = NULL WHERE id = $1", [
     organisation,
@@ -158,7 +156,7 @@ test("the other ninety-nine of a hundred subscriptions get consecutive numbers",
     "SELECT id FROM subscriptions WHERE organisation_id = $1 ORDER BY seq OFFSET 50 LIMIT 1",
     [organisation],
   );
-  await spoil(rows[0].id);
+  await spoil(fixture, rows[0].id);
   await fixture.pool.query(
     `UPDATE subscriptions
       SET plan_id = (SELECT id FROM plans WHERE organisation_id = $1 AND code = 'team')
@@ -175,11 +173,18 @@ test("the other ninety-nine of a hundred subscriptions get consecutive numbers",
   });
 });
 
-test("a lost connection parks nothing: the chunk is repeated or fails as a whole", async () => {
+test("a lost connection parks nothing: the chunk is repeated or fails as a whole", async ({
+  fixture,
+}) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
   await fixture.setClock(organisation, "2026-04-10");
-  await expect(billChunk(poolAfterClaim(fixture.pool, terminate), organisation)).rejects.toThrow();
+  await expect(
+    billChunk(
+      poolAfterClaim(fixture.pool, (client) => terminate(fixture, client)),
+      organisation,
+    ),
+  ).rejects.toThrow();
   expect(await fixture.row(id)).toMatchObject({
     parked_until: null,
     parked_attempts: 0,
@@ -187,7 +192,7 @@ test("a lost connection parks nothing: the chunk is repeated or fails as a whole
   });
   let cuts = 0;
   const once = poolAfterClaim(fixture.pool, async (client) => {
-    if (cuts++ === 0) await terminate(client);
+    if (cuts++ === 0) await terminate(fixture, client);
   });
   expect(await billChunk(once, organisation)).toMatchObject({ performed: 1, parked: [] });
   expect(await fixture.invoices(id)).toHaveLength(2);

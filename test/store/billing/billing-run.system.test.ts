@@ -2,24 +2,20 @@
  * The billing run in PostgreSQL: each period is billed once, by any number of workers. INVARIANT-1,
  * PERIOD-4.
  */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import { addDueSubscriptions } from "../../../bench/support/due-subscriptions.ts";
 import { billChunk } from "../../../src/store/billing/billing-run.ts";
 import { countDue, findDueOrganisations } from "../../../src/store/billing/due-organisations.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
-import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
+import { type BillingFixture, billingTest as test } from "./billing-fixture.ts";
 import { poolAfterClaim } from "./observed-pool.ts";
 
-let fixture: BillingFixture;
-
-beforeAll(async () => {
-  fixture = await billingFixture();
-});
-
-afterAll(() => fixture?.drop());
-
 /** Adds the job of an end that has invoices to remove. */
-async function beginEnd(organisationId: string, id: string): Promise<void> {
+async function beginEnd(
+  fixture: BillingFixture,
+  organisationId: string,
+  id: string,
+): Promise<void> {
   await fixture.pool.query(
     `INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id)
       VALUES (gen_random_uuid(), $1, 'end_subscription', 'ready', $2)`,
@@ -27,7 +23,9 @@ async function beginEnd(organisationId: string, id: string): Promise<void> {
   );
 }
 
-test("a due subscription is billed once, and is due again at its next renewal date", async () => {
+test("a due subscription is billed once, and is due again at its next renewal date", async ({
+  fixture,
+}) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const ids = [
     await fixture.subscribe(organisation),
@@ -54,7 +52,7 @@ test("a due subscription is billed once, and is due again at its next renewal da
   expect(await fixture.bill(organisation)).toEqual([]);
 });
 
-test("a period is due when its day begins in the subscription's zone", async () => {
+test("a period is due when its day begins in the subscription's zone", async ({ fixture }) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation, { timezone: "America/New_York" });
   await fixture.setClock(organisation, "2026-04-10T03:59:59Z");
@@ -64,7 +62,7 @@ test("a period is due when its day begins in the subscription's zone", async () 
   expect((await fixture.row(id)).due_at).toEqual(new Date("2026-05-10T04:00:00Z"));
 });
 
-test("missed periods are billed in order, two years in one chunk", async () => {
+test("missed periods are billed in order, two years in one chunk", async ({ fixture }) => {
   const organisation = await fixture.sandbox("2026-01-31");
   const id = await fixture.subscribe(organisation);
   await fixture.setClock(organisation, "2028-07-31");
@@ -90,7 +88,7 @@ test("missed periods are billed in order, two years in one chunk", async () => {
   });
 });
 
-test("an instant in the order replaces the organisation's clock", async () => {
+test("an instant in the order replaces the organisation's clock", async ({ fixture }) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
   await fixture.bill(organisation, { now: new Date("2026-06-01T00:00:00Z") });
@@ -101,7 +99,9 @@ test("an instant in the order replaces the organisation's clock", async () => {
   ]);
 });
 
-test("a subscription without anything due gets the instant of its next check", async () => {
+test("a subscription without anything due gets the instant of its next check", async ({
+  fixture,
+}) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
   await fixture.pool.query("UPDATE subscriptions SET due_at = 'epoch' WHERE id = $1", [id]);
@@ -111,7 +111,7 @@ test("a subscription without anything due gets the instant of its next check", a
   expect((await fixture.row(id)).due_at).toEqual(new Date("2026-04-10"));
 });
 
-test("the run starts, renews ahead and completes subscriptions", async () => {
+test("the run starts, renews ahead and completes subscriptions", async ({ fixture }) => {
   const organisation = await fixture.sandbox("2026-03-10", { invoice_create_days: 5 });
   const pending = await fixture.subscribe(organisation, { startDate: "2026-03-20" });
   const final = await fixture.subscribe(organisation, { endAfterCycles: 1 });
@@ -144,7 +144,7 @@ test("the run starts, renews ahead and completes subscriptions", async () => {
   expect(await fixture.invoices(final)).toHaveLength(1);
 });
 
-test("a period that began in Setup Mode is never billed", async () => {
+test("a period that began in Setup Mode is never billed", async ({ fixture }) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
   await fixture.pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [
@@ -163,7 +163,7 @@ test("a period that began in Setup Mode is never billed", async () => {
   ]);
 });
 
-test("a period that was billed ahead can begin in Setup Mode", async () => {
+test("a period that was billed ahead can begin in Setup Mode", async ({ fixture }) => {
   const organisation = await fixture.sandbox("2026-03-10");
   await fixture.pool.query("UPDATE organisations SET invoice_create_days = 10 WHERE id = $1", [
     organisation,
@@ -181,7 +181,7 @@ test("a period that was billed ahead can begin in Setup Mode", async () => {
   expect((await fixture.pool.query(text, [id])).rows).toEqual([{ modes: [false, true] }]);
 });
 
-test("four workers bill each period once, with consecutive numbers", async () => {
+test("four workers bill each period once, with consecutive numbers", async ({ fixture }) => {
   const organisation = await fixture.sandbox("2026-03-10");
   await fixture.pool.query("UPDATE organisations SET test_clock = NULL WHERE id = $1", [
     organisation,
@@ -204,7 +204,7 @@ test("four workers bill each period once, with consecutive numbers", async () =>
   });
 });
 
-test("a locked subscription is left out and does not delay the others", async () => {
+test("a locked subscription is left out and does not delay the others", async ({ fixture }) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const [held, free] = [
     await fixture.subscribe(organisation),
@@ -221,10 +221,10 @@ test("a locked subscription is left out and does not delay the others", async ()
   expect(await fixture.invoices(held)).toHaveLength(2);
 });
 
-test("a run leaves out a subscription while its end runs", async () => {
+test("a run leaves out a subscription while its end runs", async ({ fixture }) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
-  await beginEnd(organisation, id);
+  await beginEnd(fixture, organisation, id);
   await fixture.setClock(organisation, "2026-04-10");
   expect(await fixture.bill(organisation)).toEqual([]);
   expect(await findDueOrganisations(fixture.pool, null, 1_000)).not.toContain(organisation);
@@ -235,14 +235,14 @@ test("a run leaves out a subscription while its end runs", async () => {
   expect(await fixture.bill(organisation)).toHaveLength(1);
 });
 
-test("a run leaves out a subscription whose end begins after the claim", async () => {
+test("a run leaves out a subscription whose end begins after the claim", async ({ fixture }) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const [ended, other] = [
     await fixture.subscribe(organisation),
     await fixture.subscribe(organisation),
   ];
   await fixture.setClock(organisation, "2026-04-10");
-  const pool = poolAfterClaim(fixture.pool, async () => beginEnd(organisation, ended));
+  const pool = poolAfterClaim(fixture.pool, async () => beginEnd(fixture, organisation, ended));
   expect(await billChunk(pool, organisation)).toMatchObject({ taken: 2, performed: 1 });
   expect(
     [await fixture.invoices(ended), await fixture.invoices(other)].map(({ length }) => length),
@@ -250,7 +250,9 @@ test("a run leaves out a subscription whose end begins after the claim", async (
   expect(await fixture.bill(organisation)).toEqual([]);
 });
 
-test("organisations with due subscriptions are found by their own clocks, in pages", async () => {
+test("organisations with due subscriptions are found by their own clocks, in pages", async ({
+  fixture,
+}) => {
   const ids = [
     await fixture.sandbox("2026-03-10"),
     await fixture.sandbox("2026-03-10"),

@@ -3,24 +3,16 @@
  * the sums come from the index. INVARIANT-4, USAGE-11.
  */
 import type pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import { billChunk } from "../../../src/store/billing/billing-run.ts";
 import { lockToStore } from "../../../src/store/billing/usage-locks.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { until } from "../../support/system.ts";
 import { listeningPool } from "./observed-pool.ts";
-import { type UsageFixture, usageFixture } from "./usage-fixture.ts";
-
-let fixture: UsageFixture;
-
-beforeAll(async () => {
-  fixture = await usageFixture();
-});
-
-afterAll(() => fixture?.drop());
+import { usageTest as test, type UsageFixture } from "./usage-fixture.ts";
 
 /** The number of sessions that wait for an advisory lock. */
-async function waiting(): Promise<number> {
+async function waiting(fixture: UsageFixture): Promise<number> {
   const { rows } = await fixture.pool.query(
     `SELECT count(*)::int AS waiting FROM pg_locks
       WHERE locktype = 'advisory' AND NOT granted
@@ -29,7 +21,7 @@ async function waiting(): Promise<number> {
   return rows[0].waiting;
 }
 
-test("a close waits for usage that is being stored, and bills it", async () => {
+test("a close waits for usage that is being stored, and bills it", async ({ fixture }) => {
   const [organisation, id] = await fixture.metered();
   const { rows } = await fixture.pool.query("SELECT id FROM meters WHERE organisation_id = $1", [
     organisation,
@@ -46,21 +38,23 @@ test("a close waits for usage that is being stored, and bills it", async () => {
       values,
     );
     const begun = billChunk(fixture.pool, organisation);
-    await until("the close waits", async () => (await waiting()) === 1);
+    await until("the close waits", async () => (await waiting(fixture)) === 1);
     return { begun };
   });
   expect(await closing.begun).toMatchObject({ performed: 1 });
   expect(await fixture.bills(id)).toEqual(["0: 1 of 5.0000 in 0, 2.5000 on INV-0002"]);
 });
 
-test("usage that is stored during a close waits for it and is in the next bill", async () => {
+test("usage that is stored during a close waits for it and is in the next bill", async ({
+  fixture,
+}) => {
   const [organisation, id] = await fixture.metered();
   await fixture.setClock(organisation, "2026-04-10");
   let storing: Promise<void> | null = null;
   const outcome = await billChunk(fixture.pool, organisation, {
     onPerformed: async () => {
       storing = fixture.use(organisation, id, ["5", "2026-04-09"], ["1", "2026-04-10"]);
-      await until("the report waits", async () => (await waiting()) === 1);
+      await until("the report waits", async () => (await waiting(fixture)) === 1);
     },
   });
   expect(outcome).toMatchObject({ performed: 1 });
@@ -74,7 +68,9 @@ test("usage that is stored during a close waits for it and is in the next bill",
   ]);
 });
 
-test("a close of a plan without meters needs no lock and no further statement", async () => {
+test("a close of a plan without meters needs no lock and no further statement", async ({
+  fixture,
+}) => {
   const statements = async (isMetered: boolean) => {
     const own = await fixture.sandbox("2026-03-10");
     if (isMetered) await fixture.meter(own);
@@ -108,7 +104,7 @@ test("a close of a plan without meters needs no lock and no further statement", 
   expect(plain.sent.length).toBe(metered.sent.length - 2);
 });
 
-test("the sums of a close are read from the index alone by every plan", async () => {
+test("the sums of a close are read from the index alone by every plan", async ({ fixture }) => {
   const [organisation, id] = await fixture.metered();
   await fixture.setClock(organisation, "2026-04-10");
   const sent: pg.QueryConfig[] = [];

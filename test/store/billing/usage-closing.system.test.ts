@@ -2,7 +2,7 @@
  * Usage that a close bills, in PostgreSQL: the sums over all partitions, without what was billed
  * before. INVARIANT-4, USAGE-9, USAGE-10.
  */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import { decideEnded } from "../../../src/domain/subscriptions/end.ts";
 import { loadStates } from "../../../src/store/billing/billing-state.ts";
 import { lockSubscriptions } from "../../../src/store/database/lock-order.ts";
@@ -10,17 +10,10 @@ import { inTransaction } from "../../../src/store/database/pool.ts";
 import { saveEnded } from "../../../src/store/subscriptions/terminations.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
-import { type UsageFixture, usageFixture } from "./usage-fixture.ts";
-
-let fixture: UsageFixture;
-
-beforeAll(async () => {
-  fixture = await usageFixture();
-});
-
-afterAll(() => fixture?.drop());
+import { usageTest as test, type UsageFixture } from "./usage-fixture.ts";
 
 async function end(
+  fixture: UsageFixture,
   organisation: string,
   subscriptionId: string,
   now: string,
@@ -34,7 +27,9 @@ async function end(
   expect(kind).toBe("ended");
 }
 
-test("a close sums a period's events over every partition, without voided ones", async () => {
+test("a close sums a period's events over every partition, without voided ones", async ({
+  fixture,
+}) => {
   const [organisation, id] = await fixture.metered();
   await fixture.meter(organisation, { code: "storage", unitLabel: "GB", price: "2" });
   await fixture.setClock(organisation, "2026-03-20");
@@ -85,7 +80,7 @@ test("a close sums a period's events over every partition, without voided ones",
   expect((await fixture.bills(id)).slice(4)).toEqual(["2: 1 of 2.0000 in 0, 1.0000 on INV-0004"]);
 });
 
-test("a close of many subscriptions bills each for its own usage", async () => {
+test("a close of many subscriptions bills each for its own usage", async ({ fixture }) => {
   const [organisation, first] = await fixture.metered();
   const [other, foreign] = await fixture.metered();
   const ids = [first];
@@ -105,7 +100,7 @@ test("a close of many subscriptions bills each for its own usage", async () => {
   expect(await fixture.bills(foreign)).toEqual([]);
 });
 
-test("a close never bills usage of a period that began in Setup Mode", async () => {
+test("a close never bills usage of a period that began in Setup Mode", async ({ fixture }) => {
   const [organisation, id] = await fixture.metered();
   await fixture.setClock(organisation, "2026-04-09");
   await fixture.use(organisation, id, ["4", "2026-04-09"]);
@@ -129,11 +124,13 @@ test("a close never bills usage of a period that began in Setup Mode", async () 
   expect((await fixture.invoices(id))[1]).toMatchObject({ type: "renewal", start: "2026-05-10" });
 });
 
-test("usage that is reported after an end is billed on one more invoice the next day", async () => {
+test("usage that is reported after an end is billed on one more invoice the next day", async ({
+  fixture,
+}) => {
   const [organisation, id] = await fixture.metered({ timezone: "America/New_York" });
   await fixture.setClock(organisation, "2026-03-12T15:30:00Z");
   await fixture.use(organisation, id, ["4", "2026-03-12T15:00:00Z"]);
-  await end(organisation, id, "2026-03-12T15:30:00Z");
+  await end(fixture, organisation, id, "2026-03-12T15:30:00Z");
   expect(await fixture.row(id)).toMatchObject({
     status: "ended",
     ended_at: new Date("2026-03-12T15:30:00Z"),
@@ -155,7 +152,9 @@ test("usage that is reported after an end is billed on one more invoice the next
   expect((await fixture.row(id)).due_at).toEqual(midnight);
   expect(await fixture.bill(organisation)).toEqual([]);
   // A refused end of an ended subscription bills nothing before that day.
-  await expect(end(organisation, id, "2026-03-12T21:00:00Z")).rejects.toThrow(/has ended already/);
+  await expect(end(fixture, organisation, id, "2026-03-12T21:00:00Z")).rejects.toThrow(
+    /has ended already/,
+  );
   expect(await fixture.bills(id)).toHaveLength(1);
   await fixture.setClock(organisation, midnight.toISOString());
   expect(await fixture.bill(organisation)).toMatchObject([{ performed: 1, issued: 1 }]);
@@ -170,7 +169,7 @@ test("usage that is reported after an end is billed on one more invoice the next
   expect(await fixture.bill(organisation)).toEqual([]);
 });
 
-test("an end that finishes after the renewal date bills no later usage", async () => {
+test("an end that finishes after the renewal date bills no later usage", async ({ fixture }) => {
   const [organisation, id] = await fixture.metered({ timezone: "Europe/Paris" });
   const settings = await createStore(fixture.pool).tenant(organisation, new Date()).settings();
   // The subscription is not renewed while its end runs.
@@ -200,7 +199,9 @@ test("an end that finishes after the renewal date bills no later usage", async (
   expect(late).toMatchObject([{ code: "after_subscription_end" }, { status: "created" }]);
 });
 
-test("a run adds usage to the draft that was issued ahead, and a request does not", async () => {
+test("a run adds usage to the draft that was issued ahead, and a request does not", async ({
+  fixture,
+}) => {
   const [organisation, id] = await fixture.metered({ invoice_create_days: 5 });
   const other = await fixture.subscribe(organisation);
   await fixture.setClock(organisation, "2026-04-07");
@@ -211,7 +212,7 @@ test("a run adds usage to the draft that was issued ahead, and a request does no
     "SET status = 'draft', ledger_invoice_id = gen_random_uuid() WHERE organisation_id = $1";
   await fixture.pool.query(`UPDATE invoices ${inLedger}`, [organisation]);
   await fixture.setClock(organisation, "2026-04-10");
-  await end(organisation, id, "2026-04-10T12:00:00Z", "period_end");
+  await end(fixture, organisation, id, "2026-04-10T12:00:00Z", "period_end");
   expect(await fixture.bills(id)).toEqual(["0: 1 of 4.0000 in 0, 2.0000 on INV-0005"]);
   expect((await fixture.invoices(id)).map(({ type }) => type)).toEqual([
     "first",
@@ -223,7 +224,7 @@ test("a run adds usage to the draft that was issued ahead, and a request does no
   expect((await fixture.invoices(other))[1]?.lines).toEqual(["plan 125.0000", "usage 3.0000"]);
 });
 
-test("a close of many subscriptions adds usage to no draft", async () => {
+test("a close of many subscriptions adds usage to no draft", async ({ fixture }) => {
   const [organisation, first] = await fixture.metered({ invoice_create_days: 5 });
   const ids = [first];
   while (ids.length < 26) ids.push(await fixture.subscribe(organisation));
@@ -251,11 +252,13 @@ test("a close of many subscriptions adds usage to no draft", async () => {
   }
 });
 
-test("an amount that is too large parks the subscription until events are voided", async () => {
+test("an amount that is too large parks the subscription until events are voided", async ({
+  fixture,
+}) => {
   const [organisation, id] = await fixture.metered();
   await fixture.setClock(organisation, "2026-03-20");
   await fixture.use(organisation, id, ["9999999999999999", "2026-03-20"], ["2", "2026-03-20"]);
-  await expect(end(organisation, id, "2026-03-20T12:00:00Z")).rejects.toThrow(
+  await expect(end(fixture, organisation, id, "2026-03-20T12:00:00Z")).rejects.toThrow(
     /Events of it have to be voided/,
   );
   await fixture.setClock(organisation, "2026-04-10");
@@ -273,7 +276,7 @@ test("an amount that is too large parks the subscription until events are voided
   expect(await fixture.bills(id)).toEqual(["0: 1 of 2.0000 in 0, 1.0000 on INV-0002"]);
 });
 
-test("a sum of more than fifteen digits is stored on its line", async () => {
+test("a sum of more than fifteen digits is stored on its line", async ({ fixture }) => {
   const organisation = await fixture.sandbox("2026-03-10");
   await fixture.meter(organisation, { price: "0.0001" });
   const id = await fixture.subscribe(organisation);

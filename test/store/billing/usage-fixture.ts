@@ -3,18 +3,19 @@
  * what was billed of them.
  */
 import { randomUUID } from "node:crypto";
-import { expect } from "vitest";
+import { expect, test } from "vitest";
 import type { UsageVerdict } from "../../../src/domain/usage/ingest.ts";
 import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { addMeter, type TestMeter } from "../../scenario/usage-builder.ts";
+import { perFile, started } from "../../support/file-fixture.ts";
 import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
 
 /**
  * An event in short: its quantity, its instant (a bare date is noon UTC) and its meter, by default
  * `api-calls`.
  */
-export type ReportedUse = readonly [quantity: string, at: string, meterCode?: string];
+type ReportedUse = readonly [quantity: string, at: string, meterCode?: string];
 
 /** The billing fixture with usage. */
 export interface UsageFixture extends BillingFixture {
@@ -87,4 +88,20 @@ export async function usageFixture(): Promise<UsageFixture> {
       return rows.map(({ bill }) => bill);
     },
   };
+}
+
+/** Tests on sandboxes with usage in a new database. */
+export const usageTest = test.extend(
+  "fixture",
+  perFile,
+  started(usageFixture, (fixture) => fixture.drop()),
+);
+
+/** Whether a statement in the database waits for a lock. */
+export async function isWaiting(fixture: UsageFixture): Promise<boolean> {
+  const { rows } = await fixture.pool.query(
+    `SELECT 1 FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+  );
+  return rows.length > 0;
 }

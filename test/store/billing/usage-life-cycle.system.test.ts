@@ -3,27 +3,21 @@
  * inactive meters and plans. USAGE-5, USAGE-7.
  */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 import type { UsageVerdict } from "../../../src/domain/usage/ingest.ts";
 import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { setMeterStatus } from "../../scenario/usage-builder.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
-import { type UsageFixture, usageFixture } from "./usage-fixture.ts";
-
-let fixture: UsageFixture;
-
-beforeAll(async () => {
-  fixture = await usageFixture();
-});
-
-afterAll(() => fixture?.drop());
+import { usageTest as test } from "./usage-fixture.ts";
 
 const codes = (verdicts: readonly UsageVerdict[]): readonly string[] =>
   verdicts.map((verdict) => (verdict.status === "rejected" ? verdict.code : verdict.status));
 
-test("a pending subscription takes usage from the first instant of its start date", async () => {
+test("a pending subscription takes usage from the first instant of its start date", async ({
+  fixture,
+}) => {
   const organisation = await fixture.sandbox("2026-03-01");
   await fixture.meter(organisation);
   const id = await fixture.subscribe(organisation, {
@@ -51,7 +45,9 @@ test("a pending subscription takes usage from the first instant of its start dat
   expect(await fixture.bills(id)).toEqual(["0: 2 of 6.0000 in 0, 3.0000 on INV-0002"]);
 });
 
-test("a restored subscription takes rejected usage under the same event ids", async () => {
+test("a restored subscription takes rejected usage under the same event ids", async ({
+  fixture,
+}) => {
   const organisation = await fixture.sandbox("2026-03-10");
   await fixture.meter(organisation);
   const id = await fixture.subscribe(organisation, { discountPercent: parseDecimal("50") });
@@ -95,7 +91,9 @@ test("a restored subscription takes rejected usage under the same event ids", as
   ]);
 });
 
-test("the usage of an inactive meter is billed, and an inactive plan takes usage", async () => {
+test("the usage of an inactive meter is billed, and an inactive plan takes usage", async ({
+  fixture,
+}) => {
   const organisation = await fixture.sandbox("2026-03-10");
   await fixture.meter(organisation);
   await fixture.meter(organisation, { code: "storage", price: "2" });

@@ -1,8 +1,9 @@
 /** The database refuses rows that break an invariant: each constraint is broken once. */
 import { randomUUID } from "node:crypto";
 import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { expect } from "vitest";
+import { perFile, stopInTime } from "../../support/file-fixture.ts";
+import { databaseTest } from "../../support/fixtures.ts";
 import { until } from "../../support/system.ts";
 import { authorisationFaults } from "./authorisation.ts";
 import { clockFaults } from "./clock.ts";
@@ -47,24 +48,17 @@ const cases = Object.entries(faults).flatMap(([rule, statements]) =>
   statements.map((sql) => [rule, sql] as const),
 );
 
-let database: FreshDatabase;
-let client: pg.Client;
-
-beforeAll(async () => {
-  database = await freshDatabase();
-  client = new pg.Client({ connectionString: database.url });
+const test = databaseTest.extend("client", perFile, async ({ database }, { onCleanup }) => {
+  const client = new pg.Client({ connectionString: database.url });
+  onCleanup(() => stopInTime(() => client.end()));
   await client.connect();
   await seed(client, a);
   await seed(client, b);
-});
-
-afterAll(async () => {
-  await client.end();
-  await database.drop();
+  return client;
 });
 
 /** Runs statements with all deferred checks, rolls them back, and returns their error. */
-async function attempt(sql: string): Promise<pg.DatabaseError | null> {
+async function attempt(client: pg.Client, sql: string): Promise<pg.DatabaseError | null> {
   await client.query("BEGIN");
   try {
     await client.query(`${sql}; SET CONSTRAINTS ALL IMMEDIATE`);
@@ -77,14 +71,16 @@ async function attempt(sql: string): Promise<pg.DatabaseError | null> {
   }
 }
 
-test.each(cases)("%s refuses: %s", async (rule, sql) => {
-  const error = await attempt(sql);
+test.for(cases)("%s refuses: %s", async ([rule, sql], { client }) => {
+  const error = await attempt(client, sql);
   expect(error, "nothing was refused").not.toBeNull();
   expect(error?.code, error?.message).toMatch(/^235(03|05|14)$/);
   expect(error?.constraint, error?.message).toBe(rule);
 });
 
-test("every check, key, unique index and trigger of the schema is broken once", async () => {
+test("every check, key, unique index and trigger of the schema is broken once", async ({
+  client,
+}) => {
   // The triggers of the outbox refuse nothing: test/store/events/outbox.system.test.ts. A unique
   // index that a foreign key refers to repeats the primary key, and the foreign key requires it.
   const { rows } = await client.query<{ name: string }>(`
@@ -103,7 +99,9 @@ test("every check, key, unique index and trigger of the schema is broken once", 
   expect(rows.map(({ name }) => name).sort()).toEqual(Object.keys(faults).sort());
 });
 
-test("every table except named ones refers to an organisation by a foreign key", async () => {
+test("every table except named ones refers to an organisation by a foreign key", async ({
+  client,
+}) => {
   const { rows } = await client.query<{ name: string }>(`
     SELECT c.relname AS name FROM pg_class c
     WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
@@ -126,28 +124,32 @@ test("every table except named ones refers to an organisation by a foreign key",
   ]);
 });
 
-test("a period whose invoice was voided or deleted can be billed again", async () => {
+test("a period whose invoice was voided or deleted can be billed again", async ({ client }) => {
   for (const status of ["voided", "deleted"]) {
     const next = { number: "OTHER", ledger_invoice_id: "other", subtotal: 0 };
     const closed = change("invoices", a.invoice, `status = '${status}'`);
     const again = another("invoices", a.invoice, { ...next, status: "draft" });
-    expect((await attempt(`${closed}; ${again}`))?.message).toBeUndefined();
+    expect((await attempt(client, `${closed}; ${again}`))?.message).toBeUndefined();
   }
 });
 
-test("a document can have another job after its job has ended", async () => {
+test("a document can have another job after its job has ended", async ({ client }) => {
   const ended = change("ledger_jobs", a.invoiceJob, "state = 'done', finished_at = now()");
   const again = another("ledger_jobs", a.invoiceJob, { state: "ready", finished_at: null });
-  expect((await attempt(`${ended}; ${again}`))?.message).toBeUndefined();
+  expect((await attempt(client, `${ended}; ${again}`))?.message).toBeUndefined();
 });
 
-test("an invoice and its lines may change together: sums are checked at the end", async () => {
+test("an invoice and its lines may change together: sums are checked at the end", async ({
+  client,
+}) => {
   const line = change("invoice_lines", a.line, "amount = 30");
   const invoice = change("invoices", a.invoice, "subtotal = 30");
-  expect((await attempt(`${line}; ${invoice}`))?.message).toBeUndefined();
+  expect((await attempt(client, `${line}; ${invoice}`))?.message).toBeUndefined();
 });
 
-test("a refused amendment, allocation or credit note can be followed by another one", async () => {
+test("a refused amendment, allocation or credit note can be followed by another one", async ({
+  client,
+}) => {
   for (const id of [a.amendment, a.allocationJob, a.creditNoteJob]) {
     const ended = change(
       "ledger_jobs",
@@ -160,17 +162,19 @@ test("a refused amendment, allocation or credit note can be followed by another 
       reason: null,
       message: null,
     });
-    expect((await attempt(`${ended}; ${again}`))?.message).toBeUndefined();
+    expect((await attempt(client, `${ended}; ${again}`))?.message).toBeUndefined();
   }
 });
 
-test("a posted invoice may have the refusal of its last amendment", async () => {
+test("a posted invoice may have the refusal of its last amendment", async ({ client }) => {
   expect(
-    (await attempt(change("invoices", a.invoice, "sync_error = 'It is paid.'")))?.message,
+    (await attempt(client, change("invoices", a.invoice, "sync_error = 'It is paid.'")))?.message,
   ).toBeUndefined();
 });
 
-test("invoices and credit notes share one sequence, so that they are ordered", async () => {
+test("invoices and credit notes share one sequence, so that they are ordered", async ({
+  client,
+}) => {
   const { rows } = await client.query<{ counter: string }>(
     `SELECT column_default AS counter FROM information_schema.columns
       WHERE table_schema = 'public' AND column_name = 'seq'
@@ -181,23 +185,28 @@ test("invoices and credit notes share one sequence, so that they are ordered", a
   );
 });
 
-test("a credit note, its lines and its allocations may change together", async () => {
+test("a credit note, its lines and its allocations may change together", async ({ client }) => {
   const line = change("credit_note_lines", a.creditNoteLine, "amount = 20");
   const note = change("credit_notes", a.creditNote, "subtotal = 20, total = 20");
   const allocation = change("allocations", a.allocation, "amount = 16");
-  expect((await attempt(`${line}; ${note}; ${allocation}`))?.message).toBeUndefined();
+  expect((await attempt(client, `${line}; ${note}; ${allocation}`))?.message).toBeUndefined();
 });
 
-test("credit applied outside the service is neither remaining nor allocated", async () => {
+test("credit applied outside the service is neither remaining nor allocated", async ({
+  client,
+}) => {
   const note = change(
     "credit_notes",
     a.creditNote,
     "remaining_credit = 0.5, applied_elsewhere = 3.5",
   );
-  expect((await attempt(note))?.message).toBeUndefined();
+  expect((await attempt(client, note))?.message).toBeUndefined();
 });
 
-test("of two transactions that credit one invoice, the later sees the earlier one", async () => {
+test("of two transactions that credit one invoice, the later sees the earlier one", async ({
+  database,
+  client,
+}) => {
   const other = new pg.Client({ connectionString: database.url });
   await other.connect();
   const invoice = randomUUID();

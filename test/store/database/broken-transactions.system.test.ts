@@ -3,31 +3,17 @@
  * fault, and are never stored in part.
  */
 import pg from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type Changes, createChanges } from "../../../src/store/admin/changes.ts";
+import { describe, expect } from "vitest";
+import { createChanges } from "../../../src/store/admin/changes.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { CommitRefused, inTransaction, sqlState } from "../../../src/store/database/pool.ts";
-import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
-import { testPool } from "../../support/pool.ts";
+import { perFile } from "../../support/file-fixture.ts";
+import { databaseTest } from "../../support/fixtures.ts";
 
-let database: FreshDatabase;
-let pool: pg.Pool;
-let changes: Changes;
+const test = databaseTest.extend("changes", perFile, ({ pool }) => createChanges(pool));
 
-beforeAll(async () => {
-  database = await freshDatabase();
-  pool = testPool(database.url, 4);
-  changes = createChanges(pool);
-  await pool.query("CREATE TABLE stored (what text)");
-});
-
-beforeEach(async () => {
-  await pool.query("TRUNCATE stored");
-});
-
-afterAll(async () => {
-  await pool?.end();
-  await database?.drop();
+test.beforeEach(async ({ pool }) => {
+  await pool.query("CREATE TABLE IF NOT EXISTS stored (what text); TRUNCATE stored");
 });
 
 const actor = {
@@ -40,7 +26,7 @@ const actor = {
 const conflict = "DO $$ BEGIN RAISE EXCEPTION 'a conflict' USING ERRCODE = '40001'; END $$";
 const nothingChanged = { result: "done", changes: [] };
 
-async function stored(): Promise<readonly string[]> {
+async function stored(pool: pg.Pool): Promise<readonly string[]> {
   const { rows } = await pool.query<{ what: string }>("SELECT what FROM stored ORDER BY what");
   return rows.map(({ what }) => what);
 }
@@ -53,13 +39,16 @@ const logged = {
   ],
 } as const;
 
-async function entries(): Promise<number> {
+async function entries(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ count: number }>("SELECT count(*)::int FROM audit_log");
   return rows[0]?.count ?? 0;
 }
 
 describe("a transaction that PostgreSQL aborted", () => {
-  test("by a deadlock runs again, and stores the rows of its second run", async () => {
+  test("by a deadlock runs again, and stores the rows of its second run", async ({
+    database,
+    pool,
+  }) => {
     const other = new pg.Client({ connectionString: database.url });
     await other.connect();
     // The other session never detects the deadlock, so PostgreSQL aborts ours.
@@ -80,10 +69,10 @@ describe("a transaction that PostgreSQL aborted", () => {
     await waiting;
     await other.end();
     expect(result).toBe(2);
-    expect(await stored()).toEqual(["run 2"]);
+    expect(await stored(pool)).toEqual(["run 2"]);
   });
 
-  test("each time fails after five repeats, with PostgreSQL's error", async () => {
+  test("each time fails after five repeats, with PostgreSQL's error", async ({ pool }) => {
     let runs = 0;
     const failed = inTransaction(pool, async (client) => {
       runs += 1;
@@ -93,18 +82,21 @@ describe("a transaction that PostgreSQL aborted", () => {
     expect(runs).toBe(6);
   });
 
-  test("by a conflict runs an operator's change again, which has one audit entry", async () => {
-    const before = await entries();
+  test("by a conflict runs an operator's change again, which has one audit entry", async ({
+    pool,
+    changes,
+  }) => {
+    const before = await entries(pool);
     let runs = 0;
     await changes.run(actor, async (tx) => {
       runs += 1;
       if (runs < 3) await tx.query(conflict);
       return logged;
     });
-    expect([runs, (await entries()) - before]).toEqual([3, 1]);
+    expect([runs, (await entries(pool)) - before]).toEqual([3, 1]);
   });
 
-  test("each time fails after five repeats for an operator's change too", async () => {
+  test("each time fails after five repeats for an operator's change too", async ({ changes }) => {
     let runs = 0;
     const failed = changes.run(actor, async (tx) => {
       runs += 1;
@@ -115,7 +107,7 @@ describe("a transaction that PostgreSQL aborted", () => {
     expect(runs).toBe(6);
   });
 
-  test("is not run again for any other error", async () => {
+  test("is not run again for any other error", async ({ pool }) => {
     let runs = 0;
     const failed = inTransaction(pool, async (client) => {
       runs += 1;
@@ -127,27 +119,30 @@ describe("a transaction that PostgreSQL aborted", () => {
 });
 
 describe("a transaction that ignored an error", () => {
-  test("fails at its COMMIT, which PostgreSQL answers with a rollback", async () => {
+  test("fails at its COMMIT, which PostgreSQL answers with a rollback", async ({ pool }) => {
     const failed = inTransaction(pool, async (client) => {
       await client.query("INSERT INTO stored VALUES ('first')");
       await client.query("SELECT 1 / 0").catch(() => undefined);
     });
     await expect(failed).rejects.toThrow(CommitRefused);
-    expect(await stored()).toEqual([]);
+    expect(await stored(pool)).toEqual([]);
   });
 
-  test("fails for an operator's change too", async () => {
+  test("fails for an operator's change too", async ({ pool, changes }) => {
     const failed = changes.run(actor, async (tx) => {
       await tx.query("INSERT INTO stored VALUES ('first')");
       await tx.query("SELECT 1 / 0").catch(() => undefined);
       return nothingChanged;
     });
     await expect(failed).rejects.toThrow("the transaction was broken off before its COMMIT");
-    expect(await stored()).toEqual([]);
+    expect(await stored(pool)).toEqual([]);
   });
 });
 
-test("an operator's change that timed out is not committed by the next change", async () => {
+test("an operator's change that timed out is not committed by the next change", async ({
+  pool,
+  changes,
+}) => {
   const hung = changes.run(actor, async (tx) => {
     await tx.query("INSERT INTO stored VALUES ('hung')");
     await tx.query("SET LOCAL statement_timeout = 0");
@@ -162,5 +157,5 @@ test("an operator's change that timed out is not committed by the next change", 
       return nothingChanged;
     });
   }
-  expect(await stored()).toEqual(["fifth", "fourth", "second", "third"]);
+  expect(await stored(pool)).toEqual(["fifth", "fourth", "second", "third"]);
 });

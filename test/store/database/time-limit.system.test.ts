@@ -1,20 +1,17 @@
 /** The time limits of connections and queries. They spare a busy process, not a silent database. */
 import type { AddressInfo } from "node:net";
 import { createServer, type Server, type Socket } from "node:net";
-import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, describe, expect } from "vitest";
 import { createPool, type Pool, type Statement } from "../../../src/store/database/pool.ts";
 import { startTimeLimit } from "../../../src/store/database/time-limit.ts";
-import { freshDatabase } from "../../support/database.ts";
+import { perFile } from "../../support/file-fixture.ts";
+import { databaseTest } from "../../support/fixtures.ts";
 
-let databaseUrl: string;
 const pools: Pool[] = [];
 const servers: Server[] = [];
 const sockets = new Set<Socket>();
-beforeAll(async () => {
-  const database = await freshDatabase();
-  databaseUrl = database.url;
-  return () => database.drop();
-});
+const test = databaseTest.extend("databaseUrl", perFile, ({ database }) => database.url);
+
 afterEach(async () => {
   for (const socket of sockets) socket.destroy();
   for (const server of servers.splice(0)) server.close();
@@ -23,7 +20,7 @@ afterEach(async () => {
 
 const limitMs = 300;
 
-function open(url = databaseUrl): Pool {
+function open(databaseUrl: string, url = databaseUrl): Pool {
   const pool = createPool(
     { databaseUrl: url, size: 1, name: "test", connectTimeoutMs: limitMs },
     () => undefined,
@@ -48,14 +45,14 @@ async function silentServer(): Promise<string> {
 const select = (text: string): Statement => ({ text, timeLimitMs: limitMs });
 
 describe("a process that was busy for longer than the limit", () => {
-  test("gets its new connection", async () => {
-    const connecting = open().connect();
+  test("gets its new connection", async ({ databaseUrl }) => {
+    const connecting = open(databaseUrl).connect();
     beBusy();
     (await connecting).release();
   });
 
-  test("gets a connection for which it waited", async () => {
-    const pool = open();
+  test("gets a connection for which it waited", async ({ databaseUrl }) => {
+    const pool = open(databaseUrl);
     const first = await pool.connect();
     const second = pool.connect();
     first.release();
@@ -63,8 +60,8 @@ describe("a process that was busy for longer than the limit", () => {
     (await second).release();
   });
 
-  test("gets the answer of a query, by the pool and on a connection", async () => {
-    const pool = open();
+  test("gets the answer of a query, by the pool and on a connection", async ({ databaseUrl }) => {
+    const pool = open(databaseUrl);
     await pool.query("SELECT 1");
     const byPool = pool.query(select("SELECT 1 AS one"));
     await new Promise(setImmediate);
@@ -91,14 +88,16 @@ describe("a process that was busy for longer than the limit", () => {
 });
 
 describe("a database that is silent past the limit", () => {
-  test("is unreachable, and its connection is closed", async () => {
-    const pool = open(await silentServer());
+  test("is unreachable, and its connection is closed", async ({ databaseUrl }) => {
+    const pool = open(databaseUrl, await silentServer());
     await expect(pool.connect()).rejects.toThrow("timeout exceeded when trying to connect");
     await expect.poll(() => pool.totalCount).toBe(0);
   });
 
-  test("whose connections are all taken refuses the next caller, and leaks none", async () => {
-    const pool = open();
+  test("whose connections are all taken refuses the next caller, and leaks none", async ({
+    databaseUrl,
+  }) => {
+    const pool = open(databaseUrl);
     const taken = await pool.connect();
     await expect(pool.connect()).rejects.toThrow("timeout exceeded when trying to connect");
     taken.release();
@@ -106,8 +105,8 @@ describe("a database that is silent past the limit", () => {
     await expect.poll(() => [pool.idleCount, pool.waitingCount]).toEqual([1, 0]);
   });
 
-  test("fails the query, and the connection is not used again", async () => {
-    const pool = open();
+  test("fails the query, and the connection is not used again", async ({ databaseUrl }) => {
+    const pool = open(databaseUrl);
     const pid = "SELECT pg_backend_pid() AS pid";
     const before = (await pool.query<{ pid: number }>(pid)).rows[0]?.pid;
     await expect(pool.query(select("SELECT pg_sleep(30)"))).rejects.toThrow("Query read timeout");

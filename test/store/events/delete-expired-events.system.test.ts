@@ -1,18 +1,12 @@
 /** Events that can no longer be resent are deleted. EVENT-5. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import { newId } from "../../../src/store/database/ids.ts";
 import { deleteExpiredEvents } from "../../../src/store/events/delete-expired-events.ts";
-import { createPublishingFixture, type PublishingFixture } from "./publish-fixture.ts";
+import { publishingTest as test } from "./publish-fixture.ts";
 
-let fixture: PublishingFixture;
-
-beforeAll(async () => {
-  fixture = await createPublishingFixture();
-});
-
-afterAll(() => fixture?.drop());
-
-test("events of 30 days are deleted with deliveries, unless one is being delivered", async () => {
+test("events of 30 days are deleted with deliveries, unless one is being delivered", async ({
+  fixture,
+}) => {
   const own = await fixture.listening();
   const endpoint = await fixture.endpoint(own);
   const event = async (age: string, state: string | null): Promise<string> => {

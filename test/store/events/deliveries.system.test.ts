@@ -2,50 +2,47 @@
  * Deliveries in the database: which are due and claimed, and when attempts end. WEBHOOK-2,
  * WEBHOOK-4.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { longestPauseMs, wholeTimeMs } from "../../../src/domain/events/retry-schedule.ts";
 import { createChanges } from "../../../src/store/admin/changes.ts";
 import { createDeliveryStore } from "../../../src/store/admin/webhooks/webhook-deliveries.ts";
 import { claimDeliveries, releaseDeliveries } from "../../../src/store/events/delivery-claims.ts";
 import { findAllDueEndpoints, findDueEndpoints } from "../../../src/store/events/due-endpoints.ts";
-import type { SeededDelivery, SeededEndpoint } from "../../support/webhook-rows.ts";
+import type { SeededDelivery, SeededEndpoint } from "../../support/webhook-builder.ts";
 import {
   about,
-  createDeliveryFixture,
   type DeliveryFixture,
   justNow,
+  deliveryTest as test,
 } from "../../worker/activities/delivery-fixture.ts";
 
-let fixture: DeliveryFixture;
-
-beforeAll(async () => {
-  fixture = await createDeliveryFixture();
-});
-
-afterAll(() => fixture?.stop());
-
 describe("after 20 hours", () => {
-  const old = (delivery: SeededDelivery, hours: number) =>
+  const old = (fixture: DeliveryFixture, delivery: SeededDelivery, hours: number) =>
     fixture.changeDelivery(delivery, `began_at = now() - ${hours} * interval '1 hour'`);
-  const triedBefore = ({ deliveryId }: SeededDelivery, hours: number) =>
+  const triedBefore = (fixture: DeliveryFixture, { deliveryId }: SeededDelivery, hours: number) =>
     fixture.pool.query(
       "UPDATE webhook_attempts SET at = now() - $2 * interval '1 hour' WHERE delivery_id = $1",
       [deliveryId, hours],
     );
 
-  const exhaust = ({ organisationId, endpointId, deliveryId }: SeededDelivery) =>
+  const exhaust = (
+    fixture: DeliveryFixture,
+    { organisationId, endpointId, deliveryId }: SeededDelivery,
+  ) =>
     fixture.parts().store.exhaust({ organisationId, endpointId }, [deliveryId], {
       wholeMs: wholeTimeMs(30_000),
       awayMs: 2 * longestPauseMs(30_000) + 600_000,
     });
 
-  test("a delivery with an attempt is exhausted, and a late attempt still counts", async () => {
+  test("a delivery with an attempt is exhausted, and a late attempt still counts", async ({
+    fixture,
+  }) => {
     const { receiver, attempt, deliveryRow, attemptsOf, waiting, changeDelivery } = fixture;
     const { path, delivery } = await waiting();
     receiver.answer(path, { status: 500 });
     await attempt(delivery);
-    await triedBefore(delivery, 8);
-    await old(delivery, 20.1);
+    await triedBefore(fixture, delivery, 8);
+    await old(fixture, delivery, 20.1);
     expect(await attempt(delivery)).toMatchObject({ exhausted: 1, failed: 0, nextInMs: null });
     expect(await deliveryRow(delivery)).toMatchObject({
       state: "exhausted",
@@ -59,19 +56,19 @@ describe("after 20 hours", () => {
       "state = 'pending', due_at = now(), finished_at = NULL, began_at = now()",
     );
     expect(await attempt(delivery)).toMatchObject({ failed: 1, nextInMs: about(30_000) });
-    expect(await exhaust(delivery)).toMatchObject({ exhausted: 0, restarted: [] });
+    expect(await exhaust(fixture, delivery)).toMatchObject({ exhausted: 0, restarted: [] });
     receiver.answer(path, {});
     expect((await attempt(delivery)).delivered).toBe(1);
     expect((await attemptsOf(delivery)).map(({ number }) => number)).toEqual([1, 2, 3]);
   });
 
-  test("no attempt is due: the last pause ends with them", async () => {
+  test("no attempt is due: the last pause ends with them", async ({ fixture }) => {
     const { receiver, attempt, deliveryRow, waiting } = fixture;
     const { path, delivery } = await waiting();
     receiver.answer(path, { status: 503, headers: { "retry-after": "14400" } });
     await attempt(delivery);
-    await triedBefore(delivery, 4);
-    await old(delivery, 19);
+    await triedBefore(fixture, delivery, 4);
+    await old(fixture, delivery, 19);
     await attempt(delivery);
     expect(await deliveryRow(delivery)).toMatchObject({
       state: "pending",
@@ -79,13 +76,15 @@ describe("after 20 hours", () => {
     });
   });
 
-  test("a delivery without an attempt, because no worker ran, still has its 20 hours", async () => {
+  test("a delivery without an attempt, because no worker ran, still has its 20 hours", async ({
+    fixture,
+  }) => {
     const { receiver, attempt, deliveryRow, waiting } = fixture;
     const { path, deliveries } = await waiting(2);
     const [tried, early] = deliveries as [SeededDelivery, SeededDelivery];
     receiver.answer(path, { status: 500 });
-    await old(tried, 30);
-    await old(early, 12);
+    await old(fixture, tried, 30);
+    await old(fixture, early, 12);
     await attempt(tried);
     for (const each of deliveries) {
       expect(await deliveryRow(each)).toMatchObject({
@@ -98,14 +97,16 @@ describe("after 20 hours", () => {
     expect(await deliveryRow(tried)).toMatchObject({ in_ms: about(90_000) });
   });
 
-  test("a delivery whose workers were away for long has its 20 hours, within 30 days", async () => {
+  test("a delivery whose workers were away for long has its 20 hours, within 30 days", async ({
+    fixture,
+  }) => {
     const { receiver, attempt, deliveryRow, waiting, changeDelivery, changeEndpoint } = fixture;
     const { path, endpoint, delivery } = await waiting();
     receiver.answer(path, { status: 500 });
     await attempt(delivery);
     const away = async () => {
-      await triedBefore(delivery, 20);
-      await old(delivery, 20.1);
+      await triedBefore(fixture, delivery, 20);
+      await old(fixture, delivery, 20.1);
     };
     await away();
     await attempt(delivery);
@@ -123,21 +124,23 @@ describe("after 20 hours", () => {
       );
     await away();
     await openedBefore(9);
-    expect(await exhaust(delivery)).toMatchObject({
+    expect(await exhaust(fixture, delivery)).toMatchObject({
       exhausted: 0,
       restarted: [delivery.deliveryId],
     });
     await away();
     await openedBefore(8);
-    expect(await exhaust(delivery)).toMatchObject({ exhausted: 1, restarted: [] });
+    expect(await exhaust(fixture, delivery)).toMatchObject({ exhausted: 1, restarted: [] });
     // A delivery of 30 days ends in any case.
     const [other] = (await waiting()).deliveries as [SeededDelivery];
-    await old(other, 20.1);
+    await old(fixture, other, 20.1);
     await changeDelivery(other, "created_at = now() - interval '30 days'");
-    expect(await exhaust(other)).toMatchObject({ exhausted: 1 });
+    expect(await exhaust(fixture, other)).toMatchObject({ exhausted: 1 });
   });
 
-  test("a delivery that waited for an open breaker is exhausted without an attempt", async () => {
+  test("a delivery that waited for an open breaker is exhausted without an attempt", async ({
+    fixture,
+  }) => {
     const { receiver, deliver, endpointRow, deliveryRow, waiting, changeEndpoint } = fixture;
     const { path, endpoint, key, deliveries } = await waiting(2);
     const [over, other] = deliveries as [SeededDelivery, SeededDelivery];
@@ -145,7 +148,7 @@ describe("after 20 hours", () => {
       endpoint,
       "failures = 9, failing_since = now(), open_until = now() + interval '15 minutes'",
     );
-    await old(over, 20);
+    await old(fixture, over, 20);
     expect(await deliver.deliverDue(key)).toMatchObject({ exhausted: 1, nextInMs: about(900_000) });
     expect((await deliveryRow(over)).state).toBe("exhausted");
     expect((await deliveryRow(other)).state).toBe("pending");
@@ -153,14 +156,14 @@ describe("after 20 hours", () => {
     expect(await endpointRow(endpoint)).toMatchObject({ status: "enabled" });
   });
 
-  test("an endpoint that accepted nothing for five days is disabled", async () => {
+  test("an endpoint that accepted nothing for five days is disabled", async ({ fixture }) => {
     const { deliver, endpointRow, deliveryRow, waiting, reports, changeEndpoint } = fixture;
     const { endpoint, key, deliveries } = await waiting(2);
     const [last, next] = deliveries as [SeededDelivery, SeededDelivery];
     const dead = `failures = 9, open_until = now() + interval '1 minute',
       failing_since = now() - interval '5 days'`;
     await changeEndpoint(endpoint, dead);
-    await old(last, 20);
+    await old(fixture, last, 20);
     await deliver.deliverDue(key);
     const row = await endpointRow(endpoint);
     expect(row).toMatchObject({
@@ -173,7 +176,9 @@ describe("after 20 hours", () => {
   });
 });
 
-test("a due delivery is claimed once, the longest due first, and released as it was", async () => {
+test("a due delivery is claimed once, the longest due first, and released as it was", async ({
+  fixture,
+}) => {
   const { receiver, deliveryRow, pool, rows, changeDelivery } = fixture;
   const own = await rows.organisation();
   const endpoint = await rows.endpoint(own, receiver.url("/due"));
@@ -199,7 +204,9 @@ test("a due delivery is claimed once, the longest due first, and released as it 
   expect((await claim(10)).map(({ id }) => id)).toEqual([second.deliveryId]);
 });
 
-test("endpoints with due deliveries are found, except those with an open breaker", async () => {
+test("endpoints with due deliveries are found, except those with an open breaker", async ({
+  fixture,
+}) => {
   const { receiver, pool, rows, changeEndpoint, changeDelivery } = fixture;
   const own = await rows.organisation();
   const endpoints = await Promise.all(
@@ -233,7 +240,7 @@ test("endpoints with due deliveries are found, except those with an open breaker
   expect(ofOwn).toEqual(sorted(due, held, off));
 });
 
-test("operators see that a due delivery waits for an open breaker", async () => {
+test("operators see that a due delivery waits for an open breaker", async ({ fixture }) => {
   const { pool, waiting, changeDelivery, changeEndpoint, organisationId } = fixture;
   const { endpoint, deliveries } = await waiting(3);
   const [due, later, over] = deliveries as [SeededDelivery, SeededDelivery, SeededDelivery];

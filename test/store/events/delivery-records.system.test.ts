@@ -1,25 +1,15 @@
 /**
  * Attempts are recorded while other processes write to their endpoint and deliveries. WEBHOOK-5.
  */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import { createDelivery } from "../../../src/worker/activities/events/deliver-due.ts";
 import { until } from "../../support/system.ts";
-import type { SeededDelivery } from "../../support/webhook-rows.ts";
-import {
-  about,
-  createDeliveryFixture,
-  type DeliveryFixture,
-} from "../../worker/activities/delivery-fixture.ts";
+import type { SeededDelivery } from "../../support/webhook-builder.ts";
+import { about, deliveryTest as test } from "../../worker/activities/delivery-fixture.ts";
 
-let fixture: DeliveryFixture;
-
-beforeAll(async () => {
-  fixture = await createDeliveryFixture();
-});
-
-afterAll(() => fixture?.stop());
-
-test("attempts are recorded despite concurrent writes to endpoint and deliveries", async () => {
+test("attempts are recorded despite concurrent writes to endpoint and deliveries", async ({
+  fixture,
+}) => {
   const { deliver, deliveryRow, attemptsOf, waiting, pool } = fixture;
   const { endpoint, key, deliveries } = await waiting(3);
   const [, delivery] = deliveries as [SeededDelivery, SeededDelivery];
@@ -53,7 +43,7 @@ test("attempts are recorded despite concurrent writes to endpoint and deliveries
   }
 });
 
-test("two concurrent attempts of one delivery are both recorded", async () => {
+test("two concurrent attempts of one delivery are both recorded", async ({ fixture }) => {
   const { receiver, deliver, attemptsOf, waiting, parts, changeDelivery } = fixture;
   const { path, key, delivery } = await waiting();
   receiver.answer(path, { onceCame: 2 });
@@ -68,7 +58,9 @@ test("two concurrent attempts of one delivery are both recorded", async () => {
   );
 });
 
-test("a delivery that is resent during a failing attempt is sent again at once", async () => {
+test("a delivery that is resent during a failing attempt is sent again at once", async ({
+  fixture,
+}) => {
   const { receiver, deliver, deliveryRow, waiting, changeDelivery } = fixture;
   const { path, key, delivery } = await waiting();
   receiver.answer(path, (nth) =>
@@ -82,7 +74,7 @@ test("a delivery that is resent during a failing attempt is sent again at once",
   expect(await deliveryRow(delivery)).toMatchObject({ state: "delivered", attempts: 2 });
 });
 
-test("records of the same deliveries in any order never deadlock", async () => {
+test("records of the same deliveries in any order never deadlock", async ({ fixture }) => {
   const { parts, waiting, deliveryRow, endpointRow, changeEndpoint } = fixture;
   const { endpoint, key, deliveries } = await waiting(40);
   const { store } = parts();
@@ -114,7 +106,9 @@ test("records of the same deliveries in any order never deadlock", async () => {
   expect((await deliveryRow(deliveries[7] as SeededDelivery)).attempts).toBe(20);
 });
 
-test("an attempt that fails after a successful one leaves the delivery delivered", async () => {
+test("an attempt that fails after a successful one leaves the delivery delivered", async ({
+  fixture,
+}) => {
   const { deliver, deliveryRow, attemptsOf, waiting, record } = fixture;
   const { key, delivery } = await waiting();
   expect((await deliver.deliverDue(key)).delivered).toBe(1);
@@ -131,7 +125,7 @@ test("an attempt that fails after a successful one leaves the delivery delivered
   expect((await attemptsOf(delivery)).map(({ status }) => status)).toEqual([200, 500, 410]);
 });
 
-test("an answer of a previous address does not count for the new one", async () => {
+test("an answer of a previous address does not count for the new one", async ({ fixture }) => {
   const {
     receiver,
     deliver,

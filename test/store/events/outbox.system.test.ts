@@ -3,29 +3,23 @@
  * of another column writes none. EVENT-1.
  */
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { describe, expect } from "vitest";
+import { perFile, stopInTime } from "../../support/file-fixture.ts";
+import { databaseTest } from "../../support/fixtures.ts";
 import { shownTexts } from "../../support/published-events.ts";
 import { another, change, newRows, seed } from "../constraints/rows.ts";
 
 const a = newRows();
-let database: FreshDatabase;
-let client: pg.Client;
-
 /** Dates as text, as the store has them. */
 const getTypeParser = ((oid: number, format?: "text" | "binary") =>
   oid === 1082 ? (text: string) => text : pg.types.getTypeParser(oid, format as "text")) as never;
 
-beforeAll(async () => {
-  database = await freshDatabase();
-  client = new pg.Client({ connectionString: database.url, types: { getTypeParser } });
+const test = databaseTest.extend("client", perFile, async ({ database }, { onCleanup }) => {
+  const client = new pg.Client({ connectionString: database.url, types: { getTypeParser } });
+  onCleanup(() => stopInTime(() => client.end()));
   await client.connect();
   await seed(client, a);
-});
-
-afterAll(async () => {
-  await client.end();
-  await database.drop();
+  return client;
 });
 
 /**
@@ -216,6 +210,7 @@ const rowOf: Readonly<Record<string, string>> = {
  * objects with an outbox entry, each as `kind id`.
  */
 async function attempt(
+  client: pg.Client,
   sql: string,
 ): Promise<{ readonly shown: readonly string[]; readonly entries: readonly string[] }> {
   const before = await shownTexts(client, a.organisation);
@@ -244,8 +239,10 @@ const updates = Object.entries(changes).flatMap(([table, columns]) =>
     .map((assignments) => change(table, rowOf[table] ?? "", assignments)),
 );
 
-test.each(updates)("an entry is written exactly if the retrieval changes: %s", async (sql) => {
-  const { shown, entries } = await attempt(sql);
+test.for(updates)("an entry is written exactly if the retrieval changes: %s", async (sql, {
+  client,
+}) => {
+  const { shown, entries } = await attempt(client, sql);
   // A subscription shows its customer's code, which never changes once there is a subscription.
   const own = shown.filter(
     (name) => !sql.includes("code = 'OTHER'") || name.startsWith("customer"),
@@ -253,7 +250,7 @@ test.each(updates)("an entry is written exactly if the retrieval changes: %s", a
   expect(entries).toEqual(own);
 });
 
-test("every column of these tables is in the list of changes", async () => {
+test("every column of these tables is in the list of changes", async ({ client }) => {
   for (const [table, columns] of Object.entries(changes)) {
     const { rows } = await client.query<{ name: string }>(
       `SELECT column_name AS name FROM information_schema.columns
@@ -274,47 +271,49 @@ describe("inserted and deleted rows", () => {
   const added = (table: string, columns: object = {}) =>
     another(table, rowOf[table] ?? "", { ...free, ...columns });
 
-  test.each([
+  test.for([
     "customers",
     "subscriptions",
     "invoices",
     "credit_notes",
-  ])("of %s have entries as new objects", async (table) => {
+  ])("of %s have entries as new objects", async (table, { client }) => {
     const contact = table === "customers" ? { ledger_contact_id: "other" } : {};
     const type = table === "invoices" ? { type: "change" } : {};
-    const { shown, entries } = await attempt(added(table, { ...contact, ...type }));
+    const { shown, entries } = await attempt(client, added(table, { ...contact, ...type }));
     expect(shown).toHaveLength(1);
     expect(entries).toEqual(shown);
   });
 
-  test("of a document have entries of the document", async () => {
+  test("of a document have entries of the document", async ({ client }) => {
     const invoice = [`invoice ${a.invoice}`];
     const note = [`credit_note ${a.creditNote}`];
-    expect((await attempt(added("invoice_lines", { position: 1, kind: "usage" }))).entries).toEqual(
-      invoice,
-    );
-    expect((await attempt(`DELETE FROM invoice_lines WHERE id = '${a.line}'`)).entries).toEqual(
-      invoice,
-    );
-    expect((await attempt(added("allocations"))).entries).toEqual(note);
-    expect((await attempt(`DELETE FROM allocations WHERE id = '${a.allocation}'`)).entries).toEqual(
-      note,
-    );
+    expect(
+      (await attempt(client, added("invoice_lines", { position: 1, kind: "usage" }))).entries,
+    ).toEqual(invoice);
+    expect(
+      (await attempt(client, `DELETE FROM invoice_lines WHERE id = '${a.line}'`)).entries,
+    ).toEqual(invoice);
+    expect((await attempt(client, added("allocations"))).entries).toEqual(note);
+    expect(
+      (await attempt(client, `DELETE FROM allocations WHERE id = '${a.allocation}'`)).entries,
+    ).toEqual(note);
   });
 
-  test("that change places have entries of the document", async () => {
+  test("that change places have entries of the document", async ({ client }) => {
     const second = added("invoice_lines", { position: 1, kind: "usage", name: "Other" });
     const { shown, entries } = await attempt(
+      client,
       `${second}; ${change("invoice_lines", a.line, "position = 2")}`,
     );
     expect([shown, entries]).toEqual([[`invoice ${a.invoice}`], [`invoice ${a.invoice}`]]);
   });
 
-  test("of a customer have entries once its contact exists", async () => {
+  test("of a customer have entries once its contact exists", async ({ client }) => {
     const id = a.operator;
     const waiting = added("customers", { id, ledger_contact_id: null });
-    expect((await attempt(waiting)).entries).toEqual([]);
+    expect((await attempt(client, waiting)).entries).toEqual([]);
     const { shown, entries } = await attempt(
+      client,
       `${waiting}; ${change("customers", id, "ledger_contact_id = 'other'")}`,
     );
     expect([shown, entries]).toEqual([[`customer ${id}`], [`customer ${id}`]]);

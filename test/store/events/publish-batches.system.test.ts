@@ -2,8 +2,8 @@
  * A batch of the relay publishes an organisation's changes and starts its deliveries. It finds the
  * organisations with outbox entries in one statement. EVENT-1, EVENT-2.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { writeObject } from "../../../src/main/render-event-object.ts";
+import { describe, expect } from "vitest";
+import { writeObject } from "../../../src/main/worker/render-event-object.ts";
 import {
   createOutboxStore,
   findChangedObjects,
@@ -11,20 +11,12 @@ import {
 } from "../../../src/store/events/outbox.ts";
 import { createPublishingActivities } from "../../../src/worker/activities/events/publish-changes.ts";
 import { eventsOf, expectAllPublished, publishAll } from "../../support/published-events.ts";
-import { createPublishingFixture, type PublishingFixture } from "./publish-fixture.ts";
-
-let fixture: PublishingFixture;
-
-beforeAll(async () => {
-  fixture = await createPublishingFixture();
-});
-
-afterAll(() => fixture?.drop());
+import { type PublishingFixture, publishingTest as test } from "./publish-fixture.ts";
 
 const later = () => new Date(Date.now() + 3_600_000);
 
 describe("a batch of publishing", () => {
-  const startsOf = (answer = true) => {
+  const startsOf = (fixture: PublishingFixture, answer = true) => {
     const started: string[] = [];
     const activities = createPublishingActivities({
       store: createOutboxStore(fixture.pool, writeObject),
@@ -39,10 +31,10 @@ describe("a batch of publishing", () => {
     return { started, ...activities };
   };
 
-  test("publishes all changes and starts the deliveries to the endpoint", async () => {
+  test("publishes all changes and starts the deliveries to the endpoint", async ({ fixture }) => {
     const own = await fixture.listening();
     for (let count = 0; count < 3; count++) await fixture.subscribe(own);
-    const { publishBatch, started } = startsOf();
+    const { publishBatch, started } = startsOf(fixture);
     const input = { organisationId: own, until: later().toISOString() };
     // A slow machine needs several batches.
     const publishRest = async () => {
@@ -64,22 +56,24 @@ describe("a batch of publishing", () => {
     expect(await publishRest()).toEqual({ published: 0, started: 0 });
   });
 
-  test("leaves deliveries to a later batch if the engine accepts no start", async () => {
+  test("leaves deliveries to a later batch if the engine accepts no start", async ({ fixture }) => {
     const own = await fixture.listening();
-    const { publishBatch } = startsOf(false);
+    const { publishBatch } = startsOf(fixture, false);
     expect(await publishBatch({ organisationId: own, until: later().toISOString() })).toEqual({
       published: 0,
       started: 0,
       isMore: false,
     });
     expect(
-      await startsOf().publishBatch({ organisationId: own, until: later().toISOString() }),
+      await startsOf(fixture).publishBatch({ organisationId: own, until: later().toISOString() }),
     ).toMatchObject({
       started: 1,
     });
   });
 
-  test("reschedules an object that cannot be published, and publishes the others", async () => {
+  test("reschedules an object that cannot be published, and publishes the others", async ({
+    fixture,
+  }) => {
     const own = await fixture.listening();
     const [bad, good] = [await fixture.subscribe(own), await fixture.subscribe(own)];
     const write: typeof writeObject = (object) => {
@@ -105,7 +99,9 @@ describe("a batch of publishing", () => {
     expect(await fixture.publish(own)).toEqual(["subscription.created 1 null"]);
   });
 
-  test("combines changes up to its instant, or whole minutes later if it takes long", async () => {
+  test("combines changes up to its instant, or whole minutes later if it takes long", async ({
+    fixture,
+  }) => {
     const { own, id, invoice } = await fixture.subscribed();
     const addEntry = (object: string, kind: string, age: string) =>
       fixture.pool.query(
@@ -131,7 +127,9 @@ describe("a batch of publishing", () => {
   });
 });
 
-test("a minute without changes takes a statement for changes and one for deliveries", async () => {
+test("a minute without changes takes a statement for changes and one for deliveries", async ({
+  fixture,
+}) => {
   const [changed, other, unchanged] = [
     await fixture.listening(),
     await fixture.listening(),

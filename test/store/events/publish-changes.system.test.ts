@@ -2,8 +2,8 @@
  * One transaction publishes the changes of a chunk. They are combined for each object, numbered,
  * and written once with a delivery for each endpoint that subscribes to them. EVENT-1 to EVENT-4.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { writeObject } from "../../../src/main/render-event-object.ts";
+import { describe, expect } from "vitest";
+import { writeObject } from "../../../src/main/worker/render-event-object.ts";
 import { findChangedObjects } from "../../../src/store/events/outbox.ts";
 import { publishChunk } from "../../../src/store/events/publish-changes.ts";
 import {
@@ -12,22 +12,16 @@ import {
   publishAll,
   shownTexts,
 } from "../../support/published-events.ts";
-import { createPublishingFixture, type PublishingFixture, poolBefore } from "./publish-fixture.ts";
-
-let fixture: PublishingFixture;
-
-beforeAll(async () => {
-  fixture = await createPublishingFixture();
-});
-
-afterAll(() => fixture?.drop());
+import { poolBefore, publishingTest as test } from "./publish-fixture.ts";
 
 /** Publishes as the service does. */
 const order = { write: writeObject };
 const later = () => new Date(Date.now() + 3_600_000);
 
 describe("an event", () => {
-  test("of a new object has its retrieval, byte for byte, and no previous attributes", async () => {
+  test("of a new object has its retrieval, byte for byte, and no previous attributes", async ({
+    fixture,
+  }) => {
     const own = await fixture.sandbox("2026-03-01");
     await fixture.endpoint(own);
     await fixture.subscribe(own);
@@ -55,7 +49,9 @@ describe("an event", () => {
     }
   });
 
-  test("combines the changes of a window, and the next window has the next sequence", async () => {
+  test("combines the changes of a window, and the next window has the next sequence", async ({
+    fixture,
+  }) => {
     const { own, id } = await fixture.subscribed();
     await fixture.set("subscriptions", id, "label = 'a'");
     await fixture.set("subscriptions", id, "label = 'b', invoice_reference = 'x'");
@@ -67,7 +63,7 @@ describe("an event", () => {
     expect(await fixture.publish(own)).toEqual([]);
   });
 
-  test("is not published and takes no sequence if the object is as before", async () => {
+  test("is not published and takes no sequence if the object is as before", async ({ fixture }) => {
     const { own, id } = await fixture.subscribed();
     await fixture.set("subscriptions", id, "label = 'a'");
     await fixture.set("subscriptions", id, "label = ''");
@@ -77,7 +73,7 @@ describe("an event", () => {
     expect(await fixture.publish(own)).toEqual(['subscription.updated 2 {"label":""}']);
   });
 
-  test("is ended after an end, and only updated if a restoration followed", async () => {
+  test("is ended after an end, and only updated if a restoration followed", async ({ fixture }) => {
     const { own, id } = await fixture.subscribed();
     const end = "status = 'ended', ended_at = now(), end_date = '2026-03-10', due_at = NULL";
     const restore = "status = 'active', ended_at = NULL, end_date = NULL, due_at = '2026-04-01'";
@@ -106,7 +102,9 @@ describe("an event", () => {
     ]);
   });
 
-  test("of an invoice states its status: paid, voided, deleted, or updated", async () => {
+  test("of an invoice states its status: paid, voided, deleted, or updated", async ({
+    fixture,
+  }) => {
     const { own, invoice } = await fixture.subscribed();
     const types: string[] = [];
     const statuses = ["draft", "approved", "paid", "approved", "voided", "deleted"];
@@ -121,7 +119,9 @@ describe("an event", () => {
     );
   });
 
-  test("of an object from before the triggers is updated, without previous values", async () => {
+  test("of an object from before the triggers is updated, without previous values", async ({
+    fixture,
+  }) => {
     const own = await fixture.sandbox("2026-03-01");
     const id = await fixture.subscribe(own);
     // As if the triggers had been created after it.
@@ -143,7 +143,9 @@ describe("an event", () => {
     ]);
   });
 
-  test("of a customer is not published before the contact exists in the ledger", async () => {
+  test("of a customer is not published before the contact exists in the ledger", async ({
+    fixture,
+  }) => {
     const own = await fixture.listening();
     const { rows } = await fixture.pool.query<{ id: string }>(
       `INSERT INTO customers (id, organisation_id, code, name, email, status)
@@ -161,7 +163,9 @@ describe("an event", () => {
   });
 });
 
-test("deliveries are written for enabled endpoints that subscribe to the kind", async () => {
+test("deliveries are written for enabled endpoints that subscribe to the kind", async ({
+  fixture,
+}) => {
   const own = await fixture.sandbox("2026-03-01");
   const all = await fixture.endpoint(own);
   const invoices = await fixture.endpoint(own, ["invoice.created", "invoice.paid"]);
@@ -184,14 +188,16 @@ test("deliveries are written for enabled endpoints that subscribe to the kind", 
   ]);
 });
 
-test("events are stored if all endpoints are disabled, so that they can be resent", async () => {
+test("events are stored if all endpoints are disabled, so that they can be resent", async ({
+  fixture,
+}) => {
   const own = await fixture.sandbox("2026-03-01");
   await fixture.endpoint(own, [], "disabled");
   expect(await fixture.publish(own)).toEqual(["customer.created 1 null"]);
 });
 
 describe("no change is lost or published twice", () => {
-  test("if a chunk fails before its commit", async () => {
+  test("if a chunk fails before its commit", async ({ fixture }) => {
     const { own, id } = await fixture.subscribed();
     await fixture.set("subscriptions", id, "label = 'a'");
     const objects = await findChangedObjects(fixture.pool, own, later(), 10);
@@ -210,7 +216,9 @@ describe("no change is lost or published twice", () => {
     });
   });
 
-  test("if an object changes after the snapshot: the next event has that change", async () => {
+  test("if an object changes after the snapshot: the next event has that change", async ({
+    fixture,
+  }) => {
     const { own, id } = await fixture.subscribed();
     await fixture.set("subscriptions", id, "label = 'a'");
     const pool = poolBefore(fixture.pool, "take_outbox_entries", () =>
@@ -227,7 +235,7 @@ describe("no change is lost or published twice", () => {
     ]);
   });
 
-  test("if a change is committed long after its entry was recorded", async () => {
+  test("if a change is committed long after its entry was recorded", async ({ fixture }) => {
     const { own, id } = await fixture.subscribed();
     const client = await fixture.pool.connect();
     await client.query("BEGIN");
@@ -238,7 +246,9 @@ describe("no change is lost or published twice", () => {
     expect(await fixture.publish(own)).toEqual(['subscription.updated 2 {"label":""}']);
   });
 
-  test("if two processes publish at once: one of them fails and tries again", async () => {
+  test("if two processes publish at once: one of them fails and tries again", async ({
+    fixture,
+  }) => {
     const { own, id } = await fixture.subscribed();
     await fixture.set("subscriptions", id, "label = 'a'");
     const objects = await findChangedObjects(fixture.pool, own, later(), 10);
@@ -264,7 +274,9 @@ describe("no change is lost or published twice", () => {
   });
 });
 
-test("the last snapshot of every object equals its retrieval, in chunks of any size", async () => {
+test("the last snapshot of every object equals its retrieval, in chunks of any size", async ({
+  fixture,
+}) => {
   const own = await fixture.listening();
   for (let count = 0; count < 5; count++) await fixture.subscribe(own);
   expect(await publishAll(fixture.pool, own, 3)).toBe(4);

@@ -2,10 +2,11 @@
  * The fixture of the billing run with webhook endpoints, for tests that publish changes without any
  * process.
  */
-import { randomBytes } from "node:crypto";
 import type pg from "pg";
-import { newId } from "../../../src/store/database/ids.ts";
+import { test } from "vitest";
+import { perFile, started } from "../../support/file-fixture.ts";
 import { eventsOf, type PublishedEvent, publishAll } from "../../support/published-events.ts";
+import { addEndpoint } from "../../support/webhook-builder.ts";
 import { type BillingFixture, billingFixture } from "../billing/billing-fixture.ts";
 
 /** A database whose changes are published. */
@@ -34,7 +35,7 @@ export interface PublishingFixture extends BillingFixture {
 export async function createPublishingFixture(): Promise<PublishingFixture> {
   const billing = await billingFixture();
   const { pool } = billing;
-  const endpoint = endpointsOf(pool);
+  const endpoint: PublishingFixture["endpoint"] = (...endpoint) => addEndpoint(pool, ...endpoint);
   const publishEvents: PublishingFixture["publishEvents"] = async (organisationId) => {
     const before = (await eventsOf(pool, organisationId)).length;
     await publishAll(pool, organisationId);
@@ -72,21 +73,6 @@ export async function createPublishingFixture(): Promise<PublishingFixture> {
   };
 }
 
-function endpointsOf(pool: pg.Pool): PublishingFixture["endpoint"] {
-  return async (organisationId, kinds = [], status = "enabled") => {
-    const id = newId();
-    await pool.query(
-      `INSERT INTO webhook_endpoints (id, organisation_id, url, kinds, status, disabled_at,
-          disabled_reason, encrypted_secret, encryption_key_id)
-        VALUES ($1, $2, 'https://hooks.example.com', $3, $4,
-          CASE $4 WHEN 'disabled' THEN now() END, CASE $4 WHEN 'disabled' THEN 'By hand' END,
-          $5, 'key')`,
-      [id, organisationId, kinds, status, randomBytes(32)],
-    );
-    return id;
-  };
-}
-
 /** Returns a pool that calls `run` once, before the first statement with this name. */
 export function poolBefore(pool: pg.Pool, name: string, run: () => Promise<void>): pg.Pool {
   let hasRun = false;
@@ -109,3 +95,10 @@ export function poolBefore(pool: pg.Pool, name: string, run: () => Promise<void>
   };
   return { connect } as unknown as pg.Pool;
 }
+
+/** Tests on a new database whose changes are published. */
+export const publishingTest = test.extend(
+  "fixture",
+  perFile,
+  started(createPublishingFixture, (fixture) => fixture.drop()),
+);

@@ -4,9 +4,9 @@
  */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import { publishingCrashPoints } from "../../../src/crash-points.ts";
-import { writeObject } from "../../../src/main/render-event-object.ts";
+import { writeObject } from "../../../src/main/worker/render-event-object.ts";
 import { createOutboxStore } from "../../../src/store/events/outbox.ts";
 import { createPublishingActivities } from "../../../src/worker/activities/events/publish-changes.ts";
 import {
@@ -14,20 +14,16 @@ import {
   expectAllPublished,
   untilSolePublisher,
 } from "../../support/published-events.ts";
-import { createPublishingFixture, type PublishingFixture } from "./publish-fixture.ts";
-
-let fixture: PublishingFixture;
-
-beforeAll(async () => {
-  fixture = await createPublishingFixture();
-});
-
-afterAll(() => fixture?.drop());
+import { type PublishingFixture, publishingTest as test } from "./publish-fixture.ts";
 
 const program = fileURLToPath(new URL("publish-once.ts", import.meta.url));
 
 /** Starts a process that ends at a crash point, and returns the signal that ended it. */
-async function killedAt(point: string, organisationId: string): Promise<string | null> {
+async function killedAt(
+  fixture: PublishingFixture,
+  point: string,
+  organisationId: string,
+): Promise<string | null> {
   const child = spawn(process.execPath, [program, fixture.url, organisationId], {
     env: { ...process.env, BILLING_CRASH_AT: point },
     stdio: "inherit",
@@ -36,7 +32,10 @@ async function killedAt(point: string, organisationId: string): Promise<string |
 }
 
 /** Publishes as another process does, and returns the endpoints whose deliveries it starts. */
-async function publishAfter(organisationId: string): Promise<readonly string[]> {
+async function publishAfter(
+  fixture: PublishingFixture,
+  organisationId: string,
+): Promise<readonly string[]> {
   const started: string[] = [];
   const { publishBatch } = createPublishingActivities({
     store: createOutboxStore(fixture.pool, writeObject),
@@ -56,7 +55,7 @@ async function publishAfter(organisationId: string): Promise<readonly string[]> 
  * Counts entries, events and deliveries of an organisation without those of its customer, and
  * returns whether the deliveries are due.
  */
-async function counts(organisationId: string): Promise<object> {
+async function counts(fixture: PublishingFixture, organisationId: string): Promise<object> {
   const { rows } = await fixture.pool.query(
     `SELECT (SELECT count(*)::int FROM outbox WHERE organisation_id = $1) AS entries,
         count(DISTINCT e.id)::int AS events, count(d.id)::int AS deliveries,
@@ -76,27 +75,29 @@ const after: Readonly<Record<(typeof publishingCrashPoints)[number], object>> = 
   delivery_started: published,
 };
 
-test.each(publishingCrashPoints)("a process killed at %s loses no change", async (point) => {
+test.for(publishingCrashPoints)("a process killed at %s loses no change", async (point, {
+  fixture,
+}) => {
   const own = await fixture.listening();
   await fixture.pool.query("DELETE FROM webhook_deliveries WHERE organisation_id = $1", [own]);
   for (let count = 0; count < 2; count++) await fixture.subscribe(own);
-  expect(await killedAt(point, own)).toBe("SIGKILL");
-  expect(await counts(own)).toEqual(after[point]);
-  const started = await publishAfter(own);
+  expect(await killedAt(fixture, point, own)).toBe("SIGKILL");
+  expect(await counts(fixture, own)).toEqual(after[point]);
+  const started = await publishAfter(fixture, own);
   const { rows } = await fixture.pool.query<{ id: string }>(
     "SELECT DISTINCT endpoint_id AS id FROM webhook_deliveries WHERE organisation_id = $1",
     [own],
   );
   expect(started).toEqual(rows.map(({ id }) => id));
   // Started or not, they are due until a process claims them.
-  expect(await counts(own)).toEqual(published);
+  expect(await counts(fixture, own)).toEqual(published);
   await expectAllPublished(fixture.pool, [own]);
 });
 
-test("four concurrent processes publish each change once", async () => {
+test("four concurrent processes publish each change once", async ({ fixture }) => {
   const own = await fixture.listening();
   for (let count = 0; count < 20; count++) await fixture.subscribe(own);
-  await Promise.all([1, 2, 3, 4].map(() => publishAfter(own)));
+  await Promise.all([1, 2, 3, 4].map(() => publishAfter(fixture, own)));
   const events = await eventsOf(fixture.pool, own);
   expect(events).toHaveLength(41);
   expect(new Set(events.map(({ data }) => data.object.id)).size).toBe(41);

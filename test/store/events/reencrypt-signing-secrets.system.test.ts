@@ -1,30 +1,17 @@
 /** Signing secrets are re-encrypted with a new key, except those of an unknown key. ADMIN-3. */
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { reencryptEndpoints } from "../../../src/store/events/reencrypt-signing-secrets.ts";
-import { openSecrets } from "../../admin/services/webhooks/webhook-rows.ts";
-import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
-import { testPool } from "../../support/pool.ts";
-import { webhookRows } from "../../support/webhook-rows.ts";
+import { databaseTest as test } from "../../support/fixtures.ts";
+import { openSecrets, webhookBuilder } from "../../support/webhook-builder.ts";
 
-let database: FreshDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await freshDatabase();
-  pool = testPool(database.url, 3);
-});
-
-afterAll(async () => {
-  await pool?.end();
-  await database?.drop();
-});
-
-test("a new key re-encrypts all secrets, and one of an unknown key stops no other", async () => {
+test("a new key re-encrypts all secrets, and one of an unknown key stops no other", async ({
+  pool,
+}) => {
   const [lost, old, next] = [randomBytes(32), randomBytes(32), randomBytes(32)];
-  const rows = webhookRows(pool, createEncryption(old));
+  const rows = webhookBuilder(pool, createEncryption(old));
   const organisationId = await rows.organisation();
   const endpoints = [
     await rows.endpoint(organisationId, "https://a.example/"),
@@ -57,7 +44,7 @@ test("a new key re-encrypts all secrets, and one of an unknown key stops no othe
   ]).toEqual([2, 2]);
   expect(await openSecrets(pool, alone, rotated.id)).toEqual([newest, rotated.secret]);
 
-  const other = await webhookRows(pool, createEncryption(lost)).endpoint(
+  const other = await webhookBuilder(pool, createEncryption(lost)).endpoint(
     organisationId,
     "https://c.example/",
   );
@@ -71,9 +58,9 @@ test("a new key re-encrypts all secrets, and one of an unknown key stops no othe
   expect(keys).toHaveLength(2);
 });
 
-test("a rotation between the read and the write is not overwritten", async () => {
+test("a rotation between the read and the write is not overwritten", async ({ pool }) => {
   const [old, next] = [randomBytes(32), randomBytes(32)];
-  const rows = webhookRows(pool, createEncryption(old));
+  const rows = webhookBuilder(pool, createEncryption(old));
   const endpoint = await rows.endpoint(await rows.organisation(), "https://d.example/");
   const first = await rows.rotate(endpoint, 60);
   const rotated: string[] = [];

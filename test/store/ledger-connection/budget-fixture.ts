@@ -3,8 +3,8 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
+import { test } from "vitest";
 import { xeroTraits } from "../../../src/ledger/xero/wire/connection.ts";
-import { newId } from "../../../src/store/database/ids.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import {
   type CallLimits,
@@ -12,6 +12,8 @@ import {
   type LedgerBudget,
 } from "../../../src/store/ledger-connection/call-budget.ts";
 import { freshDatabase } from "../../support/database.ts";
+import { perFile, started } from "../../support/file-fixture.ts";
+import { addOrganisation } from "../../support/organisation-builder.ts";
 import { testPool } from "../../support/pool.ts";
 import { until } from "../../support/until.ts";
 
@@ -39,7 +41,7 @@ export interface BudgetFixture {
 }
 
 /** A recorded call. `ended` is null if it was not returned. */
-export interface RecordedCall {
+interface RecordedCall {
   readonly granted: number;
   readonly ended: number | null;
   readonly atOnce: number;
@@ -81,11 +83,8 @@ export async function budgetFixture(): Promise<BudgetFixture> {
   return {
     pool,
     organisation: async () => {
-      const id = newId();
-      const text = `WITH o AS (INSERT INTO organisations (id, name, timezone, default_currency,
-        livemode) VALUES ($1, 'Acme', 'UTC', 'EUR', true))
-        INSERT INTO passed VALUES ($1, '0')`;
-      await pool.query(text, [id]);
+      const id = await addOrganisation(pool);
+      await pool.query("INSERT INTO passed VALUES ($1, '0')", [id]);
       return id;
     },
     budget: (organisationId, ownLeaseMs = leaseMs, limits = xeroTraits.calls) =>
@@ -161,3 +160,10 @@ export function mostWithin(calls: readonly RecordedCall[], seconds: number): num
   });
   return Math.max(0, ...counts);
 }
+
+/** Tests of call budgets in a new database. */
+export const budgetTest = test.extend(
+  "budgets",
+  perFile,
+  started(budgetFixture, (budgets) => budgets.stop()),
+);

@@ -1,17 +1,15 @@
 /** The call budget in the database, shared by processes that may die and clocks that may move. */
 import { setTimeout as wait } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { CallPermit, LedgerBudget } from "../../../src/store/ledger-connection/call-budget.ts";
 import { until } from "../../support/system.ts";
-import { type BudgetFixture, budgetFixture, kill, mostWithin } from "./budget-fixture.ts";
-
-let budgets: BudgetFixture;
-
-beforeAll(async () => {
-  budgets = await budgetFixture();
-});
-
-afterAll(() => budgets?.stop());
+import {
+  type BudgetFixture,
+  budgetFixture,
+  kill,
+  mostWithin,
+  budgetTest as test,
+} from "./budget-fixture.ts";
 
 /** Returns the numbers from 0 to below `count`. */
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
@@ -58,7 +56,12 @@ async function call(
  * Makes calls one after the other for so many seconds of passed time. Returns the longest wait, the
  * calls of the last minute, and their least number without the time that this machine took.
  */
-async function callFor(organisationId: string, seconds: number, isBackground: boolean) {
+async function callFor(
+  budgets: BudgetFixture,
+  organisationId: string,
+  seconds: number,
+  isBackground: boolean,
+) {
   const budget = budgets.budget(organisationId);
   let lastMinuteAt = performance.now();
   let passed = 0;
@@ -82,7 +85,7 @@ async function callFor(organisationId: string, seconds: number, isBackground: bo
   return { longest, lastMinute: calls.filter((one) => one.granted > last - 60).length, leastOf };
 }
 
-test("no sixty seconds have more than 60 calls and no moment more than 5", async () => {
+test("no sixty seconds have more than 60 calls and no moment more than 5", async ({ budgets }) => {
   const organisationId = await budgets.organisation();
   const settings = { CALLERS: "6", LONGEST_CALL_MS: "60" };
   const callers = await Promise.all(
@@ -110,7 +113,7 @@ test("no sixty seconds have more than 60 calls and no moment more than 5", async
 });
 
 describe("concurrent calls", () => {
-  test("are 5 at most, of which background work takes 4", async () => {
+  test("are 5 at most, of which background work takes 4", async ({ budgets }) => {
     const budget = budgets.budget(await budgets.organisation());
     const permits = [];
     for (const _ of upTo(4)) permits.push(await granted(budget, true));
@@ -121,7 +124,7 @@ describe("concurrent calls", () => {
     await granted(budget);
   });
 
-  test("that are returned twice free one permit", async () => {
+  test("that are returned twice free one permit", async ({ budgets }) => {
     const budget = budgets.budget(await budgets.organisation());
     const first = await granted(budget);
     for (const _ of upTo(4)) await granted(budget);
@@ -131,7 +134,9 @@ describe("concurrent calls", () => {
     expect(await spent(budget)).toMatchObject({ scope: "concurrent" });
   });
 
-  test("of a killed process count until their lease expires, and then for a minute", async () => {
+  test("of a killed process count until their lease expires, and then for a minute", async ({
+    budgets,
+  }) => {
     const organisationId = await budgets.organisation();
     const caller = await budgets.startCaller(organisationId, {
       CALLERS: "10",
@@ -153,7 +158,7 @@ describe("concurrent calls", () => {
     for (const _ of upTo(5)) await granted(budget);
   });
 
-  test("of one organisation do not count for another", async () => {
+  test("of one organisation do not count for another", async ({ budgets }) => {
     const [one, other] = [
       budgets.budget(await budgets.organisation()),
       budgets.budget(await budgets.organisation()),
@@ -164,7 +169,7 @@ describe("concurrent calls", () => {
 });
 
 describe("the calls of a minute", () => {
-  test("are half granted at once, and the rest spread over the minute", async () => {
+  test("are half granted at once, and the rest spread over the minute", async ({ budgets }) => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId);
     const began = performance.now();
@@ -177,8 +182,9 @@ describe("the calls of a minute", () => {
     expect(waitMs).toBeLessThan(60_100 / 29 + 10 + tookMs / 20);
   });
 
-  test("are spread evenly, and no caller waits longer than a few seconds", async () => {
+  test("are spread evenly, and no caller waits longer than a few seconds", async ({ budgets }) => {
     const { longest, lastMinute, leastOf } = await callFor(
+      budgets,
       await budgets.organisation(),
       200,
       false,
@@ -187,9 +193,11 @@ describe("the calls of a minute", () => {
     expect(lastMinute).toBeGreaterThanOrEqual(leastOf(59));
   });
 
-  test("for background work leave a reserve of two, and are spread as evenly", async () => {
+  test("for background work leave a reserve of two, and are spread as evenly", async ({
+    budgets,
+  }) => {
     const organisationId = await budgets.organisation();
-    const { longest, lastMinute, leastOf } = await callFor(organisationId, 200, true);
+    const { longest, lastMinute, leastOf } = await callFor(budgets, organisationId, 200, true);
     expect(longest).toBeLessThan(2_300);
     expect(lastMinute).toBeLessThanOrEqual(58);
     expect(lastMinute).toBeGreaterThanOrEqual(leastOf(57));
@@ -205,7 +213,9 @@ describe("the calls of a minute", () => {
     await call(budget);
   });
 
-  test("leave a caller waiting two seconds at most, under any background work", async () => {
+  test("leave a caller waiting two seconds at most, under any background work", async ({
+    budgets,
+  }) => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId);
     const waits: number[] = [];
@@ -230,7 +240,7 @@ describe("the calls of a minute", () => {
     expect(Math.max(...waits)).toBeLessThan(2_100);
   });
 
-  test("count until a minute after their end, however long they take", async () => {
+  test("count until a minute after their end, however long they take", async ({ budgets }) => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId, 600_000);
     const slow = await granted(budget);
@@ -254,14 +264,14 @@ describe("the calls of a minute", () => {
 });
 
 describe("the limit in the ledger's headers", () => {
-  test("is used if it is more than 60", async () => {
+  test("is used if it is more than 60", async ({ budgets }) => {
     const budget = budgets.budget(await budgets.organisation());
     await call(budget, { minute: 599, day: null });
     for (const _ of upTo(290)) await call(budget);
     await call(budget);
   });
 
-  test("is not counted above 1,000, until it is less", async () => {
+  test("is not counted above 1,000, until it is less", async ({ budgets }) => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId);
     await call(budget, { minute: 59_999, day: null });
@@ -276,7 +286,7 @@ describe("the limit in the ledger's headers", () => {
     expect(await spentAtOnce(budget)).toMatchObject({ scope: "minute" });
   });
 
-  test("is used if others use the ledger too, until it rises again", async () => {
+  test("is used if others use the ledger too, until it rises again", async ({ budgets }) => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId);
     await call(budget, { minute: 1, day: null });
@@ -288,7 +298,7 @@ describe("the limit in the ledger's headers", () => {
     for (const _ of upTo(20)) await call(budget);
   });
 
-  test("is lowered if the ledger lowered it", async () => {
+  test("is lowered if the ledger lowered it", async ({ budgets }) => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId);
     await call(budget, { minute: 599, day: null });
@@ -304,7 +314,9 @@ describe("the limit in the ledger's headers", () => {
     expect(rows).toEqual([{ minute_limit: 60 }]);
   });
 
-  test("of the day is reserved for callers at its end, and then checked hourly", async () => {
+  test("of the day is reserved for callers at its end, and then checked hourly", async ({
+    budgets,
+  }) => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId);
     await call(budget, { minute: null, day: 52 });
@@ -324,7 +336,7 @@ describe("the limit in the ledger's headers", () => {
     await granted(budget, true);
   });
 
-  test("of the day never rises by an outdated answer", async () => {
+  test("of the day never rises by an outdated answer", async ({ budgets }) => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId);
     await call(budget, { minute: null, day: 3 });
@@ -341,7 +353,7 @@ describe("the limit in the ledger's headers", () => {
 });
 
 describe("a clock that is set back", () => {
-  test("delays no call, and every call still counts", async () => {
+  test("delays no call, and every call still counts", async ({ budgets }) => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId);
     // One that is free again long before the others.
@@ -355,7 +367,9 @@ describe("a clock that is set back", () => {
     expect(await spent(budget)).toMatchObject({ scope: "minute" });
   });
 
-  test("extends neither the lease of a killed process nor the hour of a spent day", async () => {
+  test("extends neither the lease of a killed process nor the hour of a spent day", async ({
+    budgets,
+  }) => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId, 60_000);
     await call(budget, { minute: null, day: 0 });

@@ -2,26 +2,11 @@
  * Random changes over months from fixed seeds, each amendment done, refused or closed. In the end
  * the documents of a subscription bill every period once for its billed units (UNITS-4).
  */
-import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { changeTo } from "../../domain/subscriptions/billing-state-builder.ts";
-import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
-import { testPool } from "../../support/pool.ts";
+import { databaseTest as test } from "../../support/fixtures.ts";
 import { expectAllPublished } from "../../support/published-events.ts";
 import { type LedgerSays, type WindowFixture, windowFixture } from "./window-fixture.ts";
-
-let database: FreshDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await freshDatabase();
-  pool = testPool(database.url, 4);
-});
-
-afterAll(async () => {
-  await pool?.end();
-  await database?.drop();
-});
 
 /** Whole numbers from 0 to below `below`, the same for the same seed. */
 type Pick = (below: number) => number;
@@ -127,7 +112,7 @@ describe.each([
   ["per unit", false],
   ["with a cheaper band", true],
 ])("a plan %s", (_, isBands) => {
-  test.each([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 73, 74])("seed %i", async (seed) => {
+  test.for([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 73, 74])("seed %i", async (seed, { pool }) => {
     const pick = pickFrom(seed + (isBands ? 100 : 0));
     const fixture = await windowFixture(pool, { isBands });
     await fixture.rows(

@@ -3,24 +3,10 @@
  * billed once, as a separate change would have been (UNITS-8, UNITS-9).
  */
 import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { changeTo } from "../../domain/subscriptions/billing-state-builder.ts";
-import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
-import { testPool } from "../../support/pool.ts";
+import { databaseTest as test } from "../../support/fixtures.ts";
 import { expectRolledBack, windowFixture } from "./window-fixture.ts";
-
-let database: FreshDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await freshDatabase();
-  pool = testPool(database.url, 4);
-});
-
-afterAll(async () => {
-  await pool?.end();
-  await database?.drop();
-});
 
 const amend = { document: "amend" } as const;
 const separate = { document: "separate" } as const;
@@ -28,7 +14,9 @@ const separate = { document: "separate" } as const;
 const half = { from: "2026-03-01" };
 
 describe("an increase on a renewal invoice that is closed", () => {
-  test("is billed on one invoice: its added lines and the next period's difference", async () => {
+  test("is billed on one invoice: its added lines and the next period's difference", async ({
+    pool,
+  }) => {
     const fixture = await windowFixture(pool);
     const change = await fixture.changed(changeTo(13, { ...half, ...amend }), "paid");
     await expectRolledBack(fixture, { status: "paid", amount_due: "0.0000", sync_error: null });
@@ -66,7 +54,7 @@ describe("an increase on a renewal invoice that is closed", () => {
     ).toEqual([{ invoice_id: change.invoiceId }]);
   });
 
-  test("is billed the same if the ledger lost the invoice", async () => {
+  test("is billed the same if the ledger lost the invoice", async ({ pool }) => {
     const fixture = await windowFixture(pool);
     const change = await fixture.changed(changeTo(13, { ...half, ...amend }), "gone");
     await expectRolledBack(fixture, { status: "not_in_external", sync_error: "It is not there." });
@@ -75,14 +63,16 @@ describe("an increase on a renewal invoice that is closed", () => {
     });
   });
 
-  test("without proration bills only the next period's difference", async () => {
+  test("without proration bills only the next period's difference", async ({ pool }) => {
     const fixture = await windowFixture(pool);
     const change = await fixture.changed(changeTo(13, amend), "paid");
     expect(await fixture.lines(change.invoiceId)).toEqual(["proration: 30.0000"]);
     expect(await fixture.billed()).toEqual(["1: 10", "2: 13 separately"]);
   });
 
-  test("of the current period only is billed alone, at the price of the invoice", async () => {
+  test("of the current period only is billed alone, at the price of the invoice", async ({
+    pool,
+  }) => {
     const fixture = await windowFixture(pool);
     // The increase cost nothing, so the current period is billed for fewer units than the next.
     await fixture.rows(
@@ -97,7 +87,7 @@ describe("an increase on a renewal invoice that is closed", () => {
     expect(await fixture.billed()).toEqual(["1: 10", "2: 10"]);
   });
 
-  test("into a cheaper band adds a credit note for the next period", async () => {
+  test("into a cheaper band adds a credit note for the next period", async ({ pool }) => {
     const fixture = await windowFixture(pool, { isBands: true });
     const change = await fixture.changed(changeTo(11, { ...half, ...amend }), "paid");
     expect(change).toMatchObject({ invoiceId: null, renewalInvoiceId: null });
@@ -112,7 +102,9 @@ describe("an increase on a renewal invoice that is closed", () => {
     expect(await fixture.billed()).toEqual(["1: 11", "2: 11 separately"]);
   });
 
-  test("ends amending even if the payment is removed, and later changes add to it", async () => {
+  test("ends amending even if the payment is removed, and later changes add to it", async ({
+    pool,
+  }) => {
     const fixture = await windowFixture(pool);
     await fixture.changed(changeTo(13, { ...half, ...amend }), "paid");
     await fixture.rows(
@@ -129,7 +121,7 @@ describe("an increase on a renewal invoice that is closed", () => {
 });
 
 describe("a decrease on a renewal invoice that is closed", () => {
-  test("issues nothing, shows as refused, and is never charged a second time", async () => {
+  test("issues nothing, shows as refused, and is never charged a second time", async ({ pool }) => {
     const fixture = await windowFixture(pool);
     const change = await fixture.changed(changeTo(6, amend), "paid");
     expect(change).toMatchObject({
@@ -148,7 +140,7 @@ describe("a decrease on a renewal invoice that is closed", () => {
     expect(again).toMatchObject({ invoiceId: null, renewalInvoiceId: null, jobIds: [] });
   });
 
-  test("is done when an operator retries it, and the error is gone", async () => {
+  test("is done when an operator retries it, and the error is gone", async ({ pool }) => {
     const fixture = await windowFixture(pool);
     const change = await fixture.changed(changeTo(6, amend), "paid");
     expect(await fixture.retry()).toBe("retried");
@@ -161,7 +153,9 @@ describe("a decrease on a renewal invoice that is closed", () => {
 });
 
 describe("a temporary refusal", () => {
-  test("keeps the amendment for a retry, and a failed retry bills it separately", async () => {
+  test("keeps the amendment for a retry, and a failed retry bills it separately", async ({
+    pool,
+  }) => {
     const fixture = await windowFixture(pool);
     const change = await fixture.changed(changeTo(13, { ...half, ...amend }), "refused");
     expect(change).toMatchObject({ invoiceId: null, renewalInvoiceId: fixture.invoiceId });
@@ -185,7 +179,7 @@ describe("a temporary refusal", () => {
     await expectRolledBack(fixture, { sync_error: null });
   });
 
-  test("amends the invoice on a retry, and keeps no price to restore", async () => {
+  test("amends the invoice on a retry, and keeps no price to restore", async ({ pool }) => {
     const fixture = await windowFixture(pool);
     await fixture.changed(changeTo(13, { ...half, ...amend }), "refused");
     await fixture.retry();
@@ -200,7 +194,9 @@ describe("a temporary refusal", () => {
     });
   });
 
-  test("before another amendment keeps the ledger's price, and both are billed", async () => {
+  test("before another amendment keeps the ledger's price, and both are billed", async ({
+    pool,
+  }) => {
     const fixture = await windowFixture(pool);
     const first = await fixture.changed(changeTo(12, { ...half, ...amend }), "refused");
     const second = await fixture.changed(changeTo(15, { ...half, ...amend }), "paid");
@@ -223,7 +219,9 @@ describe("a temporary refusal", () => {
     expect(await fixture.billed()).toEqual(["1: 15", "2: 15 separately"]);
   });
 
-  test("of a decrease with later separate charges credits what the invoice bills", async () => {
+  test("of a decrease with later separate charges credits what the invoice bills", async ({
+    pool,
+  }) => {
     const fixture = await windowFixture(pool);
     const lower = await fixture.changed(changeTo(6, amend), "refused");
     const higher = await fixture.changed(changeTo(12, separate), "done");
@@ -239,7 +237,7 @@ describe("a temporary refusal", () => {
     await expectRolledBack(fixture, { sync_error: null });
   });
 
-  test("of a decrease credits later deferred lines once, also after an end", async () => {
+  test("of a decrease credits later deferred lines once, also after an end", async ({ pool }) => {
     const fixture = await windowFixture(pool);
     const lower = await fixture.changed(changeTo(6, amend), "refused");
     await fixture.setClock("2026-03-20T12:00:00Z");
@@ -264,7 +262,7 @@ describe("a temporary refusal", () => {
     });
   });
 
-  test("leaves an earlier change in the ledger on the renewal invoice", async () => {
+  test("leaves an earlier change in the ledger on the renewal invoice", async ({ pool }) => {
     const fixture = await windowFixture(pool);
     const first = await fixture.changed(changeTo(12, { ...half, ...amend }), "done");
     const second = await fixture.changed(changeTo(13, { ...half, ...amend }), "paid");
@@ -290,7 +288,7 @@ describe("a temporary refusal", () => {
 
 describe("a charge added to an invoice with a refused re-pricing", () => {
   /** The renewal period has begun, and a charge is to be added to its invoice. */
-  async function joining() {
+  async function joining(pool: pg.Pool) {
     const fixture = await windowFixture(pool);
     const amended = await fixture.changed(changeTo(13, { ...half, ...amend }), "refused");
     await fixture.setClock("2026-03-20T12:00:00Z");
@@ -304,8 +302,10 @@ describe("a charge added to an invoice with a refused re-pricing", () => {
     return { fixture, amended, joined };
   }
 
-  test("goes on another invoice with the earlier lines, and the price can be amended", async () => {
-    const { fixture, amended, joined } = await joining();
+  test("goes on another invoice with the earlier lines, and the price can be amended", async ({
+    pool,
+  }) => {
+    const { fixture, amended, joined } = await joining(pool);
     await fixture.answer("approved");
     expect(await fixture.lines(fixture.invoiceId)).toEqual(["plan 13: 130.0000, amending"]);
     const { invoiceId } = await fixture.reload(joined);
@@ -334,8 +334,10 @@ describe("a charge added to an invoice with a refused re-pricing", () => {
     expect(await fixture.billed()).toEqual(["2: 14 separately"]);
   });
 
-  test("and refused again leaves the price for a separate retry, with its error", async () => {
-    const { fixture } = await joining();
+  test("and refused again leaves the price for a separate retry, with its error", async ({
+    pool,
+  }) => {
+    const { fixture } = await joining(pool);
     await fixture.answer("refused");
     await fixture.retry();
     await fixture.answer("approved");
@@ -351,8 +353,8 @@ describe("a charge added to an invoice with a refused re-pricing", () => {
     expect(await fixture.lines(fixture.invoiceId)).toEqual(["plan 13: 130.0000"]);
   });
 
-  test("is billed together with it if the invoice accepts neither", async () => {
-    const { fixture, amended, joined } = await joining();
+  test("is billed together with it if the invoice accepts neither", async ({ pool }) => {
+    const { fixture, amended, joined } = await joining(pool);
     await fixture.answer("paid");
     const { invoiceId } = await fixture.reload(joined);
     expect(await fixture.lines(invoiceId)).toEqual([

@@ -1,28 +1,13 @@
 /** Re-pricings of a first invoice that is closed before its subscription begins (UNITS-8). */
-import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { changeTo } from "../../domain/subscriptions/billing-state-builder.ts";
-import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
-import { testPool } from "../../support/pool.ts";
+import { databaseTest as test } from "../../support/fixtures.ts";
 import { expectRolledBack, windowFixture } from "./window-fixture.ts";
-
-let database: FreshDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await freshDatabase();
-  pool = testPool(database.url, 4);
-});
-
-afterAll(async () => {
-  await pool?.end();
-  await database?.drop();
-});
 
 const separate = { document: "separate" } as const;
 
 describe("the first invoice of a pending subscription", () => {
-  test("that accepts no new price leaves an invoice over the difference", async () => {
+  test("that accepts no new price leaves an invoice over the difference", async ({ pool }) => {
     const fixture = await windowFixture(pool, { isPending: true });
     const change = await fixture.changed(changeTo(13), "paid");
     await expectRolledBack(fixture, { status: "paid", type: "first" });
@@ -40,7 +25,7 @@ describe("the first invoice of a pending subscription", () => {
     expect(await fixture.change(changeTo(9))).toBe("first_invoice_not_amendable");
   });
 
-  test("that accepts no lower price bills its period as before", async () => {
+  test("that accepts no lower price bills its period as before", async ({ pool }) => {
     const fixture = await windowFixture(pool, { isPending: true });
     const change = await fixture.changed(changeTo(6), "gone");
     expect(change).toMatchObject({ toUnits: 6, invoiceId: null });
@@ -48,7 +33,9 @@ describe("the first invoice of a pending subscription", () => {
     expect(await fixture.billed()).toEqual(["0: 10"]);
   });
 
-  test("credits charges of units that it bills itself, for the days of that charge", async () => {
+  test("credits charges of units that it bills itself, for the days of that charge", async ({
+    pool,
+  }) => {
     const fixture = await windowFixture(pool, { isPending: true });
     const lower = await fixture.changed(changeTo(6), "refused");
     await fixture.rows(`UPDATE invoices SET status = 'approved' WHERE id = '${fixture.invoiceId}'`);

@@ -3,18 +3,17 @@
  * planned twice or missed, and that only the holder of the lease records (DOCUMENT-4).
  */
 import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { newId } from "../../../src/store/database/ids.ts";
 import type { ObservedInvoiceState } from "../../../src/store/documents/credit-note-state.ts";
-import { recordAllocation } from "../../../src/store/ledger-jobs/allocation-outcomes.ts";
+import { recordAllocation } from "../../../src/store/ledger-jobs/allocations/allocation-outcomes.ts";
 import {
   readAllocationWait,
   takeAllocation,
-} from "../../../src/store/ledger-jobs/claim-allocations.ts";
+} from "../../../src/store/ledger-jobs/allocations/claim-allocations.ts";
 import { rescheduleLeased } from "../../../src/store/ledger-jobs/job-lease.ts";
 import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
-import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
-import { testPool } from "../../support/pool.ts";
+import { databaseTest as test } from "../../support/fixtures.ts";
 import {
   addSubscription,
   issueCredit,
@@ -37,21 +36,6 @@ import {
   takenNotes,
 } from "./credit-party.ts";
 
-let database: FreshDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await freshDatabase();
-  pool = testPool(database.url, 8);
-});
-
-afterAll(async () => {
-  await pool?.end();
-  await database?.drop();
-});
-
-const newParty = (): Promise<Party> => addParty(pool);
-
 /** Refuses the planned allocation, with this amount due on its invoice. */
 async function refuseOver(party: Party, amountDue: string): Promise<void> {
   const invoice: ObservedInvoiceState = {
@@ -64,8 +48,10 @@ async function refuseOver(party: Party, amountDue: string): Promise<void> {
 }
 
 describe.concurrent("a planned allocation", () => {
-  test("is of the oldest note and its oldest later invoice, over the lesser amount", async () => {
-    const party = await newParty();
+  test("is of the oldest note and its oldest later invoice, over the lesser amount", async ({
+    pool,
+  }) => {
+    const party = await addParty(pool);
     await addInvoice(party, "99");
     expect(await addNote(party, "10")).toEqual([]);
     await addNote(party, "20");
@@ -74,28 +60,28 @@ describe.concurrent("a planned allocation", () => {
     expect(await planned(party)).toEqual(["ready 7.00 CN-0001 INV-0002"]);
   });
 
-  test.each([
+  test.for([
     ["a draft", { status: "draft" }],
     ["one awaiting approval", { status: "awaiting_approval" }],
     ["a paid one", { status: "paid", due: "0" }],
     ["one with nothing due", { status: "approved", due: "0" }],
     ["a voided one", { status: "voided" }],
-  ])("is never for %s", async (_, outcome) => {
-    const party = await newParty();
+  ] as const)("is never for %s", async ([_, outcome], { pool }) => {
+    const party = await addParty(pool);
     await addNote(party, "10");
     expect(await addInvoice(party, "7", outcome)).toEqual([]);
     expect(await plan(party)).toEqual([]);
   });
 
-  test("is at most what is due of a partly paid invoice", async () => {
-    const party = await newParty();
+  test("is at most what is due of a partly paid invoice", async ({ pool }) => {
+    const party = await addParty(pool);
     await addNote(party, "10");
     await addInvoice(party, "9", { status: "approved", due: "2.5" });
     expect(await planned(party)).toEqual(["ready 2.50 CN-0001 INV-0001"]);
   });
 
-  test("is one at a time, and its outcome plans the next one", async () => {
-    const party = await newParty();
+  test("is one at a time, and its outcome plans the next one", async ({ pool }) => {
+    const party = await addParty(pool);
     await addNote(party, "10");
     await addInvoice(party, "4");
     await addInvoice(party, "4");
@@ -108,8 +94,8 @@ describe.concurrent("a planned allocation", () => {
     ]);
   });
 
-  test("is never for the invoice of another subscription or organisation", async () => {
-    const [party, other] = await Promise.all([newParty(), newParty()]);
+  test("is never for the invoice of another subscription or organisation", async ({ pool }) => {
+    const [party, other] = await Promise.all([addParty(pool), addParty(pool)]);
     await addNote(party, "10");
     await addInvoice(other, "4");
     const second = { ...party, subscriptionId: await addSubscription(pool, party.organisationId) };
@@ -118,8 +104,8 @@ describe.concurrent("a planned allocation", () => {
     for (const one of [party, other, second, mixed]) expect(await plan(one)).toEqual([]);
   });
 
-  test("skips an invoice while it is amended", async () => {
-    const party = await newParty();
+  test("skips an invoice while it is amended", async ({ pool }) => {
+    const party = await addParty(pool);
     await addNote(party, "10");
     const { organisationId, subscriptionId } = party;
     const { id } = await issueInvoice(pool, organisationId, subscriptionId, "4");
@@ -145,8 +131,8 @@ describe.concurrent("a planned allocation", () => {
     expect((await planned(party)).at(-1)).toBe("ready 4.00 CN-0001 INV-0001");
   });
 
-  test("is not missed if note and invoice are recorded at the same moment", async () => {
-    const parties = await Promise.all(Array.from({ length: 8 }, newParty));
+  test("is not missed if note and invoice are recorded at the same moment", async ({ pool }) => {
+    const parties = await Promise.all(Array.from({ length: 8 }, () => addParty(pool)));
     for (const party of parties) {
       await issueCredit(pool, party.organisationId, party.subscriptionId, "10");
       await issueInvoice(pool, party.organisationId, party.subscriptionId, "4");
@@ -162,8 +148,8 @@ describe.concurrent("a planned allocation", () => {
     }
   });
 
-  test("is one, even if several transactions plan at once", async () => {
-    const party = await newParty();
+  test("is one, even if several transactions plan at once", async ({ pool }) => {
+    const party = await addParty(pool);
     await addNote(party, "10");
     await addInvoice(party, "4");
     await pool.query(
@@ -176,8 +162,8 @@ describe.concurrent("a planned allocation", () => {
 });
 
 describe.concurrent("a refused pair of note and invoice", () => {
-  test("is not planned again over the same amount", async () => {
-    const party = await newParty();
+  test("is not planned again over the same amount", async ({ pool }) => {
+    const party = await addParty(pool);
     await addNote(party, "100");
     await addInvoice(party, "50", { status: "approved", total: "100", due: "50" });
     await refuseOver(party, "50");
@@ -188,8 +174,8 @@ describe.concurrent("a refused pair of note and invoice", () => {
     expect(await plan(party)).toEqual([party.subscriptionId]);
   });
 
-  test("is not planned after five refusals, until an operator retries it", async () => {
-    const party = await newParty();
+  test("is not planned after five refusals, until an operator retries it", async ({ pool }) => {
+    const party = await addParty(pool);
     await addNote(party, "100");
     await addInvoice(party, "50", { status: "approved", total: "100", due: "50" });
     for (const due of ["49", "48", "47", "46", "45"]) await refuseOver(party, due);
@@ -213,7 +199,7 @@ describe.concurrent("a refused pair of note and invoice", () => {
 
 describe.concurrent("a rescheduled allocation", () => {
   const hour = 3_600_000;
-  const reschedule = ({ organisationId, subscriptionId }: Party) =>
+  const reschedule = (pool: pg.Pool, { organisationId, subscriptionId }: Party) =>
     rescheduleLeased(
       pool,
       organisationId,
@@ -221,22 +207,22 @@ describe.concurrent("a rescheduled allocation", () => {
       hour,
       "day limit",
     );
-  const waitOf = ({ organisationId, subscriptionId }: Party) =>
+  const waitOf = (pool: pg.Pool, { organisationId, subscriptionId }: Party) =>
     readAllocationWait(pool, organisationId, subscriptionId);
 
-  test("waits as long as the connection is paused, even if it is uncertain", async () => {
-    const party = await newParty();
+  test("waits as long as the connection is paused, even if it is uncertain", async ({ pool }) => {
+    const party = await addParty(pool);
     await addNote(party, "10");
     await addInvoice(party, "4");
-    await reschedule(party);
-    expect(await waitOf(party)).toBeGreaterThan(hour - 60_000);
+    await reschedule(pool, party);
+    expect(await waitOf(pool, party)).toBeGreaterThan(hour - 60_000);
     await pool.query("UPDATE ledger_jobs SET not_before = now() WHERE organisation_id = $1", [
       party.organisationId,
     ]);
     await take(party, 0);
-    await reschedule(party);
+    await reschedule(pool, party);
     expect(await planned(party)).toEqual(["uncertain 4.00 CN-0001 INV-0001"]);
-    expect(await waitOf(party)).toBeGreaterThan(hour - 60_000);
+    expect(await waitOf(pool, party)).toBeGreaterThan(hour - 60_000);
     const { rows } = await pool.query(
       "SELECT reason FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'allocate_credit'",
       [party.organisationId],
@@ -244,20 +230,20 @@ describe.concurrent("a rescheduled allocation", () => {
     expect(rows).toEqual([{ reason: "day limit" }]);
   });
 
-  test("is not changed while it is leased", async () => {
-    const party = await newParty();
+  test("is not changed while it is leased", async ({ pool }) => {
+    const party = await addParty(pool);
     await addNote(party, "10");
     await addInvoice(party, "4");
     await take(party);
-    await reschedule(party);
+    await reschedule(pool, party);
     expect(await planned(party)).toEqual(["sending 4.00 CN-0001 INV-0001"]);
-    expect(await waitOf(party)).toBeLessThanOrEqual(60_000);
+    expect(await waitOf(pool, party)).toBeLessThanOrEqual(60_000);
   });
 });
 
 describe.concurrent("a taken allocation", () => {
-  test("is leased until the lease expires, and then uncertain", async () => {
-    const party = await newParty();
+  test("is leased until the lease expires, and then uncertain", async ({ pool }) => {
+    const party = await addParty(pool);
     await addNote(party, "10");
     await addInvoice(party, "4");
     const { organisationId, subscriptionId } = party;
@@ -276,8 +262,8 @@ describe.concurrent("a taken allocation", () => {
     expect(await take(party)).toMatchObject({ attempts: 2, isUncertain: true });
   });
 
-  test("is recorded only by the attempt that holds the lease", async () => {
-    const party = await newParty();
+  test("is recorded only by the attempt that holds the lease", async ({ pool }) => {
+    const party = await addParty(pool);
     await addNote(party, "10");
     await addInvoice(party, "4");
     const late = await take(party, 0);
@@ -296,8 +282,8 @@ describe.concurrent("a taken allocation", () => {
     });
   });
 
-  test("keeps the amount to send next", async () => {
-    const party = await newParty();
+  test("keeps the amount to send next", async ({ pool }) => {
+    const party = await addParty(pool);
     await addNote(party, "10");
     await addInvoice(party, "4");
     const { id, attempts } = await take(party);

@@ -6,12 +6,12 @@ import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
-import type { AmendmentOutcome } from "../../../src/store/ledger-jobs/amendment-outcomes.ts";
+import type { AmendmentOutcome } from "../../../src/store/ledger-jobs/amendments/amendment-outcomes.ts";
 import {
   type AmendmentStore,
   type AmendmentToSend,
   createAmendments,
-} from "../../../src/store/ledger-jobs/amendments.ts";
+} from "../../../src/store/ledger-jobs/amendments/amendments.ts";
 import { outcomesChannel } from "../../../src/store/ledger-jobs/job-notifications.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
@@ -22,7 +22,7 @@ import {
   addLine,
   repriceLine,
   seedInvoice,
-} from "./amendment-rows.ts";
+} from "./amendment-builder.ts";
 
 let database: FreshDatabase;
 let pool: pg.Pool;

@@ -10,11 +10,11 @@ import type { ObservedAllocation } from "../../../src/store/documents/compare-al
 import {
   type ObservedCreditState,
   recordAllocation,
-} from "../../../src/store/ledger-jobs/allocation-outcomes.ts";
+} from "../../../src/store/ledger-jobs/allocations/allocation-outcomes.ts";
 import {
   type AllocationToSend,
   takeAllocation,
-} from "../../../src/store/ledger-jobs/claim-allocations.ts";
+} from "../../../src/store/ledger-jobs/allocations/claim-allocations.ts";
 import { takeCreditNotes, takeInvoices } from "../../../src/store/ledger-jobs/claim-jobs.ts";
 import {
   type PairToRetry,
@@ -22,6 +22,7 @@ import {
 } from "../../../src/store/ledger-jobs/credit-allocations.ts";
 import type { PostingOutcome } from "../../../src/store/ledger-jobs/document-outcomes.ts";
 import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
+import { addOrganisation } from "../../support/organisation-builder.ts";
 import {
   addSubscription,
   anId,
@@ -39,13 +40,10 @@ export interface Party {
 
 /** Adds a subscription with its customer and plan. */
 export async function addParty(pool: pg.Pool): Promise<Party> {
-  const organisationId = newId();
+  const organisationId = await addOrganisation(pool, { currency: "NZD" });
   const values = [organisationId, newId(), newId()];
   await pool.query(
-    `WITH organisation AS (
-      INSERT INTO organisations (id, name, timezone, default_currency, livemode)
-        VALUES ($1, 'Acme', 'UTC', 'NZD', true)
-    ), customer AS (
+    `WITH customer AS (
       INSERT INTO customers (id, organisation_id, code, name, email, status, ledger_contact_id)
       VALUES ($2, $1, 'ACME', 'Acme', 'a@acme.example', 'active', 'contact')
     ) INSERT INTO plans (id, organisation_id, code, name, type, currency, price, status)
@@ -61,7 +59,7 @@ export async function addParty(pool: pg.Pool): Promise<Party> {
 }
 
 /** The outcome of an invoice. Without `due` and `total` it is unpaid and has no tax. */
-export interface InvoiceTaken {
+interface InvoiceTaken {
   readonly status: string;
   readonly due?: string;
   readonly total?: string;

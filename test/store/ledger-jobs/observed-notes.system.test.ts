@@ -2,11 +2,9 @@
  * Credit notes as the ledger shows them after a post or an allocation. Remaining and allocated
  * credit always come to the note's total (INVARIANT-3).
  */
-import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
-import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
-import { testPool } from "../../support/pool.ts";
+import { databaseTest as test } from "../../support/fixtures.ts";
 import { anId, issueCredit, ourCredit, ourDue } from "../../worker/activities/issue-credit.ts";
 import {
   addInvoice,
@@ -16,7 +14,6 @@ import {
   entry,
   ledgerIdOf,
   observedCredit,
-  type Party,
   planned,
   recordDone,
   recordRefused,
@@ -24,24 +21,9 @@ import {
   takenNotes,
 } from "./credit-party.ts";
 
-let database: FreshDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await freshDatabase();
-  pool = testPool(database.url, 8);
-});
-
-afterAll(async () => {
-  await pool?.end();
-  await database?.drop();
-});
-
-const newParty = (): Promise<Party> => addParty(pool);
-
 describe.concurrent("an observed note", () => {
-  test("is written with its allocations, and with those removed", async () => {
-    const party = await newParty();
+  test("is written with its allocations, and with those removed", async ({ pool }) => {
+    const party = await addParty(pool);
     await addInvoice(party, "50");
     await addNote(party, "10");
     await addInvoice(party, "4");
@@ -74,8 +56,8 @@ describe.concurrent("an observed note", () => {
     });
   });
 
-  test("used up on foreign invoices leaves nothing to plan", async () => {
-    const party = await newParty();
+  test("used up on foreign invoices leaves nothing to plan", async ({ pool }) => {
+    const party = await addParty(pool);
     await addNote(party, "10");
     await addInvoice(party, "4");
     const elsewhere = creditOn(anId(), "10.0000");
@@ -87,8 +69,8 @@ describe.concurrent("an observed note", () => {
     expect(await planned(party)).toEqual(["refused 4.00 CN-0001 INV-0001"]);
   });
 
-  test("with more credit than its total is refused, and nothing is written", async () => {
-    const party = await newParty();
+  test("with more credit than its total is refused, and nothing is written", async ({ pool }) => {
+    const party = await addParty(pool);
     await addNote(party, "10");
     await addInvoice(party, "4");
     const first = await take(party);
@@ -102,8 +84,8 @@ describe.concurrent("an observed note", () => {
     });
   });
 
-  test("that does not fit the columns is refused, and nothing is written", async () => {
-    const party = await newParty();
+  test("that does not fit the columns is refused, and nothing is written", async ({ pool }) => {
+    const party = await addParty(pool);
     await addNote(party, "10");
     await addInvoice(party, "4");
     const first = await take(party);
@@ -119,8 +101,8 @@ describe.concurrent("an observed note", () => {
 });
 
 describe.concurrent("a posted document", () => {
-  test("has the ledger's total with tax, and all of its credit left", async () => {
-    const party = await newParty();
+  test("has the ledger's total with tax, and all of its credit left", async ({ pool }) => {
+    const party = await addParty(pool);
     await issueCredit(pool, party.organisationId, party.subscriptionId, "10");
     await recordOutcomes(pool, party.organisationId, await takenNotes(party, "11.5"));
     expect(await ourCredit(pool, party)).toMatchObject([
@@ -128,8 +110,8 @@ describe.concurrent("a posted document", () => {
     ]);
   });
 
-  test("with credit used meanwhile has only the rest planned", async () => {
-    const party = await newParty();
+  test("with credit used meanwhile has only the rest planned", async ({ pool }) => {
+    const party = await addParty(pool);
     await issueCredit(pool, party.organisationId, party.subscriptionId, "10");
     await addInvoice(party, "50");
     const used = [
@@ -152,8 +134,8 @@ describe.concurrent("a posted document", () => {
     expect(await planned(party)).toEqual(["ready 6.50 CN-0001 INV-0001"]);
   });
 
-  test("used up meanwhile is recorded, even if the invoice cannot be", async () => {
-    const party = await newParty();
+  test("used up meanwhile is recorded, even if the invoice cannot be", async ({ pool }) => {
+    const party = await addParty(pool);
     await addInvoice(party, "4");
     await issueCredit(pool, party.organisationId, party.subscriptionId, "10");
     // More than the total of the invoice here.
@@ -166,8 +148,8 @@ describe.concurrent("a posted document", () => {
     expect((await ourDue(pool, party))[0]).toMatchObject({ due: "4.00" });
   });
 
-  test("has the ledger's ids on its lines", async () => {
-    const party = await newParty();
+  test("has the ledger's ids on its lines", async ({ pool }) => {
+    const party = await addParty(pool);
     await addInvoice(party, "4", { status: "draft" });
     const { rows } = await pool.query<{ is_named: boolean }>(
       `SELECT ledger_line_id = 'line of ' || id AS is_named FROM invoice_lines

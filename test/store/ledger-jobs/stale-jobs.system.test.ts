@@ -1,33 +1,18 @@
 /** The stale jobs that the dispatcher starts. A newer version may leave unknown kinds. */
 import { randomBytes } from "node:crypto";
-import type pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
-import { createAmendments } from "../../../src/store/ledger-jobs/amendments.ts";
+import { createAmendments } from "../../../src/store/ledger-jobs/amendments/amendments.ts";
 import { readWaiting } from "../../../src/store/ledger-jobs/jobs.ts";
 import { findStaleJobs } from "../../../src/store/ledger-jobs/stale-jobs.ts";
-import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
-import { testPool } from "../../support/pool.ts";
+import { databaseTest as test } from "../../support/fixtures.ts";
 import { issueInvoice } from "../../worker/activities/issue-credit.ts";
 import { another } from "../constraints/rows.ts";
-import { addAmendment, addLine, seedInvoice } from "./amendment-rows.ts";
+import { addAmendment, addLine, seedInvoice } from "./amendment-builder.ts";
 import { addParty } from "./credit-party.ts";
 
-let database: FreshDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await freshDatabase();
-  pool = testPool(database.url, 4);
-});
-
-afterAll(async () => {
-  await pool?.end();
-  await database?.drop();
-});
-
 // First, because it counts the jobs of all organisations.
-test("jobs of unknown kinds are reported once, and all others are found", async () => {
+test("jobs of unknown kinds are reported once, and all others are found", async ({ pool }) => {
   const parties = await Promise.all([addParty(pool), addParty(pool)]);
   for (const { organisationId, subscriptionId } of parties) {
     await issueInvoice(pool, organisationId, subscriptionId, "10");
@@ -46,7 +31,9 @@ test("jobs of unknown kinds are reported once, and all others are found", async 
   expect(unknown).toEqual(["from_a_newer_version"]);
 });
 
-test("a stale job is found for its workflow, and posting counts only posting jobs", async () => {
+test("a stale job is found for its workflow, and posting counts only posting jobs", async ({
+  pool,
+}) => {
   const rows = await seedInvoice(pool);
   await addLine(pool, rows);
   const jobId = await addAmendment(pool, rows, {});

@@ -8,18 +8,17 @@ import type pg from "pg";
 import { expect } from "vitest";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import type { UnitsChangeRequest } from "../../../src/domain/subscriptions/change-units.ts";
-import { retryDocument } from "../../../src/store/admin/documents/retry-documents.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
-import { inTransaction } from "../../../src/store/database/pool.ts";
 import type {
   AmendmentOutcome,
   SyncedInvoice,
-} from "../../../src/store/ledger-jobs/amendment-outcomes.ts";
-import { createAmendments } from "../../../src/store/ledger-jobs/amendments.ts";
+} from "../../../src/store/ledger-jobs/amendments/amendment-outcomes.ts";
+import { createAmendments } from "../../../src/store/ledger-jobs/amendments/amendments.ts";
 import { getUnitChange, type UnitChange } from "../../../src/store/subscriptions/unit-changes.ts";
+import { operatorWrites } from "../../support/operator-writes.ts";
 import type { Answered } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
-import { seedInvoice } from "./amendment-rows.ts";
+import { seedInvoice } from "./amendment-builder.ts";
 
 /**
  * The ledger's answer: done, refused for now, or closed, because the invoice is `approved` (no
@@ -28,7 +27,7 @@ import { seedInvoice } from "./amendment-rows.ts";
 export type LedgerSays = "done" | "refused" | "approved" | "paid" | "gone";
 
 /** A row of any table. */
-export type Row = Answered["json"];
+type Row = Answered["json"];
 
 /** The fixture of one subscription. */
 export interface WindowFixture {
@@ -42,7 +41,7 @@ export interface WindowFixture {
   changed(request: UnitsChangeRequest, says: LedgerSays): Promise<UnitChange>;
   /** Answers the waiting amendment. Returns its job's id, or null if none waits. */
   answer(says: LedgerSays, changes?: Partial<SyncedInvoice>): Promise<string | null>;
-  /** Retries the refused amendment of an invoice, as an operator does. */
+  /** Retries the refused amendment of an invoice. Returns `retried` or the code of the refusal. */
   retry(invoiceId?: string): Promise<string>;
   /** Moves the organisation's clock. */
   setClock(instant: string): Promise<void>;
@@ -58,6 +57,12 @@ export interface WindowFixture {
   billed(): Promise<readonly string[]>;
 }
 
+/** Returns the code of a refusal, and throws any other error again. */
+function codeOf(error: unknown): string {
+  if (error instanceof Refusal) return error.code;
+  throw error;
+}
+
 /** Expects a rolled back amendment: plan line and subtotal are those of the ledger. */
 export async function expectRolledBack(fixture: WindowFixture, invoice: object): Promise<void> {
   expect(await fixture.lines(fixture.invoiceId)).toEqual(["plan 10: 100.0000"]);
@@ -69,7 +74,7 @@ export async function expectRolledBack(fixture: WindowFixture, invoice: object):
 }
 
 /** Bands: a volume plan, ten units at 10.00 and more at 8.00. Pending: begins on 15 March. */
-export interface WindowOrder {
+interface WindowOrder {
   readonly isBands?: boolean;
   readonly isPending?: boolean;
 }
@@ -165,12 +170,10 @@ export async function windowFixture(
       }
       return job.id;
     },
-    retry: async (invoiceId = invoice.id) => {
-      const { result } = await inTransaction(pool, (client) =>
-        retryDocument(client, organisationId, invoiceId),
-      );
-      return result?.kind ?? "unknown";
-    },
+    retry: (invoiceId = invoice.id) =>
+      operatorWrites(pool)
+        .retryDocument(organisationId, invoiceId)
+        .then(() => "retried", codeOf),
     setClock: async (instant) => {
       now = new Date(instant);
       await pool.query("UPDATE organisations SET test_clock = $2 WHERE id = $1", [

@@ -3,42 +3,26 @@
  * a day, because the ledger does not report that they were e-mailed.
  */
 import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
-import { testPool } from "../../support/pool.ts";
+import { describe, expect } from "vitest";
+import { databaseTest as test } from "../../support/fixtures.ts";
 import { addInvoice, ledgerIdOf, type Party } from "../ledger-jobs/credit-party.ts";
 import {
   addConnectedParty,
+  isFound,
   ledgerSyncOf,
   ledgerTime,
   notificationsOf,
+  open,
   syncIntervalMs,
 } from "./sync-fixture.ts";
 
-let database: FreshDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await freshDatabase();
-  pool = testPool(database.url, 8);
-});
-
-afterAll(async () => {
-  await pool?.end();
-  await database?.drop();
-});
-
-const open = (party: Party) => ledgerSyncOf(pool).open(party.organisationId);
-
-async function isFound({ organisationId }: Party): Promise<boolean> {
-  return (await ledgerSyncOf(pool).find(null, 1_000)).includes(organisationId);
-}
-
 describe.concurrent("an incremental sync", () => {
-  test("reads each kind by page from its cursor, and is due again after an interval", async () => {
+  test("reads each kind by page from its cursor, and is due again after an interval", async ({
+    pool,
+  }) => {
     const party = await addConnectedParty(pool);
-    const sync = open(party);
-    expect(await isFound(party)).toBe(true);
+    const sync = open(pool, party);
+    expect(await isFound(pool, party)).toBe(true);
     expect(await sync.state()).toMatchObject({ waitMs: 0, nextInMs: 0 });
     const contacts = await sync.claimSyncPage();
     const created = Date.now() - 3_600_000;
@@ -60,7 +44,7 @@ describe.concurrent("an incremental sync", () => {
     }
     expect(await sync.claimSyncPage()).toBeNull();
     expect(await sync.state()).toMatchObject({ nextInMs: null });
-    expect(await isFound(party)).toBe(false);
+    expect(await isFound(pool, party)).toBe(false);
     const { rows } = await pool.query(
       `SELECT contacts_changed, invoices_changed, round(extract(epoch
         FROM next_sync_at - now()) * 1000 / $2, 1)::float8 AS next
@@ -71,12 +55,12 @@ describe.concurrent("an incremental sync", () => {
   });
 
   /** Ends the due sync. Returns after how many intervals the next one is due. */
-  async function syncOnce(party: Party): Promise<number> {
-    await open(party).state();
+  async function syncOnce(pool: pg.Pool, party: Party): Promise<number> {
+    await open(pool, party).state();
     for (;;) {
-      const page = await open(party).claimSyncPage();
+      const page = await open(pool, party).claimSyncPage();
       if (page === null) break;
-      await open(party).endPage(page, { cursor: null, highWater: null, changed: 0 });
+      await open(pool, party).endPage(page, { cursor: null, highWater: null, changed: 0 });
     }
     const { rows } = await pool.query<{ next: number }>(
       `SELECT round(extract(epoch FROM next_sync_at - now()) * 1000 / $2)::float8 AS next
@@ -86,7 +70,9 @@ describe.concurrent("an incremental sync", () => {
     return rows[0]?.next ?? 0;
   }
 
-  test("is four times rarer while less than a fifth of the daily calls is left", async () => {
+  test("is four times rarer while less than a fifth of the daily calls is left", async ({
+    pool,
+  }) => {
     const party = await addConnectedParty(pool);
     const left = (day: number) =>
       pool.query(
@@ -100,24 +86,24 @@ describe.concurrent("an incremental sync", () => {
         party.organisationId,
       ]);
     await left(4_800);
-    expect(await syncOnce(party)).toBe(1);
+    expect(await syncOnce(pool, party)).toBe(1);
     await left(900);
     await due();
-    expect(await syncOnce(party)).toBe(4);
+    expect(await syncOnce(pool, party)).toBe(4);
     await left(1_000);
     await due();
-    expect(await syncOnce(party)).toBe(1);
+    expect(await syncOnce(pool, party)).toBe(1);
   });
 
-  test("requested during another one follows it", async () => {
+  test("requested during another one follows it", async ({ pool }) => {
     const party = await addConnectedParty(pool);
-    await open(party).state();
-    await open(party).claimSyncPage();
+    await open(pool, party).state();
+    await open(pool, party).claimSyncPage();
     await pool.query(
       "UPDATE ledger_sync_cursors SET requested_at = clock_timestamp() WHERE organisation_id = $1",
       [party.organisationId],
     );
-    expect(await syncOnce(party)).toBe(1);
+    expect(await syncOnce(pool, party)).toBe(1);
     const { rows } = await pool.query(
       `SELECT began_at > requested_at AS is_after FROM ledger_sync_cursors
         WHERE organisation_id = $1`,
@@ -126,22 +112,24 @@ describe.concurrent("an incremental sync", () => {
     expect(rows).toEqual([{ is_after: true }]);
   });
 
-  test("waits after a failed call, and reads everything again for another tenant", async () => {
+  test("waits after a failed call, and reads everything again for another tenant", async ({
+    pool,
+  }) => {
     const party = await addConnectedParty(pool);
-    const sync = open(party);
+    const sync = open(pool, party);
     await sync.state();
     const page = await sync.claimSyncPage();
     if (page !== null)
       await sync.endPage(page, { cursor: null, highWater: ledgerTime(0), changed: 0 });
-    await sync.failSyncPage(7_200_000);
     await sync.reschedule({
       delayMs: 3_600_000,
       reason: "the ledger answered 503",
       isFailure: true,
+      pageMs: 7_200_000,
     });
     expect(await sync.state()).toMatchObject({ reason: "the ledger answered 503", failures: 1 });
     expect((await sync.state()).waitMs).toBeGreaterThan(3_000_000);
-    expect(await isFound(party)).toBe(false);
+    expect(await isFound(pool, party)).toBe(false);
     // Other successful reads say nothing about the failed page.
     await sync.reschedule(null);
     expect(await sync.state()).toMatchObject({
@@ -150,12 +138,12 @@ describe.concurrent("an incremental sync", () => {
       reason: "the ledger answered 503",
     });
     expect((await sync.state()).nextInMs).toBeGreaterThan(6_000_000);
-    expect([await isFound(party), await sync.claimSyncPage()]).toEqual([false, null]);
+    expect([await isFound(pool, party), await sync.claimSyncPage()]).toEqual([false, null]);
     await pool.query(
       "UPDATE ledger_sync_cursors SET next_sync_at = now() WHERE organisation_id = $1",
       [party.organisationId],
     );
-    expect(await isFound(party)).toBe(true);
+    expect(await isFound(pool, party)).toBe(true);
     const again = await sync.claimSyncPage();
     if (again !== null) await sync.endPage(again, { cursor: "2", highWater: null, changed: 0 });
     expect(await sync.state()).toMatchObject({ waitMs: 0, failures: 0, reason: null });
@@ -172,7 +160,7 @@ describe.concurrent("an incremental sync", () => {
     expect(rows).toEqual([{ tenant_id: "another", sync_kind: null, contacts_since: null }]);
   });
 
-  test("is first due at a random time within one interval of the connection", async () => {
+  test("is first due at a random time within one interval of the connection", async ({ pool }) => {
     const parties = await Promise.all(Array.from({ length: 4 }, () => addConnectedParty(pool)));
     const ids = parties.map(({ organisationId }) => organisationId);
     const [recent, read] = ids;
@@ -204,6 +192,7 @@ describe.concurrent("an incremental sync", () => {
 
 /** Reads every page of a due sync up to `highWater`. Returns from when each kind was read. */
 async function syncedSince(
+  pool: pg.Pool,
   party: Party,
   highWater: string | null,
 ): Promise<Record<string, number>> {
@@ -213,33 +202,33 @@ async function syncedSince(
   );
   const since: Record<string, number> = {};
   for (;;) {
-    const page = await open(party).claimSyncPage();
+    const page = await open(pool, party).claimSyncPage();
     if (page === null) return since;
     since[page.kind] = Date.parse(page.since);
-    await open(party).endPage(page, { cursor: null, highWater, changed: 0 });
+    await open(pool, party).endPage(page, { cursor: null, highWater, changed: 0 });
   }
 }
 
-test("an incremental sync moves its cursors with time, at most to its start", async () => {
+test("an incremental sync moves its cursors with time, at most to its start", async ({ pool }) => {
   const party = await addConnectedParty(pool);
   const began = Date.now();
-  await syncedSince(party, null);
+  await syncedSince(pool, party, null);
   // The cursor is five minutes before the sync, and the next one begins five minutes earlier.
-  const idle = await syncedSince(party, null);
+  const idle = await syncedSince(pool, party, null);
   for (const kind of ["contacts", "credit_notes", "invoices"]) {
     expect(Math.abs((idle[kind] ?? 0) + 600_000 - began)).toBeLessThan(60_000);
   }
   // A newer change moves the cursor. A change in the future does not hide others.
   const newest = new Date(began - 60_000).toISOString();
-  await syncedSince(party, newest);
-  expect((await syncedSince(party, "9999-12-31T23:59:59.000Z")).invoices).toBe(
+  await syncedSince(pool, party, newest);
+  expect((await syncedSince(pool, party, "9999-12-31T23:59:59.000Z")).invoices).toBe(
     Date.parse(newest) - 300_000,
   );
-  const late = await syncedSince(party, null);
+  const late = await syncedSince(pool, party, null);
   expect(Math.abs((late.invoices ?? 0) + 300_000 - Date.now())).toBeLessThan(60_000);
 });
 
-test("an incremental sync reads partly paid, unsent invoices once a day", async () => {
+test("an incremental sync reads partly paid, unsent invoices once a day", async ({ pool }) => {
   const party = await addConnectedParty(pool);
   for (const amount of ["100", "100", "100", "100"]) await addInvoice(party, amount);
   const text =
@@ -252,7 +241,7 @@ test("an incremental sync reads partly paid, unsent invoices once a day", async 
   ]) {
     await pool.query(text, [party.organisationId, number, due, sent]);
   }
-  await syncedSince(party, null);
+  await syncedSince(pool, party, null);
   const expected = [await ledgerIdOf(party, "INV-0001"), await ledgerIdOf(party, "INV-0004")];
   expect(await notificationsOf(party)).toEqual(expected.map((id) => `invoices ${id}`).sort());
   const deleteAll = () =>
@@ -260,11 +249,11 @@ test("an incremental sync reads partly paid, unsent invoices once a day", async 
       party.organisationId,
     ]);
   await deleteAll();
-  await syncedSince(party, null);
+  await syncedSince(pool, party, null);
   expect(await notificationsOf(party)).toEqual([]);
   const day = `UPDATE ledger_sync_cursors SET part_paid_checked_at = now() - interval '25 hours'
       WHERE organisation_id = $1`;
   await pool.query(day, [party.organisationId]);
-  await syncedSince(party, null);
+  await syncedSince(pool, party, null);
   expect(await notificationsOf(party)).toHaveLength(2);
 });

@@ -1,10 +1,9 @@
 /** Which change notifications are read and when: their claim, their failure and their cleanup. */
 import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { saveNotifications } from "../../../src/store/ledger-sync/pending-notifications.ts";
 import { recordNotifications } from "../../../src/store/ledger-sync/record-notifications.ts";
-import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
-import { testPool } from "../../support/pool.ts";
+import { databaseTest as test } from "../../support/fixtures.ts";
 import { addSubscription, anId, issueInvoice } from "../../worker/activities/issue-credit.ts";
 import {
   addInvoice,
@@ -17,46 +16,28 @@ import {
 import {
   addConnectedParty,
   clockOf,
-  ledgerSyncOf,
+  isFound,
   ledgerTime,
   notificationsOf,
   observedInvoice,
+  open,
 } from "./sync-fixture.ts";
 
-let database: FreshDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await freshDatabase();
-  pool = testPool(database.url, 8);
-});
-
-afterAll(async () => {
-  await pool?.end();
-  await database?.drop();
-});
-
-const open = (party: Party) => ledgerSyncOf(pool).open(party.organisationId);
-
-async function isFound({ organisationId }: Party): Promise<boolean> {
-  return (await ledgerSyncOf(pool).find(null, 1_000)).includes(organisationId);
-}
-
-const notify = (party: Party, ledgerId: string, changedAt: string | null = null) =>
+const notify = (pool: pg.Pool, party: Party, ledgerId: string, changedAt: string | null = null) =>
   saveNotifications(pool, party.organisationId, "invoices", [{ ledgerId, changedAt }]);
 
 describe.concurrent("a change notification", () => {
-  test("is claimed once, and one that arrives during the read stays", async () => {
+  test("is claimed once, and one that arrives during the read stays", async ({ pool }) => {
     const party = await addConnectedParty(pool);
     await addInvoice(party, "100");
     const id = await ledgerIdOf(party, "INV-0001");
-    await notify(party, id);
-    expect(await isFound(party)).toBe(true);
-    const first = await open(party).claimNotifications();
+    await notify(pool, party, id);
+    expect(await isFound(pool, party)).toBe(true);
+    const first = await open(pool, party).claimNotifications();
     expect(first).toMatchObject({ kind: "invoices", notifications: [{ ledgerId: id }] });
-    await notify(party, id);
-    if (first !== null) await open(party).finishNotifications(first, [], []);
-    const second = await open(party).claimNotifications();
+    await notify(pool, party, id);
+    if (first !== null) await open(pool, party).finishNotifications(first, [], []);
+    const second = await open(pool, party).claimNotifications();
     expect(second?.notifications).toHaveLength(1);
     // A notification that must be read again is, after a pause that grows with its age.
     await pool.query(
@@ -64,18 +45,18 @@ describe.concurrent("a change notification", () => {
         WHERE organisation_id = $1`,
       [party.organisationId],
     );
-    if (second !== null) await open(party).finishNotifications(second, [id], []);
-    expect(await open(party).claimNotifications()).toBeNull();
+    if (second !== null) await open(pool, party).finishNotifications(second, [id], []);
+    expect(await open(pool, party).claimNotifications()).toBeNull();
     expect(await notificationsOf(party)).toEqual([`invoices ${id}`]);
     await pool.query(
       `UPDATE ledger_sync_cursors SET next_sync_at = now() + interval '1 hour'
         WHERE organisation_id = $1`,
       [party.organisationId],
     );
-    expect((await open(party).state()).nextInMs).toBeGreaterThan(0);
+    expect((await open(pool, party).state()).nextInMs).toBeGreaterThan(0);
   });
 
-  test("whose call failed is requested again later, after two failures alone", async () => {
+  test("whose call failed is requested again later, after two failures alone", async ({ pool }) => {
     const party = await addConnectedParty(pool);
     for (const amount of ["10", "20", "30"]) await addInvoice(party, amount);
     const ids = await Promise.all(
@@ -90,31 +71,31 @@ describe.concurrent("a change notification", () => {
         [party.organisationId, ledgerIds],
       );
     const taken = async () => {
-      const some = await open(party).claimNotifications();
+      const some = await open(pool, party).claimNotifications();
       if (some === null) throw new Error("a notification is due");
       return { some, ids: some.notifications.map(({ ledgerId }) => ledgerId).sort() };
     };
-    await notify(party, poor);
-    await notify(party, other);
+    await notify(pool, party, poor);
+    await notify(pool, party, other);
     for (const _ of [1, 2]) {
       await due([poor, other]);
       const together = await taken();
       expect(together.ids).toEqual([poor, other].sort());
-      await open(party).failNotifications(together.some, "the ledger answered 500");
-      expect(await open(party).claimNotifications()).toBeNull();
+      await open(pool, party).failNotifications(together.some, "the ledger answered 500");
+      expect(await open(pool, party).claimNotifications()).toBeNull();
     }
-    await notify(party, fresh);
+    await notify(pool, party, fresh);
     await due([poor, other, fresh]);
     const first = await taken();
     expect(first.ids).toEqual([fresh]);
-    await open(party).finishNotifications(first.some, [], []);
+    await open(pool, party).finishNotifications(first.some, [], []);
     const alone = await taken();
     expect(alone.ids).toHaveLength(1);
-    await open(party).failNotifications(alone.some, "the ledger answered 500");
+    await open(pool, party).failNotifications(alone.some, "the ledger answered 500");
     const last = await taken();
     expect([...alone.ids, ...last.ids].sort()).toEqual([poor, other].sort());
     // A skipped notification stays with its reason. The others are no longer requested alone.
-    await open(party).finishNotifications(
+    await open(pool, party).finishNotifications(
       last.some,
       [],
       [{ ledgerId: last.ids[0] ?? "", reason: "unread" }],
@@ -141,18 +122,18 @@ describe.concurrent("a change notification", () => {
     const received =
       "SELECT received_at FROM ledger_notifications WHERE organisation_id = $1 AND ledger_id = $2";
     const before = await pool.query(received, [party.organisationId, last.ids[0]]);
-    await open(party).saveNotifications("invoices", [
+    await open(pool, party).saveNotifications("invoices", [
       { ledgerId: last.ids[0] ?? "", changedAt: null },
     ]);
     expect(await soon()).toBe(0);
     expect((await pool.query(received, [party.organisationId, last.ids[0]])).rows).toEqual(
       before.rows,
     );
-    await notify(party, last.ids[0] ?? "");
+    await notify(pool, party, last.ids[0] ?? "");
     expect(await soon()).toBe(1);
   });
 
-  test("with failed calls delays no other, and one success rejoins its kind", async () => {
+  test("with failed calls delays no other, and one success rejoins its kind", async ({ pool }) => {
     const party = await addConnectedParty(pool);
     for (const amount of ["10", "20", "30", "40"]) await addInvoice(party, amount);
     const names = ["INV-0001", "INV-0002", "INV-0003", "INV-0004"];
@@ -166,7 +147,7 @@ describe.concurrent("a change notification", () => {
     await saveNotifications(pool, party.organisationId, "contacts", [
       { ledgerId: contact, changedAt: null },
     ]);
-    for (const id of [fresh, ...failed]) await notify(party, id);
+    for (const id of [fresh, ...failed]) await notify(pool, party, id);
     await pool.query(
       `UPDATE ledger_notifications
         SET failures = 5, reason = 'the ledger answered 500',
@@ -178,15 +159,15 @@ describe.concurrent("a change notification", () => {
     );
     const claimed: (readonly string[])[] = [];
     for (;;) {
-      const some = await open(party).claimNotifications();
+      const some = await open(pool, party).claimNotifications();
       if (some === null) break;
       claimed.push([
         `${some.kind} ${some.isAlone}`,
         ...some.notifications.map(({ ledgerId }) => ledgerId).sort(),
       ]);
       if (some.kind === "contacts")
-        await open(party).failNotifications(some, "the ledger answered 500");
-      else await open(party).finishNotifications(some, [], []);
+        await open(pool, party).failNotifications(some, "the ledger answered 500");
+      else await open(pool, party).finishNotifications(some, [], []);
     }
     expect(claimed).toEqual([
       ["invoices false", fresh],
@@ -197,7 +178,9 @@ describe.concurrent("a change notification", () => {
     expect(await notificationsOf(party)).toEqual([`contacts ${contact}`]);
   });
 
-  test("is stored for connected tenants, and wakes those whose ledger accepts calls", async () => {
+  test("is stored for connected tenants, and wakes those whose ledger accepts calls", async ({
+    pool,
+  }) => {
     const party = await addConnectedParty(pool);
     await addInvoice(party, "100");
     const tenantId = party.organisationId;
@@ -224,56 +207,58 @@ describe.concurrent("a change notification", () => {
     expect(await note()).toEqual([]);
     expect(await notificationsOf(party)).toEqual([`invoices ${ledgerId}`]);
     await connection("paused_until = NULL, paused_reason = NULL");
-    await open(party).state();
-    await open(party).reschedule({
+    await open(pool, party).state();
+    await open(pool, party).reschedule({
       delayMs: 3_600_000,
       reason: "the ledger answered 503",
       isFailure: true,
     });
     expect(await note()).toEqual([]);
-    await open(party).reschedule(null);
+    await open(pool, party).reschedule(null);
     expect(await note()).toEqual([party.organisationId]);
   });
 
-  test("of a foreign object, or of an object that is as new here, needs no call", async () => {
+  test("of a foreign object, or of an object that is as new here, needs no call", async ({
+    pool,
+  }) => {
     const party = await addConnectedParty(pool);
     await addInvoice(party, "100");
     const id = await ledgerIdOf(party, "INV-0001");
-    await open(party).syncInvoices(
+    await open(pool, party).syncInvoices(
       [observedInvoice(id, { updatedAt: ledgerTime(7) })],
       await clockOf(party),
     );
-    await notify(party, anId());
-    await notify(party, id, ledgerTime(7));
+    await notify(pool, party, anId());
+    await notify(pool, party, id, ledgerTime(7));
     await saveNotifications(pool, party.organisationId, "contacts", [
       { ledgerId: anId(), changedAt: null },
     ]);
     await saveNotifications(pool, party.organisationId, "credit_notes", [
       { ledgerId: anId(), changedAt: null },
     ]);
-    expect(await open(party).claimNotifications()).toBeNull();
+    expect(await open(pool, party).claimNotifications()).toBeNull();
     expect(await notificationsOf(party)).toEqual([]);
     // A later change, and a change without a time, are read.
-    await notify(party, id, ledgerTime(8));
-    expect((await open(party).claimNotifications())?.notifications).toHaveLength(1);
-    await notify(party, id);
-    await notify(party, id, ledgerTime(7));
-    expect((await open(party).claimNotifications())?.notifications).toHaveLength(1);
+    await notify(pool, party, id, ledgerTime(8));
+    expect((await open(pool, party).claimNotifications())?.notifications).toHaveLength(1);
+    await notify(pool, party, id);
+    await notify(pool, party, id, ledgerTime(7));
+    expect((await open(pool, party).claimNotifications())?.notifications).toHaveLength(1);
   });
 
-  test("waits while one of our jobs creates or changes the document", async () => {
+  test("waits while one of our jobs creates or changes the document", async ({ pool }) => {
     const party = await addConnectedParty(pool);
     await addNote(party, "30");
     await addInvoice(party, "100");
     const id = await ledgerIdOf(party, "INV-0001");
     await take(party);
-    await notify(party, id);
+    await notify(pool, party, id);
     const other = { ...party, subscriptionId: await addSubscription(pool, party.organisationId) };
     await issueInvoice(pool, party.organisationId, other.subscriptionId, "10");
     await takenInvoices(other, "10", { status: "approved" });
     const unknown = anId();
-    await notify(party, unknown);
-    expect(await open(party).claimNotifications()).toBeNull();
+    await notify(pool, party, unknown);
+    expect(await open(pool, party).claimNotifications()).toBeNull();
     expect(await notificationsOf(party)).toEqual([`invoices ${id}`, `invoices ${unknown}`].sort());
   });
 });

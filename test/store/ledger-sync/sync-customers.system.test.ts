@@ -1,27 +1,11 @@
 /** Customers that follow changes of their contacts in the ledger (CUSTOMER-5). */
 import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { ObservedContact } from "../../../src/store/ledger-sync/sync-customers.ts";
-import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
-import { testPool } from "../../support/pool.ts";
+import { databaseTest as test } from "../../support/fixtures.ts";
 import { anId } from "../../worker/activities/issue-credit.ts";
 import type { Party } from "../ledger-jobs/credit-party.ts";
-import { addConnectedParty, ledgerSyncOf, ledgerTime, notificationsOf } from "./sync-fixture.ts";
-
-let database: FreshDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await freshDatabase();
-  pool = testPool(database.url, 8);
-});
-
-afterAll(async () => {
-  await pool?.end();
-  await database?.drop();
-});
-
-const open = (party: Party) => ledgerSyncOf(pool).open(party.organisationId);
+import { addConnectedParty, ledgerTime, notificationsOf, open } from "./sync-fixture.ts";
 
 describe.concurrent("a customer", () => {
   const contact = (changes: Partial<ObservedContact> = {}): ObservedContact => ({
@@ -36,7 +20,7 @@ describe.concurrent("a customer", () => {
     ...changes,
   });
 
-  async function customerOf({ organisationId }: Party): Promise<object | undefined> {
+  async function customerOf(pool: pg.Pool, { organisationId }: Party): Promise<object | undefined> {
     const { rows } = await pool.query(
       `SELECT name, first_name, email, status, ledger_contact_id AS contact
         FROM customers WHERE organisation_id = $1 AND code = 'ACME'`,
@@ -45,9 +29,11 @@ describe.concurrent("a customer", () => {
     return rows[0];
   }
 
-  test("gets newer names and address, and is inactive while its contact is archived", async () => {
+  test("gets newer names and address, and is inactive while its contact is archived", async ({
+    pool,
+  }) => {
     const party = await addConnectedParty(pool);
-    const sync = open(party);
+    const sync = open(pool, party);
     const named = contact({
       name: "Acme Holdings",
       firstName: "Ada",
@@ -64,7 +50,7 @@ describe.concurrent("a customer", () => {
       status: "active",
       contact: "contact",
     };
-    expect(await customerOf(party)).toEqual(after);
+    expect(await customerOf(pool, party)).toEqual(after);
     expect(
       await sync.syncContacts([contact({ name: "Older", updatedAt: ledgerTime(2) })]),
     ).toMatchObject({
@@ -72,40 +58,44 @@ describe.concurrent("a customer", () => {
     });
     const archived = { ...named, status: "archived", updatedAt: ledgerTime(4) } as const;
     expect(await sync.syncContacts([archived])).toMatchObject({ changed: 1 });
-    expect(await customerOf(party)).toEqual({ ...after, status: "inactive" });
+    expect(await customerOf(pool, party)).toEqual({ ...after, status: "inactive" });
     // A contact without an address leaves the customer's.
     await sync.syncContacts([{ ...named, email: null, updatedAt: ledgerTime(5) }]);
-    expect(await customerOf(party)).toEqual(after);
+    expect(await customerOf(pool, party)).toEqual(after);
     await sync.loseContacts(["contact"]);
-    expect(await customerOf(party)).toEqual({ ...after, status: "inactive" });
+    expect(await customerOf(pool, party)).toEqual({ ...after, status: "inactive" });
     // Observed again without a change, the customer is active again.
     expect(await sync.syncContacts([{ ...named, updatedAt: ledgerTime(5) }])).toMatchObject({
       changed: 1,
     });
-    expect(await customerOf(party)).toEqual(after);
+    expect(await customerOf(pool, party)).toEqual(after);
   });
 
-  test("that an operator made inactive stays so when its contact is restored", async () => {
+  test("that an operator made inactive stays so when its contact is restored", async ({ pool }) => {
     const party = await addConnectedParty(pool);
     await pool.query(
       "UPDATE customers SET status = 'inactive', deactivated_at = now() WHERE organisation_id = $1",
       [party.organisationId],
     );
-    await open(party).syncContacts([contact({ name: "Renamed" })]);
-    expect(await customerOf(party)).toMatchObject({ name: "Renamed", status: "inactive" });
+    await open(pool, party).syncContacts([contact({ name: "Renamed" })]);
+    expect(await customerOf(pool, party)).toMatchObject({ name: "Renamed", status: "inactive" });
   });
 
-  test("of a merged contact moves to the other contact, unless that is a customer", async () => {
+  test("of a merged contact moves to the other contact, unless that is a customer", async ({
+    pool,
+  }) => {
     const party = await addConnectedParty(pool);
     const into = anId();
     const merged = contact({ status: "archived", mergedInto: into });
     // An active contact carries documents itself, even if it names another.
-    await open(party).syncContacts([{ ...merged, status: "active", updatedAt: ledgerTime(-1) }]);
-    expect(await customerOf(party)).toMatchObject({ contact: "contact", status: "active" });
-    expect(await open(party).syncContacts([merged])).toMatchObject({ changed: 1 });
-    expect(await customerOf(party)).toMatchObject({ contact: into, status: "active" });
+    await open(pool, party).syncContacts([
+      { ...merged, status: "active", updatedAt: ledgerTime(-1) },
+    ]);
+    expect(await customerOf(pool, party)).toMatchObject({ contact: "contact", status: "active" });
+    expect(await open(pool, party).syncContacts([merged])).toMatchObject({ changed: 1 });
+    expect(await customerOf(pool, party)).toMatchObject({ contact: into, status: "active" });
     expect(await notificationsOf(party)).toEqual([`contacts ${into}`]);
-    expect(await open(party).claimNotifications()).toMatchObject({ kind: "contacts" });
+    expect(await open(pool, party).claimNotifications()).toMatchObject({ kind: "contacts" });
 
     const both = await addConnectedParty(pool);
     await pool.query(
@@ -113,7 +103,7 @@ describe.concurrent("a customer", () => {
         VALUES (gen_random_uuid(), $1, 'OTHER', 'Other', 'o@acme.example', 'active', $2)`,
       [both.organisationId, into],
     );
-    expect(await open(both).syncContacts([merged])).toMatchObject({ changed: 1 });
-    expect(await customerOf(both)).toMatchObject({ contact: "contact", status: "inactive" });
+    expect(await open(pool, both).syncContacts([merged])).toMatchObject({ changed: 1 });
+    expect(await customerOf(pool, both)).toMatchObject({ contact: "contact", status: "inactive" });
   });
 });

@@ -3,9 +3,8 @@
  * replaces newer state.
  */
 import type pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
-import { testPool } from "../../support/pool.ts";
+import { describe, expect } from "vitest";
+import { databaseTest as test } from "../../support/fixtures.ts";
 import { anId, ourCredit } from "../../worker/activities/issue-credit.ts";
 import {
   addInvoice,
@@ -23,31 +22,17 @@ import {
   addConnectedParty,
   clockOf,
   describeDocument,
-  ledgerSyncOf,
   ledgerTime,
   noteIdOf,
   notificationsOf,
   observedInvoice,
   observedNote,
+  open,
 } from "./sync-fixture.ts";
-
-let database: FreshDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await freshDatabase();
-  pool = testPool(database.url, 8);
-});
-
-afterAll(async () => {
-  await pool?.end();
-  await database?.drop();
-});
-
-const open = (party: Party) => ledgerSyncOf(pool).open(party.organisationId);
 
 /** A connected organisation with an invoice of this status over 100, and its id in the ledger. */
 async function withInvoice(
+  pool: pg.Pool,
   status = "approved",
 ): Promise<{ readonly party: Party; readonly id: string }> {
   const party = await addConnectedParty(pool);
@@ -56,33 +41,35 @@ async function withInvoice(
 }
 
 describe.concurrent("an invoice", () => {
-  test.each([
+  test.for([
     ["paid", { status: "paid", amountDue: "0" }, "paid 0.00 of 100.00"],
     ["paid in part and sent", { amountDue: "40", sent: true }, "approved 40.00 of 100.00"],
     ["voided", { status: "voided", amountDue: "0" }, "voided 0.00 of 100.00"],
     ["changed in its lines", { total: "115", amountDue: "115" }, "approved 115.00 of 115.00"],
-  ])("that a person %s in the ledger changes here", async (_, changes, after) => {
-    const { party, id } = await withInvoice();
-    const synced = await open(party).syncInvoices(
+  ] as const)("that a person %s in the ledger changes here", async ([_, changes, after], {
+    pool,
+  }) => {
+    const { party, id } = await withInvoice(pool);
+    const synced = await open(pool, party).syncInvoices(
       [observedInvoice(id, changes), observedInvoice(anId(), changes)],
       await clockOf(party),
     );
     expect(synced).toMatchObject({ changed: 1, credited: [], again: [] });
     expect(await describeDocument(party, "INV-0001")).toBe(after);
     // The same observation again changes nothing.
-    const again = await open(party).syncInvoices(
+    const again = await open(pool, party).syncInvoices(
       [observedInvoice(id, changes)],
       await clockOf(party),
     );
     expect(again.changed).toBe(0);
   });
 
-  test("that a person approved gets held credit planned", async () => {
+  test("that a person approved gets held credit planned", async ({ pool }) => {
     const party = await addConnectedParty(pool);
     await addNote(party, "30");
     await addInvoice(party, "100", { status: "draft" });
     const id = await ledgerIdOf(party, "INV-0001");
-    const { credited } = await open(party).syncInvoices(
+    const { credited } = await open(pool, party).syncInvoices(
       [observedInvoice(id)],
       await clockOf(party),
     );
@@ -90,9 +77,11 @@ describe.concurrent("an invoice", () => {
     expect(await planned(party)).toEqual(["ready 30.00 CN-0001 INV-0001"]);
   });
 
-  test("is not replaced by an older answer, or by a read older than its last write", async () => {
-    const { party, id } = await withInvoice();
-    const sync = open(party);
+  test("is not replaced by an older answer, or by a read older than its last write", async ({
+    pool,
+  }) => {
+    const { party, id } = await withInvoice(pool);
+    const sync = open(pool, party);
     const early = await clockOf(party);
     await sync.syncInvoices(
       [observedInvoice(id, { amountDue: "60", updatedAt: ledgerTime(5) })],
@@ -117,13 +106,13 @@ describe.concurrent("an invoice", () => {
     });
   });
 
-  test("and a note are not written while one of our jobs sends them", async () => {
+  test("and a note are not written while one of our jobs sends them", async ({ pool }) => {
     const party = await addConnectedParty(pool);
     await addNote(party, "30");
     await addInvoice(party, "100");
     const [id, noteId] = [await ledgerIdOf(party, "INV-0001"), await noteIdOf(party, "CN-0001")];
     const taken = await take(party);
-    const sync = open(party);
+    const sync = open(pool, party);
     const observed = observedInvoice(id, { amountDue: "70" });
     expect(await sync.syncInvoices([observed], await clockOf(party))).toMatchObject({
       changed: 0,
@@ -152,9 +141,11 @@ describe.concurrent("an invoice", () => {
     expect(await describeDocument(party, "INV-0001")).toBe("approved 70.00 of 100.00");
   });
 
-  test("that the ledger lost becomes not_in_external until it is observed again", async () => {
-    const { party, id } = await withInvoice();
-    const sync = open(party);
+  test("that the ledger lost becomes not_in_external until it is observed again", async ({
+    pool,
+  }) => {
+    const { party, id } = await withInvoice(pool);
+    const sync = open(pool, party);
     const early = await clockOf(party);
     await sync.syncInvoices([observedInvoice(id, { sent: true })], await clockOf(party));
     expect(await sync.loseDocuments("invoices", [id], early)).toMatchObject({
@@ -173,8 +164,10 @@ describe.concurrent("an invoice", () => {
     expect(await describeDocument(party, "INV-0001")).toBe("approved 100.00 of 100.00");
   });
 
-  test("whose amounts do not fit keeps its state, has the error and blocks no other", async () => {
-    const { party, id } = await withInvoice();
+  test("whose amounts do not fit keeps its state, has the error and blocks no other", async ({
+    pool,
+  }) => {
+    const { party, id } = await withInvoice(pool);
     const early = await clockOf(party);
     await addInvoice(party, "50");
     const other = await ledgerIdOf(party, "INV-0002");
@@ -182,14 +175,14 @@ describe.concurrent("an invoice", () => {
       observedInvoice(id, { total: "-5", amountDue: "-5" }),
       observedInvoice(other, { status: "paid", total: "50", amountDue: "0" }),
     ];
-    expect(await open(party).syncInvoices(observed, await clockOf(party))).toMatchObject({
+    expect(await open(pool, party).syncInvoices(observed, await clockOf(party))).toMatchObject({
       changed: 1,
     });
     expect(await describeDocument(party, "INV-0001")).toBe(
       "approved 100.00 of 100.00 The ledger's values fit no record here.",
     );
     expect(await describeDocument(party, "INV-0002")).toBe("paid 0.00 of 50.00");
-    const sync = open(party);
+    const sync = open(pool, party);
     await sync.syncInvoices([observedInvoice(id)], await clockOf(party));
     expect(await describeDocument(party, "INV-0001")).toBe("approved 100.00 of 100.00");
     // An earlier answer is ignored, even if it does not fit.
@@ -221,7 +214,7 @@ describe.concurrent("an invoice", () => {
 
 describe.concurrent("a credit note", () => {
   /** A note over 100 with two earlier invoices. */
-  async function withNote() {
+  async function withNote(pool: pg.Pool) {
     const party = await addConnectedParty(pool);
     await addInvoice(party, "100");
     await addInvoice(party, "100");
@@ -233,9 +226,9 @@ describe.concurrent("a credit note", () => {
     return { party, noteId, first: ids[0] ?? "", second: ids[1] ?? "" };
   }
 
-  test("shows credit that a person moved, and its invoices are read again", async () => {
-    const { party, noteId, first, second } = await withNote();
-    const sync = open(party);
+  test("shows credit that a person moved, and its invoices are read again", async ({ pool }) => {
+    const { party, noteId, first, second } = await withNote(pool);
+    const sync = open(pool, party);
     const byHand = { id: anId(), invoiceId: first, amount: "30", date: "2026-04-12" };
     const used = observedNote(noteId, {
       remainingCredit: "70",
@@ -276,14 +269,16 @@ describe.concurrent("a credit note", () => {
     ]);
   });
 
-  test("whose credit a person removed goes to later invoices, and back on a retry", async () => {
+  test("whose credit a person removed goes to later invoices, and back on a retry", async ({
+    pool,
+  }) => {
     const party = await addConnectedParty(pool);
     await addNote(party, "30");
     await addInvoice(party, "20");
     const [noteId, id] = [await noteIdOf(party, "CN-0001"), await ledgerIdOf(party, "INV-0001")];
     const first = await take(party);
     await recordDone(party, first, observedCredit("30", "approved", entry(first)));
-    const sync = open(party);
+    const sync = open(pool, party);
     const due = observedInvoice(id, { total: "20", amountDue: "20", updatedAt: ledgerTime(1) });
     expect(await sync.syncInvoices([due], await clockOf(party))).toMatchObject({
       changed: 1,
@@ -315,9 +310,11 @@ describe.concurrent("a credit note", () => {
     expect(await planned(party)).toEqual([...done, "ready 20.00 CN-0001 INV-0001"]);
   });
 
-  test("that a person voided has no credit left, and an older read changes nothing", async () => {
-    const { party, noteId } = await withNote();
-    const sync = open(party);
+  test("that a person voided has no credit left, and an older read changes nothing", async ({
+    pool,
+  }) => {
+    const { party, noteId } = await withNote(pool);
+    const sync = open(pool, party);
     const gone = observedNote(noteId, {
       status: "voided",
       remainingCredit: "0",

@@ -3,6 +3,7 @@ import type pg from "pg";
 import type { ObservedCreditNote } from "../../../src/store/ledger-sync/sync-credit-notes.ts";
 import type { ObservedInvoice } from "../../../src/store/ledger-sync/sync-invoices.ts";
 import { createLedgerSync, type LedgerSync } from "../../../src/store/ledger-sync/sync-store.ts";
+import { setSyncDue } from "../../support/ledger-sync-builder.ts";
 import { addParty, type Party } from "../ledger-jobs/credit-party.ts";
 
 /** The interval of incremental syncs in these tests. */
@@ -16,6 +17,15 @@ export function ledgerSyncOf(pool: pg.Pool): LedgerSync {
   return createLedgerSync(pool, { encrypt: refuse, decrypt: refuse }, syncIntervalMs);
 }
 
+/** The ledger sync of one organisation. */
+export const open = (pool: pg.Pool, { organisationId }: Pick<Party, "organisationId">) =>
+  ledgerSyncOf(pool).open(organisationId);
+
+/** Whether the organisation is among those to sync. */
+export async function isFound(pool: pg.Pool, { organisationId }: Party): Promise<boolean> {
+  return (await ledgerSyncOf(pool).find(null, 1_000)).includes(organisationId);
+}
+
 /** Adds a subscription of an organisation connected for an hour. Its first sync is due. */
 export async function addConnectedParty(pool: pg.Pool): Promise<Party> {
   const party = await addParty(pool);
@@ -26,12 +36,8 @@ export async function addConnectedParty(pool: pg.Pool): Promise<Party> {
         '\\x00', 'key', now() - interval '1 hour')`,
     [party.organisationId],
   );
-  await pool.query(
-    `INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at)
-      VALUES ($1::uuid, $1::text, now())
-      ON CONFLICT (organisation_id) DO UPDATE SET next_sync_at = now()`,
-    [party.organisationId],
-  );
+  const { organisationId } = party;
+  await setSyncDue(pool, { organisationId, tenantId: organisationId });
   return party;
 }
 

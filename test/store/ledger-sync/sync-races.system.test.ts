@@ -1,36 +1,21 @@
 /** Reads and job outcomes of one invoice at the same time, in every order of their answers. */
-import type pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { saveObservedInvoice } from "../../../src/store/documents/credit-note-state.ts";
-import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
-import { testPool } from "../../support/pool.ts";
-import { addInvoice, ledgerIdOf, type Party } from "../ledger-jobs/credit-party.ts";
+import { databaseTest as test } from "../../support/fixtures.ts";
+import { addInvoice, ledgerIdOf } from "../ledger-jobs/credit-party.ts";
 import {
   addConnectedParty,
   clockOf,
   describeDocument,
-  ledgerSyncOf,
   ledgerTime,
   observedInvoice,
+  open,
 } from "./sync-fixture.ts";
 
-let database: FreshDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await freshDatabase();
-  pool = testPool(database.url, 8);
-});
-
-afterAll(async () => {
-  await pool?.end();
-  await database?.drop();
-});
-
-const open = (party: Party) => ledgerSyncOf(pool).open(party.organisationId);
-
-test("concurrent reads and outcomes never replace newer state with older state", async () => {
+test("concurrent reads and outcomes never replace newer state with older state", async ({
+  pool,
+}) => {
   const party = await addConnectedParty(pool);
   await addInvoice(party, "100");
   const id = await ledgerIdOf(party, "INV-0001");
@@ -67,7 +52,7 @@ test("concurrent reads and outcomes never replace newer state with older state",
       pay();
       // Other reads and writes happen before the answer.
       if (read % 3 === 0) await pool.query("SELECT pg_sleep(0.005)");
-      await open(party).syncInvoices([observed], queriedAt);
+      await open(pool, party).syncInvoices([observed], queriedAt);
     }
   };
   // A job sends the invoice: reads leave it alone until the outcome is recorded.
@@ -93,7 +78,7 @@ test("concurrent reads and outcomes never replace newer state with older state",
     }
   };
   await Promise.all([readAll(), readAll(), readAll(), recordAll()]);
-  await open(party).syncInvoices([now()], await clockOf(party));
+  await open(pool, party).syncInvoices([now()], await clockOf(party));
   expect(await describeDocument(party, "INV-0001")).toBe(`approved ${due}.00 of 100.00`);
   const { rows } = await pool.query<{ due: string }>("SELECT due FROM written ORDER BY at");
   const written = rows.map((row) => Number(row.due));

@@ -1,27 +1,21 @@
 /** A creation is saved only if its facts are still true. CREATE-11. */
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import { decideCreation } from "../../../src/domain/subscriptions/create.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { requestOf } from "../../domain/subscriptions/creation-builder.ts";
-import { type BillingFixture, billingFixture } from "../billing/billing-fixture.ts";
+import { type BillingFixture, billingTest as test } from "../billing/billing-fixture.ts";
 
-let fixture: BillingFixture;
-
-beforeAll(async () => {
-  fixture = await billingFixture();
-});
-
-afterAll(() => fixture?.drop());
-
-const setStatus = (organisation: string, status: string) =>
+const setStatus = (fixture: BillingFixture, organisation: string, status: string) =>
   fixture.pool.query("UPDATE customers SET status = $2 WHERE organisation_id = $1", [
     organisation,
     status,
   ]);
 
-test("a creation is not saved if its customer became inactive after the facts loaded", async () => {
+test("a creation is not saved if its customer became inactive after the facts loaded", async ({
+  fixture,
+}) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const now = new Date("2026-03-10T12:00:00Z");
   const { subscriptions } = createStore(fixture.pool).tenant(organisation, now);
@@ -42,10 +36,10 @@ test("a creation is not saved if its customer became inactive after the facts lo
     awaitedUntil: now,
   };
   const save = () => subscriptions.saveCreation({ ...creation, requestHash: randomBytes(32) });
-  await setStatus(organisation, "inactive");
+  await setStatus(fixture, organisation, "inactive");
   expect(await save()).toBe("changed");
   expect(await fixture.row(subscriptionId)).toBeUndefined();
-  await setStatus(organisation, "active");
+  await setStatus(fixture, organisation, "active");
   expect(await save()).toBe("saved");
   expect((await fixture.invoices(subscriptionId)).map(({ number }) => number)).toEqual([
     "INV-0001",

@@ -3,7 +3,7 @@
  * END-4, END-7, END-9.
  */
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { EndWhen } from "../../../src/domain/subscriptions/end.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { newId } from "../../../src/store/database/ids.ts";
@@ -12,15 +12,7 @@ import {
   type TerminationTask,
 } from "../../../src/store/subscriptions/end-removals.ts";
 import { type EndOutcome, tenantWrites } from "../../support/tenant-writes.ts";
-import { type UsageFixture, usageFixture } from "../billing/usage-fixture.ts";
-
-let fixture: UsageFixture;
-
-beforeAll(async () => {
-  fixture = await usageFixture();
-});
-
-afterAll(() => fixture?.drop());
+import { usageTest as test, type UsageFixture } from "../billing/usage-fixture.ts";
 
 const now = "2026-04-01T12:00:00Z";
 const none = { deleteUnsentInvoices: false, voidApprovedInvoices: false };
@@ -28,6 +20,7 @@ const requestIds = new Map<string, string>();
 
 /** Begins an end, or repeats it. */
 function end(
+  fixture: UsageFixture,
   organisation: string,
   subscriptionId: string,
   options = none,
@@ -40,7 +33,7 @@ function end(
 }
 
 /** The steps of an end that began. `take` claims a task and expects its kind. */
-function stepsOf(organisation: string, begun: EndOutcome) {
+function stepsOf(fixture: UsageFixture, organisation: string, begun: EndOutcome) {
   if (begun.kind !== "removing") throw new Error(begun.kind);
   const { terminationId } = begun;
   const terminations = createTerminations(
@@ -57,15 +50,18 @@ function stepsOf(organisation: string, begun: EndOutcome) {
   return { terminations, take, terminationId, read: () => terminations.read(terminationId) };
 }
 
-test("an end is refused if usage during it comes to more than can be billed", async () => {
+test("an end is refused if usage during it comes to more than can be billed", async ({
+  fixture,
+}) => {
   const organisation = await fixture.sandbox("2026-03-10", { invoice_create_days: 20 });
   await fixture.meter(organisation);
   const id = await fixture.subscribe(organisation);
   await fixture.setClock(organisation, now);
   await fixture.bill(organisation);
   const { terminations, take, terminationId, read } = stepsOf(
+    fixture,
     organisation,
-    await end(organisation, id),
+    await end(fixture, organisation, id),
   );
   expect(await terminations.drop(await take("drop"))).toEqual({ issued: false });
   await fixture.use(organisation, id, ["9999999999999999", "2026-03-20"]);
@@ -78,7 +74,7 @@ test("an end is refused if usage during it comes to more than can be billed", as
     "INV-0002 renewal",
     "INV-0003 renewal",
   ]);
-  const repeated = await end(organisation, id);
+  const repeated = await end(fixture, organisation, id);
   expect(repeated).toMatchObject({ kind: "refused", terminationId });
   expect(repeated.message).toMatch(
     new RegExp(
@@ -88,10 +84,13 @@ test("an end is refused if usage during it comes to more than can be billed", as
   );
 });
 
-test.each([
+test.for([
   [true, { ...none, deleteUnsentInvoices: true }],
   [false, { deleteUnsentInvoices: true, voidApprovedInvoices: true }],
-])("an invoice that is left counts as done (unsent only: %s)", async (isOnlyUnsent, options) => {
+] as const)("an invoice that is left counts as done (unsent only: %s)", async ([
+  isOnlyUnsent,
+  options,
+], { fixture }) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
   await fixture.setClock(organisation, "2026-04-10");
@@ -101,7 +100,11 @@ test.each([
     UPDATE invoices SET status = 'draft', ledger_invoice_id = gen_random_uuid()
       WHERE organisation_id = $1`;
   await fixture.pool.query(inLedger, [organisation]);
-  const { terminations, take, read } = stepsOf(organisation, await end(organisation, id, options));
+  const { terminations, take, read } = stepsOf(
+    fixture,
+    organisation,
+    await end(fixture, organisation, id, options),
+  );
   expect(await read()).toMatchObject({ current: "INV-0002", removed: 0, left: 0, removals: 2 });
   const first = await take("remove");
   expect(first).toMatchObject({ number: "INV-0002", isOnlyUnsent, isAhead: false });
@@ -130,7 +133,7 @@ test.each([
   expect(rows[0]).toMatchObject({ number: "INV-0001", status: "deleted", state: "removed" });
 });
 
-test("two records of a removal at the same time write one reversal", async () => {
+test("two records of a removal at the same time write one reversal", async ({ fixture }) => {
   const organisation = await fixture.sandbox("2026-03-10", { invoice_create_days: 20 });
   const id = await fixture.subscribe(organisation);
   await fixture.setClock(organisation, now);
@@ -150,8 +153,9 @@ test("two records of a removal at the same time write one reversal", async () =>
   await tenantWrites(fixture.pool, organisation).changeUnits({ id, now }, separate);
   await fixture.pool.query(inLedger, [organisation]);
   const { terminations, take } = stepsOf(
+    fixture,
     organisation,
-    await end(organisation, id, none, "period_end"),
+    await end(fixture, organisation, id, none, "period_end"),
   );
   const removal = await take("remove");
   const invoice = { status: "voided", total: "125.00", amountDue: "0", sent: false } as const;
@@ -173,7 +177,7 @@ describe("usage while a slow end runs", () => {
   /**
    * Begins an end half a minute before the renewal date. Its renewal invoice is not removed yet.
    */
-  async function slowEnd(when: EndWhen) {
+  async function slowEnd(fixture: UsageFixture, when: EndWhen) {
     const organisation = await fixture.sandbox("2026-03-10", {
       invoice_create_days: 20,
       timezone: "Europe/Paris",
@@ -184,7 +188,7 @@ describe("usage while a slow end runs", () => {
     await fixture.bill(organisation);
     // The reporter's clock is ahead.
     await fixture.use(organisation, id, ["10", "2026-04-09T22:00:10Z"]);
-    const begun = await end(organisation, id, none, when);
+    const begun = await end(fixture, organisation, id, none, when);
     const report = async (...days: readonly string[]) => {
       const verdicts = await fixture.report(
         organisation,
@@ -193,14 +197,14 @@ describe("usage while a slow end runs", () => {
       );
       return verdicts.map((one) => (one.status === "rejected" ? one.code : one.status));
     };
-    return { organisation, id, report, ...stepsOf(organisation, begun) };
+    return { organisation, id, report, ...stepsOf(fixture, organisation, begun) };
   }
 
-  test.each([
+  test.for([
     "now",
     "period_end",
-  ] as const)("is accepted until the renewal date, with %s", async (when) => {
-    const { organisation, id, report, terminations, take } = await slowEnd(when);
+  ] as const)("is accepted until the renewal date, with %s", async (when, { fixture }) => {
+    const { organisation, id, report, terminations, take } = await slowEnd(fixture, when);
     await fixture.setClock(organisation, "2026-04-15");
     const days = ["2026-04-09T21:59:59.999999Z", "2026-04-09T22:00:00Z", "2026-04-14"];
     const verdicts = ["created", "after_subscription_end", "after_subscription_end"];
@@ -221,8 +225,8 @@ describe("usage while a slow end runs", () => {
     ]);
   });
 
-  test("is accepted again after the end is refused", async () => {
-    const { organisation, id, report, terminations, take } = await slowEnd("now");
+  test("is accepted again after the end is refused", async ({ fixture }) => {
+    const { organisation, id, report, terminations, take } = await slowEnd(fixture, "now");
     const inLedger = `WITH sent AS (
         UPDATE ledger_jobs SET state = 'done', finished_at = now()
         WHERE organisation_id = $1 AND kind = 'create_invoice')

@@ -1,8 +1,6 @@
 /** The credit of a reversal is allocated first to the invoice that it reverses. */
-import type pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
-import { testPool } from "../../support/pool.ts";
+import { expect } from "vitest";
+import { databaseTest as test } from "../../support/fixtures.ts";
 import {
   addInvoice,
   addNote,
@@ -15,20 +13,7 @@ import {
   take,
 } from "../ledger-jobs/credit-party.ts";
 
-let database: FreshDatabase;
-let pool: pg.Pool;
-
-beforeAll(async () => {
-  database = await freshDatabase();
-  pool = testPool(database.url, 4);
-});
-
-afterAll(async () => {
-  await pool?.end();
-  await database?.drop();
-});
-
-test("a reversal's credit goes to the reversed invoice, then to later ones", async () => {
+test("a reversal's credit goes to the reversed invoice, then to later ones", async ({ pool }) => {
   const party = await addParty(pool);
   await addInvoice(party, "99");
   await addInvoice(party, "4", { status: "draft" });

@@ -1,28 +1,12 @@
 /** Late usage locks the rows of finished subscriptions in the common order. INVARIANT-5. */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
 import { lockSubscriptions } from "../../../src/store/database/lock-order.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { until } from "../../support/system.ts";
-import { type UsageFixture, usageFixture } from "../billing/usage-fixture.ts";
-
-let fixture: UsageFixture;
-
-beforeAll(async () => {
-  fixture = await usageFixture();
-});
-
-afterAll(() => fixture?.drop());
-
-async function isWaiting(): Promise<boolean> {
-  const { rows } = await fixture.pool.query(
-    `SELECT 1 FROM pg_stat_activity
-      WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-  );
-  return rows.length > 0;
-}
+import { isWaiting, usageTest as test } from "../billing/usage-fixture.ts";
 
 function late(subscription: string) {
   const [quantity, occurredAt] = [readQuantity("1"), readTimestamp("2026-03-12T12:00:00Z")];
@@ -36,7 +20,9 @@ function late(subscription: string) {
   };
 }
 
-test("late usage waits for a switch of settings before it holds any subscription", async () => {
+test("late usage waits for a switch of settings before it holds any subscription", async ({
+  fixture,
+}) => {
   const organisation = await fixture.sandbox("2026-03-10");
   await fixture.meter(organisation);
   const ids = [
@@ -58,7 +44,7 @@ test("late usage waits for a switch of settings before it holds any subscription
     await lockSubscriptions(client, organisation, [second]);
     const storing = usage.report(ids.map(late), now);
     storing.catch(() => undefined);
-    await until("the report waits", isWaiting);
+    await until("the report waits", () => isWaiting(fixture));
     await lockSubscriptions(client, organisation, [first]);
     return { storing };
   });

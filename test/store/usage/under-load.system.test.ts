@@ -1,21 +1,13 @@
 /** Usage that is reported while periods are closed is billed, each event once. USAGE-11. */
 import { randomInt, randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import type { ReportedUsage } from "../../../src/domain/usage/ingest.ts";
 import { instantOf, readQuantity } from "../../../src/domain/usage/parse.ts";
 import { billChunk } from "../../../src/store/billing/billing-run.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { until } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
-import { type UsageFixture, usageFixture } from "../billing/usage-fixture.ts";
-
-let fixture: UsageFixture;
-
-beforeAll(async () => {
-  fixture = await usageFixture();
-});
-
-afterAll(() => fixture?.drop());
+import { usageTest as test, type UsageFixture } from "../billing/usage-fixture.ts";
 
 const closes = 100;
 const reporters = 3;
@@ -26,7 +18,7 @@ const dayMs = 86_400_000;
 const instantAt = (index: number): Date => new Date(Date.UTC(2026, 2 + index, 1, 12));
 
 /** Performs what is due until nothing is, by two workers at once. */
-async function bill(organisation: string): Promise<number> {
+async function bill(fixture: UsageFixture, organisation: string): Promise<number> {
   let performed = 0;
   const work = async () => {
     for (;;) {
@@ -44,7 +36,9 @@ async function bill(organisation: string): Promise<number> {
   return performed;
 }
 
-test(`${closes} closes, ${reporters} reporters: all accepted usage is billed`, async () => {
+test(`${closes} closes, ${reporters} reporters: all accepted usage is billed`, async ({
+  fixture,
+}) => {
   const organisation = await fixture.sandbox("2026-03-01");
   await fixture.meter(organisation);
   await fixture.meter(organisation, {
@@ -103,7 +97,7 @@ test(`${closes} closes, ${reporters} reporters: all accepted usage is billed`, a
       const next = instantAt(index);
       await fixture.setClock(organisation, next.toISOString());
       now = next;
-      expect(await bill(organisation)).toBe(ids.length);
+      expect(await bill(fixture, organisation)).toBe(ids.length);
     }
     for (const subscriptionId of ids) {
       const request = {
@@ -118,7 +112,7 @@ test(`${closes} closes, ${reporters} reporters: all accepted usage is billed`, a
   }
   await reporting;
   await fixture.setClock(organisation, new Date(now.getTime() + dayMs).toISOString());
-  await bill(organisation);
+  await bill(fixture, organisation);
 
   const { rows: sums } = await fixture.pool.query(
     `SELECT s.id, (SELECT sum(e.quantity) FROM usage_events e

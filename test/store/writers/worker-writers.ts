@@ -6,8 +6,8 @@ import { randomBytes } from "node:crypto";
 import { billChunk } from "../../../src/store/billing/billing-run.ts";
 import { createTestClock } from "../../../src/store/billing/test-clock.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
-import { createAllocations } from "../../../src/store/ledger-jobs/allocation-store.ts";
-import { createAmendments } from "../../../src/store/ledger-jobs/amendments.ts";
+import { createAllocations } from "../../../src/store/ledger-jobs/allocations/allocation-store.ts";
+import { createAmendments } from "../../../src/store/ledger-jobs/amendments/amendments.ts";
 import {
   takeContacts,
   takeCreditNotes,

@@ -3,35 +3,26 @@
  * deadlock. INVARIANT-5.
  */
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { Refusal } from "../../../src/domain/refusal.ts";
-import { createChanges } from "../../../src/store/admin/changes.ts";
-import { createOrganisationStore } from "../../../src/store/admin/organisations.ts";
 import { lockSubscriptions } from "../../../src/store/database/lock-order.ts";
 import { takeInvoices } from "../../../src/store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../src/store/ledger-jobs/document-outcomes.ts";
 import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
+import { operatorWrites } from "../../support/operator-writes.ts";
 import { testPool } from "../../support/pool.ts";
 import { until } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
-import { type UsageFixture, usageFixture } from "../billing/usage-fixture.ts";
+import { isWaiting, usageTest as test, type UsageFixture } from "../billing/usage-fixture.ts";
 import { auditOf } from "./audited-money.ts";
 import { type EveryWriter, everyWriter, writerPools } from "./every-writer.ts";
 import { ledgerId } from "./writer-parts.ts";
-
-let fixture: UsageFixture;
-
-beforeAll(async () => {
-  fixture = await usageFixture();
-});
-
-afterAll(() => fixture?.drop());
 
 /**
  * The number of deadlocks that PostgreSQL has resolved in this database. A connection reports its
  * own at the latest when it ends.
  */
-async function deadlocks(): Promise<number> {
+async function deadlocks(fixture: UsageFixture): Promise<number> {
   const client = new pg.Client({ connectionString: fixture.url });
   await client.connect();
   try {
@@ -47,8 +38,10 @@ async function deadlocks(): Promise<number> {
 /** The instances of each of the two writers, and the writes of each instance. */
 const [atOnce, times] = [2, 2];
 
-test("two writers at the same time never deadlock, fail or bill anything twice", async () => {
-  const before = await deadlocks();
+test("two writers at the same time never deadlock, fail or bill anything twice", async ({
+  fixture,
+}) => {
+  const before = await deadlocks(fixture);
   const faults = new Map<string, number>();
   const done = new Map<string, number>();
   const count = (counts: Map<string, number>, what: string) =>
@@ -91,17 +84,17 @@ test("two writers at the same time never deadlock, fail or bill anything twice",
   }
   await pools.close();
   expect([...faults]).toEqual([]);
-  expect((await deadlocks()) - before).toBe(0);
+  expect((await deadlocks(fixture)) - before).toBe(0);
   // Every writer wrote something.
   expect(names.filter((name) => !done.has(name))).toEqual([]);
   expect(audits).toEqual(names.map(() => ({})));
 });
 
-test("forty ends begin while the outcomes of their invoices are recorded", async () => {
-  const { organisationId, ids, outcomes } = await fortyToPost();
+test("forty ends begin while the outcomes of their invoices are recorded", async ({ fixture }) => {
+  const { organisationId, ids, outcomes } = await fortyToPost(fixture);
   const now = new Date("2026-03-10T12:00:00Z");
   const options = { when: "now", deleteUnsentInvoices: true, voidApprovedInvoices: true } as const;
-  const { result, deadlockCount } = await apart(async (pool) => {
+  const { result, deadlockCount } = await apart(fixture, async (pool) => {
     const writes = tenantWrites(pool, organisationId);
     const ends = ids.map((id) => writes.end({ id, now }, options));
     const [, ...begun] = await Promise.all([
@@ -120,12 +113,12 @@ test("forty ends begin while the outcomes of their invoices are recorded", async
 });
 
 describe("a transaction that holds a subscription", () => {
-  test("locks its invoices while the recording of outcomes waits", async () => {
-    const { organisationId, ids, outcomes } = await fortyToPost();
-    const { deadlockCount } = await apart(async (pool) => {
-      const posted = await holding(organisationId, ids.slice(-1), async (client) => {
+  test("locks its invoices while the recording of outcomes waits", async ({ fixture }) => {
+    const { organisationId, ids, outcomes } = await fortyToPost(fixture);
+    const { deadlockCount } = await apart(fixture, async (pool) => {
+      const posted = await holding(fixture, organisationId, ids.slice(-1), async (client) => {
         const posting = recordOutcomes(pool, organisationId, outcomes);
-        await until("the recording waits", isWaiting);
+        await until("the recording waits", () => isWaiting(fixture));
         await client.query(
           "SELECT 1 FROM invoices WHERE subscription_id = ANY ($1) FOR KEY SHARE",
           [ids],
@@ -137,7 +130,9 @@ describe("a transaction that holds a subscription", () => {
     expect(deadlockCount).toBe(0);
   });
 
-  test("locks the next one while a switch of Setup Mode waits for the first", async () => {
+  test("locks the next one while a switch of Setup Mode waits for the first", async ({
+    fixture,
+  }) => {
     const organisationId = await fixture.sandbox("2026-03-10");
     const ids = [
       await fixture.subscribe(organisationId),
@@ -151,31 +146,22 @@ describe("a transaction that holds a subscription", () => {
       );
     await fallsDueAfter(ids[1], 1);
     await fallsDueAfter(ids[0], 2);
-    const { deadlockCount } = await apart(async (pool) => {
-      const changes = createChanges(pool);
-      const organisations = createOrganisationStore(pool, changes);
-      const switched = await holding(organisationId, ids.slice(0, 1), async (client) => {
-        const switching = organisations.setSetupMode(actor, organisationId, true);
-        await until("the switch waits", isWaiting);
+    const { deadlockCount } = await apart(fixture, async (pool) => {
+      const { setSetupMode } = operatorWrites(pool);
+      const switched = await holding(fixture, organisationId, ids.slice(0, 1), async (client) => {
+        const switching = setSetupMode(organisationId, true);
+        await until("the switch waits", () => isWaiting(fixture));
         await lockSubscriptions(client, organisationId, ids.slice(1));
         return { switching };
       });
-      expect((await switched.switching)?.changed).toBe(true);
+      expect((await switched.switching).changed).toBe(true);
     });
     expect(deadlockCount).toBe(0);
   });
 });
 
-const actor = {
-  operatorId: null,
-  operatorName: "Test",
-  tokenId: null,
-  operation: "Test",
-  requestId: null,
-};
-
 /** Forty subscriptions, and the outcomes of their first invoices: approved. */
-async function fortyToPost() {
+async function fortyToPost(fixture: UsageFixture) {
   const organisationId = await fixture.sandbox("2026-03-10", { first_invoice_status: "approved" });
   const ids: string[] = [];
   for (let one = 0; one < 40; one += 1) ids.push(await fixture.subscribe(organisationId));
@@ -196,6 +182,7 @@ async function fortyToPost() {
 
 /** Runs the work in a transaction that holds the subscriptions. It is not repeated. */
 async function holding<T>(
+  fixture: UsageFixture,
   organisationId: string,
   ids: readonly string[],
   work: (client: pg.PoolClient) => Promise<T>,
@@ -212,24 +199,17 @@ async function holding<T>(
   }
 }
 
-async function isWaiting(): Promise<boolean> {
-  const { rows } = await fixture.pool.query(
-    `SELECT 1 FROM pg_stat_activity
-      WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-  );
-  return rows.length > 0;
-}
-
 /** Runs the work on separate connections. Returns its result and the number of deadlocks. */
 async function apart<T>(
+  fixture: UsageFixture,
   work: (pool: pg.Pool) => Promise<T>,
 ): Promise<{ result: T; deadlockCount: number }> {
-  const before = await deadlocks();
+  const before = await deadlocks(fixture);
   const pool = testPool(fixture.url, 8, "apart");
   try {
     const result = await work(pool);
     await pool.end();
-    return { result, deadlockCount: (await deadlocks()) - before };
+    return { result, deadlockCount: (await deadlocks(fixture)) - before };
   } finally {
     if (!pool.ended) await pool.end();
   }

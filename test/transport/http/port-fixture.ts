@@ -36,7 +36,7 @@ export const services: readonly DescService[] = [
 export const operations: readonly Operation[] = jobsOf(services);
 
 /** Reports an error by the domain's own table. */
-export const reportError = createReportError(() => {});
+const reportError = createReportError(() => {});
 
 /** What a test's operation does: answers the message, or throws its refusal. */
 export type Answer = (

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import {
   Health,
   HealthCheckResponse_ServingStatus as Status,
@@ -17,16 +17,14 @@ import { migrate } from "../../../src/store/database/migrate.ts";
 import { projectMigrations } from "../../../src/store/database/schema-engine.ts";
 import { createSchemaCheck } from "../../../src/store/database/schema-state.ts";
 import { freshDatabase } from "../../support/database.ts";
+import { perFile } from "../../support/file-fixture.ts";
+import { systemTest } from "../../support/fixtures.ts";
 import { freePort } from "../../support/ports.ts";
-import { startSystem, type TestSystem, until } from "../../support/system.ts";
+import { type TestSystem, until } from "../../support/system.ts";
 
-let system: TestSystem;
-beforeAll(async () => {
-  system = await startSystem({ without: ["worker"] });
-});
-afterAll(() => system?.stop());
+const test = systemTest.extend("settings", perFile, { without: ["worker"] });
 
-const urls = () => [system.baseUrl, system.adminUrl];
+const urls = (system: TestSystem) => [system.baseUrl, system.adminUrl];
 
 /** The status and the report over a new connection, as a balancer may request them. */
 function readyz(baseUrl: string): Promise<[number | undefined, unknown]> {
@@ -110,7 +108,7 @@ describe("the check of the schema", () => {
     await database.drop();
   });
 
-  test("names what its role may not read, and rejects without a database", async () => {
+  test("names what its role may not read, and rejects without a database", async ({ system }) => {
     const database = await freshDatabase();
     const role = `reader_${Date.now()}`;
     await rows(database.url, `CREATE ROLE ${role} LOGIN PASSWORD 'reader'`);
@@ -125,13 +123,13 @@ describe("the check of the schema", () => {
   });
 });
 
-test("a process is not ready on either port until its database is migrated", async () => {
+test("a process is not ready on either port until its database is migrated", async ({ system }) => {
   const database = await emptyDatabase();
   await system.api.stop();
   const started = system.api.start({ DATABASE_URL: database.url });
   // If a step below fails, the test shows that step, not the start.
   started.catch(() => undefined);
-  const both = () => Promise.all(urls().map((url) => readyz(url).catch(() => [null, null])));
+  const both = () => Promise.all(urls(system).map((url) => readyz(url).catch(() => [null, null])));
   // The first check of a process that is still loading may be too late for an answer.
   const notReady = await until("both ports have checked", async () => {
     const answers = await both();
@@ -152,22 +150,23 @@ test("a process is not ready on either port until its database is migrated", asy
     [503, expected],
     [503, expected],
   ]);
-  for (const url of urls()) expect((await health(url).check({})).status).toBe(Status.NOT_SERVING);
+  for (const url of urls(system))
+    expect((await health(url).check({})).status).toBe(Status.NOT_SERVING);
   await migrate(database.url);
   await started;
   await until("both ports are ready", async () =>
     (await both()).every(([status]) => status === 200),
   );
-  for (const url of urls()) expect((await health(url).check({})).status).toBe(Status.SERVING);
+  for (const url of urls(system)) expect((await health(url).check({})).status).toBe(Status.SERVING);
   await system.api.stop();
   await database.drop();
   await system.api.start();
 });
 
-test("a process without Temporal is ready and reports Temporal separately", async () => {
+test("a process without Temporal is ready and reports Temporal separately", async ({ system }) => {
   await system.api.stop();
   await system.api.start({ TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` });
-  for (const url of urls()) {
+  for (const url of urls(system)) {
     await expect
       .poll(() => readyz(url))
       .toEqual([200, { status: "ready", checks: { database: "ok", temporal: "failed" } }]);
@@ -176,8 +175,10 @@ test("a process without Temporal is ready and reports Temporal separately", asyn
   await system.api.start();
 });
 
-test("the check has one separate connection for all callers", async () => {
-  await Promise.all(Array.from({ length: 50 }, (_, index) => readyz(urls()[index % 2] ?? "")));
+test("the check has one separate connection for all callers", async ({ system }) => {
+  await Promise.all(
+    Array.from({ length: 50 }, (_, index) => readyz(urls(system)[index % 2] ?? "")),
+  );
   const text =
     "SELECT count(*)::int FROM pg_stat_activity " +
     "WHERE application_name = 'readiness' AND datname = current_database()";
@@ -185,12 +186,12 @@ test("the check has one separate connection for all callers", async () => {
 });
 
 describe("a process that is ending", () => {
-  test("says so at once, and answers until DRAIN_SECONDS are over", async () => {
+  test("says so at once, and answers until DRAIN_SECONDS are over", async ({ system }) => {
     await system.api.stop();
     await system.api.start({ DRAIN_SECONDS: "300" });
     const { apiKey: key } = await system.organisation();
     const heard: number[] = [];
-    const watches = urls().map(async (url) => {
+    const watches = urls(system).map(async (url) => {
       // They end with the process.
       const watching = async () => {
         for await (const { status } of health(url).watch({})) heard.push(status);
@@ -201,7 +202,7 @@ describe("a process that is ending", () => {
     const gone = system.api.stop();
     await until("both watches have heard", async () => heard.length === 4);
     expect(heard.slice(2)).toEqual([Status.NOT_SERVING, Status.NOT_SERVING]);
-    for (const url of urls()) {
+    for (const url of urls(system)) {
       expect(await readyz(url)).toMatchObject([503, { status: "stopping" }]);
       expect((await health(url).check({})).status).toBe(Status.NOT_SERVING);
     }
@@ -211,10 +212,10 @@ describe("a process that is ending", () => {
     await Promise.all(watches);
   });
 
-  test("closes its ports when they are over", async () => {
+  test("closes its ports when they are over", async ({ system }) => {
     await system.api.start({ DRAIN_SECONDS: "1" });
     await system.api.stop();
-    for (const url of urls()) await expect(readyz(url)).rejects.toThrow("ECONNREFUSED");
+    for (const url of urls(system)) await expect(readyz(url)).rejects.toThrow("ECONNREFUSED");
     await system.api.start();
   });
 });

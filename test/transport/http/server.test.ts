@@ -14,7 +14,7 @@ import {
 } from "@connectrpc/connect-node";
 import { afterEach, describe, expect, test } from "vitest";
 import { OrganisationService } from "../../../src/gen/proto/billing/v1/organisation_pb.ts";
-import { createMetrics } from "../../../src/main/metrics.ts";
+import { createMetrics } from "../../../src/main/telemetry/metrics.ts";
 import { exchangeOf, type RequestLine } from "../../../src/transport/http/exchanges.ts";
 import type { HttpParts } from "../../../src/transport/http/server.ts";
 import { createRequestObserver } from "../../../src/transport/rpc/observe.ts";

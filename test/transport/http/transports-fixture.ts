@@ -5,6 +5,7 @@
 import { connect as connectTcp } from "node:net";
 import type { DescService, Message } from "@bufbuild/protobuf";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { test } from "vitest";
 import { textFormats } from "../../../src/services/text-formats.ts";
 import { exchangeOf } from "../../../src/transport/http/exchanges.ts";
 import { jsonCheck } from "../../../src/transport/rest/check-json.ts";
@@ -17,6 +18,7 @@ import { createGate } from "../../../src/transport/rpc/gate/gate.ts";
 import { bind, type Implementation } from "../../../src/transport/rpc/implementation.ts";
 import { observeCall } from "../../../src/transport/rpc/observe.ts";
 import { operationOf } from "../../../src/transport/rpc/operation.ts";
+import { perFile, started } from "../../support/file-fixture.ts";
 import { accessOf, admitted } from "../rpc/gate/admission-fixture.ts";
 import { gatewayParts, services, startPort, type TestPort } from "./port-fixture.ts";
 
@@ -65,6 +67,16 @@ export async function startTransports(
   });
   return { ...(await startPort(() => ({}), { rest, connect })), requests };
 }
+
+/** Tests on one port, whose services answer empty messages. */
+export const transportsTest = test.extend(
+  "transports",
+  perFile,
+  started(
+    () => startTransports(),
+    (transports) => transports.stop({ graceMs: 0 }),
+  ),
+);
 
 function bindAll(service: DescService, requests: Message[], answer: () => object) {
   const methods = service.methods.map((method) => {

@@ -1,19 +1,30 @@
 /** REST and Connect share one gate: both validate the head of a request alike (REQUEST-1). */
 import { connect as connectHttp2 } from "node:http2";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { key, sendBytes, startTransports, type TestTransports } from "./transports-fixture.ts";
+import { describe, expect } from "vitest";
+import { perFile, started } from "../../support/file-fixture.ts";
+import {
+  key,
+  sendBytes,
+  startTransports,
+  type TestTransports,
+  transportsTest,
+} from "./transports-fixture.ts";
 
 const organisation = { id: "o", object: "organisation", name: "Northwind" };
 
 /** Lets this client send what no client should. */
 const withRepeats: object = { strictSingleValueFields: false };
 
-let transports: TestTransports;
-beforeAll(async () => {
-  transports = await startTransports(() => ({ organisation }));
-});
-afterAll(() => transports.stop({ graceMs: 1_000 }));
-beforeEach(() => {
+const test = transportsTest.extend(
+  "transports",
+  perFile,
+  started(
+    () => startTransports(() => ({ organisation })),
+    (transports) => transports.stop({ graceMs: 1_000 }),
+  ),
+);
+
+test.beforeEach(({ transports }) => {
   transports.lines.length = 0;
   transports.requests.length = 0;
 });
@@ -22,7 +33,7 @@ const rest = "POST /v1/subscriptions";
 const connect = "POST /billing.v1.SubscriptionService/CreateSubscription";
 
 describe.each([rest, connect])("%s", (line) => {
-  const ask = (headers: readonly string[]) =>
+  const ask = (transports: TestTransports, headers: readonly string[]) =>
     sendBytes(
       transports.port,
       [
@@ -37,32 +48,40 @@ describe.each([rest, connect])("%s", (line) => {
     );
   const authorization = `Authorization: Bearer ${key}`;
 
-  test("refuses a repeated Authorization, also where the first one is a good key", async () => {
-    expect(await ask([authorization, "authorization: Bearer other", "Idempotency-Key: a"])).toMatch(
-      /invalid_api_key/,
-    );
-    expect(await ask([authorization, "AUTHORIZATION: ", "Idempotency-Key: a"])).toMatch(
+  test("refuses a repeated Authorization, also where the first one is a good key", async ({
+    transports,
+  }) => {
+    expect(
+      await ask(transports, [authorization, "authorization: Bearer other", "Idempotency-Key: a"]),
+    ).toMatch(/invalid_api_key/);
+    expect(await ask(transports, [authorization, "AUTHORIZATION: ", "Idempotency-Key: a"])).toMatch(
       /invalid_api_key/,
     );
   });
 
-  test("refuses a repeated Idempotency-Key, also where both are the same", async () => {
-    const answer = await ask([authorization, "Idempotency-Key: a", "idempotency-key: a"]);
+  test("refuses a repeated Idempotency-Key, also where both are the same", async ({
+    transports,
+  }) => {
+    const answer = await ask(transports, [
+      authorization,
+      "Idempotency-Key: a",
+      "idempotency-key: a",
+    ]);
     expect(answer).toMatch(/"invalid_parameter".*"Idempotency-Key"/);
-    expect(await ask([authorization, "Idempotency-Key: a", "idempotency-key:"])).toMatch(
-      /"invalid_parameter"/,
-    );
+    expect(
+      await ask(transports, [authorization, "Idempotency-Key: a", "idempotency-key:"]),
+    ).toMatch(/"invalid_parameter"/);
   });
 
-  test("takes each sent once", async () => {
-    expect(await ask([authorization, "Idempotency-Key: a"])).toMatch(/customer_code/);
+  test("takes each sent once", async ({ transports }) => {
+    expect(await ask(transports, [authorization, "Idempotency-Key: a"])).toMatch(/customer_code/);
   });
 });
 
-test.each([
+test.for([
   "/v1/subscriptions",
   "/billing.v1.SubscriptionService/CreateSubscription",
-])("over HTTP/2 %s refuses repeats as well", async (path) => {
+])("over HTTP/2 %s refuses repeats as well", async (path, { transports }) => {
   const session = connectHttp2(transports.base, withRepeats);
   const ask = async (repeated: readonly string[]) => {
     const pairs = [
@@ -98,7 +117,7 @@ test.each([
 });
 
 describe("a request target in absolute form (RFC 9112, 3.2.2)", () => {
-  const ask = (method: string, target: string) =>
+  const ask = (transports: TestTransports, method: string, target: string) =>
     sendBytes(
       transports.port,
       [
@@ -115,26 +134,26 @@ describe("a request target in absolute form (RFC 9112, 3.2.2)", () => {
         .join("\r\n"),
     );
 
-  test.each([
+  test.for([
     ["GET", "http://billing.example/v1/organisation"],
     ["GET", "HTTPS://billing.example:8443/api/v1/organisation?"],
     ["POST", "http://127.0.0.1/billing.v1.OrganisationService/GetOrganisation"],
     ["GET", "http://billing.example/healthz"],
-  ])("is answered as its path is: %s %s", async (method, target) => {
-    expect(await ask(method, target)).toMatch(/^HTTP\/1\.1 200 /);
+  ] as const)("is answered as its path is: %s %s", async ([method, target], { transports }) => {
+    expect(await ask(transports, method, target)).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  test.each([
+  test.for([
     "http://billing.example",
     "http:///v1/organisation",
     "ftp://billing.example/v1/organisation",
     "*",
-  ])("with no path of ours is an unknown endpoint: %s", async (target) => {
-    expect(await ask("GET", target)).toMatch(/^HTTP\/1\.1 404 .*unknown_endpoint/s);
+  ])("with no path of ours is an unknown endpoint: %s", async (target, { transports }) => {
+    expect(await ask(transports, "GET", target)).toMatch(/^HTTP\/1\.1 404 .*unknown_endpoint/s);
   });
 
-  test("is logged by its path", async () => {
-    await ask("GET", "http://billing.example/v1/organisation?x=secret");
+  test("is logged by its path", async ({ transports }) => {
+    await ask(transports, "GET", "http://billing.example/v1/organisation?x=secret");
     await expect.poll(() => transports.lines).toMatchObject([{ path: "/v1/organisation" }]);
   });
 });

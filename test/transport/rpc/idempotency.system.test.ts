@@ -3,48 +3,41 @@
  * IDEMPOTENCY-7).
  */
 import { create, type Message, toBinary } from "@bufbuild/protobuf";
-import type pg from "pg";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { expect } from "vitest";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import {
   CreateSubscriptionRequestSchema,
   CreateSubscriptionResponseSchema,
 } from "../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import {
-  createIdempotencyStore,
-  type IdempotencyStore,
-} from "../../../src/store/access/idempotency.ts";
+import { createIdempotencyStore } from "../../../src/store/access/idempotency.ts";
 import type { Answer } from "../../../src/transport/rpc/call.ts";
 import type { Pass } from "../../../src/transport/rpc/gate/gate.ts";
 import { createIdempotency, type Idempotency } from "../../../src/transport/rpc/idempotency.ts";
-import { insertKey, type StoredKey } from "../../store/access/admission-rows.ts";
-import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { perFile, stopInTime } from "../../support/file-fixture.ts";
+import { databaseTest } from "../../support/fixtures.ts";
+import { insertKey, type StoredKey } from "../../support/organisation-builder.ts";
 import { testPool } from "../../support/pool.ts";
 import { callerOf, createSubscription } from "./gate/admission-fixture.ts";
 
-let database: FreshDatabase;
-let pool: pg.Pool;
-let store: IdempotencyStore;
-let idempotency: Idempotency;
 let key: StoredKey;
 let runs: number;
 
-beforeAll(async () => {
-  database = await freshDatabase();
-  pool = testPool(database.url, 10);
-  store = createIdempotencyStore(pool, { onTrouble: () => undefined });
-  idempotency = createIdempotency(store);
-});
+const test = databaseTest
+  .extend("pool", perFile, async ({ database }, { onCleanup }) => {
+    const pool = testPool(database.url, 10);
+    onCleanup(() => stopInTime(() => pool.end()));
+    return pool;
+  })
+  .extend("store", perFile, async ({ pool }, { onCleanup }) => {
+    const store = createIdempotencyStore(pool, { onTrouble: () => undefined });
+    onCleanup(() => stopInTime(() => store.stop()));
+    return store;
+  })
+  .extend("idempotency", perFile, async ({ store }) => createIdempotency(store));
 
-beforeEach(async () => {
+test.beforeEach(async ({ pool }) => {
   key = await insertKey(pool);
   runs = 0;
-});
-
-afterAll(async () => {
-  await store.stop();
-  await pool.end();
-  await database.drop();
 });
 
 const input = (planCode = "pro") =>
@@ -57,7 +50,11 @@ const bytes = (answer: Answer) =>
 /** Each run has a different answer, so that a replay cannot pass for a second run. */
 const execute = async (): Promise<Message> => output(`run ${++runs}`);
 
-function run(request: Message = input(), work: () => Promise<Message> = execute): Promise<Answer> {
+function run(
+  idempotency: Idempotency,
+  request: Message = input(),
+  work: () => Promise<Message> = execute,
+): Promise<Answer> {
   const { apiKeyId, organisationId } = key;
   const pass: Pass = {
     operation: createSubscription,
@@ -68,10 +65,14 @@ function run(request: Message = input(), work: () => Promise<Message> = execute)
   return idempotency.run({ pass, idempotencyKey: "order-1", request }, work);
 }
 
-test.each([
+test.for([
   2, 10, 100,
-])("%i equal requests at once run once; the others replay or retry later", async (parallel) => {
-  const results = await Promise.allSettled(Array.from({ length: parallel }, () => run()));
+])("%i equal requests at once run once; the others replay or retry later", async (parallel, {
+  idempotency,
+}) => {
+  const results = await Promise.allSettled(
+    Array.from({ length: parallel }, () => run(idempotency)),
+  );
   const answers = results.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
   const refusals = results.flatMap((one) =>
     one.status === "rejected" ? [one.reason as Refusal] : [],
@@ -80,51 +81,67 @@ test.each([
   expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1);
   for (const refusal of refusals)
     expect(refusal).toMatchObject({ code: "request_in_progress", retryAfterSeconds: 2 });
-  expect(bytes(await run())).toEqual(bytes(answers[0] as Answer));
+  expect(bytes(await run(idempotency))).toEqual(bytes(answers[0] as Answer));
   expect(runs).toBe(1);
 });
 
-test("a replay is the first response byte for byte, and says that it is one", async () => {
-  const first = await run();
-  const again = await run();
+test("a replay is the first response byte for byte, and says that it is one", async ({
+  idempotency,
+}) => {
+  const first = await run(idempotency);
+  const again = await run(idempotency);
   expect([first.replayed, again.replayed]).toEqual([false, true]);
   expect(bytes(again)).toEqual(bytes(first));
 });
 
-test("another request with the key is a conflict, even while the first runs", async () => {
+test("another request with the key is a conflict, even while the first runs", async ({
+  idempotency,
+}) => {
   const started = Promise.withResolvers<void>();
   const finish = Promise.withResolvers<void>();
-  const first = run(input(), async () => {
+  const first = run(idempotency, input(), async () => {
     started.resolve();
     await finish.promise;
     return output("slow");
   });
   await started.promise;
-  await expect(run(input("other"))).rejects.toMatchObject({ code: "idempotency_conflict" });
-  await expect(run()).rejects.toMatchObject({ code: "request_in_progress" });
+  await expect(run(idempotency, input("other"))).rejects.toMatchObject({
+    code: "idempotency_conflict",
+  });
+  await expect(run(idempotency)).rejects.toMatchObject({ code: "request_in_progress" });
   finish.resolve();
   await first;
-  await expect(run(input("other"))).rejects.toMatchObject({ code: "idempotency_conflict" });
+  await expect(run(idempotency, input("other"))).rejects.toMatchObject({
+    code: "idempotency_conflict",
+  });
 });
 
-test("a failure is thrown, not stored, and frees the key for a corrected request", async () => {
+test("a failure is thrown, not stored, and frees the key for a corrected request", async ({
+  idempotency,
+}) => {
   const refusal = new Refusal("plan_not_found", "No such plan", "plan_code");
-  await expect(run(input("wrong"), () => Promise.reject(refusal))).rejects.toBe(refusal);
-  await expect(run(input("wrong"), () => Promise.reject(new Error("a bug")))).rejects.toThrow(
-    "a bug",
+  await expect(run(idempotency, input("wrong"), () => Promise.reject(refusal))).rejects.toBe(
+    refusal,
   );
-  expect((await run(input("right"))).replayed).toBe(false);
-});
-
-test("a response that cannot be encoded frees the key", async () => {
   await expect(
-    run(input(), async () => ({ ...output("x"), subscription: { units: "three" } }) as never),
-  ).rejects.toThrow();
-  expect((await run()).replayed).toBe(false);
+    run(idempotency, input("wrong"), () => Promise.reject(new Error("a bug"))),
+  ).rejects.toThrow("a bug");
+  expect((await run(idempotency, input("right"))).replayed).toBe(false);
 });
 
-test("the row says which operation and path it belongs to", async () => {
-  await run();
+test("a response that cannot be encoded frees the key", async ({ idempotency }) => {
+  await expect(
+    run(
+      idempotency,
+      input(),
+      async () => ({ ...output("x"), subscription: { units: "three" } }) as never,
+    ),
+  ).rejects.toThrow();
+  expect((await run(idempotency)).replayed).toBe(false);
+});
+
+test("the row says which operation and path it belongs to", async ({ pool, idempotency }) => {
+  await run(idempotency);
   const { rows } = await pool.query(
     "SELECT operation, path, state FROM idempotency_keys WHERE api_key_id = $1",
     [key.apiKeyId],

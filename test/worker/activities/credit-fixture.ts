@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
+import { test } from "vitest";
 import type { CallCounts } from "../../../src/dev/demo-ledger/api/limits.ts";
 import { type DemoLedgerOptions, startDemoLedger } from "../../../src/dev/demo-ledger/server.ts";
 import { createDemoOrganisation } from "../../../src/dev/local-stack/demo/first-data.ts";
@@ -14,7 +15,7 @@ import { createSettingUp } from "../../../src/store/admin/provision.ts";
 import { createEncryption, type Encryption } from "../../../src/store/database/encryption.ts";
 import type { LedgerConnection } from "../../../src/store/ledger-connection/connections.ts";
 import { createReferenceDataReading } from "../../../src/store/ledger-connection/reference-data.ts";
-import { createAllocations } from "../../../src/store/ledger-jobs/allocation-store.ts";
+import { createAllocations } from "../../../src/store/ledger-jobs/allocations/allocation-store.ts";
 import { createPosting } from "../../../src/store/ledger-jobs/posting-store.ts";
 import { createCreditAllocation } from "../../../src/worker/activities/posting/allocate-credit.ts";
 import { createPostingActivities } from "../../../src/worker/activities/posting/posting.ts";
@@ -24,6 +25,7 @@ import {
 } from "../../../src/worker/activities/posting/read-reference-data.ts";
 import type { CreditAllocationInput, WorkBatch } from "../../../workflows/contract.ts";
 import { freshDatabase } from "../../support/database.ts";
+import { perFile, started } from "../../support/file-fixture.ts";
 import { testPool } from "../../support/pool.ts";
 import { until } from "../../support/system.ts";
 import {
@@ -198,3 +200,13 @@ export async function startCreditFixture(
     },
   };
 }
+
+/** Tests of posting and allocation, on one demo ledger. */
+export const creditTest = test.extend(
+  "fixture",
+  perFile,
+  started(
+    () => startCreditFixture(),
+    (fixture) => fixture.stop(),
+  ),
+);

@@ -11,7 +11,7 @@ import { verifyWebhook } from "../../../src/webhooks/verify.ts";
 import { createDelivery } from "../../../src/worker/activities/events/deliver-due.ts";
 import { freePort } from "../../support/ports.ts";
 import { until } from "../../support/system.ts";
-import type { SeededDelivery, SeededEndpoint } from "../../support/webhook-rows.ts";
+import type { SeededDelivery, SeededEndpoint } from "../../support/webhook-builder.ts";
 import { about, createDeliveryFixture, type DeliveryFixture, justNow } from "./delivery-fixture.ts";
 
 let fixture: DeliveryFixture;

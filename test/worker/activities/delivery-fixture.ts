@@ -4,6 +4,7 @@
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import type pg from "pg";
+import { test } from "vitest";
 import { defaultFirstPauseMs, wholeTimeMs } from "../../../src/domain/events/retry-schedule.ts";
 import { createEncryption, type Encryption } from "../../../src/store/database/encryption.ts";
 import { createDeliveryStore } from "../../../src/store/events/deliveries.ts";
@@ -18,17 +19,18 @@ import type { DeliverParts } from "../../../src/worker/activities/events/deliver
 import { createRequestPermits } from "../../../src/worker/activities/events/request-permits.ts";
 import type { DeliveryBatches } from "../../../workflows/contract.ts";
 import { freshDatabase } from "../../support/database.ts";
+import { perFile, started } from "../../support/file-fixture.ts";
 import { testPool } from "../../support/pool.ts";
-import { startReceiver, type WebhookReceiver } from "../../support/webhook-receiver.ts";
 import {
   type SeededDelivery,
   type SeededEndpoint,
-  type WebhookRows,
-  webhookRows,
-} from "../../support/webhook-rows.ts";
+  type WebhookBuilder,
+  webhookBuilder,
+} from "../../support/webhook-builder.ts";
+import { startReceiver, type WebhookReceiver } from "../../support/webhook-receiver.ts";
 
 /** An endpoint with its path, and deliveries to it. `delivery` is the first. */
-export interface Waiting {
+interface Waiting {
   readonly path: string;
   readonly endpoint: SeededEndpoint;
   readonly key: EndpointKey;
@@ -40,12 +42,12 @@ export interface Waiting {
  * A row of `webhook_deliveries` or `webhook_endpoints`. `in_ms` is the time until its `due_at` or
  * `open_until`.
  */
-export type WebhookRow = Readonly<Record<string, unknown>>;
+type WebhookRow = Readonly<Record<string, unknown>>;
 
 /** Deliveries over one database and one receiver. */
 export interface DeliveryFixture {
   readonly pool: pg.Pool;
-  readonly rows: WebhookRows;
+  readonly rows: WebhookBuilder;
   readonly receiver: WebhookReceiver;
   readonly organisationId: string;
   readonly deliver: DeliveryActivities;
@@ -85,7 +87,7 @@ export async function createDeliveryFixture(): Promise<DeliveryFixture> {
   const database = await freshDatabase();
   const pool = testPool(database.url, 8);
   const ownEncryption = createEncryption(randomBytes(32));
-  const rows = webhookRows(pool, ownEncryption);
+  const rows = webhookBuilder(pool, ownEncryption);
   const receiver = await startReceiver();
   // A machine that stands still for a second does not change the result.
   const poster = createPoster({ mode: "development", restMs: 15_000 });
@@ -182,3 +184,10 @@ async function rowOf(
     FROM ${table} WHERE id = $1`;
   return (await pool.query(text, [id])).rows[0];
 }
+
+/** Tests of deliveries, on one database and one receiver. */
+export const deliveryTest = test.extend(
+  "fixture",
+  perFile,
+  started(createDeliveryFixture, (fixture) => fixture.stop()),
+);

@@ -123,7 +123,7 @@ export interface CreditBook {
 }
 
 /** An invoice as we or the ledger have it. */
-export interface DueBook {
+interface DueBook {
   readonly number: string;
   readonly status: string;
   readonly due: string;
@@ -184,7 +184,7 @@ export async function ourDue(
 }
 
 /** Returns the organisation's invoices in the ledger, with what is due. */
-export async function bookedDue(
+async function bookedDue(
   pool: pg.Pool,
   { tenantId }: CreditOrganisation,
 ): Promise<readonly DueBook[]> {

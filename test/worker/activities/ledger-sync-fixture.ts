@@ -1,5 +1,5 @@
 /** A fixture of organisations on the demo ledger whose sync batches run when the test says so. */
-import { expect } from "vitest";
+import { expect, test } from "vitest";
 import type { SyncKind } from "../../../src/store/ledger-sync/pending-notifications.ts";
 import { recordNotifications } from "../../../src/store/ledger-sync/record-notifications.ts";
 import { createLedgerSync } from "../../../src/store/ledger-sync/sync-store.ts";
@@ -8,11 +8,13 @@ import {
   type LedgerSyncActivities,
 } from "../../../src/worker/activities/sync/ledger-sync.ts";
 import { type Bookkeeper, bookkeeper } from "../../support/bookkeeper.ts";
+import { perFile, started } from "../../support/file-fixture.ts";
+import { setSyncDue } from "../../support/ledger-sync-builder.ts";
 import { until } from "../../support/system.ts";
 import { type CreditFixture, type CreditParty, startCreditFixture } from "./credit-fixture.ts";
 
 /** Organisations on the demo ledger, and what their sync reported. */
-export interface SyncFixture {
+interface SyncFixture {
   readonly credit: CreditFixture;
   readonly activities: LedgerSyncActivities;
   /** The organisations whose workflows were started. */
@@ -67,14 +69,7 @@ export async function startSyncFixture(): Promise<SyncFixture> {
   });
   const texts = async (sql: string, values: readonly unknown[]): Promise<readonly string[]> =>
     (await pool.query<{ text: string }>(sql, [...values])).rows.map(({ text }) => text);
-  const setDue = async ({ organisationId, tenantId }: CreditParty) => {
-    await pool.query(
-      `INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at)
-        VALUES ($1, $2, now())
-        ON CONFLICT (organisation_id) DO UPDATE SET next_sync_at = now(), not_before = NULL`,
-      [organisationId, tenantId],
-    );
-  };
+  const setDue = (party: CreditParty) => setSyncDue(pool, party);
   const rest = async ({ organisationId }: Pick<CreditParty, "organisationId">): Promise<void> => {
     await until("nothing is left to read", async () => {
       const batch = await activities.syncBatch({ organisationId });
@@ -142,3 +137,22 @@ export async function startSyncFixture(): Promise<SyncFixture> {
     },
   };
 }
+
+/** Tests of the ledger sync, on one demo ledger: each part of the fixture by its name. */
+export const syncTest = test
+  .extend(
+    "fixture",
+    perFile,
+    started(startSyncFixture, ({ credit }) => credit.stop()),
+  )
+  .extend("sync", perFile, ({ fixture }) => fixture.activities)
+  .extend("credit", perFile, ({ fixture }) => fixture.credit)
+  .extend("partyWith", perFile, ({ fixture }) => fixture.partyWith)
+  .extend("syncAll", perFile, ({ fixture }) => fixture.syncAll)
+  .extend("setDue", perFile, ({ fixture }) => fixture.setDue)
+  .extend("notify", perFile, ({ fixture }) => fixture.notify)
+  .extend("pending", perFile, ({ fixture }) => fixture.pending)
+  .extend("ledgerIdOf", perFile, ({ fixture }) => fixture.ledgerIdOf)
+  .extend("rest", perFile, ({ fixture }) => fixture.rest)
+  .extend("invoices", perFile, ({ fixture }) => fixture.invoices)
+  .extend("acme", perFile, ({ fixture }) => fixture.acme);

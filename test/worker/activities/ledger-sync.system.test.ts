@@ -2,7 +2,7 @@
  * The ledger sync on a real database and the demo ledger over HTTP: changes that a person makes in
  * the ledger are synced by notification or incremental sync, within the budget of calls.
  */
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { createChanges } from "../../../src/store/admin/changes.ts";
 import { createLedgerSyncAdminStore } from "../../../src/store/admin/ledger/ledger-sync.ts";
 import { recordNotifications } from "../../../src/store/ledger-sync/record-notifications.ts";
@@ -10,16 +10,15 @@ import { createLedgerSync } from "../../../src/store/ledger-sync/sync-store.ts";
 import { bookkeeper } from "../../support/bookkeeper.ts";
 import { until } from "../../support/system.ts";
 import { bookedCredit, ourCredit } from "./issue-credit.ts";
-import { startSyncFixture, syncIntervalMs } from "./ledger-sync-fixture.ts";
-
-const fixture = await startSyncFixture();
-const { credit, partyWith, syncAll, setDue, notify, pending, ledgerIdOf, rest, invoices } = fixture;
-const sync = fixture.activities;
-
-afterAll(() => credit.stop());
+import { syncIntervalMs, syncTest as test } from "./ledger-sync-fixture.ts";
 
 describe.concurrent("a change in the ledger", () => {
-  test("is synced: payments, voids, and credit added and removed", async () => {
+  test("is synced: payments, voids, and credit added and removed", async ({
+    credit,
+    partyWith,
+    syncAll,
+    invoices,
+  }) => {
     const { party, hand } = await partyWith("10", "20", "30", "-40");
     expect(await invoices(party)).toEqual([
       "INV-0001 approved 12.00",
@@ -55,7 +54,17 @@ describe.concurrent("a change in the ledger", () => {
     expect(rows).toEqual([{ changed: 1 }]);
   });
 
-  test("is synced: a draft approved (gets held credit), deleted, or lost", async () => {
+  test("is synced: a draft approved (gets held credit), deleted, or lost", async ({
+    fixture,
+    sync,
+    credit,
+    syncAll,
+    notify,
+    pending,
+    ledgerIdOf,
+    rest,
+    invoices,
+  }) => {
     const party = await credit.party();
     await credit.issue(party, "-40");
     await credit.pool.query(
@@ -119,7 +128,18 @@ describe.concurrent("a change in the ledger", () => {
     await rest(party);
   });
 
-  test("is synced past objects that cannot be parsed, which are read again", async () => {
+  test("is synced past objects that cannot be parsed, which are read again", async ({
+    fixture,
+    sync,
+    credit,
+    partyWith,
+    setDue,
+    notify,
+    pending,
+    ledgerIdOf,
+    rest,
+    invoices,
+  }) => {
     const { party, hand } = await partyWith("10", "20");
     await hand.pay("INV-0001");
     await hand.setStatus("INV-0002", "VOIDED");
@@ -218,7 +238,17 @@ describe.concurrent("a change in the ledger", () => {
   });
 });
 
-test("a failed call is repeated later, and a rate limit pauses the sync", async () => {
+test("a failed call is repeated later, and a rate limit pauses the sync", async ({
+  fixture,
+  sync,
+  credit,
+  partyWith,
+  setDue,
+  notify,
+  ledgerIdOf,
+  rest,
+  invoices,
+}) => {
   const { party, hand } = await partyWith("10");
   const { organisationId } = party;
   await hand.pay("INV-0001");

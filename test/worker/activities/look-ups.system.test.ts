@@ -2,18 +2,26 @@
  * Documents with a lost answer or a taken number, in a ledger as strict as a large organisation's.
  * Each is found, adopted or refused in the end, and nothing is done twice (POSTING-2).
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { bearerOf } from "../../support/bookkeeper.ts";
+import { perFile, started } from "../../support/file-fixture.ts";
 import { until } from "../../support/system.ts";
-import { type CreditFixture, type CreditParty, startCreditFixture } from "./credit-fixture.ts";
+import {
+  type CreditFixture,
+  type CreditParty,
+  creditTest,
+  startCreditFixture,
+} from "./credit-fixture.ts";
 import { bookedCredit, issueCredit, issueInvoice, plannedCredit } from "./issue-credit.ts";
 
-let fixture: CreditFixture;
-
-beforeAll(async () => {
-  fixture = await startCreditFixture({ highVolume: 0 }, "https://billing.example.com");
-});
-afterAll(() => fixture?.stop());
+const test = creditTest.extend(
+  "fixture",
+  perFile,
+  started(
+    () => startCreditFixture({ highVolume: 0 }, "https://billing.example.com"),
+    (fixture) => fixture.stop(),
+  ),
+);
 
 const putInvoices = "PUT /api.xro/2.0/Invoices";
 
@@ -24,7 +32,10 @@ interface OperationRow {
   readonly key_variant: number;
 }
 
-async function operations({ organisationId }: CreditParty): Promise<readonly OperationRow[]> {
+async function operations(
+  fixture: CreditFixture,
+  { organisationId }: CreditParty,
+): Promise<readonly OperationRow[]> {
   const { rows } = await fixture.pool.query<OperationRow>(
     `SELECT state, reason, number_taken, key_variant FROM ledger_jobs WHERE organisation_id = $1
       AND kind <> 'allocate_credit' ORDER BY seq`,
@@ -34,7 +45,10 @@ async function operations({ organisationId }: CreditParty): Promise<readonly Ope
 }
 
 /** Ends all leases and pauses, so that waiting jobs are due now. */
-async function bringForward({ organisationId }: CreditParty): Promise<void> {
+async function bringForward(
+  fixture: CreditFixture,
+  { organisationId }: CreditParty,
+): Promise<void> {
   await fixture.pool.query(
     `UPDATE ledger_jobs SET not_before = now(), lease_until = CASE WHEN state = 'uncertain'
       THEN now() END
@@ -44,18 +58,25 @@ async function bringForward({ organisationId }: CreditParty): Promise<void> {
 }
 
 /** Runs batches until no document waits. Returns how many. */
-async function batchesOf(party: CreditParty, most: number): Promise<number> {
+async function batchesOf(
+  fixture: CreditFixture,
+  party: CreditParty,
+  most: number,
+): Promise<number> {
   for (let batch = 1; batch <= most; batch += 1) {
     await fixture.postBatch(party);
-    const rows = await operations(party);
+    const rows = await operations(fixture, party);
     if (rows.every(({ state }) => state === "done" || state === "refused")) return batch;
-    await bringForward(party);
+    await bringForward(fixture, party);
   }
-  throw new Error(`not posted in ${most} batches: ${JSON.stringify(await operations(party))}`);
+  throw new Error(
+    `not posted in ${most} batches: ${JSON.stringify(await operations(fixture, party))}`,
+  );
 }
 
 /** Makes the ledger trim numbers and compare them without case. */
 async function foldNumbers(
+  fixture: CreditFixture,
   { organisationId, tenantId }: CreditParty,
   prefix: string,
 ): Promise<void> {
@@ -69,7 +90,10 @@ async function foldNumbers(
   await fixture.party();
 }
 
-async function ledgerNumbers({ tenantId }: CreditParty): Promise<readonly string[]> {
+async function ledgerNumbers(
+  fixture: CreditFixture,
+  { tenantId }: CreditParty,
+): Promise<readonly string[]> {
   const text = "SELECT number FROM demo_ledger.invoices WHERE tenant_id = $1 ORDER BY number";
   return (await fixture.pool.query<{ number: string }>(text, [tenantId])).rows.map(
     ({ number }) => number,
@@ -77,30 +101,30 @@ async function ledgerNumbers({ tenantId }: CreditParty): Promise<readonly string
 }
 
 describe("an invoice whose number the ledger keeps in another form", () => {
-  test("is ours by the answer to its creation", async () => {
+  test("is ours by the answer to its creation", async ({ fixture }) => {
     const party = await fixture.party();
-    await foldNumbers(party, " INV-");
+    await foldNumbers(fixture, party, " INV-");
     await issueInvoice(fixture.pool, party.organisationId, party.subscriptionId, "10");
-    await batchesOf(party, 1);
-    expect(await ledgerNumbers(party)).toEqual(["INV-0001"]);
-    expect((await operations(party)).map(({ state }) => state)).toEqual(["done"]);
+    await batchesOf(fixture, party, 1);
+    expect(await ledgerNumbers(fixture, party)).toEqual(["INV-0001"]);
+    expect((await operations(fixture, party)).map(({ state }) => state)).toEqual(["done"]);
   });
 
-  test("is adopted by its link after a lost answer and a taken number", async () => {
+  test("is adopted by its link after a lost answer and a taken number", async ({ fixture }) => {
     const party = await fixture.party();
-    await foldNumbers(party, " INV-");
+    await foldNumbers(fixture, party, " INV-");
     await issueInvoice(fixture.pool, party.organisationId, party.subscriptionId, "10");
     await fixture.fault(party, { match: putInvoices, kind: "drop_after" });
     await fixture.postBatch(party);
     // The ledger no longer has the key of the first request.
     await fixture.pool.query("DELETE FROM demo_ledger.idempotency");
-    await bringForward(party);
-    await batchesOf(party, 4);
-    expect(await ledgerNumbers(party)).toEqual(["INV-0001"]);
-    expect((await operations(party)).map(({ state }) => state)).toEqual(["done"]);
+    await bringForward(fixture, party);
+    await batchesOf(fixture, party, 4);
+    expect(await ledgerNumbers(fixture, party)).toEqual(["INV-0001"]);
+    expect((await operations(fixture, party)).map(({ state }) => state)).toEqual(["done"]);
   });
 
-  test("is adopted by its link even if a person changed its number", async () => {
+  test("is adopted by its link even if a person changed its number", async ({ fixture }) => {
     const party = await fixture.party();
     await issueInvoice(fixture.pool, party.organisationId, party.subscriptionId, "10");
     await fixture.fault(party, { match: putInvoices, kind: "drop_after" });
@@ -110,26 +134,28 @@ describe("an invoice whose number the ledger keeps in another form", () => {
     await fixture.pool.query("DELETE FROM demo_ledger.idempotency");
     const messages = ["Invoice # must be unique."];
     await fixture.fault(party, { match: putInvoices, kind: "refuse", messages });
-    await bringForward(party);
-    await batchesOf(party, 4);
-    expect(await ledgerNumbers(party)).toEqual(["INV-0001-B"]);
-    expect((await operations(party)).map(({ state }) => state)).toEqual(["done"]);
+    await bringForward(fixture, party);
+    await batchesOf(fixture, party, 4);
+    expect(await ledgerNumbers(fixture, party)).toEqual(["INV-0001-B"]);
+    expect((await operations(fixture, party)).map(({ state }) => state)).toEqual(["done"]);
   });
 });
 
-test.each([
+test.for([
   ["invoice", putInvoices, "Invoice # must be unique.", issueInvoice],
   ["credit note", "PUT /api.xro/2.0/CreditNotes", "Credit Note # must be unique.", issueCredit],
-] as const)("an %s whose taken number is not found is refused", async (_, match, words, issue) => {
+] as const)("an %s whose taken number is not found is refused", async ([_, match, words, issue], {
+  fixture,
+}) => {
   const party = await fixture.party();
   await issue(fixture.pool, party.organisationId, party.subscriptionId, "10");
   await fixture.fault(party, { match, kind: "refuse", messages: [words], times: 99 });
   const before = await fixture.faultsLeft();
   await fixture.postBatch(party);
-  expect(await operations(party)).toMatchObject([{ state: "uncertain", number_taken: 1 }]);
-  await bringForward(party);
-  await batchesOf(party, 4);
-  expect(await operations(party)).toMatchObject([
+  expect(await operations(fixture, party)).toMatchObject([{ state: "uncertain", number_taken: 1 }]);
+  await bringForward(fixture, party);
+  await batchesOf(fixture, party, 4);
+  expect(await operations(fixture, party)).toMatchObject([
     { state: "refused", reason: "duplicate_number", number_taken: 2 },
   ]);
   expect(before - (await fixture.faultsLeft())).toBe(2);
@@ -142,7 +168,9 @@ test.each([
 });
 
 describe("in a large organisation", () => {
-  test("lost answers of more documents than one call looks up are all resolved", async () => {
+  test("lost answers of more documents than one call looks up are all resolved", async ({
+    fixture,
+  }) => {
     const party = await fixture.party();
     for (let note = 0; note < 12; note += 1) {
       await issueCredit(fixture.pool, party.organisationId, party.subscriptionId, "10");
@@ -150,19 +178,21 @@ describe("in a large organisation", () => {
     }
     await fixture.fault(party, { match: "PUT /api.xro/2.0/", kind: "drop_after", times: 2 });
     await fixture.postBatch(party);
-    await bringForward(party);
-    await batchesOf(party, 6);
-    const states = (await operations(party)).map(({ state }) => state);
+    await bringForward(fixture, party);
+    await batchesOf(fixture, party, 6);
+    const states = (await operations(fixture, party)).map(({ state }) => state);
     expect(states.filter((state) => state === "done")).toHaveLength(24);
-    expect(await ledgerNumbers(party)).toHaveLength(12);
+    expect(await ledgerNumbers(fixture, party)).toHaveLength(12);
   });
 
-  test("a failed look-up leaves a document uncertain, with the ledger's message", async () => {
+  test("a failed look-up leaves a document uncertain, with the ledger's message", async ({
+    fixture,
+  }) => {
     const party = await fixture.party();
     await issueInvoice(fixture.pool, party.organisationId, party.subscriptionId, "10");
     await fixture.fault(party, { match: putInvoices, kind: "drop_after" });
     await fixture.postBatch(party);
-    await bringForward(party);
+    await bringForward(fixture, party);
     const body = JSON.stringify({
       ErrorNumber: 51,
       Type: "HighVolumeException",
@@ -176,14 +206,16 @@ describe("in a large organisation", () => {
     });
     await fixture.postBatch(party);
     const reason = "look-up failed: A high number of invoices";
-    expect(await operations(party)).toMatchObject([{ state: "uncertain", reason }]);
-    await bringForward(party);
-    await batchesOf(party, 2);
+    expect(await operations(fixture, party)).toMatchObject([{ state: "uncertain", reason }]);
+    await bringForward(fixture, party);
+    await batchesOf(fixture, party, 2);
   });
 });
 
 describe("the idempotency key of a call", () => {
-  test("stays the same after a lost answer, so credit is not allocated twice", async () => {
+  test("stays the same after a lost answer, so credit is not allocated twice", async ({
+    fixture,
+  }) => {
     const party = await fixture.party();
     const before = await fixture.faultsLeft();
     await fixture.issue(party, "-40", "40");
@@ -199,8 +231,8 @@ describe("the idempotency key of a call", () => {
       )
     ).rows;
     const stale = await Promise.all([
-      readElement(party, `CreditNotes/${note}`),
-      readElement(party, `Invoices/${invoice}`),
+      readElement(fixture, party, `CreditNotes/${note}`),
+      readElement(fixture, party, `Invoices/${invoice}`),
     ]);
     await fixture.fault(party, { match: `CreditNotes/${note}/Allocations`, kind: "drop_after" });
     expect(await fixture.allocateOnce(party)).toMatchObject({ state: "waiting" });
@@ -211,7 +243,7 @@ describe("the idempotency key of a call", () => {
       await fixture.fault(party, { match: path, kind: "status", status: 200, body });
     }
     await until("the credit was looked up and sent again", async () => {
-      await bringForward(party);
+      await bringForward(fixture, party);
       await fixture.allocateOnce(party);
       return (await fixture.faultsLeft()) === before;
     });
@@ -225,20 +257,26 @@ describe("the idempotency key of a call", () => {
     expect(booked?.allocations.map(({ amount }) => amount).sort()).toEqual(["10.00", "38.00"]);
   });
 
-  test("changes after an internal error, which the ledger would repeat", async () => {
+  test("changes after an internal error, which the ledger would repeat", async ({ fixture }) => {
     const party = await fixture.party();
     await issueInvoice(fixture.pool, party.organisationId, party.subscriptionId, "10");
     await fixture.fault(party, { match: putInvoices, kind: "status", status: 500 });
     await fixture.postBatch(party);
-    expect(await operations(party)).toMatchObject([{ state: "uncertain", key_variant: 1 }]);
-    await bringForward(party);
-    await batchesOf(party, 3);
-    expect((await operations(party)).map(({ state }) => state)).toEqual(["done"]);
+    expect(await operations(fixture, party)).toMatchObject([
+      { state: "uncertain", key_variant: 1 },
+    ]);
+    await bringForward(fixture, party);
+    await batchesOf(fixture, party, 3);
+    expect((await operations(fixture, party)).map(({ state }) => state)).toEqual(["done"]);
   });
 });
 
 /** An object as the ledger answers it now. */
-async function readElement({ tenantId }: CreditParty, path: string): Promise<string> {
+async function readElement(
+  fixture: CreditFixture,
+  { tenantId }: CreditParty,
+  path: string,
+): Promise<string> {
   const answer = await fetch(`${fixture.demoUrl}/api.xro/2.0/${path}`, {
     headers: { authorization: await bearerOf(fixture.pool, tenantId), "xero-tenant-id": tenantId },
   });

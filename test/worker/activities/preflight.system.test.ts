@@ -2,32 +2,18 @@
  * Documents that the ledger would refuse are refused without a call, by its reference data
  * (POSTING-5). Documents with another amount in the ledger are listed with both amounts.
  */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import { referenceDataKinds } from "../../../src/domain/billing/ledger-validation.ts";
 import { formatDecimal } from "../../../src/domain/money/decimal.ts";
-import { createChanges } from "../../../src/store/admin/changes.ts";
 import { createDocumentStore } from "../../../src/store/admin/documents/documents.ts";
 import { invalidateReferenceData } from "../../../src/store/ledger-connection/reference-data.ts";
 import { syncInvoices } from "../../../src/store/ledger-sync/sync-invoices.ts";
-import { type CreditFixture, type CreditParty, startCreditFixture } from "./credit-fixture.ts";
+import { operatorWrites } from "../../support/operator-writes.ts";
+import { type CreditFixture, type CreditParty, creditTest as test } from "./credit-fixture.ts";
 import { issueCredit, issueInvoice } from "./issue-credit.ts";
 
-let fixture: CreditFixture;
-beforeAll(async () => {
-  fixture = await startCreditFixture();
-});
-afterAll(() => fixture?.stop());
-
-const actor = {
-  operatorId: null,
-  operatorName: "Test",
-  tokenId: null,
-  operation: "test",
-  requestId: null,
-};
-
 /** Adds an organisation whose connection is five minutes old. */
-async function oldParty(): Promise<CreditParty> {
+async function oldParty(fixture: CreditFixture): Promise<CreditParty> {
   const party = await fixture.party();
   const text = `UPDATE ledger_connections SET created_at = now() - interval '5 minutes'
       WHERE organisation_id = $1`;
@@ -37,6 +23,7 @@ async function oldParty(): Promise<CreditParty> {
 
 /** Overwrites cached reference data of the organisation. */
 async function know(
+  fixture: CreditFixture,
   { organisationId }: CreditParty,
   kind: string,
   data: object,
@@ -53,6 +40,7 @@ async function know(
 
 /** Posts an invoice over 10 with changed columns. Returns status, reason and message. */
 async function posted(
+  fixture: CreditFixture,
   party: CreditParty,
   changes: Record<string, string | null> = {},
 ): Promise<readonly unknown[]> {
@@ -64,10 +52,14 @@ async function posted(
     await fixture.pool.query(`UPDATE ${table} SET ${column} = $2 WHERE ${where}`, [id, value]);
   }
   await fixture.postAll(party);
-  return stateOf(id, jobId);
+  return stateOf(fixture, id, jobId);
 }
 
-async function stateOf(id: string, jobId: string): Promise<readonly unknown[]> {
+async function stateOf(
+  fixture: CreditFixture,
+  id: string,
+  jobId: string,
+): Promise<readonly unknown[]> {
   const { rows } = await fixture.pool.query<{
     status: string;
     reason: string | null;
@@ -81,7 +73,10 @@ async function stateOf(id: string, jobId: string): Promise<readonly unknown[]> {
 }
 
 /** Returns the kinds of reference data that are due. */
-async function dueKinds({ organisationId }: CreditParty): Promise<readonly string[]> {
+async function dueKinds(
+  fixture: CreditFixture,
+  { organisationId }: CreditParty,
+): Promise<readonly string[]> {
   const { rows } = await fixture.pool.query<{ kind: string }>(
     `SELECT kind FROM ledger_reference_data WHERE organisation_id = $1 AND next_read_at <= now()
       ORDER BY kind`,
@@ -90,15 +85,15 @@ async function dueKinds({ organisationId }: CreditParty): Promise<readonly strin
   return rows.map(({ kind }) => kind);
 }
 
-test("a document that the ledger would refuse is refused without a call", async () => {
+test("a document that the ledger would refuse is refused without a call", async ({ fixture }) => {
   // The lists of a new connection are read by the operator who created it.
   await fixture.party();
-  const party = await oldParty();
+  const party = await oldParty(fixture);
   expect(await fixture.readReferenceData()).toBe(4);
-  expect(await posted(party)).toEqual(["approved", null, null]);
+  expect(await posted(fixture, party)).toEqual(["approved", null, null]);
   const before = await fixture.calls(party);
   const refusedBy = async (reason: string, changes: Record<string, string | null>) => {
-    const [status, code, message] = await posted(party, changes);
+    const [status, code, message] = await posted(fixture, party, changes);
     expect([status, code]).toEqual(["not_in_external", reason]);
     return message;
   };
@@ -111,22 +106,22 @@ test("a document that the ledger would refuse is refused without a call", async 
   expect(await refusedBy("account_invalid", { "invoice_lines.revenue_account": "205" })).toMatch(
     /205 is archived/,
   );
-  await know(party, "tax_rates", { OUTPUT2: false });
+  await know(fixture, party, "tax_rates", { OUTPUT2: false });
   expect(await refusedBy("tax_invalid", {})).toMatch(/OUTPUT2 is not active/);
-  await know(party, "tax_rates", { OUTPUT2: true });
-  await know(party, "organisation", { currency: "GBP" });
-  await know(party, "currencies", { NZD: false });
+  await know(fixture, party, "tax_rates", { OUTPUT2: true });
+  await know(fixture, party, "organisation", { currency: "GBP" });
+  await know(fixture, party, "currencies", { NZD: false });
   expect(await refusedBy("currency_not_enabled", {})).toMatch(/NZD is not enabled/);
-  await know(party, "organisation", { currency: "NZD", periodLockDate: "2026-04-11" });
+  await know(fixture, party, "organisation", { currency: "NZD", periodLockDate: "2026-04-11" });
   expect(await refusedBy("period_locked", {})).toMatch(
     /dated 2026-04-10, before the ledger's lock date 2026-04-11/,
   );
   const note = await issueCredit(fixture.pool, party.organisationId, party.subscriptionId, "5");
   await fixture.postAll(party);
-  await know(party, "organisation", { periodLockDate: null });
+  await know(fixture, party, "organisation", { periodLockDate: null });
   const dueSync = `INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at,
-    swept_at) VALUES ($1, $2, now(), now())
-    ON CONFLICT (organisation_id) DO UPDATE SET swept_at = now()`;
+    synced_at) VALUES ($1, $2, now(), now())
+    ON CONFLICT (organisation_id) DO UPDATE SET synced_at = now()`;
   await fixture.pool.query(dueSync, [party.organisationId, party.tenantId]);
   const status = "UPDATE customers SET status = $2 WHERE organisation_id = $1 AND code = 'ACME'";
   await fixture.pool.query(status, [party.organisationId, "inactive"]);
@@ -137,52 +132,52 @@ test("a document that the ledger would refuse is refused without a call", async 
   ]);
   expect(rows).toEqual([{ status: "not_in_external" }]);
   // Recent reference data is not read again for it.
-  expect(await dueKinds(party)).toEqual([]);
+  expect(await dueKinds(fixture, party)).toEqual([]);
 });
 
-test("old, invalidated or another tenant's reference data refuses nothing", async () => {
-  const party = await oldParty();
+test("old, invalidated or another tenant's reference data refuses nothing", async ({ fixture }) => {
+  const party = await oldParty(fixture);
   await fixture.readReferenceData();
-  await know(party, "accounts", { "200": false }, "31 minutes");
-  expect(await posted(party)).toEqual(["approved", null, null]);
-  await know(party, "accounts", { "200": false }, "16 minutes");
-  expect(await posted(party)).toMatchObject(["not_in_external", "account_invalid", /./]);
-  expect(await dueKinds(party)).toEqual(["accounts"]);
+  await know(fixture, party, "accounts", { "200": false }, "31 minutes");
+  expect(await posted(fixture, party)).toEqual(["approved", null, null]);
+  await know(fixture, party, "accounts", { "200": false }, "16 minutes");
+  expect(await posted(fixture, party)).toMatchObject(["not_in_external", "account_invalid", /./]);
+  expect(await dueKinds(fixture, party)).toEqual(["accounts"]);
   await fixture.pool.query(
     "UPDATE ledger_reference_data SET tenant_id = 'other' WHERE organisation_id = $1",
     [party.organisationId],
   );
-  expect(await posted(party)).toEqual(["approved", null, null]);
+  expect(await posted(fixture, party)).toEqual(["approved", null, null]);
   expect(await fixture.readReferenceData()).toBe(1);
-  expect(await posted(party)).toEqual(["approved", null, null]);
-  await know(party, "accounts", { "205": true }, "16 minutes");
-  expect(await posted(party, { "invoice_lines.revenue_account": "205" })).toMatchObject([
+  expect(await posted(fixture, party)).toEqual(["approved", null, null]);
+  await know(fixture, party, "accounts", { "205": true }, "16 minutes");
+  expect(await posted(fixture, party, { "invoice_lines.revenue_account": "205" })).toMatchObject([
     "not_in_external",
     "account_invalid",
     expect.stringContaining("archived or has been deleted"),
   ]);
-  expect(await dueKinds(party)).toEqual(["accounts"]);
-  await know(party, "accounts", { "200": false }, "1 hour");
+  expect(await dueKinds(fixture, party)).toEqual(["accounts"]);
+  await know(fixture, party, "accounts", { "200": false }, "1 hour");
   await fixture.pool.query(
     "UPDATE ledger_reference_data SET invalidated_at = now() WHERE organisation_id = $1",
     [party.organisationId],
   );
-  expect(await posted(party)).toEqual(["approved", null, null]);
+  expect(await posted(fixture, party)).toEqual(["approved", null, null]);
 });
 
-test("an operator's retry skips reference data, which is then read again", async () => {
-  const party = await oldParty();
+test("an operator's retry skips reference data, which is then read again", async ({ fixture }) => {
+  const party = await oldParty(fixture);
   await fixture.readReferenceData();
-  await know(party, "accounts", { "200": false });
+  await know(fixture, party, "accounts", { "200": false });
   const { organisationId, subscriptionId } = party;
   const { id } = await issueInvoice(fixture.pool, organisationId, subscriptionId, "10");
   await fixture.postAll(party);
-  const documents = createDocumentStore(fixture.pool, createChanges(fixture.pool));
+  const documents = createDocumentStore(fixture.pool);
   expect(await documents.get(organisationId, id)).toMatchObject({
     state: "failed",
     reason: "account_invalid",
   });
-  expect(await documents.retry(actor, organisationId, id)).toMatchObject({ kind: "retried" });
+  await operatorWrites(fixture.pool).retryDocument(organisationId, id);
   await fixture.postAll(party);
   expect(await documents.get(organisationId, id)).toMatchObject({
     state: "synced",
@@ -191,11 +186,14 @@ test("an operator's retry skips reference data, which is then read again", async
   const before = await fixture.calls(party);
   expect(await fixture.readReferenceData()).toBe(1);
   expect(await fixture.calls(party)).toBe(before + 1);
-  expect(await posted(party)).toEqual(["approved", null, null]);
+  expect(await posted(fixture, party)).toEqual(["approved", null, null]);
 });
 
 /** Returns each kind, whether it is known, and in how many hours it is read again. */
-async function readings({ organisationId }: CreditParty): Promise<readonly string[]> {
+async function readings(
+  fixture: CreditFixture,
+  { organisationId }: CreditParty,
+): Promise<readonly string[]> {
   const { rows } = await fixture.pool.query<{ reading: string }>(
     `SELECT concat_ws(' ', kind, CASE WHEN fetched_at IS NULL THEN 'unknown' ELSE 'known' END,
         round(extract(epoch FROM next_read_at - now()) / 3600)) AS reading
@@ -205,8 +203,8 @@ async function readings({ organisationId }: CreditParty): Promise<readonly strin
   return rows.map(({ reading }) => reading);
 }
 
-test("a failed read is repeated in an hour, a forbidden one in six hours", async () => {
-  const party = await oldParty();
+test("a failed read is repeated in an hour, a forbidden one in six hours", async ({ fixture }) => {
+  const party = await oldParty(fixture);
   expect(await fixture.readReferenceData()).toBe(4);
   const due = "UPDATE ledger_reference_data SET next_read_at = now() WHERE organisation_id = $1";
   await fixture.pool.query(due, [party.organisationId]);
@@ -227,7 +225,11 @@ test("a failed read is repeated in an hour, a forbidden one in six hours", async
   expect(await fixture.readReferenceData()).toBe(4);
   expect(await fixture.readReferenceData()).toBe(0);
   const unchanged = ["currencies known 6", "organisation known 6"];
-  expect(await readings(party)).toEqual(["accounts known 1", ...unchanged, "tax_rates unknown 6"]);
+  expect(await readings(fixture, party)).toEqual([
+    "accounts known 1",
+    ...unchanged,
+    "tax_rates unknown 6",
+  ]);
   // Unknown data cannot be contradicted, so no call is spent on it.
   await invalidateReferenceData(
     fixture.pool,
@@ -235,15 +237,21 @@ test("a failed read is repeated in an hour, a forbidden one in six hours", async
     ["accounts", "tax_rates"],
     "contradicted",
   );
-  expect(await readings(party)).toEqual(["accounts known 0", ...unchanged, "tax_rates unknown 6"]);
+  expect(await readings(fixture, party)).toEqual([
+    "accounts known 0",
+    ...unchanged,
+    "tax_rates unknown 6",
+  ]);
   await invalidateReferenceData(fixture.pool, party.organisationId, ["tax_rates"], "mended");
-  expect(await dueKinds(party)).toEqual(["tax_rates"]);
+  expect(await dueKinds(fixture, party)).toEqual(["tax_rates"]);
   expect(await fixture.readReferenceData()).toBe(1);
-  expect(await dueKinds(party)).toEqual([]);
+  expect(await dueKinds(fixture, party)).toEqual([]);
 });
 
-test("a paused ledger is not read, and one bad secret does not stop the others", async () => {
-  const [party, broken] = [await oldParty(), await oldParty()];
+test("a paused ledger is not read, and one bad secret does not stop the others", async ({
+  fixture,
+}) => {
+  const [party, broken] = [await oldParty(fixture), await oldParty(fixture)];
   await fixture.pool.query(
     "UPDATE ledger_connections SET encrypted_secret = $2 WHERE organisation_id = $1",
     [broken.organisationId, Buffer.alloc(40)],
@@ -255,22 +263,24 @@ test("a paused ledger is not read, and one bad secret does not stop the others",
   expect(fixture.unreadable).toEqual([broken.organisationId]);
   const unknown = (hours: number) =>
     [...referenceDataKinds].sort().map((kind) => `${kind} unknown ${hours}`);
-  expect(await readings(broken)).toEqual(unknown(1));
+  expect(await readings(fixture, broken)).toEqual(unknown(1));
   await fixture.pool.query(
     "UPDATE ledger_reference_data SET next_read_at = now() WHERE organisation_id = $1",
     [broken.organisationId],
   );
   await fixture.pool.query(pause, [party.organisationId, "0"]);
   expect(await fixture.readReferenceData()).toBe(8);
-  expect((await readings(party)).every((one) => one.endsWith(" known 6"))).toBe(true);
-  expect(await readings(party)).toHaveLength(4);
+  expect((await readings(fixture, party)).every((one) => one.endsWith(" known 6"))).toBe(true);
+  expect(await readings(fixture, party)).toHaveLength(4);
 });
 
-test("a document with another amount in the ledger drifts until it is removed", async () => {
-  const party = await oldParty();
+test("a document with another amount in the ledger drifts until it is removed", async ({
+  fixture,
+}) => {
+  const party = await oldParty(fixture);
   const { organisationId } = party;
   await fixture.issue(party, "10", "20", "-5");
-  const documents = createDocumentStore(fixture.pool, createChanges(fixture.pool));
+  const documents = createDocumentStore(fixture.pool);
   const page = { limit: 10, startingAfter: null };
   const drifting = async () => {
     const { data } = await documents.list(organisationId, "drift", page);
@@ -311,9 +321,8 @@ test("a document with another amount in the ledger drifts until it is removed", 
   expect(await drifting()).toEqual([["INV-0002", "20.0000", "21.0000", "drift"]]);
   expect((await documents.list(organisationId, null, page)).data).toEqual([]);
   const [drifted] = (await documents.list(organisationId, "drift", page)).data;
-  expect(await documents.retry(actor, organisationId, drifted?.id ?? "")).toEqual({
-    kind: "nothing_to_retry",
-  });
+  const retrying = operatorWrites(fixture.pool).retryDocument(organisationId, drifted?.id ?? "");
+  await expect(retrying).rejects.toThrow("The document has no failed or pending ledger job");
   expect(await fixture.calls(party)).toBe(before);
   await seen("voided", "21.0000");
   expect(await drifting()).toEqual([]);

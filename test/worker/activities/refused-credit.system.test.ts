@@ -1,18 +1,10 @@
 /** Credit notes that the ledger refuses, or that are refused without a call (POSTING-5). */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type CreditFixture, startCreditFixture } from "./credit-fixture.ts";
+import { describe, expect } from "vitest";
+import { creditTest as test } from "./credit-fixture.ts";
 import { bookedCredit, issueCredit, plannedCredit } from "./issue-credit.ts";
 
-let fixture: CreditFixture;
-
-beforeAll(async () => {
-  fixture = await startCreditFixture();
-});
-
-afterAll(() => fixture?.stop());
-
 describe.concurrent("a credit note that the ledger refuses", () => {
-  test("shows the ledger's message, and holds no credit", async () => {
+  test("shows the ledger's message, and holds no credit", async ({ fixture }) => {
     const party = await fixture.party();
     await fixture.fault(party, {
       kind: "refuse",
@@ -36,7 +28,7 @@ describe.concurrent("a credit note that the ledger refuses", () => {
     expect(await bookedCredit(fixture.pool, party)).toEqual([]);
   });
 
-  test("is refused if its number is on a foreign note, however alike", async () => {
+  test("is refused if its number is on a foreign note, however alike", async ({ fixture }) => {
     const party = await fixture.party();
     await fixture.issue(party, "-10");
     // As if a person had created the same note under the next number.
@@ -54,7 +46,7 @@ describe.concurrent("a credit note that the ledger refuses", () => {
     expect(rows).toEqual([{ status: "not_in_external", sync_error }]);
   });
 
-  test("is refused without a call if it has no account", async () => {
+  test("is refused without a call if it has no account", async ({ fixture }) => {
     const party = await fixture.party();
     await issueCredit(fixture.pool, party.organisationId, party.subscriptionId, "10");
     await fixture.pool.query(

@@ -6,7 +6,10 @@ import { expect, test } from "vitest";
 import { unknownReferenceData } from "../../../src/domain/billing/ledger-validation.ts";
 import type { LedgerLine } from "../../../src/ledger/port/ledger.ts";
 import { xeroTraits } from "../../../src/ledger/xero/wire/connection.ts";
-import type { AmendmentLine, AmendmentToSend } from "../../../src/store/ledger-jobs/amendments.ts";
+import type {
+  AmendmentLine,
+  AmendmentToSend,
+} from "../../../src/store/ledger-jobs/amendments/amendments.ts";
 import { faultOf } from "../../../src/worker/activities/posting/request-amendment.ts";
 import { standingLines as findStandingLines } from "../../../src/worker/activities/posting/standing-lines.ts";
 

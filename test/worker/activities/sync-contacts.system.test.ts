@@ -1,16 +1,16 @@
 /** Customers that follow their contacts, which a person changes in the demo ledger (CUSTOMER-5). */
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { createChanges } from "../../../src/store/admin/changes.ts";
 import { createCustomerStore } from "../../../src/store/admin/customers.ts";
-import { startSyncFixture } from "./ledger-sync-fixture.ts";
-
-const fixture = await startSyncFixture();
-const { credit, partyWith, syncAll, notify, pending, ledgerIdOf, rest, acme } = fixture;
-
-afterAll(() => credit.stop());
+import { syncTest as test } from "./ledger-sync-fixture.ts";
 
 describe.concurrent("a customer", () => {
-  test("follows a rename, an archive, a restore and a merge", async () => {
+  test("follows a rename, an archive, a restore and a merge", async ({
+    credit,
+    partyWith,
+    syncAll,
+    acme,
+  }) => {
     const { party, hand } = await partyWith();
     await hand.changeContact("ACME", {
       Name: "Acme Holdings",
@@ -46,7 +46,16 @@ describe.concurrent("a customer", () => {
     expect(rows).toHaveLength(3);
   });
 
-  test("of an unlisted contact or a merge cycle is inactive only after a second read", async () => {
+  test("of an unlisted contact or a merge cycle is inactive only after a second read", async ({
+    credit,
+    partyWith,
+    syncAll,
+    notify,
+    pending,
+    ledgerIdOf,
+    rest,
+    acme,
+  }) => {
     const { party, hand } = await partyWith();
     const contactId = await ledgerIdOf(party, "ACME");
     const readAgain = async () => {

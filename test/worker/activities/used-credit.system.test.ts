@@ -2,11 +2,11 @@
  * Credit that a bookkeeper used in the ledger, on our invoices and on foreign ones: what is left,
  * what a refusal of the rest does, and which note is ours after a lost answer (POSTING-2).
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { findStaleJobs } from "../../../src/store/ledger-jobs/stale-jobs.ts";
 import { bookkeeper } from "../../support/bookkeeper.ts";
 import { until } from "../../support/system.ts";
-import { type CreditFixture, type CreditParty, startCreditFixture } from "./credit-fixture.ts";
+import { type CreditFixture, type CreditParty, creditTest as test } from "./credit-fixture.ts";
 import {
   bookedCredit,
   bookInvoice,
@@ -19,19 +19,11 @@ import {
   spendCredit,
 } from "./issue-credit.ts";
 
-let fixture: CreditFixture;
-
-beforeAll(async () => {
-  fixture = await startCreditFixture();
-});
-
-afterAll(() => fixture?.stop());
-
 const notes = "PUT /api.xro/2.0/CreditNotes";
 const allocations = "/Allocations";
 
 /** Adds credit of 12.00 with tax, `used` by a bookkeeper on a foreign invoice. */
-async function usedElsewhere(amount: string): Promise<CreditParty> {
+async function usedElsewhere(fixture: CreditFixture, amount: string): Promise<CreditParty> {
   const party = await fixture.party();
   await fixture.issue(party, "50", "-10");
   await bookInvoice(fixture.pool, party, "HAND-1");
@@ -40,7 +32,11 @@ async function usedElsewhere(amount: string): Promise<CreditParty> {
 }
 
 /** Runs batches until the ledger has these documents, even on a slow machine. */
-async function untilThere(party: CreditParty, ...numbers: readonly string[]): Promise<void> {
+async function untilThere(
+  fixture: CreditFixture,
+  party: CreditParty,
+  ...numbers: readonly string[]
+): Promise<void> {
   await until(`the ledger has ${numbers.join(" and ")}`, async () => {
     const text = `SELECT number FROM demo_ledger.invoices WHERE tenant_id = $1
       UNION ALL SELECT number FROM demo_ledger.credit_notes WHERE tenant_id = $1`;
@@ -52,8 +48,8 @@ async function untilThere(party: CreditParty, ...numbers: readonly string[]): Pr
 }
 
 describe.concurrent("credit used on a foreign invoice", () => {
-  test("is gone, and the rest goes to our next invoice", async () => {
-    const party = await usedElsewhere("4");
+  test("is gone, and the rest goes to our next invoice", async ({ fixture }) => {
+    const party = await usedElsewhere(fixture, "4");
     await fixture.issue(party, "20");
     await fixture.allocate(party);
     expect(await ourCredit(fixture.pool, party)).toEqual([
@@ -71,8 +67,8 @@ describe.concurrent("credit used on a foreign invoice", () => {
     ]);
   });
 
-  test("is gone even if it was all of it", async () => {
-    const party = await usedElsewhere("12");
+  test("is gone even if it was all of it", async ({ fixture }) => {
+    const party = await usedElsewhere(fixture, "12");
     await fixture.issue(party, "20");
     expect(await fixture.allocate(party)).toMatchObject({ state: "done", outcome: "refused" });
     expect(await ourCredit(fixture.pool, party)).toMatchObject([
@@ -84,8 +80,10 @@ describe.concurrent("credit used on a foreign invoice", () => {
     ]);
   });
 
-  test("leaves one refusal if the ledger refuses the rest, however often it is tried", async () => {
-    const party = await usedElsewhere("4");
+  test("leaves one refusal if the ledger refuses the rest, however often it is tried", async ({
+    fixture,
+  }) => {
+    const party = await usedElsewhere(fixture, "4");
     await fixture.fault(party, {
       kind: "refuse",
       match: allocations,
@@ -107,18 +105,18 @@ describe.concurrent("credit used on a foreign invoice", () => {
 });
 
 describe.concurrent("a look-up after a lost answer takes over our note", () => {
-  test.each([
+  test.for([
     ["a part of its credit is used on an invoice of ours", "INV-0001", "4", "8.00"],
     ["a part of it is used on an invoice that we do not have", "HAND-1", "4", "8.00"],
     ["all of it is used on an invoice of ours", "INV-0001", "12", "0.00"],
-  ])("where %s", async (_, invoice, amount, remaining) => {
+  ] as const)("where %s", async ([_, invoice, amount, remaining], { fixture }) => {
     const party = await fixture.party();
     const isOurs = invoice !== "HAND-1";
     await fixture.issue(party, "50");
     if (!isOurs) await bookInvoice(fixture.pool, party, invoice);
     await fixture.fault(party, { kind: "drop_after", match: notes });
     await issueCredit(fixture.pool, party.organisationId, party.subscriptionId, "10");
-    await untilThere(party, "CN-0001");
+    await untilThere(fixture, party, "CN-0001");
     await spendCredit(fixture.pool, party, amount, invoice);
     await fixture.postAll(party);
     const own = isOurs ? [{ invoice, amount: `${amount}.00` }] : [];
@@ -137,7 +135,7 @@ describe.concurrent("a look-up after a lost answer takes over our note", () => {
   });
 });
 
-test("a look-up after a lost answer adopts documents of a merged contact", async () => {
+test("a look-up after a lost answer adopts documents of a merged contact", async ({ fixture }) => {
   const party = await fixture.party();
   const hand = bookkeeper(fixture.pool, fixture.demoUrl, party.tenantId);
   await hand.addContact("NEW", "New Holdings");
@@ -145,7 +143,7 @@ test("a look-up after a lost answer adopts documents of a merged contact", async
     await fixture.fault(party, { kind: "drop_after", match });
   await issueInvoice(fixture.pool, party.organisationId, party.subscriptionId, "50");
   await issueCredit(fixture.pool, party.organisationId, party.subscriptionId, "10");
-  await untilThere(party, "INV-0001", "CN-0001");
+  await untilThere(fixture, party, "INV-0001", "CN-0001");
   await hand.mergeContact("ACME", "NEW");
   await fixture.postAll(party);
   expect(await expectSameCredit(fixture.pool, party)).toMatchObject({
@@ -154,7 +152,7 @@ test("a look-up after a lost answer adopts documents of a merged contact", async
   });
 });
 
-test("an uncertain allocation waits as long as the connection is paused", async () => {
+test("an uncertain allocation waits as long as the connection is paused", async ({ fixture }) => {
   const party = await fixture.party();
   await fixture.issue(party, "-10", "20");
   await fixture.fault(party, { kind: "drop_after", match: allocations });
@@ -182,6 +180,6 @@ test("an uncertain allocation waits as long as the connection is paused", async 
   ]);
 });
 
-test("every ordered fault has happened", async () => {
+test("every ordered fault has happened", async ({ fixture }) => {
   expect(await fixture.faultsLeft()).toBe(0);
 });

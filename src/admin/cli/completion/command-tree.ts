@@ -11,7 +11,7 @@ export interface Word {
 }
 
 /** An option. `values` are the words to choose from. It is empty if any value is allowed. */
-export interface OptionWord extends Word {
+interface OptionWord extends Word {
   readonly takesValue: boolean;
   readonly values: readonly string[];
 }

@@ -41,7 +41,7 @@ function nextPage(response: Json, rows: readonly Json[]): string {
 }
 
 /** The member of a response that is shown once. Null if there is none. */
-export function secretMember(schema: DescMessage): string | null {
+function secretMember(schema: DescMessage): string | null {
   const field = schema.fields.find((each) => getOption(each, fieldExtension).secret);
   return field === undefined ? null : jsonName(field);
 }

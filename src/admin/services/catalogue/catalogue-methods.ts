@@ -21,7 +21,7 @@ import {
 } from "../dependencies.ts";
 
 /** The differences between plans, charges and meters. */
-export interface CatalogueKind<Entry extends CatalogueEntry, View, Message> {
+interface CatalogueKind<Entry extends CatalogueEntry, View, Message> {
   readonly store: CatalogueStore<Entry, View>;
   /** The entry of a view, without the count of its uses. */
   readonly entryOf: (view: View) => Entry & { readonly code: string };

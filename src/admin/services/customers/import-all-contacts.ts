@@ -8,7 +8,7 @@ import {
 } from "../../../gen/proto/billing/admin/v1/customers_pb.ts";
 import type { LedgerContact } from "../../../ledger/port/ledger.ts";
 import type { CustomerToImport } from "../../../store/admin/customers.ts";
-import type { AdminOrganisation } from "../../../store/admin/organisations.ts";
+import type { AdminOrganisation } from "../../../store/admin/organisations/organisations.ts";
 import type { OperatorCaller } from "../../../transport/rpc/caller.ts";
 import type { MethodImplementation } from "../../../transport/rpc/implementation.ts";
 import { present } from "../../present/present.ts";

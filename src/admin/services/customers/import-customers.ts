@@ -9,7 +9,7 @@ import {
 import type { LedgerContact } from "../../../ledger/port/ledger.ts";
 import { presentCustomer } from "../../../services/present.ts";
 import type { CustomerToImport } from "../../../store/admin/customers.ts";
-import type { AdminOrganisation } from "../../../store/admin/organisations.ts";
+import type { AdminOrganisation } from "../../../store/admin/organisations/organisations.ts";
 import { newId } from "../../../store/database/ids.ts";
 import type { OperatorCaller } from "../../../transport/rpc/caller.ts";
 import type { MethodImplementation } from "../../../transport/rpc/implementation.ts";

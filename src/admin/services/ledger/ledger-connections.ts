@@ -55,7 +55,7 @@ export function ledgerConnectionService(
       // Jobs that were rescheduled because of a pause or a missing connection are due again.
       await parts.wake(id);
       return {
-        connection: presentConnection(saved, new Date()),
+        connection: presentConnection(saved),
         ...present("ledger", ledger && presentLedger(ledger)),
         warnings: [...(await unfitCurrencies(parts, id))],
       };
@@ -80,23 +80,23 @@ export function ledgerConnectionService(
     chooseLedgerTenant: async ({ organisation, tenantId }, call) => {
       const { id } = await requireOrganisation(parts, organisation);
       const chosen = await chooseTenant(parts, actorOf(call), id, tenantId);
-      return { connection: presentConnection(chosen, new Date()) };
+      return { connection: presentConnection(chosen) };
     },
     disconnectLedger: async ({ organisation, skipLedger }, call) => {
       const { id } = await requireOrganisation(parts, organisation);
       const endedInLedger = !skipLedger && (await endInLedger(parts, id));
       const ended = await connections.disconnect(actorOf(call), id, disconnectedByOwner);
       if (ended === null) throw notConnected();
-      return { connection: presentConnection(ended, new Date()), endedInLedger };
+      return { connection: presentConnection(ended), endedInLedger };
     },
     getLedgerConnection: async ({ organisation }) => {
       const { id } = await requireOrganisation(parts, organisation);
-      return { connection: presentConnection(await view(id), new Date()) };
+      return { connection: presentConnection(await view(id)) };
     },
     checkLedgerConnection: async ({ organisation }) => {
       const { id } = await requireOrganisation(parts, organisation);
       const answer = await describeLedger(parts, id);
-      const { pausedUntil } = presentConnection(await view(id), new Date());
+      const { pausedUntil } = presentConnection(await view(id));
       return {
         ok: answer.kind === "ok",
         ...(answer.kind === "ok"

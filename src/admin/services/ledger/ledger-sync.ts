@@ -51,8 +51,7 @@ export function ledgerSyncService(
         const finished = isSyncedSince(sync, requestedAt);
         // A pause that outlasts the wait is returned at once.
         const isPaused =
-          sync.problem !== null &&
-          (sync.notBefore?.getTime() ?? Number.POSITIVE_INFINITY) > Date.now() + waitMs;
+          sync.problem !== null && (sync.pausedMs ?? Number.POSITIVE_INFINITY) > waitMs;
         if (finished || isPaused || performance.now() >= end)
           return { finished, sync: presentSync(id, sync) };
         await pause(pollEveryMs);

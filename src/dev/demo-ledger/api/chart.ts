@@ -4,7 +4,7 @@
  */
 
 /** An account of the chart. `taxType` is the default of a line without a tax type. */
-export interface DemoAccount {
+interface DemoAccount {
   readonly code: string;
   readonly name: string;
   readonly type: "REVENUE" | "OTHERINCOME" | "EXPENSE" | "CURRENT" | "BANK";
@@ -14,7 +14,7 @@ export interface DemoAccount {
 }
 
 /** A tax rate in percent. `forRevenue` says whether sales may have it. */
-export interface DemoTaxRate {
+interface DemoTaxRate {
   readonly taxType: string;
   readonly name: string;
   readonly percent: string;

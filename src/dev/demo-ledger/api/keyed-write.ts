@@ -9,7 +9,7 @@ import { inTransaction, type Queryable } from "../database.ts";
 import { badRequestAnswer, type DemoAnswer } from "./answers.ts";
 
 /** The request that a key is compared with. */
-export interface KeyedRequest {
+interface KeyedRequest {
   readonly clientId: string;
   readonly key: string;
   readonly method: string;

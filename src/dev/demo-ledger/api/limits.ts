@@ -28,7 +28,7 @@ export const generousLimits: DemoLimits = {
 };
 
 /** An admitted call: its headers, and the function to call when it ends. */
-export interface Admitted {
+interface Admitted {
   readonly kind: "admitted";
   readonly headers: Readonly<Record<string, string>>;
   readonly leave: () => void;

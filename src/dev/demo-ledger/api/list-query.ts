@@ -19,7 +19,7 @@ export interface ListColumns {
 }
 
 /** Conditions with their parameters. `$1` is the tenant. */
-export interface ListQuery {
+interface ListQuery {
   readonly conditions: readonly string[];
   readonly values: readonly unknown[];
   readonly order: string;
@@ -30,7 +30,7 @@ export interface ListQuery {
 }
 
 /** A query that cannot be parsed. The text is the message of the 400. */
-export interface UnreadableQuery {
+interface UnreadableQuery {
   readonly kind: "unreadable";
   readonly message: string;
 }

@@ -25,7 +25,7 @@ import { keyedWrite } from "./keyed-write.ts";
 import { createPayment, getPayment, listPayments, updatePayment } from "./payment-api.ts";
 
 /** A write's idempotency key (empty if none was sent) and the address that is compared with it. */
-export interface WriteKey {
+interface WriteKey {
   readonly key: string;
   readonly url: string;
 }

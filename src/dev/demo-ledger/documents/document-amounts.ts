@@ -11,7 +11,7 @@ export type LineAmountTypes = "Exclusive" | "Inclusive" | "NoTax";
 /**
  * The input of a line's amounts. `percent` is the tax rate. `taxAmount` replaces the computed tax.
  */
-export interface LineInput {
+interface LineInput {
   readonly quantity: string;
   readonly unitAmount: string;
   readonly percent: string;
@@ -19,13 +19,13 @@ export interface LineInput {
 }
 
 /** A line's amounts with two places. */
-export interface LineAmounts {
+interface LineAmounts {
   readonly lineAmount: string;
   readonly taxAmount: string;
 }
 
 /** A document's amounts with two places. */
-export interface DocumentAmounts {
+interface DocumentAmounts {
   readonly subTotal: string;
   readonly totalTax: string;
   readonly total: string;

@@ -20,7 +20,7 @@ import type { LineRow } from "./document-rows.ts";
  * The input of parsing lines. `isApproval` requires everything that an approved document needs.
  * `unitPlaces` is 2 or 4. `current` are the current lines, with amounts of `currentTypes`.
  */
-export interface LineRules {
+interface LineRules {
   readonly types: LineAmountTypes;
   readonly currentTypes: LineAmountTypes;
   readonly isApproval: boolean;
@@ -29,7 +29,7 @@ export interface LineRules {
 }
 
 /** The lines to store, and their faults. */
-export interface ReadLines {
+interface ReadLines {
   readonly lines: readonly LineRow[];
   readonly messages: readonly string[];
 }

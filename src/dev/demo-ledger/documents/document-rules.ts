@@ -49,13 +49,13 @@ export interface SentDocument {
 }
 
 /** The current document. `applied` is the amount paid, credited or allocated. */
-export interface CurrentDocument {
+interface CurrentDocument {
   readonly row: DocumentRow;
   readonly applied: bigint;
 }
 
 /** The names of a kind of document in texts and members. */
-export interface DocumentNames {
+interface DocumentNames {
   readonly type: "ACCREC" | "ACCRECCREDIT";
   readonly title: "Invoice" | "Credit Note";
   readonly numberName: "InvoiceNumber" | "CreditNoteNumber";

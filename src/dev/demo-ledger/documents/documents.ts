@@ -110,17 +110,14 @@ export async function listDocuments<Row extends DocumentRow, Values extends Docu
 }
 
 /** Returns how many records of the organisation a table has. */
-export async function countOf(client: Queryable, table: string, tenantId: string): Promise<number> {
+async function countOf(client: Queryable, table: string, tenantId: string): Promise<number> {
   const text = `select count(*) as count from demo_ledger.${table} where tenant_id = $1`;
   const { rows } = await client.query<{ count: string }>(text, [tenantId]);
   return Number(rows[0]?.count ?? 0);
 }
 
 /** Returns the elements without these members. */
-export function without(
-  elements: readonly object[],
-  members: readonly string[],
-): readonly object[] {
+function without(elements: readonly object[], members: readonly string[]): readonly object[] {
   if (members.length === 0) return elements;
   return elements.map((element) =>
     Object.fromEntries(Object.entries(element).filter(([name]) => !members.includes(name))),

@@ -8,7 +8,7 @@ import type { Queryable } from "../database.ts";
 import { amountDueOf, type InvoiceRow } from "./invoice-rows.ts";
 
 /** The outcome of a payment: the invoice's new status and amount due, or the refusal. */
-export type Paid =
+type Paid =
   | {
       readonly kind: "paid";
       readonly paymentId: string;
@@ -66,7 +66,7 @@ export async function recordPayment(
 }
 
 /** The outcome of a deletion. */
-export type PaymentDeleted = "deleted" | "not_found" | "deleted_before";
+type PaymentDeleted = "deleted" | "not_found" | "deleted_before";
 
 /**
  * Deletes a payment. The row stays with that status, and its invoice is approved and open by that

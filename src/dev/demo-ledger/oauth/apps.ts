@@ -19,7 +19,7 @@ export interface DemoApp {
 }
 
 /** A connection of an app to an organisation. */
-export interface AppConnection {
+interface AppConnection {
   readonly connectionId: string;
   readonly tenantId: string;
   readonly tenantName: string;
@@ -28,7 +28,7 @@ export interface AppConnection {
 }
 
 /** The content of a consent. */
-export interface Consent {
+interface Consent {
   readonly clientId: string;
   readonly redirectUrl: string;
   readonly challenge: string | null;

@@ -13,7 +13,7 @@ const tokenLifeMs = 30 * 60_000;
 const tokenPattern = /^Bearer demo\.([0-9a-f-]{36})\.(\d{13,15})\.([\w-]{43})$/i;
 
 /** The owner of a bearer token. `reason` is the text of Xero's gateway. */
-export type Bearer =
+type Bearer =
   | { readonly kind: "known"; readonly tenant: Tenant }
   | {
       readonly kind: "app";

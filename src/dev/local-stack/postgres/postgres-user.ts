@@ -22,7 +22,7 @@ export interface RunAs {
 }
 
 /** A program with its arguments and user, ready for `spawn`. */
-export interface Command {
+interface Command {
   readonly file: string;
   readonly args: readonly string[];
   readonly options: Partial<RunAs>;

@@ -19,7 +19,7 @@ import { commandAs, findRunAs, type RunAs } from "./postgres-user.ts";
  * The settings of `startPostgres`. `dataFolder` is created if it is missing. `log` gets a line
  * about each unusual event.
  */
-export interface PostgresSettings {
+interface PostgresSettings {
   readonly dataFolder: string;
   readonly port: number;
   readonly log: (line: string) => void;

@@ -11,7 +11,7 @@ import { endProcess, isAlive } from "./process.ts";
  * The program to run. `script` is an absolute path. `env` is the whole environment. `drainMs` is
  * the time to finish its work after SIGTERM.
  */
-export interface ChildSettings {
+interface ChildSettings {
   readonly name: string;
   readonly script: string;
   readonly env: NodeJS.ProcessEnv;

@@ -18,7 +18,7 @@ export const defaultPorts = {
   temporal: 7_239,
   temporalUi: 8_239,
   demoLedger: 8_090,
-  workerMetrics: 8_082,
+  worker: 8_082,
 } as const;
 
 /** A port that a part needs. `setting` is the environment variable that chooses another. */
@@ -47,7 +47,7 @@ export function readPort(env: NodeJS.ProcessEnv, setting: string, fallback: numb
  * Returns the error for a port that another program holds. It names the setting that chooses
  * another.
  */
-export function takenPort({ part, port, setting }: WantedPort): Error {
+function takenPort({ part, port, setting }: WantedPort): Error {
   return new Error(`The port ${port}, wanted for ${part}, is taken. Set ${setting} to a free one.`);
 }
 
@@ -68,7 +68,7 @@ export async function assertPortsFree(wanted: readonly WantedPort[]): Promise<vo
 }
 
 /** Returns true if this process could listen on the port now. */
-export function isPortFree(port: number, host: string = localHost): Promise<boolean> {
+function isPortFree(port: number, host: string = localHost): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once("error", (error: NodeJS.ErrnoException) => {

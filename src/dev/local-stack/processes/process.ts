@@ -63,7 +63,7 @@ export async function waitUntil(
 }
 
 /** One step of ending a process: a signal, and the time before the next one. */
-export interface EndStep {
+interface EndStep {
   readonly signal: NodeJS.Signals;
   readonly limitMs: number;
 }

@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 /**
  * The settings of a run. `giveUp` is called twice a second and returns the reason to abort, if any.
  */
-export interface QuietRun {
+interface QuietRun {
   readonly what: string;
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;

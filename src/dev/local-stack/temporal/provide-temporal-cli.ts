@@ -1,11 +1,11 @@
 /**
  * The two ways to get a missing `temporal` program: the SDK's download, and a build with Go at a
- * pinned version.
+ * pinned version. Each is a program in a separate process.
  */
-import { readdir, writeFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findOnPath } from "../processes/programs.ts";
 import { runQuietly } from "../processes/run-quietly.ts";
 import type { Counting } from "../progress-line.ts";
 
@@ -19,23 +19,21 @@ export type ProvideCli = (
   env: NodeJS.ProcessEnv,
 ) => Promise<string>;
 
-/** The release that is built: Server 1.31.2, UI 2.50.1. */
-export const builtCliVersion = "1.8.2";
+/** The program that builds a release with Go, and the Go module that pins the release. */
+const buildProgram = new URL("../../../../tools/temporal-cli/build.ts", import.meta.url);
+const goMod = readFileSync(new URL("go.mod", buildProgram), "utf8");
 
-const cliext = "github.com/temporalio/cli/cliext";
-
-/** The release's `replace` is repeated, because Go applies only those of the main module. */
-const goMod = `module temporal-cli-build
-
-go 1.25
-
-require github.com/temporalio/cli v${builtCliVersion}
-
-replace ${cliext} => ${cliext} v0.0.0-20260731000218-c579925f193f
-`;
+/** The release that is built. */
+export const builtCliVersion = pinned(/^require github\.com\/temporalio\/cli v(\S+)$/m);
 
 /** The oldest Go that builds this release. */
-export const oldestGo = [1, 25] as const;
+export const oldestGo = pinned(/^go (\S+)$/m);
+
+function pinned(pattern: RegExp): string {
+  const [, version] = pattern.exec(goMod) ?? [];
+  if (version === undefined) throw new Error(`tools/temporal-cli/go.mod has no ${pattern}`);
+  return version;
+}
 
 /**
  * A closed network answers or blocks within this time. Without any part of the file after it, the
@@ -73,39 +71,18 @@ export const downloadCli: ProvideCli = async (folder, lines, env) => {
   return join(folder, file);
 };
 
-/** Builds from the Go module proxy, in a temporary module. */
+/** Builds with Go from the Go module proxy, by the program in `tools/temporal-cli`. */
 export const buildCli: ProvideCli = async (folder, lines, env) => {
-  const go = await findOnPath("go", env);
-  if (go === undefined) throw new Error("Go is not installed, so it cannot be built");
-  const version = await runQuietly(go, ["env", "GOVERSION"], {
-    what: "go env",
-    env,
-    cwd: folder,
-    limitMs: reachLimitMs,
-  });
-  const [, major = "0", minor = "0"] = /go(\d+)\.(\d+)/.exec(version) ?? [];
-  if (
-    Number(major) < oldestGo[0] ||
-    (Number(major) === oldestGo[0] && Number(minor) < oldestGo[1])
-  ) {
-    throw new Error(`Go ${major}.${minor} is too old to build it`);
-  }
-  await writeFile(join(folder, "go.mod"), goMod);
-  const output = join(folder, "temporal");
-  const flags = ["-mod=mod", "-trimpath", "-ldflags", "-s -w", "-o", output];
-  const run = runQuietly(go, ["build", ...flags, "github.com/temporalio/cli/cmd/temporal"], {
-    what: "the build with Go",
-    // A workspace of the caller must not take part.
-    env: { ...env, GOWORK: "off" },
-    cwd: folder,
-    limitMs: buildLimitMs,
-  });
+  const program = fileURLToPath(buildProgram);
+  const run = { what: "the build with Go", env, cwd: folder, limitMs: buildLimitMs };
+  // Checks first, so that no line announces a build that cannot begin.
+  await runQuietly(process.execPath, [program], run);
   await shown(
     lines,
     `building the Temporal dev server ${builtCliVersion} with Go, once: some minutes`,
-    run,
+    runQuietly(process.execPath, [program, folder], run),
   );
-  return output;
+  return join(folder, "temporal");
 };
 
 async function shown(lines: Counting, what: string, run: Promise<unknown>): Promise<void> {

@@ -19,7 +19,7 @@ import {
 } from "./provide-temporal-cli.ts";
 
 /** Where to search, and how to get a missing program. Tests set their own. */
-export interface CliSearch {
+interface CliSearch {
   readonly env?: NodeJS.ProcessEnv;
   readonly download?: ProvideCli;
   readonly build?: ProvideCli;
@@ -54,7 +54,7 @@ export async function findTemporalCli(
   throw new Error(
     `There is no Temporal server: ${problems.join("; ")}. ` +
       'Put the program "temporal" (Temporal CLI) on PATH, ' +
-      `or install Go ${oldestGo.join(".")} or newer, ` +
+      `or install Go ${oldestGo} or newer, ` +
       "or set TEMPORAL_ADDRESS to a server of your own.",
   );
 }

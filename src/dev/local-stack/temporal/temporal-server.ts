@@ -17,13 +17,11 @@ import { linesInto } from "../progress-line.ts";
 import { anyFreePort, guardHosts } from "./own-hosts-only.ts";
 import { findTemporalCli } from "./temporal-cli.ts";
 
-export { findTemporalCli } from "./temporal-cli.ts";
-
 /**
  * The settings of `startTemporal`. Without `dataFile` nothing is kept. Without `uiPort` there is no
  * Web UI.
  */
-export interface TemporalSettings {
+interface TemporalSettings {
   readonly dataFile?: string;
   readonly port: number;
   readonly uiPort?: number;

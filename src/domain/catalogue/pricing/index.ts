@@ -45,7 +45,7 @@ export interface PriceTerms {
 }
 
 /** The description of a price, for an invoice line. */
-export interface PriceDescription {
+interface PriceDescription {
   /** The arithmetic: `10 × 5.0000 + 3 × 4.0000, less 10 %`. */
   readonly description: string;
   /**

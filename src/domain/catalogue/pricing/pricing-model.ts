@@ -6,7 +6,7 @@ import type { Decimal } from "../../money/decimal.ts";
 import type { Tier } from "../plan.ts";
 
 /** The prices that a model reads: one price, or a table of tiers with rising bounds. */
-export interface Prices {
+interface Prices {
   readonly price: Decimal;
   readonly tiers: readonly Tier[];
 }

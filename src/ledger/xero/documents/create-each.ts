@@ -22,7 +22,7 @@ import type { XeroCall, XeroWire } from "../wire/wire.ts";
  * What to create: `member` is the list's name in Xero's JSON (`Invoices`). The key functions match
  * elements to drafts.
  */
-export interface CreateEach<Draft, Created> {
+interface CreateEach<Draft, Created> {
   readonly member: "Contacts" | "Invoices" | "CreditNotes";
   readonly query?: Readonly<Record<string, string>>;
   readonly drafts: readonly Draft[];

@@ -33,7 +33,7 @@ export interface CatalogueEntry {
 }
 
 /** The filters of the lists. A null filter is not applied. */
-export interface AdminCatalogueFilters<Status> {
+interface AdminCatalogueFilters<Status> {
   readonly code: string | null;
   readonly status: Status | null;
 }
@@ -71,7 +71,7 @@ export interface CatalogueStore<T extends CatalogueEntry, View> {
 }
 
 /** The differences between the kinds. */
-export interface CatalogueKind<T extends CatalogueEntry, View> {
+interface CatalogueKind<T extends CatalogueEntry, View> {
   readonly targetKind: "plan" | "charge" | "meter";
   readonly entryOf: (view: View) => T;
   readonly usesOf: (view: View) => number;

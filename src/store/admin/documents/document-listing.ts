@@ -3,6 +3,7 @@
  * for it and the ledger's answer. SQL, because one list has two tables and their jobs. ADMIN-6.
  */
 
+import type { DocumentOperation, DocumentState } from "../../../domain/billing/retry-document.ts";
 import type { DocumentStatus } from "../../../domain/model/invoice.ts";
 import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
 import { readDecimal } from "../../catalogue/catalogue.ts";
@@ -12,18 +13,6 @@ import { isRefusedPair } from "../../ledger-jobs/credit-allocations.ts";
 
 /** Invoices and credit notes. */
 export type DocumentKind = "invoice" | "credit_note";
-
-/**
- * The ledger state of a document. `waiting`: its last job is not done. `failed`: its last job was
- * refused. `drift`: neither, and the ledger has another amount.
- */
-export type DocumentState = "failed" | "waiting" | "synced" | "drift";
-
-/**
- * The kinds of job for a document: create it, change an invoice's lines, or allocate a note's
- * credit to an invoice.
- */
-export type DocumentOperation = "creation" | "amendment" | "allocation";
 
 /**
  * A document with the outcome of its last job. `operation` is what failed or waits, null if nothing

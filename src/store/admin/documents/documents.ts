@@ -1,16 +1,10 @@
-/** Lists documents with a failed or waiting job, and retries them. */
+/** Lists documents with a failed or waiting job. */
 
+import type { DocumentState } from "../../../domain/billing/retry-document.ts";
 import { isId } from "../../database/ids.ts";
 import { getOne, type Page, type PageRequest } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
-import type { Actor, Changes } from "../changes.ts";
-import {
-  type AdminDocument,
-  type DocumentState,
-  documentListing,
-  listDocuments,
-} from "./document-listing.ts";
-import { type RetryOutcome, retryDocument } from "./retry-documents.ts";
+import { type AdminDocument, documentListing, listDocuments } from "./document-listing.ts";
 
 /** An organisation's documents. Null stands for one that does not exist. */
 export interface DocumentStore {
@@ -21,17 +15,14 @@ export interface DocumentStore {
     state: DocumentState | null,
     page: PageRequest,
   ): Promise<Page<AdminDocument>>;
-  retry(actor: Actor, organisationId: string, id: string): Promise<RetryOutcome | null>;
 }
 
-/** Creates the document store over changes. */
-export function createDocumentStore(pool: Pool, { run }: Changes): DocumentStore {
+/** Creates the document store over a pool. */
+export function createDocumentStore(pool: Pool): DocumentStore {
   return {
     get: async (organisationId, id) =>
       isId(id) ? getOne(pool, organisationId, documentListing, id) : null,
     list: (organisationId, state, page) =>
       listDocuments(pool, organisationId, state === null ? ["failed", "waiting"] : [state], page),
-    retry: async (actor, organisationId, id) =>
-      isId(id) ? run(actor, (tx) => retryDocument(tx, organisationId, id)) : null,
   };
 }

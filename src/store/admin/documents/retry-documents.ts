@@ -4,48 +4,54 @@
  * by the server's clock. ADMIN-6, POSTING-1.
  */
 import { strict as assert } from "node:assert";
+import type { Retry } from "../../../domain/billing/retry-document.ts";
+import type { OrganisationSettings } from "../../../domain/model/organisation-settings.ts";
 import { holdOrganisation } from "../../billing/locked-subscription.ts";
 import { db } from "../../database/client.ts";
-import { newId } from "../../database/ids.ts";
+import { isId, newId } from "../../database/ids.ts";
 import { lockSubscriptions } from "../../database/lock-order.ts";
 import { getOne } from "../../database/page.ts";
 import type { Transaction } from "../../database/pool.ts";
-import { lackingChanges } from "../../ledger-jobs/closed-amendment.ts";
+import { lackingChanges } from "../../ledger-jobs/amendments/closed-amendment.ts";
 import { planAllocations } from "../../ledger-jobs/credit-allocations.ts";
 import type { DocumentWork } from "../../ledger-jobs/stale-jobs.ts";
 import { type Changed, changed } from "../changes.ts";
 import { type AdminDocument, documentListing } from "./document-listing.ts";
 import { mapLines, reserveNumber } from "./renumber-and-map-lines.ts";
 
-/**
- * `retried`: `work` starts now. `nothing_to_retry`: no job of it failed or waits, or the ledger has
- * lost the document. `setup_mode`: Setup Mode allows no posting now. `busy`: another job must end
- * first, and `running` names it as the end of a sentence.
- */
-export type RetryOutcome =
-  | { readonly kind: "retried"; readonly work: DocumentWork }
-  | { readonly kind: "nothing_to_retry" }
-  | { readonly kind: "setup_mode" }
-  | { readonly kind: "busy"; readonly running: string };
+/** A document to retry, and its organisation. Null for a document that does not exist. */
+export interface LockedDocument {
+  readonly document: AdminDocument | null;
+  readonly organisation: OrganisationSettings;
+}
 
-/**
- * Retries the document in its current state. Null if the organisation has no document with this id.
- * Returns the changes for the audit log.
- */
-export async function retryDocument(
+/** Locks the organisation, shared, and the document's subscription. Then it reads the document. */
+export async function lockDocument(
   tx: Transaction,
   organisationId: string,
   id: string,
-): Promise<Changed<RetryOutcome | null>> {
+): Promise<LockedDocument> {
   const organisation = await holdOrganisation(tx, organisationId);
-  const document = await lockDocument(tx, organisationId, id);
-  if (document === null) return changed(null);
-  const isGone = document.status === "not_in_external" && document.ledgerId !== null;
-  if (document.state === "waiting") return bringForward(tx, organisationId, document);
-  if (document.state === "synced" || document.operation === null || isGone)
-    return changed({ kind: "nothing_to_retry" });
-  if (organisation.setupMode) return changed({ kind: "setup_mode" });
-  switch (document.operation) {
+  const before = isId(id) ? await getOne(tx, organisationId, documentListing, id) : null;
+  if (before === null) return { document: null, organisation };
+  await lockSubscriptions(tx, organisationId, [before.subscriptionId]);
+  // Read again, because a job under way may have changed the document before the lock.
+  return { document: await getOne(tx, organisationId, documentListing, id), organisation };
+}
+
+/**
+ * Saves the retry of a locked document. Returns the work to start now, with the changes for the
+ * audit log.
+ */
+export async function saveRetry(
+  tx: Transaction,
+  organisationId: string,
+  document: AdminDocument,
+  retry: Retry,
+): Promise<Changed<DocumentWork>> {
+  switch (retry) {
+    case "bring_forward":
+      return bringForward(tx, organisationId, document);
     case "creation":
       return retryCreation(tx, organisationId, document);
     case "amendment":
@@ -55,20 +61,8 @@ export async function retryDocument(
   }
 }
 
-/** Locks the document's subscription and reads the document again. */
-async function lockDocument(
-  tx: Transaction,
-  organisationId: string,
-  id: string,
-): Promise<AdminDocument | null> {
-  const before = await getOne(tx, organisationId, documentListing, id);
-  if (before === null) return null;
-  await lockSubscriptions(tx, organisationId, [before.subscriptionId]);
-  return getOne(tx, organisationId, documentListing, id);
-}
-
 /**
- * Returns the outcome with its log entry. Number, status and error are logged for every retry,
+ * Returns the work with its log entry. Number, status and error are logged for every retry,
  * other fields only if they changed.
  */
 function retried(
@@ -76,18 +70,15 @@ function retried(
   { id: targetId, number, status, syncError, operation }: AdminDocument,
   work: DocumentWork,
   { before = {}, after }: { readonly before?: object; readonly after: object },
-): Changed<RetryOutcome> {
+): Changed<DocumentWork> {
   const logged = { operation, number, status, syncError };
-  return changed<RetryOutcome>(
-    { kind: "retried", work },
-    {
-      targetKind: "document",
-      targetId,
-      organisationId,
-      before: { ...logged, ...before },
-      after: { ...logged, ...after },
-    },
-  );
+  return changed(work, {
+    targetKind: "document",
+    targetId,
+    organisationId,
+    before: { ...logged, ...before },
+    after: { ...logged, ...after },
+  });
 }
 
 /** Returns the work that completes the waiting job of a document. */
@@ -104,7 +95,7 @@ async function bringForward(
   tx: Transaction,
   organisationId: string,
   document: AdminDocument,
-): Promise<Changed<RetryOutcome>> {
+): Promise<Changed<DocumentWork>> {
   const { jobId, nextAttemptAt } = document;
   assert(jobId, "a waiting document has a job");
   const work = workOf(organisationId, document, jobId);
@@ -116,7 +107,7 @@ async function bringForward(
     values: [organisationId, jobId],
   });
   const [after] = rows;
-  if (after === undefined) return changed({ kind: "retried", work });
+  if (after === undefined) return changed(work);
   return retried(organisationId, document, work, { before: { nextAttemptAt }, after });
 }
 
@@ -124,7 +115,7 @@ async function retryCreation(
   tx: Transaction,
   organisationId: string,
   document: AdminDocument,
-): Promise<Changed<RetryOutcome>> {
+): Promise<Changed<DocumentWork>> {
   const { id, kind, reason } = document;
   const isNumberUsed = reason === "duplicate_number";
   const number = isNumberUsed ? await reserveNumber(tx, organisationId, kind) : document.number;
@@ -167,7 +158,7 @@ async function createJob(
  * The ledger does not amend an invoice that has credit on it. So an allocation under way to this
  * invoice comes first.
  */
-async function findRunning(
+export async function findRunning(
   tx: Transaction,
   organisationId: string,
   { id, subscriptionId }: AdminDocument,
@@ -210,10 +201,8 @@ async function retryAmendment(
   tx: Transaction,
   organisationId: string,
   document: AdminDocument,
-): Promise<Changed<RetryOutcome>> {
+): Promise<Changed<DocumentWork>> {
   const { id, subscriptionId } = document;
-  const running = await findRunning(tx, organisationId, document);
-  if (running !== null) return changed({ kind: "busy", running });
   await mapLines(tx, organisationId, document);
   const jobId = newId();
   await tx.query({ text: amendAgainText, values: [organisationId, document.jobId, jobId] });
@@ -232,7 +221,7 @@ async function retryAllocation(
   tx: Transaction,
   organisationId: string,
   document: AdminDocument,
-): Promise<Changed<RetryOutcome>> {
+): Promise<Changed<DocumentWork>> {
   const { id, subscriptionId, invoiceId, reason, message } = document;
   await db(tx).ledgerJob.updateMany({
     where: { organisationId, creditNoteId: id, kind: "allocate_credit", state: "refused" },

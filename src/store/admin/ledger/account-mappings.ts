@@ -20,7 +20,7 @@ export interface CatalogueMapping extends Mapping {
 }
 
 /** All mappings of an organisation: its default, and those of single plans, charges and meters. */
-export interface Mappings {
+interface Mappings {
   readonly default: Mapping;
   readonly plans: readonly CatalogueMapping[];
   readonly charges: readonly CatalogueMapping[];

@@ -1,8 +1,10 @@
 /** Stores ledger connections. ADMIN-3. */
 
 import { type LedgerConnection as ConnectionRecord, Prisma } from "../../../gen/prisma/client.ts";
-import { db } from "../../database/client.ts";
+import { db, type Executor } from "../../database/client.ts";
+import { databaseNow } from "../../database/clock.ts";
 import type { Encryption } from "../../database/encryption.ts";
+import { lockAuthorisation, lockOrganisation, updateInOrder } from "../../database/lock-order.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import {
   type ConnectionState,
@@ -11,7 +13,6 @@ import {
 } from "../../ledger-connection/connections.ts";
 import { tokenPlaces } from "../../ledger-connection/oauth-tokens.ts";
 import { type Actor, type Change, type Changed, type Changes, changed } from "../changes.ts";
-import { lockAuthorisation, lockOrganisation } from "../row-locks.ts";
 import { createMappingStore, type MappingStore } from "./account-mappings.ts";
 import type { ConsentTokens } from "./consents.ts";
 
@@ -19,13 +20,16 @@ import type { ConsentTokens } from "./consents.ts";
 export type ConnectionView = Omit<ConnectionRecord, "encryptedSecret" | "encryptionKeyId">;
 
 /** The tokens of a connection by authorisation, and the ledger's own id of the connection. */
-export interface GrantedTokens extends ConsentTokens {
+interface GrantedTokens extends ConsentTokens {
   readonly ledgerConnection: string;
 }
 
 /** Connections and mappings of organisations. */
 export interface ConnectionStore extends MappingStore {
-  /** Returns the connection without its secret, or null if there is none. */
+  /**
+   * Returns the connection without its secret, or null if there is none. A pause that is over is
+   * left out.
+   */
   view(organisationId: string): Promise<ConnectionView | null>;
   /**
    * Returns the ledger's own id of a working connection by authorisation, or null if there is none.
@@ -60,11 +64,13 @@ export function createConnectionStore(
   const { run } = changes;
   return {
     ...createMappingStore(pool, changes),
-    view: (organisationId) =>
-      db(pool).ledgerConnection.findFirst({
+    view: async (organisationId) => {
+      const connection = await db(pool).ledgerConnection.findFirst({
         where: { organisationId },
         omit: { encryptedSecret: true, encryptionKeyId: true },
-      }),
+      });
+      return connection && (await withoutPastPause(pool, connection));
+    },
     inLedger: async (organisationId) => {
       const where = { organisationId };
       const authorisation = await db(pool).ledgerAuthorisation.findFirst({ where });
@@ -131,6 +137,16 @@ const callable = {
   disconnectedReason: null,
 } as const;
 
+/** Leaves out a pause that is over by the database's clock. */
+async function withoutPastPause<View extends ConnectionView>(
+  executor: Executor,
+  connection: View,
+): Promise<View> {
+  if (connection.pausedUntil === null) return connection;
+  if (connection.pausedUntil > (await databaseNow(executor))) return connection;
+  return { ...connection, pausedUntil: null, pausedReason: null };
+}
+
 function changeOf(before: ConnectionRecord | null, after: ConnectionRecord): Change {
   const { organisationId } = after;
   const target = { targetKind: "ledger_connection", targetId: organisationId } as const;
@@ -151,14 +167,12 @@ async function lockConnection(tx: Transaction, organisationId: string): Promise<
  * are locked by id and due by the server's clock.
  */
 async function resumeJobs(tx: Transaction, organisationId: string): Promise<void> {
-  await tx.query({
+  await updateInOrder(tx, organisationId, {
     name: "resume_ledger_jobs",
-    text: `UPDATE ledger_jobs o SET not_before = now() FROM (
-        SELECT id FROM ledger_jobs
-        WHERE organisation_id = $1 AND state = 'ready' AND not_before > now()
-        ORDER BY id FOR NO KEY UPDATE) AS waiting
-      WHERE o.organisation_id = $1 AND o.id = waiting.id`,
-    values: [organisationId],
+    table: "ledger_jobs",
+    key: ["id"],
+    where: "state = 'ready' AND not_before > now()",
+    set: "not_before = now()",
   });
 }
 
@@ -170,16 +184,16 @@ async function saveTokens(
 ): Promise<void> {
   const access = encryption.encrypt(accessToken, tokenPlaces.access(organisationId));
   const refresh = encryption.encrypt(refreshToken, tokenPlaces.refresh(organisationId));
+  const now = await databaseNow(tx);
   const data = {
     ledgerConnection,
     encryptedAccess: new Uint8Array(access.bytes),
     encryptedRefresh: new Uint8Array(refresh.bytes),
     encryptedPrevious: null,
     encryptionKeyId: access.keyId,
-    freshUntil: new Date(Date.now() + freshMs),
+    freshUntil: new Date(now.getTime() + freshMs),
     leaseId: null,
     leaseUntil: null,
-    refreshedAt: new Date(),
   };
   await db(tx).ledgerAuthorisation.upsert({
     where: { organisationId },
@@ -189,7 +203,7 @@ async function saveTokens(
   // This invalidates a consent that was requested meanwhile.
   await db(tx).ledgerConsent.updateMany({
     where: { organisationId, usedAt: { not: null } },
-    data: { connectedAt: new Date(), failure: null, encryptedTokens: null, tenants: Prisma.DbNull },
+    data: { connectedAt: now, failure: null, encryptedTokens: null, tenants: Prisma.DbNull },
   });
 }
 
@@ -201,7 +215,8 @@ async function disconnect(
   const where = { organisationId };
   await lockConnection(tx, organisationId);
   const before = await db(tx).ledgerConnection.findFirst({ where });
-  if (before === null || before.disconnectedAt !== null) return changed(before);
+  if (before === null) return changed(before);
+  if (before.disconnectedAt !== null) return changed(await withoutPastPause(tx, before));
   await db(tx).ledgerAuthorisation.deleteMany({ where });
   const after = await db(tx).ledgerConnection.update({
     where,

@@ -1,18 +1,20 @@
 /**
  * Stores the requests for consent to a ledger, one for each organisation, the newest. A state is
  * valid for one answer within its time. The operator who requested it must be an active owner with
- * the same valid token. Secrets are encrypted. ADMIN-4.
+ * the same valid token. Secrets are encrypted. ADMIN-4. SQL for the use of a state, which is a
+ * claim by the database's clock.
  */
 
 import { type LedgerConsent, type Operator, Prisma } from "../../../gen/prisma/client.ts";
 import { db } from "../../database/client.ts";
+import { databaseNow } from "../../database/clock.ts";
 import type { Encryption } from "../../database/encryption.ts";
 import type { ModelRow } from "../../database/model-columns.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import { type Actor, type Changed, type Changes, changed } from "../changes.ts";
 
 /** A request for consent as it is stored: the hash of its state, never the state. */
-export interface NewConsent {
+interface NewConsent {
   /** The kind of ledger. */
   readonly kind: string;
   readonly operatorId: string;
@@ -51,7 +53,7 @@ export interface ConsentTenant {
 }
 
 /** The current state of an organisation's newest consent. */
-export interface ConsentView {
+interface ConsentView {
   readonly status: "pending" | "choose" | "connected" | "failed" | "expired";
   readonly tenants: readonly ConsentTenant[];
   readonly failure: string | null;
@@ -59,7 +61,7 @@ export interface ConsentView {
 }
 
 /** The tokens of a consent that wait for the choice of a tenant by this operator. */
-export interface ConsentChoice {
+interface ConsentChoice {
   readonly kind: string;
   readonly operatorId: string;
   readonly tokens: ConsentTokens;
@@ -105,7 +107,8 @@ export function createConsentStore(
     use: (stateHash) => use(pool, encryption, stateHash),
     fail: (organisationId, failure) => fail(pool, organisationId, failure),
     saveChoice: async (organisationId, tokens, tenants, lifeMs) => {
-      const stored = { ...tokens, freshUntil: Date.now() + tokens.freshMs };
+      const now = (await databaseNow(pool)).getTime();
+      const stored = { ...tokens, freshUntil: now + tokens.freshMs };
       const secret = encryption.encrypt(JSON.stringify(stored), places.tokens(organisationId));
       await db(pool).ledgerConsent.updateMany({
         where: { ...unanswered(organisationId), failure: null },
@@ -113,17 +116,17 @@ export function createConsentStore(
           encryptedTokens: new Uint8Array(secret.bytes),
           encryptionKeyId: secret.keyId,
           tenants: tenants.map((tenant) => ({ ...tenant })),
-          expiresAt: new Date(Date.now() + lifeMs),
+          expiresAt: new Date(now + lifeMs),
         },
       });
     },
     view: async (organisationId) => {
       const consent = await db(pool).ledgerConsent.findFirst({ where: { organisationId } });
-      return consent && viewOf(consent, new Date());
+      return consent && viewOf(consent, await databaseNow(pool));
     },
     choice: async (organisationId) => {
       const consent = await db(pool).ledgerConsent.findFirst({ where: { organisationId } });
-      return consent && choiceOf(consent, encryption);
+      return consent && choiceOf(consent, encryption, await databaseNow(pool));
     },
   };
 }
@@ -145,7 +148,7 @@ async function begin(
   organisationId: string,
   { kind, stateHash, verifier, lifeMs, operatorId, tokenId, redirectUrl }: NewConsent,
 ): Promise<Changed<Date>> {
-  const createdAt = new Date();
+  const createdAt = await databaseNow(tx);
   const expiresAt = new Date(createdAt.getTime() + lifeMs);
   const secret = encryption.encrypt(verifier, places.verifier(organisationId));
   const requested = {
@@ -232,14 +235,14 @@ async function fail(pool: Pool, organisationId: string, failure: string): Promis
   });
 }
 
-function choiceOf(consent: LedgerConsent, encryption: Encryption): ConsentChoice | null {
+function choiceOf(consent: LedgerConsent, encryption: Encryption, now: Date): ConsentChoice | null {
   const { organisationId, kind, operatorId, encryptedTokens, encryptionKeyId: keyId } = consent;
-  const { status, tenants } = viewOf(consent, new Date());
+  const { status, tenants } = viewOf(consent, now);
   if (encryptedTokens === null || status !== "choose") return null;
   const secret = { keyId, bytes: Buffer.from(encryptedTokens) };
   const text = encryption.decrypt(secret, places.tokens(organisationId));
   const { freshUntil, ...tokens } = JSON.parse(text) as ConsentTokens & { freshUntil: number };
-  const freshMs = Math.max(0, freshUntil - Date.now());
+  const freshMs = Math.max(0, freshUntil - now.getTime());
   return { kind, operatorId, tokens: { ...tokens, freshMs }, tenants };
 }
 

@@ -2,7 +2,10 @@
  * Shows operators the state of an organisation's ledger sync, and requests a new sync. SQL, because
  * both go by the server's clock, which the sync goes by too.
  */
+import { msUntil } from "../../database/clock.ts";
+import { updateInOrder } from "../../database/lock-order.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
+import { notificationRows } from "../../ledger-sync/pending-notifications.ts";
 import { type Actor, type Changed, type Changes, changed } from "../changes.ts";
 
 /** The state of the ledger sync. The counts are of the sync under way, or of the last one. */
@@ -11,7 +14,9 @@ export interface LedgerSyncView {
   readonly endedAt: Date | null;
   readonly isWaiting: boolean;
   readonly problem: string | null;
+  /** The end of the pause or of the wait for a retry, and how long it lasts. */
   readonly notBefore: Date | null;
+  readonly pausedMs: number | null;
   readonly customersChanged: number;
   readonly creditNotesChanged: number;
   readonly invoicesChanged: number;
@@ -61,14 +66,11 @@ async function requestSync(tx: Transaction, organisationId: string): Promise<Cha
   const requestedAt = rows[0]?.requestedAt ?? null;
   if (requestedAt === null) return changed(null);
   // The operator may have repaired what made these notifications fail.
-  await tx.query({
+  await updateInOrder(tx, organisationId, {
+    ...notificationRows,
     name: "retry_failed_notifications",
-    text: `UPDATE ledger_notifications n SET try_at = now() FROM (
-        SELECT kind, ledger_id FROM ledger_notifications
-        WHERE organisation_id = $1 AND reason IS NOT NULL
-        ORDER BY kind, ledger_id FOR UPDATE) AS failed
-      WHERE n.organisation_id = $1 AND n.kind = failed.kind AND n.ledger_id = failed.ledger_id`,
-    values: [organisationId],
+    where: "reason IS NOT NULL",
+    set: "try_at = now()",
   });
   return changed(requestedAt, {
     targetKind: "ledger_connection",
@@ -80,7 +82,7 @@ async function requestSync(tx: Transaction, organisationId: string): Promise<Cha
 }
 
 // An incremental sync that fails is retried when it is due.
-const getText = `SELECT s.began_at AS "beganAt", s.swept_at AS "endedAt",
+const getText = `SELECT s.began_at AS "beganAt", s.synced_at AS "endedAt",
     s.sync_kind IS NOT NULL OR coalesce(s.next_sync_at <= now(), false) AS "isWaiting",
     CASE WHEN p.until > now()
         THEN coalesce(CASE WHEN c.paused_until > now() THEN c.paused_reason END, s.reason)
@@ -88,6 +90,8 @@ const getText = `SELECT s.began_at AS "beganAt", s.swept_at AS "endedAt",
       ELSE c.disconnected_reason END AS problem,
     CASE WHEN p.until > now() THEN p.until
       WHEN p.is_retried THEN s.next_sync_at END AS "notBefore",
+    CASE WHEN p.until > now() THEN ${msUntil("p.until")}
+      WHEN p.is_retried THEN ${msUntil("s.next_sync_at")} END AS "pausedMs",
     coalesce(s.contacts_changed, 0) AS "customersChanged",
     coalesce(s.credit_notes_changed, 0) AS "creditNotesChanged",
     coalesce(s.invoices_changed, 0) AS "invoicesChanged",

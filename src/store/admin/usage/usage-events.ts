@@ -72,12 +72,25 @@ export async function getEvent(
   organisationId: string,
   eventId: string,
 ): Promise<StoredUsageEvent | null> {
+  const found = "SELECT * FROM usage_events WHERE organisation_id = $1 AND event_id = $2";
+  const [event] = await readEvents(executor, found, [organisationId, eventId]);
+  return event ?? null;
+}
+
+/**
+ * Returns the events that `found` selects. The statement has no name, so that it is planned for its
+ * values and null filters drop out.
+ */
+async function readEvents(
+  executor: Executor,
+  found: string,
+  values: readonly unknown[],
+): Promise<readonly StoredUsageEvent[]> {
   const { rows } = await executor.query<EventRow>({
-    text: `SELECT ${columns} FROM usage_events t ${joins}
-      WHERE t.organisation_id = $1 AND t.event_id = $2`,
-    values: [organisationId, eventId],
+    text: `SELECT ${columns} FROM (${found}) t ${joins} ORDER BY ${order("t")}`,
+    values: [...values],
   });
-  return rows[0] === undefined ? null : readEvent(rows[0]);
+  return rows.map(readEvent);
 }
 
 // The order of the index over usage that is not billed. A page sorts only the events of the bills,
@@ -87,16 +100,12 @@ const order = (alias: string) =>
     .map((column) => `${alias}.${column} DESC`)
     .join(", ");
 
-const listText = `
-SELECT ${columns} FROM (
-  SELECT * FROM usage_events u
+const listText = `SELECT * FROM usage_events u
   WHERE u.organisation_id = $1 AND u.subscription_id = $2 AND u.voided_at IS NULL
     AND ($4::uuid IS NULL OR u.meter_id = $4) AND ($5::int IS NULL OR u.period_index = $5)
     AND ($6::int IS NULL OR (u.bill, u.period_index, u.meter_id, u.created_at, u.event_id)
       < ($6, $7::int, $8::uuid, $9::timestamptz, $10))
-  ORDER BY ${order("u")} LIMIT $3
-) t ${joins}
-ORDER BY ${order("t")}`;
+  ORDER BY ${order("u")} LIMIT $3`;
 
 /**
  * Returns the events of a subscription that are not voided. Refuses `invalid_parameter`, param
@@ -113,12 +122,9 @@ export async function listEvents(
     startingAfter === null
       ? [null, null, null, null, null]
       : await positionOf(pool, organisationId, subscriptionId, startingAfter);
-  // The statement has no name, so that it is planned for its values and the null filters drop out.
-  const { rows } = await pool.query<EventRow>({
-    text: listText,
-    values: [organisationId, subscriptionId, limit + 1, meterId, periodIndex, ...after],
-  });
-  return { data: rows.slice(0, limit).map(readEvent), hasMore: rows.length > limit };
+  const values = [organisationId, subscriptionId, limit + 1, meterId, periodIndex, ...after];
+  const events = await readEvents(pool, listText, values);
+  return { data: events.slice(0, limit), hasMore: events.length > limit };
 }
 
 /** Returns the event's position in the list, or its position until it was voided. */

@@ -11,7 +11,7 @@ import type { Subscription, UsageBill } from "../../../gen/prisma/client.ts";
 import { columnsOf, type ModelRow } from "../../database/model-columns.ts";
 
 /** The meter of usage. */
-export type MeterName = Pick<Meter, "id" | "code" | "name">;
+type MeterName = Pick<Meter, "id" | "code" | "name">;
 
 /** A document that bills usage. */
 export interface UsageDocument {

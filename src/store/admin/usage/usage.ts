@@ -1,6 +1,6 @@
 /**
- * A subscription's usage by period, meter and bill, with the documents that bill it. Also lists and
- * voids its events. Sums and lists with their documents are SQL. USAGE-13.
+ * A subscription's usage by period, meter and bill, with the documents that bill it. Also lists its
+ * events. Sums and lists with their documents are SQL. USAGE-13.
  */
 
 import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
@@ -11,7 +11,6 @@ import { isId } from "../../database/ids.ts";
 import type { ModelRow } from "../../database/model-columns.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
-import type { Actor, Changes } from "../changes.ts";
 import { type EventFilters, getEvent, listEvents, type StoredUsageEvent } from "./usage-events.ts";
 import {
   readUsagePlace,
@@ -19,14 +18,13 @@ import {
   type UsagePlaceRow,
   usagePlaceColumns,
 } from "./usage-rows.ts";
-import { type EventToVoid, type VoidOutcome, voidEvent } from "./void-usage.ts";
 
 /**
  * The billing state of usage. `open`: its bill takes events. `waiting`: its bill is closed and not
  * created yet. `billed`: its bill exists on a document. `not_billed`: its bill exists on no
  * document.
  */
-export type UsageState = "open" | "waiting" | "billed" | "not_billed";
+type UsageState = "open" | "waiting" | "billed" | "not_billed";
 
 /**
  * Usage of one meter in one period, as far as one bill takes it. `amount` is null until that bill
@@ -50,7 +48,7 @@ export interface UsagePosition {
 }
 
 /** Selects usage: of one meter or of all, after a position. */
-export interface UsageQuery {
+interface UsageQuery {
   readonly meterId: string | null;
   readonly limit: number;
   readonly after: UsagePosition | null;
@@ -72,12 +70,10 @@ export interface UsageStore {
     page: PageRequest,
   ): Promise<Page<StoredUsageEvent> | null>;
   getEvent(organisationId: string, eventId: string): Promise<StoredUsageEvent | null>;
-  /** Voids the event, unless a bill has taken it. */
-  voidEvent(actor: Actor, organisationId: string, event: EventToVoid): Promise<VoidOutcome | null>;
 }
 
-/** Creates the usage store over changes. */
-export function createUsageStore(pool: Pool, { run }: Changes): UsageStore {
+/** Creates the usage store over a pool. */
+export function createUsageStore(pool: Pool): UsageStore {
   return {
     list: async (organisationId, subscriptionId, query) =>
       (await hasSubscription(pool, organisationId, subscriptionId))
@@ -88,8 +84,6 @@ export function createUsageStore(pool: Pool, { run }: Changes): UsageStore {
         ? listEvents(pool, organisationId, subscriptionId, filters, page)
         : null,
     getEvent: (organisationId, eventId) => getEvent(pool, organisationId, eventId),
-    voidEvent: (actor, organisationId, event) =>
-      run(actor, (tx) => voidEvent(tx, organisationId, event)),
   };
 }
 

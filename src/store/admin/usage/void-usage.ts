@@ -9,51 +9,50 @@ import type { Transaction } from "../../database/pool.ts";
 import { type Changed, changed } from "../changes.ts";
 import { getEvent, type StoredUsageEvent } from "./usage-events.ts";
 
-/** The event to void, the reason, and the instant by the organisation's clock. */
-export interface EventToVoid {
-  readonly eventId: string;
+/** The reason, and the instant by the organisation's clock. */
+export interface VoidToSave {
   readonly reason: string;
   readonly now: Date;
 }
 
-/** The current state of the event. `billed` and `voided_before` changed nothing. */
-export interface VoidOutcome {
-  readonly kind: "voided" | "billed" | "voided_before";
-  readonly event: StoredUsageEvent;
-}
-
 /**
- * Voids the event unless a bill has taken it. Null if the organisation has no event with this id.
+ * Locks the usage of the event's subscription, and returns the event. Null if the organisation has
+ * no event with this id.
  */
-export async function voidEvent(
+export async function lockEvent(
   tx: Transaction,
   organisationId: string,
-  { eventId, reason, now }: EventToVoid,
-): Promise<Changed<VoidOutcome | null>> {
+  eventId: string,
+): Promise<StoredUsageEvent | null> {
   const stored = await getEvent(tx, organisationId, eventId);
-  if (stored === null) return changed(null);
+  if (stored === null) return null;
   await lockToBill(tx, [stored.subscriptionId]);
   // Read again, because a bill under way may have taken the event before the lock.
-  const before = await getEvent(tx, organisationId, eventId);
-  if (before === null) throw new Error(`the usage event ${eventId} is gone`);
-  if (before.voidedAt !== null) return changed({ kind: "voided_before", event: before });
-  if (before.isBilled) return changed({ kind: "billed", event: before });
+  const event = await getEvent(tx, organisationId, eventId);
+  if (event === null) throw new Error(`the usage event ${eventId} is gone`);
+  return event;
+}
+
+/** Voids a locked event that no bill has taken. */
+export async function saveVoid(
+  tx: Transaction,
+  organisationId: string,
+  before: StoredUsageEvent,
+  { reason, now }: VoidToSave,
+): Promise<Changed<StoredUsageEvent>> {
   await db(tx).usageEvent.updateMany({
-    where: { organisationId, eventId },
+    where: { organisationId, eventId: before.eventId },
     data: { voidedAt: now, voidReason: reason },
   });
   const event = { ...before, voidedAt: now, voidReason: reason };
-  return changed<VoidOutcome>(
-    { kind: "voided", event },
-    {
-      targetKind: "usage_event",
-      // An event's id can be any text. The log finds its entries by the subscription.
-      targetId: before.subscriptionId,
-      organisationId,
-      before: logged(before),
-      after: logged(event),
-    },
-  );
+  return changed(event, {
+    targetKind: "usage_event",
+    // An event's id can be any text. The log finds its entries by the subscription.
+    targetId: before.subscriptionId,
+    organisationId,
+    before: logged(before),
+    after: logged(event),
+  });
 }
 
 function logged(event: StoredUsageEvent): object {

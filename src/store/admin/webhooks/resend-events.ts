@@ -6,6 +6,7 @@ import { Refusal } from "../../../domain/refusal.ts";
 import type { Event } from "../../../gen/prisma/client.ts";
 import { db } from "../../database/client.ts";
 import { newId } from "../../database/ids.ts";
+import { lockName } from "../../database/lock-order.ts";
 import type { ModelRow } from "../../database/model-columns.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { type Changed, changed } from "../changes.ts";
@@ -83,8 +84,7 @@ export async function resendSince(
   const id = events.endpointId.toLowerCase();
   // One call at a time: two calls would deadlock on each other's rows.
   await tx.query(readByIndex);
-  const lockText = "SELECT pg_advisory_xact_lock($1, hashtext($2))";
-  await tx.query({ text: lockText, values: [lockClass, id] });
+  await lockName(tx, lockClass, id);
   const where = { organisationId, id };
   const endpoint = await db(tx).webhookEndpoint.findFirst({ where, select: { status: true } });
   if (endpoint === null) return changed(null);

@@ -1,16 +1,16 @@
 /**
  * Sends single events by hand: a test event, or one delivery again. Each write is in one
  * transaction with its log entry. The caller wakes the endpoint's workflow, and if that fails the
- * relay does. Deliveries are written by SQL, because they are due by the server's clock.
+ * relay does. A test event is written by SQL, because one statement writes it with its delivery,
+ * which is due by the server's clock.
  */
-import { strict as assert } from "node:assert";
 import { eventBody, testEventType } from "../../../domain/events/event.ts";
 import type { Organisation, WebhookDelivery, WebhookEndpoint } from "../../../gen/prisma/client.ts";
 import { db } from "../../database/client.ts";
 import { newId } from "../../database/ids.ts";
+import { lockRow } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { type Changed, changed } from "../changes.ts";
-import { lockRow } from "../row-locks.ts";
 import type { ResendOutcome, TestToSend } from "./resend-orders.ts";
 
 type LockedEndpoint = Pick<
@@ -63,18 +63,17 @@ export async function sendTest(
 async function nextSequence(
   tx: Transaction,
   organisationId: string,
-  { id, createdAt }: LockedEndpoint,
+  { id, createdAt, now }: LockedEndpoint,
 ): Promise<bigint> {
-  const { rows } = await tx.query<{ readonly sequence: string }>({
-    name: "next_test_event_sequence",
-    text: `SELECT greatest(coalesce(max(sequence), 0),
-        floor(extract(epoch FROM now() - $3::timestamptz))::bigint) + 1 AS sequence
-      FROM events
-      WHERE organisation_id = $1 AND object_kind = 'webhook_endpoint' AND object_id = $2`,
-    values: [organisationId, id, createdAt],
+  const last = await db(tx).event.findFirst({
+    where: { organisationId, objectKind: "webhook_endpoint", objectId: id },
+    orderBy: { sequence: "desc" },
+    select: { sequence: true },
   });
-  assert(rows[0], "a sum has one row");
-  return BigInt(rows[0].sequence);
+  const ageMs = now.getTime() - createdAt.getTime();
+  const least = BigInt(Math.floor(ageMs / 1_000));
+  const highest = last?.sequence ?? 0n;
+  return (highest > least ? highest : least) + 1n;
 }
 
 interface TestEvent {
@@ -146,15 +145,12 @@ export async function resendDelivery(
   if (current === null) return changed(null);
   if (current.endpoint.status !== "enabled") return changed({ kind: "disabled" });
   await closeBreaker(tx, organisationId, current.endpointId);
-  await lockRow(tx, "webhook_deliveries", organisationId, id);
+  const now = await lockRow(tx, "webhook_deliveries", organisationId, id);
   const delivery = await db(tx).webhookDelivery.findFirst({ where });
-  if (delivery === null) return changed(null);
-  await tx.query({
-    name: "resend_delivery",
-    text: `UPDATE webhook_deliveries
-      SET state = 'pending', began_at = now(), due_at = now(), finished_at = NULL
-      WHERE organisation_id = $1 AND id = $2`,
-    values: [organisationId, id],
+  if (delivery === null || now === null) return changed(null);
+  await db(tx).webhookDelivery.update({
+    where,
+    data: { state: "pending", beganAt: now, dueAt: now, finishedAt: null },
   });
   const { state, attempts, endpointId: endpoint, eventId: event } = delivery;
   const shown = { endpoint, event, attempts };

@@ -22,7 +22,7 @@ import type { EventsToResend, ResendOutcome, ResentCounts, TestToSend } from "./
 import { resendDelivery, sendTest } from "./send-by-hand.ts";
 
 /** The state of a delivery. */
-export type DeliveryState = "pending" | "delivered" | "exhausted" | "cancelled";
+type DeliveryState = "pending" | "delivered" | "exhausted" | "cancelled";
 
 /** One event for one endpoint. */
 export interface DeliveryView {
@@ -60,7 +60,7 @@ export interface WholeDelivery extends DeliveryView {
 }
 
 /** The filters of the list. A null filter is not applied. */
-export interface DeliveryFilters {
+interface DeliveryFilters {
   readonly endpointId: string | null;
   readonly state: DeliveryState | null;
   readonly eventType: string | null;

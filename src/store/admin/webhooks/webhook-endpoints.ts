@@ -6,6 +6,7 @@ import type { Prisma, WebhookEndpoint } from "../../../gen/prisma/client.ts";
 import { db, dbOfAll } from "../../database/client.ts";
 import type { Encryption } from "../../database/encryption.ts";
 import { isId } from "../../database/ids.ts";
+import { lockOrganisation, lockRow } from "../../database/lock-order.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import { withoutUndefined } from "../../database/without-undefined.ts";
@@ -13,7 +14,6 @@ import { endpointSecretBound } from "../../events/signing-secrets.ts";
 import { type Actor, type Change, type Changed, type Changes, changed } from "../changes.ts";
 import type { Created } from "../credentials.ts";
 import { pageBySeq } from "../page-by-seq.ts";
-import { lockOrganisation, lockRow } from "../row-locks.ts";
 import { previousOf, type Rotation } from "./secret-rotation.ts";
 
 /** An endpoint without its secrets. */
@@ -23,7 +23,7 @@ export type EndpointView = Omit<
 >;
 
 /** A new endpoint. `secret` is encrypted. */
-export interface NewEndpoint {
+interface NewEndpoint {
   readonly id: string;
   readonly url: string;
   readonly description: string;
@@ -32,7 +32,7 @@ export interface NewEndpoint {
 }
 
 /** The fields of an endpoint that can change. Undefined leaves a field as it is. */
-export interface EndpointChanges {
+interface EndpointChanges {
   readonly url?: string | undefined;
   readonly description?: string | undefined;
   readonly kinds?: readonly string[] | undefined;

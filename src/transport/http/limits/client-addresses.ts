@@ -51,7 +51,7 @@ function networkOf(address: string): string {
 }
 
 /** Counts the connections of every address. */
-export interface ConnectionLimit {
+interface ConnectionLimit {
   /**
    * Counts a connection until it closes. Returns false, without counting, if its address already
    * holds the allowed number.

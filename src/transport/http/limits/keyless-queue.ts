@@ -5,7 +5,7 @@
  */
 
 /** The queue of calls to be started. */
-export interface KeylessQueue {
+interface KeylessQueue {
   /** Starts the call when its connection is next. One connection is always the same object. */
   readonly enter: (connection: object, start: () => void) => void;
 }

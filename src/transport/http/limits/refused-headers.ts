@@ -7,7 +7,7 @@ import { constants, type ServerHttp2Session } from "node:http2";
 import type { HttpLimits } from "./limits.ts";
 
 /** Watches sessions for refused header blocks. */
-export interface RefusedHeaders {
+interface RefusedHeaders {
   watch(session: ServerHttp2Session): void;
   stop(): void;
 }

@@ -5,7 +5,7 @@
  */
 
 /** The most that may be held at once. */
-export interface SlotLimit {
+interface SlotLimit {
   readonly count: number;
   readonly bytes: number;
 }
@@ -42,7 +42,7 @@ export interface Slot {
 }
 
 /** The slots of one kind. */
-export interface Slots {
+interface Slots {
   /** Takes a slot. Returns null if a limit is reached and no holder can be evicted. */
   take(holder: SlotHolder): Slot | null;
 }

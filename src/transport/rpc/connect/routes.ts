@@ -48,7 +48,7 @@ export interface RequestRecord {
 export type OpenRoutes = (router: ConnectRouter) => void;
 
 /** The dependencies of the routes. */
-export interface ConnectParts<C extends Principal = Caller> {
+interface ConnectParts<C extends Principal = Caller> {
   readonly gate: Gate<C>;
   readonly call: CallOperation<C>;
   readonly reportError: ReportError;

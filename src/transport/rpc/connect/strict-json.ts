@@ -17,7 +17,7 @@ import {
 } from "@connectrpc/connect/protocol";
 
 /** The dependencies of the check. */
-export interface StrictJsonParts {
+interface StrictJsonParts {
   /** Returns the check of a method's request. The check throws a refusal at a fault. */
   readonly check: (method: DescMethod) => (body: Uint8Array) => void;
   /** Returns an error of the check in the form that the library reports. */

@@ -15,7 +15,7 @@ import { Refusal } from "../../../domain/refusal.ts";
 import { connectErrorOf, type ErrorReport } from "../refusals.ts";
 
 /** The gate and the error form for such requests. */
-export interface UnsupportedRequestDependencies {
+interface UnsupportedRequestDependencies {
   /** Runs the gate of a method that has one. Throws its refusal. */
   readonly admit: (
     method: DescMethod,

@@ -22,7 +22,7 @@ function formOf(prefix: string): RegExp {
 }
 
 /** A new key: its value, which is shown once and never stored, and the parts that are stored. */
-export interface NewApiKey {
+interface NewApiKey {
   /** `sk_live_…` or `sk_test_…`, 57 characters. */
   readonly value: string;
   /**

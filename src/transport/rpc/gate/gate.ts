@@ -57,7 +57,7 @@ export interface Gate<C extends Principal = Caller> {
 }
 
 /** The dependencies of the gate. */
-export interface GateParts {
+interface GateParts {
   readonly access: Access;
   /**
    * Returns the message of the 403 if the organisation or the kind of key forbids the operation,

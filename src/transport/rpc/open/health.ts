@@ -11,7 +11,7 @@ import { connectionOf, type OpenRoutes } from "../connect/routes.ts";
 import { createPlaces, type Places } from "./stream-places.ts";
 
 /** The dependencies of the health service. */
-export interface HealthParts {
+interface HealthParts {
   /** Whether the last check succeeded. Never rejects. */
   readonly isServing: () => Promise<boolean>;
   /** Calls `listener` when the result may have changed, until the returned function is called. */

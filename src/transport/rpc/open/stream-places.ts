@@ -3,7 +3,7 @@
  */
 
 /** The number of places. */
-export interface PlaceLimits {
+interface PlaceLimits {
   readonly inAll: number;
   readonly perConnection: number;
 }

@@ -15,7 +15,7 @@ import {
  * The rule of one text format: the test of a text, and its description (`must be a day of the
  * calendar, YYYY-MM-DD`).
  */
-export interface TextFormatRule {
+interface TextFormatRule {
   readonly holds: (text: string) => boolean;
   readonly must: string;
 }

@@ -8,7 +8,7 @@ import { crashPoint } from "../../../crash-points.ts";
 import type { BillingRunStore, Parked } from "../../../store/billing/billing-run.ts";
 
 /** The dependencies of the billing run. */
-export interface BillingDependencies {
+interface BillingDependencies {
   readonly store: BillingRunStore;
   /**
    * Starts the organisation's billing workflow, or leaves a running one alone. False if Temporal
@@ -25,7 +25,7 @@ export interface BillingDependencies {
 }
 
 /** An organisation to bill. */
-export interface BillingOrder {
+interface BillingOrder {
   readonly organisationId: string;
 }
 

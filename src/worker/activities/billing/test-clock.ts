@@ -10,7 +10,7 @@ import { chunkSize, type Parked } from "../../../store/billing/billing-run.ts";
 import type { ClockProgress, TestClockStore } from "../../../store/billing/test-clock.ts";
 
 /** The dependencies of a batch. */
-export interface TestClockDependencies {
+interface TestClockDependencies {
   readonly store: TestClockStore;
   /**
    * Wakes the organisation's ledger workflow. False if Temporal was not reached. Then the
@@ -22,7 +22,7 @@ export interface TestClockDependencies {
 }
 
 /** The organisation of the clock. */
-export interface ClockOrder {
+interface ClockOrder {
   readonly organisationId: string;
 }
 

@@ -21,7 +21,7 @@ const longestMs = 100;
 const [growth, leastMs, shrinking] = [1.5, 1, 0.7];
 
 /** The share of time since the last call that the event loop was busy, from 0 to 1. */
-export type MeasureShare = () => number;
+type MeasureShare = () => number;
 
 function measureProcess(): MeasureShare {
   let last = performance.eventLoopUtilization();

@@ -24,12 +24,12 @@ import type {
 import type {
   AllocationResult,
   ObservedCreditState,
-} from "../../../store/ledger-jobs/allocation-outcomes.ts";
+} from "../../../store/ledger-jobs/allocations/allocation-outcomes.ts";
 import type {
   AllocationStore,
   OpenAllocations,
-} from "../../../store/ledger-jobs/allocation-store.ts";
-import type { AllocationToSend } from "../../../store/ledger-jobs/claim-allocations.ts";
+} from "../../../store/ledger-jobs/allocations/allocation-store.ts";
+import type { AllocationToSend } from "../../../store/ledger-jobs/allocations/claim-allocations.ts";
 import type { UndoneOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import {
   connectionPause,
@@ -42,8 +42,7 @@ import {
 import { type PostingDependencies, unconnectedPauseMs } from "./posting.ts";
 
 /** The dependencies of a batch. */
-export interface CreditAllocationParts
-  extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
+interface CreditAllocationParts extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
   readonly openStore: OpenAllocations;
 }
 

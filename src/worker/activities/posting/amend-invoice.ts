@@ -9,13 +9,16 @@ import type {
 } from "../../../../workflows/contract.ts";
 import { crashPoint } from "../../../crash-points.ts";
 import { invalidationsOf } from "../../../domain/billing/ledger-validation.ts";
-import type { AmendmentStore, OpenAmendments } from "../../../store/ledger-jobs/amendments.ts";
+import type {
+  AmendmentStore,
+  OpenAmendments,
+} from "../../../store/ledger-jobs/amendments/amendments.ts";
 import { connectionPause } from "./ledger-call.ts";
 import { type PostingDependencies, unconnectedPauseMs } from "./posting.ts";
 import { requestAmendment } from "./request-amendment.ts";
 
 /** The dependencies of a batch. */
-export interface AmendmentParts extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
+interface AmendmentParts extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
   readonly openStore: OpenAmendments;
   /** Wakes the organisation's ledger workflow if an amendment leaves documents to be posted. */
   readonly wake: (organisationId: string) => Promise<boolean>;

@@ -18,7 +18,7 @@ const firstDelayMs = 1_000;
 const longestDelayMs = 5 * 60_000;
 
 /** The pause of a connection that the ledger does not authorise. A person must act. */
-export const unauthorisedPauseMs = 60_000;
+const unauthorisedPauseMs = 60_000;
 
 /** Returns the pause before the next attempt after `attempts` have failed. */
 export function retryDelayMs(attempts: number): number {

@@ -34,7 +34,7 @@ export function contactNumber(code: string, longest: number): string {
 const mostImports = 5;
 
 /** Returns which of these contacts are customers already, or become one in this batch. */
-export type FindImported = (contactIds: readonly string[]) => Promise<ReadonlySet<string>>;
+type FindImported = (contactIds: readonly string[]) => Promise<ReadonlySet<string>>;
 
 /** Creates, looks up and imports the taken contacts. */
 export async function postContacts(

@@ -48,7 +48,7 @@ export interface CallSettings extends Pick<LedgerCall, "onPermit"> {
 }
 
 /** A taken job that creates a document under its reserved number (POSTING-2). */
-export interface DocumentToSend extends Carried, DocumentToValidate {
+interface DocumentToSend extends Carried, DocumentToValidate {
   readonly isAwaited: boolean;
   readonly keyVariant: number;
   readonly numberTaken: number;
@@ -65,7 +65,7 @@ interface FoundDocument {
  * A kind of documents: how they are created and found, which found one is ours, and the outcome to
  * record for it.
  */
-export interface DocumentKind<Document extends DocumentToSend, Draft, Found extends FoundDocument> {
+interface DocumentKind<Document extends DocumentToSend, Draft, Found extends FoundDocument> {
   readonly name: "invoice" | "credit note";
   create(
     call: LedgerCall,

@@ -20,15 +20,18 @@ import type {
 import type {
   AmendmentOutcome,
   SyncedInvoice,
-} from "../../../store/ledger-jobs/amendment-outcomes.ts";
-import type { AmendmentLine, AmendmentToSend } from "../../../store/ledger-jobs/amendments.ts";
+} from "../../../store/ledger-jobs/amendments/amendment-outcomes.ts";
+import type {
+  AmendmentLine,
+  AmendmentToSend,
+} from "../../../store/ledger-jobs/amendments/amendments.ts";
 import type { NamedLine } from "../../../store/ledger-jobs/document-outcomes.ts";
 import { failureOutcome, held, retryDelayMs } from "./ledger-call.ts";
 import { lineOf } from "./post-documents.ts";
 import { standingLines } from "./standing-lines.ts";
 
 /** The outcome, and the failures of calls, which may pause the connection. */
-export interface AmendmentAnswer {
+interface AmendmentAnswer {
   readonly outcome: AmendmentOutcome;
   readonly failures: readonly LedgerFailure[];
 }

@@ -24,7 +24,7 @@ export type RemovalRequest = TerminationTask & { readonly kind: "remove" };
  * The outcome. `kept`: only an unsent invoice was to be removed, and it is approved or sent in the
  * ledger. `again`: nothing is decided. `failure` is that of a call, which may pause the connection.
  */
-export type RemovalAnswer =
+type RemovalAnswer =
   | { readonly kind: "removed"; readonly removed: Removed }
   | { readonly kind: "refused"; readonly refused: RemovalRefused }
   | { readonly kind: "kept"; readonly invoice: ReportedInvoice }

@@ -1,6 +1,6 @@
 /** Finds the lines of an amendment in the ledger's invoice, after a call with a lost answer. */
 import type { LedgerLine } from "../../../ledger/port/ledger.ts";
-import type { AmendmentLine } from "../../../store/ledger-jobs/amendments.ts";
+import type { AmendmentLine } from "../../../store/ledger-jobs/amendments/amendments.ts";
 import type { NamedLine } from "../../../store/ledger-jobs/document-outcomes.ts";
 import { lineOf } from "./post-documents.ts";
 

@@ -20,7 +20,7 @@ import { type PostingDependencies, unconnectedPauseMs } from "../posting/posting
 import { type RemovalRequest, requestRemoval } from "../posting/request-removal.ts";
 
 /** The dependencies of a batch. */
-export interface EndSubscriptionDependencies
+interface EndSubscriptionDependencies
   extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
   readonly openScope: OpenTerminations;
   /** Wakes the organisation's ledger workflow if an end leaves an invoice to be posted. */
@@ -28,7 +28,7 @@ export interface EndSubscriptionDependencies
 }
 
 /** The activities of the end's workflow. */
-export interface EndSubscriptionActivities {
+interface EndSubscriptionActivities {
   endBatch(input: EndSubscriptionInput): Promise<WorkBatch>;
 }
 

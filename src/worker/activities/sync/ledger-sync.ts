@@ -13,8 +13,8 @@ import type {
 import { isMerged } from "../../../domain/customers/sync-contact.ts";
 import type { Ledger, LedgerContact, LedgerFailure } from "../../../ledger/port/ledger.ts";
 import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
-import { joinSyncResults, nothingSynced } from "../../../store/ledger-jobs/observed-state.ts";
 import type { SyncPage, SyncState } from "../../../store/ledger-sync/incremental-sync.ts";
+import { joinSyncResults, nothingSynced } from "../../../store/ledger-sync/observed-state.ts";
 import type { SyncKind } from "../../../store/ledger-sync/pending-notifications.ts";
 import type { LedgerSync, LedgerSyncTenant } from "../../../store/ledger-sync/sync-store.ts";
 import { connectionPause, limitReason, retryDelayMs } from "../posting/ledger-call.ts";
@@ -28,7 +28,7 @@ import {
 } from "./read-notifications.ts";
 
 /** The dependencies of the ledger sync. */
-export interface LedgerSyncDependencies {
+interface LedgerSyncDependencies {
   readonly ledgerSync: LedgerSync;
   readonly openLedger: (organisationId: string, connection: LedgerConnection) => Ledger;
   /** How long one call to the ledger may take. */
@@ -259,11 +259,11 @@ async function failed(
   const reason = reasonOf(failure);
   const retryMs = retryDelayMs(failures + 1);
   const delayMs = Math.min(retryMs, longestForAllMs);
-  if (of === "page") await store.failSyncPage(retryMs);
   await store.reschedule({
     delayMs: of === "lone_notification" ? 0 : delayMs,
     reason,
     isFailure: true,
+    pageMs: of === "page" ? retryMs : undefined,
   });
   return waiting(`waits: ${reason}`, delayMs);
 }

@@ -11,16 +11,16 @@ import type {
   LedgerContact,
   LedgerFailure,
 } from "../../../ledger/port/ledger.ts";
+import type {
+  ClaimedNotifications,
+  SkippedNotification,
+} from "../../../store/ledger-sync/claim-notifications.ts";
 import {
   type DocumentKind,
   joinSyncResults,
   nothingSynced,
   type SyncResult,
-} from "../../../store/ledger-jobs/observed-state.ts";
-import type {
-  ClaimedNotifications,
-  SkippedNotification,
-} from "../../../store/ledger-sync/claim-notifications.ts";
+} from "../../../store/ledger-sync/observed-state.ts";
 import type { SyncKind } from "../../../store/ledger-sync/pending-notifications.ts";
 import type { LedgerSyncTenant } from "../../../store/ledger-sync/sync-store.ts";
 

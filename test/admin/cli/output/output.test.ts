@@ -1,5 +1,5 @@
 /** The output of a command: tables, JSON, pages, and values that are shown once. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import {
   DocumentJob,
   DocumentKind,
@@ -8,19 +8,14 @@ import {
 import { OperatorRole } from "../../../../src/gen/proto/billing/admin/v1/operators_pb.ts";
 import { UsageState } from "../../../../src/gen/proto/billing/admin/v1/usage_pb.ts";
 import { CatalogueStatus } from "../../../../src/gen/proto/billing/v1/common_pb.ts";
-import { type AdminServer, organisation, refuse, run, startAdminServer } from "../calls-fixture.ts";
+import { organisation, refuse, run, cliTest as test } from "../calls-fixture.ts";
 
 const id = "0199a0b2-2222-7000-8000-000000000001";
 
-let server: AdminServer;
-beforeAll(async () => {
-  server = await startAdminServer();
-});
-afterAll(() => server.stop());
-beforeEach(() => server.answer({}));
+test.beforeEach(({ server }) => server.answer({}));
 
 describe("the answer", () => {
-  test("is a table, and with --json the response", async () => {
+  test("is a table, and with --json the response", async ({ server }) => {
     const plan = {
       id,
       code: "team",
@@ -54,7 +49,7 @@ describe("the answer", () => {
     expect((await run("plans list", { env: server.env })).out).toBe("None.\n");
   });
 
-  test("of documents shows kind, ledger job and state of each", async () => {
+  test("of documents shows kind, ledger job and state of each", async ({ server }) => {
     const document = {
       id,
       kind: DocumentKind.CREDIT_NOTE,
@@ -81,7 +76,9 @@ describe("the answer", () => {
     });
   });
 
-  test("of usage shows period, meter, quantity and the document that bills it", async () => {
+  test("of usage shows period, meter, quantity and the document that bills it", async ({
+    server,
+  }) => {
     const row = {
       period: { index: 3, start: "2026-04-01", end: "2026-05-01" },
       meter: { id, code: "api-calls", name: "API calls" },
@@ -121,20 +118,22 @@ describe("the answer", () => {
     });
   });
 
-  test("cannot control the terminal", async () => {
+  test("cannot control the terminal", async ({ server }) => {
     server.answer({ ListCustomers: () => ({ data: [{ name: "Evil\u001b[2J\u202e Ltd\nnext" }] }) });
     const { out } = await run("customers list", { env: server.env });
     expect(out).toContain("Evil\ufffd[2J\ufffd Ltd next");
   });
 
-  test.each([
+  test.for([
     ["a C1 control", "\u009b2J", "\\u009b2J"],
     ["DEL", "\u007f", "\\u007f"],
     ["a direction override", "\u202e\u2066", "\\u202e\\u2066"],
     ["a direction mark", "\u200f\u061c", "\\u200f\\u061c"],
     ["a line separator", "\u2028\u2029", "\\u2028\\u2029"],
     ["a tag beyond the first plane", "\u{e0041}", "\\udb40\\udc41"],
-  ])("has %s escaped in JSON and removed from tables", async (_, raw, escaped) => {
+  ] as const)("has %s escaped in JSON and removed from tables", async ([_, raw, escaped], {
+    server,
+  }) => {
     const name = `Evil${raw} Ltd, café 東京 😀`;
     server.answer({ ListCustomers: () => ({ data: [{ name }] }) });
     const { out } = await run("customers list --json", { env: server.env });
@@ -148,7 +147,9 @@ describe("the answer", () => {
     expect(JSON.parse(err).error.message).toBe(name);
   });
 
-  test("with a value that is shown once has only the value on the standard output", async () => {
+  test("with a value that is shown once has only the value on the standard output", async ({
+    server,
+  }) => {
     const apiKey = { id, name: "Shop", redactedValue: "sk_live_…abcd" };
     server.answer({ CreateApiKey: () => ({ apiKey, value: "sk_live_value" }) });
     const created = await run("api-keys create --name Shop --scopes invoices:read", {
@@ -170,7 +171,7 @@ describe("the answer", () => {
     });
   });
 
-  test("names the option for the next page, and --all returns all pages", async () => {
+  test("names the option for the next page, and --all returns all pages", async ({ server }) => {
     const all = Array.from({ length: 5 }, (_, index) => ({
       id: `id-${index}`,
       role: OperatorRole.ADMIN,
@@ -191,7 +192,7 @@ describe("the answer", () => {
     expect(hasMore).toBe(false);
   });
 
-  test("of the audit log shows what changed", async () => {
+  test("of the audit log shows what changed", async ({ server }) => {
     const entry = {
       operation: "billing.admin.v1.PlanService/SetPlanStatus",
       before: { status: "draft" },

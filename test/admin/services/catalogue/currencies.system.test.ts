@@ -2,23 +2,17 @@
  * Currencies with more decimal places than the ledger has: refused, or warned of, before anything
  * is billed in them. CATALOGUE-10
  */
-import { beforeAll, expect, test } from "vitest";
-import { sharedSystem } from "../../../support/reused-system.ts";
-import type { TestSystem } from "../../../support/system.ts";
-import { type AdminAsk, askWith, createTenant } from "../request.ts";
-
-let system: TestSystem;
-let admin: AdminAsk;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  admin = askWith(system, await system.operator());
-});
+import { expect } from "vitest";
+import { adminTest as test } from "../fixtures.ts";
+import { createTenant } from "../request.ts";
 
 const plan = { name: "Plan", type: "PLAN_TYPE_FLAT_FEE", price: "1" };
 const charge = { name: "Charge", price: "1" };
 
-test("a currency of three places is refused with a ledger of two places", async () => {
+test("a currency of three places is refused with a ledger of two places", async ({
+  system,
+  admin,
+}) => {
   const { organisationId: organisation } = await system.organisation();
   for (const [index, currency] of ["KWD", "BHD", "CLF"].entries()) {
     const own = { organisation, code: `unfit-${index}`, currency };
@@ -48,7 +42,10 @@ test("a currency of three places is refused with a ledger of two places", async 
   );
 });
 
-test("a plan without a currency is validated by the organisation's currency", async () => {
+test("a plan without a currency is validated by the organisation's currency", async ({
+  system,
+  admin,
+}) => {
   const { organisationId: organisation } = await system.organisation({ currency: "KWD" });
   const own = { organisation, code: "by-default" };
   expect(await admin.refused("PlanService/CreatePlan", { ...own, ...plan })).toBe(
@@ -59,7 +56,10 @@ test("a plan without a currency is validated by the organisation's currency", as
   );
 });
 
-test("a connection warns of currencies that were accepted without one", async () => {
+test("a connection warns of currencies that were accepted without one", async ({
+  system,
+  admin,
+}) => {
   const made = await admin.done("OrganisationService/CreateOrganisation", {
     name: "New",
     timezone: "Asia/Kuwait",

@@ -2,23 +2,8 @@
  * Plans and charges over the wire: methods, refusals and audit entries. CATALOGUE-2, CATALOGUE-3
  */
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../../../support/reused-system.ts";
-import type { TestSystem } from "../../../support/system.ts";
-import { type AdminAsk, askWith } from "../request.ts";
-
-let system: TestSystem;
-let admin: AdminAsk;
-let made: CreatedOrganisation;
-let own = { organisation: "" };
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  admin = askWith(system, await system.operator("owner", "Olga"));
-  made = await system.organisation();
-  own = { organisation: made.organisationId };
-});
+import { describe, expect } from "vitest";
+import { adminTest as test } from "../fixtures.ts";
 
 const unknownOrganisation = { organisation: randomUUID() };
 
@@ -29,7 +14,10 @@ describe("plans", () => {
   ];
   const plan = { code: "cloud", name: "Cloud", type: "PLAN_TYPE_TIERED", tiers };
 
-  test("are drafts that can be changed while unused, and move through their statuses", async () => {
+  test("are drafts that can be changed while unused, and move through their statuses", async ({
+    admin,
+    own,
+  }) => {
     const { plan: draft } = await admin.done("PlanService/CreatePlan", { ...own, ...plan });
     expect(draft).toMatchObject({
       status: "CATALOGUE_STATUS_DRAFT",
@@ -71,7 +59,12 @@ describe("plans", () => {
     );
   });
 
-  test("never change what they bill once a subscription uses them", async () => {
+  test("never change what they bill once a subscription uses them", async ({
+    system,
+    admin,
+    made,
+    own,
+  }) => {
     const { data } = await admin.done("PlanService/ListPlans", { ...own, code: "site" });
     const at = { ...own, id: data[0].id };
     const body = { customer_code: "ACME", plan_code: "site" };
@@ -91,7 +84,12 @@ describe("plans", () => {
     expect(renamed).toMatchObject({ name: "Site 2", subscriptions: 1, price: data[0].price });
   });
 
-  test("keep their price during a concurrent creation of a subscription", async () => {
+  test("keep their price during a concurrent creation of a subscription", async ({
+    system,
+    admin,
+    made,
+    own,
+  }) => {
     for (let race = 0; race < 6; race += 1) {
       const code = `race-${race}`;
       const flat = { ...own, code, name: "Race", type: "PLAN_TYPE_FLAT_FEE", price: "10" };
@@ -111,7 +109,7 @@ describe("plans", () => {
     }
   });
 
-  test("are refused with the parameter at fault", async () => {
+  test("are refused with the parameter at fault", async ({ admin, own }) => {
     const refused = (change: object) =>
       admin.refused("PlanService/CreatePlan", { ...own, ...plan, code: "x", ...change });
     expect(await refused({ code: "team" })).toBe("plan_code_taken code");
@@ -143,7 +141,12 @@ describe("plans", () => {
 });
 
 describe("charges", () => {
-  test("are created, changed until they are billed, and moved like plans", async () => {
+  test("are created, changed until they are billed, and moved like plans", async ({
+    system,
+    admin,
+    made,
+    own,
+  }) => {
     const { charge } = await admin.done("ChargeService/CreateCharge", {
       ...own,
       code: "visit",

@@ -3,26 +3,16 @@
  * CUSTOMER-1
  */
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../../../src/dev/local-stack/demo/first-data.ts";
-import { sharedSystem } from "../../../support/reused-system.ts";
-import type { TestSystem } from "../../../support/system.ts";
-import { type AdminAsk, askWith, createLedgerContacts, createTenant } from "../request.ts";
-
-let system: TestSystem;
-let admin: AdminAsk;
-let made: CreatedOrganisation;
-let own = { organisation: "" };
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  admin = askWith(system, await system.operator("owner", "Olga"));
-  made = await system.organisation();
-  own = { organisation: made.organisationId };
-});
+import { describe, expect } from "vitest";
+import { adminTest as test } from "../fixtures.ts";
+import { createLedgerContacts, createTenant } from "../request.ts";
 
 describe("customers", () => {
-  test("are imported once, and each contact is validated separately", async () => {
+  test("are imported once, and each contact is validated separately", async ({
+    system,
+    admin,
+    own,
+  }) => {
     const { connection } = await admin.done("LedgerConnectionService/GetLedgerConnection", own);
     const tenant = await createTenant(system);
     const { organisation } = await admin.done("OrganisationService/CreateOrganisation", {
@@ -89,7 +79,7 @@ describe("customers", () => {
     ).toHaveLength(1);
   });
 
-  test("are all imported by one call, with each rejected contact", async () => {
+  test("are all imported by one call, with each rejected contact", async ({ system, admin }) => {
     const tenant = await createTenant(system);
     const { organisation } = await admin.done("OrganisationService/CreateOrganisation", {
       name: "All of them",
@@ -186,7 +176,12 @@ describe("customers", () => {
     await system.clearFaults();
   });
 
-  test("can have no new subscription while they are inactive", async () => {
+  test("can have no new subscription while they are inactive", async ({
+    system,
+    admin,
+    made,
+    own,
+  }) => {
     const { data } = await admin.done("CustomerService/ListCustomers", { ...own, code: "GLOBEX" });
     const at = { ...own, id: data[0].id };
     const body = { customer_code: "GLOBEX", plan_code: "site" };
@@ -212,7 +207,7 @@ describe("customers", () => {
   });
 });
 
-test("a failed document is not retried in Setup Mode", async () => {
+test("a failed document is not retried in Setup Mode", async ({ system, admin }) => {
   const { organisationId, apiKey } = await system.organisation({}, { revenue_account: null });
   const here = { organisation: organisationId };
   const ids: string[] = [];

@@ -1,27 +1,21 @@
 /** DocumentService over the wire: amendments that the ledger refused, or that wait. ADMIN-6 */
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { addCreditNote } from "../../../scenario/row-builder.ts";
-import { april, type DocumentsFixture, half, startDocuments } from "./documents-fixture.ts";
-
-let system: DocumentsFixture["system"];
-let admin: DocumentsFixture["admin"];
-let builder: DocumentsFixture["builder"];
-let sandbox: DocumentsFixture["sandbox"];
-let map: DocumentsFixture["map"];
-let list: DocumentsFixture["list"];
-let retry: DocumentsFixture["retry"];
-let refusal: DocumentsFixture["refusal"];
-let synced: DocumentsFixture["synced"];
-let lastRetry: DocumentsFixture["lastRetry"];
-let setupMode: DocumentsFixture["setupMode"];
-
-beforeAll(async () => {
-  ({ system, admin, builder, sandbox, map, list, retry, refusal, synced, lastRetry, setupMode } =
-    await startDocuments());
-});
+import { april, half, documentsTest as test } from "./documents-fixture.ts";
 
 describe.concurrent("an amendment that the ledger refused", () => {
-  test("is listed with its invoice and retried with all missing lines", async () => {
+  test("is listed with its invoice and retried with all missing lines", async ({
+    system,
+    builder,
+    sandbox,
+    map,
+    list,
+    retry,
+    refusal,
+    synced,
+    lastRetry,
+    setupMode,
+  }) => {
     const made = await sandbox();
     const { id, invoice } = await builder.subscribe(made, april);
     await map(made, "999");
@@ -82,7 +76,13 @@ describe.concurrent("an amendment that the ledger refused", () => {
     expect(rows).toEqual([{ state: "done" }, { state: "done" }]);
   });
 
-  test("is not retried during another amendment or an allocation", async () => {
+  test("is not retried during another amendment or an allocation", async ({
+    system,
+    admin,
+    builder,
+    sandbox,
+    list,
+  }) => {
     const made = await sandbox({ invoice_create_days: 20 });
     // Inside its invoice window: it has its renewal invoice already.
     const { id, invoice } = await builder.subscribe(made, april);
@@ -156,7 +156,14 @@ describe.concurrent("an amendment that the ledger refused", () => {
   });
 });
 
-test("a charge gets a new invoice if its invoice was approved before the retry", async () => {
+test("a charge gets a new invoice if its invoice was approved before the retry", async ({
+  system,
+  builder,
+  sandbox,
+  map,
+  retry,
+  synced,
+}) => {
   const made = await sandbox();
   const { id, invoice } = await builder.subscribe(made, april);
   await map(made, "999");
@@ -179,7 +186,17 @@ test("a charge gets a new invoice if its invoice was approved before the retry",
   await builder.expectEqualDocuments(made);
 });
 
-test("a pending amendment is listed, and a retry runs it at once", async () => {
+test("a pending amendment is listed, and a retry runs it at once", async ({
+  system,
+  admin,
+  builder,
+  sandbox,
+  list,
+  retry,
+  synced,
+  lastRetry,
+  setupMode,
+}) => {
   const made = await sandbox();
   const { id, invoice } = await builder.subscribe(made, april);
   const pause = (until: string) =>

@@ -6,9 +6,10 @@ import {
   type UnitsBuilder,
   unitsBuilder,
 } from "../../../scenario/units-builder.ts";
-import { sharedSystem } from "../../../support/reused-system.ts";
+import { perFile } from "../../../support/file-fixture.ts";
 import { type TestSystem, until } from "../../../support/system.ts";
-import { type AdminAsk, askWith } from "../request.ts";
+import { adminTest } from "../fixtures.ts";
+import type { AdminAsk } from "../request.ts";
 
 /** A subscription from April on. */
 export const april = { start_date: "2026-04-01" };
@@ -16,16 +17,6 @@ export const april = { start_date: "2026-04-01" };
 /** Changes of units for the second half of April, and for all of it. */
 export const half = { prorate: true, effective_date: "2026-04-16" };
 export const whole = { prorate: true, effective_date: "2026-04-01" };
-
-/** The calls of the tests. */
-export type DocumentsFixture = Awaited<ReturnType<typeof startDocuments>>;
-
-/** Uses the shared system, with an owner's calls. */
-export async function startDocuments() {
-  const system = await sharedSystem();
-  const admin = askWith(system, await system.operator("owner", "Olga"));
-  return { system, admin, ...callsOf(system, admin, unitsBuilder(system, system.ask)) };
-}
 
 function callsOf(system: TestSystem, admin: AdminAsk, builder: UnitsBuilder) {
   /** An organisation in the middle of April. Up to ten units cost 10 each, more cost 8 each. */
@@ -90,5 +81,19 @@ function callsOf(system: TestSystem, admin: AdminAsk, builder: UnitsBuilder) {
   async function setupMode({ organisationId }: CreatedOrganisation, on: boolean): Promise<void> {
     await admin.done("OrganisationService/SetSetupMode", { id: organisationId, setupMode: on });
   }
-  return { builder, sandbox, map, list, get, retry, refusal, synced, lastRetry, setupMode };
+  return { sandbox, map, list, get, retry, refusal, synced, lastRetry, setupMode };
 }
+
+/** Tests of DocumentService on the reused system: an owner's calls, each by its name. */
+export const documentsTest = adminTest
+  .extend("builder", perFile, ({ system }) => unitsBuilder(system, system.ask))
+  .extend("calls", perFile, ({ system, admin, builder }) => callsOf(system, admin, builder))
+  .extend("sandbox", perFile, ({ calls }) => calls.sandbox)
+  .extend("map", perFile, ({ calls }) => calls.map)
+  .extend("list", perFile, ({ calls }) => calls.list)
+  .extend("get", perFile, ({ calls }) => calls.get)
+  .extend("retry", perFile, ({ calls }) => calls.retry)
+  .extend("refusal", perFile, ({ calls }) => calls.refusal)
+  .extend("synced", perFile, ({ calls }) => calls.synced)
+  .extend("lastRetry", perFile, ({ calls }) => calls.lastRetry)
+  .extend("setupMode", perFile, ({ calls }) => calls.setupMode);

@@ -1,42 +1,21 @@
 /** DocumentService over the wire: credit notes and allocations that the ledger refused. ADMIN-6 */
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../../../src/dev/local-stack/demo/first-data.ts";
-import { until } from "../../../support/system.ts";
+import type { UnitsBuilder } from "../../../scenario/units-builder.ts";
+import { type TestSystem, until } from "../../../support/system.ts";
 import { bookInvoice, spendCredit } from "../../../worker/activities/issue-credit.ts";
-import { april, type DocumentsFixture, half, startDocuments, whole } from "./documents-fixture.ts";
+import { april, half, documentsTest as test, whole } from "./documents-fixture.ts";
 
-let system: DocumentsFixture["system"];
-let admin: DocumentsFixture["admin"];
-let builder: DocumentsFixture["builder"];
-let sandbox: DocumentsFixture["sandbox"];
-let map: DocumentsFixture["map"];
-let list: DocumentsFixture["list"];
-let get: DocumentsFixture["get"];
-let retry: DocumentsFixture["retry"];
-let refusal: DocumentsFixture["refusal"];
-let synced: DocumentsFixture["synced"];
-let lastRetry: DocumentsFixture["lastRetry"];
-let setupMode: DocumentsFixture["setupMode"];
-
-beforeAll(async () => {
-  ({
+describe.concurrent("a credit note that the ledger refused", () => {
+  test("is listed with the invoices, and a retry takes the current mapping", async ({
     system,
     admin,
     builder,
     sandbox,
     map,
     list,
-    get,
-    retry,
-    refusal,
     synced,
-    lastRetry,
-    setupMode,
-  } = await startDocuments());
-});
-
-describe.concurrent("a credit note that the ledger refused", () => {
-  test("is listed with the invoices, and a retry takes the current mapping", async () => {
+  }) => {
     const made = await sandbox({ first_invoice_status: "approved" });
     await map(made, "999");
     const { id, invoice } = await builder.subscribe(made, { ...april, plan_code: "bands" });
@@ -95,7 +74,17 @@ describe.concurrent("a credit note that the ledger refused", () => {
     }
   });
 
-  test("because of its number takes the next number, with the current prefix", async () => {
+  test("because of its number takes the next number, with the current prefix", async ({
+    system,
+    admin,
+    builder,
+    sandbox,
+    list,
+    get,
+    retry,
+    synced,
+    lastRetry,
+  }) => {
     const made = await sandbox();
     const issue = async (): Promise<string> => {
       const { id } = await builder.subscribe(made, { ...april, plan_code: "bands" });
@@ -131,6 +120,7 @@ describe.concurrent("a credit note that the ledger refused", () => {
 
 /** A subscription with a credit of 14.40, tax included. */
 async function addCredit(
+  builder: UnitsBuilder,
   made: CreatedOrganisation,
 ): Promise<{ readonly id: string; readonly note: string }> {
   const { id } = await builder.subscribe(made, { ...april, plan_code: "bands" });
@@ -143,7 +133,13 @@ async function addCredit(
  * A charge of 4.80 that the credit is for, which the ledger refuses so many times; the id of its
  * invoice.
  */
-async function addRefusedCharge(made: CreatedOrganisation, id: string, times = 1): Promise<string> {
+async function addRefusedCharge(
+  system: TestSystem,
+  builder: UnitsBuilder,
+  made: CreatedOrganisation,
+  id: string,
+  times = 1,
+): Promise<string> {
   const messages = ["Not today."];
   await system.fault({
     kind: "refuse",
@@ -157,10 +153,20 @@ async function addRefusedCharge(made: CreatedOrganisation, id: string, times = 1
   return change.invoice.id;
 }
 
-test("a refused allocation is listed with its credit note and planned again", async () => {
+test("a refused allocation is listed with its credit note and planned again", async ({
+  system,
+  builder,
+  sandbox,
+  list,
+  retry,
+  refusal,
+  synced,
+  lastRetry,
+  setupMode,
+}) => {
   const made = await sandbox({ first_invoice_status: "approved" });
-  const { id, note } = await addCredit(made);
-  const invoice = await addRefusedCharge(made, id);
+  const { id, note } = await addCredit(builder, made);
+  const invoice = await addRefusedCharge(system, builder, made, id);
   const [document] = await list(made, { state: "DOCUMENT_STATE_FAILED" });
   expect(document).toMatchObject({
     id: note,
@@ -188,10 +194,16 @@ test("a refused allocation is listed with its credit note and planned again", as
   await builder.expectEqualDocuments(made);
 });
 
-test("an allocation that was refused five times is planned again", async () => {
+test("an allocation that was refused five times is planned again", async ({
+  system,
+  builder,
+  sandbox,
+  list,
+  retry,
+}) => {
   const made = await sandbox({ first_invoice_status: "approved" });
-  const { id, note } = await addCredit(made);
-  const invoice = await addRefusedCharge(made, id);
+  const { id, note } = await addCredit(builder, made);
+  const invoice = await addRefusedCharge(system, builder, made, id);
   // One statement, because the running workflow would plan again with fewer than five of an amount.
   await system.pool.query(
     `WITH refused AS (
@@ -217,13 +229,19 @@ test("an allocation that was refused five times is planned again", async () => {
   expect(await list(made)).toEqual([]);
 });
 
-test("a refused allocation of remaining credit is listed", async () => {
+test("a refused allocation of remaining credit is listed", async ({
+  system,
+  builder,
+  sandbox,
+  list,
+  retry,
+}) => {
   const made = await sandbox({ first_invoice_status: "approved" });
-  const { id, note } = await addCredit(made);
+  const { id, note } = await addCredit(builder, made);
   await bookInvoice(system.pool, made, "HAND-1");
   await spendCredit(system.pool, made, "12", "HAND-1");
   // All of the charge, and then the 2.40 that are left.
-  const invoice = await addRefusedCharge(made, id, 2);
+  const invoice = await addRefusedCharge(system, builder, made, id, 2);
   expect(await list(made, { state: "DOCUMENT_STATE_FAILED" })).toMatchObject([
     { id: note, invoice, message: "Not today." },
   ]);

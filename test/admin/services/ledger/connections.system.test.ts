@@ -1,24 +1,22 @@
 /** Ledger connections and account mappings over the wire. ADMIN-4, DOCUMENT-5 */
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, test } from "vitest";
-import { sharedSystem } from "../../../support/reused-system.ts";
-import type { TestSystem } from "../../../support/system.ts";
-import { type AdminAsk, askWith, createTenant } from "../request.ts";
+import { describe, expect } from "vitest";
+import { perFile } from "../../../support/file-fixture.ts";
+import { adminTest } from "../fixtures.ts";
+import { createTenant } from "../request.ts";
 
-let system: TestSystem;
-let admin: AdminAsk;
-let own = { organisation: "" };
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  admin = askWith(system, await system.operator("owner", "Olga"));
-  own = { organisation: (await system.organisation()).organisationId };
-});
+const test = adminTest.extend("own", perFile, async ({ system }) => ({
+  organisation: (await system.organisation()).organisationId,
+}));
 
 const unknownOrganisation = { organisation: randomUUID() };
 
 describe("ledger connections and mappings", () => {
-  test("accept working credentials of the customers' tenant only", async () => {
+  test("accept working credentials of the customers' tenant only", async ({
+    system,
+    admin,
+    own,
+  }) => {
     const tenant = await createTenant(system);
     const connect = "LedgerConnectionService/ConnectLedger";
     expect(await admin.refused(connect, { ...own, ...tenant })).toBe("invalid_state tenant_id");
@@ -67,7 +65,10 @@ describe("ledger connections and mappings", () => {
     expect(connection).toEqual({ ...fresh, ...shown, grant, created: expect.any(String) });
   });
 
-  test("list the ledger's codes, and map only onto accounts that accept revenue", async () => {
+  test("list the ledger's codes, and map only onto accounts that accept revenue", async ({
+    admin,
+    own,
+  }) => {
     for (const kind of ["ACCOUNTS", "TAX_RATES", "CURRENCIES"]) {
       const { data } = await admin.done("LedgerConnectionService/ListMappingOptions", {
         ...own,

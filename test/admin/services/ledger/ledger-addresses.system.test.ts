@@ -2,19 +2,15 @@
  * The addresses of a ledger that an owner may set: public ones, unless the server is started for
  * development. ADMIN-4
  */
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startSystem, type TestSystem } from "../../../support/system.ts";
-import { type AdminAsk, askWith, type Tenant } from "../request.ts";
+import { expect } from "vitest";
+import { perFile } from "../../../support/file-fixture.ts";
+import { aloneAdminTest } from "../fixtures.ts";
+import type { AdminAsk, Tenant } from "../request.ts";
 
-let system: TestSystem;
-let admin: AdminAsk;
-
-beforeAll(async () => {
-  system = await startSystem({ env: { LEDGER_ADDRESSES: "public" }, without: ["worker"] });
-  admin = askWith(system, await system.operator());
+const test = aloneAdminTest.extend("settings", perFile, {
+  env: { LEDGER_ADDRESSES: "public" },
+  without: ["worker"],
 });
-
-afterAll(() => system?.stop());
 
 const connect = "LedgerConnectionService/ConnectLedger";
 
@@ -27,7 +23,7 @@ const publicly = {
   identityUrl: "https://ledger.example.com/connect/token",
 } satisfies Tenant;
 
-async function newOrganisation(): Promise<{ readonly organisation: string }> {
+async function newOrganisation(admin: AdminAsk): Promise<{ readonly organisation: string }> {
   const { organisation } = await admin.done("OrganisationService/CreateOrganisation", {
     name: "New",
     timezone: "Pacific/Auckland",
@@ -36,7 +32,7 @@ async function newOrganisation(): Promise<{ readonly organisation: string }> {
   return { organisation: organisation.id };
 }
 
-test.each([
+test.for([
   "http://ledger.example.com/api",
   "https://127.0.0.1/api",
   "https://localhost/api",
@@ -47,8 +43,8 @@ test.each([
   "https://ledger.example.com/api#fragment",
   "https://ledger.example.com/api?query",
   "https://ledger/api",
-])("%s is refused as either address, and never saved", async (address) => {
-  const own = await newOrganisation();
+])("%s is refused as either address, and never saved", async (address, { admin }) => {
+  const own = await newOrganisation(admin);
   for (const [member, param] of [
     ["baseUrl", "base_url"],
     ["identityUrl", "identity_url"],
@@ -63,8 +59,10 @@ test.each([
   );
 });
 
-test("a public address can be saved, and the ledger's own addresses are the default", async () => {
-  const own = await newOrganisation();
+test("a public address can be saved, and the ledger's own addresses are the default", async ({
+  admin,
+}) => {
+  const own = await newOrganisation(admin);
   const { baseUrl, identityUrl, ...credentials } = publicly;
   const saved = await admin.done(connect, { ...own, ...publicly, skipCheck: true });
   expect(saved.connection).toMatchObject({ baseUrl, identityUrl });
@@ -72,7 +70,10 @@ test("a public address can be saved, and the ledger's own addresses are the defa
   expect(xero.connection.baseUrl).toBe("https://api.xero.com/api.xro/2.0");
 });
 
-test("a connection to an address that is no longer allowed is not called", async () => {
+test("a connection to an address that is no longer allowed is not called", async ({
+  system,
+  admin,
+}) => {
   const made = await system.organisation();
   const own = { organisation: made.organisationId };
   const before = await system.ledgerCalls(made.tenantId);

@@ -1,33 +1,46 @@
 /** Webhook deliveries over the wire: test events, lists and resends. WEBHOOK-2 */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { defaultTaskQueue, webhookQueue } from "../../../../workflows/contract.ts";
+import { perFile } from "../../../support/file-fixture.ts";
+import { addDelivery, addEvent, failing } from "../../../support/webhook-builder.ts";
 import { type ResendFixture, resendsInCalls, resendsWhatWasMissed } from "./resend-cases.ts";
-import { addDelivery, addEvent, failing, wokenDeliveries } from "./webhook-rows.ts";
-import { call, day, startWebhooks, url, type WebhooksFixture } from "./webhooks-fixture.ts";
+import {
+  call,
+  day,
+  url,
+  type WebhooksFixture,
+  webhooksTest,
+  wokenDeliveries,
+} from "./webhooks-fixture.ts";
 
 const conflict = "idempotency_conflict Idempotency-Key";
 
-let fixture: WebhooksFixture;
-let system: WebhooksFixture["system"];
-let admin: WebhooksFixture["admin"];
-let client: WebhooksFixture["client"];
-let own: WebhooksFixture["own"];
-let other: WebhooksFixture["other"];
-let secrets: WebhooksFixture["secrets"];
-let rows: WebhooksFixture["rows"];
-let endpoint: WebhooksFixture["endpoint"];
-let expectHiddenSecrets: WebhooksFixture["expectHiddenSecrets"];
-
-beforeAll(async () => {
-  fixture = await startWebhooks();
-  ({ system, admin, client, own, other, secrets, rows, endpoint, expectHiddenSecrets } = fixture);
-});
-
-afterAll(() => fixture?.stop());
+const test = webhooksTest.extend(
+  "resendFixture",
+  perFile,
+  ({ system, admin, client, own, other, endpoint }) =>
+    (): ResendFixture => {
+      return {
+        system,
+        admin,
+        client,
+        own,
+        other,
+        endpoint: (change, of) => endpoint(change, of).then((created) => created.endpoint),
+      };
+    },
+);
 
 describe("a test event", () => {
-  test("is delivered at once, once for an Idempotency-Key, with a rising sequence", async () => {
+  test("is delivered at once, once for an Idempotency-Key, with a rising sequence", async ({
+    system,
+    admin,
+    client,
+    own,
+    rows,
+    endpoint,
+  }) => {
     const { endpoint: made } = await endpoint({ kinds: ["invoice.paid"] });
     const at = { ...own, id: made.id };
     const send = async (options = {}) =>
@@ -106,20 +119,41 @@ describe("a test event", () => {
 });
 
 describe("deliveries", () => {
-  const event = (type: string, daysAgo: number, of = own) =>
-    addEvent(system.pool, of.organisation, type, daysAgo);
-  const delivery = (eventId: string, endpointId: string, state: string, of = own) =>
-    addDelivery(system.pool, of.organisation, eventId, endpointId, state);
+  const event = (
+    system: WebhooksFixture["system"],
+    own: WebhooksFixture["own"],
+    type: string,
+    daysAgo: number,
+    of = own,
+  ) => addEvent(system.pool, of.organisation, type, daysAgo);
+  const delivery = (
+    system: WebhooksFixture["system"],
+    own: WebhooksFixture["own"],
+    eventId: string,
+    endpointId: string,
+    state: string,
+    of = own,
+  ) => addDelivery(system.pool, of.organisation, eventId, endpointId, state);
 
-  test("are listed by endpoint, state, type and time", async () => {
+  test("are listed by endpoint, state, type and time", async ({
+    system,
+    admin,
+    own,
+    other,
+    rows,
+    endpoint,
+  }) => {
     const { endpoint: left } = await endpoint();
     const { endpoint: right } = await endpoint();
-    const [paid, made] = [await event("invoice.paid", 0), await event("customer.created", 0)];
-    const ids = [
-      await delivery(paid, left.id, "delivered"),
-      await delivery(made, left.id, "exhausted"),
+    const [paid, made] = [
+      await event(system, own, "invoice.paid", 0),
+      await event(system, own, "customer.created", 0),
     ];
-    ids.push(await delivery(made, right.id, "pending"));
+    const ids = [
+      await delivery(system, own, paid, left.id, "delivered"),
+      await delivery(system, own, made, left.id, "exhausted"),
+    ];
+    ids.push(await delivery(system, own, made, right.id, "pending"));
     const list = async (filters: object) =>
       (await admin.done(call("ListWebhookDeliveries"), { ...own, ...filters })).data?.map(
         ({ id }: { id: string }) => ids.indexOf(id),
@@ -186,11 +220,20 @@ describe("deliveries", () => {
     }
   });
 
-  test("are resent in every state, and the waiting workflow is signalled", async () => {
+  test("are resent in every state, and the waiting workflow is signalled", async ({
+    system,
+    admin,
+    client,
+    own,
+    rows,
+    endpoint,
+  }) => {
     const { endpoint: made } = await endpoint();
     const states = ["pending", "delivered", "exhausted", "cancelled"];
     const ids = await Promise.all(
-      states.map(async (state) => delivery(await event("invoice.paid", 1), made.id, state)),
+      states.map(async (state) =>
+        delivery(system, own, await event(system, own, "invoice.paid", 1), made.id, state),
+      ),
     );
     const began = Date.now();
     const resend = async (id: string | undefined) =>
@@ -223,25 +266,19 @@ describe("deliveries", () => {
     );
   });
 
-  test("of events that an endpoint missed since an instant are created or pending again", () =>
-    resendsWhatWasMissed(resendFixture()));
+  test("of events that an endpoint missed since an instant are created or pending again", ({
+    resendFixture,
+  }) => resendsWhatWasMissed(resendFixture()));
 
-  test("of more events than one call processes are resent once by a series of calls", () =>
-    resendsInCalls(resendFixture()));
+  test("of more events than one call processes are resent once by a series of calls", ({
+    resendFixture,
+  }) => resendsInCalls(resendFixture()));
 });
 
-function resendFixture(): ResendFixture {
-  return {
-    system,
-    admin,
-    client,
-    own,
-    other,
-    endpoint: (change, of) => endpoint(change, of).then((created) => created.endpoint),
-  };
-}
-
-test("a signing secret is in no log, and in tables only encrypted", async () => {
+test("a signing secret is in no log, and in tables only encrypted", async ({
+  secrets,
+  expectHiddenSecrets,
+}) => {
   expect(secrets.size).toBeGreaterThan(5);
   await expectHiddenSecrets();
 });

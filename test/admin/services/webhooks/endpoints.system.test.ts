@@ -1,34 +1,23 @@
 /** Webhook endpoints over the wire: methods, refusals, secrets and their rotation. WEBHOOK-2 */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { eventTypes } from "../../../../src/domain/events/event.ts";
+import { failing } from "../../../support/webhook-builder.ts";
 import { codeOf } from "../request.ts";
-import { failing } from "./webhook-rows.ts";
-import { call, day, startWebhooks, url, type WebhooksFixture } from "./webhooks-fixture.ts";
+import { call, day, webhooksTest as test, url } from "./webhooks-fixture.ts";
 
 const conflict = "idempotency_conflict Idempotency-Key";
 
-let fixture: WebhooksFixture;
-let system: WebhooksFixture["system"];
-let admin: WebhooksFixture["admin"];
-let own: WebhooksFixture["own"];
-let other: WebhooksFixture["other"];
-let secrets: WebhooksFixture["secrets"];
-let rows: WebhooksFixture["rows"];
-let endpoint: WebhooksFixture["endpoint"];
-let signingSecrets: WebhooksFixture["signingSecrets"];
-let expectHiddenSecrets: WebhooksFixture["expectHiddenSecrets"];
-
-beforeAll(async () => {
-  fixture = await startWebhooks();
-  ({ system, admin, own, other, secrets, rows, endpoint, signingSecrets, expectHiddenSecrets } =
-    fixture);
-});
-
-afterAll(() => fixture?.stop());
-
 describe("endpoints", () => {
-  test("are created, listed and updated, and show their secret once", async () => {
+  test("are created, listed and updated, and show their secret once", async ({
+    system,
+    admin,
+    own,
+    other,
+    secrets,
+    endpoint,
+    signingSecrets,
+  }) => {
     const create = {
       ...own,
       url,
@@ -102,7 +91,14 @@ describe("endpoints", () => {
     expect(older.data).toEqual([after]);
   });
 
-  test("are refused with the parameter at fault, and unknown to another organisation", async () => {
+  test("are refused with the parameter at fault, and unknown to another organisation", async ({
+    system,
+    admin,
+    own,
+    other,
+    rows,
+    endpoint,
+  }) => {
     const theirs = (await endpoint({}, other)).endpoint;
     const create = (change: object) =>
       admin.refused(call("CreateWebhookEndpoint"), { ...own, url, ...change });
@@ -174,7 +170,14 @@ describe("endpoints", () => {
     ).toBe(200);
   });
 
-  test("sign with two secrets for 24 hours after a rotation, and never with three", async () => {
+  test("sign with two secrets for 24 hours after a rotation, and never with three", async ({
+    system,
+    admin,
+    own,
+    secrets,
+    endpoint,
+    signingSecrets,
+  }) => {
     const { endpoint: made, secret: first } = await endpoint();
     const at = { ...own, id: made.id };
     const rotate = async (drops: object = {}) => {
@@ -231,7 +234,13 @@ describe("endpoints", () => {
     expect([await signingSecrets(made.id), seventh.endpoint]).toEqual([[seventh.secret], made]);
   });
 
-  test("are disabled with a reason and enabled without failures, up to 20 at once", async () => {
+  test("are disabled with a reason and enabled without failures, up to 20 at once", async ({
+    system,
+    admin,
+    own,
+    secrets,
+    endpoint,
+  }) => {
     const { endpoint: made } = await endpoint();
     const at = { ...own, id: made.id };
     await failing(system.pool, made.id);
@@ -281,7 +290,10 @@ describe("endpoints", () => {
   });
 });
 
-test("a signing secret is in no log, and in tables only encrypted", async () => {
+test("a signing secret is in no log, and in tables only encrypted", async ({
+  secrets,
+  expectHiddenSecrets,
+}) => {
   expect(secrets.size).toBeGreaterThan(10);
   await expectHiddenSecrets();
 });

@@ -4,8 +4,8 @@ import type { Client } from "@temporalio/client";
 import { expect } from "vitest";
 import { deliveriesWorkflowId } from "../../../../workflows/contract.ts";
 import { type TestSystem, until } from "../../../support/system.ts";
+import { addDelivery, addEvent } from "../../../support/webhook-builder.ts";
 import type { AdminAsk } from "../request.ts";
-import { addDelivery, addEvent } from "./webhook-rows.ts";
 
 const day = 24 * 60 * 60 * 1000;
 const method = "WebhookService/ResendWebhookDeliveries";

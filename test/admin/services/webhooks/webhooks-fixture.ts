@@ -1,11 +1,14 @@
 /** A system without a worker, so that nothing is delivered, for tests of WebhookService. */
 import { randomBytes } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
-import { expect } from "vitest";
+import { expect, test } from "vitest";
 import { createEncryption } from "../../../../src/store/database/encryption.ts";
+import { deliveriesWorkflowId } from "../../../../workflows/contract.ts";
+import { perFile, started } from "../../../support/file-fixture.ts";
 import { startSystem } from "../../../support/system.ts";
+import { until } from "../../../support/until.ts";
+import { openSecrets } from "../../../support/webhook-builder.ts";
 import { askWith } from "../request.ts";
-import { openSecrets } from "./webhook-rows.ts";
 
 /** The address of the endpoints. */
 export const url = "https://hooks.example.com/billing";
@@ -77,3 +80,33 @@ export async function startWebhooks() {
     },
   };
 }
+
+/** Returns the workflow of an endpoint's deliveries, once the engine has woken it so often. */
+export async function wokenDeliveries(client: Client, endpointId: string, wakes = 1) {
+  const handle = client.workflow.getHandle(deliveriesWorkflowId(endpointId));
+  return until("the engine has it", async () => {
+    const found = await handle.describe().catch(() => null);
+    if (found === null) return null;
+    const { events } = await handle.fetchHistory();
+    const woken = (events ?? []).filter((one) => one.workflowExecutionSignaledEventAttributes);
+    return woken.length >= wakes && found;
+  });
+}
+
+/** Tests of WebhookService on a new system: each part of the fixture by its name. */
+export const webhooksTest = test
+  .extend(
+    "fixture",
+    perFile,
+    started(startWebhooks, (fixture) => fixture.stop()),
+  )
+  .extend("system", perFile, ({ fixture }) => fixture.system)
+  .extend("admin", perFile, ({ fixture }) => fixture.admin)
+  .extend("client", perFile, ({ fixture }) => fixture.client)
+  .extend("own", perFile, ({ fixture }) => fixture.own)
+  .extend("other", perFile, ({ fixture }) => fixture.other)
+  .extend("secrets", perFile, ({ fixture }) => fixture.secrets)
+  .extend("rows", perFile, ({ fixture }) => fixture.rows)
+  .extend("endpoint", perFile, ({ fixture }) => fixture.endpoint)
+  .extend("signingSecrets", perFile, ({ fixture }) => fixture.signingSecrets)
+  .extend("expectHiddenSecrets", perFile, ({ fixture }) => fixture.expectHiddenSecrets);

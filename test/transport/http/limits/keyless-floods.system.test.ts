@@ -3,19 +3,41 @@
  * key its answers.
  */
 import { create, toBinary } from "@bufbuild/protobuf";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterEach, expect } from "vitest";
 import { ServerReflectionRequestSchema } from "../../../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import { defaultLimits } from "../../../../src/transport/http/limits/limits.ts";
+import { perFile } from "../../../support/file-fixture.ts";
+import { systemTest } from "../../../support/fixtures.ts";
 import { floodOfCalls, floodOfResets, frameOfMessage } from "../../../support/http2-flood.ts";
-import { startSystem, type TestSystem, until } from "../../../support/system.ts";
+import { until } from "../../../support/system.ts";
 
-let system: TestSystem;
-let key: string;
-beforeAll(async () => {
-  system = await startSystem({ without: ["worker"] });
-  key = (await system.organisation()).apiKey;
-});
-afterAll(() => system?.stop());
+const test = systemTest
+  .extend("settings", perFile, { without: ["worker"] })
+  .extend("key", perFile, async ({ system }) => (await system.organisation()).apiKey)
+  /**
+   * How requests with a key were answered, one after the other, by status; `none` within a client's
+   * patience.
+   */
+  .extend(
+    "keyedStatuses",
+    perFile,
+    ({ system, key }) =>
+      async (times: number): Promise<Record<string, number>> => {
+        const counts: Record<string, number> = {};
+        for (let index = 0; index < times; index += 1) {
+          const init = {
+            headers: { authorization: `Bearer ${key}` },
+            signal: AbortSignal.timeout(clientPatienceMs),
+          };
+          const status = await fetch(`${system.baseUrl}/v1/organisation`, init).then(
+            (answer) => answer.text().then(() => answer.status),
+            () => "none",
+          );
+          counts[status] = (counts[status] ?? 0) + 1;
+        }
+        return counts;
+      },
+  );
 
 const floods: { readonly end: () => void }[] = [];
 afterEach(() => {
@@ -27,35 +49,18 @@ afterEach(() => {
  */
 const clientPatienceMs = 10_000;
 
-/**
- * How requests with a key were answered, one after the other, by status; `none` within a client's
- * patience.
- */
-async function keyedStatuses(times: number): Promise<Record<string, number>> {
-  const counts: Record<string, number> = {};
-  for (let index = 0; index < times; index += 1) {
-    const init = {
-      headers: { authorization: `Bearer ${key}` },
-      signal: AbortSignal.timeout(clientPatienceMs),
-    };
-    const status = await fetch(`${system.baseUrl}/v1/organisation`, init).then(
-      (answer) => answer.text().then(() => answer.status),
-      () => "none",
-    );
-    counts[status] = (counts[status] ?? 0) + 1;
-  }
-  return counts;
-}
-
 function flood<F extends { readonly end: () => void }>(started: F): F {
   floods.push(started);
   return started;
 }
 
-test.each([
+test.for([
   "public",
   "admin",
-])("a key keeps its answers during reset requests for /readyz on the %s port", async (which) => {
+])("a key keeps its answers during reset requests for /readyz on the %s port", async (which, {
+  system,
+  keyedStatuses,
+}) => {
   const { port } = new URL(which === "public" ? system.baseUrl : system.adminUrl);
   for (let times = 0; times < 3; times += 1) flood(floodOfResets(Number(port), "/readyz", 10, 900));
   expect(await keyedStatuses(20)).toEqual({ 200: 20 });
@@ -68,7 +73,7 @@ const question = frameOfMessage(
   toBinary(ServerReflectionRequestSchema, create(ServerReflectionRequestSchema, file)),
 );
 
-test.each([
+test.for([
   {
     what: "checks of health",
     path: "/grpc.health.v1.Health/Check",
@@ -83,7 +88,7 @@ test.each([
       body: Buffer.concat(Array.from({ length: 300 }, () => question)),
     },
   },
-])("$what leave a key its answers", async ({ path, flow }) => {
+])("$what leave a key its answers", async ({ path, flow }, { system, keyedStatuses }) => {
   const { statuses } = flood(floodOfCalls(system.baseUrl, path, flow));
   await until("the flood runs", async () => sum(statuses()) > 50);
   expect(await keyedStatuses(20)).toEqual({ 200: 20 });
@@ -92,7 +97,10 @@ test.each([
   await until("the flood goes on", async () => sum(statuses()) > before);
 });
 
-test("a key keeps its answers during 10,000 health watches, of which few are held", async () => {
+test("a key keeps its answers during 10,000 health watches, of which few are held", async ({
+  system,
+  keyedStatuses,
+}) => {
   const connections = 5;
   const flow = { connections, open: 100 };
   const watches = flood(floodOfCalls(system.baseUrl, "/grpc.health.v1.Health/Watch", flow));

@@ -4,20 +4,14 @@
  */
 import { connect as connectTcp, type Socket } from "node:net";
 import { setImmediate as nextEvents } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { key, startTransports, type TestTransports } from "../transports-fixture.ts";
+import { describe, expect } from "vitest";
+import { key, type TestTransports, transportsTest as test } from "../transports-fixture.ts";
 
 const piece = 65_536;
 /** Over the limit of 1 MiB. */
 const size = 20 * piece;
 /** What is sent once the answer has begun. */
 const more = 4 * piece;
-
-let transports: TestTransports;
-beforeAll(async () => {
-  transports = await startTransports();
-});
-afterAll(() => transports.stop({ graceMs: 0 }));
 
 const rest = "/v1/subscriptions";
 const connect = "/billing.v1.SubscriptionService/CreateSubscription";
@@ -33,7 +27,7 @@ interface Client {
 }
 
 /** A connection and what came over it. */
-function open(): Client {
+function open(transports: TestTransports): Client {
   const socket = connectTcp({
     port: transports.port,
     host: "127.0.0.1",
@@ -93,27 +87,31 @@ describe.each([
 ])("%s as %s", (path, type, before, whole) => {
   const body = Buffer.concat([before, Buffer.alloc(size, " ")]);
 
-  test.each([
+  test.for([
     "Transfer-Encoding: chunked",
     `Content-Length: ${body.length + more}`,
-  ])("a too large body with %s is refused whole while it is sent", async (framing) => {
-    const client = open();
+  ])("a too large body with %s is refused whole while it is sent", async (framing, {
+    transports,
+  }) => {
+    const client = open(transports);
     await sendOn(client, headOf(path, type, framing), body, framing.startsWith("T"));
     await expect.poll(client.received).toMatch(whole);
     expect(client.failure()).toBeNull();
     client.socket.destroy();
   });
 
-  test("so is one whose key is unknown", async () => {
-    const client = open();
+  test("so is one whose key is unknown", async ({ transports }) => {
+    const client = open(transports);
     await sendOn(client, headOf(path, type, "Transfer-Encoding: chunked", "other"), body, true);
     await expect.poll(client.received).toMatch(/invalid_api_key|grpc-status: 16\r\n/);
     expect(client.failure()).toBeNull();
     client.socket.destroy();
   });
 
-  test("a client that goes on sending is answered and its connection ended", async () => {
-    const client = open();
+  test("a client that goes on sending is answered and its connection ended", async ({
+    transports,
+  }) => {
+    const client = open(transports);
     client.socket.resume();
     // A reset, at the end of what is taken, is one of the ways to be ended.
     const closed = new Promise((resolve) => client.socket.once("close", resolve));

@@ -2,18 +2,13 @@
  * Every operation of the contract needs a key over both transports. No body without a key is read
  * (ACCESS-1).
  */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { httpRoute } from "../../../../src/transport/rest/json-shape.ts";
 import { generateApiKey } from "../../../../src/transport/rpc/gate/api-key.ts";
 import { operations } from "../port-fixture.ts";
-import { startTransports, type TestTransports } from "../transports-fixture.ts";
+import { transportsTest as test } from "../transports-fixture.ts";
 
-let transports: TestTransports;
-beforeAll(async () => {
-  transports = await startTransports();
-});
-afterAll(() => transports.stop({ graceMs: 1_000 }));
-beforeEach(() => {
+test.beforeEach(({ transports }) => {
   transports.requests.length = 0;
 });
 
@@ -38,7 +33,7 @@ test("every operation has a path over REST", () => {
 });
 
 describe.each(Object.entries(credentials))("with %s", (_, headers) => {
-  test.each(rest)("%s is 401 over REST", async (_name, verb, path) => {
+  test.for(rest)("%s is 401 over REST", async ([_name, verb, path], { transports }) => {
     // The body is no JSON: it is not read.
     const body =
       verb === "POST"
@@ -59,9 +54,9 @@ describe.each(Object.entries(credentials))("with %s", (_, headers) => {
     expect(transports.requests).toEqual([]);
   });
 
-  test.each(
-    operations.map(({ name }) => name),
-  )("%s is unauthenticated over Connect", async (name) => {
+  test.for(operations.map(({ name }) => name))("%s is unauthenticated over Connect", async (name, {
+    transports,
+  }) => {
     const all = { ...headers, "content-type": "application/json" };
     const response = await fetch(`${transports.base}/${name}`, {
       method: "POST",

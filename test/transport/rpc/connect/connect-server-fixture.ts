@@ -35,7 +35,7 @@ import { accessOf } from "../gate/admission-fixture.ts";
 type SubscriptionMethods = Implementation<typeof SubscriptionService>;
 
 /** What a test decides. */
-export interface ServerSettings {
+interface ServerSettings {
   readonly admission: () => Admission;
   readonly idempotency?: Idempotency;
   readonly create?: SubscriptionMethods["createSubscription"];

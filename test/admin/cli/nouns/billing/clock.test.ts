@@ -1,20 +1,9 @@
 /** `billing clock`: its requests, and the progress and exit code of `--wait`. */
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { expect } from "vitest";
 import { TestClockState } from "../../../../../src/gen/proto/billing/admin/v1/test_clock_pb.ts";
-import {
-  type AdminServer,
-  organisation,
-  refuse,
-  run,
-  startAdminServer,
-} from "../../calls-fixture.ts";
+import { organisation, refuse, run, cliTest as test } from "../../calls-fixture.ts";
 
-let server: AdminServer;
-beforeAll(async () => {
-  server = await startAdminServer();
-});
-afterAll(() => server.stop());
-beforeEach(() => server.answer({}));
+test.beforeEach(({ server }) => server.answer({}));
 
 /** The message of a clock that has performed this much. */
 function clock(state: TestClockState, now: string, performed: number): object {
@@ -28,7 +17,7 @@ const advancing = (now: string, performed: number) =>
   clock(TestClockState.ADVANCING, now, performed);
 const finished = clock(TestClockState.STANDING, "2026-06-01T00:00:00.000Z", 20);
 
-test("clock advance takes an instant, days or months, and does not wait", async () => {
+test("clock advance takes an instant, days or months, and does not wait", async ({ server }) => {
   server.answer({ AdvanceTestClock: () => advancing("2026-04-01T00:00:00.000Z", 0) });
   const ended = await run("clock advance --to 2026-06-01", { env: server.env });
   expect(ended).toMatchObject({ exitCode: 0, err: "" });
@@ -43,7 +32,7 @@ test("clock advance takes an instant, days or months, and does not wait", async 
   ]);
 });
 
-test("clock advance --wait shows each step once, and then the clock", async () => {
+test("clock advance --wait shows each step once, and then the clock", async ({ server }) => {
   const steps = [
     advancing("2026-04-30T22:00:00.000Z", 10),
     advancing("2026-04-30T22:00:00.000Z", 10),
@@ -66,14 +55,16 @@ test("clock advance --wait shows each step once, and then the clock", async () =
   });
 });
 
-test("clock advance --wait exits with 1 if the time is up before", async () => {
+test("clock advance --wait exits with 1 if the time is up before", async ({ server }) => {
   const onTheWay = () => advancing("2026-04-30T22:00:00.000Z", 10);
   server.answer({ AdvanceTestClock: onTheWay, GetTestClock: onTheWay });
   const ended = await run("clock advance --months 2 --wait 0.01", { env: server.env });
   expect(ended).toMatchObject({ exitCode: 1, out: expect.stringMatching(/^state +advancing$/m) });
 });
 
-test("clock advance reports a refusal, and refuses a wrong number of seconds", async () => {
+test("clock advance reports a refusal, and refuses a wrong number of seconds", async ({
+  server,
+}) => {
   server.answer({ AdvanceTestClock: () => refuse("invalid_state", "The organisation is live.") });
   const refused = await run("clock advance --days 1 --wait", { env: server.env });
   expect(refused).toMatchObject({

@@ -1,18 +1,12 @@
 /** `billing documents retry`: waits for the ledger's decision. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { DocumentState } from "../../../../../src/gen/proto/billing/admin/v1/documents_pb.ts";
-import { type AdminServer, run, startAdminServer } from "../../calls-fixture.ts";
+import { run, cliTest as test } from "../../calls-fixture.ts";
 
 const id = "0199a0b2-4444-7000-8000-000000000001";
 
-let server: AdminServer;
-beforeAll(async () => {
-  server = await startAdminServer();
-});
-afterAll(() => server.stop());
-
 describe("documents retry", () => {
-  test("exits with 1 after --wait if the ledger refused again", async () => {
+  test("exits with 1 after --wait if the ledger refused again", async ({ server }) => {
     for (const [state, exitCode] of [
       [DocumentState.SYNCED, 0],
       [DocumentState.FAILED, 1],

@@ -1,14 +1,9 @@
 /** `billing customers import`: pages, progress, rejected contacts, and an interrupted import. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { ImportCustomersRequest } from "../../../../../src/gen/proto/billing/admin/v1/customers_pb.ts";
-import { type AdminServer, refuse, run, startAdminServer } from "../../calls-fixture.ts";
+import { type AdminServer, refuse, run, cliTest as test } from "../../calls-fixture.ts";
 
-let server: AdminServer;
-beforeAll(async () => {
-  server = await startAdminServer();
-});
-afterAll(() => server.stop());
-beforeEach(() => server.answer({}));
+test.beforeEach(({ server }) => server.answer({}));
 
 describe("customers import", () => {
   const pageSize = 60;
@@ -19,6 +14,7 @@ describe("customers import", () => {
    * rejected with `code`. Pages after `lastPage` are refused.
    */
   function answerContacts(
+    server: AdminServer,
     rejected: readonly string[],
     code = "email_missing",
     lastPage = Number.POSITIVE_INFINITY,
@@ -57,8 +53,8 @@ describe("customers import", () => {
     });
   }
 
-  test("--all reads page after page and accepts archived contacts", async () => {
-    answerContacts(["contact-7"], "contact_inactive", undefined, 2);
+  test("--all reads page after page and accepts archived contacts", async ({ server }) => {
+    answerContacts(server, ["contact-7"], "contact_inactive", undefined, 2);
     const ended = await run("customers import --all --search contact --json", { env: server.env });
     expect(ended.exitCode, ended.err).toBe(0);
     expect(server.received.map(({ request }) => request)).toMatchObject([
@@ -78,7 +74,7 @@ describe("customers import", () => {
       rejected: 1,
       skipped_suppliers: 6,
     });
-    answerContacts(["contact-7"]);
+    answerContacts(server, ["contact-7"]);
     expect(
       (await run("customers import --all --include-suppliers", { env: server.env })).exitCode,
     ).toBe(1);
@@ -92,12 +88,14 @@ describe("customers import", () => {
     ]);
   });
 
-  test("--all prints the cursor of the page that failed, and continues from it", async () => {
-    answerContacts([], "", 2);
+  test("--all prints the cursor of the page that failed, and continues from it", async ({
+    server,
+  }) => {
+    answerContacts(server, [], "", 2);
     const ended = await run("customers import --all", { env: server.env });
     expect(ended.exitCode).toBe(1);
     expect(ended.err).toContain("Continue with --all --cursor '2026-11-21T00:00:00|3'");
-    answerContacts([]);
+    answerContacts(server, []);
     const rest = await run(["customers", "import", "--all", "--cursor", "2026-11-21T00:00:00|3"], {
       env: server.env,
     });
@@ -107,8 +105,8 @@ describe("customers import", () => {
     });
   });
 
-  test("exits with 1 if a contact was rejected, and imports the others", async () => {
-    answerContacts(["contact-7"]);
+  test("exits with 1 if a contact was rejected, and imports the others", async ({ server }) => {
+    answerContacts(server, ["contact-7"]);
     const ended = await run(["customers", "import", "--contact", "contact-6", "contact-7"], {
       env: server.env,
     });
@@ -119,8 +117,8 @@ describe("customers import", () => {
     expect(ended.out).toMatch(/^contact-7/m);
   });
 
-  test("derives the key of each call from --idempotency-key", async () => {
-    answerContacts([]);
+  test("derives the key of each call from --idempotency-key", async ({ server }) => {
+    answerContacts(server, []);
     await run("customers import --all --idempotency-key monday", { env: server.env });
     const keys = server.received
       .map(({ headers }) => headers.get("idempotency-key"))

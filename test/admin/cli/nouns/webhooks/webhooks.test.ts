@@ -1,25 +1,16 @@
 /** `billing webhooks`: its requests, secrets that are shown once, and `test --wait`. */
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { expect } from "vitest";
 import { WebhookDeliveryState } from "../../../../../src/gen/proto/billing/admin/v1/webhooks_pb.ts";
-import {
-  type AdminServer,
-  organisation,
-  refuse,
-  run,
-  startAdminServer,
-} from "../../calls-fixture.ts";
+import { organisation, refuse, run, cliTest as test } from "../../calls-fixture.ts";
 
 const id = "0199a0b2-7777-7000-8000-000000000001";
 const deliveryId = "0199a0b2-8888-7000-8000-000000000001";
 
-let server: AdminServer;
-beforeAll(async () => {
-  server = await startAdminServer();
-});
-afterAll(() => server.stop());
-beforeEach(() => server.answer({}));
+test.beforeEach(({ server }) => server.answer({}));
 
-test("webhooks sends an endpoint's address, not the address of the admin API", async () => {
+test("webhooks sends an endpoint's address, not the address of the admin API", async ({
+  server,
+}) => {
   await run("webhooks create https://hooks.example.com --kinds invoice.paid,invoice.voided", {
     env: server.env,
   });
@@ -37,7 +28,7 @@ test("webhooks sends an endpoint's address, not the address of the admin API", a
   ]);
 });
 
-test("webhooks shows only a secret on the standard output", async () => {
+test("webhooks shows only a secret on the standard output", async ({ server }) => {
   const answer = () => ({
     endpoint: { id, url: "https://hooks.example.com" },
     secret: "whsec_value",
@@ -67,7 +58,7 @@ test("webhooks shows only a secret on the standard output", async () => {
   expect(server.received.at(-1)?.request).toEqual({ organisation, id, drop_previous: true });
 });
 
-test("webhooks test --wait exits with 1 if the first attempt failed", async () => {
+test("webhooks test --wait exits with 1 if the first attempt failed", async ({ server }) => {
   const delivery = (state: WebhookDeliveryState, attempts: number, more = {}) => ({
     delivery: { id: deliveryId, state, attempts, ...more },
   });
@@ -107,7 +98,7 @@ test("webhooks test --wait exits with 1 if the first attempt failed", async () =
   expect((await run(`webhooks test ${id} --wait soon`, { env: server.env })).exitCode).toBe(2);
 });
 
-test("webhooks lists the outcome of deliveries, and counts resent ones", async () => {
+test("webhooks lists the outcome of deliveries, and counts resent ones", async ({ server }) => {
   const row = {
     id: deliveryId,
     endpoint: id,
@@ -138,7 +129,7 @@ test("webhooks lists the outcome of deliveries, and counts resent ones", async (
   expect(server.received.at(-1)?.request).toEqual(request);
 });
 
-test("webhooks resend-all continues until no event is left", async () => {
+test("webhooks resend-all continues until no event is left", async ({ server }) => {
   const last = "0199a0b2-9999-7000-8000-000000000001";
   let calls = 0;
   let broken = false;

@@ -1,0 +1,80 @@
+/** The log of a process: one JSON line for each event, on standard output, without secrets. */
+import { type Logger, pino } from "pino";
+import type { LogLevel } from "../../config.ts";
+import { logFields } from "./log-context.ts";
+
+/** The logger that every part writes to. */
+export type Log = Logger;
+
+/** Members that never belong in a line. Their values are replaced, also one level deep. */
+const secretMembers = [
+  "authorization",
+  "Authorization",
+  "apiKey",
+  "key",
+  "keyHash",
+  "secret",
+  "clientSecret",
+  "encryptedSecret",
+  "password",
+  "token",
+  "accessToken",
+  "databaseUrl",
+  "connectionString",
+];
+
+/** An error as the log shows it. */
+interface PublishFailure {
+  readonly type: string;
+  readonly message: string;
+  readonly code?: unknown;
+  readonly constraint?: unknown;
+  readonly table?: unknown;
+  readonly stack?: string;
+  readonly cause?: PublishFailure;
+}
+
+/**
+ * Creates the log of this process. `part` (`api`, `worker`) is in every line. `destination` is
+ * standard output unless a test sets it.
+ */
+export function createLog(
+  part: string,
+  level: LogLevel,
+  destination?: { write(line: string): void },
+): Log {
+  const options = {
+    level,
+    base: { part, pid: process.pid },
+    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    // A line's own members take precedence.
+    mixin: logFields,
+    formatters: { level: (label: string) => ({ level: label }) },
+    redact: { paths: secretMembers.flatMap((name) => [name, `*.${name}`]), censor: "[hidden]" },
+    serializers: { err: reportFailure },
+  };
+  return destination === undefined ? pino(options) : pino(options, destination);
+}
+
+/**
+ * Returns an error without PostgreSQL's data of the faulty row (`detail`, `where`, parameters),
+ * because those are customers' data. Causes are included up to four deep.
+ */
+function reportFailure(error: unknown, depth = 0): PublishFailure {
+  if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
+  const { name, message, stack, cause } = error;
+  const { code, constraint, table } = error as {
+    code?: unknown;
+    constraint?: unknown;
+    table?: unknown;
+  };
+  return {
+    type: name,
+    message,
+    ...(code === undefined ? {} : { code }),
+    ...(constraint === undefined ? {} : { constraint }),
+    ...(table === undefined ? {} : { table }),
+    ...(stack === undefined ? {} : { stack }),
+    ...(cause === undefined || depth >= 4 ? {} : { cause: reportFailure(cause, depth + 1) }),
+  };
+}

@@ -1,0 +1,43 @@
+/** The periodic work of a worker: deletion of expired rows, and the refresh of reference data. */
+import { createIdempotencyStore } from "../../store/access/idempotency.ts";
+import type { Encryption } from "../../store/database/encryption.ts";
+import type { Pool } from "../../store/database/pool.ts";
+import { deleteExpiredEvents } from "../../store/events/delete-expired-events.ts";
+import { deleteExpiredConsents } from "../../store/ledger-connection/delete-expired-authorisations.ts";
+import { createReferenceDataReading } from "../../store/ledger-connection/reference-data.ts";
+import {
+  type ReferenceDataDependencies,
+  readDueReferenceData,
+} from "../../worker/activities/posting/read-reference-data.ts";
+import { type Cleanup, startCleanup } from "../../worker/temporal/cleanup.ts";
+import type { Log } from "../telemetry/log.ts";
+
+/** Twenty calls at once, which are the lists of five organisations. */
+const readingsAtOnce = 20;
+
+/** Starts all of it. */
+export function startCleanups(
+  pool: Pool,
+  encryption: Encryption,
+  ledger: Pick<ReferenceDataDependencies, "openLedger" | "callDeadlineMs">,
+  log: Log,
+): Cleanup[] {
+  const onTrouble = (err: unknown) =>
+    log.warn({ err }, "cleanup: the database could not be reached");
+  const keys = createIdempotencyStore(pool, { onTrouble });
+  const onError = (organisationId: string, err: unknown) =>
+    log.warn({ organisationId, err }, "a ledger's reference data could not be read");
+  const reading = { store: createReferenceDataReading(pool, encryption), ...ledger, onError };
+  const deletions = [
+    keys.deleteExpired,
+    (atMost: number) => deleteExpiredConsents(pool, atMost),
+    (atMost: number) => deleteExpiredEvents(pool, atMost),
+  ];
+  return [
+    ...deletions.map((deleteExpired) => startCleanup(deleteExpired, { onError: onTrouble })),
+    startCleanup((atMost) => readDueReferenceData(reading, atMost), {
+      batch: readingsAtOnce,
+      onError: onTrouble,
+    }),
+  ];
+}

@@ -1,0 +1,107 @@
+/** Creates organisations, and changes their settings, for the admin API. */
+
+import { db } from "../../database/client.ts";
+import { isId } from "../../database/ids.ts";
+import type { Page, PageRequest } from "../../database/page.ts";
+import type { Pool, Transaction } from "../../database/pool.ts";
+import { withoutUndefined } from "../../database/without-undefined.ts";
+import { type Actor, type Changed, type Changes, changed, isTaken } from "../changes.ts";
+import { pageBySeq } from "../page-by-seq.ts";
+import { createCounters } from "../provision.ts";
+import { countUnbilled } from "./current-organisation.ts";
+import {
+  type AdminOrganisation,
+  loadLocked,
+  readOrganisationRecord,
+  updateOrganisation,
+  withConnection,
+} from "./update-organisation.ts";
+
+export type { AdminOrganisation } from "./update-organisation.ts";
+
+/** The settings that can change. Undefined leaves a setting as it is. */
+type OrganisationChanges = {
+  readonly [K in
+    | "name"
+    | "timezone"
+    | "defaultCurrency"
+    | "canCreateLedgerContacts"
+    | "usageAllowed"
+    | "invoiceCreateDays"
+    | "firstInvoiceStatus"
+    | "dueDays"
+    | "numberPrefix"]?: AdminOrganisation[K] | undefined;
+};
+
+/** A new organisation. An undefined field takes the default of its column. */
+type NewOrganisation = OrganisationChanges &
+  Pick<AdminOrganisation, "id" | "name" | "timezone" | "defaultCurrency" | "livemode"> & {
+    readonly setupMode?: boolean | undefined;
+  };
+
+/** Organisations. Null stands for one that does not exist. */
+export interface OrganisationStore {
+  /** Creates the organisation, or returns the one that an earlier try with the same id created. */
+  create(actor: Actor, organisation: NewOrganisation): Promise<AdminOrganisation>;
+  get(id: string): Promise<AdminOrganisation | null>;
+  list(page: PageRequest): Promise<Page<AdminOrganisation>>;
+  update(actor: Actor, id: string, changes: OrganisationChanges): Promise<AdminOrganisation | null>;
+  /**
+   * Counts active subscriptions whose current period began in Setup Mode. That period is never
+   * billed. SETUP-3.
+   */
+  countUnbilled(id: string): Promise<number>;
+}
+
+/** Creates the organisation store over changes. */
+export function createOrganisationStore(pool: Pool, { run }: Changes): OrganisationStore {
+  const get = async (id: string): Promise<AdminOrganisation | null> => {
+    if (!isId(id)) return null;
+    const query = { where: { id }, include: withConnection };
+    const record = await db(pool).organisation.findFirst(query);
+    return record && readOrganisationRecord(record);
+  };
+  return {
+    get,
+    create: async (actor, organisation) => {
+      try {
+        return await run(actor, (tx) => create(tx, organisation));
+      } catch (error) {
+        const earlier = isTaken(error) ? await get(organisation.id) : null;
+        if (earlier === null) throw error;
+        return earlier;
+      }
+    },
+    list: async (page) => {
+      const found = await pageBySeq(page, (query) =>
+        db(pool).organisation.findMany({ ...query, include: withConnection }),
+      );
+      return { ...found, data: found.data.map(readOrganisationRecord) };
+    },
+    update: async (actor, id, settings) => {
+      if (!isId(id)) return null;
+      return run(actor, async (tx): Promise<Changed<AdminOrganisation | null>> => {
+        const before = await loadLocked(tx, id);
+        if (before === null) return changed(null);
+        return updateOrganisation(tx, before, withoutUndefined(settings));
+      });
+    },
+    countUnbilled: (id) => countUnbilled(pool, id),
+  };
+}
+
+async function create(
+  tx: Transaction,
+  { id, ...settings }: NewOrganisation,
+): Promise<Changed<AdminOrganisation>> {
+  const data = { id, ...withoutUndefined(settings) };
+  const after = await db(tx).organisation.create({ data });
+  await createCounters(db(tx), id);
+  return changed(readOrganisationRecord({ ...after, ledgerConnection: null }), {
+    targetKind: "organisation",
+    targetId: id,
+    organisationId: id,
+    before: null,
+    after,
+  });
+}

@@ -1,0 +1,197 @@
+/**
+ * Rolls back an amendment whose invoice can no longer be edited. Bills its lines on new documents
+ * in the same transaction. SQL, because each step moves or restores many lines, or computes from
+ * the invoice's lines and jobs what it leaves.
+ */
+
+import { strict as assert } from "node:assert";
+import type { BillingState, PeriodState } from "../../../domain/model/billing-state.ts";
+import {
+  billClosedAmendment,
+  type ClosedDecision,
+} from "../../../domain/subscriptions/abandoned-amendment.ts";
+import { loadStates } from "../../billing/billing-state.ts";
+import { holdOrganisation, savePeriods } from "../../billing/locked-subscription.ts";
+import { newId } from "../../database/ids.ts";
+import { lockSubscriptions } from "../../database/lock-order.ts";
+import type { Transaction } from "../../database/pool.ts";
+import { type Issuing, issueCreditNotes, issueInvoices } from "../../documents/issue-documents.ts";
+import { appendLines } from "../../documents/save-amendment.ts";
+import { plain } from "../document-outcomes.ts";
+import { endHeldJob, lockHeldJob } from "../job-lease.ts";
+import type { AmendmentAttempt, AmendmentOutcome } from "./amendment-outcomes.ts";
+import { isAddedLine, lackingChanges, loadClosed, movedReason } from "./closed-amendment.ts";
+
+type Closing = AmendmentOutcome & { readonly kind: "closed" };
+
+/** The issued documents. An id is null if no such document was issued. */
+interface IssuedIds {
+  readonly invoiceId: string | null;
+  readonly creditNoteId: string | null;
+  readonly jobIds: readonly string[];
+}
+
+/**
+ * Bills the added lines and what a re-pricing lacks on an invoice, or a credit note if negative.
+ * Restores plan line and billed units, and moves the unit changes to the new documents. The job is
+ * `done` if anything was issued, else `refused`. False if another attempt has the job.
+ */
+export async function closeAmendment(
+  client: Transaction,
+  organisationId: string,
+  amendment: AmendmentAttempt,
+  closing: Closing,
+): Promise<boolean> {
+  const { id, attempts, subscriptionId } = amendment;
+  // The lock order of every change of a subscription (INVARIANT-5).
+  const organisation = await holdOrganisation(client, organisationId);
+  await lockSubscriptions(client, organisationId, [subscriptionId]);
+  const held = await lockHeldJob(client, organisationId, id, attempts);
+  if (held === null) return false;
+  const { invoiceId, awaitedUntil } = held;
+  assert(invoiceId, "an amendment has an invoice");
+  const { isRepriceable } = closing;
+  const { closed, now } = await loadClosed(client, organisationId, invoiceId, isRepriceable);
+  const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });
+  assert(loaded, "an amended invoice is a subscription's");
+  const decision = billClosedAmendment(loaded.state, closed);
+  const issuing = { createdAt: now, awaitedUntil };
+  const issued = await issue(client, loaded.state, invoiceId, decision, issuing);
+  if (closed.repricing !== null)
+    await restorePrice(client, organisationId, subscriptionId, invoiceId, decision.period);
+  const isBilled = issued.jobIds.length > 0;
+  await leaveInvoice(client, organisationId, invoiceId, closing, isBilled);
+  await endHeldJob(client, organisationId, id, attempts, {
+    state: isBilled ? "done" : "refused",
+    reason: isBilled ? movedReason : plain(closing.reason),
+    message: plain(closing.message),
+  });
+  const documents = [issued.invoiceId, isRepriceable, issued.creditNoteId, issued.jobIds];
+  await client.query({
+    name: "move_unit_changes",
+    text: moveChangesText,
+    values: [organisationId, subscriptionId, invoiceId, ...documents],
+  });
+  return true;
+}
+
+// A deferred line follows its invoice line to the new invoice.
+const moveLinesText = `
+WITH moved AS (
+  SELECT l.id, row_number() OVER (ORDER BY l.position) - 1 AS position FROM invoice_lines l
+  WHERE l.organisation_id = $1 AND l.invoice_id = $2 AND ${isAddedLine}
+), line AS (
+  UPDATE invoice_lines l SET invoice_id = $3, position = moved.position, amending = false
+  FROM moved WHERE l.organisation_id = $1 AND l.id = moved.id
+  RETURNING l.kind, l.period_end, l.from_units, l.to_units
+), used AS (
+  UPDATE usage_bills b SET invoice_id = $3
+  WHERE b.organisation_id = $1 AND b.invoice_id = $2
+    AND EXISTS (SELECT 1 FROM line WHERE line.kind = 'usage')
+)
+UPDATE deferred_lines d SET invoice_id = $3
+FROM line WHERE d.organisation_id = $1 AND d.invoice_id = $2
+  AND (d.period_end, d.from_units, d.to_units) = (line.period_end, line.from_units, line.to_units)`;
+
+/**
+ * Issues the decided documents. The lines to add keep their ids and come first on the new invoice.
+ */
+async function issue(
+  client: Transaction,
+  { organisation: { id: organisationId }, subscription: { id: subscriptionId } }: BillingState,
+  fromId: string,
+  { invoice, creditNote }: ClosedDecision,
+  issuing: Issuing,
+): Promise<IssuedIds> {
+  const jobIds: string[] = [];
+  const reserve = () => {
+    const ids = { id: newId(), jobId: newId(), subscriptionId };
+    jobIds.push(ids.jobId);
+    return ids;
+  };
+  const own =
+    invoice === null ? null : { ...reserve(), draft: { ...invoice, lines: [] }, deferredIds: [] };
+  if (invoice !== null && own !== null) {
+    await issueInvoices(client, organisationId, [own], issuing);
+    await client.query({
+      name: "move_lines",
+      text: moveLinesText,
+      values: [organisationId, fromId, own.id],
+    });
+    await appendLines(client, organisationId, own.id, { lines: invoice.lines, amending: false });
+  }
+  // After the invoice: credit is allocated to invoices with later numbers.
+  const note = creditNote === null ? null : { ...reserve(), draft: creditNote };
+  if (note !== null) await issueCreditNotes(client, organisationId, [note], issuing);
+  return { invoiceId: own?.id ?? null, creditNoteId: note?.id ?? null, jobIds };
+}
+
+const restorePriceText = `
+WITH line AS (
+  UPDATE invoice_lines l SET units = (i.amending_from->>'units')::int,
+    description = i.amending_from->>'description',
+    unit_price = (i.amending_from->>'unit_price')::numeric,
+    amount = (i.amending_from->>'amount')::numeric, amending = false
+  FROM invoices i
+  WHERE i.organisation_id = $1 AND i.id = $2
+    AND l.organisation_id = $1 AND l.invoice_id = i.id AND l.kind = 'plan'
+)
+UPDATE invoices SET amending_from = NULL WHERE organisation_id = $1 AND id = $2`;
+
+/** Restores the ledger's plan line, and saves the invoice's period to match. */
+async function restorePrice(
+  client: Transaction,
+  organisationId: string,
+  subscriptionId: string,
+  invoiceId: string,
+  period: PeriodState,
+): Promise<void> {
+  await client.query({
+    name: "restore_price",
+    text: restorePriceText,
+    values: [organisationId, invoiceId],
+  });
+  await savePeriods(client, organisationId, [{ subscriptionId, period }]);
+}
+
+// While the ledger lacks a line of an earlier amendment, the invoice keeps that error. If a retry
+// cleared it, the job's message replaces it.
+const leaveText = `
+UPDATE invoices i SET status = $3, total = coalesce($4, i.total),
+  amount_due = coalesce($5, i.amount_due), sent = coalesce($6, i.sent),
+  ledger_updated_at = coalesce($9, i.ledger_updated_at), ledger_reported_at = now(),
+  ledger_subtotal = coalesce($10, i.ledger_subtotal),
+  subtotal = (SELECT coalesce(sum(l.amount), 0) FROM invoice_lines l
+    WHERE l.organisation_id = $1 AND l.invoice_id = i.id),
+  sync_error = CASE WHEN $3 = 'not_in_external' OR NOT $8 THEN $7
+    WHEN EXISTS (SELECT 1 FROM invoice_lines l
+      WHERE l.organisation_id = $1 AND l.invoice_id = i.id AND l.amending)
+    THEN coalesce(i.sync_error, (SELECT o.message FROM ledger_jobs o
+      WHERE o.organisation_id = $1 AND o.invoice_id = i.id AND o.kind = 'amend_invoice'
+        AND o.state = 'refused' ORDER BY o.seq DESC LIMIT 1), $7) END
+WHERE i.organisation_id = $1 AND i.id = $2`;
+
+async function leaveInvoice(
+  client: Transaction,
+  organisationId: string,
+  invoiceId: string,
+  { message, invoice }: Closing,
+  isBilled: boolean,
+): Promise<void> {
+  const { status, total, amountDue, sent, updatedAt = null, subtotal = null } = invoice;
+  const observed = [status, total, amountDue, sent, plain(message)];
+  const values = [organisationId, invoiceId, ...observed, isBilled, updatedAt, subtotal];
+  await client.query({ name: "leave_invoice", text: leaveText, values });
+}
+
+// A change that another invoice billed keeps that invoice. `$5`: the plan line can still be
+// amended. Then only changes whose lines moved follow them.
+const moveChangesText = `
+UPDATE unit_changes c SET
+  invoice_id = CASE WHEN c.invoice_id IS NULL OR c.invoice_id = $3 THEN $4 ELSE c.invoice_id END,
+  renewal_invoice_id = CASE WHEN $5 THEN c.renewal_invoice_id
+    ELSE nullif(c.renewal_invoice_id, $3) END,
+  credit_note_id = coalesce(c.credit_note_id, $6), job_ids = c.job_ids || $7::uuid[]
+WHERE c.organisation_id = $1 AND c.id IN (${lackingChanges})
+  AND (NOT $5 OR c.to_units > c.from_units AND c.to_units IN (
+    SELECT l.to_units FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = $4))`;

@@ -1,0 +1,143 @@
+/**
+ * Amends invoices that the ledger has, for their workflow. One job at a time is leased, with
+ * everything that the ledger must get. Its states are those in `jobs.ts`. An amendment first reads
+ * and compares the ledger's invoice. So an `uncertain` one is simply tried again once its first
+ * request can no longer take effect. SQL, because a claim changes the job by the database's clock
+ * and reads the invoice with all lines in the same statement.
+ */
+
+import { strict as assert } from "node:assert";
+import type {
+  LedgerReferenceData,
+  ReferenceDataKind,
+} from "../../../domain/billing/ledger-validation.ts";
+import type { LineKind } from "../../../domain/model/invoice.ts";
+import type { Invoice, InvoiceLine, LedgerJob } from "../../../gen/prisma/client.ts";
+import { msUntil } from "../../database/clock.ts";
+import type { Encryption } from "../../database/encryption.ts";
+import type { Pool } from "../../database/pool.ts";
+import { bindConnection, type ConnectionAccess } from "../../ledger-connection/connections.ts";
+import {
+  invalidateReferenceData,
+  loadReferenceData,
+} from "../../ledger-connection/reference-data.ts";
+import type { LineToSend } from "../claim-jobs.ts";
+import { claimJob, dueAt, rescheduleLeased } from "../job-lease.ts";
+import { type AmendmentOutcome, recordAmendment } from "./amendment-outcomes.ts";
+import { movedReason } from "./closed-amendment.ts";
+
+/**
+ * A line of the invoice. `amending`: added or re-priced here, and not yet so in the ledger.
+ * `ledgerLineId` is null if the ledger never reported its id: a line to add.
+ */
+export interface AmendmentLine extends LineToSend, Pick<InvoiceLine, "amending" | "ledgerLineId"> {
+  readonly kind: LineKind;
+}
+
+/**
+ * A leased amendment: the invoice as the ledger knows it, and all its lines in order. `joins`: it
+ * only adds lines to a draft. `isAwaited`: a caller waits for it. `skipValidation`: an operator
+ * retries it, and our own validation is skipped (ADMIN-6).
+ */
+export interface AmendmentToSend
+  extends Pick<LedgerJob, "id" | "attempts" | "joins" | "skipValidation">,
+    Pick<Invoice, "number"> {
+  readonly isAwaited: boolean;
+  readonly subscriptionId: string;
+  readonly invoiceId: string;
+  readonly ledgerId: string;
+  readonly lines: readonly AmendmentLine[];
+}
+
+/**
+ * An amendment's state. `outcome` is `done`, `moved` (its lines are on another invoice), `refused`
+ * or `abandoned`, and null while it is open. Then it can be taken in `nextInMs`, and `reason` is
+ * its last failure.
+ */
+interface AmendmentState extends Pick<Invoice, "number">, Pick<LedgerJob, "attempts" | "reason"> {
+  readonly outcome: string | null;
+  readonly nextInMs: number | null;
+}
+
+/** Store of one organisation's amendments. */
+export interface AmendmentStore extends ConnectionAccess {
+  /** The cached reference data, as far as it is reliable enough to refuse by (POSTING-5). */
+  referenceData(): Promise<LedgerReferenceData>;
+  /** Invalidates these kinds of reference data, because a refusal was about them. */
+  invalidate(kinds: readonly ReferenceDataKind[]): Promise<void>;
+  /** Loads the amendment's state. Null if there is none. */
+  read(jobId: string): Promise<AmendmentState | null>;
+  /** Takes the amendment under a lease. Null if it is decided, rescheduled or leased elsewhere. */
+  take(jobId: string, leaseMs: number): Promise<AmendmentToSend | null>;
+  /** Reschedules the amendment, unless it is leased, and notifies waiting callers. */
+  reschedule(jobId: string, pauseMs: number, reason: string): Promise<void>;
+  /**
+   * Records the outcome, unless another attempt has the amendment by now. True if held credit must
+   * be allocated now.
+   */
+  record(amendment: AmendmentToSend, outcome: AmendmentOutcome): Promise<boolean>;
+}
+
+/** Opens an organisation's amendments. */
+export type OpenAmendments = (organisationId: string) => AmendmentStore;
+
+/** Binds amendments to a pool. `encryption` decrypts the connections' secrets. */
+export function createAmendments(pool: Pool, encryption: Encryption): OpenAmendments {
+  return (organisationId) => ({
+    ...bindConnection(pool, encryption, organisationId),
+    referenceData: () => loadReferenceData(pool, organisationId),
+    invalidate: (kinds) => invalidateReferenceData(pool, organisationId, kinds, "refused_by"),
+    read: (jobId) => readState(pool, organisationId, jobId),
+    take: (jobId, leaseMs) => take(pool, organisationId, jobId, leaseMs),
+    reschedule: (jobId, pauseMs, reason) =>
+      rescheduleLeased(pool, organisationId, { kind: "amend_invoice", id: jobId }, pauseMs, reason),
+    record: (amendment, outcome) => recordAmendment(pool, organisationId, amendment, outcome),
+  });
+}
+
+async function readState(
+  pool: Pool,
+  organisationId: string,
+  jobId: string,
+): Promise<AmendmentState | null> {
+  const { rows } = await pool.query<AmendmentState>({
+    name: "read_amendment_state",
+    text: `SELECT i.number, t.attempts, t.reason,
+        CASE WHEN t.finished_at IS NULL THEN ${msUntil(dueAt)} END AS "nextInMs",
+        CASE WHEN t.finished_at IS NULL THEN NULL
+          WHEN t.state = 'done' AND t.reason = '${movedReason}' THEN t.reason
+          ELSE t.state END AS outcome
+      FROM ledger_jobs t JOIN invoices i ON i.organisation_id = $1 AND i.id = t.invoice_id
+      WHERE t.organisation_id = $1 AND t.id = $2 AND t.kind = 'amend_invoice'`,
+    values: [organisationId, jobId],
+  });
+  return rows[0] ?? null;
+}
+
+const claim = {
+  condition: "t.id = $2 AND t.kind = 'amend_invoice'",
+  columns: `taken.id, taken.attempts, taken.joins, taken.skip_validation AS "skipValidation",
+    coalesce(taken.awaited_until > now(), false) AS "isAwaited",
+    taken.subscription_id AS "subscriptionId", taken.invoice_id AS "invoiceId", i.number,
+    i.ledger_invoice_id AS "ledgerId",
+    (SELECT json_agg(json_build_object('id', l.id, 'amending', l.amending,
+      'ledgerLineId', l.ledger_line_id, 'kind', l.kind, 'name', l.name,
+      'description', l.description, 'units', l.units, 'unitPrice', l.unit_price::text,
+      'amount', l.amount::text, 'revenueAccount', l.revenue_account, 'taxType', l.tax_type)
+      ORDER BY l.position)
+    FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id) AS lines`,
+  joins: "JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id",
+};
+
+async function take(
+  pool: Pool,
+  organisationId: string,
+  jobId: string,
+  leaseMs: number,
+): Promise<AmendmentToSend | null> {
+  const order = { ...claim, value: jobId, leaseMs };
+  const taken = await claimJob<AmendmentToSend>(pool, organisationId, order);
+  if (taken === null) return null;
+  assert(taken.ledgerId, "an amended invoice was in the ledger");
+  return taken;
+}

@@ -1,0 +1,89 @@
+/** What may stand in the log. */
+import { expect, test } from "vitest";
+import { createLog } from "../../../src/main/telemetry/log.ts";
+import { createMetrics } from "../../../src/main/telemetry/metrics.ts";
+import { watchPool } from "../../../src/main/telemetry/process-metrics.ts";
+import { wantsTracing } from "../../../src/main/telemetry/tracing.ts";
+import { createRequestObserver } from "../../../src/transport/rpc/observe.ts";
+
+function logged(write: (log: ReturnType<typeof createLog>) => void): Record<string, unknown>[] {
+  const lines: string[] = [];
+  write(createLog("api", "info", { write: (line) => lines.push(line) }));
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+const request = {
+  requestId: "request-1",
+  httpVersion: "1.1",
+  method: "POST",
+  path: "/v1/subscriptions",
+  operation: "billing.v1.SubscriptionService/CreateSubscription",
+  organisationId: "organisation-1",
+  apiKeyId: "key-1",
+  status: 409,
+  code: "invalid_state",
+  durationMs: 12.3456,
+  answered: true,
+};
+
+test("secrets are hidden wherever they stand", () => {
+  const [line] = logged((log) =>
+    log.info(
+      { authorization: "Bearer x", ledger: { clientSecret: "hunter2" }, password: "hunter2" },
+      "hello",
+    ),
+  );
+  expect(JSON.stringify(line)).not.toMatch(/hunter2|Bearer/);
+});
+
+test("an error is logged with its cause and code, without the quoted row", () => {
+  const cause = Object.assign(new Error("duplicate key"), {
+    code: "23505",
+    constraint: "customers_code",
+    detail: "Key (email)=(a@b.c)",
+  });
+  const [line] = logged((log) => log.error({ err: new Error("failed", { cause }) }, "oh"));
+  expect(line).toMatchObject({
+    level: "error",
+    part: "api",
+    err: { message: "failed", cause: { code: "23505", constraint: "customers_code" } },
+  });
+  expect(JSON.stringify(line)).not.toContain("a@b.c");
+});
+
+test("a request is one line and one sample, with its outcome", async () => {
+  const metrics = createMetrics();
+  watchPool(metrics, { totalCount: 5, idleCount: 3, waitingCount: 1 });
+  const lines = logged((log) => {
+    const observe = createRequestObserver({ log, requests: metrics.requests });
+    observe(request);
+    observe({ ...request, code: null, status: 201, answered: false });
+  });
+  expect(lines).toMatchObject([
+    {
+      msg: "request",
+      requestId: "request-1",
+      organisationId: "organisation-1",
+      apiKeyId: "key-1",
+      outcome: "invalid_state",
+      durationMs: 12.3,
+      protocol: "rest",
+    },
+    { outcome: "client_gone" },
+  ]);
+  const { text } = await metrics.text();
+  expect(text).toMatch(
+    /billing_request_duration_seconds_count\{[^}]*outcome="invalid_state"[^}]*\} 1/,
+  );
+  expect(text).toContain('billing_database_connections{state="in_use"} 2');
+});
+
+test.each([
+  [{}, false],
+  [{ OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" }, true],
+  [{ OTEL_TRACES_EXPORTER: "console" }, true],
+  [{ OTEL_TRACES_EXPORTER: "none", OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" }, false],
+  [{ OTEL_SDK_DISABLED: "true", OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" }, false],
+])("tracing starts only where the environment asks: %j", (env, wanted) => {
+  expect(wantsTracing(env)).toBe(wanted);
+});

@@ -1,0 +1,42 @@
+/** The fixtures of tests that compare protocols: an organisation with an object of each kind. */
+import { perFile } from "../support/file-fixture.ts";
+import { scenarioTest } from "./fixtures.ts";
+import { addCreditNote } from "./row-builder.ts";
+
+/** Tests over every protocol. `ids` has an object's id by the method that reads it. */
+export const protocolsTest = scenarioTest.extend(
+  "ids",
+  perFile,
+  async ({ system, ask, own }): Promise<Readonly<Record<string, string>>> => {
+    const charges = [{ charge_code: "onboarding", quantity: 2, price: "99.9999" }];
+    const body = {
+      customer_code: "ACME",
+      plan_code: "scale",
+      units: 8,
+      invoice_reference: "PO-1",
+      charges,
+    };
+    const { json } = await ask("POST", "/v1/subscriptions", {
+      key: own.apiKey,
+      idempotencyKey: "first",
+      body,
+    });
+    const note = {
+      customerId: json.customer,
+      subscriptionId: json.id,
+      number: "CN-1",
+      invoiceId: json.invoice.id,
+    };
+    return {
+      GetSubscription: json.id,
+      GetCustomer: json.customer,
+      GetPlan: json.plan,
+      GetInvoice: json.invoice.id,
+      GetCreditNote: await addCreditNote(system.pool, own.organisationId, {
+        ...note,
+        remaining: "2",
+      }),
+      GetCharge: (await ask("GET", "/v1/charges", { key: own.apiKey })).json.data[0].id,
+    };
+  },
+);
