@@ -1,5 +1,5 @@
 #!/bin/sh
-# The programs of the image: `api` (the default), `worker`, `migrate`, `schedules`, `operator`,
+# The programs of the image: `api` (the default), `worker`, `migrate`, `schedules`, `config`, `operator`,
 # `billing`, and for trials `demo-ledger` and `demo-data`. Node takes the place of the shell, so
 # that it gets the signals.
 set -eu
@@ -8,7 +8,7 @@ name="${1:-api}"
 [ $# -eq 0 ] || shift
 case "$name" in
   api) program=server ;;
-  worker | migrate | schedules | operator | billing | demo-ledger | demo-data) program="$name" ;;
+  worker | migrate | schedules | config | operator | billing | demo-ledger | demo-data) program="$name" ;;
   *)
     echo "There is no program $name: see deploy/entrypoint.sh" >&2
     exit 64

@@ -1,26 +1,27 @@
 /**
  * The settings of the API and the worker, read once from the environment and typed. Only
- * DATABASE_URL has no default. A wrong value stops the start with an error that names it.
+ * DATABASE_URL has no default. Wrong values stop the start with an error that names each.
  *
- * Temporal's library reads its own settings (`TEMPORAL_*`), and embedded parts read theirs at their
- * start. BILLING_CRASH_AT is for fault tests only: see `crash-points.ts`.
+ * Embedded parts read their settings at their start. BILLING_CRASH_AT is for fault tests only: see
+ * `crash-points.ts`.
  */
-import type { BlockList } from "node:net";
+import { BlockList } from "node:net";
 import { ledgers } from "./ledger/index.ts";
 import { type LedgerSettings, readLedgerSettings } from "./ledger/ledger-settings.ts";
 import type { LedgerKinds } from "./ledger/port/ledger-kind.ts";
 import type { Addresses, LogLevel } from "./main/settings/described-settings.ts";
 import {
-  choice,
   databaseUrl,
   publicUrl,
   secretKey,
   secretKeysBefore,
-  text,
-  whole,
+  settingsReader,
 } from "./main/settings/read-settings.ts";
+import { resolveSecrets, secretNames } from "./main/settings/secret-files.ts";
+import { readTemporalSettings } from "./main/settings/temporal-settings.ts";
 import { type TlsPair, tlsFiles } from "./main/settings/tls-files.ts";
 import { trustedProxiesOf } from "./transport/http/limits/trusted-proxies.ts";
+import type { TemporalSettings } from "./worker/temporal/connect.ts";
 
 /** All settings of both processes. */
 export interface Config {
@@ -112,10 +113,12 @@ export interface Config {
     readonly firstPauseMs: number;
   };
   /**
-   * WORKER_METRICS_PORT (with 0 the system chooses) and WORKER_METRICS_HOST, default `127.0.0.1`:
-   * where a worker serves `/metrics`. Null, the default: a worker serves no metrics.
+   * WORKER_PORT (with 0 the system chooses) and WORKER_HOST, default `127.0.0.1`: where a worker
+   * serves health and metrics. Null, the default: it serves none.
    */
-  readonly workerMetrics: { readonly host: string; readonly port: number } | null;
+  readonly worker: { readonly host: string; readonly port: number } | null;
+  /** The settings of Temporal: `TEMPORAL_…`. */
+  readonly temporal: TemporalSettings;
   /**
    * TASK_QUEUE, default `billing`: the Temporal task queue that the API adds to and the worker
    * polls.
@@ -135,52 +138,76 @@ export interface Config {
   readonly logLevel: LogLevel;
 }
 
-/** A wrong setting that prevents the start. Its message names the setting and what to do. */
+/** Wrong settings that prevent the start. Each line of the message names one and what to do. */
 export class SettingError extends Error {}
 
 export type { LogLevel } from "./main/settings/described-settings.ts";
 
+/** A part of the service, and the settings that it needs in addition to the common ones. */
+export type ConfiguredPart = "api" | "worker";
+
 /**
- * Reads the settings, with those of these kinds of ledger. Throws an Error that names the first
- * wrong one and what it must be. The message repeats no secret.
+ * Reads the settings, with those of these kinds of ledger. Throws a SettingError with one line for
+ * each wrong one: what it is and what it must be. No line repeats a secret.
  */
-export function readConfig(env: NodeJS.ProcessEnv, kinds: LedgerKinds = ledgers): Config {
+export function readConfig(
+  env: NodeJS.ProcessEnv,
+  kinds: LedgerKinds = ledgers,
+  part: ConfiguredPart = "api",
+): Config {
+  const secrets = resolveSecrets(env, secretNames(kinds));
+  const faults = [...secrets.faults];
+  const config = readAll(secrets.env, kinds, (fault) => faults.push(fault));
+  if (part === "worker" && !secrets.env.SECRET_KEY && !secrets.paths.has("SECRET_KEY")) {
+    faults.push("SECRET_KEY is not set: the worker needs it to open ledger credentials.");
+  }
+  const { api, admin } = config;
+  if (api.port === admin.port && api.port !== 0 && api.host === admin.host)
+    faults.push(`API_PORT and ADMIN_PORT are both ${api.port}: change one of them.`);
+  if (faults.length > 0) throw new SettingError(faults.join("\n"));
+  return config;
+}
+
+/** With a fault the result is not to be used: a wrong setting reads as its default. */
+function readAll(
+  env: NodeJS.ProcessEnv,
+  kinds: LedgerKinds,
+  onFault: (fault: string) => void,
+): Config {
+  const reader = settingsReader(env, onFault);
+  const { text, whole, choice, attempt } = reader;
   return {
     api: {
-      host: text(env, "API_HOST"),
-      port: whole(env, "API_PORT"),
-      tls: tlsFiles(env),
-      grpcReflection: choice(env, "GRPC_REFLECTION") === "on",
-      rateLimitPerMinute: whole(env, "RATE_LIMIT_PER_MINUTE"),
-      trustedProxies: trustedProxiesOf(env),
-      shutdownMs: whole(env, "SHUTDOWN_SECONDS") * 1000,
-      drainMs: whole(env, "DRAIN_SECONDS") * 1000,
+      host: text("API_HOST"),
+      port: whole("API_PORT"),
+      tls: tlsFiles(env, onFault),
+      grpcReflection: choice("GRPC_REFLECTION") === "on",
+      rateLimitPerMinute: whole("RATE_LIMIT_PER_MINUTE"),
+      trustedProxies: attempt(new BlockList(), () => trustedProxiesOf(env)),
+      shutdownMs: whole("SHUTDOWN_SECONDS") * 1000,
+      drainMs: whole("DRAIN_SECONDS") * 1000,
     },
-    admin: {
-      host: text(env, "ADMIN_HOST"),
-      port: whole(env, "ADMIN_PORT"),
+    admin: { host: text("ADMIN_HOST"), port: whole("ADMIN_PORT") },
+    database: {
+      url: attempt("", () => databaseUrl(env)),
+      poolSize: whole("DATABASE_POOL_SIZE"),
     },
-    database: { url: databaseUrl(env), poolSize: whole(env, "DATABASE_POOL_SIZE") },
     ledger: {
-      callDeadlineMs: whole(env, "LEDGER_CALL_SECONDS") * 1000,
-      addresses: choice(env, "LEDGER_ADDRESSES"),
-      syncIntervalMs: whole(env, "LEDGER_SYNC_MINUTES") * 60_000,
-      publicUrl: publicUrl(env),
-      ...readLedgerSettings(env, kinds),
+      callDeadlineMs: whole("LEDGER_CALL_SECONDS") * 1000,
+      addresses: choice("LEDGER_ADDRESSES"),
+      syncIntervalMs: whole("LEDGER_SYNC_MINUTES") * 60_000,
+      publicUrl: attempt(null, () => publicUrl(env)),
+      ...readLedgerSettings(env, kinds, onFault),
     },
     webhooks: {
-      addresses: choice(env, "WEBHOOK_ADDRESSES"),
-      firstPauseMs: whole(env, "WEBHOOK_RETRY_MILLISECONDS"),
+      addresses: choice("WEBHOOK_ADDRESSES"),
+      firstPauseMs: whole("WEBHOOK_RETRY_MILLISECONDS"),
     },
-    workerMetrics: env.WORKER_METRICS_PORT
-      ? {
-          host: text(env, "WORKER_METRICS_HOST"),
-          port: whole(env, "WORKER_METRICS_PORT"),
-        }
-      : null,
-    taskQueue: text(env, "TASK_QUEUE"),
-    secretKey: secretKey(env),
-    secretKeysBefore: secretKeysBefore(env),
-    logLevel: choice(env, "LOG_LEVEL"),
+    worker: env.WORKER_PORT ? { host: text("WORKER_HOST"), port: whole("WORKER_PORT") } : null,
+    temporal: readTemporalSettings(env, reader, onFault),
+    taskQueue: text("TASK_QUEUE"),
+    secretKey: attempt(null, () => secretKey(env, "SECRET_KEY")),
+    secretKeysBefore: attempt([], () => secretKeysBefore(env, "SECRET_KEYS_BEFORE")),
+    logLevel: choice("LOG_LEVEL"),
   };
 }

@@ -3,4 +3,4 @@ import { ledgers } from "./ledger/index.ts";
 import { startApi } from "./main/api.ts";
 import { run } from "./main/run.ts";
 
-await run("api", (config, log) => startApi(config, log, ledgers));
+await run("api", (config, log, tracing) => startApi(config, log, ledgers, tracing));

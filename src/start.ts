@@ -3,7 +3,7 @@
  * until Ctrl-C, SIGTERM or the end of a part.
  *
  * Settings: API_PORT, ADMIN_PORT, POSTGRES_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, DEMO_LEDGER_PORT,
- * WORKER_METRICS_PORT, DATA_FOLDER. DATABASE_URL and TEMPORAL_ADDRESS replace parts.
+ * WORKER_PORT, DATA_FOLDER. DATABASE_URL and TEMPORAL_ADDRESS replace parts.
  */
 
 import { registerDemoApp } from "./dev/local-stack/demo/demo-app.ts";
@@ -11,7 +11,9 @@ import { registerDemoWebhook } from "./dev/local-stack/demo/demo-webhook.ts";
 import { countingOn } from "./dev/local-stack/progress-line.ts";
 import { type Stack, startStack } from "./dev/local-stack/stack.ts";
 import { collectParts } from "./dev/local-stack/stack-settings.ts";
+import { ledgers } from "./ledger/index.ts";
 import { assertNodeVersion } from "./main/node-version.ts";
+import { secretNames, withSecrets } from "./main/settings/secret-files.ts";
 
 const lines = countingOn(process.stdout);
 const { log } = lines;
@@ -89,7 +91,8 @@ async function reportStack(stack: Stack): Promise<void> {
 
 void parts.broken.then(failAndExit);
 try {
-  const stack = await startStack({ env: process.env, log, lines, parts });
+  const env = withSecrets(process.env, secretNames(ledgers));
+  const stack = await startStack({ env, log, lines, parts });
   await reportStack(stack);
   log("\nCtrl-C stops everything.");
 } catch (error) {

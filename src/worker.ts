@@ -3,4 +3,4 @@ import { ledgers } from "./ledger/index.ts";
 import { run } from "./main/run.ts";
 import { startWorker } from "./main/worker.ts";
 
-await run("worker", (config, log) => startWorker(config, log, ledgers));
+await run("worker", (config, log, tracing) => startWorker(config, log, ledgers, tracing));

@@ -19,7 +19,7 @@ describe("the settings", () => {
       admin: { host: "127.0.0.1", port: 8081 },
       database: { url: database.DATABASE_URL, poolSize: 10 },
       taskQueue: "billing",
-      workerMetrics: null,
+      worker: null,
       secretKey: null,
       secretKeysBefore: [],
       ledger: { apps: {}, webhookKeys: {}, addresses: "public" },
@@ -38,7 +38,7 @@ describe("the settings", () => {
       ADMIN_PORT: "9081",
       GRPC_REFLECTION: "off",
       DATABASE_POOL_SIZE: "25",
-      WORKER_METRICS_PORT: "9082",
+      WORKER_PORT: "9082",
       LOG_LEVEL: "",
       SECRET_KEY: secret.toString("base64"),
       SECRET_KEYS_BEFORE: [9, 8].map((byte) => Buffer.alloc(32, byte).toString("base64")).join(","),
@@ -49,7 +49,7 @@ describe("the settings", () => {
       api: { host: "0.0.0.0", port: 0, grpcReflection: false },
       admin: { host: "10.0.0.7", port: 9081 },
       database: { poolSize: 25 },
-      workerMetrics: { host: "127.0.0.1", port: 9082 },
+      worker: { host: "127.0.0.1", port: 9082 },
       logLevel: "info",
     });
     expect(config.secretKey).toEqual(secret);

@@ -1,5 +1,6 @@
 /** Writes `docs/configuration.md` out of the settings that the code reads. */
 import { defaultPorts } from "../src/dev/local-stack/processes/ports.ts";
+import { ledgers } from "../src/ledger/index.ts";
 import {
   choices,
   type DescribedSetting,
@@ -8,12 +9,20 @@ import {
   texts,
   wholeNumbers,
 } from "../src/main/settings/described-settings.ts";
+import { fileSettingOf, secretNames } from "../src/main/settings/secret-files.ts";
 
 const head = `# Configuration
 
-All settings are environment variables. An empty one counts as not set. A wrong one stops the start
-with an error that names it. This page is written by \`npm run docs:config\` out of
+All settings are environment variables. An empty one counts as not set. Wrong ones stop the start
+with an error that names them all. This page is written by \`npm run docs:config\` out of
 \`src/main/settings/described-settings.ts\`, by which \`src/config.ts\` reads the settings.
+
+- **Secrets in files:** a setting with a second name \`…_FILE\` is a secret. The second name takes
+  the path of a file that has it, and a final line break does not count. Set one of the two.
+- **Misspelt settings:** a set name that begins like ours and that nothing reads is logged as a
+  warning at the start, with the nearest name.
+- **What is in force:** \`npm run config\` prints each setting, its value and its source
+  (environment, file or default), and no secret. It exits with 1 if a setting is wrong.
 `;
 
 const { postgres, temporal, temporalUi, demoLedger } = defaultPorts;
@@ -90,10 +99,12 @@ const localStart: SettingSection = {
 
 const foot = `## Command line
 
-\`BILLING_ADMIN_URL\`, \`BILLING_OPERATOR_TOKEN\` and \`BILLING_ORGANISATION\`: see
-[command line](command-line.md). \`BILLING_CRASH_AT\` is for fault tests alone
-(\`src/crash-points.ts\`).
+\`BILLING_ADMIN_URL\`, \`BILLING_OPERATOR_TOKEN\` (or \`BILLING_OPERATOR_TOKEN_FILE\`) and
+\`BILLING_ORGANISATION\`: see [command line](command-line.md).
+\`BILLING_CRASH_AT\` is for fault tests alone (\`src/crash-points.ts\`).
 `;
+
+const secret = new Set(secretNames(ledgers));
 
 /** Returns the text of the page. */
 export function configurationPage(): string {
@@ -113,7 +124,10 @@ function sectionOf({ title, settings }: SettingSection): string {
 }
 
 function rowOf(setting: DescribedSetting): string {
-  const names = setting.names.map((name) => `\`${name}\``).join(", ");
+  const names = setting.names
+    .flatMap((name) => (secret.has(name) ? [name, fileSettingOf(name)] : [name]))
+    .map(codeOf)
+    .join(", ");
   const start = setting.underNpmStart;
   const under = start === undefined ? "" : ` (${start} under \`npm start\`)`;
   const values = setting.names.flatMap(valuesOf);

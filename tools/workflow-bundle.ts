@@ -2,8 +2,17 @@
  * Bundles the workflows into the one file that the worker loads, at build time. So a worker starts
  * without a bundler, and a workflow with a forbidden import fails before it is deployed.
  */
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { bundleWorkflowCode } from "@temporalio/worker";
+
+/**
+ * Carry a trace through workflows. They are always in the bundle, so that traces can be switched on
+ * while workflows run. Without a worker that exports traces their spans go nowhere.
+ */
+const tracingInterceptors = createRequire(import.meta.url).resolve(
+  "@temporalio/interceptors-opentelemetry-v2/lib/workflow-interceptors.js",
+);
 
 /**
  * Returns the code of the bundle of `workflows/index.ts` below `root`. Throws if it cannot be
@@ -14,6 +23,7 @@ export async function bundleWorkflows(root: string): Promise<string> {
   const quiet = () => undefined;
   const { code } = await bundleWorkflowCode({
     workflowsPath: join(root, "workflows/index.ts"),
+    workflowInterceptorModules: [tracingInterceptors],
     logger: {
       log: quiet,
       trace: quiet,

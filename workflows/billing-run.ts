@@ -4,7 +4,6 @@
  * second run, a restart or a repetition changes nothing (PERIOD-4).
  */
 import {
-  continueAsNew,
   defineSignal,
   proxyActivities,
   setCurrentDetails,
@@ -20,7 +19,7 @@ import {
   wakeSignal,
 } from "./contract.ts";
 import { databaseBatch } from "./policies.ts";
-import { endAs, isLongRun } from "./run-end.ts";
+import { continueInNewRun, endAs, isLongRun } from "./run-end.ts";
 
 const { startDue } = proxyActivities<BillingActivities>({
   ...databaseBatch,
@@ -83,7 +82,7 @@ export async function organisationBilling({
     setCurrentDetails(describe({ done, parked, total }));
     if (!batch.isMore && !isWoken) break;
     if (isLongRun()) {
-      await continueAsNew<typeof organisationBilling>({
+      await continueInNewRun<typeof organisationBilling>({
         organisationId,
         progress: { done, parked, total },
       });

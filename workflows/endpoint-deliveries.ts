@@ -6,7 +6,6 @@
  */
 import {
   condition,
-  continueAsNew,
   defineSignal,
   proxyActivities,
   setCurrentDetails,
@@ -15,7 +14,7 @@ import {
 import type { DeliveryActivities } from "../src/worker/activities/events/deliver-due.ts";
 import { type DeliveryCounts, type EndpointDeliveriesInput, wakeSignal } from "./contract.ts";
 import { deliveryBatches, idleBatchMs, longestDeliveryWaitMs } from "./policies.ts";
-import { endAs, isLongRun } from "./run-end.ts";
+import { continueInNewRun, endAs, isLongRun } from "./run-end.ts";
 
 const { deliverDue } = proxyActivities<DeliveryActivities>({
   ...deliveryBatches,
@@ -49,7 +48,8 @@ export async function endpointDeliveries({
       if (batches.nextInMs > longestDeliveryWaitMs) return endAs("rescheduled");
       await condition(() => isWoken, Math.max(batches.nextInMs, idleBatchMs));
     }
-    if (isLongRun()) await continueAsNew<typeof endpointDeliveries>({ ...endpoint, counts: all });
+    if (isLongRun())
+      await continueInNewRun<typeof endpointDeliveries>({ ...endpoint, counts: all });
   }
 }
 

@@ -6,7 +6,6 @@
  */
 import {
   condition,
-  continueAsNew,
   defineSignal,
   proxyActivities,
   setCurrentDetails,
@@ -15,7 +14,7 @@ import {
 import type { PostingActivities } from "../src/worker/activities/posting/posting.ts";
 import { type LedgerPostingInput, type PostingBatch, wakeSignal } from "./contract.ts";
 import { highVolume, idleBatchMs, ledgerBatch, lingerTime, longestWaitMs } from "./policies.ts";
-import { endAs, isLongRun } from "./run-end.ts";
+import { continueInNewRun, endAs, isLongRun } from "./run-end.ts";
 
 const { postBatch } = proxyActivities<PostingActivities>({
   ...ledgerBatch,
@@ -57,7 +56,7 @@ export async function ledgerPosting(input: LedgerPostingInput): Promise<void> {
         }
         dirty = true;
       }
-      if (isLongRun()) await continueAsNew<typeof ledgerPosting>(input);
+      if (isLongRun()) await continueInNewRun<typeof ledgerPosting>(input);
     }
     if (!(await condition(() => dirty, lingerTime))) return endAs(refused > 0 ? "refused" : "done");
   }

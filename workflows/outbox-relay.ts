@@ -3,12 +3,7 @@
  * the deliveries of every endpoint with some due. Work is found in the database, so a second run, a
  * restart or a repetition changes nothing (EVENT-1).
  */
-import {
-  continueAsNew,
-  proxyActivities,
-  setCurrentDetails,
-  workflowInfo,
-} from "@temporalio/workflow";
+import { proxyActivities, setCurrentDetails, workflowInfo } from "@temporalio/workflow";
 import type { PublishingActivities } from "../src/worker/activities/events/publish-changes.ts";
 import {
   billingQueue,
@@ -17,7 +12,7 @@ import {
   type OrganisationEventsInput,
 } from "./contract.ts";
 import { databaseBatch } from "./policies.ts";
-import { endAs, isLongRun } from "./run-end.ts";
+import { continueInNewRun, endAs, isLongRun } from "./run-end.ts";
 
 const { startDeliveriesDue } = proxyActivities<PublishingActivities>({
   ...databaseBatch,
@@ -72,7 +67,7 @@ export async function organisationEvents(input: OrganisationEventsInput): Promis
     );
     if (!batch.isMore) return endAs("done");
     if (isLongRun())
-      await continueAsNew<typeof organisationEvents>({ ...input, published, started });
+      await continueInNewRun<typeof organisationEvents>({ ...input, published, started });
   }
 }
 

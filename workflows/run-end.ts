@@ -1,7 +1,12 @@
 /**
  * How runs end: their outcome for operators, and the length at which they continue in a new run.
  */
-import { upsertSearchAttributes, workflowInfo } from "@temporalio/workflow";
+import {
+  makeContinueAsNewFunc,
+  upsertSearchAttributes,
+  type Workflow,
+  workflowInfo,
+} from "@temporalio/workflow";
 
 const outcomeKey = { name: "Outcome", type: "KEYWORD" } as const;
 
@@ -24,4 +29,12 @@ export function endAs(outcome: string | null): void {
 export function isLongRun(): boolean {
   const { continueAsNewSuggested, runStartTime } = workflowInfo();
   return continueAsNewSuggested || Date.now() - runStartTime.getTime() > longRunMs;
+}
+
+/**
+ * Ends this run and continues in a new one, on the current version of the workers. Otherwise work
+ * that never pauses would stay on the version on which it began.
+ */
+export function continueInNewRun<F extends Workflow>(...args: Parameters<F>): Promise<never> {
+  return makeContinueAsNewFunc<F>({ initialVersioningBehavior: "AUTO_UPGRADE" })(...args);
 }

@@ -4,7 +4,6 @@
  * repetition changes nothing (CLOCK-1).
  */
 import {
-  continueAsNew,
   defineQuery,
   defineSignal,
   proxyActivities,
@@ -21,7 +20,7 @@ import {
   type TestClockInput,
 } from "./contract.ts";
 import { databaseBatch } from "./policies.ts";
-import { endAs, isLongRun } from "./run-end.ts";
+import { continueInNewRun, endAs, isLongRun } from "./run-end.ts";
 
 const advance = defineSignal(advanceSignal);
 const progressQuery = defineQuery<ClockProgressReport | null>(progressName);
@@ -47,7 +46,7 @@ export async function testClock({ progress: known, ...order }: TestClockInput): 
       progress = batch.progress ?? progress;
       if (progress !== null) setCurrentDetails(describe(progress));
       if (batch.isThere) break;
-      if (isLongRun()) await continueAsNew<typeof testClock>({ ...order, progress });
+      if (isLongRun()) await continueInNewRun<typeof testClock>({ ...order, progress });
     }
   }
   endAs((progress?.parked ?? 0) > 0 ? "parked" : "done");

@@ -2,16 +2,10 @@
  * The loop of work that has its own workflow: batches, until one reports that nothing is left. Work
  * is found in the database, so a second run, a restart or a repetition changes nothing.
  */
-import {
-  condition,
-  continueAsNew,
-  defineSignal,
-  setCurrentDetails,
-  setHandler,
-} from "@temporalio/workflow";
+import { condition, defineSignal, setCurrentDetails, setHandler } from "@temporalio/workflow";
 import { type WorkBatch, wakeSignal } from "./contract.ts";
 import { idleBatchMs, longestWaitMs } from "./policies.ts";
-import { endAs, isLongRun } from "./run-end.ts";
+import { continueInNewRun, endAs, isLongRun } from "./run-end.ts";
 
 const wake = defineSignal(wakeSignal);
 
@@ -41,6 +35,6 @@ export async function workInBatches<Input>(
       if (waitMs > longestWaitMs) return endAs("rescheduled");
       await condition(() => isWoken, Math.max(waitMs, idleBatchMs));
     }
-    if (isLongRun()) await continueAsNew<(again: Input) => Promise<void>>(input);
+    if (isLongRun()) await continueInNewRun<(again: Input) => Promise<void>>(input);
   }
 }

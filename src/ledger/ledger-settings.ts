@@ -18,12 +18,19 @@ export interface LedgerSettings {
   readonly webhookKeys: Readonly<Record<string, string>>;
 }
 
-/** Reads the settings of these kinds. Throws an Error that names the wrong variable. */
-export function readLedgerSettings(env: NodeJS.ProcessEnv, kinds: LedgerKinds): LedgerSettings {
+/** Receives what is wrong with a setting: one line that names it. */
+type OnFault = (fault: string) => void;
+
+/** Reads the settings of these kinds. A wrong one is reported by name and left out. */
+export function readLedgerSettings(
+  env: NodeJS.ProcessEnv,
+  kinds: LedgerKinds,
+  onFault: OnFault,
+): LedgerSettings {
   const apps: Record<string, LedgerAppSettings> = {};
   const webhookKeys: Record<string, string> = {};
   for (const [kind, { app, webhooks }] of Object.entries(kinds)) {
-    const settings = app === null ? null : readAppSettings(env, kind, app);
+    const settings = app === null ? null : readAppSettings(env, kind, app, onFault);
     if (settings !== null) apps[kind] = settings;
     const key = env[settingNamesOf(kind).webhookKey];
     if (webhooks !== null && key) webhookKeys[kind] = key;
@@ -58,26 +65,34 @@ function readAppSettings(
   env: NodeJS.ProcessEnv,
   kind: string,
   app: LedgerAppKind,
+  onFault: OnFault,
 ): LedgerAppSettings | null {
   const names = settingNamesOf(kind);
   const [clientId, clientSecret] = [env[names.clientId], env[names.clientSecret]];
-  const origin = addressOf(env, names.origin, "https://ledger.example.com");
+  const addressOf = (name: string, example: string) => readAddress(env, name, example, onFault);
+  const origin = addressOf(names.origin, "https://ledger.example.com");
   const redirectUrl = addressOf(
-    env,
     names.redirectUrl,
     `https://billing.example.com${callbackPathOf(kind)}`,
   );
   if (!clientId && !clientSecret) return null;
-  if (!clientId) throw new Error(`${names.clientSecret} is set without ${names.clientId}.`);
-  if (!clientSecret) throw new Error(`${names.clientId} is set without ${names.clientSecret}.`);
+  if (!clientId) onFault(`${names.clientSecret} is set without ${names.clientId}.`);
+  if (!clientSecret) onFault(`${names.clientId} is set without ${names.clientSecret}.`);
+  if (!clientId || !clientSecret) return null;
   return { clientId, clientSecret, ...app.addresses(origin), redirectUrl };
 }
 
-function addressOf(env: NodeJS.ProcessEnv, name: string, example: string): string | null {
+function readAddress(
+  env: NodeJS.ProcessEnv,
+  name: string,
+  example: string,
+  onFault: OnFault,
+): string | null {
   const setting = env[name];
   if (!setting) return null;
   if (!URL.canParse(setting) || !/^https?:$/.test(new URL(setting).protocol)) {
-    throw new Error(`${name}=${setting} must be an address such as ${example}.`);
+    onFault(`${name}=${setting} must be an address such as ${example}.`);
+    return null;
   }
   return setting.replace(/\/+$/, "");
 }

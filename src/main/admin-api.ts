@@ -23,8 +23,8 @@ import { createCall } from "../transport/rpc/call.ts";
 import type { OperatorCaller } from "../transport/rpc/caller.ts";
 import { createOperatorGate } from "../transport/rpc/gate/operator-gate.ts";
 import { createIdempotency } from "../transport/rpc/idempotency.ts";
-import { observeCall } from "../transport/rpc/observe.ts";
 import { createReportError } from "../transport/rpc/refusals.ts";
+import { observeInContext, withinRequest } from "./api/request-context.ts";
 import { createTransports } from "./api/transports.ts";
 import { createLedgerApps } from "./ledger/ledger-apps.ts";
 
@@ -83,7 +83,7 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
   const reportError = createReportError(parts.logFailure);
   const call = createCall<OperatorCaller>({
     idempotency: createIdempotency(keys),
-    observe: observeCall,
+    observe: observeInContext,
     implementations: bindings,
     formats: textFormats,
   });
@@ -113,6 +113,7 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
     metrics: parts.metrics,
     log: parts.log,
     logFailure: parts.logFailure,
+    within: withinRequest,
   }).catch(async (error: unknown) => {
     await writing.end();
     throw error;

@@ -11,44 +11,59 @@ import { type LedgerKinds, ledgerKindOf } from "../ledger/port/ledger-kind.ts";
 import { createDeps } from "../services/deps.ts";
 import { services } from "../services/index.ts";
 import { createIdempotencyStore } from "../store/access/idempotency.ts";
-import { createPool } from "../store/database/pool.ts";
+import type { Pool } from "../store/database/pool.ts";
 import { createOutcomes } from "../store/ledger-jobs/job-notifications.ts";
 import { createStore, warmUp } from "../store/tenant.ts";
+import type { UsageCounts } from "../store/usage/ingest.ts";
 import { startHttp } from "../transport/http/server.ts";
 import { createRequestObserver } from "../transport/rpc/observe.ts";
-import { connectTemporal } from "../worker/temporal/connect.ts";
+import type { TemporalClient } from "../worker/temporal/connect.ts";
 import { createLedgerWork } from "../worker/temporal/ledger-work.ts";
 import { createStartWork } from "../worker/temporal/start-work.ts";
 import { encryptionOf, startAdminPort } from "./admin-api.ts";
-import { openReadiness } from "./api/api-readiness.ts";
 import { warnOfConnections } from "./api/connection-warnings.ts";
 import { createPublicTransports } from "./api/public-transports.ts";
+import { withinRequest } from "./api/request-context.ts";
 import { createLedgerAdapters, disconnectedText, logAnswer } from "./ledger/ledger-adapters.ts";
 import { createLedgerConnect } from "./ledger/ledger-connect.ts";
 import { ledgerWebhookEndpoints } from "./ledger/ledger-webhook-endpoints.ts";
+import { openReadiness } from "./readiness.ts";
 import type { Running } from "./run.ts";
+import { assertPortsFree } from "./settings/free-ports.ts";
 import type { Log } from "./telemetry/log.ts";
-import { createMetrics, watchPool } from "./telemetry/metrics.ts";
+import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
+import { openPool, openTemporal } from "./telemetry/observed-parts.ts";
+import { noTracing, type Tracing } from "./telemetry/tracing.ts";
 
 /**
  * Starts the API: REST, Connect, gRPC-Web and gRPC on one port, and the admin API on another.
  * Organisations can be connected to these kinds of ledger.
  */
-export async function startApi(config: Config, log: Log, kinds: LedgerKinds): Promise<Running> {
+export async function startApi(
+  config: Config,
+  log: Log,
+  kinds: LedgerKinds,
+  tracing: Tracing = noTracing,
+): Promise<Running> {
+  await assertPortsFree([
+    { setting: "API_PORT", ...config.api },
+    { setting: "ADMIN_PORT", ...config.admin },
+  ]);
   const stores = openStores(config, log);
   const { metrics, pool, outcomes, keys } = stores;
-  const temporal = connectTemporal();
+  const temporal = openTemporal(config, metrics, tracing);
   const work = createWork(config, log, temporal);
   const { wake, startAmendment, startTermination } = work;
-  const store = createStore(pool, (organisationId) => void wake(organisationId));
+  const onIssued = (organisationId: string) => void wake(organisationId);
+  const store = createStore(pool, onIssued, (counts) => countUsage(metrics, counts));
   warmUp(pool).catch((err) => log.warn({ err }, "the database could not be reached at the start"));
   const bindings = services(
     createDeps(store, { wake, startAmendment, startTermination, outcomes }),
   );
   const stopping = new AbortController();
   const shutdownSignal = stopping.signal;
-  const ledgers = openLedgers(config, log, kinds, pool);
-  const readiness = openReadiness(config, log, temporal);
+  const ledgers = openLedgers(config, log, kinds, { pool, metrics });
+  const readiness = openReadiness(config, log, temporal, { isTemporalRequired: false });
   const shared = { config, pool, keys, readiness, shutdownSignal };
   const observed = {
     log: createRequestObserver({ log, requests: metrics.requests }),
@@ -62,6 +77,7 @@ export async function startApi(config: Config, log: Log, kinds: LedgerKinds): Pr
     trustedProxies: config.api.trustedProxies,
     ...observed,
     ...createPublicTransports({ ...shared, log, metrics, bindings }),
+    within: withinRequest,
     openapi: readOpenapi(),
     ledgerEndpoints: ledgerWebhookEndpoints(config, kinds, pool, work.startLedgerSync),
     readiness,
@@ -103,12 +119,8 @@ export async function startApi(config: Config, log: Log, kinds: LedgerKinds): Pr
 /** Opens the pool with its metrics, the outcomes of ledger jobs, and the idempotency keys. */
 function openStores(config: Config, log: Log) {
   const metrics = createMetrics();
-  const { url: databaseUrl, poolSize } = config.database;
-  const pool = createPool({ databaseUrl, size: poolSize, name: "api" }, (err) =>
-    log.warn({ err }, "a database connection was lost"),
-  );
-  watchPool(metrics, pool);
-  const outcomes = createOutcomes(databaseUrl, pool, (err) =>
+  const pool = openPool("api", config, log, metrics);
+  const outcomes = createOutcomes(config.database.url, pool, (err) =>
     log.warn({ err }, "outcomes: connection lost"),
   );
   const keys = createIdempotencyStore(pool, {
@@ -120,12 +132,15 @@ function openStores(config: Config, log: Log) {
   return { metrics, pool, outcomes, keys };
 }
 
+function countUsage({ usageEvents }: Metrics, counts: UsageCounts): void {
+  usageEvents.inc({ verdict: "created", timing: "in_time" }, counts.created - counts.late);
+  usageEvents.inc({ verdict: "created", timing: "late" }, counts.late);
+  usageEvents.inc({ verdict: "duplicate", timing: "" }, counts.duplicate);
+  usageEvents.inc({ verdict: "rejected", timing: "" }, counts.rejected);
+}
+
 /** The starts of workflows. Work whose start fails is started by the dispatcher. */
-function createWork(
-  { taskQueue }: Config,
-  log: Log,
-  { client }: ReturnType<typeof connectTemporal>,
-) {
+function createWork({ taskQueue }: Config, log: Log, { client }: TemporalClient) {
   return {
     ...createLedgerWork(client, taskQueue, (organisationId, err) =>
       log.warn(
@@ -144,7 +159,7 @@ function openLedgers(
   config: Config,
   log: Log,
   kinds: LedgerKinds,
-  pool: ReturnType<typeof createPool>,
+  { pool, metrics }: { readonly pool: Pool; readonly metrics: Metrics },
 ) {
   const connect = createLedgerConnect(config.ledger.addresses);
   const adapters = createLedgerAdapters(pool, {
@@ -153,6 +168,7 @@ function openLedgers(
     connect,
     encryption: encryptionOf(config),
     apps: config.ledger.apps,
+    metrics,
     onDisconnected: (organisationId) => log.warn({ organisationId }, disconnectedText),
     onAnswered: logAnswer(log),
   });

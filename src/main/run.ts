@@ -1,9 +1,11 @@
 /** Runs a process from start to end: settings, log, signals and the exit code. */
 import { flushCompileCache } from "node:module";
-import { type Config, readConfig, SettingError } from "../config.ts";
+import { type Config, type ConfiguredPart, readConfig, SettingError } from "../config.ts";
+import { ledgers } from "../ledger/index.ts";
 import { assertNodeVersion } from "./node-version.ts";
+import { unknownSettings, unknownText } from "./settings/unknown-settings.ts";
 import { createLog, type Log } from "./telemetry/log.ts";
-import { startTracing } from "./telemetry/tracing.ts";
+import { startTracing, type Tracing } from "./telemetry/tracing.ts";
 
 /**
  * A running process. `stop` drains: it finishes open work within limits. `done` resolves or rejects
@@ -20,14 +22,15 @@ export interface Running {
  * after a clean stop.
  */
 export async function run(
-  part: string,
-  start: (config: Config, log: Log) => Promise<Running>,
+  part: ConfiguredPart,
+  start: (config: Config, log: Log, tracing: Tracing) => Promise<Running>,
 ): Promise<void> {
   assertNodeVersion(process.version);
-  const config = settings();
+  const config = settings(part);
   const log = createLog(part, config.logLevel);
-  const stopTracing = await startTracing(process.env, `billing-${part}`);
-  const running = await start(config, log).catch((error: unknown) => {
+  for (const unknown of unknownSettings(process.env, ledgers)) log.warn(unknownText(unknown));
+  const tracing = await startTracing(process.env, `billing-${part}`);
+  const running = await start(config, log, tracing).catch((error: unknown) => {
     // A taken port or a wrong setting is for the operator to correct, so it is shown without a
     // stack. Any other error has its stack.
     console.error(error instanceof SettingError ? error.message : error);
@@ -49,19 +52,19 @@ export async function run(
     log.fatal({ err }, "ended by an error");
     process.exitCode = 1;
   }
-  await stopTracing();
+  await tracing.stop();
   log.info("stopped");
   // A library's handle that is still open must not keep a stopped process alive.
   process.exit();
 }
 
 /**
- * Reads the settings. A wrong setting is for the operator to correct, so only its message is shown,
- * without a stack.
+ * Reads the settings. Wrong settings are for the operator to correct, so only their lines are
+ * shown, without a stack.
  */
-function settings(): Config {
+function settings(part: ConfiguredPart): Config {
   try {
-    return readConfig(process.env);
+    return readConfig(process.env, ledgers, part);
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     process.exit(1);

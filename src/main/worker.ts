@@ -7,7 +7,7 @@ import type { LedgerKinds } from "../ledger/port/ledger-kind.ts";
 import { createBillingRun, type Parked } from "../store/billing/billing-run.ts";
 import { createTestClock, findStoppedClocks } from "../store/billing/test-clock.ts";
 import { createEncryption, type Encryption } from "../store/database/encryption.ts";
-import { createPool, type Pool } from "../store/database/pool.ts";
+import type { Pool } from "../store/database/pool.ts";
 import { createAllocations } from "../store/ledger-jobs/allocations/allocation-store.ts";
 import { createAmendments } from "../store/ledger-jobs/amendments/amendments.ts";
 import { createPosting } from "../store/ledger-jobs/posting-store.ts";
@@ -23,7 +23,8 @@ import { createAmendment } from "../worker/activities/posting/amend-invoice.ts";
 import { createPostingActivities } from "../worker/activities/posting/posting.ts";
 import { createEndSubscriptionActivities } from "../worker/activities/subscriptions/end-subscription.ts";
 import { createLedgerSyncActivities } from "../worker/activities/sync/ledger-sync.ts";
-import { connectTemporal } from "../worker/temporal/connect.ts";
+import type { TemporalClient } from "../worker/temporal/connect.ts";
+import { chooseCoreMetrics } from "../worker/temporal/core-metrics.ts";
 import { startDispatcher } from "../worker/temporal/dispatcher.ts";
 import { createLedgerWork } from "../worker/temporal/ledger-work.ts";
 import { runWorker } from "../worker/temporal/run-worker.ts";
@@ -38,14 +39,24 @@ import {
 import { createLedgerConnect } from "./ledger/ledger-connect.ts";
 import type { Running } from "./run.ts";
 import type { Log } from "./telemetry/log.ts";
-import { serveWorkerMetrics } from "./telemetry/worker-metrics.ts";
+import { openPool, openTemporal } from "./telemetry/observed-parts.ts";
+import { noTracing, type Tracing } from "./telemetry/tracing.ts";
+import { createWorkerMetrics, type WorkerMetrics } from "./telemetry/worker-metrics.ts";
+import { activityContext } from "./worker/activity-context.ts";
 import { startCleanups } from "./worker/cleanups.ts";
+import {
+  observedAmendments,
+  observedPosting,
+  observedTerminations,
+} from "./worker/observed-work.ts";
 import { openWebhooks, publishingDependencies } from "./worker/webhooks.ts";
+import { openWorkerHealth } from "./worker/worker-health.ts";
 
 /** The parts that the activities share. */
 interface Shared {
   readonly config: Config;
   readonly log: Log;
+  readonly metrics: WorkerMetrics;
   readonly pool: Pool;
   readonly encryption: Encryption;
   readonly adapters: LedgerAdapters;
@@ -56,22 +67,27 @@ interface Shared {
  * Starts a worker for these kinds of ledger: the workflows, their activities, the dispatcher and
  * the cleanups. Throws a SettingError if SECRET_KEY is not set.
  */
-export async function startWorker(config: Config, log: Log, kinds: LedgerKinds): Promise<Running> {
+export async function startWorker(
+  config: Config,
+  log: Log,
+  kinds: LedgerKinds,
+  tracing: Tracing = noTracing,
+): Promise<Running> {
   if (config.secretKey === null)
     throw new SettingError(
       "SECRET_KEY is not set: the worker needs it to open ledger credentials.",
     );
-  const metrics = await serveWorkerMetrics(config);
-  const { url: databaseUrl, poolSize } = config.database;
-  const pool = createPool({ databaseUrl, size: poolSize, name: "worker" }, (err) =>
-    log.warn({ err }, "a database connection was lost"),
-  );
-  const temporal = connectTemporal();
+  const core = config.worker === null ? null : await chooseCoreMetrics();
+  const metrics = createWorkerMetrics(core?.text);
+  const temporal = openTemporal(config, metrics, tracing);
+  const health = await openWorkerHealth(config, log, temporal, metrics);
+  const pool = openPool("worker", config, log, metrics);
   const encryption = createEncryption(config.secretKey, config.secretKeysBefore);
   const { callDeadlineMs, addresses, apps } = config.ledger;
   const adapters = createLedgerAdapters(pool, {
     kinds,
     callDeadlineMs,
+    metrics,
     connect: createLedgerConnect(addresses),
     encryption,
     apps,
@@ -79,18 +95,23 @@ export async function startWorker(config: Config, log: Log, kinds: LedgerKinds):
     onAnswered: logAnswer(log),
   });
   const work = createWork(config, log, temporal);
-  const webhooks = openWebhooks(config, pool, encryption, log);
-  const shared = { config, log, pool, encryption, adapters, work };
+  const webhooks = openWebhooks(config, pool, encryption, { log, metrics });
+  const shared = { config, log, metrics, pool, encryption, adapters, work };
   // Before the first activity, so that no transaction waits for the client with its locks held.
   await warmUp(pool).catch((err) =>
     log.warn({ err }, "the database could not be reached at the start"),
   );
   const worker = await runWorker(temporal, {
+    ...config.temporal,
     taskQueue: config.taskQueue,
     activities: { ...activitiesOf(shared), ...webhooks.activities },
     log,
     onSchedules: metrics.onSchedules,
+    interceptors: [...(tracing.temporal?.activities ?? []), activityContext],
+    ...(tracing.temporal && { sinks: tracing.temporal.sinks }),
+    ...(core && { telemetryOptions: core.telemetryOptions }),
   }).catch(asSetting);
+  health.started(worker);
   const dispatcher = dispatch(shared);
   const cleanups = startCleanups(
     pool,
@@ -99,12 +120,13 @@ export async function startWorker(config: Config, log: Log, kinds: LedgerKinds):
     log,
   );
   return {
-    port: metrics.port,
+    port: health.port,
     done: worker.done,
     stop: async () => {
+      health.drain();
       webhooks.stopSending();
       await Promise.all([dispatcher, worker, ...cleanups].map((part) => part.stop()));
-      await Promise.all([adapters.close(), webhooks.close(), metrics.stop()]);
+      await Promise.all([adapters.close(), webhooks.close(), health.stop()]);
       await temporal.connection.close();
       await pool.end();
     },
@@ -112,11 +134,7 @@ export async function startWorker(config: Config, log: Log, kinds: LedgerKinds):
 }
 
 /** The starts of workflows. A start that fails is repeated. */
-function createWork(
-  { taskQueue }: Config,
-  log: Log,
-  { client }: ReturnType<typeof connectTemporal>,
-) {
+function createWork({ taskQueue }: Config, log: Log, { client }: TemporalClient) {
   return {
     ...createLedgerWork(client, taskQueue, (organisationId, err) =>
       log.warn({ organisationId, err }, "the ledger workflow could not be woken; trying again"),
@@ -128,22 +146,25 @@ function createWork(
 }
 
 /** The activities of all workflows except the deliveries of webhooks. */
-function activitiesOf({ config, log, pool, encryption, adapters, work }: Shared) {
+function activitiesOf({ config, log, metrics, pool, encryption, adapters, work }: Shared) {
   const { callDeadlineMs, publicUrl, syncIntervalMs } = config.ledger;
   const parts = { ...work, openLedger: adapters.open, callDeadlineMs, publicUrl };
-  const onParked = (organisationId: string, { subscriptionId, reason }: Parked) =>
+  const observers = { log, metrics };
+  const onParked = (organisationId: string, { subscriptionId, reason }: Parked) => {
+    metrics.parked.inc();
     log.warn(
       { organisationId, subscriptionId, reason },
       "a subscription was parked by the billing run",
     );
+  };
+  const openPosting = observedPosting(createPosting(pool, encryption), observers);
+  const openAmendments = observedAmendments(createAmendments(pool, encryption), observers);
+  const openScope = observedTerminations(createTerminations(pool, encryption), observers);
   return {
-    ...createPostingActivities({ ...parts, openStore: createPosting(pool, encryption) }),
-    ...createAmendment({ ...parts, openStore: createAmendments(pool, encryption) }),
+    ...createPostingActivities({ ...parts, openStore: openPosting }),
+    ...createAmendment({ ...parts, openStore: openAmendments }),
     ...createCreditAllocation({ ...parts, openStore: createAllocations(pool, encryption) }),
-    ...createEndSubscriptionActivities({
-      ...parts,
-      openScope: createTerminations(pool, encryption),
-    }),
+    ...createEndSubscriptionActivities({ ...parts, openScope }),
     ...createBilling({ ...work, onParked, store: createBillingRun(pool) }),
     ...createLedgerSyncActivities({
       ...parts,

@@ -53,7 +53,7 @@ import {
 import { markReported } from "./subscriptions/terminations.ts";
 import { findUnitChange, getUnitChange, type UnitChange } from "./subscriptions/unit-changes.ts";
 import { type TenantTransaction, tenantTransaction } from "./tenant-transaction.ts";
-import { createStoreUsage, type StoreUsage } from "./usage/ingest.ts";
+import { createStoreUsage, type StoreUsage, type UsageCounts } from "./usage/ingest.ts";
 
 /**
  * A kind of object that can be listed, newest first, and looked up. Null for an id that does not
@@ -121,13 +121,14 @@ export interface Store {
 
 /**
  * Creates the store over a pool. `onIssued` is called after each commit of documents that were due:
- * they must be posted.
+ * they must be posted. `onUsage` is called after each stored batch of usage events.
  */
 export function createStore(
   pool: Pool,
   onIssued: (organisationId: string) => void = () => undefined,
+  onUsage?: (counts: UsageCounts) => void,
 ): Store {
-  const storeUsage = createStoreUsage(pool);
+  const storeUsage = createStoreUsage(pool, onUsage);
   return {
     tenant: (organisationId, now) => ({
       ...openTenant(pool, storeUsage, organisationId),

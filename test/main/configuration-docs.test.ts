@@ -3,6 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readConfig } from "../../src/config.ts";
+import { ledgers } from "../../src/ledger/index.ts";
+import { fileSettingOf, secretNames } from "../../src/main/settings/secret-files.ts";
 import { configurationPage } from "../../tools/configuration-page.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -29,8 +31,8 @@ function readNames(settings: Readonly<Record<string, string>>): ReadonlySet<stri
   return names;
 }
 
-// WORKER_METRICS_HOST is read only if WORKER_METRICS_PORT is set.
-const read = readNames({ WORKER_METRICS_PORT: "0" });
+// WORKER_HOST is read only if WORKER_PORT is set.
+const read = readNames({ WORKER_PORT: "0" });
 
 function sourcesBelow(folder: string): readonly string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -48,11 +50,18 @@ test("the page lists every setting that readConfig reads", () => {
 test("the page lists each setting once, and none that the source does not name", () => {
   expect(listed.filter((name, at) => listed.indexOf(name) !== at)).toEqual([]);
   const source = sourcesBelow(join(root, "src")).join("\n");
-  // @temporalio/envconfig reads this one.
-  const own = listed.filter((name) => name !== "TEMPORAL_API_KEY");
+  // The names of files are built from those of secrets.
+  const files = secretNames(ledgers).map(fileSettingOf);
+  const own = listed.filter((name) => !files.includes(name));
   expect(own.filter((name) => !new RegExp(`\\b${name}\\b`).test(source))).toEqual([]);
 });
 
 test("the page is the one that npm run docs:config writes", () => {
   expect(page).toBe(configurationPage());
+});
+
+test("the page lists the file of every secret", () => {
+  const files = secretNames(ledgers).map(fileSettingOf);
+  expect(files.length).toBeGreaterThan(6);
+  expect(files.filter((name) => !listed.includes(name))).toEqual([]);
 });

@@ -36,22 +36,26 @@ async function file(name: string, text: string): Promise<string> {
   return path;
 }
 
-/** Runs a program until it ends by itself: its exit code, and what it wrote to standard error. */
+/** Runs a program until it ends by itself: its exit code, its standard error and its log. */
 async function run(
   script: string,
   env: Record<string, string>,
-): Promise<{ code: number | null; output: string }> {
+): Promise<{ code: number | null; output: string; log: string }> {
   const path = fileURLToPath(new URL(`../../src/${script}`, import.meta.url));
   const child = spawn(process.execPath, [path], {
     env: { ...process.env, DATABASE_URL: nowhere, API_PORT: "0", ADMIN_PORT: "0", ...env },
-    stdio: ["ignore", "ignore", "pipe"],
+    stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";
+  let log = "";
+  child.stdout.on("data", (chunk) => {
+    log += String(chunk);
+  });
   child.stderr.on("data", (chunk) => {
     output += String(chunk);
   });
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
-  return { code, output };
+  return { code, output, log };
 }
 
 describe("a port that is taken names its setting", () => {
@@ -65,6 +69,63 @@ describe("a port that is taken names its setting", () => {
     );
     expect(code).toBe(1);
   });
+});
+
+test("two taken ports are named at once, and so is one port for both", async () => {
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+  const otherPort = String((other.address() as AddressInfo).port);
+  const { code, output } = await run("server.ts", { API_PORT: takenPort, ADMIN_PORT: otherPort });
+  await new Promise((resolve) => other.close(resolve));
+  expect([code, output]).toEqual([
+    1,
+    `Port ${takenPort} on 127.0.0.1 is taken by another process: set API_PORT to a free one\n` +
+      `Port ${otherPort} on 127.0.0.1 is taken by another process: set ADMIN_PORT to a free one\n`,
+  ]);
+  const both = () => readConfig({ DATABASE_URL: nowhere, API_PORT: "8081" });
+  expect(both).toThrow("API_PORT and ADMIN_PORT are both 8081: change one of them.");
+});
+
+test("all wrong settings are named at once, one line each", async () => {
+  const { code, output } = await run("worker.ts", {
+    DATABASE_URL: "",
+    LOG_LEVEL: "loud",
+    DRAIN_SECONDS: "x",
+    TRUSTED_PROXIES: "me",
+    TLS_CERT_FILE: "/nowhere/cert.pem",
+    TLS_KEY_FILE: "/nowhere/key.pem",
+    SECRET_KEYS_BEFORE: "hunter2",
+    TEMPORAL_TLS: "maybe",
+    XERO_URL: "ftp://x",
+    XERO_CLIENT_SECRET: "hunter2",
+    PUBLIC_URL: "here",
+  });
+  expect(code).toBe(1);
+  const settings = output
+    .trim()
+    .split("\n")
+    .map((line) => /^[A-Z_]+/.exec(line)?.[0]);
+  expect(settings.toSorted()).toEqual([
+    "DATABASE_URL",
+    "DRAIN_SECONDS",
+    "LOG_LEVEL",
+    "PUBLIC_URL",
+    "SECRET_KEY",
+    "SECRET_KEYS_BEFORE",
+    "TEMPORAL_TLS",
+    "TLS_CERT_FILE",
+    "TLS_KEY_FILE",
+    "TRUSTED_PROXIES",
+    "XERO_CLIENT_SECRET",
+    "XERO_URL",
+  ]);
+  expect(output).not.toContain("hunter2");
+});
+
+test("a misspelt setting is a warning of the start", async () => {
+  const { output, log } = await run("server.ts", { API_PORT: takenPort, API_HOTS: "x" });
+  expect(output).toContain("API_PORT");
+  expect(log).toContain("API_HOTS is no setting of this service and has no effect.");
 });
 
 test("a host that is none of this machine's names its setting", async () => {

@@ -47,13 +47,6 @@ export async function billingRuns(system: TestSystem): Promise<BillingRuns> {
   const client = new TemporalClient({ connection, namespace });
   const schedule = client.schedule.getHandle(billingScheduleId);
   const start = () => schedule.trigger();
-  // A worker reports its start before it has created the schedule.
-  await until("the schedule is there", () =>
-    schedule.describe().then(
-      () => true,
-      () => false,
-    ),
-  );
   return {
     client,
     start,

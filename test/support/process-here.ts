@@ -21,16 +21,13 @@ export function processHere(
   kinds: LedgerKinds,
 ): TestProcess {
   let running: Running | null = null;
-  let restore = () => {};
   const stop = async () => {
     await running?.stop();
     running = null;
-    restore();
   };
   return {
     start: async (env = {}) => {
       const settings = { ...base, ...env };
-      restore = setTemporalSettings(settings);
       const start = await starts[part]();
       running = await start(readConfig(settings, kinds), pino({ enabled: false }), kinds);
     },
@@ -39,18 +36,5 @@ export function processHere(
     exited: async () => running?.done,
     isRunning: () => running !== null,
     output: () => "",
-  };
-}
-
-/** Temporal's client reads its settings from the environment. Returns what restores it. */
-function setTemporalSettings(settings: NodeJS.ProcessEnv): () => void {
-  const names = Object.keys(settings).filter((name) => name.startsWith("TEMPORAL_"));
-  const before = names.map((name) => [name, process.env[name]] as const);
-  for (const name of names) process.env[name] = settings[name];
-  return () => {
-    for (const [name, value] of before) {
-      if (value === undefined) delete process.env[name];
-      else process.env[name] = value;
-    }
   };
 }

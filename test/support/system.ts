@@ -24,7 +24,7 @@ import { testPool } from "./pool.ts";
 import { freePort } from "./ports.ts";
 import { type TestProcess, testProcess } from "./process.ts";
 import { processHere } from "./process-here.ts";
-import { testTemporal } from "./temporal.ts";
+import { createSchedules, testTemporal } from "./temporal.ts";
 
 export type { Answered, RequestOptions } from "./answer.ts";
 export type { TestProcess } from "./process.ts";
@@ -123,6 +123,7 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
     LEDGER_ADDRESSES: "development",
     ...settings.env,
   };
+  await createSchedules(temporal, env.TASK_QUEUE);
   const pool = testPool(database.url, 4);
   const settingUp = createSettingUp(pool, createEncryption(secretKey));
   const { kinds } = settings;

@@ -2,9 +2,10 @@
  * A separate Temporal namespace for each test file, on the server that the global set-up started.
  */
 import { randomUUID } from "node:crypto";
-import { Connection } from "@temporalio/client";
+import { Client, Connection } from "@temporalio/client";
 import { msToTs } from "@temporalio/common/lib/time.js";
 import { inject } from "vitest";
+import { ensureSchedules } from "../../src/worker/temporal/schedules.ts";
 import { ensureSearchAttributes } from "../../src/worker/temporal/search-attributes.ts";
 
 /** The address of a test's client and worker. */
@@ -31,6 +32,19 @@ export async function testTemporal(): Promise<TestTemporal> {
     });
     await ensureSearchAttributes(connection, namespace);
     return { address, namespace };
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Creates the schedules in the namespace, as a deployment does before its workers start. */
+export async function createSchedules(
+  { address, namespace }: TestTemporal,
+  taskQueue = "billing",
+): Promise<void> {
+  const connection = await Connection.connect({ address });
+  try {
+    await ensureSchedules(new Client({ connection, namespace }), taskQueue);
   } finally {
     await connection.close();
   }

@@ -67,7 +67,7 @@ describe("the billing schedule", () => {
     expect(policies).toMatchObject({ overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: 60_000 });
   });
 
-  test("is repaired by a worker's start, and keeps an operator's pause", async ({ runs }) => {
+  test("is repaired by a deployment, and keeps an operator's pause", async ({ runs }) => {
     await handle(runs).pause("an incident is open");
     await handle(runs).update((before) => ({
       ...before,
@@ -80,24 +80,24 @@ describe("the billing schedule", () => {
     await handle(runs).unpause();
   });
 
-  test("is skipped with a warning if the server has no schedules", async () => {
-    const { startScheduling } = await import("../../src/worker/temporal/schedules.ts");
+  test("is left alone with a warning if the server has no schedules", async () => {
+    const { refuseOtherQueue } = await import("../../src/worker/temporal/schedules.ts");
     const lacking = Object.assign(new Error("unknown method"), {
       code: 12,
       details: "",
       metadata: {},
     });
     const none = () => Promise.reject(lacking);
-    const failing = { schedule: { create: none, getHandle: () => ({ describe: none }) } };
+    const failing = { schedule: { getHandle: () => ({ describe: none }) } };
     const warnings: string[] = [];
     const log = {
       info: () => undefined,
       warn: (_: unknown, line?: string) => void warnings.push(line ?? ""),
     };
-    const scheduling = await startScheduling(failing as never, "billing", log);
+    const check = await refuseOtherQueue(failing as never, "billing", log);
     await until("it is logged", async () => warnings.length > 0);
-    expect(warnings).toEqual([expect.stringMatching(/could not be created$/)]);
-    scheduling.stop();
+    expect(warnings).toEqual([expect.stringMatching(/could not be read$/)]);
+    check.stop();
   });
 });
 

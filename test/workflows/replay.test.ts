@@ -7,6 +7,7 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { dataConverterOf } from "../../src/worker/temporal/connect.ts";
 import { bundle } from "./bundle.ts";
 import { replayFailure } from "./replay.ts";
 
@@ -80,6 +81,11 @@ test("each workflow has a recorded plain run, and posting also a refusal and a p
 
 test.each(names)("%s replays", async (name) => {
   expect(await replayFailure(bundle, historyOf(name))).toBeNull();
+});
+
+test.each(names)("%s, recorded without a payload key, replays with one", async (name) => {
+  const keys = dataConverterOf({ payloadKey: Buffer.alloc(32, 7), payloadKeysBefore: [] });
+  expect(await replayFailure(bundle, historyOf(name), keys)).toBeNull();
 });
 
 test.each(names)("%s does not replay with a workflow that was changed", async (name) => {

@@ -1,14 +1,19 @@
 /** Replays a recorded history against workflow code, without a server. */
+import type { DataConverter } from "@temporalio/common";
 import { Worker } from "@temporalio/worker";
 import { quietRuntime } from "../support/temporal-runtime.ts";
 
 /**
  * The reason why the code does not replay the history (as JSON or as the server returns it); null
- * if it does.
+ * if it does. The converter has the keys of an encrypted history.
  */
-export async function replayFailure(code: string, history: unknown): Promise<string | null> {
+export async function replayFailure(
+  code: string,
+  history: unknown,
+  dataConverter: DataConverter = {},
+): Promise<string | null> {
   quietRuntime();
-  const replays = Worker.runReplayHistories({ workflowBundle: { code } }, [
+  const replays = Worker.runReplayHistories({ workflowBundle: { code }, dataConverter }, [
     { workflowId: "replayed", history: history as object },
   ]);
   const failures: (string | null)[] = [];

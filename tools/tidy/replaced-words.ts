@@ -110,7 +110,7 @@ export const allowedPhrases: readonly AllowedPhrase[] = [
   { pattern: /\bround(?:ed)?[- ](?:half|trips?|up|down)\b|\broundTrips?\b/gi, reason: "rounding" },
   { pattern: /\ball_?settled\b|\bPromiseSettled\w*/gi, reason: "JavaScript" },
   { pattern: /\bRAISE (?:EXCEPTION|NOTICE)\b/g, reason: "PL/pgSQL" },
-  { pattern: /\bmakeTelemetryFilterString\b/g, reason: "Temporal" },
+  { pattern: /\bmake(?:TelemetryFilterString|ContinueAsNewFunc)\b/g, reason: "Temporal" },
   {
     pattern: /\bhint\b/g,
     reason: "a column",
@@ -125,6 +125,7 @@ export const allowedPhrases: readonly AllowedPhrase[] = [
   { pattern: /\bhint: error\.hint\b/g, reason: "PostgreSQL" },
   { pattern: /\bCHECKPOINT_DISABLE\b/g, reason: "Prisma" },
   { pattern: /\bmakeGrpcRetryInterceptor\b/g, reason: "Temporal" },
+  { pattern: /\bmakeWorkflowExporter\b/g, reason: "Temporal" },
   { pattern: /Early ?Hints|after the hints/g, reason: "HTTP" },
   { pattern: /\blook (?:it|them) up\b/g, reason: "the verb of a lookup" },
   {

@@ -20,7 +20,8 @@ interface BannedWord {
 const bannedWords: readonly BannedWord[] = [
   { pattern: /organi[z]ation/gi, use: "organisation" },
   { pattern: /(?<!pg_)catalog(?!ue)/gi, use: "catalogue" },
-  { pattern: /behavior/gi, use: "behaviour" },
+  // Worker versioning is of a foreign SDK.
+  { pattern: /(?<!Versioning)behavior/gi, use: "behaviour" },
   // A subscription is ended. The names of foreign SDKs keep their word cancellation.
   {
     pattern: new RegExp(

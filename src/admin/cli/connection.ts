@@ -87,9 +87,11 @@ function addressOf(url: string): string {
 }
 
 async function tokenOf(terminal: Terminal, file: string | undefined): Promise<string> {
-  const token = (
-    file === undefined ? (terminal.env.BILLING_OPERATOR_TOKEN ?? "") : await terminal.read(file)
-  ).trim();
+  const { BILLING_OPERATOR_TOKEN: own, BILLING_OPERATOR_TOKEN_FILE: named } = terminal.env;
+  if (file === undefined && own && named)
+    throw new UsageError("Set one of BILLING_OPERATOR_TOKEN and BILLING_OPERATOR_TOKEN_FILE");
+  const path = file ?? named;
+  const token = (path ? await terminal.read(path) : (own ?? "")).trim();
   if (token === "")
     throw new UsageError("Set BILLING_OPERATOR_TOKEN to an operator's token, or use --token-file");
   // Other characters cannot be in a header, and the library's error would repeat the token.

@@ -2,13 +2,14 @@
  * The demo ledger as a separate process: settings from the environment, one line once it listens, a
  * clean end on a signal.
  */
+import { withSecrets } from "../../main/settings/secret-files.ts";
 import { xeroLimits } from "./api/limits.ts";
 import { startDemoLedger } from "./server.ts";
 
 // An unusual number that is probably free. `npm start` sets another one if needed.
 const defaultPort = 4_010;
 
-const databaseUrl = process.env.DATABASE_URL;
+const databaseUrl = databaseUrlOf();
 const port = Number(process.env.DEMO_LEDGER_PORT ?? defaultPort);
 
 if (!databaseUrl) {
@@ -39,6 +40,14 @@ if (!databaseUrl) {
   }
 }
 
+function databaseUrlOf(): string | undefined {
+  try {
+    return withSecrets(process.env, ["DATABASE_URL"]).DATABASE_URL;
+  } catch (error) {
+    return end(reasonOf(error));
+  }
+}
+
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   switch ("code" in error && error.code) {
@@ -54,7 +63,7 @@ function reasonOf(error: unknown): string {
   }
 }
 
-function end(message: string): void {
+function end(message: string): never {
   console.error(message);
   process.exit(1);
 }

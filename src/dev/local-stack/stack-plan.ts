@@ -12,7 +12,7 @@ export interface Plan {
   readonly logFolder: string;
   readonly apiPort: number;
   readonly adminPort: number;
-  readonly workerMetricsPort: number;
+  readonly workerPort: number;
   readonly postgresPort: number | undefined;
   readonly temporalPort: number | undefined;
   readonly temporalUiPort: number | undefined;
@@ -35,11 +35,7 @@ export function planOf(env: NodeJS.ProcessEnv): Plan {
     defaultPorts.admin,
     env.ADMIN_HOST || localHost,
   );
-  const workerMetricsPort = want(
-    "the worker's metrics",
-    "WORKER_METRICS_PORT",
-    defaultPorts.workerMetrics,
-  );
+  const workerPort = want("the worker", "WORKER_PORT", defaultPorts.worker);
   const ownDatabase = !env.DATABASE_URL;
   const ownTemporal = !env.TEMPORAL_ADDRESS;
   const dataFolder = dataFolderOf(env);
@@ -50,7 +46,7 @@ export function planOf(env: NodeJS.ProcessEnv): Plan {
     logFolder: join(dataFolder, "logs"),
     apiPort,
     adminPort,
-    workerMetricsPort,
+    workerPort,
     postgresPort: ownDatabase
       ? want("PostgreSQL", "POSTGRES_PORT", defaultPorts.postgres)
       : undefined,

@@ -21,6 +21,7 @@ import { secretKeyOf } from "./secret-key.ts";
 import { type Plan, planOf } from "./stack-plan.ts";
 import type { Parts } from "./stack-settings.ts";
 import { type HeldRecord, holdStartRecord } from "./start-record.ts";
+import { setUpSchedules } from "./temporal/set-up-schedules.ts";
 import { findTemporalCli } from "./temporal/temporal-cli.ts";
 import { startTemporal, stopLeftTemporal } from "./temporal/temporal-server.ts";
 
@@ -119,13 +120,14 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
     DATABASE_URL: databaseUrl,
     API_PORT: String(plan.apiPort),
     ADMIN_PORT: String(plan.adminPort),
-    WORKER_METRICS_PORT: String(plan.workerMetricsPort),
+    WORKER_PORT: String(plan.workerPort),
     // A webhook receiver in development listens on this machine.
     WEBHOOK_ADDRESSES: env.WEBHOOK_ADDRESSES || "development",
     // So does the demo ledger.
     LEDGER_ADDRESSES: env.LEDGER_ADDRESSES || "development",
     ...temporal.env,
   };
+  await setUpSchedules(childEnv, log);
   const run = childRunner(childEnv, plan, parts, record);
   const demoLedgerUrl =
     plan.demoLedgerPort === undefined ? undefined : `http://${localHost}:${plan.demoLedgerPort}`;

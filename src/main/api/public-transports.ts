@@ -13,11 +13,11 @@ import type { Caller } from "../../transport/rpc/caller.ts";
 import { createGate } from "../../transport/rpc/gate/gate.ts";
 import { createIdempotency } from "../../transport/rpc/idempotency.ts";
 import type { ServiceBinding } from "../../transport/rpc/implementation.ts";
-import { observeCall } from "../../transport/rpc/observe.ts";
 import { jobsOf } from "../../transport/rpc/operation.ts";
 import { createReportError } from "../../transport/rpc/refusals.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import { observeInContext } from "./request-context.ts";
 import { createTransports } from "./transports.ts";
 
 /** Creates the handlers of the public port. */
@@ -42,7 +42,7 @@ export function createPublicTransports(parts: {
   });
   const call = createCall({
     idempotency: createIdempotency(parts.keys),
-    observe: observeCall,
+    observe: observeInContext,
     implementations: bindings,
     formats: textFormats,
   });

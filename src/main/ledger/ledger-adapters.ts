@@ -18,6 +18,7 @@ import { createCallBudget } from "../../store/ledger-connection/call-budget.ts";
 import type { LedgerConnection } from "../../store/ledger-connection/connections.ts";
 import { createLedgerTokens } from "../../store/ledger-connection/oauth-tokens.ts";
 import type { Log } from "../telemetry/log.ts";
+import { observedBudget, observedLedger } from "./observed-ledger.ts";
 
 /** How long after its deadline a call may still run before its permit returns to the budget. */
 const callEndMs = 1_000;
@@ -35,6 +36,7 @@ interface AdapterParts {
   readonly connect: buildConnector.connector;
   /** Our apps, for connections by authorisation. */
   readonly apps: LedgerSettings["apps"];
+  readonly metrics: Parameters<typeof observedLedger>[2];
   /** Called when a ledger has ended an authorisation. An owner must authorise again. */
   readonly onDisconnected: (organisationId: string) => void;
   /** Called for a ledger's answer that is an error or has warnings. */
@@ -101,14 +103,16 @@ function openAdapter(
 ): Ledger {
   const kind = ledgerKindOf(parts.kinds, connection.kind);
   const leaseMs = parts.callDeadlineMs + callEndMs;
-  return kind.connect(connection, {
+  const budget = createCallBudget(pool, organisationId, leaseMs, kind.traits.calls);
+  const ledger = kind.connect(connection, {
     connect: parts.connect,
     observeAnswer: (answer) => parts.onAnswered?.(organisationId, answer),
-    budget: createCallBudget(pool, organisationId, leaseMs, kind.traits.calls),
+    budget: observedBudget(budget, connection.kind, parts.metrics),
     ...(connection.grantKind === "custom"
       ? {}
       : { authorisation: authorisationOf(pool, parts, organisationId, connection) }),
   });
+  return observedLedger(ledger, connection.kind, parts.metrics);
 }
 
 function authorisationOf(

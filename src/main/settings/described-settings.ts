@@ -6,6 +6,7 @@
 import { defaultTaskQueue } from "../../../workflows/contract.ts";
 import { defaultFirstPauseMs } from "../../domain/events/retry-schedule.ts";
 import { defaultTrustedProxies } from "../../transport/http/limits/trusted-proxies.ts";
+import { temporalSection } from "./described-temporal.ts";
 
 /** A whole number with its default and its bounds, both included. */
 interface WholeNumber {
@@ -25,7 +26,7 @@ export const wholeNumbers = {
   LEDGER_CALL_SECONDS: { fallback: 10, least: 1, most: 20 },
   LEDGER_SYNC_MINUTES: { fallback: 15, least: 1, most: 1_440 },
   WEBHOOK_RETRY_MILLISECONDS: { fallback: defaultFirstPauseMs, least: 1, most: 30_000 },
-  WORKER_METRICS_PORT: { fallback: 0, least: 0, most: 65_535 },
+  WORKER_PORT: { fallback: 0, least: 0, most: 65_535 },
 } as const satisfies Readonly<Record<string, WholeNumber>>;
 
 /** A word out of a few, with its default. */
@@ -51,10 +52,24 @@ export const choices = {
 export const texts = {
   API_HOST: "127.0.0.1",
   ADMIN_HOST: "127.0.0.1",
-  WORKER_METRICS_HOST: "127.0.0.1",
+  WORKER_HOST: "127.0.0.1",
   TASK_QUEUE: defaultTaskQueue,
+  TEMPORAL_DEPLOYMENT_NAME: "billing",
   TRUSTED_PROXIES: defaultTrustedProxies,
 } as const satisfies Readonly<Record<string, string>>;
+
+/**
+ * The settings that are secrets, except those of ledgers. Each can also be set as `NAME_FILE`, and
+ * none is shown.
+ */
+export const secrets = [
+  "DATABASE_URL",
+  "SECRET_KEY",
+  "SECRET_KEYS_BEFORE",
+  "TEMPORAL_API_KEY",
+  "TEMPORAL_PAYLOAD_KEY",
+  "TEMPORAL_PAYLOAD_KEYS_BEFORE",
+] as const;
 
 /** The addresses that webhook endpoints and ledgers may have. */
 export type Addresses = (typeof addresses)[number];
@@ -81,7 +96,7 @@ export interface SettingSection {
 /** The tables of the page, in order. */
 export const settingSections: readonly SettingSection[] = [
   {
-    title: "Database, Temporal and keys",
+    title: "Database and keys",
     settings: [
       {
         names: ["DATABASE_URL"],
@@ -90,18 +105,6 @@ export const settingSections: readonly SettingSection[] = [
         meaning: "PostgreSQL 15 or newer, `postgresql://user:password@host:5432/database`",
       },
       { names: ["DATABASE_POOL_SIZE"], meaning: "connections of one process" },
-      {
-        names: ["TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "TEMPORAL_API_KEY", "TEMPORAL_TLS…"],
-        fallback: "`localhost:7233`, `default`",
-        underNpmStart: "embedded",
-        meaning: "the settings of @temporalio/envconfig, profile files too",
-      },
-      {
-        names: ["TASK_QUEUE"],
-        meaning:
-          "Temporal task queue, one for all processes of an installation, which has its own " +
-          "namespace: see [workflows](workflows.md#task-queues)",
-      },
       {
         names: ["SECRET_KEY"],
         fallback: "none",
@@ -119,6 +122,7 @@ export const settingSections: readonly SettingSection[] = [
       },
     ],
   },
+  temporalSection,
   {
     title: "Ports and the network",
     settings: [
@@ -174,10 +178,10 @@ export const settingSections: readonly SettingSection[] = [
         meaning: "the least severe level. One JSON line a request on standard output",
       },
       {
-        names: ["WORKER_METRICS_PORT", "WORKER_METRICS_HOST"],
+        names: ["WORKER_PORT", "WORKER_HOST"],
         fallback: "off, `127.0.0.1`",
         underNpmStart: "8082",
-        meaning: "where a worker serves `/metrics`",
+        meaning: "where a worker serves `/healthz`, `/readyz` and `/metrics`",
       },
       {
         names: ["OTEL_EXPORTER_OTLP_ENDPOINT"],

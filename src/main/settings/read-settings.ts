@@ -1,40 +1,68 @@
 /**
  * Reads single settings from the environment. An empty value counts as not set, because compose
- * files cannot express an unset variable. Errors name the setting and what it must be.
+ * files cannot express an unset variable. A fault names the setting and what it must be. All faults
+ * are collected, so that one start names them all.
  */
 import { choices, texts, wholeNumbers } from "./described-settings.ts";
 
-/** Returns a text, or its default. */
-export function text(env: NodeJS.ProcessEnv, name: keyof typeof texts): string {
-  return env[name] || texts[name];
+/** Receives what is wrong with a setting: one line that names it. */
+export type OnFault = (fault: string) => void;
+
+type Word<N extends keyof typeof choices> = (typeof choices)[N]["words"][number];
+
+/** The readers of one environment. A setting with a fault reads as its default. */
+export interface SettingsReader {
+  text(name: keyof typeof texts): string;
+  whole(name: keyof typeof wholeNumbers): number;
+  choice<N extends keyof typeof choices>(name: N): Word<N>;
+  /** Returns what `read` returns, or the fallback if it throws. The error's message is a fault. */
+  attempt<T>(fallback: T, read: () => T): T;
 }
 
-/** Returns a whole number, or its default. Throws if it is no number or out of its bounds. */
-export function whole(env: NodeJS.ProcessEnv, name: keyof typeof wholeNumbers): number {
+/** Creates the readers. */
+export function settingsReader(env: NodeJS.ProcessEnv, onFault: OnFault): SettingsReader {
+  return {
+    text: (name) => env[name] || texts[name],
+    whole: (name) => wholeOf(env, name, onFault),
+    choice: (name) => choiceOf(env, name, onFault),
+    attempt: (fallback, read) => {
+      try {
+        return read();
+      } catch (error) {
+        onFault(error instanceof Error ? error.message : String(error));
+        return fallback;
+      }
+    },
+  };
+}
+
+function wholeOf(
+  env: NodeJS.ProcessEnv,
+  name: keyof typeof wholeNumbers,
+  onFault: OnFault,
+): number {
   const { fallback, least, most } = wholeNumbers[name];
   const text = env[name];
   if (!text) return fallback;
   const value = Number(text);
-  if (!/^\d{1,9}$/.test(text) || value < least || value > most) {
-    throw new Error(`${name}=${text} must be a whole number from ${least} to ${most}.`);
-  }
-  return value;
+  if (/^\d{1,9}$/.test(text) && value >= least && value <= most) return value;
+  onFault(`${name}=${text} must be a whole number from ${least} to ${most}.`);
+  return fallback;
 }
 
-/** Returns one of the setting's words, or its default. Throws for another word. */
-export function choice<N extends keyof typeof choices>(
+function choiceOf<N extends keyof typeof choices>(
   env: NodeJS.ProcessEnv,
   name: N,
-): (typeof choices)[N]["words"][number] {
+  onFault: OnFault,
+): Word<N> {
   const { fallback, words }: { fallback: Word<N>; words: readonly Word<N>[] } = choices[name];
   const value = env[name];
   if (!value) return fallback;
   const found = words.find((one) => one === value);
-  if (found === undefined) throw new Error(`${name}=${value} must be one of ${words.join(", ")}.`);
-  return found;
+  if (found !== undefined) return found;
+  onFault(`${name}=${value} must be one of ${words.join(", ")}.`);
+  return fallback;
 }
-
-type Word<N extends keyof typeof choices> = (typeof choices)[N]["words"][number];
 
 /** Returns DATABASE_URL, which is required. Errors never show it: it may have a password. */
 export function databaseUrl(env: NodeJS.ProcessEnv): string {
@@ -57,16 +85,16 @@ export function publicUrl(env: NodeJS.ProcessEnv): string | null {
   return value.replace(/\/+$/, "");
 }
 
-/** Returns SECRET_KEY as bytes, or null if it is not set. */
-export function secretKey(env: NodeJS.ProcessEnv): Buffer | null {
-  const value = env.SECRET_KEY;
-  return value ? keyOf("SECRET_KEY", value) : null;
+/** Returns the key of this setting as bytes, or null if it is not set. */
+export function secretKey(env: NodeJS.ProcessEnv, name: string): Buffer | null {
+  const value = env[name];
+  return value ? keyOf(name, value) : null;
 }
 
-/** Returns the keys of SECRET_KEYS_BEFORE as bytes. */
-export function secretKeysBefore(env: NodeJS.ProcessEnv): readonly Buffer[] {
-  const value = env.SECRET_KEYS_BEFORE;
-  return value ? value.split(",").map((key) => keyOf("SECRET_KEYS_BEFORE", key.trim())) : [];
+/** Returns the keys of this setting, separated by commas, as bytes. */
+export function secretKeysBefore(env: NodeJS.ProcessEnv, name: string): readonly Buffer[] {
+  const value = env[name];
+  return value ? value.split(",").map((key) => keyOf(name, key.trim())) : [];
 }
 
 function keyOf(name: string, value: string): Buffer {

@@ -1,6 +1,7 @@
 /** The log of a process: one JSON line for each event, on standard output, without secrets. */
 import { type Logger, pino } from "pino";
 import type { LogLevel } from "../../config.ts";
+import { logFields } from "./log-context.ts";
 
 /** The logger that every part writes to. */
 export type Log = Logger;
@@ -46,6 +47,8 @@ export function createLog(
     level,
     base: { part, pid: process.pid },
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    // A line's own members take precedence.
+    mixin: logFields,
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: secretMembers.flatMap((name) => [name, `*.${name}`]), censor: "[hidden]" },
     serializers: { err: reportFailure },

@@ -1,15 +1,10 @@
-/**
- * The metrics of a process in the format of Prometheus. Each process has its own registry, so that
- * two in one process do not mix.
- */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+/** The metrics of an API process in the format of Prometheus. */
+import { Counter, Histogram } from "prom-client";
 import type { RequestLabel } from "../../transport/rpc/observe.ts";
+import { createProcessMetrics, type ProcessMetrics } from "./process-metrics.ts";
 
 /** All metrics of an API process. */
-export interface Metrics {
-  /** The content type and text of the answer of `/metrics`. */
-  readonly text: () => Promise<{ readonly contentType: string; readonly text: string }>;
-  readonly registry: Registry;
+export interface Metrics extends ProcessMetrics {
   /**
    * Seconds of finished requests, by operation, protocol and outcome (`ok`, an error code,
    * `client_gone`).
@@ -19,6 +14,8 @@ export interface Metrics {
   readonly admissions: Histogram;
   /** Failed attempts to complete, release or renew an idempotency key. Each is retried. */
   readonly idempotencyTrouble: Counter;
+  /** Reported usage events by verdict (`created`, `duplicate`, `rejected`) and timing. */
+  readonly usageEvents: Counter<"verdict" | "timing">;
 }
 
 /** From half a millisecond (a read) to 15 seconds, the longest wait for the ledger (POSTING-4). */
@@ -26,23 +23,12 @@ const secondsBuckets = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15,
 ];
 
-/** Connections of a pool, as pg counts them. */
-interface PoolCounts {
-  readonly totalCount: number;
-  readonly idleCount: number;
-  readonly waitingCount: number;
-}
-
-/**
- * Creates the metrics of a process, with those of Node (event loop, memory, garbage collection).
- */
+/** Creates the metrics of an API process. */
 export function createMetrics(): Metrics {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  const registers = [registry];
+  const metrics = createProcessMetrics();
+  const registers = [metrics.registry];
   return {
-    text: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
-    registry,
+    ...metrics,
     requests: new Histogram({
       name: "billing_request_duration_seconds",
       help: "Seconds from the arrival of a request to the end of its response.",
@@ -61,20 +47,11 @@ export function createMetrics(): Metrics {
       help: "Failed attempts to complete, release or renew an idempotency key.",
       registers,
     }),
+    usageEvents: new Counter({
+      name: "billing_usage_events_total",
+      help: "Reported usage events by verdict, and created ones by whether their period was open.",
+      labelNames: ["verdict", "timing"],
+      registers,
+    }),
   };
-}
-
-/** Adds a gauge of a pool's connections by state. It is read at each scrape. */
-export function watchPool(metrics: Metrics, pool: PoolCounts): void {
-  const gauge = new Gauge({
-    name: "billing_database_connections",
-    help: "Connections to PostgreSQL in use and idle, and requests that wait for one.",
-    labelNames: ["state"],
-    registers: [metrics.registry],
-    collect: () => {
-      gauge.set({ state: "in_use" }, pool.totalCount - pool.idleCount);
-      gauge.set({ state: "idle" }, pool.idleCount);
-      gauge.set({ state: "waiting" }, pool.waitingCount);
-    },
-  });
 }

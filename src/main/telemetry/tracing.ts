@@ -3,9 +3,28 @@
  * loaded, because the SDK adds half a second to every start. Spans use @opentelemetry/api, which
  * does nothing until the SDK starts.
  */
+import type { WorkflowClientInterceptor } from "@temporalio/client";
+import type { ActivityInterceptorsFactory, InjectedSinks } from "@temporalio/worker";
+import type { Sinks } from "@temporalio/workflow";
 
-/** Stops the export after it has sent the buffered spans. */
-type StopTracing = () => Promise<void>;
+/** The parts of Temporal's client and worker that carry a trace through it. */
+export interface TemporalTracing {
+  readonly client: WorkflowClientInterceptor[];
+  readonly activities: ActivityInterceptorsFactory[];
+  /** Gets the spans of workflows, which run without access to the network. */
+  readonly sinks: InjectedSinks<Sinks>;
+}
+
+/** The tracing of a process. */
+export interface Tracing {
+  /** Null if traces are off. */
+  readonly temporal: TemporalTracing | null;
+  /** Stops the export after it has sent the buffered spans. */
+  stop(): Promise<void>;
+}
+
+/** The tracing of a process without traces. */
+export const noTracing: Tracing = { temporal: null, stop: async () => undefined };
 
 /**
  * Any of these enables the export. `OTEL_SDK_DISABLED=true` and an exporter of `none` disable it.
@@ -24,14 +43,8 @@ export function wantsTracing(env: NodeJS.ProcessEnv): boolean {
 }
 
 /** Starts the export of traces if the environment enables it. Call it before anything else. */
-export async function startTracing(
-  env: NodeJS.ProcessEnv,
-  serviceName: string,
-): Promise<StopTracing> {
-  if (!wantsTracing(env)) return async () => undefined;
-  const { NodeSDK } = await import("@opentelemetry/sdk-node");
-  // OTEL_SERVICE_NAME takes precedence over this name. The SDK reads all other variables itself.
-  const sdk = new NodeSDK(env.OTEL_SERVICE_NAME ? {} : { serviceName });
-  sdk.start();
-  return () => sdk.shutdown();
+export async function startTracing(env: NodeJS.ProcessEnv, serviceName: string): Promise<Tracing> {
+  return wantsTracing(env)
+    ? (await import("./open-telemetry.ts")).startOpenTelemetry(env, serviceName)
+    : noTracing;
 }

@@ -13,7 +13,10 @@ import { createDeliveryPace } from "../../worker/activities/events/delivery-pace
 import { createRequestPermits } from "../../worker/activities/events/request-permits.ts";
 import { startCleanup } from "../../worker/temporal/cleanup.ts";
 import type { Log } from "../telemetry/log.ts";
+import type { WorkerMetrics } from "../telemetry/worker-metrics.ts";
+import { observedDeliveries } from "./observed-work.ts";
 import { writeObject } from "./render-event-object.ts";
+import { tracedPoster } from "./traced-poster.ts";
 
 /** Keys change once in years, and each change restarts the workers. */
 const reencryptEveryMs = 30 * 60_000;
@@ -38,12 +41,20 @@ export function publishingDependencies(pool: Pool, log: Log) {
  * Opens the delivery of events to endpoints, and re-encrypts the endpoints' secrets with the newest
  * key.
  */
-export function openWebhooks(config: Config, pool: Pool, encryption: Encryption, log: Log) {
+export function openWebhooks(
+  config: Config,
+  pool: Pool,
+  encryption: Encryption,
+  { log, metrics }: { readonly log: Log; readonly metrics: WorkerMetrics },
+) {
   const poster = createPoster({ mode: config.webhooks.addresses });
   const stopping = new AbortController();
   const activities = createDelivery({
-    store: createDeliveryStore(boundQueries(pool, webhookQueries), encryption),
-    poster,
+    store: observedDeliveries(createDeliveryStore(boundQueries(pool, webhookQueries), encryption), {
+      log,
+      metrics,
+    }),
+    poster: tracedPoster(poster),
     permits: createRequestPermits(),
     pace: createDeliveryPace(),
     firstPauseMs: config.webhooks.firstPauseMs,

@@ -9,7 +9,7 @@ import { db } from "../database/client.ts";
 import { newId } from "../database/ids.ts";
 import { columnsOf, type ModelRow } from "../database/model-columns.ts";
 import type { Filter, Listing } from "../database/page.ts";
-import { isDatabaseError, type Pool, uniqueViolation } from "../database/pool.ts";
+import { isDatabaseError, type Pool, queryInTrace, uniqueViolation } from "../database/pool.ts";
 
 const customerFields = [
   "id",
@@ -93,7 +93,7 @@ export async function saveCustomer(
   const jobId = newId();
   const wanted = customer.ledgerContactId;
   try {
-    await pool.query({
+    await queryInTrace(pool, {
       name: "save_customer",
       text: `WITH customer AS (
           INSERT INTO customers (id, organisation_id, code, name, company_name, first_name,

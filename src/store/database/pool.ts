@@ -4,7 +4,9 @@
  */
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
+import { type AcquireObserver, observeAcquires } from "./acquires.ts";
 import { clientsWithin, limitQueries, limitWaiting } from "./time-limit.ts";
+import { inTransactionSpan, isTraced } from "./trace-context.ts";
 
 /** The connections of one process. A statement over it is a transaction by itself. */
 export type Pool = pg.Pool;
@@ -31,6 +33,8 @@ interface PoolSettings {
   readonly connectTimeoutMs?: number;
   /** Time limit of a statement in milliseconds, if it is not the one of requests. */
   readonly statementTimeoutMs?: number;
+  /** Called for each connection that was requested of the pool. */
+  readonly onAcquire?: AcquireObserver;
 }
 
 /** The time limit of a statement. Every statement of the service takes milliseconds. */
@@ -86,6 +90,7 @@ export function createPool(settings: PoolSettings, onError: (error: Error) => vo
   pool.on("connect", (client) => limitQueries(client, statementMs * patience));
   pool.on("connect", guard);
   limitWaiting(pool, connectMs);
+  if (settings.onAcquire !== undefined) observeAcquires(pool, settings.onAcquire);
   return pool;
 }
 
@@ -215,7 +220,19 @@ export async function inTransaction<T>(
   work: (client: pg.PoolClient) => Promise<T>,
   begin = "BEGIN",
 ): Promise<T> {
-  return repeatBrokenOff(() => runOnce(pool, work, begin));
+  return repeatBrokenOff(() => inTransactionSpan(begin, (first) => runOnce(pool, work, first)));
+}
+
+/**
+ * Runs one statement that leaves work, which is a transaction by itself. Within a trace it takes
+ * three statements, so that the work keeps the trace.
+ */
+export function queryInTrace<Row extends AnyRow>(
+  pool: pg.Pool,
+  query: Statement,
+): Promise<pg.QueryResult<Row>> {
+  if (!isTraced()) return pool.query<Row>(query);
+  return inTransaction(pool, (client) => client.query<Row>(query));
 }
 
 async function runOnce<T>(

@@ -10,8 +10,11 @@ import type { EndpointKey } from "./due-endpoints.ts";
 /** A claimed delivery with the body to send. */
 export interface ClaimedDelivery {
   readonly id: string;
+  readonly eventId: string;
   /** The event's body: the same bytes for each attempt. */
   readonly body: string;
+  /** The trace of the change that the event is about. Null if it had none. */
+  readonly traceparent: string | null;
   /**
    * Since when attempts were due, as text that keeps its microseconds. If the delivery was resent
    * meanwhile, it has changed when the attempt is recorded.
@@ -51,7 +54,8 @@ export async function claimDeliveries(
         WHERE d.organisation_id = $1 AND d.id = due.id
         RETURNING d.id, d.event_id, d.began_at, d.due_at AS claimed_until, due.due_at AS was_due_at
       )
-      SELECT c.id, e.body, c.began_at::text AS "beganAt", c.claimed_until::text AS "claimedUntil",
+      SELECT c.id, c.event_id AS "eventId", e.body, e.traceparent,
+        c.began_at::text AS "beganAt", c.claimed_until::text AS "claimedUntil",
         c.was_due_at::text AS "wasDueAt",
         (1000 * extract(epoch FROM now() - c.began_at))::float8 AS "ageMs",
         (SELECT count(*) FROM webhook_attempts t WHERE t.organisation_id = $1

@@ -56,9 +56,10 @@ interface Publisher extends Pick<Organisation, "livemode"> {
   readonly endpoints: readonly Pick<WebhookEndpoint, "id" | "kinds">[];
 }
 
-/** An object with the kinds of its changes. */
+/** An object with the kinds of its changes, and the trace of the first change that has one. */
 interface ChangedObject extends ObjectKey {
   readonly changes: readonly ChangeKind[];
+  readonly traceparent: string | null;
 }
 
 /**
@@ -121,9 +122,11 @@ async function takeEntries(
     text: `WITH taken AS (
         DELETE FROM outbox c USING unnest($2::text[], $3::uuid[]) AS o(kind, id)
         WHERE c.organisation_id = $1 AND c.object_kind = o.kind AND c.object_id = o.id
-        RETURNING c.seq, c.object_kind, c.object_id, c.change
+        RETURNING c.seq, c.object_kind, c.object_id, c.change, c.traceparent
       )
-      SELECT object_kind AS kind, object_id AS id, array_agg(DISTINCT change) AS changes
+      SELECT object_kind AS kind, object_id AS id, array_agg(DISTINCT change) AS changes,
+        (array_agg(traceparent ORDER BY seq) FILTER (WHERE traceparent IS NOT NULL))[1]
+          AS traceparent
       FROM taken GROUP BY 1, 2 ORDER BY min(seq)`,
     values: [organisationId, ...columnsOf(objects)],
   });
@@ -155,7 +158,7 @@ function decide(
 ): Publication {
   const snapshots: Publication["snapshots"][number][] = [];
   const events: (Publication["events"][number] & { readonly type: EventType })[] = [];
-  for (const { kind, id, changes } of changed) {
+  for (const { kind, id, changes, traceparent } of changed) {
     const object = texts.get(id);
     if (object === undefined) continue;
     const before = published.get(id);
@@ -168,7 +171,7 @@ function decide(
       const eventId = newId();
       const envelope = { type, createdAt, livemode, sequence, object, previousAttributes };
       const body = eventBody({ id: eventId, ...envelope });
-      events.push({ kind, id, eventId, type, sequence, body });
+      events.push({ kind, id, eventId, type, sequence, body, traceparent });
     }
     snapshots.push({ kind, id, sequence, object });
   }

@@ -16,7 +16,7 @@ export type Snapshot = Pick<PublishedSnapshot, "sequence" | "object">;
 export interface Publication {
   readonly snapshots: readonly (ObjectKey & Snapshot)[];
   readonly events: readonly (ObjectKey &
-    Pick<Event, "type" | "sequence" | "body"> & { readonly eventId: string })[];
+    Pick<Event, "type" | "sequence" | "body" | "traceparent"> & { readonly eventId: string })[];
   readonly deliveries: readonly Pick<WebhookDelivery, "id" | "eventId" | "endpointId">[];
 }
 
@@ -34,9 +34,9 @@ const saveText = `WITH snapshot AS (
       DO UPDATE SET sequence = EXCLUDED.sequence, object = EXCLUDED.object
   ), event AS (
     INSERT INTO events (organisation_id, created_at, object_kind, object_id, id, type, sequence,
-      body)
+      body, traceparent)
     SELECT $1, $2, * FROM unnest(
-      $7::text[], $8::uuid[], $9::uuid[], $10::text[], $11::bigint[], $12::text[])
+      $7::text[], $8::uuid[], $9::uuid[], $10::text[], $11::bigint[], $12::text[], $16::text[])
   )
   INSERT INTO webhook_deliveries (organisation_id, id, event_id, endpoint_id)
   SELECT $1, * FROM unnest($13::uuid[], $14::uuid[], $15::uuid[])`;
@@ -65,6 +65,7 @@ export async function savePublication(
       deliveries.map(({ id }) => id),
       deliveries.map(({ eventId }) => eventId),
       deliveries.map(({ endpointId }) => endpointId),
+      events.map(({ traceparent }) => traceparent),
     ],
   });
 }

@@ -23,9 +23,10 @@ export const groupSize = 50;
 /**
  * What every claimed job has. `keyVariant` counts how often the ledger failed on it: the next call
  * has another idempotency key. `numberTaken` counts how often its number was refused as taken and
- * not found. `isAwaited`: a caller waits for it.
+ * not found. `isAwaited`: a caller waits for it. `traceparent` is the trace that it began in.
  */
-interface ClaimedJob extends Pick<LedgerJob, "id" | "attempts" | "keyVariant" | "numberTaken"> {
+export interface ClaimedJob
+  extends Pick<LedgerJob, "id" | "attempts" | "keyVariant" | "numberTaken" | "traceparent"> {
   readonly kind: JobKind;
   readonly isAwaited: boolean;
 }
@@ -188,7 +189,7 @@ async function take<T extends ClaimedJob>(
       FROM picked WHERE t.organisation_id = $1 AND t.id = picked.id RETURNING t.*
     )
     SELECT taken.id, taken.kind, taken.state, taken.seq, taken.attempts,
-      taken.key_variant AS "keyVariant", taken.number_taken AS "numberTaken",
+      taken.key_variant AS "keyVariant", taken.number_taken AS "numberTaken", taken.traceparent,
       coalesce(taken.awaited_until > now(), false) AS "isAwaited", ${columns}
     FROM taken ${joins} ORDER BY taken.seq`;
   const { rows } = await pool.query<T & Pick<LedgerJob, "state">>({

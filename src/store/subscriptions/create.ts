@@ -21,7 +21,13 @@ import {
 } from "../catalogue/catalogue.ts";
 import { type CustomerRow, customerListing, readCustomer } from "../customers/customers.ts";
 import { newId } from "../database/ids.ts";
-import { isDatabaseError, type Pool, repeatBrokenOff, uniqueViolation } from "../database/pool.ts";
+import {
+  isDatabaseError,
+  type Pool,
+  queryInTrace,
+  repeatBrokenOff,
+  uniqueViolation,
+} from "../database/pool.ts";
 import {
   decimalText,
   documentNumber,
@@ -230,7 +236,7 @@ export async function saveCreation(
         decision.subscription.customerId,
       ],
     };
-    const { rows } = await repeatBrokenOff(() => pool.query<{ saved: number }>(query));
+    const { rows } = await repeatBrokenOff(() => queryInTrace<{ saved: number }>(pool, query));
     return rows[0]?.saved === 1 ? "saved" : "changed";
   } catch (error) {
     if (isDatabaseError(error, uniqueViolation, "subscriptions_pkey")) return "exists";

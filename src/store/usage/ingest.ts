@@ -42,6 +42,14 @@ export type StoreUsage = (
   now: Date,
 ) => Promise<readonly UsageVerdict[]>;
 
+/** How many events of a batch have each verdict. `late`: created ones of a period that was over. */
+export interface UsageCounts {
+  readonly created: number;
+  readonly duplicate: number;
+  readonly rejected: number;
+  readonly late: number;
+}
+
 /** A batch under way. `locked`: subscriptions whose rows are locked. */
 interface Batch {
   readonly organisationId: string;
@@ -56,11 +64,18 @@ interface Batch {
  * second case nothing was stored.
  */
 type BatchOutcome =
-  | { readonly kind: "stored"; readonly verdicts: readonly UsageVerdict[] }
+  | {
+      readonly kind: "stored";
+      readonly verdicts: readonly UsageVerdict[];
+      readonly late: number;
+    }
   | { readonly kind: "unlocked"; readonly ids: readonly string[] };
 
-/** Binds ingestion to a pool. It caches meters. */
-export function createStoreUsage(pool: Pool): StoreUsage {
+/** Binds ingestion to a pool. It caches meters. `onStored` is called after each stored batch. */
+export function createStoreUsage(
+  pool: Pool,
+  onStored: (counts: UsageCounts) => void = () => undefined,
+): StoreUsage {
   const catalogue = createMeterCatalogue();
   return async (organisationId, reported, now) => {
     // An id that is no UUID names no subscription, and the database is not queried for it
@@ -75,10 +90,19 @@ export function createStoreUsage(pool: Pool): StoreUsage {
         (tx) => tryBatch(tx, catalogue, batch),
         begin(batch),
       );
-      if (outcome.kind === "stored") return outcome.verdicts;
+      if (outcome.kind === "stored") {
+        onStored(countsOf(outcome.verdicts, outcome.late));
+        return outcome.verdicts;
+      }
       locked = new Set([...locked, ...outcome.ids]);
     }
   };
+}
+
+function countsOf(verdicts: readonly UsageVerdict[], late: number): UsageCounts {
+  const counts = { created: 0, duplicate: 0, rejected: 0, late };
+  for (const { status } of verdicts) counts[status] += 1;
+  return counts;
 }
 
 // Plans created while the tables were empty would scan grown tables.
@@ -115,18 +139,21 @@ async function tryBatch(
   if (unlocked.length > 0) return { kind: "unlocked", ids: unlocked };
   const created = await insertEvents(tx, organisationId, events, now);
   const stored = await loadStored(tx, organisationId, idsToFind(evaluated, created));
-  const used = new Set(
-    events
-      .filter(({ eventId }) => created.has(eventId))
-      .map(({ subscriptionId }) => subscriptionId),
-  );
+  const createdEvents = events.filter(({ eventId }) => created.has(eventId));
+  const used = new Set(createdEvents.map(({ subscriptionId }) => subscriptionId));
   await setDue(
     tx,
     organisationId,
     late.filter(({ id }) => used.has(id)),
     now,
   );
-  return { kind: "stored", verdicts: describeVerdict(evaluated, created, stored) };
+  const isLate = ({ subscriptionId, periodIndex }: UsageEvent) =>
+    periodIndex < (subscriptions.get(subscriptionId)?.currentPeriod ?? 0);
+  return {
+    kind: "stored",
+    verdicts: describeVerdict(evaluated, created, stored),
+    late: createdEvents.filter(isLate).length,
+  };
 }
 
 /**

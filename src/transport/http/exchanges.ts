@@ -37,7 +37,12 @@ export interface RequestLine {
   readonly durationMs: number;
   /** False if the client disconnected before it had the whole answer. */
   readonly answered: boolean;
+  /** The trace that the request belongs to. Absent without one. */
+  readonly traceId?: string;
 }
+
+/** Runs the handling of a request, with whatever context its log lines and spans need. */
+export type Within = (request: HttpRequest, exchange: Exchange, run: () => void) => void;
 
 /** The handlers of the paths and the observers of the exchanges. */
 interface ExchangeParts {
@@ -48,6 +53,7 @@ interface ExchangeParts {
   readonly connect: (request: HttpRequest, response: HttpResponse) => void;
   readonly log: (line: RequestLine) => void;
   readonly logFailure: (error: unknown, requestId: string) => void;
+  readonly within?: Within;
   readonly slowBodies: SlowBodies;
   readonly unreadAnswers: UnreadAnswers;
   readonly keyless: KeylessRequests;
@@ -111,8 +117,11 @@ export function exchanges(
     response.on("error", ignore);
     if (!parts.keyless.admit(request, response, exchange))
       refuseExcess(request, response, exchange);
-    else if (!isOpenService(exchange)) dispatch(parts, request, response, exchange);
-    else {
+    else if (!isOpenService(exchange)) {
+      const run = () => dispatch(parts, request, response, exchange);
+      if (parts.within === undefined) run();
+      else parts.within(request, exchange, run);
+    } else {
       keyless.enter(request.stream?.session ?? request.socket, () => {
         if (!(request.stream ?? response).destroyed) dispatch(parts, request, response, exchange);
       });
@@ -145,6 +154,7 @@ function begin(request: HttpRequest, awaitsContinue: boolean): Exchange {
     protocol: null,
     organisationId: null,
     apiKeyId: null,
+    traceId: null,
     code: null,
     abort: null,
   };
@@ -276,5 +286,6 @@ function end(
     code: exchange.code,
     durationMs: performance.now() - exchange.startedMs,
     answered,
+    ...(exchange.traceId !== null && { traceId: exchange.traceId }),
   });
 }

@@ -6,7 +6,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 
 /** One dependency of the process. */
-interface HealthCheck {
+export interface HealthCheck {
   /**
    * Without a required dependency no request can be answered. Without another one, accepted work
    * waits and the process still serves (INVARIANT-9).

@@ -11,9 +11,8 @@ import {
   type ServerHttp2Session,
 } from "node:http2";
 import type { AddressInfo, BlockList, Server, Socket } from "node:net";
-import { SettingError } from "../../config.ts";
 import type { HttpRequest, HttpResponse } from "../rest/exchange.ts";
-import { exchanges, type RequestLine } from "./exchanges.ts";
+import { exchanges, type RequestLine, type Within } from "./exchanges.ts";
 import { clientAddresses, limitConnections } from "./limits/client-addresses.ts";
 import { watchKeylessRequests } from "./limits/keyless-requests.ts";
 import { defaultLimits, type HttpLimits } from "./limits/limits.ts";
@@ -21,6 +20,7 @@ import { watchRefusedHeaders } from "./limits/refused-headers.ts";
 import { watchSlowBodies } from "./limits/slow-request-bodies.ts";
 import { watchUnreadAnswers } from "./limits/stalled-responses.ts";
 import { limitStreamBursts } from "./limits/stream-bursts.ts";
+import { listenFault } from "./listen-fault.ts";
 import { peekProtocol } from "./protocol-peek.ts";
 import { refuseSocket, statusOfSocketError } from "./refuse-socket.ts";
 import { type Answer, type SystemEndpoints, systemEndpoints } from "./system-endpoints.ts";
@@ -47,6 +47,8 @@ export interface HttpParts extends SystemEndpoints {
   readonly log: (line: RequestLine) => void;
   /** Called for an error that a handler did not catch. The client gets `internal_error`. */
   readonly logFailure: (error: unknown, requestId: string) => void;
+  /** Surrounds the handling of each request. */
+  readonly within?: Within;
   readonly limits?: Partial<HttpLimits>;
   /** Addresses that many clients share. No limit by address applies to them. */
   readonly trustedProxies: BlockList;
@@ -240,30 +242,6 @@ async function listen(server: Server, host: string, port: number, setting: strin
     throw listenFault(error, host, port, setting);
   } finally {
     server.off("error", reject);
-  }
-}
-
-/** Returns an error that names the setting of the port or of its host, if one is the cause. */
-function listenFault(cause: unknown, host: string, port: number, setting: string): unknown {
-  const hostSetting = setting.replace(/PORT$/, "HOST");
-  switch ((cause as { code?: string }).code) {
-    case "EADDRINUSE":
-      return new SettingError(
-        `Port ${port} on ${host} is taken by another process: set ${setting} to a free one`,
-        {
-          cause,
-        },
-      );
-    case "EACCES":
-      return new SettingError(
-        `Port ${port} may not be opened by this user: set ${setting} to another`,
-        { cause },
-      );
-    case "EADDRNOTAVAIL":
-    case "ENOTFOUND":
-      return new SettingError(`${hostSetting}=${host} is no address of this machine`, { cause });
-    default:
-      return cause;
   }
 }
 

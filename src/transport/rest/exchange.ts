@@ -37,6 +37,8 @@ export interface Exchange {
   organisationId: string | null;
   /** The id of the key, never the key. */
   apiKeyId: string | null;
+  /** The trace that the request belongs to, null without one. */
+  traceId: string | null;
   /** The error code of the answer, null for a success. */
   code: string | null;
   /** Its signal is aborted when the client disconnects. Created when a service method is called. */

@@ -32,6 +32,8 @@ interface ObservedRequest {
   readonly durationMs: number;
   /** False if the client disconnected before it had the whole answer. */
   readonly answered: boolean;
+  /** The trace that the request belongs to. Absent without one. */
+  readonly traceId?: string;
 }
 
 /** The labels of the histogram of requests. */

@@ -1,14 +1,32 @@
 /**
- * The connection to Temporal by the environment: the SDK's own settings for address, namespace, TLS
- * and key.
+ * The connection to Temporal: address, namespace, TLS and key, and the converter that encrypts
+ * payloads.
  */
 import {
   Client,
   Connection,
   defaultGrpcRetryOptions,
   makeGrpcRetryInterceptor,
+  type WorkflowClientInterceptor,
 } from "@temporalio/client";
-import { loadClientConnectConfig } from "@temporalio/envconfig";
+import type { DataConverter } from "@temporalio/common";
+import type { ClientConnectConfig } from "@temporalio/envconfig";
+import { createPayloadCodec } from "./payload-codec.ts";
+
+/** The settings of Temporal. */
+export interface TemporalSettings {
+  readonly connectionOptions: ClientConnectConfig["connectionOptions"];
+  readonly namespace: string;
+  /** TEMPORAL_PAYLOAD_KEY, 32 bytes: it encrypts payloads. With null they stay plain. */
+  readonly payloadKey: Buffer | null;
+  /** TEMPORAL_PAYLOAD_KEYS_BEFORE: they decrypt too. */
+  readonly payloadKeysBefore: readonly Buffer[];
+  /**
+   * TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID: the version of this process's workers.
+   * Null, the default: workers have no version.
+   */
+  readonly deployment: { readonly name: string; readonly buildId: string } | null;
+}
 
 /**
  * A client that connects at its first use, so that an API process starts with Temporal down
@@ -18,6 +36,7 @@ export interface TemporalClient {
   readonly client: Client;
   readonly connection: Connection;
   readonly namespace: string;
+  readonly dataConverter: DataConverter;
 }
 
 /**
@@ -27,16 +46,29 @@ export interface TemporalClient {
 const attempts = 3;
 
 /**
- * Creates the client. Its settings are `TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`,
- * `TEMPORAL_API_KEY`, `TEMPORAL_TLS…` or a profile file.
+ * Creates the client. `workflow` are interceptors of its calls about workflows, the outermost
+ * first.
  */
-export function connectTemporal(): TemporalClient {
-  const { connectionOptions, namespace = "default" } = loadClientConnectConfig();
+export function connectTemporal(
+  settings: TemporalSettings,
+  workflow: WorkflowClientInterceptor[] = [],
+): TemporalClient {
+  const { connectionOptions, namespace } = settings;
   const connection = Connection.lazy({
     ...connectionOptions,
     interceptors: [makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts: attempts }))],
   });
-  return { client: new Client({ connection, namespace }), connection, namespace };
+  const dataConverter = dataConverterOf(settings);
+  const client = new Client({ connection, namespace, dataConverter, interceptors: { workflow } });
+  return { client, connection, namespace, dataConverter };
+}
+
+/** Returns the converter of clients, workers and replays. */
+export function dataConverterOf({
+  payloadKey,
+  payloadKeysBefore,
+}: Pick<TemporalSettings, "payloadKey" | "payloadKeysBefore">): DataConverter {
+  return { payloadCodecs: [createPayloadCodec(payloadKey, payloadKeysBefore)] };
 }
 
 /** Resolves if Temporal answers, and rejects if it does not. */

@@ -2,21 +2,24 @@
  * The Temporal worker of one process: the pre-built workflow bundle, the activities, and a clean
  * drain.
  */
-import { loadClientConnectConfig } from "@temporalio/envconfig";
 import {
+  type ActivityInterceptorsFactory,
   DefaultLogger,
+  type InjectedSinks,
   NativeConnection,
   Runtime,
+  type TelemetryOptions,
   Worker,
   type WorkerOptions,
 } from "@temporalio/worker";
+import type { Sinks } from "@temporalio/workflow";
 import { billingQueue, webhookQueue } from "../../../workflows/contract.ts";
 import { workflowBundleFile } from "../../assets.ts";
-import type { TemporalClient } from "./connect.ts";
+import type { TemporalClient, TemporalSettings } from "./connect.ts";
 import { beating } from "./heartbeats.ts";
 import { type ScheduleTrouble, watchSchedules } from "./schedule-watch.ts";
-import { startScheduling } from "./schedules.ts";
-import { ensureSearchAttributes } from "./search-attributes.ts";
+import { refuseOtherQueue } from "./schedules.ts";
+import { missingSearchAttributes } from "./search-attributes.ts";
 
 /** The part of a process's log that a worker writes to. */
 export interface WorkerLog {
@@ -25,21 +28,29 @@ export interface WorkerLog {
   warn(what: object, line: string): void;
 }
 
-/** The activities and observers of a worker. */
-interface WorkerSettings {
+/** The activities and observers of a worker, and how it connects. */
+export interface WorkerSettings extends Pick<TemporalSettings, "connectionOptions" | "deployment"> {
   readonly taskQueue: string;
   readonly activities: object;
   readonly log: WorkerLog;
   /** Receives the faults of the schedules each minute. */
   readonly onSchedules: (troubles: readonly ScheduleTrouble[]) => void;
+  /** What surrounds each activity, the outermost first. */
+  readonly interceptors?: readonly ActivityInterceptorsFactory[];
+  /** What the bundle's workflows report to this process. */
+  readonly sinks?: InjectedSinks<Sinks>;
+  /** Where the SDK's own metrics go. */
+  readonly telemetryOptions?: TelemetryOptions;
 }
 
 /**
  * A running worker. `done` rejects if the worker fails for good. `stop` lets running activities
  * finish.
  */
-interface RunningWorker {
+export interface RunningWorker {
   readonly done: Promise<void>;
+  /** Returns the task queues that this process does not poll. */
+  readonly unpolled: () => readonly string[];
   stop(): Promise<void>;
 }
 
@@ -88,8 +99,9 @@ const bundle = workflowBundleFile();
 const noWorkflows = "No workflows registered, not polling for workflow tasks";
 
 /**
- * Connects with unlimited retries, registers the search attributes and polls until stopped. Rejects
- * with OtherQueue if the schedules use another task queue.
+ * Connects with unlimited retries and polls until stopped. Rejects with OtherQueue if the schedules
+ * use another task queue. It creates neither schedules nor search attributes: a deployment does
+ * (`npm run schedules`).
  */
 export async function runWorker(
   temporal: TemporalClient,
@@ -101,6 +113,7 @@ export async function runWorker(
     return Worker.create(options);
   };
   Runtime.install({
+    ...(settings.telemetryOptions && { telemetryOptions: settings.telemetryOptions }),
     shutdownSignals: [],
     logger: new DefaultLogger("WARN", ({ message, meta }) => {
       if (message === noWorkflows && forActivities.has(meta?.taskQueue)) return;
@@ -108,8 +121,8 @@ export async function runWorker(
     }),
   });
   const connection = await connect(settings);
-  await registerAttributes(temporal, settings);
-  const scheduling = await startScheduling(temporal.client, settings.taskQueue, settings.log).catch(
+  await warnOfAttributes(temporal, settings);
+  const ownQueue = await refuseOtherQueue(temporal.client, settings.taskQueue, settings.log).catch(
     async (error: unknown) => {
       await connection.close();
       throw error;
@@ -118,8 +131,11 @@ export async function runWorker(
   const shared = {
     connection,
     namespace: temporal.namespace,
+    dataConverter: temporal.dataConverter,
+    ...versionOf(settings),
     activities: settings.activities,
-    interceptors: { activity: [beating] },
+    interceptors: { activity: [...(settings.interceptors ?? []), beating] },
+    ...(settings.sinks && { sinks: settings.sinks }),
     shutdownGraceTime: graceMs,
   };
   const workers = await Promise.all([
@@ -149,7 +165,7 @@ export async function runWorker(
     for (const worker of workers) if (worker.getState() === "RUNNING") worker.shutdown();
   };
   // If one worker fails, the process is of no use without it.
-  const done = Promise.race([Promise.all(runs), scheduling.refused])
+  const done = Promise.race([Promise.all(runs), ownQueue.refused])
     .finally(async () => {
       shutDown();
       await Promise.allSettled(runs);
@@ -162,17 +178,25 @@ export async function runWorker(
   });
   return {
     done,
+    unpolled: () =>
+      workers.filter((worker) => !isPolling(worker)).map(({ options }) => options.taskQueue),
     stop: async () => {
       watch.stop();
-      scheduling.stop();
+      ownQueue.stop();
       shutDown();
       await done;
     },
   };
 }
 
-async function connect({ log }: WorkerSettings): Promise<NativeConnection> {
-  const { connectionOptions } = loadClientConnectConfig();
+/** Whether the worker polls. The workflow poller of a worker without workflows is shut down. */
+function isPolling(worker: Worker): boolean {
+  const { runState, activityPollerState, workflowPollerState } = worker.getStatus();
+  const isHealthy = activityPollerState === "POLLING" && workflowPollerState !== "FAILED";
+  return runState === "RUNNING" && isHealthy;
+}
+
+async function connect({ log, connectionOptions }: WorkerSettings): Promise<NativeConnection> {
   for (;;) {
     try {
       return await NativeConnection.connect(connectionOptions);
@@ -184,18 +208,34 @@ async function connect({ log }: WorkerSettings): Promise<NativeConnection> {
   }
 }
 
-/**
- * Registers the search attributes. If only a server's console may register them, this is logged.
- * Workflows with such an attribute then fail to start there.
- */
-async function registerAttributes(
+/** Workflows with a missing search attribute cannot be started. */
+async function warnOfAttributes(
   { connection, namespace }: TemporalClient,
   { log }: WorkerSettings,
 ): Promise<void> {
   try {
-    const added = await ensureSearchAttributes(connection, namespace);
-    if (added.length > 0) log.info(`registered search attributes: ${added.join(", ")}`);
+    const missing = await missingSearchAttributes(connection, namespace);
+    if (missing.length > 0)
+      log.warn(`search attributes are missing: ${missing.join(", ")}. Run npm run schedules`);
   } catch (error) {
     log.warn(`search attributes: ${error instanceof Error ? error.message : String(error)}`);
   }
+}
+
+/**
+ * Returns the options of worker versioning. A run is pinned: it ends on the version on which it
+ * began, because no run lasts longer than an hour. So no change of a workflow needs a patch.
+ */
+export function versionOf({
+  deployment,
+}: Pick<TemporalSettings, "deployment">): Pick<WorkerOptions, "workerDeploymentOptions"> {
+  if (deployment === null) return {};
+  const { name: deploymentName, buildId } = deployment;
+  return {
+    workerDeploymentOptions: {
+      version: { deploymentName, buildId },
+      useWorkerVersioning: true,
+      defaultVersioningBehavior: "PINNED",
+    },
+  };
 }

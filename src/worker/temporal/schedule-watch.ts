@@ -39,7 +39,7 @@ export async function checkSchedules(
           return {
             schedule: id,
             reason: "missing",
-            words: "is missing: the next worker that starts creates it",
+            words: "is missing: npm run schedules creates it",
           };
         }
         if (isUnimplemented(error)) throw error;

@@ -1,6 +1,7 @@
 /**
- * The schedules of the service. Each worker creates or updates them at its start. Each run asks the
- * database what is due, so the next run makes up for a missed one (PERIOD-4).
+ * The schedules of the service. They belong to a deployment: `npm run schedules` creates or changes
+ * them, and no worker does. Each run asks the database what is due, so the next run makes up for a
+ * missed one (PERIOD-4).
  */
 import {
   type Client,
@@ -36,7 +37,7 @@ const catchupWindow = "1 minute";
  */
 const runTimeout = "10 minutes";
 
-/** The pause before a failed creation of a schedule is retried. */
+/** The pause before schedules that could not be read are read again. */
 const retryMs = 10_000;
 
 /** gRPC's code for a method that the server does not have. */
@@ -52,7 +53,7 @@ export class OtherQueue extends Error {
       `The schedules of this Temporal namespace use the task queue ${used}, this worker ${own}. ` +
         `Set TASK_QUEUE=${used}, or give this installation its own TEMPORAL_NAMESPACE. ` +
         `To move the schedules for good, stop the workers of ${used} and run ` +
-        `TASK_QUEUE=${own} npm run schedules:move.`,
+        `TASK_QUEUE=${own} npm run schedules -- --move.`,
     );
   }
 }
@@ -95,11 +96,15 @@ export const scheduleIds: readonly string[] = schedules.map(({ id }) => id);
  * nothing, if they use another task queue.
  */
 export async function ensureSchedules(client: Schedules, taskQueue: string): Promise<void> {
-  for (const { id } of schedules) await refuseOther(client, id, taskQueue);
+  await assertOwnQueue(client, taskQueue);
   for (const one of schedules) await ensureSchedule(client, taskQueue, one, false);
 }
 
-/** Throws OtherQueue for a schedule of another task queue, before a missing one is created too. */
+/** Throws OtherQueue if one of the schedules uses another task queue. A missing one does not. */
+export async function assertOwnQueue(client: Schedules, taskQueue: string): Promise<void> {
+  for (const { id } of schedules) await refuseOther(client, id, taskQueue);
+}
+
 async function refuseOther({ schedule }: Schedules, id: string, taskQueue: string): Promise<void> {
   try {
     const { action } = await schedule.getHandle(id).describe();
@@ -178,35 +183,35 @@ async function ensureSchedule(
   }
 }
 
-/** The creation of the schedules, with retries. `refused` rejects if a retry throws OtherQueue. */
-export interface Scheduling {
+/** The check of a worker's start, with retries. `refused` rejects if a retry throws OtherQueue. */
+export interface QueueCheck {
   readonly refused: Promise<never>;
   stop(): void;
 }
 
 /**
- * Ensures the schedules and retries until it succeeds. Resolves after the first try. Rejects with
- * OtherQueue. A server without schedules is logged once.
+ * Checks that no schedule uses another task queue, and retries until it knows. Resolves after the
+ * first try. Rejects with OtherQueue. A server without schedules is logged once.
  */
-export async function startScheduling(
-  client: Pick<Client, "schedule">,
+export async function refuseOtherQueue(
+  client: Schedules,
   taskQueue: string,
   log: WorkerLog,
-): Promise<Scheduling> {
+): Promise<QueueCheck> {
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
   const refused = Promise.withResolvers<never>();
-  const ensure = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     try {
-      await ensureSchedules(client, taskQueue);
+      await assertOwnQueue(client, taskQueue);
     } catch (err) {
       if (err instanceof OtherQueue) throw err;
       const isLacking = isUnimplemented(err);
-      log.warn({ err }, `a schedule could not be created${isLacking ? "" : "; trying again"}`);
-      if (!isLacking && !stopped) timer = setTimeout(() => ensure().catch(refused.reject), retryMs);
+      log.warn({ err }, `the schedules could not be read${isLacking ? "" : "; trying again"}`);
+      if (!isLacking && !stopped) timer = setTimeout(() => check().catch(refused.reject), retryMs);
     }
   };
-  await ensure();
+  await check();
   return {
     refused: refused.promise,
     stop: () => {

@@ -39,6 +39,15 @@ export function typedAttributes(
 /** `IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD` of Temporal's API. */
 const keyword = 2;
 
+/** Returns the search attributes that the namespace lacks. */
+export async function missingSearchAttributes(
+  connection: Pick<Connection, "operatorService">,
+  namespace: string,
+): Promise<readonly string[]> {
+  const known = await knownAttributes(connection, namespace);
+  return searchAttributes.filter((name) => known[name] === undefined);
+}
+
 /**
  * Registers those of `names` that the namespace lacks, and returns the added ones. Throws an Error
  * if one exists with another type. Passes on the server's refusal: in a cloud namespace only the

@@ -8,7 +8,7 @@ import { freePort } from "../../support/ports.ts";
 export const portSettings = [
   "API_PORT",
   "ADMIN_PORT",
-  "WORKER_METRICS_PORT",
+  "WORKER_PORT",
   "POSTGRES_PORT",
   "TEMPORAL_PORT",
   "TEMPORAL_UI_PORT",

@@ -8,6 +8,7 @@ import type { SharedTokens, TokenStore } from "../../../src/ledger/port/oauth-ap
 import { beginCall, createXeroWire } from "../../../src/ledger/xero/wire/wire.ts";
 import { createLedgerAdapters } from "../../../src/main/ledger/ledger-adapters.ts";
 import { createLedgerConnect } from "../../../src/main/ledger/ledger-connect.ts";
+import { createProcessMetrics } from "../../../src/main/telemetry/process-metrics.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import type { LedgerConnection } from "../../../src/store/ledger-connection/connections.ts";
 
@@ -83,6 +84,7 @@ test.each([
 test("an adapter is cached until its connection changes or is consented to", async () => {
   const pool = new pg.Pool();
   const adapters = createLedgerAdapters(pool, {
+    metrics: createProcessMetrics(),
     callDeadlineMs: 1_000,
     connect: createLedgerConnect("development"),
     encryption: createEncryption(Buffer.alloc(32)),

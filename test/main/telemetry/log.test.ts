@@ -1,7 +1,8 @@
 /** What may stand in the log. */
 import { expect, test } from "vitest";
 import { createLog } from "../../../src/main/telemetry/log.ts";
-import { createMetrics, watchPool } from "../../../src/main/telemetry/metrics.ts";
+import { createMetrics } from "../../../src/main/telemetry/metrics.ts";
+import { watchPool } from "../../../src/main/telemetry/process-metrics.ts";
 import { wantsTracing } from "../../../src/main/telemetry/tracing.ts";
 import { createRequestObserver } from "../../../src/transport/rpc/observe.ts";
 

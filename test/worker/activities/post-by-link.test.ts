@@ -53,6 +53,7 @@ const taken = () => ({
   attempts: 1,
   firstSentAt: new Date(0),
   keyVariant: 0,
+  traceparent: null,
   numberTaken: 0,
   isAwaited: true,
   number: "INV-1",

@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { withSecrets } from "../../../main/settings/secret-files.ts";
 import { defaultPorts, readPort } from "../processes/ports.ts";
 import { findRunningPostgres, startPostgres } from "./postgres.ts";
 
@@ -29,7 +30,8 @@ export async function withDatabaseUrl<T>(
   log: (line: string) => void,
   work: (databaseUrl: string) => Promise<T>,
 ): Promise<T> {
-  if (env.DATABASE_URL) return work(env.DATABASE_URL);
+  const { DATABASE_URL: url } = withSecrets(env, ["DATABASE_URL"]);
+  if (url) return work(url);
   const dataFolder = postgresFolderOf(env);
   const runningUrl = await findRunningPostgres(dataFolder);
   if (runningUrl !== undefined) return work(runningUrl);

@@ -18,7 +18,7 @@ export const defaultPorts = {
   temporal: 7_239,
   temporalUi: 8_239,
   demoLedger: 8_090,
-  workerMetrics: 8_082,
+  worker: 8_082,
 } as const;
 
 /** A port that a part needs. `setting` is the environment variable that chooses another. */

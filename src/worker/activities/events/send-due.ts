@@ -186,6 +186,7 @@ async function send(sending: Sending, delivery: ClaimedDelivery): Promise<void> 
   const { body } = delivery;
   const headers = {
     [signatureHeaderName]: signatureHeader(secrets, body, Math.floor(Date.now() / 1000)),
+    ...(delivery.traceparent === null ? {} : { traceparent: delivery.traceparent }),
   };
   const sentAtMs = performance.now();
   sending.underWay += 1;

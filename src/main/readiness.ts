@@ -1,0 +1,48 @@
+/**
+ * The readiness of a process: its database with the migrations that the code needs, Temporal, and
+ * what only this kind of process needs. API and worker check in the same way.
+ */
+import type { Config } from "../config.ts";
+import { createSchemaCheck } from "../store/database/migrations/schema-state.ts";
+import { createReadiness, type HealthCheck, type Readiness } from "../transport/http/readiness.ts";
+import { checkTemporal, type TemporalClient } from "../worker/temporal/connect.ts";
+import type { Log } from "./telemetry/log.ts";
+
+/** How long a readiness check may take. Probes themselves wait a few seconds. */
+const checkMs = 1_500;
+
+/** What differs between the kinds of process. */
+export interface ReadinessNeeds {
+  /**
+   * Whether the process can do nothing without Temporal. An API process accepts work and answers
+   * reads, and the work is done later (INVARIANT-9).
+   */
+  readonly isTemporalRequired: boolean;
+  /** Further checks by name. */
+  readonly checks?: Readonly<Record<string, HealthCheck>>;
+}
+
+/**
+ * Starts one check a second for all probes of the process. The log has each change of its result.
+ */
+export function openReadiness(
+  config: Config,
+  log: Log,
+  temporal: TemporalClient,
+  { isTemporalRequired, checks = {} }: ReadinessNeeds,
+): Readiness {
+  const onError = (err: Error) => log.warn({ err }, "readiness: connection lost");
+  const schema = createSchemaCheck({ databaseUrl: config.database.url, onError });
+  const readiness = createReadiness({
+    checks: {
+      database: { required: true, check: schema.check },
+      temporal: {
+        required: isTemporalRequired,
+        check: () => checkTemporal(temporal, checkMs).then(() => null),
+      },
+      ...checks,
+    },
+    onChange: (report) => log[report.status === "not_ready" ? "warn" : "info"](report, "readiness"),
+  });
+  return { ...readiness, close: () => readiness.close().then(schema.close) };
+}

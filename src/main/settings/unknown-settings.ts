@@ -1,0 +1,108 @@
+/**
+ * Finds settings that are set and that nothing reads: a misspelt name would otherwise be a setting
+ * without effect.
+ */
+import type { LedgerKinds } from "../../ledger/port/ledger-kind.ts";
+import { settingNamesOf } from "../../ledger/port/oauth-app.ts";
+import { settingSections } from "./described-settings.ts";
+import { fileSettingOf, secretNames } from "./secret-files.ts";
+
+/** A setting that nothing reads, and the name that its author probably meant. */
+export interface UnknownSetting {
+  readonly name: string;
+  readonly nearest: string | null;
+}
+
+/**
+ * The settings of the local start, the demo ledger, the command line and the tests. Another program
+ * may read each.
+ */
+const ofOtherPrograms = [
+  "DEMO_LEDGER_PORT",
+  "DEMO_LEDGER_HOST",
+  "DEMO_LEDGER_LIMITS",
+  "DEMO_LEDGER_FAULTS",
+  "DEMO_LEDGER_URL",
+  "TEMPORAL_PORT",
+  "TEMPORAL_UI_PORT",
+  "BILLING_ADMIN_URL",
+  "BILLING_OPERATOR_TOKEN",
+  "BILLING_OPERATOR_TOKEN_FILE",
+  "BILLING_ORGANISATION",
+  "BILLING_CRASH_AT",
+] as const;
+
+/**
+ * The groups of our settings. Groups that other software also has (`TLS_`, `GRPC_`, `POSTGRES_`)
+ * are left out.
+ */
+const prefixes = [
+  "API_",
+  "ADMIN_",
+  "WORKER_",
+  "DATABASE_",
+  "SECRET_KEY",
+  "LEDGER_",
+  "WEBHOOK_",
+  "DEMO_LEDGER_",
+  "TEMPORAL_",
+  "BILLING_",
+  "RATE_LIMIT_",
+  "TRUSTED_PROX",
+] as const;
+
+/** Kubernetes sets these for each service of a namespace, such as one with the name `api`. */
+const ofKubernetes = /_SERVICE_(?:HOST|PORT)(?:_|$)|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_|$)/;
+
+/** The credentials with which the conformance suite reaches a demo company. */
+const ofTests = /_DEMO_CLIENT_(?:ID|SECRET)$/;
+
+/** Any name with this beginning is a header of calls to Temporal. */
+const headers = "TEMPORAL_GRPC_META_";
+
+/** Returns the unknown settings in alphabetical order. */
+export function unknownSettings(
+  env: NodeJS.ProcessEnv,
+  kinds: LedgerKinds,
+): readonly UnknownSetting[] {
+  const ofLedgers = Object.keys(kinds).flatMap((kind) => Object.values(settingNamesOf(kind)));
+  const ours = [...settingSections.flatMap(({ settings }) => settings.flatMap((one) => one.names))];
+  const files = secretNames(kinds).map(fileSettingOf);
+  const candidates = [...new Set([...ours, ...ofLedgers, ...files])];
+  const known = new Set([...candidates, ...ofOtherPrograms]);
+  const groups = [...prefixes, ...Object.keys(kinds).map((kind) => `${kind.toUpperCase()}_`)];
+  return Object.keys(env)
+    .filter((name) => Boolean(env[name]) && groups.some((prefix) => name.startsWith(prefix)))
+    .filter((name) => !known.has(name) && !name.startsWith(headers))
+    .filter((name) => !ofKubernetes.test(name) && !ofTests.test(name))
+    .sort()
+    .map((name) => ({ name, nearest: nearestOf(name, candidates) }));
+}
+
+/** Returns the text of a warning. */
+export function unknownText({ name, nearest }: UnknownSetting): string {
+  const advice = nearest === null ? "" : ` Is ${nearest} meant?`;
+  return `${name} is no setting of this service and has no effect.${advice}`;
+}
+
+/** Returns the name with the fewest edits, or null if more than half of the letters differ. */
+function nearestOf(name: string, candidates: readonly string[]): string | null {
+  const [best] = candidates
+    .map((candidate) => ({ candidate, edits: editsBetween(name, candidate) }))
+    .sort((one, other) => one.edits - other.edits);
+  return best === undefined || best.edits > name.length / 2 ? null : best.candidate;
+}
+
+/** Returns the Levenshtein distance. */
+function editsBetween(one: string, other: string): number {
+  let above = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [row, letter] of [...one].entries()) {
+    const current = [row + 1];
+    for (const [column, wanted] of [...other].entries()) {
+      const replaced = (above[column] ?? 0) + (letter === wanted ? 0 : 1);
+      current.push(Math.min(replaced, (above[column + 1] ?? 0) + 1, (current[column] ?? 0) + 1));
+    }
+    above = current;
+  }
+  return above.at(-1) ?? 0;
+}

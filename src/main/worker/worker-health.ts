@@ -1,0 +1,59 @@
+/**
+ * The health of a worker: its port, and whether it is ready. It is ready while it reaches its
+ * database, with the migrations that it needs, and Temporal, and polls all of its task queues.
+ */
+import type { Config } from "../../config.ts";
+import type { TemporalClient } from "../../worker/temporal/connect.ts";
+import type { RunningWorker } from "../../worker/temporal/run-worker.ts";
+import { openReadiness } from "../readiness.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { WorkerMetrics } from "../telemetry/worker-metrics.ts";
+import { openWorkerPort } from "./worker-port.ts";
+
+/** The health of a worker. `port` is null without WORKER_PORT. Then nothing is checked. */
+export interface WorkerHealth {
+  readonly port: number | null;
+  /** Reports the polling of this worker from now on. */
+  started(worker: Pick<RunningWorker, "unpolled">): void;
+  /** Reports `stopping` from now on. */
+  drain(): void;
+  stop(): Promise<void>;
+}
+
+/** Opens the port if WORKER_PORT is set. Rejects with a SettingError if it is taken. */
+export async function openWorkerHealth(
+  config: Config,
+  log: Log,
+  temporal: TemporalClient,
+  metrics: Pick<WorkerMetrics, "text">,
+): Promise<WorkerHealth> {
+  let worker: Pick<RunningWorker, "unpolled"> | null = null;
+  const started = (running: Pick<RunningWorker, "unpolled">): void => {
+    worker = running;
+  };
+  const idle = { port: null, started, drain: () => undefined, stop: async () => undefined };
+  if (config.worker === null) return idle;
+  const check = async () => pollingFault(worker?.unpolled() ?? null);
+  const readiness = openReadiness(config, log, temporal, {
+    isTemporalRequired: true,
+    checks: { task_queues: { required: true, check } },
+  });
+  try {
+    const opened = await openWorkerPort(config.worker, { readiness, metrics: metrics.text });
+    const stop = async () => {
+      await opened.stop();
+      await readiness.close();
+    };
+    return { port: opened.port, started, drain: readiness.drain, stop };
+  } catch (error) {
+    await readiness.close();
+    throw error;
+  }
+}
+
+/** Returns what is wrong with the polling, or null. `unpolled` is null before it has begun. */
+function pollingFault(unpolled: readonly string[] | null): string | null {
+  if (unpolled === null) return "No task queue is polled yet";
+  if (unpolled.length === 0) return null;
+  return `These task queues are not polled: ${unpolled.join(", ")}`;
+}

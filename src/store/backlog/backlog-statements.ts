@@ -1,0 +1,112 @@
+/**
+ * The statements of the backlog. Each reads at most `mostCounted` rows of a kind, so that a gauge
+ * is cheap also when everything waits. A count at that limit means "at least".
+ */
+import { performable } from "../billing/due-organisations.ts";
+
+/** Rows that a count ends at. Reading them from their index takes some tens of milliseconds. */
+const mostCounted = 100_000;
+
+/** Rows of one organisation that a count ends at. */
+const mostOfOne = 10_000;
+
+/** Entries read to find the oldest one of an organisation: the first may be postponed. */
+const entriesRead = 100;
+
+const seconds = (instant: string): string =>
+  `coalesce(extract(epoch FROM now() - ${instant}), 0)::float8`;
+
+/**
+ * Due and parked subscriptions. Each organisation is read by itself, because the index begins with
+ * the organisation. A scan of all subscriptions would grow with their number.
+ */
+export const subscriptionsText = `SELECT due.count, due."oldestSeconds",
+    (SELECT count(*)::int FROM (SELECT 1 FROM subscriptions s JOIN organisations o
+        ON o.id = s.organisation_id
+      WHERE s.parked_until IS NOT NULL AND o.test_clock IS NULL
+      LIMIT ${mostCounted}) parked) AS parked
+  FROM (SELECT coalesce(sum(own.count), 0)::int AS count,
+      ${seconds("min(own.due_at)")} AS "oldestSeconds"
+    FROM organisations o CROSS JOIN LATERAL (
+      SELECT count(*) AS count, min(first.due_at) AS due_at FROM (
+        SELECT s.due_at FROM subscriptions s
+        WHERE s.organisation_id = o.id AND s.due_at <= now() AND ${performable}
+        ORDER BY s.organisation_id, s.due_at, s.id LIMIT ${mostOfOne}) first) own
+    WHERE o.test_clock IS NULL) due`;
+
+/**
+ * Open jobs by what they wait for. The connection's state comes first, because it stops them all. A
+ * job that a limit of calls reschedules has no attempt.
+ */
+export const jobsText = `SELECT kind, reason, count(*)::int AS count,
+    ${seconds("min(created_at)")} AS "oldestSeconds",
+    count(*) FILTER (WHERE lease_until < now())::int AS expired
+  FROM (SELECT j.kind, j.created_at, j.lease_until,
+      CASE WHEN c.organisation_id IS NULL THEN 'unconnected'
+        WHEN c.disconnected_at IS NOT NULL THEN 'disconnected'
+        WHEN c.paused_until > now() THEN 'paused'
+        WHEN j.state IN ('sending', 'uncertain') THEN j.state
+        WHEN j.attempts > 0 THEN 'retrying'
+        WHEN j.not_before > now() THEN 'rescheduled' ELSE 'new' END AS reason
+    FROM ledger_jobs j JOIN organisations o ON o.id = j.organisation_id
+      LEFT JOIN ledger_connections c ON c.organisation_id = j.organisation_id
+    WHERE j.state IN ('ready', 'sending', 'uncertain') AND o.test_clock IS NULL
+    LIMIT ${mostCounted}) open
+  GROUP BY kind, reason`;
+
+/** A document's reason is that of its last refused job. Reasons are words of the ledger's port. */
+const failedOf = (table: string, kind: string): string => `
+  SELECT '${kind}' AS kind, coalesce(j.reason, 'unknown') AS reason, j.finished_at
+  FROM (SELECT d.organisation_id, d.id FROM ${table} d
+      JOIN organisations o ON o.id = d.organisation_id
+      WHERE d.sync_error IS NOT NULL AND o.test_clock IS NULL LIMIT ${mostOfOne}) d
+    LEFT JOIN LATERAL (SELECT r.reason, r.finished_at FROM ledger_jobs r
+      WHERE r.organisation_id = d.organisation_id AND r.${kind}_id = d.id AND r.state = 'refused'
+      ORDER BY r.organisation_id, r.${kind}_id, r.seq DESC LIMIT 1) j ON true`;
+
+/** Failed documents by kind and reason. */
+export const failedText = `SELECT kind, reason, count(*)::int AS count,
+    ${seconds("min(finished_at)")} AS "oldestSeconds"
+  FROM (${failedOf("invoices", "invoice")} UNION ALL ${failedOf("credit_notes", "credit_note")}) f
+  GROUP BY kind, reason ORDER BY count(*) DESC LIMIT 40`;
+
+/** Outbox entries. The oldest is read from each organisation's first entries. */
+export const outboxText = `SELECT
+  (SELECT count(*)::int FROM (SELECT 1 FROM outbox e JOIN organisations o
+      ON o.id = e.organisation_id WHERE o.test_clock IS NULL LIMIT ${mostCounted}) x) AS count,
+  (SELECT greatest(0, ${seconds("min(first.recorded_at)")})
+    FROM organisations o CROSS JOIN LATERAL (
+      SELECT e.recorded_at FROM outbox e WHERE e.organisation_id = o.id
+      ORDER BY e.organisation_id, e.seq LIMIT ${entriesRead}) first
+    WHERE o.test_clock IS NULL) AS "oldestSeconds"`;
+
+/** Deliveries and their endpoints. An endpoint with an open breaker has nothing due. */
+export const deliveriesText = `WITH endpoint AS MATERIALIZED (
+    SELECT w.organisation_id, w.id, w.status, w.failures, w.open_until
+    FROM webhook_endpoints w JOIN organisations o ON o.id = w.organisation_id
+    WHERE o.test_clock IS NULL LIMIT ${mostCounted})
+  SELECT (SELECT count(*)::int FROM (SELECT 1 FROM webhook_deliveries d JOIN organisations o
+        ON o.id = d.organisation_id WHERE d.state = 'pending' AND o.test_clock IS NULL
+      LIMIT ${mostCounted}) pending) AS pending,
+    (SELECT greatest(0, ${seconds("min(first.due_at)")}) FROM endpoint w CROSS JOIN LATERAL (
+        SELECT d.due_at FROM webhook_deliveries d WHERE d.organisation_id = w.organisation_id
+          AND d.endpoint_id = w.id AND d.state = 'pending'
+        ORDER BY d.endpoint_id, d.due_at LIMIT 1) first
+      WHERE w.status = 'enabled' AND (w.open_until IS NULL OR w.open_until <= now()))
+      AS "lagSeconds",
+    count(*) FILTER (WHERE status = 'enabled' AND failures = 0)::int AS healthy,
+    count(*) FILTER (WHERE status = 'enabled' AND failures > 0)::int AS failing,
+    count(*) FILTER (WHERE status = 'disabled')::int AS disabled
+  FROM endpoint`;
+
+/** Connections, and the fewest calls left. A report of more than a day ago is about another day. */
+export const connectionsText = `SELECT
+    count(*) FILTER (WHERE c.disconnected_at IS NULL
+      AND (c.paused_until IS NULL OR c.paused_until <= now()))::int AS connected,
+    count(*) FILTER (WHERE c.disconnected_at IS NULL AND c.paused_until > now())::int AS paused,
+    count(*) FILTER (WHERE c.disconnected_at IS NOT NULL)::int AS disconnected,
+    min(b.day_remaining) FILTER (WHERE b.day_observed_at > now() - interval '1 day')
+      AS "lowestDayCalls"
+  FROM ledger_connections c JOIN organisations o ON o.id = c.organisation_id
+    LEFT JOIN ledger_budgets b ON b.organisation_id = c.organisation_id
+  WHERE o.test_clock IS NULL`;

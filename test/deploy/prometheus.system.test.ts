@@ -1,0 +1,144 @@
+/**
+ * The alerts and dashboards are right: Prometheus' own checker accepts them, each alert fires on
+ * its symptom, each has its section in the manual, and each metric exists in a running process.
+ */
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client, Connection } from "@temporalio/client";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { parse } from "yaml";
+import { dashboardText } from "../../tools/grafana/dashboard-json.ts";
+import { dashboards } from "../../tools/grafana/dashboards.ts";
+import { billingScheduleId } from "../../workflows/contract.ts";
+import { freePort } from "../support/ports.ts";
+import { findPromtool, type Promtool } from "../support/promtool.ts";
+import { startSystem, type TestSystem, until } from "../support/system.ts";
+
+const root = join(import.meta.dirname, "../..");
+const prometheus = join(root, "deploy/prometheus");
+const grafana = join(root, "deploy/grafana/dashboards");
+
+interface Rule {
+  readonly alert?: string;
+  readonly record?: string;
+  readonly expr: string;
+  readonly labels?: { readonly severity?: string };
+  readonly annotations?: { readonly summary?: string; readonly runbook_url?: string };
+}
+
+interface Panel {
+  readonly id: number;
+  readonly title: string;
+  readonly targets: readonly { readonly expr: string }[];
+}
+
+async function rules(): Promise<readonly Rule[]> {
+  const text = await readFile(join(prometheus, "rules.yml"), "utf8");
+  const { groups } = parse(text) as { readonly groups: readonly { rules: readonly Rule[] }[] };
+  return groups.flatMap((group) => group.rules);
+}
+
+async function panels(): Promise<readonly Panel[]> {
+  const files = await Promise.all(
+    (await readdir(grafana)).map((name) => readFile(join(grafana, name), "utf8")),
+  );
+  return files.flatMap((text) => (JSON.parse(text) as { panels: readonly Panel[] }).panels);
+}
+
+let promtool: Promtool | null;
+let system: TestSystem;
+let workerPort = 0;
+
+beforeAll(async () => {
+  promtool = await findPromtool();
+  workerPort = await freePort();
+  system = await startSystem({ env: { WORKER_PORT: String(workerPort) } });
+});
+afterAll(() => system?.stop());
+
+test("promtool accepts the rules, and each alert fires on its symptom", async () => {
+  if (promtool === null) return;
+  await promtool(["check", "config", "prometheus.yml"], prometheus);
+  await promtool(["test", "rules", "rules.test.yml"], prometheus);
+});
+
+test("each alert is tested, has a severity, and its section in the manual", async () => {
+  const manual = await readFile(join(root, "docs/operations.md"), "utf8");
+  const anchors = [...manual.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+  const tests = await readFile(join(prometheus, "rules.test.yml"), "utf8");
+  const alerts = (await rules()).filter(({ alert }) => alert !== undefined);
+  expect(alerts.length).toBeGreaterThan(15);
+  for (const { alert, labels, annotations } of alerts) {
+    expect(tests, alert).toContain(`alertname: ${alert}\n        exp_alerts:`);
+    expect(["page", "ticket"], alert).toContain(labels?.severity);
+    const [page, anchor = ""] = annotations?.runbook_url?.split("#") ?? [];
+    expect(page, alert).toBe("docs/operations.md");
+    expect(anchors, alert).toContain(anchor);
+  }
+});
+
+test("the dashboards are those that npm run dashboards writes, with distinct panels", async () => {
+  const names = dashboards.map(({ uid }) => `${uid}.json`);
+  expect((await readdir(grafana)).sort()).toEqual([...names].sort());
+  const manual = await readFile(join(root, "docs/operations.md"), "utf8");
+  for (const dashboard of dashboards) {
+    const text = await readFile(join(grafana, `${dashboard.uid}.json`), "utf8");
+    expect(text).toBe(dashboardText(dashboard));
+    expect(manual).toContain(`| ${dashboard.question} | \`${dashboard.uid}\` |`);
+    const ids = (JSON.parse(text) as { panels: readonly Panel[] }).panels.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+  }
+});
+
+test("promtool accepts every query of the dashboards", async () => {
+  if (promtool === null) return;
+  const folder = await mkdtemp(join(tmpdir(), "dashboards-"));
+  const queries = (await panels()).flatMap(({ targets }) => targets.map(({ expr }) => expr));
+  const file = {
+    groups: [
+      { name: "q", rules: queries.map((expr, at) => ({ record: `query:number${at}`, expr })) },
+    ],
+  };
+  await writeFile(join(folder, "queries.json"), JSON.stringify(file));
+  await promtool(["check", "rules", "queries.json"], folder);
+  await rm(folder, { recursive: true });
+});
+
+test("each metric of rules and dashboards exists in a running process", async () => {
+  const { address, namespace } = system.temporal;
+  const client = new Client({ connection: await Connection.connect({ address }), namespace });
+  await client.schedule.getHandle(billingScheduleId).trigger();
+  const metrics = async () => {
+    const addresses = [system.adminUrl, `http://127.0.0.1:${workerPort}`];
+    const texts = addresses.map(async (base) => (await fetch(`${base}/metrics`)).text());
+    return (await Promise.all(texts)).join("\n");
+  };
+  const text = await until("an activity was measured", async () => {
+    const now = await metrics();
+    return now.includes("temporal_activity_schedule_to_start_latency_seconds") ? now : undefined;
+  });
+  await client.connection.close();
+  const families = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
+  const recorded = new Set((await rules()).map(({ record }) => record));
+  const exprs = [
+    ...(await rules()).map(({ expr }) => expr),
+    ...(await panels()).flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+  ];
+  const used = exprs.flatMap(
+    (expr) => expr.match(/\b(?:billing|temporal|nodejs|process)[\w:]*/g) ?? [],
+  );
+  expect(used.length).toBeGreaterThan(40);
+  const unknown = used
+    // A label's value begins with the word too.
+    .filter((name) => /[_:]/.test(name) && !recorded.has(name))
+    .filter(
+      (name) => !families.has(name) && !families.has(name.replace(/_(?:bucket|count|sum)$/, "")),
+    );
+  expect([...new Set(unknown)]).toEqual([]);
+});
