@@ -9,14 +9,9 @@ import type {
 } from "../../../ledger/port/ledger.ts";
 import type { CreditNoteToSend, Taken } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
+import { adoptOrPost } from "./adopt-unknown.ts";
 import { addressesAtOnce, type GroupOutcome, held } from "./ledger-call.ts";
-import {
-  type CallSettings,
-  lineOf,
-  postDocuments,
-  sameAmounts,
-  sourceUrlOf,
-} from "./post-documents.ts";
+import { type CallSettings, lineOf, sameAmounts, sourceUrlOf } from "./post-documents.ts";
 
 /** Sends ready credit notes and looks up uncertain ones. */
 export async function postCreditNotes(
@@ -29,14 +24,15 @@ export async function postCreditNotes(
     create: ledger.createCreditNotes,
     lookUpAtOnce: addressesAtOnce,
     find: ledger.findCreditNotes,
+    idOf: ({ creditNoteId }) => creditNoteId,
     linkOf,
     draftOf: (note) => draftOf(note, settings),
     isOurs,
     done,
   } as const satisfies Parameters<
-    typeof postDocuments<CreditNoteToSend, LedgerCreditNoteDraft, LedgerCreditNote>
+    typeof adoptOrPost<CreditNoteToSend, LedgerCreditNoteDraft, LedgerCreditNote>
   >[0];
-  return postDocuments(kind, taken, settings);
+  return adoptOrPost(kind, taken, settings);
 }
 
 /**

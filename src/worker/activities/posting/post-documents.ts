@@ -14,12 +14,14 @@ import type {
   LedgerAnswer,
   LedgerCall,
   LedgerDocumentQuery,
+  LedgerInvoiceStatus,
   LedgerLineDraft,
 } from "../../../ledger/port/ledger.ts";
 import type { LedgerTraits } from "../../../ledger/port/ledger-traits.ts";
 import { foldText } from "../../../ledger/port/texts.ts";
 import type { LineToSend, Taken } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
+import type { UnknownDocuments } from "../../../store/ledger-jobs/unknown-documents.ts";
 import {
   type Carried,
   failedLookupOutcome,
@@ -45,6 +47,7 @@ export interface CallSettings extends Pick<LedgerCall, "onPermit"> {
   readonly deadlineMs: number;
   readonly publicUrl: string | null;
   readonly referenceData: LedgerReferenceData;
+  readonly unknown: UnknownDocuments;
 }
 
 /** A taken job that creates a document under its reserved number (POSTING-2). */
@@ -52,12 +55,18 @@ export interface DocumentToSend extends Carried, DocumentToValidate {
   readonly isAwaited: boolean;
   readonly keyVariant: number;
   readonly numberTaken: number;
+  readonly mayBeThere: boolean;
+  readonly contactId: string;
+  readonly reference: string;
+  readonly subtotal: string;
   readonly lines: readonly LineToSend[];
 }
 
 /** A document that a look-up found. */
-interface FoundDocument {
+export interface FoundDocument {
+  readonly id: string;
   readonly number: string;
+  readonly status: LedgerInvoiceStatus;
   readonly sourceUrl: string | null;
 }
 
@@ -74,6 +83,8 @@ export interface DocumentKind<Document extends DocumentToSend, Draft, Found exte
   /** How many documents one call looks up. */
   readonly lookUpAtOnce: number;
   find(call: LedgerCall, query: LedgerDocumentQuery): Promise<LedgerAnswer<readonly Found[]>>;
+  /** The document's id here. */
+  idOf(document: Document): string;
   /** The end of the document's link to us, without the host: our address may change. */
   linkOf(document: Document): string;
   draftOf(document: Document): Draft;
@@ -160,7 +171,7 @@ export function sameAmounts(
  * Returns a call about these documents. One document with a waiting caller makes the call a
  * foreground call for all.
  */
-function callOf(
+export function callOf(
   documents: readonly DocumentToSend[],
   { deadlineMs, onPermit }: CallSettings,
 ): LedgerCall {
