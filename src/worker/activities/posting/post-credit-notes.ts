@@ -28,6 +28,7 @@ export async function postCreditNotes(
     linkOf,
     draftOf: (note) => draftOf(note, settings),
     isOurs,
+    readContacts: (call, ids) => ledger.getMany(call, { kind: "contacts", ids }),
     done,
   } as const satisfies Parameters<
     typeof adoptOrPost<CreditNoteToSend, LedgerCreditNoteDraft, LedgerCreditNote>
@@ -38,8 +39,8 @@ export async function postCreditNotes(
 /**
  * Whether a found credit note is ours. It has no link to us. It is ours if it may have been sent
  * before under this number (a first attempt was not) and is as requested. Its credit may already be
- * used: treated as another note, it would be created and credited twice. Its contact proves
- * nothing, because it may have been merged into another one since. POSTING-2.
+ * used: treated as another note, it would be created and credited twice. Its contact is compared by
+ * the caller. POSTING-2.
  */
 function isOurs(note: CreditNoteToSend, found: LedgerCreditNote): boolean {
   return (

@@ -13,7 +13,9 @@ import { decimalOf, equals, multiply, parseDecimal } from "../../../domain/money
 import type {
   LedgerAnswer,
   LedgerCall,
+  LedgerContact,
   LedgerDocumentQuery,
+  LedgerFound,
   LedgerInvoiceStatus,
   LedgerLineDraft,
 } from "../../../ledger/port/ledger.ts";
@@ -37,6 +39,7 @@ import {
   refusalOutcome,
   rescheduleOutcome,
 } from "./ledger-call.ts";
+import { type ContactPair, findMerged } from "./same-contact.ts";
 
 /**
  * The settings of calls: the deadline of each, the public URL of a document's link to us (null: no
@@ -66,6 +69,7 @@ export interface DocumentToSend extends Carried, DocumentToValidate {
 export interface FoundDocument {
   readonly id: string;
   readonly number: string;
+  readonly contactId: string;
   readonly status: LedgerInvoiceStatus;
   readonly sourceUrl: string | null;
 }
@@ -89,6 +93,10 @@ export interface DocumentKind<Document extends DocumentToSend, Draft, Found exte
   linkOf(document: Document): string;
   draftOf(document: Document): Draft;
   isOurs(document: Document, found: Found): boolean;
+  readContacts(
+    call: LedgerCall,
+    ids: readonly string[],
+  ): Promise<LedgerAnswer<LedgerFound<LedgerContact>>>;
   done(document: Document, found: Found): PostingOutcome;
 }
 
@@ -228,8 +236,8 @@ async function lookUpAll<Document extends DocumentToSend, Draft, Found extends F
 
 /**
  * Finds documents by the numbers that we reserved. One that links to ours is adopted, whatever
- * its number. Otherwise one is ours by its number and content. A number of any other document is a
- * refusal, and nothing is sent again. `taken` has the ledger's words for the numbers that it
+ * its number. Otherwise one is ours by its number, content and contact, or the contact that it was
+ * merged into. A number of any other document is a refusal, and nothing is sent again. `taken` has the ledger's words for the numbers that it
  * refused. If numbers are not unique, only the link decides, and other documents do not matter.
  */
 async function lookUp<Document extends DocumentToSend, Draft, Found extends FoundDocument>(
@@ -252,12 +260,28 @@ async function lookUp<Document extends DocumentToSend, Draft, Found extends Foun
   }
   const named = hasUniqueNumbers ? answer.value : [];
   const byNumber = Map.groupBy(named, (found) => foldText(found.number));
-  const outcomes = documents.map((document): PostingOutcome => {
-    const link = kind.linkOf(document);
+  const candidates = documents.map((document) => {
     const sameNumber = byNumber.get(foldText(document.number)) ?? [];
-    const ours =
-      answer.value.find(({ sourceUrl }) => sourceUrl?.endsWith(link) ?? false) ??
-      sameNumber.find((found) => kind.isOurs(document, found));
+    const link = kind.linkOf(document);
+    const linked = answer.value.find(({ sourceUrl }) => sourceUrl?.endsWith(link) ?? false);
+    const equal = sameNumber.find((found) => kind.isOurs(document, found));
+    return { document, sameNumber, linked, equal };
+  });
+  const pairs = candidates.flatMap(({ document, linked, equal }) =>
+    linked === undefined && equal !== undefined ? [pairOf(document, equal)] : [],
+  );
+  const merged = await findMerged(pairs, (ids) =>
+    kind.readContacts(callOf(documents, settings), ids),
+  );
+  if (merged.kind !== "ok") {
+    return {
+      outcomes: documents.map((document) => failedLookupOutcome(document, merged)),
+      failures: [merged],
+    };
+  }
+  const outcomes = candidates.map(({ document, sameNumber, linked, equal }): PostingOutcome => {
+    const isOurs = equal !== undefined && merged.value(pairOf(document, equal));
+    const ours = linked ?? (isOurs ? equal : undefined);
     if (ours !== undefined) return kind.done(document, ours);
     if (sameNumber.length === 0) {
       return taken === null
@@ -268,4 +292,8 @@ async function lookUp<Document extends DocumentToSend, Draft, Found extends Foun
     return { ...held(document), kind: "refused", reason: "duplicate_number", message };
   });
   return { outcomes, failures: [] };
+}
+
+function pairOf(document: DocumentToSend, found: FoundDocument): ContactPair {
+  return { wanted: document.contactId, found: found.contactId };
 }

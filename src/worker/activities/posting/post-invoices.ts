@@ -28,6 +28,7 @@ export async function postInvoices(
     linkOf,
     draftOf: (invoice) => draftOf(invoice, settings),
     isOurs,
+    readContacts: (call, ids) => ledger.getMany(call, { kind: "contacts", ids }),
     done,
   } as const satisfies Parameters<
     typeof adoptOrPost<InvoiceToSend, LedgerInvoiceDraft, LedgerInvoice>
@@ -47,7 +48,7 @@ function approved({ ready, uncertain }: Taken<InvoiceToSend>): Taken<InvoiceToSe
 /**
  * Whether a found invoice is ours. A link to us proves it, and a link elsewhere disproves it.
  * Without a link it must be as requested, without money on it, and possibly sent before (a first
- * attempt was not). Its contact may have been merged into another one since. POSTING-2.
+ * attempt was not). Its contact is compared by the caller. POSTING-2.
  */
 function isOurs(invoice: InvoiceToSend, found: LedgerInvoice): boolean {
   if (found.sourceUrl !== null) return found.sourceUrl.endsWith(linkOf(invoice));
