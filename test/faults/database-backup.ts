@@ -13,8 +13,11 @@ export interface DatabaseBackup {
   drop(): Promise<void>;
 }
 
-/** Stops API and worker, copies the database, and starts both again. */
-export async function backUp(system: TestSystem): Promise<DatabaseBackup> {
+/** Stops API and worker, copies the database, and starts both again with the settings of `env`. */
+export async function backUp(
+  system: TestSystem,
+  env: NodeJS.ProcessEnv = {},
+): Promise<DatabaseBackup> {
   const name = new URL(system.databaseUrl).pathname.slice(1);
   const copy = `${name}_backup`;
   const stop = () => Promise.all([system.api.stop(), system.worker.stop()]);
@@ -23,7 +26,7 @@ export async function backUp(system: TestSystem): Promise<DatabaseBackup> {
     await endConnections(admin, name);
     await admin.query(`CREATE DATABASE ${copy} TEMPLATE ${name}`);
   });
-  await Promise.all([system.api.start(), system.worker.start()]);
+  await Promise.all([system.api.start(env), system.worker.start(env)]);
   return {
     restore: async () => {
       await stop();

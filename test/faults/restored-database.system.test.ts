@@ -183,7 +183,7 @@ test.each([
   for (const { organisation, first, subscriptions } of lives)
     for (const [at, step] of first.entries())
       await perform(runs, organisation, step, at, subscriptions);
-  const backup = await backUp(system);
+  const backup = await backUp(system, env);
   try {
     for (const life of lives) {
       const { organisation, first, steps } = life;
@@ -266,15 +266,17 @@ test("a document that differs from a lost one waits until an operator decides", 
     expect((await resolve("none")).status).toBe(404);
     expect((await resolve(lost?.id, subscriptions[0])).status).toBe(404);
     const taken = await resolve(lost?.id, invoice);
-    expect(taken.json, taken.text).toMatchObject({
+    expect(taken.json.document, taken.text).toMatchObject({
       state: "UNKNOWN_DOCUMENT_STATE_ADOPTED",
       document: invoice,
     });
     await untilPosted(system, organisation.organisationId);
-    const shown = await system.ask("GET", `/v1/invoices/${invoice}`, key);
+    const shown = await system.ask("GET", `/v1/invoices/${invoice}`, {
+      key: organisation.apiKey,
+    });
     expect(shown.json).toMatchObject({ number: lost?.number, ledger: { invoice_id: lost?.id } });
     expect((await resolve(lost?.id)).status).toBe(400);
-    expect((await resolve(other?.id)).json.state).toBe("UNKNOWN_DOCUMENT_STATE_DISMISSED");
+    expect((await resolve(other?.id)).json.document.state).toBe("UNKNOWN_DOCUMENT_STATE_DISMISSED");
     await create(6, 4);
     expect(await standing(organisation)).toHaveLength(4);
   } finally {

@@ -40,7 +40,7 @@ ALTER TABLE customers ADD COLUMN erased_at TIMESTAMPTZ(6);
 -- An object's JSON with its personal data replaced as an erasure replaces it: the values are those of
 -- src/store/admin/erase-customer.ts. A ledger's message may name its contact. Arrays stay, so that
 -- the names of a document's lines do.
-CREATE FUNCTION erased_members(entry jsonb) RETURNS jsonb IMMUTABLE LANGUAGE sql AS $$
+CREATE FUNCTION erased_members(entry jsonb) RETURNS jsonb IMMUTABLE STRICT LANGUAGE sql AS $$
   SELECT coalesce(jsonb_object_agg(m.key, CASE
       WHEN jsonb_typeof(m.value) = 'null' THEN m.value
       WHEN m.key IN ('name', 'company_name', 'first_name', 'last_name', 'sync_error')

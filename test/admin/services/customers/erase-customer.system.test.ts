@@ -1,5 +1,6 @@
 /** Erasing a customer's personal data: no table has it afterwards, and documents stay. CUSTOMER-7 */
 import { expect } from "vitest";
+import { untilPosted } from "../../../faults/ledger-documents.ts";
 import { reusedSystemTest as test } from "../../../support/fixtures.ts";
 import { publishAll } from "../../../support/published-events.ts";
 import { type TestSystem, until } from "../../../support/system.ts";
@@ -46,9 +47,10 @@ test("no table has a customer's personal data after an erasure", async ({ system
   const admin = askWith(system, await system.operator("admin", "Ed"));
   const { organisationId: organisation, apiKey: key } = await system.organisation();
   await system.pool.query(
-    `INSERT INTO webhook_endpoints (id, organisation_id, url, encrypted_secret, encryption_key_id,
-      status) VALUES (gen_random_uuid(), $1, 'https://receiver.example', 'secret', 'key',
-      'disabled')`,
+    `INSERT INTO webhook_endpoints (id, organisation_id, url, kinds, encrypted_secret,
+      encryption_key_id, status, disabled_reason, disabled_at)
+      VALUES (gen_random_uuid(), $1, 'https://receiver.example', '{}', 'secret', 'key',
+        'disabled', 'by hand', now())`,
     [organisation],
   );
   const asked = { key, idempotencyKey: "create" };
@@ -84,6 +86,7 @@ test("no table has a customer's personal data after an erasure", async ({ system
     body: { when: "now" },
   });
   expect(end.status, end.text).toBe(200);
+  await untilPosted(system, organisation);
   expect(await columnsWith(system, traces)).toEqual([
     "audit_log.after",
     "audit_log.before",
@@ -103,7 +106,7 @@ test("no table has a customer's personal data after an erasure", async ({ system
 
   const erased = await admin.done("CustomerService/EraseCustomer", own);
 
-  expect(erased).toMatchObject({ id, name: "erased", email: "erased@erased.invalid" });
+  expect(erased.customer).toMatchObject({ id, name: "erased", email: "erased@erased.invalid" });
   expect(await columnsWith(system, traces)).toEqual([]);
   expect(await admin.lastEntry()).toMatchObject({
     operation: "billing.admin.v1.CustomerService/EraseCustomer",
