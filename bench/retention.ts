@@ -17,6 +17,7 @@ import { createPool } from "../src/store/database/pool.ts";
 import { deleteExpiredEvents } from "../src/store/events/delete-expired-events.ts";
 import { freePort } from "../test/support/ports.ts";
 import { printFigure } from "./support/figure.ts";
+import { addKeys } from "./support/system.ts";
 
 /** Expired rows of each kind. As many again stay. */
 const expired = 40_000;
@@ -40,7 +41,7 @@ export async function run(): Promise<void> {
     const pool = createPool(settings, () => undefined);
     try {
       const organisation = await addOrganisation(pool);
-      await addKeys(pool, organisation);
+      await addAnswers(pool, organisation);
       await addEvents(pool, organisation);
       await pool.query("ANALYZE");
       const { deleteExpired } = createIdempotencyStore(pool, { onTrouble: log });
@@ -82,19 +83,16 @@ async function addOrganisation(pool: pg.Pool): Promise<string> {
   return id;
 }
 
-async function addKeys(pool: pg.Pool, organisation: string): Promise<void> {
+async function addAnswers(pool: pg.Pool, organisation: string): Promise<void> {
+  await addKeys(pool, organisation, 1);
   await pool.query(
-    `WITH key AS (
-      INSERT INTO api_keys (id, organisation_id, name, key_hash, hint, scopes)
-        VALUES (gen_random_uuid(), $1, 'key', sha256('key'), 'hint', '{}') RETURNING id
-    )
-    INSERT INTO idempotency_keys (api_key_id, key, organisation_id, operation, path, fingerprint,
+    `INSERT INTO idempotency_keys (api_key_id, key, organisation_id, operation, path, fingerprint,
       state, owner, lease_until, response, expires_at)
     SELECT key.id, 'key-' || i, $1, 'billing.v1.SubscriptionService/CreateSubscription',
       '/v1/subscriptions', sha256('body'), 'done', gen_random_uuid(), now(),
       convert_to(repeat('answer ', 200), 'UTF8'),
       CASE WHEN i <= $2 THEN now() - interval '1 minute' ELSE now() + interval '1 day' END
-    FROM key, generate_series(1, 2 * $2) i`,
+    FROM api_keys key, generate_series(1, 2 * $2) i WHERE key.organisation_id = $1`,
     [organisation, expired],
   );
 }

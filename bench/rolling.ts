@@ -30,7 +30,7 @@ import { requirePostedOnce } from "./support/posted-once.ts";
 import { type ReadyProxy, startReadyProxy } from "./support/ready-proxy.ts";
 import { addKeys, bareEnvironment } from "./support/system.ts";
 
-const [apiCount, workerCount, rounds] = [3, 2, 3];
+const [apiCount, workerCount, times] = [3, 2, 3];
 
 /** Longer than the balancer's interval, a check under load included. */
 const drainSeconds = 2;
@@ -101,7 +101,7 @@ async function measure(stops: Stops): Promise<void> {
   );
   const restartMs: number[] = [];
   const beganMs = performance.now();
-  for (let round = 0; round < rounds; round += 1) {
+  for (let time = 0; time < times; time += 1) {
     for (const process of processes) {
       const startedMs = performance.now();
       await process.restart();

@@ -1,6 +1,6 @@
 /**
  * A backup of the service's database and its restore, as an operator performs them: processes stop,
- * and the database goes back. The ledger keeps its documents in a database of its own.
+ * and the database goes back. The ledger keeps its documents in a separate database.
  */
 import pg from "pg";
 import { withDatabase } from "../../src/store/database/migrate.ts";

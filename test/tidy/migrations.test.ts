@@ -47,7 +47,7 @@ test.each([
 
 test.each([
   "CREATE TABLE gifts (id uuid NOT NULL); CREATE UNIQUE INDEX gifts_id ON gifts (id)",
-  "CREATE TABLE gifts (id uuid); ALTER TABLE gifts ADD CONSTRAINT g FOREIGN KEY (id) REFERENCES a(b)",
+  "CREATE TABLE a (id int); ALTER TABLE a ADD CONSTRAINT g FOREIGN KEY (id) REFERENCES b(c)",
   "ALTER TABLE plans ADD COLUMN code text",
   "ALTER TABLE plans ADD COLUMN code text NOT NULL DEFAULT ''",
   "ALTER TABLE plans ADD CONSTRAINT plans_code CHECK (code <> '') NOT VALID",

@@ -33,7 +33,7 @@ const breaking: readonly Breaking[] = [
   // PostgreSQL accepts the form without the word COLUMN too.
   {
     pattern:
-      /^ALTER TABLE\b.*\bDROP (?!COLUMN|CONSTRAINT|DEFAULT|NOT NULL|EXPRESSION|IDENTITY)\w/is,
+      /^ALTER TABLE\b.*\bDROP (?!COLUMN|CONSTRAINT|DEFAULT|NOT NULL|EXPRESSION|IDENTITY)"?\w/is,
     why: "the previous version may use it",
   },
   { pattern: /\bSET NOT NULL\b/i, why: "the previous version may write no value" },

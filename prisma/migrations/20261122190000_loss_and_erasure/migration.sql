@@ -37,9 +37,9 @@ CREATE UNIQUE INDEX unknown_documents_taken ON unknown_documents (organisation_i
 -- When the personal data of a customer were erased. Its contact is no longer synced.
 ALTER TABLE customers ADD COLUMN erased_at TIMESTAMPTZ(6);
 
--- An object's JSON with its personal data replaced as an erasure replaces it: the values are those of
--- src/store/admin/erase-customer.ts. A ledger's message may name its contact. Arrays stay, so that
--- the names of a document's lines do.
+-- An object's JSON with its personal data replaced as an erasure replaces it: the values are those
+-- of src/store/admin/erase-customer.ts. A ledger's message may name its contact. Arrays stay, so
+-- that the names of a document's lines do.
 CREATE FUNCTION erased_members(entry jsonb) RETURNS jsonb IMMUTABLE STRICT LANGUAGE sql AS $$
   SELECT coalesce(jsonb_object_agg(m.key, CASE
       WHEN jsonb_typeof(m.value) = 'null' THEN m.value

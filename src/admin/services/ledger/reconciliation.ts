@@ -11,10 +11,8 @@ import type {
 } from "../../../gen/proto/billing/admin/v1/ledger_reconciliation_pb.ts";
 import type { LedgerCreditNote, LedgerInvoice } from "../../../ledger/port/ledger.ts";
 import { documentStatuses } from "../../../services/enums.ts";
-import type {
-  AdminUnknownDocument,
-  FoundUnknown,
-} from "../../../store/admin/ledger/unknown-documents.ts";
+import type { AdminUnknownDocument } from "../../../store/admin/ledger/unknown-document-view.ts";
+import type { FoundUnknown } from "../../../store/admin/ledger/unknown-documents.ts";
 import { documentKinds, unknownDocumentStates } from "../../present/enums.ts";
 import { present } from "../../present/present.ts";
 import {

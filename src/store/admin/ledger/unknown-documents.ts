@@ -3,18 +3,12 @@
  * listing them and deciding about them. SQL, because a page of a thousand documents is compared
  * with the rows here in one statement. LEDGER-19
  */
-import type { DocumentStatus } from "../../../domain/model/invoice.ts";
-import { db } from "../../database/client.ts";
-import { isId } from "../../database/ids.ts";
-import { lockSubscriptions } from "../../database/lock-order.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
-import {
-  adoptUnknown,
-  numberPrefixes,
-  type UnknownKind,
-} from "../../ledger-jobs/unknown-documents.ts";
+import { numberPrefixes, type UnknownKind } from "../../ledger-jobs/unknown-documents.ts";
 import { type Actor, type Changed, type Changes, changed } from "../changes.ts";
+import { type Resolution, resolveUnknown } from "./resolve-unknown-document.ts";
+import { type AdminUnknownDocument, selectUnknown } from "./unknown-document-view.ts";
 
 /** A document of the ledger to compare. `ownId` is the id of ours to which its link leads. */
 export interface ComparedDocument {
@@ -36,28 +30,6 @@ export interface FoundUnknown {
   readonly total: string;
   readonly lines: readonly { readonly description: string; readonly amount: string }[];
 }
-
-/** An unknown document as operators see it. */
-export interface AdminUnknownDocument {
-  readonly ledgerId: string;
-  readonly kind: UnknownKind;
-  readonly number: string;
-  readonly state: "open" | "adopted" | "dismissed" | "removed";
-  readonly status: DocumentStatus;
-  readonly customerId: string | null;
-  readonly contactId: string;
-  readonly currency: string;
-  readonly total: string;
-  readonly issueDate: string;
-  readonly documentId: string | null;
-  readonly isNumberTaken: boolean;
-}
-
-/** The decision's outcome. `unfit`: the document cannot take it, with the reason in words. */
-export type Resolution =
-  | { readonly kind: "resolved"; readonly document: AdminUnknownDocument }
-  | { readonly kind: "not_found" }
-  | { readonly kind: "unfit"; readonly why: string };
 
 /** The unknown documents of an organisation. */
 export interface UnknownDocumentStore {
@@ -112,7 +84,7 @@ export function createUnknownDocumentStore(pool: Pool, { run }: Changes): Unknow
     list: async (organisationId, { limit, startingAfter }) => {
       const { rows } = await pool.query<AdminUnknownDocument>({
         name: "list_unknown_documents",
-        text: `${selectText} WHERE u.organisation_id = $1 AND u.state = 'open'
+        text: `${selectUnknown} WHERE u.organisation_id = $1 AND u.state = 'open'
             AND ($2::text IS NULL OR (u.number, u.ledger_id) > (
               SELECT s.number, s.ledger_id FROM unknown_documents s
               WHERE s.organisation_id = $1 AND s.ledger_id = $2 LIMIT 1))
@@ -122,7 +94,7 @@ export function createUnknownDocumentStore(pool: Pool, { run }: Changes): Unknow
       return { data: rows.slice(0, limit), hasMore: rows.length > limit };
     },
     resolve: (actor, organisationId, ledgerId, documentId) =>
-      run(actor, (tx) => resolve(tx, organisationId, ledgerId, documentId)),
+      run(actor, (tx) => resolveUnknown(tx, organisationId, ledgerId, documentId)),
   };
 }
 
@@ -157,18 +129,6 @@ function unknownText(kind: UnknownKind): string {
         OR ${countOf(kind, "d.number")} >= coalesce(k.next, 1))`;
 }
 
-const selectText = `SELECT u.ledger_id AS "ledgerId", u.kind, u.number, u.state, u.status,
-    c.id AS "customerId", u.contact_id AS "contactId", u.currency, u.total,
-    u.issue_date AS "issueDate", u.document_id AS "documentId",
-    CASE u.kind WHEN 'invoice' THEN EXISTS (SELECT 1 FROM invoices i
-        WHERE i.organisation_id = $1 AND i.number = u.number
-          AND i.id IS DISTINCT FROM u.document_id)
-      ELSE EXISTS (SELECT 1 FROM credit_notes n
-        WHERE n.organisation_id = $1 AND n.number = u.number
-          AND n.id IS DISTINCT FROM u.document_id) END AS "isNumberTaken"
-  FROM unknown_documents u LEFT JOIN customers c
-    ON c.organisation_id = $1 AND c.ledger_contact_id = u.contact_id`;
-
 async function save(
   tx: Transaction,
   organisationId: string,
@@ -195,7 +155,7 @@ async function save(
   });
   const { rows } = await tx.query<AdminUnknownDocument>({
     name: "read_unknown_documents",
-    text: `${selectText} WHERE u.organisation_id = $1 AND u.kind = $2 AND u.ledger_id = ANY ($3)
+    text: `${selectUnknown} WHERE u.organisation_id = $1 AND u.kind = $2 AND u.ledger_id = ANY ($3)
       ORDER BY u.number, u.ledger_id`,
     values: [organisationId, kind, found.map(({ ledgerId }) => ledgerId)],
   });
@@ -225,102 +185,4 @@ async function moveNumbers(tx: Transaction, organisationId: string): Promise<voi
       ON CONFLICT (organisation_id, kind) DO UPDATE SET next = greatest(k.next, excluded.next)`,
     values: [organisationId],
   });
-}
-
-/** A document here that an operator names. */
-interface NamedDocument {
-  readonly kind: UnknownKind;
-  readonly subscriptionId: string;
-  readonly currency: string;
-  readonly status: string;
-  readonly contactId: string | null;
-}
-
-async function resolve(
-  tx: Transaction,
-  organisationId: string,
-  ledgerId: string,
-  documentId: string | null,
-): Promise<Changed<Resolution>> {
-  const named = documentId === null ? null : await nameDocument(tx, organisationId, documentId);
-  const before = await readOne(tx, organisationId, ledgerId);
-  if (before === null || (documentId !== null && named === null))
-    return changed({ kind: "not_found" });
-  const why = before.state === "open" ? unfitness(before, named) : `It is ${before.state}.`;
-  if (why !== null) return changed({ kind: "unfit", why });
-  if (documentId === null) {
-    await db(tx).unknownDocument.updateMany({
-      where: { organisationId, kind: before.kind, ledgerId, state: "open" },
-      data: { state: "dismissed" },
-    });
-  } else {
-    await adoptUnknown(tx, organisationId, before.kind, [{ ledgerId, documentId }]);
-  }
-  // Documents that waited for this decision are posted at once.
-  await tx.query({
-    name: "bring_waiting_documents_forward",
-    text: `UPDATE ledger_jobs j SET not_before = now() FROM customers c, subscriptions s
-      WHERE j.organisation_id = $1 AND c.organisation_id = $1 AND s.organisation_id = $1
-        AND c.ledger_contact_id = $2 AND s.customer_id = c.id AND j.subscription_id = s.id
-        AND j.state = 'ready' AND j.kind IN ('create_invoice', 'create_credit_note')`,
-    values: [organisationId, before.contactId],
-  });
-  const after = (await readOne(tx, organisationId, ledgerId)) ?? before;
-  const log = ({ number, state, documentId: document }: AdminUnknownDocument) => {
-    return { number, state, documentId: document };
-  };
-  const entry = { targetKind: "ledger_connection", targetId: organisationId } as const;
-  return changed<Resolution>(
-    { kind: "resolved", document: after },
-    { ...entry, organisationId, before: log(before), after: log(after) },
-  );
-}
-
-async function readOne(
-  tx: Transaction,
-  organisationId: string,
-  ledgerId: string,
-): Promise<AdminUnknownDocument | null> {
-  const { rows } = await tx.query<AdminUnknownDocument>({
-    name: "read_unknown_document",
-    text: `${selectText} WHERE u.organisation_id = $1 AND u.ledger_id = $2
-      FOR NO KEY UPDATE OF u`,
-    values: [organisationId, ledgerId],
-  });
-  return rows[0] ?? null;
-}
-
-/** Reads the document under the lock of its subscription. Null if there is none. */
-async function nameDocument(
-  tx: Transaction,
-  organisationId: string,
-  id: string,
-): Promise<NamedDocument | null> {
-  if (!isId(id)) return null;
-  const read = async () => {
-    const { rows } = await tx.query<NamedDocument>({
-      name: "read_named_document",
-      text: `SELECT d.*, c.ledger_contact_id AS "contactId" FROM (
-          SELECT 'invoice' AS kind, customer_id, subscription_id AS "subscriptionId", currency,
-            status FROM invoices WHERE organisation_id = $1 AND id = $2
-          UNION ALL SELECT 'credit_note', customer_id, subscription_id, currency, status
-          FROM credit_notes WHERE organisation_id = $1 AND id = $2) d
-        JOIN customers c ON c.organisation_id = $1 AND c.id = d.customer_id`,
-      values: [organisationId, id],
-    });
-    return rows[0] ?? null;
-  };
-  const found = await read();
-  if (found === null) return null;
-  await lockSubscriptions(tx, organisationId, [found.subscriptionId]);
-  return read();
-}
-
-/** Why the document here cannot take the ledger's one, null if it can. */
-function unfitness(unknown: AdminUnknownDocument, named: NamedDocument | null): string | null {
-  if (named === null) return null;
-  if (named.kind !== unknown.kind) return "The documents are of different kinds.";
-  if (named.status !== "scheduled") return "The document does not wait to be created.";
-  if (named.contactId !== unknown.contactId) return "The documents have different customers.";
-  return named.currency === unknown.currency ? null : "The documents have different currencies.";
 }

@@ -237,8 +237,9 @@ async function lookUpAll<Document extends DocumentToSend, Draft, Found extends F
 /**
  * Finds documents by the numbers that we reserved. One that links to ours is adopted, whatever
  * its number. Otherwise one is ours by its number, content and contact, or the contact that it was
- * merged into. A number of any other document is a refusal, and nothing is sent again. `taken` has the ledger's words for the numbers that it
- * refused. If numbers are not unique, only the link decides, and other documents do not matter.
+ * merged into. A number of any other document is a refusal, and nothing is sent again. `taken` has
+ * the ledger's words for the numbers that it refused. If numbers are not unique, only the link
+ * decides, and other documents do not matter.
  */
 async function lookUp<Document extends DocumentToSend, Draft, Found extends FoundDocument>(
   kind: DocumentKind<Document, Draft, Found>,

@@ -1,4 +1,4 @@
-/** Erasing a customer's personal data: no table has it afterwards, and documents stay. CUSTOMER-7 */
+/** Erasing a customer's personal data: no table has it afterwards. Documents stay. CUSTOMER-7 */
 import { expect } from "vitest";
 import { untilPosted } from "../../../faults/ledger-documents.ts";
 import { reusedSystemTest as test } from "../../../support/fixtures.ts";
@@ -75,7 +75,7 @@ test("no table has a customer's personal data after an erasure", async ({ system
     `UPDATE invoices SET sync_error = 'Contact Quixotic Zeppelins is archived.'
       WHERE organisation_id = $1 AND customer_id = $2`,
     `UPDATE ledger_jobs SET message = 'Contact Quixotic Zeppelins is archived.',
-      reason = 'look-up failed: Quixotic Zeppelins'
+      reason = 'not read: Quixotic Zeppelins'
       WHERE organisation_id = $1 AND customer_id = $2`,
   ];
   for (const text of texts) await system.pool.query(text, [organisation, id]);
@@ -110,7 +110,7 @@ test("no table has a customer's personal data after an erasure", async ({ system
   expect(await columnsWith(system, traces)).toEqual([]);
   expect(await admin.lastEntry()).toMatchObject({
     operation: "billing.admin.v1.CustomerService/EraseCustomer",
-    targetId: id,
+    target: id,
     after: { status: "inactive" },
   });
   // The relay publishes what was changed, and brings nothing back.
