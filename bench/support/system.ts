@@ -46,7 +46,7 @@ const poolSize = 10;
 /**
  * Only what a process needs to run: a setting of the caller's shell must not change a measurement.
  */
-function bareEnvironment(): NodeJS.ProcessEnv {
+export function bareEnvironment(): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR, BENCH_NODE_OPTIONS } = process.env;
   // For profiles: BENCH_NODE_OPTIONS="--cpu-prof --cpu-prof-dir=FOLDER".
   return { PATH, HOME, TMPDIR, NODE_OPTIONS: BENCH_NODE_OPTIONS };
@@ -112,7 +112,8 @@ async function environment(folder: string): Promise<NodeJS.ProcessEnv> {
   return env;
 }
 
-async function addKeys(
+/** Adds so many API keys to an organisation, and returns their values. */
+export async function addKeys(
   pool: pg.Pool,
   organisationId: string,
   count: number,

@@ -25,12 +25,16 @@ export interface Post {
   readonly body: object;
 }
 
-const script = programPath("server.ts");
+const ownScript = programPath("server.ts");
 
-/** Starts an API process on the system's database and Temporal, with the settings of `env`. */
+/**
+ * Starts an API process on the system's database and Temporal, with the settings of `env`. `script`
+ * is this version's unless another is named.
+ */
 export async function startApiProcess(
   system: Pick<TestSystem, "databaseUrl" | "temporal">,
   env: NodeJS.ProcessEnv = {},
+  script = ownScript,
 ): Promise<ApiProcess> {
   const child = spawn(process.execPath, [script], {
     env: {

@@ -86,6 +86,8 @@ export interface SystemSettings {
   readonly without?: readonly ("api" | "worker")[];
   /** Kinds of ledger that only tests have. API and worker then run in the test's own process. */
   readonly kinds?: LedgerKinds;
+  /** The demo ledger's database, if it is to outlive the service's. */
+  readonly ledgerDatabaseUrl?: string;
 }
 
 /**
@@ -99,9 +101,9 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
   const database = await freshDatabase();
   const temporal = await testTemporal();
   const ledgerPort = await freePort();
-  const { limits = {} } = settings;
+  const { limits = {}, ledgerDatabaseUrl = database.url } = settings;
   const startLedger = () =>
-    startDemoLedger({ databaseUrl: database.url, port: ledgerPort, faults: true, limits });
+    startDemoLedger({ databaseUrl: ledgerDatabaseUrl, port: ledgerPort, faults: true, limits });
   let ledger: Awaited<ReturnType<typeof startLedger>> | null = await startLedger();
   const demoUrl = ledger.url;
   const secretKey = randomBytes(32);

@@ -14,6 +14,7 @@ import {
   LedgerGrant,
   MappingKind,
 } from "../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import { UnknownDocumentState } from "../../gen/proto/billing/admin/v1/ledger_reconciliation_pb.ts";
 import { MeterStatus } from "../../gen/proto/billing/admin/v1/meters_pb.ts";
 import { OperatorRole } from "../../gen/proto/billing/admin/v1/operators_pb.ts";
 import { FirstInvoiceStatus } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
@@ -46,6 +47,9 @@ export const contactStatuses = byWord(LedgerContactStatus);
 export const documentKinds = byWord(DocumentKind);
 export const documentStates = byWord(DocumentState);
 export const documentJobs = byWord(DocumentJob);
+
+/** Enum values of documents that a restored database does not know. */
+export const unknownDocumentStates = byWord(UnknownDocumentState);
 
 /** Enum values of meters and of their usage. */
 export const meterStatuses = byWord(MeterStatus);

@@ -9,6 +9,7 @@ import {
   AccountMappingService,
   LedgerConnectionService,
 } from "../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import { LedgerReconciliationService } from "../../gen/proto/billing/admin/v1/ledger_reconciliation_pb.ts";
 import { LedgerSyncService } from "../../gen/proto/billing/admin/v1/ledger_sync_pb.ts";
 import { MeterService } from "../../gen/proto/billing/admin/v1/meters_pb.ts";
 import { OperatorService } from "../../gen/proto/billing/admin/v1/operators_pb.ts";
@@ -30,6 +31,7 @@ import { documentService } from "./documents.ts";
 import { accountMappingService } from "./ledger/account-mapping.ts";
 import { ledgerConnectionService } from "./ledger/ledger-connections.ts";
 import { ledgerSyncService } from "./ledger/ledger-sync.ts";
+import { ledgerReconciliationService } from "./ledger/reconciliation.ts";
 import { operatorService } from "./operators.ts";
 import { organisationService } from "./organisations.ts";
 import { testClockService } from "./test-clock.ts";
@@ -45,6 +47,7 @@ export function adminServices(deps: AdminDependencies): readonly ServiceBinding<
     bind(OrganisationService, organisationService(deps)),
     bind(LedgerConnectionService, ledgerConnectionService(deps)),
     bind(LedgerSyncService, ledgerSyncService(deps)),
+    bind(LedgerReconciliationService, ledgerReconciliationService(deps)),
     bind(AccountMappingService, accountMappingService(deps)),
     bind(ApiKeyService, apiKeyService(deps)),
     bind(MeterService, meterService(deps)),

@@ -34,6 +34,10 @@ import { createDocumentStore, type DocumentStore } from "./documents/documents.t
 import { type ConnectionStore, createConnectionStore } from "./ledger/connections.ts";
 import { type ConsentStore, createConsentStore } from "./ledger/consents.ts";
 import { createLedgerSyncAdminStore, type LedgerSyncAdminStore } from "./ledger/ledger-sync.ts";
+import {
+  createUnknownDocumentStore,
+  type UnknownDocumentStore,
+} from "./ledger/unknown-documents.ts";
 import { createOrganisationStore, type OrganisationStore } from "./organisations/organisations.ts";
 import { createTestClockStore, type TestClockStore } from "./test-clock.ts";
 import { createUsageStore, type UsageStore } from "./usage/usage.ts";
@@ -49,6 +53,7 @@ export interface AdminStore {
   readonly consents: ConsentStore;
   readonly referenceData: ReferenceDataStore;
   readonly ledgerSync: LedgerSyncAdminStore;
+  readonly unknownDocuments: UnknownDocumentStore;
   readonly apiKeys: ApiKeyStore;
   readonly meters: MeterStore;
   readonly plans: CatalogueStore<MeteredPlan, AdminPlan>;
@@ -88,6 +93,7 @@ export function createAdminStore(
     consents: createConsentStore(pool, changes, encryption),
     referenceData: createReferenceDataStore(pool),
     ledgerSync: createLedgerSyncAdminStore(pool, changes),
+    unknownDocuments: createUnknownDocumentStore(pool, changes),
     apiKeys: createApiKeyStore(pool, changes),
     meters: createMeterStore(pool, changes),
     plans: createPlanStore(pool, changes),

@@ -3,6 +3,7 @@
  * writes a page of contacts. CUSTOMER-1, ADMIN-6.
  */
 import type { Customer } from "../../domain/customers/customer.ts";
+import { Refusal } from "../../domain/refusal.ts";
 import type { Customer as CustomerRecord } from "../../gen/prisma/client.ts";
 import { type CustomerFilters, customerFilters, customerListing } from "../customers/customers.ts";
 import { db } from "../database/client.ts";
@@ -18,6 +19,7 @@ import {
   changed,
   isTaken,
 } from "./changes.ts";
+import { type Erasure, eraseCustomer } from "./erase-customer.ts";
 
 /** A customer to import. Its contact exists in the ledger. */
 export type CustomerToImport = Customer & { readonly ledgerContactId: string };
@@ -52,7 +54,7 @@ export interface CustomerStore {
   ): Promise<ReadonlySet<CustomerToImport>>;
   /**
    * An activated customer is synced with its contact within the minute. It becomes inactive again
-   * if the contact cannot carry a document.
+   * if the contact cannot carry a document. Refuses `invalid_state` to activate an erased one.
    */
   setStatus(
     actor: Actor,
@@ -60,6 +62,8 @@ export interface CustomerStore {
     id: string,
     status: Customer["status"],
   ): Promise<Customer | null>;
+  /** Erases the customer's personal data. */
+  erase(actor: Actor, organisationId: string, id: string): Promise<Erasure>;
 }
 
 /** Creates the customer store over changes. */
@@ -99,6 +103,8 @@ export function createCustomerStore(pool: Pool, { run }: Changes): CustomerStore
       await run(actor, (tx) => setStatus(tx, organisationId, id, status));
       return get(organisationId, id);
     },
+    erase: async (actor, organisationId, id) =>
+      isId(id) ? run(actor, (tx) => eraseCustomer(tx, organisationId, id)) : "not_found",
   };
 }
 
@@ -152,6 +158,8 @@ async function setStatus(
   // customer then stays inactive.
   const isSame = status === "active" || before?.deactivatedAt !== null;
   if (before === null || (before.status === status && isSame)) return changed(null);
+  if (status === "active" && before.erasedAt !== null)
+    throw new Refusal("invalid_state", "The customer's personal data were erased.");
   const data = { status, deactivatedAt: status === "active" ? null : new Date() };
   await db(tx).customer.updateMany({
     where,

@@ -40,6 +40,15 @@ export class PublishingHeld extends Error {
 /** First key of the advisory lock on publishing an organisation's changes: `publ` in ASCII. */
 const lockClass = 0x7075626c;
 
+/** Lets no process publish the organisation's changes until the transaction ends. */
+export async function holdPublishing(tx: Transaction, organisationId: string): Promise<void> {
+  await tx.query({
+    name: "hold_publishing",
+    text: "SELECT pg_advisory_xact_lock($1, hashtext($2))",
+    values: [lockClass, organisationId],
+  });
+}
+
 /** Plans made while the tables were small would scan grown tables. */
 const begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL enable_seqscan = off";
 

@@ -45,7 +45,8 @@ export interface LineToSend
 /**
  * What invoices and credit notes to create have in common. The date is `YYYY-MM-DD`, the subtotal
  * decimal text. `isContactGone` and `skipValidation` are as in
- * `domain/billing/ledger-validation.ts`.
+ * `domain/billing/ledger-validation.ts`. `mayBeThere`: the ledger has a document of its customer
+ * that a restored database does not know (LEDGER-19).
  */
 interface ClaimedDocument
   extends ClaimedJob,
@@ -55,6 +56,7 @@ interface ClaimedDocument
   readonly issueDate: string;
   readonly contactId: string;
   readonly isContactGone: boolean;
+  readonly mayBeThere: boolean;
   readonly lines: readonly LineToSend[];
 }
 
@@ -105,11 +107,20 @@ const linesOf = (table: string, owner: string, units: string, unitPrice: string)
       'revenueAccount', l.revenue_account, 'taxType', l.tax_type) ORDER BY l.position)
     FROM ${table} l WHERE l.organisation_id = $1 AND l.${owner} = taken.${owner}) AS lines`;
 
+/** SQL: whether the ledger may have the document already. The table is empty without a restore. */
+const mayBeThere = (kind: string, documentId: string): string => `(EXISTS (
+      SELECT 1 FROM unknown_documents u WHERE u.organisation_id = $1 AND u.kind = '${kind}'
+        AND u.contact_id = c.ledger_contact_id AND u.state = 'open')
+    OR EXISTS (
+      SELECT 1 FROM unknown_documents u WHERE u.organisation_id = $1
+        AND u.document_id = taken.${documentId})) AS "mayBeThere"`;
+
 const invoices: ClaimedKind = {
   kinds: ["create_invoice"],
   columns: `taken.invoice_id AS "invoiceId", i.number, i.reference, i.currency, i.subtotal,
     i.issue_date AS "issueDate", i.due_date AS "dueDate", c.ledger_contact_id AS "contactId",
     ${validatedBy}, o.first_invoice_status AS "firstStatus",
+    ${mayBeThere("invoice", "invoice_id")},
     ${linesOf("invoice_lines", "invoice_id", "l.units", "l.unit_price::text")}`,
   joins: `JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id
     JOIN customers c ON c.organisation_id = $1 AND c.id = i.customer_id
@@ -122,6 +133,7 @@ const creditNotes: ClaimedKind = {
   columns: `taken.credit_note_id AS "creditNoteId", n.number, n.reference, n.currency, n.subtotal,
     (n.credit_note_date AT TIME ZONE 'UTC')::date AS "issueDate",
     c.ledger_contact_id AS "contactId", ${validatedBy},
+    ${mayBeThere("credit_note", "credit_note_id")},
     ${linesOf("credit_note_lines", "credit_note_id", "NULL", "NULL")}`,
   joins: `JOIN credit_notes n ON n.organisation_id = $1 AND n.id = taken.credit_note_id
     JOIN customers c ON c.organisation_id = $1 AND c.id = n.customer_id`,

@@ -28,6 +28,7 @@ import {
 import type { PostingOutcome } from "./document-outcomes.ts";
 import { readWaiting, reschedule } from "./jobs.ts";
 import { recordOutcomes } from "./record-outcomes.ts";
+import { createUnknownDocuments, type UnknownDocuments } from "./unknown-documents.ts";
 
 /** Store of one organisation's posting jobs. */
 export interface PostingStore extends ConnectionAccess {
@@ -38,6 +39,8 @@ export interface PostingStore extends ConnectionAccess {
   takeInvoices(leaseMs: number): Promise<Taken<InvoiceToSend>>;
   takeCreditNotes(leaseMs: number): Promise<Taken<CreditNoteToSend>>;
   findImported(contactIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Documents of the ledger that a restored database does not know. */
+  readonly unknown: UnknownDocuments;
   /** The cached reference data, as far as it is reliable enough to refuse by (POSTING-5). */
   referenceData(): Promise<LedgerReferenceData>;
   /** Invalidates these kinds of reference data, so that they are read again. */
@@ -60,6 +63,7 @@ export function createPosting(pool: Pool, encryption: Encryption): OpenPosting {
     takeInvoices: (leaseMs) => takeInvoices(pool, organisationId, leaseMs),
     takeCreditNotes: (leaseMs) => takeCreditNotes(pool, organisationId, leaseMs),
     findImported: (contactIds) => findImported(pool, organisationId, contactIds),
+    unknown: createUnknownDocuments(pool, organisationId),
     referenceData: () => loadReferenceData(pool, organisationId),
     invalidate: (kinds, why) => invalidateReferenceData(pool, organisationId, kinds, why),
     record: (outcomes) => recordOutcomes(pool, organisationId, outcomes),

@@ -86,7 +86,7 @@ async function write(
     name: "hold_synced_customer",
     text: `SELECT id, name, first_name AS "firstName", last_name AS "lastName", email, status,
         ledger_contact_id AS "ledgerContactId", deactivated_at IS NOT NULL AS "isDeactivated"
-      FROM customers WHERE organisation_id = $1 AND ledger_contact_id = $2
+      FROM customers WHERE organisation_id = $1 AND ledger_contact_id = $2 AND erased_at IS NULL
         AND coalesce(ledger_updated_at <= $3, true) FOR NO KEY UPDATE`,
     values: [organisationId, contact.id, contact.updatedAt],
   });

@@ -29,6 +29,7 @@ import {
   AccountMappingService,
   LedgerConnectionService,
 } from "../../../src/gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import { LedgerReconciliationService } from "../../../src/gen/proto/billing/admin/v1/ledger_reconciliation_pb.ts";
 import { LedgerSyncService } from "../../../src/gen/proto/billing/admin/v1/ledger_sync_pb.ts";
 import { MeterService } from "../../../src/gen/proto/billing/admin/v1/meters_pb.ts";
 import { OperatorService } from "../../../src/gen/proto/billing/admin/v1/operators_pb.ts";
@@ -46,6 +47,7 @@ import { perFile, started } from "../../support/file-fixture.ts";
 export const adminServices: readonly DescService[] = [
   OrganisationService,
   LedgerConnectionService,
+  LedgerReconciliationService,
   LedgerSyncService,
   AccountMappingService,
   ApiKeyService,

@@ -21,6 +21,8 @@ export function valueFaults(a: SeededRows): Faults {
     change("ledger_notifications", `organisation_id = '${a.organisation}'`, assignments);
   const data = (assignments: string) =>
     change("ledger_reference_data", `organisation_id = '${a.organisation}'`, assignments);
+  const unknown = (assignments: string) =>
+    change("unknown_documents", `organisation_id = '${a.organisation}'`, assignments);
   const plan = (assignments: string) => change("plans", a.plan, assignments);
   const tier = (assignments: string) =>
     change("plan_tiers", `plan_id = '${a.tieredPlan}'`, assignments);
@@ -54,6 +56,13 @@ export function valueFaults(a: SeededRows): Faults {
     ledger_reference_data_fetched: [data("data = '{}'"), data("fetched_at = now()")],
     ledger_notifications_kind: [notification("kind = 'payments'")],
     ledger_notifications_failures: [notification("failures = -1")],
+    unknown_documents_kind: [unknown("kind = 'letter'")],
+    unknown_documents_state: [unknown("state = 'odd', document_id = NULL")],
+    unknown_documents_adopted: [unknown("state = 'open'"), unknown("document_id = NULL")],
+    unknown_documents_organisation_id_fkey: [unknown(`organisation_id = '${randomUUID()}'`)],
+    unknown_documents_taken: [
+      another("unknown_documents", `organisation_id = '${a.organisation}'`, { ledger_id: "two" }),
+    ],
     document_counters_kind: [counter("kind = 'letter'")],
     document_counters_next: [counter("next = 0")],
     customers_status: [change("customers", a.customer, "status = 'gone'")],

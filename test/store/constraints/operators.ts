@@ -23,8 +23,11 @@ export function operatorFaults(a: SeededRows): Faults {
     audit_log_operator_id_fkey: [entry({ operator_id: nobody })],
     audit_log_organisation_id_fkey: [entry({ organisation_id: nobody })],
     audit_log_seq_key: [entry({ seq: "same" })],
-    audit_log_only_grows: [
+    audit_log_only_erases: [
       change("audit_log", a.auditEntry, "operation = 'Other'"),
+      change("audit_log", a.auditEntry, `after = '{"name":"Other"}'`),
+    ],
+    audit_log_only_grows: [
       `DELETE FROM audit_log WHERE id = '${a.auditEntry}'`,
       "TRUNCATE audit_log",
     ],

@@ -53,6 +53,24 @@ function accessRows(rows: SeededRows): readonly Row[] {
 function ledgerRows(): readonly Row[] {
   return [
     [
+      "unknown_documents",
+      {
+        kind: "invoice",
+        ledger_id: "lost",
+        number: "INV-0009",
+        contact_id: "contact",
+        status: "draft",
+        currency: "EUR",
+        reference: "",
+        issue_date: "2026-01-01",
+        subtotal: 1,
+        total: 1,
+        lines: "[]",
+        state: "adopted",
+        document_id: randomUUID(),
+      },
+    ],
+    [
       "ledger_connections",
       {
         kind: "xero",

@@ -27,7 +27,7 @@ export function webhookFaults(a: SeededRows): Faults {
     events_sequence_key: [event({ sequence: 1 })],
     events_organisation_id_seq_key: [event({ seq: "same" })],
     events_stay: [
-      change("events", a.event, "body = '{}'"),
+      change("events", a.event, `body = '{"changed": true}'`),
       change("events", a.event, "created_at = now()"),
     ],
     ...endpointFaults(a),

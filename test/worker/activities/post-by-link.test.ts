@@ -46,6 +46,12 @@ const settings = () => ({
   publicUrl: null,
   traits: ledger.traits,
   referenceData: unknownReferenceData,
+  // This database was never restored.
+  unknown: {
+    load: async () => [],
+    adopt: async () => new Set<string>(),
+    remove: async () => undefined,
+  },
 });
 
 const taken = () => ({
@@ -62,6 +68,7 @@ const taken = () => ({
   subtotal: "12.5000",
   issueDate: "2026-04-01",
   contactId: contact.id,
+  mayBeThere: false,
   isContactGone: false,
   skipValidation: false,
   lines: [line],

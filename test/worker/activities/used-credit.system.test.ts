@@ -152,6 +152,32 @@ test("a look-up after a lost answer adopts documents of a merged contact", async
   });
 });
 
+test("a look-up after a lost answer adopts no equal document of another contact", async ({
+  fixture,
+}) => {
+  const party = await fixture.party();
+  const hand = bookkeeper(fixture.pool, fixture.demoUrl, party.tenantId);
+  const other = await hand.addContact("NEW", "New Holdings");
+  for (const match of ["PUT /api.xro/2.0/Invoices", notes])
+    await fixture.fault(party, { kind: "drop_after", match });
+  await issueInvoice(fixture.pool, party.organisationId, party.subscriptionId, "50");
+  await issueCredit(fixture.pool, party.organisationId, party.subscriptionId, "10");
+  await untilThere(party, "INV-0001", "CN-0001");
+  // As after a restore: the numbers belong to another customer's documents with equal content.
+  for (const table of ["invoices", "credit_notes"]) {
+    const text = `UPDATE demo_ledger.${table} SET contact_id = $2 WHERE tenant_id = $1`;
+    await fixture.pool.query(text, [party.tenantId, other]);
+  }
+  await fixture.postAll(party);
+  const { rows } = await fixture.pool.query(
+    `SELECT state, reason FROM ledger_jobs WHERE organisation_id = $1
+      AND kind IN ('create_invoice', 'create_credit_note')`,
+    [party.organisationId],
+  );
+  const refused = { state: "refused", reason: "duplicate_number" };
+  expect(rows).toEqual([refused, refused]);
+});
+
 test("an uncertain allocation waits as long as the connection is paused", async ({ fixture }) => {
   const party = await fixture.party();
   await fixture.issue(party, "-10", "20");

@@ -2,6 +2,7 @@
  * CustomerService of the admin API: lists the ledger's contacts, imports them, and activates or
  * deactivates customers. CUSTOMER-1
  */
+import { Refusal } from "../../../domain/refusal.ts";
 import type {
   CustomerService,
   ListLedgerContactsRequest,
@@ -25,7 +26,7 @@ import { importCustomers, isFound } from "./import-customers.ts";
 
 /**
  * Implements the service. Refuses `organisation_not_found`, `customer_not_found`,
- * `ledger_not_connected`, `ledger_refused`, `ledger_unavailable`.
+ * `ledger_not_connected`, `ledger_refused`, `ledger_unavailable`, `invalid_state`.
  */
 export function customerService(
   deps: AdminDependencies,
@@ -88,6 +89,16 @@ export function customerService(
     activateCustomer: async ({ organisation, id }, call) => {
       const owner = await requireOrganisation(deps, organisation);
       const customer = await customers.setStatus(actorOf(call), owner.id, id, "active");
+      return { customer: presentCustomer(required(customer, "customer_not_found")) };
+    },
+    eraseCustomer: async ({ organisation, id }, call) => {
+      const owner = await requireOrganisation(deps, organisation);
+      const outcome = await customers.erase(actorOf(call), owner.id, id);
+      if (outcome === "subscription_running")
+        throw new Refusal("invalid_state", "A subscription of the customer is running.");
+      if (outcome === "job_pending")
+        throw new Refusal("invalid_state", "A ledger job of the customer is pending.");
+      const customer = await customers.get(owner.id, id);
       return { customer: presentCustomer(required(customer, "customer_not_found")) };
     },
   };

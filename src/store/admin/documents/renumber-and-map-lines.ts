@@ -8,14 +8,8 @@ import { invalidationsOf } from "../../../domain/billing/ledger-validation.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { documentNumber } from "../../documents/invoice-writes.ts";
 import { invalidateReferenceData } from "../../ledger-connection/reference-data.ts";
+import { numberPrefixes } from "../../ledger-jobs/unknown-documents.ts";
 import type { AdminDocument, DocumentKind } from "./document-listing.ts";
-
-// The number format of creations and new credit notes: four digits after the prefix. The prefix of
-// credit notes begins with CN-.
-const prefixes: Readonly<Record<DocumentKind, string>> = {
-  invoice: "o.number_prefix",
-  credit_note: "'CN-' || regexp_replace(o.number_prefix, '^INV-', '')",
-};
 
 /**
  * Reserves the next number of its kind, because the ledger uses the document's number for another
@@ -31,7 +25,7 @@ export async function reserveNumber(
       ON CONFLICT (organisation_id, kind) DO UPDATE SET next = d.next + 1
       RETURNING d.next - 1 AS reserved
     )
-    SELECT ${documentNumber(prefixes[kind], "k.reserved")} AS number
+    SELECT ${documentNumber(numberPrefixes[kind], "k.reserved")} AS number
     FROM counter k, organisations o WHERE o.id = $1`;
   const values = [organisationId, kind];
   const { rows } = await tx.query<{ readonly number: string }>({ text, values });

@@ -9,14 +9,9 @@ import type {
 } from "../../../ledger/port/ledger.ts";
 import type { CreditNoteToSend, Taken } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
+import { adoptOrPost } from "./adopt-unknown.ts";
 import { addressesAtOnce, type GroupOutcome, held } from "./ledger-call.ts";
-import {
-  type CallSettings,
-  lineOf,
-  postDocuments,
-  sameAmounts,
-  sourceUrlOf,
-} from "./post-documents.ts";
+import { type CallSettings, lineOf, sameAmounts, sourceUrlOf } from "./post-documents.ts";
 
 /** Sends ready credit notes and looks up uncertain ones. */
 export async function postCreditNotes(
@@ -29,21 +24,23 @@ export async function postCreditNotes(
     create: ledger.createCreditNotes,
     lookUpAtOnce: addressesAtOnce,
     find: ledger.findCreditNotes,
+    idOf: ({ creditNoteId }) => creditNoteId,
     linkOf,
     draftOf: (note) => draftOf(note, settings),
     isOurs,
+    readContacts: (call, ids) => ledger.getMany(call, { kind: "contacts", ids }),
     done,
   } as const satisfies Parameters<
-    typeof postDocuments<CreditNoteToSend, LedgerCreditNoteDraft, LedgerCreditNote>
+    typeof adoptOrPost<CreditNoteToSend, LedgerCreditNoteDraft, LedgerCreditNote>
   >[0];
-  return postDocuments(kind, taken, settings);
+  return adoptOrPost(kind, taken, settings);
 }
 
 /**
  * Whether a found credit note is ours. It has no link to us. It is ours if it may have been sent
  * before under this number (a first attempt was not) and is as requested. Its credit may already be
- * used: treated as another note, it would be created and credited twice. Its contact proves
- * nothing, because it may have been merged into another one since. POSTING-2.
+ * used: treated as another note, it would be created and credited twice. Its contact is compared by
+ * the caller. POSTING-2.
  */
 function isOurs(note: CreditNoteToSend, found: LedgerCreditNote): boolean {
   return (

@@ -13,13 +13,17 @@ import { decimalOf, equals, multiply, parseDecimal } from "../../../domain/money
 import type {
   LedgerAnswer,
   LedgerCall,
+  LedgerContact,
   LedgerDocumentQuery,
+  LedgerFound,
+  LedgerInvoiceStatus,
   LedgerLineDraft,
 } from "../../../ledger/port/ledger.ts";
 import type { LedgerTraits } from "../../../ledger/port/ledger-traits.ts";
 import { foldText } from "../../../ledger/port/texts.ts";
 import type { LineToSend, Taken } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
+import type { UnknownDocuments } from "../../../store/ledger-jobs/unknown-documents.ts";
 import {
   type Carried,
   failedLookupOutcome,
@@ -35,6 +39,7 @@ import {
   refusalOutcome,
   rescheduleOutcome,
 } from "./ledger-call.ts";
+import { type ContactPair, findMerged } from "./same-contact.ts";
 
 /**
  * The settings of calls: the deadline of each, the public URL of a document's link to us (null: no
@@ -45,6 +50,7 @@ export interface CallSettings extends Pick<LedgerCall, "onPermit"> {
   readonly deadlineMs: number;
   readonly publicUrl: string | null;
   readonly referenceData: LedgerReferenceData;
+  readonly unknown: UnknownDocuments;
 }
 
 /** A taken job that creates a document under its reserved number (POSTING-2). */
@@ -52,12 +58,19 @@ interface DocumentToSend extends Carried, DocumentToValidate {
   readonly isAwaited: boolean;
   readonly keyVariant: number;
   readonly numberTaken: number;
+  readonly mayBeThere: boolean;
+  readonly contactId: string;
+  readonly reference: string;
+  readonly subtotal: string;
   readonly lines: readonly LineToSend[];
 }
 
 /** A document that a look-up found. */
-interface FoundDocument {
+export interface FoundDocument {
+  readonly id: string;
   readonly number: string;
+  readonly contactId: string;
+  readonly status: LedgerInvoiceStatus;
   readonly sourceUrl: string | null;
 }
 
@@ -74,10 +87,16 @@ interface DocumentKind<Document extends DocumentToSend, Draft, Found extends Fou
   /** How many documents one call looks up. */
   readonly lookUpAtOnce: number;
   find(call: LedgerCall, query: LedgerDocumentQuery): Promise<LedgerAnswer<readonly Found[]>>;
+  /** The document's id here. */
+  idOf(document: Document): string;
   /** The end of the document's link to us, without the host: our address may change. */
   linkOf(document: Document): string;
   draftOf(document: Document): Draft;
   isOurs(document: Document, found: Found): boolean;
+  readContacts(
+    call: LedgerCall,
+    ids: readonly string[],
+  ): Promise<LedgerAnswer<LedgerFound<LedgerContact>>>;
   done(document: Document, found: Found): PostingOutcome;
 }
 
@@ -160,7 +179,7 @@ export function sameAmounts(
  * Returns a call about these documents. One document with a waiting caller makes the call a
  * foreground call for all.
  */
-function callOf(
+export function callOf(
   documents: readonly DocumentToSend[],
   { deadlineMs, onPermit }: CallSettings,
 ): LedgerCall {
@@ -217,9 +236,10 @@ async function lookUpAll<Document extends DocumentToSend, Draft, Found extends F
 
 /**
  * Finds documents by the numbers that we reserved. One that links to ours is adopted, whatever
- * its number. Otherwise one is ours by its number and content. A number of any other document is a
- * refusal, and nothing is sent again. `taken` has the ledger's words for the numbers that it
- * refused. If numbers are not unique, only the link decides, and other documents do not matter.
+ * its number. Otherwise one is ours by its number, content and contact, or the contact that it was
+ * merged into. A number of any other document is a refusal, and nothing is sent again. `taken` has
+ * the ledger's words for the numbers that it refused. If numbers are not unique, only the link
+ * decides, and other documents do not matter.
  */
 async function lookUp<Document extends DocumentToSend, Draft, Found extends FoundDocument>(
   kind: DocumentKind<Document, Draft, Found>,
@@ -241,12 +261,28 @@ async function lookUp<Document extends DocumentToSend, Draft, Found extends Foun
   }
   const named = hasUniqueNumbers ? answer.value : [];
   const byNumber = Map.groupBy(named, (found) => foldText(found.number));
-  const outcomes = documents.map((document): PostingOutcome => {
-    const link = kind.linkOf(document);
+  const candidates = documents.map((document) => {
     const sameNumber = byNumber.get(foldText(document.number)) ?? [];
-    const ours =
-      answer.value.find(({ sourceUrl }) => sourceUrl?.endsWith(link) ?? false) ??
-      sameNumber.find((found) => kind.isOurs(document, found));
+    const link = kind.linkOf(document);
+    const linked = answer.value.find(({ sourceUrl }) => sourceUrl?.endsWith(link) ?? false);
+    const equal = sameNumber.find((found) => kind.isOurs(document, found));
+    return { document, sameNumber, linked, equal };
+  });
+  const pairs = candidates.flatMap(({ document, linked, equal }) =>
+    linked === undefined && equal !== undefined ? [pairOf(document, equal)] : [],
+  );
+  const merged = await findMerged(pairs, (ids) =>
+    kind.readContacts(callOf(documents, settings), ids),
+  );
+  if (merged.kind !== "ok") {
+    return {
+      outcomes: documents.map((document) => failedLookupOutcome(document, merged)),
+      failures: [merged],
+    };
+  }
+  const outcomes = candidates.map(({ document, sameNumber, linked, equal }): PostingOutcome => {
+    const isOurs = equal !== undefined && merged.value(pairOf(document, equal));
+    const ours = linked ?? (isOurs ? equal : undefined);
     if (ours !== undefined) return kind.done(document, ours);
     if (sameNumber.length === 0) {
       return taken === null
@@ -257,4 +293,8 @@ async function lookUp<Document extends DocumentToSend, Draft, Found extends Foun
     return { ...held(document), kind: "refused", reason: "duplicate_number", message };
   });
   return { outcomes, failures: [] };
+}
+
+function pairOf(document: DocumentToSend, found: FoundDocument): ContactPair {
+  return { wanted: document.contactId, found: found.contactId };
 }

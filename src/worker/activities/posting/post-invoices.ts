@@ -8,14 +8,9 @@ import {
   type Taken,
 } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { NamedLine, PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
+import { adoptOrPost } from "./adopt-unknown.ts";
 import { type GroupOutcome, held } from "./ledger-call.ts";
-import {
-  type CallSettings,
-  lineOf,
-  postDocuments,
-  sameAmounts,
-  sourceUrlOf,
-} from "./post-documents.ts";
+import { type CallSettings, lineOf, sameAmounts, sourceUrlOf } from "./post-documents.ts";
 
 /** Sends ready invoices and looks up uncertain ones. */
 export async function postInvoices(
@@ -29,14 +24,16 @@ export async function postInvoices(
     create: ledger.createInvoices,
     lookUpAtOnce: groupSize,
     find: ledger.findInvoices,
+    idOf: ({ invoiceId }) => invoiceId,
     linkOf,
     draftOf: (invoice) => draftOf(invoice, settings),
     isOurs,
+    readContacts: (call, ids) => ledger.getMany(call, { kind: "contacts", ids }),
     done,
   } as const satisfies Parameters<
-    typeof postDocuments<InvoiceToSend, LedgerInvoiceDraft, LedgerInvoice>
+    typeof adoptOrPost<InvoiceToSend, LedgerInvoiceDraft, LedgerInvoice>
   >[0];
-  return postDocuments(kind, hasDrafts ? taken : approved(taken), settings);
+  return adoptOrPost(kind, hasDrafts ? taken : approved(taken), settings);
 }
 
 /** The invoices as a ledger without drafts takes them: each is created approved (DOCUMENT-1). */
@@ -51,7 +48,7 @@ function approved({ ready, uncertain }: Taken<InvoiceToSend>): Taken<InvoiceToSe
 /**
  * Whether a found invoice is ours. A link to us proves it, and a link elsewhere disproves it.
  * Without a link it must be as requested, without money on it, and possibly sent before (a first
- * attempt was not). Its contact may have been merged into another one since. POSTING-2.
+ * attempt was not). Its contact is compared by the caller. POSTING-2.
  */
 function isOurs(invoice: InvoiceToSend, found: LedgerInvoice): boolean {
   if (found.sourceUrl !== null) return found.sourceUrl.endsWith(linkOf(invoice));

@@ -152,6 +152,7 @@ async function postGroup(
     publicUrl: parts.publicUrl,
     traits: ledger.traits,
     referenceData,
+    unknown: store.unknown,
     onPermit,
   };
   crashPoint("posting_taken");

@@ -122,5 +122,17 @@ export const customers: Noun = {
       places: ["id"],
       lookups,
     },
+    {
+      name: "erase",
+      method: method.eraseCustomer,
+      summary: "Erase the personal data of a customer without running subscriptions, for ever.",
+      details:
+        "Documents keep their numbers, amounts and dates. The contact in the ledger is not " +
+        "changed: erase it there.",
+      examples: ["customers erase ACME --yes"],
+      places: ["id"],
+      lookups,
+      irreversible: () => "Names and e-mail address are replaced everywhere in this service.",
+    },
   ],
 };

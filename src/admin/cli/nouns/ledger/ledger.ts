@@ -6,6 +6,7 @@ import { LedgerConnectionService } from "../../../../gen/proto/billing/admin/v1/
 import { LedgerSyncService } from "../../../../gen/proto/billing/admin/v1/ledger_sync_pb.ts";
 import type { Noun } from "../../noun.ts";
 import { authoriseLedger } from "./authorise-ledger.ts";
+import { reconciliationVerbs } from "./reconcile-ledger.ts";
 
 const { method } = LedgerConnectionService;
 
@@ -121,6 +122,7 @@ export const ledger: Noun = {
         "Show the ledger sync: when the ledger was last read, what that changed, what is pending.",
       examples: ["ledger status"],
     },
+    ...reconciliationVerbs,
     {
       name: "options",
       method: method.listMappingOptions,

@@ -1,0 +1,195 @@
+/**
+ * Erases the personal data of a customer, for ever: in its row, in what was published of it, in
+ * stored answers, in the audit log and in the ledger's messages. Documents stay. SQL, because each
+ * table takes one statement and the texts are compared and replaced in the database. CUSTOMER-7
+ */
+import type { Customer } from "../../gen/prisma/client.ts";
+import { db } from "../database/client.ts";
+import { lockSubscriptions } from "../database/lock-order.ts";
+import type { Transaction } from "../database/pool.ts";
+import { holdPublishing } from "../events/publish-changes.ts";
+import { type Changed, changed } from "./changes.ts";
+import { lockOrganisation, lockRow } from "./row-locks.ts";
+
+/** The outcome. An erasure of an erased customer changes nothing. */
+export type Erasure = "erased" | "not_found" | "subscription_running" | "job_pending";
+
+/** The replacements. The database function `erased_members` has the same ones. */
+const erasedText = "erased";
+const erasedEmail = "erased@erased.invalid";
+
+/** Erases the customer with this id, unless a subscription is running or a job is pending. */
+export async function eraseCustomer(
+  tx: Transaction,
+  organisationId: string,
+  id: string,
+): Promise<Changed<Erasure>> {
+  // The relay would publish what it read before. The sync would write what it read before.
+  await holdPublishing(tx, organisationId);
+  await lockOrganisation(tx, organisationId);
+  const subscriptions = await db(tx).subscription.findMany({
+    where: { organisationId, customerId: id },
+    select: { id: true, status: true },
+  });
+  const subscriptionIds = subscriptions.map((one) => one.id);
+  await lockSubscriptions(tx, organisationId, subscriptionIds);
+  await lockRow(tx, "customers", organisationId, id);
+  const where = { organisationId, id, ledgerContactId: { not: null } };
+  const before = await db(tx).customer.findFirst({ where });
+  if (before === null) return changed("not_found");
+  if (before.erasedAt !== null) return changed("erased");
+  if (subscriptions.some(({ status }) => status !== "ended" && status !== "complete"))
+    return changed("subscription_running");
+  if (await isJobPending(tx, organisationId, id, subscriptionIds)) return changed("job_pending");
+  const erasedAt = new Date();
+  await db(tx).customer.updateMany({ where, data: erasedColumns(before, erasedAt) });
+  await erasePublished(tx, organisationId, id);
+  await eraseAnswers(tx, organisationId, id);
+  await eraseAuditLog(tx, organisationId, id);
+  await eraseMessages(tx, organisationId, id, subscriptionIds);
+  return changed<Erasure>("erased", {
+    targetKind: "customer",
+    targetId: id,
+    organisationId,
+    before: { status: before.status, erasedAt: null },
+    after: { status: "inactive", erasedAt },
+  });
+}
+
+/** An absent value stays absent: the documents of the law do not need it. */
+function erasedColumns(before: Customer, erasedAt: Date) {
+  const text = (value: string | null) => (value === null ? null : erasedText);
+  return {
+    name: erasedText,
+    companyName: text(before.companyName),
+    firstName: text(before.firstName),
+    lastName: text(before.lastName),
+    email: erasedEmail,
+    status: "inactive",
+    deactivatedAt: before.deactivatedAt ?? erasedAt,
+    // A hash of few possible values can be guessed.
+    requestHash: null,
+    erasedAt,
+  };
+}
+
+async function isJobPending(
+  tx: Transaction,
+  organisationId: string,
+  id: string,
+  subscriptionIds: readonly string[],
+): Promise<boolean> {
+  const { rows } = await tx.query<{ readonly isPending: boolean }>({
+    name: "is_job_of_customer_pending",
+    text: `SELECT EXISTS (SELECT 1 FROM ledger_jobs
+      WHERE organisation_id = $1 AND state IN ('ready', 'sending', 'uncertain')
+        AND (customer_id = $2 OR subscription_id = ANY ($3::uuid[]))) AS "isPending"`,
+    values: [organisationId, id, subscriptionIds],
+  });
+  return rows[0]?.isPending === true;
+}
+
+/** Objects that may show the customer's data: itself, and its documents by a ledger's message. */
+const shownObjects = `(object_kind = 'customer' AND object_id = $2
+    OR object_kind = 'invoice' AND object_id IN (SELECT i.id FROM invoices i
+      WHERE i.organisation_id = $1 AND i.customer_id = $2)
+    OR object_kind = 'credit_note' AND object_id IN (SELECT n.id FROM credit_notes n
+      WHERE n.organisation_id = $1 AND n.customer_id = $2))`;
+
+/**
+ * Snapshots, events, and what receivers answered to these. Texts without personal data keep their
+ * bytes. The relay writes the snapshots again, because the objects change too.
+ */
+async function erasePublished(tx: Transaction, organisationId: string, id: string): Promise<void> {
+  const values = [organisationId, id];
+  await tx.query({
+    name: "erase_published_snapshots",
+    text: `UPDATE published_snapshots SET object = erased_members(object::jsonb)::text
+      WHERE organisation_id = $1 AND ${shownObjects}
+        AND object::jsonb <> erased_members(object::jsonb)`,
+    values,
+  });
+  await tx.query({
+    name: "erase_answers_of_receivers",
+    text: `UPDATE webhook_attempts a SET answer = NULL
+      FROM webhook_deliveries d JOIN events e
+        ON e.organisation_id = d.organisation_id AND e.id = d.event_id
+      WHERE a.organisation_id = $1 AND d.organisation_id = $1 AND a.delivery_id = d.id
+        AND a.answer IS NOT NULL AND ${shownObjects}`,
+    values,
+  });
+  await tx.query({
+    name: "erase_events",
+    text: `UPDATE events SET body = erased_members(body::jsonb)::text
+      WHERE organisation_id = $1 AND ${shownObjects}
+        AND body::jsonb <> erased_members(body::jsonb)`,
+    values,
+  });
+}
+
+/**
+ * Deletes the stored answers that show the customer. A repeat of its creation finds the customer by
+ * the id that the key leads to (IDEMPOTENCY-7). An operator's keys have no organisation.
+ */
+async function eraseAnswers(tx: Transaction, organisationId: string, id: string): Promise<void> {
+  await tx.query({
+    name: "erase_idempotent_answers",
+    text: `DELETE FROM idempotency_keys
+      WHERE (organisation_id = $1 OR organisation_id IS NULL) AND state = 'done'
+        AND position(convert_to($2, 'UTF8') IN response) > 0
+        AND operation LIKE '%CustomerService%'`,
+    values: [organisationId, id],
+  });
+}
+
+async function eraseAuditLog(tx: Transaction, organisationId: string, id: string): Promise<void> {
+  await tx.query({
+    name: "erase_audit_log",
+    text: `UPDATE audit_log SET before = erased_members(before), after = erased_members(after)
+      WHERE organisation_id = $1 AND (target_kind = 'customer' AND target_id = $2
+        OR target_kind = 'document' AND target_id IN (
+          SELECT i.id FROM invoices i WHERE i.organisation_id = $1 AND i.customer_id = $2
+          UNION ALL SELECT n.id FROM credit_notes n
+          WHERE n.organisation_id = $1 AND n.customer_id = $2))`,
+    values: [organisationId, id],
+  });
+}
+
+/** A ledger's or another text about the customer's documents may name it, and is replaced whole. */
+async function eraseMessages(
+  tx: Transaction,
+  organisationId: string,
+  id: string,
+  subscriptionIds: readonly string[],
+): Promise<void> {
+  const ofCustomer = [organisationId, id];
+  for (const table of ["invoices", "credit_notes"]) {
+    await tx.query({
+      name: `erase_messages_of_${table}`,
+      text: `UPDATE ${table} SET sync_error = '${erasedText}'
+        WHERE organisation_id = $1 AND customer_id = $2 AND sync_error IS NOT NULL`,
+      values: ofCustomer,
+    });
+  }
+  await tx.query({
+    name: "erase_messages_of_jobs",
+    text: `UPDATE ledger_jobs SET message = '${erasedText}'
+      WHERE organisation_id = $1 AND message IS NOT NULL
+        AND (customer_id = $2 OR subscription_id = ANY ($3::uuid[]))`,
+    values: [...ofCustomer, subscriptionIds],
+  });
+  await tx.query({
+    name: "erase_reasons_of_jobs",
+    text: `UPDATE ledger_jobs SET reason = '${erasedText}'
+      WHERE organisation_id = $1 AND reason ~ '[^a-z_]'
+        AND (customer_id = $2 OR subscription_id = ANY ($3::uuid[]))`,
+    values: [...ofCustomer, subscriptionIds],
+  });
+  await tx.query({
+    name: "erase_messages_of_removals",
+    text: `UPDATE removals r SET message = '${erasedText}' FROM terminations t
+      WHERE r.organisation_id = $1 AND t.organisation_id = $1 AND r.termination_id = t.id
+        AND t.subscription_id = ANY ($2::uuid[]) AND r.message IS NOT NULL`,
+    values: [organisationId, subscriptionIds],
+  });
+}

@@ -1,0 +1,119 @@
+/**
+ * An operator's decision about a document of the ledger that a restored database does not know.
+ * SQL, because jobs are due by the server's clock. LEDGER-19
+ */
+import { db } from "../../database/client.ts";
+import { isId } from "../../database/ids.ts";
+import { lockSubscriptions } from "../../database/lock-order.ts";
+import type { Transaction } from "../../database/pool.ts";
+import { adoptUnknown, type UnknownKind } from "../../ledger-jobs/unknown-documents.ts";
+import { type Changed, changed } from "../changes.ts";
+import { type AdminUnknownDocument, selectUnknown } from "./unknown-document-view.ts";
+
+/** The decision's outcome. `unfit`: the document cannot take it, with the reason in words. */
+export type Resolution =
+  | { readonly kind: "resolved"; readonly document: AdminUnknownDocument }
+  | { readonly kind: "not_found" }
+  | { readonly kind: "unfit"; readonly why: string };
+
+/** A document here that an operator names. */
+interface NamedDocument {
+  readonly kind: UnknownKind;
+  readonly subscriptionId: string;
+  readonly currency: string;
+  readonly status: string;
+  readonly contactId: string | null;
+}
+
+/**
+ * A document here takes an open one of the ledger, or the operator dismisses that one. Documents
+ * that waited for the decision become due.
+ */
+export async function resolveUnknown(
+  tx: Transaction,
+  organisationId: string,
+  ledgerId: string,
+  documentId: string | null,
+): Promise<Changed<Resolution>> {
+  const named = documentId === null ? null : await nameDocument(tx, organisationId, documentId);
+  const before = await readOne(tx, organisationId, ledgerId);
+  if (before === null || (documentId !== null && named === null))
+    return changed({ kind: "not_found" });
+  const why = before.state === "open" ? unfitness(before, named) : `It is ${before.state}.`;
+  if (why !== null) return changed({ kind: "unfit", why });
+  if (documentId === null) {
+    await db(tx).unknownDocument.updateMany({
+      where: { organisationId, kind: before.kind, ledgerId, state: "open" },
+      data: { state: "dismissed" },
+    });
+  } else {
+    await adoptUnknown(tx, organisationId, before.kind, [{ ledgerId, documentId }]);
+  }
+  // Documents that waited for this decision are posted at once.
+  await tx.query({
+    name: "bring_waiting_documents_forward",
+    text: `UPDATE ledger_jobs j SET not_before = now() FROM customers c, subscriptions s
+      WHERE j.organisation_id = $1 AND c.organisation_id = $1 AND s.organisation_id = $1
+        AND c.ledger_contact_id = $2 AND s.customer_id = c.id AND j.subscription_id = s.id
+        AND j.state = 'ready' AND j.kind IN ('create_invoice', 'create_credit_note')`,
+    values: [organisationId, before.contactId],
+  });
+  const after = (await readOne(tx, organisationId, ledgerId)) ?? before;
+  const log = ({ number, state, documentId: document }: AdminUnknownDocument) => {
+    return { number, state, documentId: document };
+  };
+  const entry = { targetKind: "ledger_connection", targetId: organisationId } as const;
+  return changed<Resolution>(
+    { kind: "resolved", document: after },
+    { ...entry, organisationId, before: log(before), after: log(after) },
+  );
+}
+
+async function readOne(
+  tx: Transaction,
+  organisationId: string,
+  ledgerId: string,
+): Promise<AdminUnknownDocument | null> {
+  const { rows } = await tx.query<AdminUnknownDocument>({
+    name: "read_unknown_document",
+    text: `${selectUnknown} WHERE u.organisation_id = $1 AND u.ledger_id = $2
+      FOR NO KEY UPDATE OF u`,
+    values: [organisationId, ledgerId],
+  });
+  return rows[0] ?? null;
+}
+
+/** Reads the document under the lock of its subscription. Null if there is none. */
+async function nameDocument(
+  tx: Transaction,
+  organisationId: string,
+  id: string,
+): Promise<NamedDocument | null> {
+  if (!isId(id)) return null;
+  const read = async () => {
+    const { rows } = await tx.query<NamedDocument>({
+      name: "read_named_document",
+      text: `SELECT d.*, c.ledger_contact_id AS "contactId" FROM (
+          SELECT 'invoice' AS kind, customer_id, subscription_id AS "subscriptionId", currency,
+            status FROM invoices WHERE organisation_id = $1 AND id = $2
+          UNION ALL SELECT 'credit_note', customer_id, subscription_id, currency, status
+          FROM credit_notes WHERE organisation_id = $1 AND id = $2) d
+        JOIN customers c ON c.organisation_id = $1 AND c.id = d.customer_id`,
+      values: [organisationId, id],
+    });
+    return rows[0] ?? null;
+  };
+  const found = await read();
+  if (found === null) return null;
+  await lockSubscriptions(tx, organisationId, [found.subscriptionId]);
+  return read();
+}
+
+/** Why the document here cannot take the ledger's one, null if it can. */
+function unfitness(unknown: AdminUnknownDocument, named: NamedDocument | null): string | null {
+  if (named === null) return null;
+  if (named.kind !== unknown.kind) return "The documents are of different kinds.";
+  if (named.status !== "scheduled") return "The document does not wait to be created.";
+  if (named.contactId !== unknown.contactId) return "The documents have different customers.";
+  return named.currency === unknown.currency ? null : "The documents have different currencies.";
+}

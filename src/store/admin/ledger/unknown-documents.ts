@@ -1,0 +1,188 @@
+/**
+ * Documents of the ledger that a restored database does not know, for operators: finding them,
+ * listing them and deciding about them. SQL, because a page of a thousand documents is compared
+ * with the rows here in one statement. LEDGER-19
+ */
+import type { Page, PageRequest } from "../../database/page.ts";
+import type { Pool, Transaction } from "../../database/pool.ts";
+import { numberPrefixes, type UnknownKind } from "../../ledger-jobs/unknown-documents.ts";
+import { type Actor, type Changed, type Changes, changed } from "../changes.ts";
+import { type Resolution, resolveUnknown } from "./resolve-unknown-document.ts";
+import { type AdminUnknownDocument, selectUnknown } from "./unknown-document-view.ts";
+
+/** A document of the ledger to compare. `ownId` is the id of ours to which its link leads. */
+export interface ComparedDocument {
+  readonly ledgerId: string;
+  readonly number: string;
+  readonly ownId: string | null;
+}
+
+/** An unknown document to store. Amounts are decimal text, the date is `YYYY-MM-DD`. */
+export interface FoundUnknown {
+  readonly ledgerId: string;
+  readonly number: string;
+  readonly contactId: string;
+  readonly status: string;
+  readonly currency: string;
+  readonly reference: string;
+  readonly issueDate: string;
+  readonly subtotal: string;
+  readonly total: string;
+  readonly lines: readonly { readonly description: string; readonly amount: string }[];
+}
+
+/** The unknown documents of an organisation. */
+export interface UnknownDocumentStore {
+  /** A day before the newest ledger job. Null if there is none: then all documents are read. */
+  since(organisationId: string): Promise<Date | null>;
+  /** The ledger's ids of those that are unknown here. */
+  unknownOf(
+    organisationId: string,
+    kind: UnknownKind,
+    documents: readonly ComparedDocument[],
+  ): Promise<ReadonlySet<string>>;
+  /** Stores them, or their current status. An end of the reading moves the numbers past them. */
+  save(
+    actor: Actor,
+    organisationId: string,
+    kind: UnknownKind,
+    found: readonly FoundUnknown[],
+    isEnd: boolean,
+  ): Promise<readonly AdminUnknownDocument[]>;
+  /** Lists the open ones, by their numbers. */
+  list(organisationId: string, page: PageRequest): Promise<Page<AdminUnknownDocument>>;
+  resolve(
+    actor: Actor,
+    organisationId: string,
+    ledgerId: string,
+    documentId: string | null,
+  ): Promise<Resolution>;
+}
+
+/** Creates the store over changes. */
+export function createUnknownDocumentStore(pool: Pool, { run }: Changes): UnknownDocumentStore {
+  return {
+    since: async (organisationId) => {
+      const { rows } = await pool.query<{ readonly since: Date }>({
+        name: "newest_ledger_job",
+        text: `SELECT created_at - interval '1 day' AS since FROM ledger_jobs
+          WHERE organisation_id = $1 ORDER BY seq DESC LIMIT 1`,
+        values: [organisationId],
+      });
+      return rows[0]?.since ?? null;
+    },
+    unknownOf: async (organisationId, kind, documents) => {
+      const { rows } = await pool.query<{ readonly ledgerId: string }>({
+        name: `unknown_${tables[kind]}`,
+        text: unknownText(kind),
+        values: [organisationId, kind, JSON.stringify(documents)],
+      });
+      return new Set(rows.map(({ ledgerId }) => ledgerId));
+    },
+    save: (actor, organisationId, kind, found, isEnd) =>
+      run(actor, (tx) => save(tx, organisationId, kind, found, isEnd)),
+    list: async (organisationId, { limit, startingAfter }) => {
+      const { rows } = await pool.query<AdminUnknownDocument>({
+        name: "list_unknown_documents",
+        text: `${selectUnknown} WHERE u.organisation_id = $1 AND u.state = 'open'
+            AND ($2::text IS NULL OR (u.number, u.ledger_id) > (
+              SELECT s.number, s.ledger_id FROM unknown_documents s
+              WHERE s.organisation_id = $1 AND s.ledger_id = $2 LIMIT 1))
+          ORDER BY u.number, u.ledger_id LIMIT $3`,
+        values: [organisationId, startingAfter, limit + 1],
+      });
+      return { data: rows.slice(0, limit), hasMore: rows.length > limit };
+    },
+    resolve: (actor, organisationId, ledgerId, documentId) =>
+      run(actor, (tx) => resolveUnknown(tx, organisationId, ledgerId, documentId)),
+  };
+}
+
+const tables = { invoice: "invoices", credit_note: "credit_notes" } as const;
+
+const ledgerIds = { invoice: "ledger_invoice_id", credit_note: "ledger_credit_note_id" } as const;
+
+/** SQL: the count in a number of this kind, null if the number is not one of the organisation. */
+function countOf(kind: UnknownKind, number: string): string {
+  const prefix = numberPrefixes[kind];
+  const rest = `substr(${number}, length(${prefix}) + 1)`;
+  return `CASE WHEN starts_with(${number}, ${prefix}) AND ${rest} ~ '^[0-9]{4,15}$'
+    THEN ${rest}::bigint END`;
+}
+
+// Ours is a document with a link to us. Without a link it is one under a number that only we would
+// use: one that is not reserved yet, or one whose document here is not in the ledger.
+function unknownText(kind: UnknownKind): string {
+  const [table, ledgerId] = [tables[kind], ledgerIds[kind]];
+  return `SELECT d."ledgerId" FROM jsonb_to_recordset($3)
+      AS d("ledgerId" text, number text, "ownId" uuid)
+    JOIN organisations o ON o.id = $1
+    LEFT JOIN document_counters k ON k.organisation_id = $1 AND k.kind = $2
+    WHERE NOT EXISTS (SELECT 1 FROM ${table} i
+        WHERE i.organisation_id = $1 AND i.${ledgerId} = d."ledgerId")
+      AND NOT EXISTS (SELECT 1 FROM ${table} i WHERE i.organisation_id = $1 AND i.id = d."ownId")
+      AND (d."ownId" IS NOT NULL
+        OR EXISTS (SELECT 1 FROM unknown_documents u WHERE u.organisation_id = $1
+          AND u.kind = $2 AND u.ledger_id = d."ledgerId")
+        OR EXISTS (SELECT 1 FROM ${table} i WHERE i.organisation_id = $1
+          AND i.number = d.number AND i.${ledgerId} IS NULL)
+        OR ${countOf(kind, "d.number")} >= coalesce(k.next, 1))`;
+}
+
+async function save(
+  tx: Transaction,
+  organisationId: string,
+  kind: UnknownKind,
+  found: readonly FoundUnknown[],
+  isEnd: boolean,
+): Promise<Changed<readonly AdminUnknownDocument[]>> {
+  await tx.query({
+    name: "save_unknown_documents",
+    text: `INSERT INTO unknown_documents AS u (organisation_id, kind, ledger_id, number, contact_id,
+        status, currency, reference, issue_date, subtotal, total, lines, state)
+      SELECT $1, $2, r."ledgerId", r.number, r."contactId", r.status, r.currency, r.reference,
+        r."issueDate", r.subtotal, r.total, r.lines,
+        CASE WHEN r.status IN ('voided', 'deleted') THEN 'removed' ELSE 'open' END
+      FROM jsonb_to_recordset($3) AS r("ledgerId" text, number text, "contactId" text,
+        status text, currency text, reference text, "issueDate" date, subtotal numeric,
+        total numeric, lines jsonb)
+      ORDER BY r."ledgerId"
+      ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE
+        SET number = excluded.number, contact_id = excluded.contact_id, status = excluded.status,
+          subtotal = excluded.subtotal, total = excluded.total, lines = excluded.lines,
+          state = CASE WHEN u.state IN ('open', 'removed') THEN excluded.state ELSE u.state END`,
+    values: [organisationId, kind, JSON.stringify(found)],
+  });
+  const { rows } = await tx.query<AdminUnknownDocument>({
+    name: "read_unknown_documents",
+    text: `${selectUnknown} WHERE u.organisation_id = $1 AND u.kind = $2 AND u.ledger_id = ANY ($3)
+      ORDER BY u.number, u.ledger_id`,
+    values: [organisationId, kind, found.map(({ ledgerId }) => ledgerId)],
+  });
+  const numbers = rows.map(({ number }) => number);
+  if (isEnd) await moveNumbers(tx, organisationId);
+  if (numbers.length === 0) return changed(rows);
+  return changed(rows, {
+    targetKind: "ledger_connection",
+    targetId: organisationId,
+    organisationId,
+    before: {},
+    after: { unknownDocuments: numbers },
+  });
+}
+
+/** The next numbers are after those that the ledger has. */
+async function moveNumbers(tx: Transaction, organisationId: string): Promise<void> {
+  const count = `CASE u.kind WHEN 'invoice' THEN ${countOf("invoice", "u.number")}
+    ELSE ${countOf("credit_note", "u.number")} END`;
+  await tx.query({
+    name: "move_document_numbers",
+    text: `INSERT INTO document_counters AS k (organisation_id, kind, next)
+      SELECT $1, u.kind, max(${count}) + 1
+      FROM unknown_documents u JOIN organisations o ON o.id = $1
+      WHERE u.organisation_id = $1 GROUP BY u.kind HAVING max(${count}) IS NOT NULL
+      ORDER BY u.kind
+      ON CONFLICT (organisation_id, kind) DO UPDATE SET next = greatest(k.next, excluded.next)`,
+    values: [organisationId],
+  });
+}

@@ -1,0 +1,176 @@
+/**
+ * Before a document is created in the ledger, takes an equal one that the ledger has from before
+ * the database was restored. Nothing is billed twice by it. LEDGER-19
+ */
+import type { Taken } from "../../../store/ledger-jobs/claim-jobs.ts";
+import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
+import type { UnknownDocument } from "../../../store/ledger-jobs/unknown-documents.ts";
+import { failureOutcome, type GroupOutcome, held, joinOutcomes } from "./ledger-call.ts";
+import {
+  type CallSettings,
+  callOf,
+  type DocumentKind,
+  type DocumentToSend,
+  type FoundDocument,
+  lineOf,
+  postDocuments,
+} from "./post-documents.ts";
+
+/**
+ * The pause of a document that waits for an operator's decision. After the decision it is posted
+ * within this time, or at once by a retry.
+ */
+const undecidedPauseMs = 60_000;
+
+/** The documents that are left to post, and the outcomes of the others. */
+interface Adopted<Document> {
+  readonly taken: Taken<Document>;
+  readonly adopted: GroupOutcome;
+}
+
+/** A document here with the document of the ledger that it takes. */
+interface Match<Document> {
+  readonly document: Document;
+  readonly unknown: UnknownDocument;
+}
+
+/** Posts documents. Those that the ledger has from before a restore are taken, not created. */
+export async function adoptOrPost<
+  Document extends DocumentToSend,
+  Draft,
+  Found extends FoundDocument,
+>(
+  kind: DocumentKind<Document, Draft, Found>,
+  claimed: Taken<Document>,
+  settings: CallSettings,
+): Promise<GroupOutcome> {
+  const { taken, adopted } = await adoptUnknownDocuments(kind, claimed, settings);
+  return joinOutcomes([adopted, await postDocuments(kind, taken, settings)]);
+}
+
+/**
+ * Takes equal unknown documents. A document without an equal one waits while its customer has an
+ * open one: it may be the same charge with another content. Makes no call and no query unless the
+ * organisation has unknown documents.
+ */
+async function adoptUnknownDocuments<
+  Document extends DocumentToSend,
+  Draft,
+  Found extends FoundDocument,
+>(
+  kind: DocumentKind<Document, Draft, Found>,
+  claimed: Taken<Document>,
+  settings: CallSettings,
+): Promise<Adopted<Document>> {
+  const concerned = [...claimed.ready, ...claimed.uncertain].filter((one) => one.mayBeThere);
+  if (concerned.length === 0) return { taken: claimed, adopted: { outcomes: [], failures: [] } };
+  const unknown = await settings.unknown.load(
+    rowKindOf(kind),
+    [...new Set(concerned.map(({ contactId }) => contactId))],
+    concerned.map(kind.idOf),
+  );
+  const open = unknown.filter(({ documentId }) => documentId === null);
+  const matches: Match<Document>[] = [];
+  const takeFor = (document: Document, isReady: boolean): boolean => {
+    const own = unknown.find(({ documentId }) => documentId === kind.idOf(document));
+    // An uncertain document is looked up by its own number first.
+    const index = isReady ? open.findIndex((one) => isSame(document, one, settings)) : -1;
+    const match = own ?? (index < 0 ? undefined : open.splice(index, 1)[0]);
+    if (match !== undefined) matches.push({ document, unknown: match });
+    return match !== undefined;
+  };
+  const uncertain = claimed.uncertain.filter((one) => !takeFor(one, false));
+  const unmatched = claimed.ready.filter((one) => !takeFor(one, true));
+  const isOpen = ({ contactId }: Document) => open.some((one) => one.contactId === contactId);
+  const waiting = unmatched.filter(isOpen).map((document): PostingOutcome => {
+    const { number } = open.find(({ contactId }) => contactId === document.contactId) ?? document;
+    return again(document, undecidedPauseMs, `the ledger has ${number}, unknown since a restore`);
+  });
+  const groups: GroupOutcome[] = [{ outcomes: waiting, failures: [] }];
+  for (let first = 0; first < matches.length; first += kind.lookUpAtOnce) {
+    groups.push(await adopt(kind, matches.slice(first, first + kind.lookUpAtOnce), settings));
+  }
+  const ready = unmatched.filter((one) => !isOpen(one));
+  return { taken: { ready, uncertain }, adopted: joinOutcomes(groups) };
+}
+
+/**
+ * Reads the documents as the ledger has them now, and records them as ours. One that was removed in
+ * the meantime is not taken, and its document is posted in the next batch.
+ */
+async function adopt<Document extends DocumentToSend, Draft, Found extends FoundDocument>(
+  kind: DocumentKind<Document, Draft, Found>,
+  matches: readonly Match<Document>[],
+  settings: CallSettings,
+): Promise<GroupOutcome> {
+  const documents = matches.map(({ document }) => document);
+  const numbers = matches.map(({ unknown }) => unknown.number);
+  const answer = await kind.find(callOf(documents, settings), { numbers });
+  if (answer.kind !== "ok") {
+    const outcomes = documents.map((one) =>
+      failureOutcome(one, answer, settings.deadlineMs, false),
+    );
+    return { outcomes, failures: [answer] };
+  }
+  const read = matches.map((match) => {
+    const found = answer.value.find(({ id }) => id === match.unknown.ledgerId);
+    const isOurs = match.unknown.documentId !== null;
+    return { ...match, found: found !== undefined && (isOurs || isStanding(found)) ? found : null };
+  });
+  const gone = read.filter(({ found, unknown }) => found === null && unknown.documentId === null);
+  await settings.unknown.remove(
+    rowKindOf(kind),
+    gone.map(({ unknown }) => unknown.ledgerId),
+  );
+  const wanted = read.filter(({ found, unknown }) => found !== null && unknown.documentId === null);
+  const taken = await settings.unknown.adopt(
+    rowKindOf(kind),
+    wanted.map(({ document, unknown }) => ({
+      ledgerId: unknown.ledgerId,
+      documentId: kind.idOf(document),
+      jobId: document.id,
+    })),
+  );
+  const outcomes = read.map(({ document, unknown, found }) => {
+    const isOurs = unknown.documentId !== null || taken.has(unknown.ledgerId);
+    if (found !== null && isOurs) return kind.done(document, found);
+    const delayMs = isOurs ? undecidedPauseMs : 0;
+    return again(document, delayMs, `${unknown.number} is no longer there to take`);
+  });
+  return { outcomes, failures: [] };
+}
+
+/** Whether the ledger's document has the content that this one would be created with. */
+function isSame(
+  document: DocumentToSend,
+  unknown: UnknownDocument,
+  { traits }: CallSettings,
+): boolean {
+  const { longestDescription } = traits.documents;
+  const lines = document.lines.map((line) => lineOf(line, longestDescription));
+  return (
+    unknown.contactId === document.contactId &&
+    unknown.currency === document.currency &&
+    unknown.reference === document.reference &&
+    unknown.issueDate === document.issueDate &&
+    unknown.subtotal === document.subtotal &&
+    textOf(unknown.lines) === textOf(lines)
+  );
+}
+
+function textOf(lines: readonly { readonly description: string; readonly amount: string }[]) {
+  // A ledger may remove outer blanks.
+  return JSON.stringify(lines.map(({ description, amount }) => [description.trim(), amount]));
+}
+
+function isStanding({ status }: FoundDocument): boolean {
+  return status !== "voided" && status !== "deleted";
+}
+
+function again(document: DocumentToSend, delayMs: number, reason: string): PostingOutcome {
+  return { ...held(document), kind: "again", delayMs, countsAsAttempt: false, reason };
+}
+
+function rowKindOf({ name }: { readonly name: "invoice" | "credit note" }) {
+  return name === "invoice" ? "invoice" : "credit_note";
+}

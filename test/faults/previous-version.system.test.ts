@@ -1,0 +1,84 @@
+/**
+ * A process of the previous version serves over the schema of this one, as it does while an upgrade
+ * runs. The previous version is the newest tag, or the commit that PREVIOUS_REF names.
+ */
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { startSystem } from "../support/system.ts";
+import { subscriptionPost, untilPosted } from "./ledger-documents.ts";
+import { postUntil, postUntilCreated, startApiProcess } from "./processes.ts";
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, "../..");
+
+/** The commit of the previous version, or the reason why there is none here. */
+async function previousVersion(): Promise<{ readonly ref: string } | { readonly why: string }> {
+  const git = async (...args: string[]) => (await run("git", ["-C", root, ...args])).stdout.trim();
+  const named = process.env.PREVIOUS_REF;
+  if (named) return { ref: named };
+  try {
+    const head = await git("tag", "--points-at", "HEAD");
+    const tags = (await git("tag", "--list", "--sort=-v:refname")).split("\n");
+    const ref = tags.find((tag) => tag !== "" && !head.split("\n").includes(tag));
+    return ref === undefined ? { why: "this clone has no tag of an earlier release" } : { ref };
+  } catch (error) {
+    return { why: `git cannot say which: ${(error as Error).message.split("\n")[0]}` };
+  }
+}
+
+/** Writes the files of a commit to a folder and generates its code with the installed packages. */
+async function checkOut(ref: string, folder: string): Promise<void> {
+  const archive = join(folder, "source.tar");
+  await run("git", ["-C", root, "archive", "--output", archive, ref]);
+  await run("tar", ["-xf", archive, "-C", folder]);
+  await symlink(join(root, "node_modules"), join(folder, "node_modules"));
+  await run(process.execPath, ["tools/gen.ts"], { cwd: folder });
+}
+
+test("the previous version's API serves over this version's schema", async () => {
+  const previous = await previousVersion();
+  if ("why" in previous) {
+    console.log(`Not compared with a previous version: ${previous.why}. PREVIOUS_REF names one.`);
+    return;
+  }
+  const folder = await mkdtemp(join(tmpdir(), "billing-previous-"));
+  const system = await startSystem({ without: ["api"] });
+  try {
+    await checkOut(previous.ref, folder);
+    const organisation = await system.organisation();
+    const script = join(folder, "src/server.ts");
+    const api = await startApiProcess(system, {}, script);
+    try {
+      const what = subscriptionPost(organisation, "create");
+      const created = await postUntilCreated(api.baseUrl, what);
+      const { id, start_date: today } = created.json;
+      await untilPosted(system, organisation.organisationId);
+      const path = `/v1/subscriptions/${id}`;
+      const change = { units: 12, prorate: true, effective_date: today };
+      const step = (verb: string, body: object) =>
+        postUntil(
+          api.baseUrl,
+          { path: `${path}/${verb}`, key: organisation.apiKey, idempotencyKey: verb, body },
+          200,
+        );
+      await step("units", change);
+      await step("end", { when: "now", delete_unsent_invoices: true });
+      await step("restore", {});
+      await untilPosted(system, organisation.organisationId);
+      const headers = { authorization: `Bearer ${organisation.apiKey}` };
+      for (const list of ["subscriptions", "invoices", "customers", "plans"]) {
+        const answer = await fetch(`${api.baseUrl}/v1/${list}`, { headers });
+        expect(answer.status, `${list}: ${await answer.text()}`).toBe(200);
+      }
+    } finally {
+      await api.stop();
+    }
+  } finally {
+    await system.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
