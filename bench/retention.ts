@@ -12,7 +12,7 @@ import { createIdempotencyStore } from "../src/store/access/idempotency.ts";
 import { createChanges } from "../src/store/admin/changes.ts";
 import { createCustomerStore } from "../src/store/admin/customers.ts";
 import { newId } from "../src/store/database/ids.ts";
-import { migrate } from "../src/store/database/migrate.ts";
+import { migrate } from "../src/store/database/migrations/migrate.ts";
 import { createPool } from "../src/store/database/pool.ts";
 import { deleteExpiredEvents } from "../src/store/events/delete-expired-events.ts";
 import { freePort } from "../test/support/ports.ts";

@@ -21,7 +21,7 @@ import { type Child, startChild } from "../src/dev/local-stack/processes/childre
 import { startTemporal } from "../src/dev/local-stack/temporal/temporal-server.ts";
 import { createSettingUp } from "../src/store/admin/provision.ts";
 import { createEncryption } from "../src/store/database/encryption.ts";
-import { migrate } from "../src/store/database/migrate.ts";
+import { migrate } from "../src/store/database/migrations/migrate.ts";
 import { createPool } from "../src/store/database/pool.ts";
 import { searchAttributes } from "../src/worker/temporal/search-attributes.ts";
 import { freePort } from "../test/support/ports.ts";

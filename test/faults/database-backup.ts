@@ -3,7 +3,7 @@
  * and the database goes back. The ledger keeps its documents in a separate database.
  */
 import pg from "pg";
-import { withDatabase } from "../../src/store/database/migrate.ts";
+import { withDatabase } from "../../src/store/database/migrations/migrate.ts";
 import type { TestSystem } from "../support/system.ts";
 
 /** A copy of the service's database at one instant. */

@@ -5,11 +5,10 @@
  */
 import type { Customer } from "../../gen/prisma/client.ts";
 import { db } from "../database/client.ts";
-import { lockSubscriptions } from "../database/lock-order.ts";
+import { lockOrganisation, lockRow, lockSubscriptions } from "../database/lock-order.ts";
 import type { Transaction } from "../database/pool.ts";
 import { holdPublishing } from "../events/publish-changes.ts";
 import { type Changed, changed } from "./changes.ts";
-import { lockOrganisation, lockRow } from "./row-locks.ts";
 
 /** The outcome. An erasure of an erased customer changes nothing. */
 export type Erasure = "erased" | "not_found" | "subscription_running" | "job_pending";

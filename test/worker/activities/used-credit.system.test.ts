@@ -162,7 +162,7 @@ test("a look-up after a lost answer adopts no equal document of another contact"
     await fixture.fault(party, { kind: "drop_after", match });
   await issueInvoice(fixture.pool, party.organisationId, party.subscriptionId, "50");
   await issueCredit(fixture.pool, party.organisationId, party.subscriptionId, "10");
-  await untilThere(party, "INV-0001", "CN-0001");
+  await untilThere(fixture, party, "INV-0001", "CN-0001");
   // As after a restore: the numbers belong to another customer's documents with equal content.
   for (const table of ["invoices", "credit_notes"]) {
     const text = `UPDATE demo_ledger.${table} SET contact_id = $2 WHERE tenant_id = $1`;

@@ -54,7 +54,7 @@ export interface CallSettings extends Pick<LedgerCall, "onPermit"> {
 }
 
 /** A taken job that creates a document under its reserved number (POSTING-2). */
-interface DocumentToSend extends Carried, DocumentToValidate {
+export interface DocumentToSend extends Carried, DocumentToValidate {
   readonly isAwaited: boolean;
   readonly keyVariant: number;
   readonly numberTaken: number;
@@ -78,7 +78,7 @@ export interface FoundDocument {
  * A kind of documents: how they are created and found, which found one is ours, and the outcome to
  * record for it.
  */
-interface DocumentKind<Document extends DocumentToSend, Draft, Found extends FoundDocument> {
+export interface DocumentKind<Document extends DocumentToSend, Draft, Found extends FoundDocument> {
   readonly name: "invoice" | "credit note";
   create(
     call: LedgerCall,
