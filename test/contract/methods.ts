@@ -7,6 +7,7 @@ import { file_billing_admin_v1_catalogue } from "../../src/gen/proto/billing/adm
 import { file_billing_admin_v1_customers } from "../../src/gen/proto/billing/admin/v1/customers_pb.ts";
 import { file_billing_admin_v1_documents } from "../../src/gen/proto/billing/admin/v1/documents_pb.ts";
 import { file_billing_admin_v1_ledger_connections } from "../../src/gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import { file_billing_admin_v1_ledger_reconciliation } from "../../src/gen/proto/billing/admin/v1/ledger_reconciliation_pb.ts";
 import { file_billing_admin_v1_ledger_sync } from "../../src/gen/proto/billing/admin/v1/ledger_sync_pb.ts";
 import { file_billing_admin_v1_meters } from "../../src/gen/proto/billing/admin/v1/meters_pb.ts";
 import { file_billing_admin_v1_operators } from "../../src/gen/proto/billing/admin/v1/operators_pb.ts";
@@ -40,6 +41,7 @@ export const methods: readonly DescMethod[] = files.flatMap(({ services }) =>
 const adminFiles: readonly DescFile[] = [
   file_billing_admin_v1_organisations,
   file_billing_admin_v1_ledger_connections,
+  file_billing_admin_v1_ledger_reconciliation,
   file_billing_admin_v1_ledger_sync,
   file_billing_admin_v1_api_keys,
   file_billing_admin_v1_meters,

@@ -9,7 +9,7 @@ import { describe, expect, test } from "vitest";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
 import { contractRegistry } from "../../tools/openapi/write.ts";
 import { at, document } from "./answer-check.ts";
-import { methods } from "./methods.ts";
+import { adminMethods, methods } from "./methods.ts";
 
 /**
  * The operations of the public API with their scopes. `null`: any valid key. ACCESS-3, ACCESS-4.
@@ -39,6 +39,16 @@ const specified: Readonly<Record<string, string | null>> = {
 const shapes = methods.map((method) => ({ method, shape: describedOperation(method) }));
 
 describe("the contract", () => {
+  test("is tested whole: every service of every proto file is in the list of methods", () => {
+    const listed = new Set([...methods, ...adminMethods].map(({ parent }) => parent.typeName));
+    const defined = [...contractRegistry(join(import.meta.dirname, "../.."))]
+      .filter(({ kind }) => kind === "service")
+      .map(({ typeName }) => typeName)
+      .filter((name) => name.startsWith("billing."));
+    expect(defined.length).toBeGreaterThan(10);
+    expect(defined.filter((name) => !listed.has(name))).toEqual([]);
+  });
+
   test("has exactly the specification's operations, each with its scope", () => {
     const actual = shapes.map(({ shape }) => [
       `${shape?.http.verb} ${shape?.http.path}`,
