@@ -87,6 +87,7 @@ async function perform(
   step: Step,
   index: number,
   subscriptions: string[],
+  isRepeat = false,
 ): Promise<void> {
   const ask = (path: string, body: object) =>
     system.ask("POST", path, { key: apiKey, idempotencyKey: `step-${index}`, body });
@@ -133,7 +134,8 @@ async function perform(
       ]);
       await runs.untilDone(organisationId);
   }
-  await untilPosted(system, organisationId);
+  // A document that was removed after the backup waits while others of its customer are open.
+  if (!isRepeat) await untilPosted(system, organisationId);
 }
 
 async function standing({ tenantId }: CreatedOrganisation): Promise<readonly LedgerDocument[]> {
@@ -223,7 +225,7 @@ test.each([
   await Promise.all([system.api.stop(), system.worker.stop()]);
   await Promise.all([system.api.start(env), system.worker.start(env)]);
   const lives = await Promise.all(
-    fc.sample(lifeOf, 6).map(async ({ before, early, late, ends }, index) => {
+    fc.sample(lifeOf, 4).map(async ({ before, early, late, ends }, index) => {
       const hasEnds = index % 2 === 0;
       const organisation = await sandbox(hasEnds ? 20 : 0);
       const first: Step[] = Array.from({ length: before }, (_, one) => {
@@ -275,7 +277,8 @@ test.each([
     runs = await billingRuns(system);
     for (const [which, { organisation, first, steps, subscriptions }] of lives.entries()) {
       for (const [at, step] of steps.entries())
-        await perform(runs, organisation, step, first.length + at, subscriptions);
+        await perform(runs, organisation, step, first.length + at, subscriptions, true);
+      await untilPosted(system, organisation.organisationId);
       expect(await standing(organisation)).toEqual(documents[which]);
       await expectOneEach(organisation);
       const last: Step = { kind: "create", customer: "ACME", units: 9 };
