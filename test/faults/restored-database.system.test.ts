@@ -79,7 +79,7 @@ const sandbox = (invoiceCreateDays = 0) =>
 
 /**
  * Performs a step. A repeat of it has the same key and the same body. `subscriptions` are those
- * that run. A change or an end without one does nothing.
+ * that run. A change or an end without one does nothing. `isRepeat` is true after the restore.
  */
 async function perform(
   runs: BillingRuns,
