@@ -8,6 +8,7 @@ import { connectTemporal } from "../../worker/temporal/connect.ts";
 import { OtherQueue } from "../../worker/temporal/schedules.ts";
 import { setUpTemporal } from "../../worker/temporal/set-up.ts";
 import { readTemporalOnly, type TemporalOnly } from "../settings/temporal-only.ts";
+import { unknownSettings, unknownText } from "../settings/unknown-settings.ts";
 
 const usage = "Usage: npm run schedules [-- --move]";
 
@@ -34,6 +35,8 @@ function settings(): TemporalOnly {
 }
 
 const move = moveOf();
+// A misspelt namespace or task queue would set up another one.
+for (const unknown of unknownSettings(process.env, {})) console.error(unknownText(unknown));
 const { temporal: temporalSettings, taskQueue } = settings();
 const temporal = connectTemporal(temporalSettings);
 try {

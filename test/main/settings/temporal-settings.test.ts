@@ -139,6 +139,9 @@ describe("a fault names its setting and shows no key", () => {
     expect(() => read({ TEMPORAL_CONFIG_FILE: path })).toThrow(
       `The TEMPORAL_ settings (TEMPORAL_CONFIG_FILE=${path}) cannot be read: `,
     );
+    const open = await file("open.toml", '[profile.default]\napi_key = "hunter2\n');
+    expect(() => read({ TEMPORAL_CONFIG_FILE: open })).toThrow("Invalid TOML document");
+    expect(() => read({ TEMPORAL_CONFIG_FILE: open })).not.toThrow("hunter2");
     const missing = join(folder, "missing.toml");
     expect(() => read({ TEMPORAL_CONFIG_FILE: missing })).toThrow(
       `TEMPORAL_CONFIG_FILE=${missing} cannot be read.`,
