@@ -240,6 +240,22 @@ test("the command registers missing search attributes, and a worker only warns",
   expect(await missingSearchAttributes(connection, namespace)).toEqual([]);
 });
 
+test("of two task queues that are set up at once, one gets all schedules", async () => {
+  const { address, namespace } = await testTemporal();
+  const connection = await Connection.connect({ address });
+  const own = new Client({ connection, namespace });
+  try {
+    const ends = await Promise.allSettled(["one", "two"].map((name) => ensureSchedules(own, name)));
+    const refused = ends.flatMap((end) => (end.status === "rejected" ? [end.reason] : []));
+    expect(refused).toEqual([expect.any(OtherQueue)]);
+    const winner = ends[0]?.status === "fulfilled" ? "one" : "two";
+    for (const id of scheduleIds)
+      expect((await own.schedule.getHandle(id).describe()).action.taskQueue).toBe(winner);
+  } finally {
+    await connection.close();
+  }
+});
+
 test("checkSchedules finds missing, paused, late and foreign schedules only", async () => {
   const { address, namespace } = await testTemporal();
   const connection = await Connection.connect({ address });

@@ -61,7 +61,7 @@ async function check(changes: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-test("client and worker with certificate and key are served, also under another server name", async () => {
+test("client and worker with certificate and key are served, under both names", async () => {
   for (const changes of [{}, { TEMPORAL_TLS_SERVER_NAME: "temporal.test" }]) {
     await expect(check(changes)).resolves.toBeUndefined();
     await expect(connectNative(changes)).resolves.toBeUndefined();
