@@ -53,6 +53,10 @@ test("each setting has its value, its source and no secret", () => {
   expect(of("XERO_CLIENT_SECRET")).toMatchObject({ value: "(secret)", source: "environment" });
   expect(of("XERO_REDIRECT_URL")?.value).toBe("http://localhost:8081/ledger/xero/callback");
   expect(JSON.stringify(found)).not.toContain("hunter2");
+
+  const text = effectiveSettings({ TEMPORAL_TLS_CLIENT_KEY_DATA: "hunter2" }, ledgers);
+  expect(text.find(({ value }) => value === "(secret)")?.name).toBe("TEMPORAL_TLS_CLIENT_KEY_DATA");
+  expect(JSON.stringify(text)).not.toContain("hunter2");
 });
 
 /** Runs the command: its exit code and what it wrote. */

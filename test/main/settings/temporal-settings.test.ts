@@ -128,6 +128,13 @@ describe("a fault names its setting and shows no key", () => {
     expect(() => read(garbled)).not.toThrow("hunter2\n");
   });
 
+  test("of an authority that is no certificate", async () => {
+    const path = await file("ca.pem", certificate.key);
+    expect(() => read({ TEMPORAL_TLS_SERVER_CA_CERT_PATH: path })).toThrow(
+      `TEMPORAL_TLS_SERVER_CA_CERT_PATH=${path} is no certificate in PEM.`,
+    );
+  });
+
   test("of a deployment name that the server refuses", () => {
     expect(() => read({ TEMPORAL_DEPLOYMENT_NAME: "billing.eu" })).toThrow(
       "TEMPORAL_DEPLOYMENT_NAME=billing.eu must have no dot and no colon.",
