@@ -14,8 +14,9 @@ import { fileSettingOf, secretNames } from "../src/main/settings/secret-files.ts
 const head = `# Configuration
 
 All settings are environment variables. An empty one counts as not set. Wrong ones stop the start
-with an error that names them all, with wrong certificates and taken ports. This page is written by \`npm run docs:config\` out of
-\`src/main/settings/described-settings.ts\`, by which \`src/config.ts\` reads the settings.
+with an error that names them all, with wrong certificates and taken ports. This page is written
+by \`npm run docs:config\` out of \`src/main/settings/described-settings.ts\`, by which
+\`src/config.ts\` reads the settings.
 
 - **Secrets in files:** a setting with a second name \`…_FILE\` is a secret. The second name takes
   the path of a file that has it, and a final line break does not count. Set one of the two.
