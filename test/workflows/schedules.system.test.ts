@@ -129,6 +129,8 @@ test("the command names wrong settings, wrong options and an unreachable server"
   const away = await command({ TEMPORAL_ADDRESS: nowhere });
   expect(away.code).toBe(1);
   expect(away.stderr).toContain(`Temporal at ${nowhere}: `);
+  // The library's own words alone would not say why.
+  expect(away.stderr).toMatch(/Failed to describe schedule: .*(UNAVAILABLE|DEADLINE_EXCEEDED)/);
 });
 
 test("the command repairs a schedule, and an operator's pause stays", async () => {

@@ -5,7 +5,7 @@
  */
 import { parseArgs } from "node:util";
 import { connectTemporal } from "../../worker/temporal/connect.ts";
-import { OtherQueue } from "../../worker/temporal/schedules.ts";
+import { messageOf, OtherQueue } from "../../worker/temporal/schedules.ts";
 import { setUpTemporal } from "../../worker/temporal/set-up.ts";
 import { readTemporalOnly, type TemporalOnly } from "../settings/temporal-only.ts";
 import { unknownSettings, unknownText } from "../settings/unknown-settings.ts";
@@ -43,9 +43,8 @@ try {
   await setUpTemporal(temporal, { taskQueue, move, log: (line) => console.log(line) });
 } catch (error) {
   if (error instanceof OtherQueue) end(error.message, 1);
-  const why = error instanceof Error ? error.message : String(error);
   const { address = "localhost:7233" } = temporalSettings.connectionOptions;
-  end(`Nothing more was changed. Temporal at ${address}: ${why}`, 1);
+  end(`Nothing more was changed. Temporal at ${address}: ${messageOf(error)}`, 1);
 } finally {
   await temporal.connection.close();
 }
