@@ -114,7 +114,7 @@ test("the schedules store no plain payload, and their runs are done", async () =
     return info.numActionsTaken > before && info;
   });
   const { workflowId } = recentActions.at(-1)?.action.workflow ?? {};
-  await client.workflow.getHandle(workflowId ?? "").result();
+  await temporal.client.workflow.getHandle(workflowId ?? "").result();
   await temporal.connection.close();
 });
 
