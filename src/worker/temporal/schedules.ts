@@ -221,7 +221,7 @@ export async function refuseOtherQueue(
   };
 }
 
-/** Returns the message of an error, with that of the server's own error, which the library wraps. */
+/** Returns the message of an error, with that of the server's error, which the library wraps. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
