@@ -67,8 +67,8 @@ export function testProcess(
       // Not its exit: its last output may come after that.
       gone = new Promise((resolve) => own.once("close", () => resolve()));
       const isUp = async () => {
-        if (own.exitCode !== null)
-          throw new Error(`${script} ended with ${own.exitCode}: ${output}`);
+        const code = own.exitCode ?? own.signalCode;
+        if (code !== null) throw new Error(`${script} ended with ${code}: ${output}`);
         return isReady(output).catch(() => false);
       };
       await until(() => `${script} is ready: ${output}`, isUp);
