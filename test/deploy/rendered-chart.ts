@@ -1,4 +1,4 @@
-/** The chart of deploy/helm as Helm renders it, with the defaults and with everything switched on. */
+/** The chart of deploy/helm as Helm renders it: with the defaults, and with everything on. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

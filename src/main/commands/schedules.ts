@@ -17,6 +17,12 @@ function end(message: string, code: number): never {
   process.exit(code);
 }
 
+/** Temporal's client says what failed, and only the causes say why. */
+function causesOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : `${error.message}: ${causesOf(error.cause)}`;
+}
+
 function moveOf(): boolean {
   try {
     return parseArgs({ options: { move: { type: "boolean", default: false } } }).values.move;
@@ -40,9 +46,8 @@ try {
   await setUpTemporal(temporal, { taskQueue, move, log: (line) => console.log(line) });
 } catch (error) {
   if (error instanceof OtherQueue) end(error.message, 1);
-  const why = error instanceof Error ? error.message : String(error);
   const { address = "localhost:7233" } = temporalSettings.connectionOptions;
-  end(`Nothing more was changed. Temporal at ${address}: ${why}`, 1);
+  end(`Nothing more was changed. Temporal at ${address}: ${causesOf(error)}`, 1);
 } finally {
   await temporal.connection.close();
 }

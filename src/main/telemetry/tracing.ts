@@ -23,6 +23,12 @@ export interface Tracing {
   stop(): Promise<void>;
 }
 
+/**
+ * Drops the spans of workflows in a worker without traces. The workflow bundle creates them in any
+ * case, and Temporal's worker logs a warning for each one without a sink.
+ */
+export const droppedSpans: InjectedSinks<Sinks> = { exporter: { export: { fn: () => undefined } } };
+
 /** The tracing of a process without traces. */
 export const noTracing: Tracing = { temporal: null, stop: async () => undefined };
 
