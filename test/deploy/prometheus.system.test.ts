@@ -14,6 +14,7 @@ import { billingScheduleId } from "../../workflows/contract.ts";
 import { freePort } from "../support/ports.ts";
 import { findPromtool, type Promtool } from "../support/promtool.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { deployed } from "./deployed-names.ts";
 
 const root = join(import.meta.dirname, "../..");
 const prometheus = join(root, "deploy/prometheus");
@@ -110,7 +111,7 @@ test("promtool accepts every query of the dashboards", async () => {
   await rm(folder, { recursive: true });
 });
 
-test("each metric of rules and dashboards exists in a running process", async () => {
+test("each metric of rules, dashboards and autoscaling exists in a running process", async () => {
   const { address, namespace } = system.temporal;
   const client = new Client({ connection: await Connection.connect({ address }), namespace });
   await client.schedule.getHandle(billingScheduleId).trigger();
@@ -129,6 +130,7 @@ test("each metric of rules and dashboards exists in a running process", async ()
   const exprs = [
     ...(await rules()).map(({ expr }) => expr),
     ...(await panels()).flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+    parse(deployed("helm/values.yaml")).worker.autoscaling.backlog.metric as string,
   ];
   const used = exprs.flatMap(
     (expr) => expr.match(/\b(?:billing|temporal|nodejs|process)[\w:]*/g) ?? [],
