@@ -61,7 +61,8 @@ const requestsDashboard: DashboardOf = {
       "Failed requests",
       "The share that failed because of us. The error budget is 0.1 %.",
       "percentunit",
-      [`sum(rate(${failures}[5m])) / sum(rate(${requests}_count[5m]))`, "failed"],
+      // A process that has never failed has no such series, and 0 is no missing value.
+      [`(sum(rate(${failures}[5m])) or vector(0)) / sum(rate(${requests}_count[5m]))`, "failed"],
     ),
     panel(
       "Duration of operations, 99th percentile",
