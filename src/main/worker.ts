@@ -40,7 +40,7 @@ import { createLedgerConnect } from "./ledger/ledger-connect.ts";
 import type { Running } from "./run.ts";
 import type { Log } from "./telemetry/log.ts";
 import { openPool, openTemporal } from "./telemetry/observed-parts.ts";
-import { noTracing, type Tracing } from "./telemetry/tracing.ts";
+import { droppedSpans, noTracing, type Tracing } from "./telemetry/tracing.ts";
 import { createWorkerMetrics, type WorkerMetrics } from "./telemetry/worker-metrics.ts";
 import { activityContext } from "./worker/activity-context.ts";
 import { startCleanups } from "./worker/cleanups.ts";
@@ -108,7 +108,7 @@ export async function startWorker(
     log,
     onSchedules: metrics.onSchedules,
     interceptors: [...(tracing.temporal?.activities ?? []), activityContext],
-    ...(tracing.temporal && { sinks: tracing.temporal.sinks }),
+    sinks: tracing.temporal?.sinks ?? droppedSpans,
     ...(core && { telemetryOptions: core.telemetryOptions }),
   }).catch(asSetting);
   health.started(worker);

@@ -189,6 +189,8 @@ test("Prometheus evaluates rules and dashboards with what running processes show
     });
     expect(evaluated.filter(({ health }) => health !== "ok")).toEqual([]);
     expect(evaluated).toHaveLength((await rules()).length);
+    // Workflows always write spans, also for a worker without traces.
+    expect(system.worker.output()).not.toContain("external sink");
   } finally {
     await server.stop();
   }

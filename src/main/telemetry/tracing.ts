@@ -23,6 +23,11 @@ export interface Tracing {
   stop(): Promise<void>;
 }
 
+/** Takes the spans of workflows without traces. Without it the SDK warns of each of them. */
+export const droppedSpans: InjectedSinks<Sinks> = {
+  exporter: { export: { fn: () => undefined, callDuringReplay: false } },
+};
+
 /** The tracing of a process without traces. */
 export const noTracing: Tracing = { temporal: null, stop: async () => undefined };
 
