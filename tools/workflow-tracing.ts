@@ -14,7 +14,7 @@ import type { WorkflowInterceptors, WorkflowOutboundCallsInterceptor } from "@te
  * Activities of a run that belong to its trace. An end or an amendment takes fewer. Each later one
  * is a trace of its own, with the ids of workflow and run.
  */
-const tracedActivities = 20;
+const tracedActivities = 10;
 
 /** Temporal calls it for each run. The name is Temporal's. */
 export const interceptors = (): WorkflowInterceptors => ({
