@@ -100,8 +100,11 @@ test("a creation that a running workflow posts keeps its trace, linked to the ru
   // The first of them starts the workflow, which waits ten seconds for more.
   expect((await create("7bf92f3577b34da6a3ce929d0e0e4739", "second")).status).toBe(201);
   expect((await create(traceId, "third")).status).toBe(201);
-  const posted = await until("its posting was traced", async () =>
-    inTrace(traceId).find(({ name }) => name === "post create_invoice"),
+  // The two processes export apart from each other, so the request may come last.
+  const posted = await until("its posting and the request were traced", async () =>
+    inTrace(traceId).find(
+      (span) => span.name === "post create_invoice" && ancestry(span).includes(request),
+    ),
   );
   expect(ancestry(posted)).toEqual(["post create_invoice", "transaction", request]);
   const [link] = posted.links ?? [];
@@ -136,6 +139,15 @@ test("the log lines of both processes have the trace, the organisation and the j
     workflowId: `ledger/${own.organisationId}`,
     jobId: expect.any(String),
     invoiceId: expect.any(String),
+  });
+  await client.schedule.getHandle(outboxScheduleId).trigger();
+  const delivered = await until("the delivery is logged", async () =>
+    linesOf(system.worker.output()).find(({ msg }) => msg === "an event was delivered"),
+  );
+  expect(delivered).toMatchObject({
+    organisationId: own.organisationId,
+    activity: "deliverDue",
+    deliveryId: expect.any(String),
   });
 });
 
