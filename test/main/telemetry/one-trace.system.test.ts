@@ -151,6 +151,26 @@ test("the log lines of both processes have the trace, the organisation and the j
   });
 });
 
+test("a trace ends after ten activities of a run that never pauses", async () => {
+  const traceOf = (at: number) => `8bf92f3577b34da6a3ce929d0e${String(at).padStart(6, "0")}`;
+  const creations = 13;
+  for (let at = 1; at <= creations; at += 1)
+    expect((await create(traceOf(at), `busy-${at}`)).status).toBe(201);
+  const last = traceOf(creations);
+  const posted = await until("the last posting and its request were traced", async () =>
+    inTrace(last).find(
+      (span) => span.name === "post create_invoice" && ancestry(span).includes(request),
+    ),
+  );
+  const runs = await until("the last run was traced", async () => {
+    const found = collector.spans().filter(({ name }) => name === "RunActivity:postBatch");
+    return found.some(({ spanId }) => spanId === posted.links?.[0]?.spanId) && found;
+  });
+  expect(runs.length).toBeGreaterThanOrEqual(creations);
+  const traces = [...Map.groupBy(runs, ({ traceId }) => traceId).values()];
+  expect(Math.max(...traces.map((spans) => spans.length))).toBe(10);
+});
+
 test("no span holds a key, an amount or a customer's data", () => {
   const shown = JSON.stringify(collector.spans());
   expect(collector.spans().length).toBeGreaterThan(10);
