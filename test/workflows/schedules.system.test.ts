@@ -63,11 +63,12 @@ test("a worker of healthy schedules starts without a warning", async () => {
   await until("its first check is done", async () =>
     (await metrics()).includes("billing_schedule_trouble{"),
   );
-  const levels = system.worker
-    .output()
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line).level);
+  const lines = system.worker.output().trim().split("\n");
+  const levels = lines
+    .map((line) => JSON.parse(line))
+    // A slow start is reported too, and is no fault of the schedules.
+    .filter(({ msg }) => msg !== "readiness")
+    .map(({ level }) => level);
   expect(
     levels.filter((level) => level !== "info" && level !== 30),
     system.worker.output(),
@@ -102,12 +103,6 @@ function command(
   });
 }
 
-test("the command says why Temporal is not reached", async () => {
-  const failed = await command({ TEMPORAL_ADDRESS: "127.0.0.1:1" });
-  expect(failed.code).toBe(1);
-  expect(failed.stderr).toMatch(/Temporal at 127\.0\.0\.1:1: .+ECONNREFUSED/);
-});
-
 test("the command of another task queue is refused too, unless it is to move them", async () => {
   const refused = await command({ TASK_QUEUE: "eco2" });
   expect([refused.code, refused.stdout]).toEqual([1, ""]);
@@ -131,6 +126,7 @@ test("the command names wrong settings, wrong options and an unreachable server"
   const away = await command({ TEMPORAL_ADDRESS: nowhere });
   expect(away.code).toBe(1);
   expect(away.stderr).toContain(`Temporal at ${nowhere}: `);
+  expect(away.stderr).toContain("ECONNREFUSED");
 });
 
 test("the command repairs a schedule, and an operator's pause stays", async () => {
