@@ -12,7 +12,7 @@ import type { WorkflowInterceptors, WorkflowOutboundCallsInterceptor } from "@te
 
 /**
  * Activities of a run that belong to its trace. An end or an amendment takes fewer. Each later one
- * is a trace of its own, with the ids of workflow and run.
+ * is a separate trace, with the ids of workflow and run.
  */
 const tracedActivities = 10;
 
