@@ -4,7 +4,7 @@
  */
 import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import type { Answered, TestSystem } from "../support/system.ts";
+import type { Answered, RequestOptions, TestSystem } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
 import type { LifeBuilder } from "./life-builder.ts";
 import type { Json } from "./units-builder.ts";
@@ -47,6 +47,17 @@ export async function preview(
       expect(inShort(answer.json)).toEqual(await happened(compared, id, before, after));
     },
   };
+}
+
+/** Asserts that the preview of a request that was refused is refused alike. */
+export async function expectRefusedAlike(
+  ask: Ask,
+  path: string,
+  options: RequestOptions,
+  real: Answered,
+): Promise<void> {
+  const shown = await ask("POST", `${path}/preview`, options);
+  expect({ path, ...refusal(shown) }).toEqual({ path, ...refusal(real) });
 }
 
 interface Documents {

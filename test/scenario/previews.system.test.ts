@@ -59,7 +59,7 @@ describe("a preview of a creation", () => {
     ["inside its invoice window", april, { invoice_create_days: 20 }],
     ["one that begins later", { start_date: "2026-05-10", end_after_cycles: 1 }, {}],
     ["in Setup Mode", april, { setup_mode: true }],
-  ] as const)("has the subscription and the invoices of %s", async ([, body, settings], {
+  ] as const)("has the subscription and the invoices that follow: %s", async ([, body, settings], {
     ask,
     builder,
   }) => {
@@ -168,7 +168,7 @@ describe("a preview", () => {
     await builder.ended(own, ended.id, { when: "now", delete_unsent_invoices: true });
     await builder.expectEqualDocuments(own);
     const { value: key } = await addApiKey(system.pool, own.organisationId, ["subscriptions:read"]);
-    const body = { customer_code: "ACME", plan_code: "team", units: 10 };
+    const body = { customer_code: "ACME", plan_code: "team", units: 10, ...april };
     const send = async (path: string, asked: object): Promise<Json> => {
       const options = { key, idempotencyKey: "kept", body: asked };
       const answer = await ask("POST", `/v1/subscriptions/${path}`, options);
@@ -196,7 +196,7 @@ describe("a preview", () => {
     });
   });
 
-  test("waits for no writer that holds the subscription and its usage", async ({
+  test("waits for no writer that holds the organisation and the subscription", async ({
     system,
     ask,
     builder,

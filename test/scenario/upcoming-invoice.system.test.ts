@@ -87,6 +87,26 @@ test("a subscription that is set to end has an upcoming invoice without a period
   expect(refusalOf(await upcoming(ask, own, id))).toEqual(refused(409, "invalid_state"));
 });
 
+test("an upcoming invoice waits for no billing that holds the usage", async ({
+  system,
+  ask,
+  metered,
+}) => {
+  const [own, id] = await metered();
+  const client = await system.pool.connect();
+  try {
+    await client.query("BEGIN");
+    // The first key of the locks between storing usage and billing it, and all buckets.
+    await client.query(
+      `SELECT count(pg_advisory_xact_lock(x'75736167'::int, b)) FROM generate_series(0, 1023) b`,
+    );
+    expect((await upcoming(ask, own, id)).status).toBe(200);
+  } finally {
+    await client.query("ROLLBACK");
+    client.release();
+  }
+});
+
 test("an upcoming invoice of an unknown or another organisation's id is not found", async ({
   ask,
   metered,
