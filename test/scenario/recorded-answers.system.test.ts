@@ -65,6 +65,13 @@ beforeAll(async () => {
     });
     ids.metered = json.id;
   }
+  const body = { customer_code: "ACME", plan_code: "team", units: 2 };
+  const asked = { key: own.apiKey, idempotencyKey: "set-to-end", body };
+  ids.ending = (await ask("POST", "/v1/subscriptions", asked)).json.id;
+  await ask("POST", `/v1/subscriptions/${ids.ending}/end`, {
+    key: own.apiKey,
+    body: { when: "period_end" },
+  });
   await addMeter(system.pool, own.organisationId, { plans: ["growth"] });
   // The key that every operation then finds in use by another request.
   await send("POST", "/v1/customers", { idempotencyKey: "conflict" });
@@ -76,7 +83,8 @@ beforeAll(async () => {
     "invoices",
     "credit_notes",
   ]) {
-    ids[kind] = (await ask("GET", `/v1/${kind}?limit=1`, { key: own.apiKey })).json.data[0].id;
+    const { data } = (await ask("GET", `/v1/${kind}?limit=2`, { key: own.apiKey })).json;
+    ids[kind] = data.find(({ id }: { id: string }) => id !== ids.ending).id;
   }
 });
 
@@ -92,7 +100,8 @@ function goodRequest(
   verb: string,
   template: string,
 ): { readonly path: string; readonly asked: RequestOptions } {
-  const kind = template.split("/")[2] ?? "";
+  const isRestoration = template.endsWith("/restore/preview");
+  const kind = isRestoration ? "ending" : (template.split("/")[2] ?? "");
   const path = template.replace("{id}", ids[kind] ?? "");
   const asked = { key: own.apiKey, idempotencyKey: `good-${++requests}` };
   if (verb === "GET") return { path, asked };
@@ -181,6 +190,23 @@ test.each(writes)("%s %s refuses a conflict of keys", async (verb, path) => {
 test("an unknown code in a body is a documented 404", async () => {
   const body = { customer_code: "NOBODY", plan_code: "team", units: 2 };
   expect((await send("POST", "/v1/subscriptions", { body })).status).toBe(404);
+  expect((await send("POST", "/v1/subscriptions/preview", { body })).status).toBe(404);
+});
+
+test("previews and the upcoming invoice are a documented 409 while an end runs", async () => {
+  const { rows } = await system.pool.query<{ id: string }>(
+    `INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, first_sent_at,
+      lease_until)
+      VALUES (gen_random_uuid(), $1, 'end_subscription', 'sending', $2, now(),
+        now() + interval '1 hour') RETURNING id`,
+    [own.organisationId, ids.subscriptions],
+  );
+  for (const name of ["units/preview", "end/preview", "upcoming_invoice"]) {
+    const verb = name === "upcoming_invoice" ? "GET" : "POST";
+    const answer = await send(verb, `/v1/subscriptions/{id}/${name}`);
+    expect(refusalOf(answer)).toEqual(refused(409, "invalid_state"));
+  }
+  await system.pool.query("DELETE FROM ledger_jobs WHERE id = $1", [rows[0]?.id]);
 });
 
 test("a batch with a rejected event is a documented 207", async () => {
@@ -255,7 +281,7 @@ test("every documented answer occurred except a 500 and the 404 of unknown paths
         (status) =>
           status !== "404" ||
           path.includes("{id}") ||
-          (verb === "POST" && path === "/v1/subscriptions"),
+          (verb === "POST" && /^\/v1\/subscriptions(\/preview)?$/.test(path)),
       )
       .map((status) => `${verb} ${path} ${status}`),
   );

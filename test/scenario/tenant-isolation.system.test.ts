@@ -235,7 +235,7 @@ describe.each([
 });
 
 test("every field that names an object by id or code is among those tried", () => {
-  expect(byId.map((pair) => pair.join("."))).toHaveLength(6 + 6 + 5 + 1 + 3);
+  expect(byId.map((pair) => pair.join("."))).toHaveLength(6 + 6 + 5 + 1 + 3 + 4);
   expect(byCode.map((pair) => pair.join("."))).toEqual([
     "ListCustomers.code",
     "ListCustomers.email",
@@ -244,6 +244,8 @@ test("every field that names an object by id or code is among those tried", () =
     "ListSubscriptions.customer_code",
     "CreateSubscription.customer_code",
     "CreateSubscription.plan_code",
+    "PreviewCreateSubscription.customer_code",
+    "PreviewCreateSubscription.plan_code",
   ]);
 });
 
