@@ -165,17 +165,18 @@ function presentInvoice(
 
 function presentRemoval(
   { invoiceId, onlyUnsent }: PreviewedRemoval,
-  { issued }: Preview,
+  preview: Preview,
   stored: StoredInvoices,
 ): MessageInitShape<typeof PreviewRemovalSchema> {
   const known = stored.get(invoiceId);
-  const removed = known ?? issued.find(({ id }) => id === invoiceId)?.draft;
+  const removed = known ?? preview.issued.find(({ id }) => id === invoiceId)?.draft;
   assert(removed, `invoice ${invoiceId} is new or stored`);
   return {
     ...(known === undefined ? {} : { invoice: known.id, number: known.number }),
     type: invoiceTypes[removed.type],
     subtotal: formatDecimal(removed.subtotal),
     onlyIfUnsent: onlyUnsent,
+    lines: linesOf(invoiceId, preview, stored).map(presentLine),
   };
 }
 

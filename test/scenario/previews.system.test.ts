@@ -261,6 +261,7 @@ describe("a preview", () => {
         type: "renewal",
         subtotal: "100.0000",
         only_if_unsent: false,
+        lines: renewal.lines.map(({ id: _, ...line }: Json) => line),
       },
     ]);
     expect([json.assumptions, json.upcoming_invoice]).toEqual([["removals_accepted"], null]);

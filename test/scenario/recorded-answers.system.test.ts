@@ -197,16 +197,17 @@ test("previews and the upcoming invoice are a documented 409 while an end runs",
   const { rows } = await system.pool.query<{ id: string }>(
     `INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, first_sent_at,
       lease_until)
-      VALUES (gen_random_uuid(), $1, 'end_subscription', 'sending', $2, now(),
-        now() + interval '1 hour') RETURNING id`,
-    [own.organisationId, ids.subscriptions],
+      SELECT gen_random_uuid(), $1, 'end_subscription', 'sending', s, now(),
+        now() + interval '1 hour' FROM unnest($2::uuid[]) s RETURNING id`,
+    [own.organisationId, [ids.subscriptions, ids.ending]],
   );
-  for (const name of ["units/preview", "end/preview", "upcoming_invoice"]) {
+  for (const name of ["units/preview", "end/preview", "restore/preview", "upcoming_invoice"]) {
     const verb = name === "upcoming_invoice" ? "GET" : "POST";
     const answer = await send(verb, `/v1/subscriptions/{id}/${name}`);
     expect(refusalOf(answer)).toEqual(refused(409, "invalid_state"));
   }
-  await system.pool.query("DELETE FROM ledger_jobs WHERE id = $1", [rows[0]?.id]);
+  const jobs = rows.map(({ id }) => id);
+  await system.pool.query("DELETE FROM ledger_jobs WHERE id = ANY ($1)", [jobs]);
 });
 
 test("a batch with a rejected event is a documented 207", async () => {
