@@ -12,6 +12,7 @@ import {
 import { AllocationState, AllocationStatus } from "../gen/proto/billing/v1/credit_notes_pb.ts";
 import { CustomerStatus } from "../gen/proto/billing/v1/customers_pb.ts";
 import { InvoiceLineKind, InvoiceType } from "../gen/proto/billing/v1/invoices_pb.ts";
+import { PreviewAssumption } from "../gen/proto/billing/v1/previews_pb.ts";
 import {
   ChangeDocument,
   EndWhen,
@@ -57,6 +58,7 @@ export const subscriptionStatuses = byWord(SubscriptionStatus);
 export const prorationBehaviours = byWord(ProrationBehaviour);
 export const changeDocuments = byWord(ChangeDocument);
 export const endWhens = byWord(EndWhen);
+export const previewAssumptions = byWord(PreviewAssumption);
 
 /** Enum values of invoices and credit notes. OBJECT-11, OBJECT-13 */
 export const documentStatuses = byWord(DocumentStatus);

@@ -227,12 +227,13 @@ export function presentCreditNote(note: CreditNote): MessageInitShape<typeof Cre
   };
 }
 
-function amount(value: Decimal | null): string | null {
+/** Returns an amount with four places; null stays null. */
+export function amount(value: Decimal | null): string | null {
   return value === null ? null : formatDecimal(value);
 }
 
 /** Returns the member if it has a value. An unset field is `null` on the wire. */
-function optional<Name extends string, Value>(
+export function optional<Name extends string, Value>(
   name: Name,
   value: Value | null,
 ): { [N in Name]?: Value } {

@@ -35,6 +35,7 @@ import { creditNoteListing } from "./documents/credit-notes.ts";
 import { type DocumentFilters, documentFilters, invoiceListing } from "./documents/invoices.ts";
 import { findFirstInvoice, findUnsent, type InvoiceIds } from "./documents/unsent-invoices.ts";
 import { abandonContact } from "./ledger-jobs/jobs.ts";
+import { createPreviews, type Previews } from "./previews.ts";
 import {
   type CreationQuery,
   type CreationSave,
@@ -98,6 +99,7 @@ export interface Tenant {
     work: (tx: TenantTransaction, subscription: BillingState) => Promise<T>,
     options?: WorkOptions,
   ): Promise<T>;
+  readonly previews: Previews;
   readonly unitChanges: { get(id: string): Promise<UnitChange> };
   readonly terminations: {
     /** Records that a caller was notified that the ledger refused this end. */
@@ -132,6 +134,7 @@ export function createStore(
   return {
     tenant: (organisationId, now) => ({
       ...openTenant(pool, storeUsage, organisationId),
+      previews: createPreviews(pool, organisationId, now),
       onCurrentSubscription: (id, work, { closing = false } = {}) =>
         onCurrentSubscription(
           pool,
@@ -165,7 +168,7 @@ function openTenant(
   pool: Pool,
   storeUsage: StoreUsage,
   organisationId: string,
-): Omit<Tenant, "onCurrentSubscription"> {
+): Omit<Tenant, "onCurrentSubscription" | "previews"> {
   return {
     organisationId,
     settings: () => getOrganisation(pool, organisationId),

@@ -11,6 +11,15 @@ import { contractRegistry } from "../../tools/openapi/write.ts";
 import { at, document } from "./answer-check.ts";
 import { adminMethods, methods } from "./methods.ts";
 
+/** The operations beyond the specification with their scopes. PREVIEW-6. */
+const added: Readonly<Record<string, string>> = {
+  "POST /v1/subscriptions/preview": "subscriptions:read",
+  "POST /v1/subscriptions/{id}/units/preview": "subscriptions:read",
+  "POST /v1/subscriptions/{id}/end/preview": "subscriptions:read",
+  "POST /v1/subscriptions/{id}/restore/preview": "subscriptions:read",
+  "GET /v1/subscriptions/{id}/upcoming_invoice": "subscriptions:read",
+};
+
 /**
  * The operations of the public API with their scopes. `null`: any valid key. ACCESS-3, ACCESS-4.
  */
@@ -29,6 +38,7 @@ const specified: Readonly<Record<string, string | null>> = {
   "POST /v1/subscriptions/{id}/units": "subscriptions:write",
   "POST /v1/subscriptions/{id}/end": "subscriptions:write",
   "POST /v1/subscriptions/{id}/restore": "subscriptions:write",
+  ...added,
   "GET /v1/invoices": "invoices:read",
   "GET /v1/invoices/{id}": "invoices:read",
   "GET /v1/credit_notes": "credit_notes:read",
@@ -49,7 +59,7 @@ describe("the contract", () => {
     expect(defined.filter((name) => !listed.has(name))).toEqual([]);
   });
 
-  test("has exactly the specification's operations, each with its scope", () => {
+  test("has exactly the specification's operations and the added ones, each with its scope", () => {
     const actual = shapes.map(({ shape }) => [
       `${shape?.http.verb} ${shape?.http.path}`,
       shape?.scope,
@@ -67,8 +77,12 @@ describe("the contract", () => {
     }
   });
 
-  test("takes an idempotency key on every POST, and requires it for a subscription", () => {
+  test("takes an idempotency key on every POST that writes, required for a subscription", () => {
     for (const { shape } of shapes) {
+      if (shape?.http.path.endsWith("/preview")) {
+        expect([shape.http.path, shape.idempotencyKey]).toEqual([shape.http.path, "none"]);
+        continue;
+      }
       const required = shape?.http.verb === "POST" && shape.http.path === "/v1/subscriptions";
       const expected = required ? "required" : shape?.http.verb === "POST" ? "optional" : "none";
       expect([shape?.http.path, shape?.idempotencyKey]).toEqual([shape?.http.path, expected]);
@@ -89,11 +103,29 @@ describe("the contract", () => {
     ).toBe(true);
   });
 
-  test("takes an absent body as an empty one only for a restoration", () => {
+  test("previews each operation on a subscription by the request of that operation", () => {
+    const inputs = new Map(methods.map(({ name, input }) => [name, input.typeName]));
+    const previews = methods.filter(({ name }) => name.startsWith("Preview"));
+    expect(previews.map(({ name }) => name)).toHaveLength(4);
+    for (const { name, input } of previews)
+      expect([name, input.typeName]).toEqual([name, inputs.get(name.slice("Preview".length))]);
+  });
+
+  test("names for a preview the refusals of its operation, except those of the ledger", () => {
+    const refusalsOf = new Map(shapes.map(({ method, shape }) => [method.name, shape?.refusals]));
+    for (const [name, refusals] of refusalsOf) {
+      if (!name.startsWith("Preview")) continue;
+      const real = refusalsOf.get(name.slice("Preview".length)) ?? [];
+      const own = real.filter((code) => code !== "ledger_unavailable");
+      expect([name, refusals]).toEqual([name, own]);
+    }
+  });
+
+  test("takes an absent body as an empty one only for a restoration and its preview", () => {
     const optional = shapes
       .filter(({ shape }) => shape?.bodyOptional)
       .map(({ method }) => method.name);
-    expect(optional).toEqual(["RestoreSubscription"]);
+    expect(optional).toEqual(["RestoreSubscription", "PreviewRestoreSubscription"]);
   });
 
   test("has a comment on every service, method, message, field, enum and enum value", () => {

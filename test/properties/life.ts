@@ -133,7 +133,7 @@ export function stateIn(life: Life): BillingState {
 }
 
 /** A paper that a credit reverses counts as credited. */
-function openIn({
+export function openIn({
   papers,
   credits,
 }: Life): readonly (IssuedInvoice & { readonly sent: boolean })[] {
@@ -230,7 +230,7 @@ export function end(life: Life, request: EndRequest, removable: number): Life | 
  * The amounts of the next period that documents other than the renewal invoice bill, except those
  * still to be removed.
  */
-function nextIn(life: Life, waiting: readonly string[]): NextPeriodLines {
+export function nextIn(life: Life, waiting: readonly string[]): NextPeriodLines {
   const period = life.periods[life.current + 1];
   if (period === undefined) return noNextPeriodLines;
   const isOf = (day: CivilDate) =>
@@ -316,7 +316,8 @@ function goOn(life: Life, gone: readonly string[]): Life {
   return again.periods.length === 0 ? issued : marked(issued, []);
 }
 
-function removedIn(
+/** The removed papers of these ids that a restoration may issue again. */
+export function removedIn(
   { current, papers, deferred }: Life,
   ids: readonly string[],
 ): readonly RemovedInvoice[] {

@@ -3,7 +3,7 @@
  * reading of the rules in whole ten-thousandths.
  */
 import { expect } from "vitest";
-import { decideDue } from "../../src/domain/billing/renewal.ts";
+import { type DueDecision, decideDue } from "../../src/domain/billing/renewal.ts";
 import type { ClosedUsage, DueInvoice } from "../../src/domain/billing/renewal-usage.ts";
 import { addDays, type CivilDate, compareDates } from "../../src/domain/calendar/civil-date.ts";
 import { periodAt, periodContaining } from "../../src/domain/calendar/period.ts";
@@ -115,7 +115,7 @@ export function beginLife({
 }
 
 /** What no bill has taken, as the database would sum it. */
-function openOf({ state, setupPeriods, events, billed }: UsedLife): readonly OpenUsage[] {
+export function openOf({ state, setupPeriods, events, billed }: UsedLife): readonly OpenUsage[] {
   const { startDate, billingDay, interval } = state.subscription;
   const groups = Map.groupBy(
     events.filter(({ bill }) => bill >= state.usageBills.billed),
@@ -146,15 +146,19 @@ function openOf({ state, setupPeriods, events, billed }: UsedLife): readonly Ope
   });
 }
 
-/** Performs what is due on a later day, as the billing run does. */
-export function pass(life: UsedLife, days: number): UsedLife {
+/** Performs what is due on a later day, by default as the billing run does. */
+export function pass(
+  life: UsedLife,
+  days: number,
+  decide: (facts: BillingState) => DueDecision | null = decideDue,
+): UsedLife {
   let after: UsedLife = {
     ...life,
     state: { ...life.state, today: addDays(life.state.today, days) },
   };
   for (;;) {
     const state = { ...after.state, usage: openOf(after) };
-    const due = decideDue(state);
+    const due = decide(state);
     if (due === null) return after;
     const setupPeriods = due.periods.filter(({ setupMode }) => setupMode).map(({ index }) => index);
     after = {

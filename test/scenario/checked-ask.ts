@@ -69,10 +69,18 @@ export function refused(status: number, code: string, param: string | null = nul
   return { status, type: types[status] ?? "", code, param };
 }
 
-const templates = Object.keys(document.paths as object).map((template) => ({
-  template,
-  expression: new RegExp(`^(?:/api)?${template.replace(/\{[a-z_]+\}/g, "[^/]+")}$`),
-}));
+// A path without a parameter comes first: `/v1/subscriptions/preview` before
+// `/v1/subscriptions/{id}`.
+const templates = Object.keys(document.paths as object)
+  .sort(byParameters)
+  .map((template) => ({
+    template,
+    expression: new RegExp(`^(?:/api)?${template.replace(/\{[a-z_]+\}/g, "[^/]+")}$`),
+  }));
+
+function byParameters(left: string, right: string): number {
+  return left.split("{").length - right.split("{").length;
+}
 
 function assertAnswer(verb: string, path: string, answer: Answered, seen: Seen): void {
   const { status, headers, json, text } = answer;
@@ -94,13 +102,12 @@ function assertAnswer(verb: string, path: string, answer: Answered, seen: Seen):
     else expect(headers.get(name), what).toMatch(/^\d+$/);
   }
   const bare = path.replace(/[?#].*$/s, "");
-  const template = templates.find(({ expression }) => expression.test(bare))?.template;
-  if (template === undefined || (document.paths as Record<string, object>)[template] === undefined)
-    return;
-  if (
-    !Object.hasOwn((document.paths as Record<string, object>)[template] ?? {}, verb.toLowerCase())
-  )
-    return;
+  const paths = document.paths as Record<string, object>;
+  const template = templates.find(
+    ({ template: name, expression }) =>
+      expression.test(bare) && Object.hasOwn(paths[name] ?? {}, verb.toLowerCase()),
+  )?.template;
+  if (template === undefined) return;
   seen.add(`${verb} ${template} ${status}`);
   const recorded = { status, headers: Object.fromEntries(headers), body: json };
   expect(answerFaults(verb, template, recorded), what).toEqual([]);

@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { perFile } from "../support/file-fixture.ts";
 import { scenarioTest } from "./fixtures.ts";
+import { expectRefusedAlike } from "./preview-comparison.ts";
 import { addLike, addTiers } from "./row-builder.ts";
 
 /** 31 January in Auckland (16:00) and 30 January in Los Angeles (19:00). */
@@ -72,11 +73,11 @@ export const refusedCreationTest = scenarioTest
     "send",
     perFile,
     ({ ask, own }) =>
-      (body: unknown, headers: Record<string, string> = {}) =>
-        ask("POST", "/v1/subscriptions", {
-          key: own.apiKey,
-          idempotencyKey: newKey(),
-          body,
-          headers,
-        }),
+      async (body: unknown, headers: Record<string, string> = {}) => {
+        const path = "/v1/subscriptions";
+        const options = { key: own.apiKey, idempotencyKey: newKey(), body, headers };
+        const answer = await ask("POST", path, options);
+        if (answer.status >= 400) await expectRefusedAlike(ask, path, options, answer);
+        return answer;
+      },
   );

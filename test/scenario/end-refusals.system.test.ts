@@ -11,6 +11,7 @@ import { addApiKey } from "../support/organisation-builder.ts";
 import type { TestSystem } from "../support/system.ts";
 import { type Refused, refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest } from "./fixtures.ts";
+import { expectRefusedAlike } from "./preview-comparison.ts";
 import { callsTo, protocols } from "./procedures.ts";
 import { rowsOf } from "./row-builder.ts";
 import type { Json } from "./units-builder.ts";
@@ -22,11 +23,11 @@ const test = scenarioTest
     await builder.setClock(own, "2026-04-16");
     return own;
   })
-  /** The refusal of an end that leaves everything as it was, and its message. */
+  /** The refusal of an end and its preview, which leave everything as it was, and its message. */
   .extend(
     "refusal",
     perFile,
-    ({ system, builder }) =>
+    ({ system, ask, builder }) =>
       async (
         organisation: CreatedOrganisation,
         id: string,
@@ -34,6 +35,8 @@ const test = scenarioTest
       ): Promise<[Refused, string]> => {
         const before = await rowsOf(system, organisation);
         const answer = await builder.end(organisation, id, body);
+        const asked = { key: organisation.apiKey, body };
+        await expectRefusedAlike(ask, `/v1/subscriptions/${id}/end`, asked, answer);
         expect(await rowsOf(system, organisation)).toBe(before);
         return [refusalOf(answer), answer.json.error.message];
       },

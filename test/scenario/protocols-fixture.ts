@@ -27,8 +27,21 @@ export const protocolsTest = scenarioTest.extend(
       number: "CN-1",
       invoiceId: json.invoice.id,
     };
+    const other = await ask("POST", "/v1/subscriptions", {
+      key: own.apiKey,
+      idempotencyKey: "set-to-end",
+      body,
+    });
+    await ask("POST", `/v1/subscriptions/${other.json.id}/end`, {
+      key: own.apiKey,
+      body: { when: "period_end" },
+    });
     return {
       GetSubscription: json.id,
+      GetUpcomingInvoice: json.id,
+      PreviewChangeUnits: json.id,
+      PreviewEndSubscription: json.id,
+      PreviewRestoreSubscription: other.json.id,
       GetCustomer: json.customer,
       GetPlan: json.plan,
       GetInvoice: json.invoice.id,

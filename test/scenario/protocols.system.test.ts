@@ -36,7 +36,7 @@ function restForm(message: unknown): unknown {
 
 function bare(value: unknown): unknown {
   if (typeof value === "string") {
-    const word = /^(?:[A-Z]+_)*(?:STATUS|TYPE|KIND|STATE)_([A-Z_]+)$/.exec(value)?.[1];
+    const word = /^(?:[A-Z]+_)*(?:STATUS|TYPE|KIND|STATE|ASSUMPTION)_([A-Z_]+)$/.exec(value)?.[1];
     return word === undefined ? value : word.toLowerCase();
   }
   if (Array.isArray(value)) return value.map(bare);
@@ -48,6 +48,26 @@ function bare(value: unknown): unknown {
 /** The last day before a date. */
 function dayBefore(date: string): string {
   return new Date(Date.parse(date) - 86_400_000).toISOString().slice(0, 10);
+}
+
+type Body = Record<string, unknown>;
+
+/** The requests of previews: over REST, and over the other protocols. */
+const previewed: Readonly<Record<string, { readonly body?: Body; readonly message: Body }>> = {
+  PreviewCreateSubscription: {
+    body: { customer_code: "ACME", plan_code: "team", units: 2 },
+    message: { customerCode: "ACME", planCode: "team", units: 2 },
+  },
+  PreviewChangeUnits: { body: { units: 30 }, message: { units: 30 } },
+  PreviewEndSubscription: { body: { when: "now" }, message: { when: 2 } },
+  PreviewRestoreSubscription: { body: {}, message: {} },
+};
+
+/** What would be created has the time of its preview. */
+function withoutInstant(shown: unknown): unknown {
+  const { subscription, ...rest } = shown as { readonly subscription?: unknown };
+  if (typeof subscription !== "object" || subscription === null) return shown;
+  return { ...rest, subscription: { ...subscription, created: "" } };
 }
 
 const reads = [...operations.values()].filter(({ idempotencyKey }) => idempotencyKey === "none");
@@ -62,12 +82,14 @@ describe.each(protocols)("over %s", (protocol) => {
     const operation = operations.get(name);
     const path = operation && describedOperation(operation.method)?.http.path;
     const id = ids[name] ?? "";
+    const { body, message } = previewed[name] ?? { message: {} };
+    const verb = name.startsWith("Preview") ? "POST" : "GET";
     const [rest, called] = await Promise.all([
-      ask("GET", (path ?? "").replace("{id}", id), { key: own.apiKey }),
-      call(protocol, name, name.startsWith("Get") && id !== "" ? { id } : {}, { key: own.apiKey }),
+      ask(verb, (path ?? "").replace("{id}", id), { key: own.apiKey, body }),
+      call(protocol, name, id === "" ? message : { ...message, id }, { key: own.apiKey }),
     ]);
-    expect([rest.status, called.code]).toEqual([200, null]);
-    expect(restForm(called.message)).toEqual(bare(rest.json));
+    expect([rest.status, called.code], rest.text).toEqual([200, null]);
+    expect(withoutInstant(restForm(called.message))).toEqual(withoutInstant(bare(rest.json)));
     expect(called.headers.get("Request-Id")).toMatch(/^[0-9a-f-]{36}$/);
     for (const header of rateHeaders) expect(called.headers.get(header)).toMatch(/^\d+$/);
   });

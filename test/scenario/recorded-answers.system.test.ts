@@ -33,7 +33,9 @@ const operations = Object.entries(
   })),
 );
 const named = operations.map(({ verb, path }) => [verb, path] as const);
+const isPreview = (path: string) => path.endsWith("/preview");
 const posts = named.filter(([verb]) => verb === "POST");
+const writes = posts.filter(([, path]) => !isPreview(path));
 
 beforeAll(async () => {
   system = await startSystem({ without: ["api"], env: { RATE_LIMIT_PER_MINUTE: String(limit) } });
@@ -63,6 +65,13 @@ beforeAll(async () => {
     });
     ids.metered = json.id;
   }
+  const body = { customer_code: "ACME", plan_code: "team", units: 2 };
+  const asked = { key: own.apiKey, idempotencyKey: "set-to-end", body };
+  ids.ending = (await ask("POST", "/v1/subscriptions", asked)).json.id;
+  await ask("POST", `/v1/subscriptions/${ids.ending}/end`, {
+    key: own.apiKey,
+    body: { when: "period_end" },
+  });
   await addMeter(system.pool, own.organisationId, { plans: ["growth"] });
   // The key that every operation then finds in use by another request.
   await send("POST", "/v1/customers", { idempotencyKey: "conflict" });
@@ -74,7 +83,8 @@ beforeAll(async () => {
     "invoices",
     "credit_notes",
   ]) {
-    ids[kind] = (await ask("GET", `/v1/${kind}?limit=1`, { key: own.apiKey })).json.data[0].id;
+    const { data } = (await ask("GET", `/v1/${kind}?limit=2`, { key: own.apiKey })).json;
+    ids[kind] = data.find(({ id }: { id: string }) => id !== ids.ending).id;
   }
 });
 
@@ -90,7 +100,8 @@ function goodRequest(
   verb: string,
   template: string,
 ): { readonly path: string; readonly asked: RequestOptions } {
-  const kind = template.split("/")[2] ?? "";
+  const isRestoration = template.endsWith("/restore/preview");
+  const kind = isRestoration ? "ending" : (template.split("/")[2] ?? "");
   const path = template.replace("{id}", ids[kind] ?? "");
   const asked = { key: own.apiKey, idempotencyKey: `good-${++requests}` };
   if (verb === "GET") return { path, asked };
@@ -100,6 +111,10 @@ function goodRequest(
     "/v1/subscriptions/{id}/units": { units: 100 + requests },
     "/v1/subscriptions/{id}/end": { when: "period_end" },
     "/v1/subscriptions/{id}/restore": {},
+    "/v1/subscriptions/preview": { customer_code: "ACME", plan_code: "team", units: 2 },
+    "/v1/subscriptions/{id}/units/preview": { units: 100 + requests },
+    "/v1/subscriptions/{id}/end/preview": { when: "period_end" },
+    "/v1/subscriptions/{id}/restore/preview": {},
     "/v1/usage_events": { events: [usageEvent(ids.metered ?? "", new Date().toISOString())] },
   };
   return { path, asked: { ...asked, body: bodies[template] } };
@@ -121,7 +136,8 @@ describe.each(named)("%s %s", (verb, path) => {
     expect((await ask(verb, good, asked)).status).toBe(status);
     const again = await ask(verb, `/api${good}`, asked);
     expect(again.status).toBe(status);
-    expect(again.headers.get("Idempotent-Replayed")).toBe(verb === "POST" ? "true" : null);
+    const isReplayed = verb === "POST" && !isPreview(path);
+    expect(again.headers.get("Idempotent-Replayed")).toBe(isReplayed ? "true" : null);
   });
 
   test("refuses as documented: key, scope, a wrong parameter, too many requests", async () => {
@@ -157,10 +173,11 @@ test.each(
   expect(refusalOf(answer)).toEqual(refused(404, code));
 });
 
-test.each(
-  posts,
-)("%s %s refuses a body that is too large, and a conflict of keys", async (verb, path) => {
+test.each(posts)("%s %s refuses a body that is too large", async (verb, path) => {
   expect((await send(verb, path, { body: "x".repeat(1_048_577) })).status).toBe(413);
+});
+
+test.each(writes)("%s %s refuses a conflict of keys", async (verb, path) => {
   expect((await send(verb, path, { idempotencyKey: "conflict" })).status).toBe(409);
   const body = {
     ...(goodRequest(verb, path).asked.body as object),
@@ -173,6 +190,24 @@ test.each(
 test("an unknown code in a body is a documented 404", async () => {
   const body = { customer_code: "NOBODY", plan_code: "team", units: 2 };
   expect((await send("POST", "/v1/subscriptions", { body })).status).toBe(404);
+  expect((await send("POST", "/v1/subscriptions/preview", { body })).status).toBe(404);
+});
+
+test("previews and the upcoming invoice are a documented 409 while an end runs", async () => {
+  const { rows } = await system.pool.query<{ id: string }>(
+    `INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, first_sent_at,
+      lease_until)
+      SELECT gen_random_uuid(), $1, 'end_subscription', 'sending', s, now(),
+        now() + interval '1 hour' FROM unnest($2::uuid[]) s RETURNING id`,
+    [own.organisationId, [ids.subscriptions, ids.ending]],
+  );
+  for (const name of ["units/preview", "end/preview", "restore/preview", "upcoming_invoice"]) {
+    const verb = name === "upcoming_invoice" ? "GET" : "POST";
+    const answer = await send(verb, `/v1/subscriptions/{id}/${name}`);
+    expect(refusalOf(answer)).toEqual(refused(409, "invalid_state"));
+  }
+  const jobs = rows.map(({ id }) => id);
+  await system.pool.query("DELETE FROM ledger_jobs WHERE id = ANY ($1)", [jobs]);
 });
 
 test("a batch with a rejected event is a documented 207", async () => {
@@ -247,7 +282,7 @@ test("every documented answer occurred except a 500 and the 404 of unknown paths
         (status) =>
           status !== "404" ||
           path.includes("{id}") ||
-          (verb === "POST" && path === "/v1/subscriptions"),
+          (verb === "POST" && /^\/v1\/subscriptions(\/preview)?$/.test(path)),
       )
       .map((status) => `${verb} ${path} ${status}`),
   );

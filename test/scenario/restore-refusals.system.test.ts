@@ -8,9 +8,10 @@ import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-d
 import { perFile } from "../support/file-fixture.ts";
 import { addApiKey } from "../support/organisation-builder.ts";
 import type { TestSystem } from "../support/system.ts";
-import { type Refused, refusalOf, refused } from "./checked-ask.ts";
+import { checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest } from "./fixtures.ts";
 import type { LifeBuilder } from "./life-builder.ts";
+import { expectRefusedAlike } from "./preview-comparison.ts";
 import { callsTo, protocols } from "./procedures.ts";
 import { rowsOf } from "./row-builder.ts";
 import type { Json } from "./units-builder.ts";
@@ -29,7 +30,7 @@ const conflict = refused(409, "invalid_state");
 const notSetToEnd = "The subscription is neither ended nor set to end at the end of its period.";
 const passed = "The renewal date 2026-05-01 has passed: create a new subscription instead.";
 
-/** The refusal of a restoration that leaves everything as it was. */
+/** The refusal of a restoration and its preview, which leave everything as it was. */
 async function refusal(
   system: TestSystem,
   builder: LifeBuilder,
@@ -39,6 +40,8 @@ async function refusal(
 ): Promise<Refused> {
   const before = await rowsOf(system, organisation);
   const answer = await builder.restore(organisation, id, undefined, body);
+  const asked = { key: organisation.apiKey, body };
+  await expectRefusedAlike(checkedAsk(system), `/v1/subscriptions/${id}/restore`, asked, answer);
   expect(await rowsOf(system, organisation)).toBe(before);
   return refusalOf(answer);
 }

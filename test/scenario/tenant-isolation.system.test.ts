@@ -74,8 +74,9 @@ async function stock({ organisationId, apiKey }: CreatedOrganisation, code: stri
 let requests = 0;
 
 /** What an own request of each write is, before one of its members is changed. */
-function base(name: string): Record<string, unknown> {
+function base(operation: string): Record<string, unknown> {
   requests += 1;
+  const name = operation.replace(/^Preview/, "");
   if (name === "CreateSubscription") return { customer_code: "ACME", plan_code: "site" };
   if (name === "ChangeUnits") return { units: 12 };
   if (name === "EndSubscription") return { when: "now" };
@@ -131,7 +132,7 @@ const overConnect: Send = async (name, request) => {
   const path = `/${operations.get(name)?.name}`;
   // Enum values have their full names there.
   const body = JSON.stringify(
-    name === "EndSubscription" ? { ...request, when: "END_WHEN_NOW" } : request,
+    name.endsWith("EndSubscription") ? { ...request, when: "END_WHEN_NOW" } : request,
   );
   const answer = await fetch(system.baseUrl + path, { method: "POST", headers, body });
   return shown(answer.status, answer.headers, await answer.text());
@@ -234,7 +235,7 @@ describe.each([
 });
 
 test("every field that names an object by id or code is among those tried", () => {
-  expect(byId.map((pair) => pair.join("."))).toHaveLength(6 + 6 + 5 + 1 + 3);
+  expect(byId.map((pair) => pair.join("."))).toHaveLength(6 + 6 + 5 + 1 + 3 + 4);
   expect(byCode.map((pair) => pair.join("."))).toEqual([
     "ListCustomers.code",
     "ListCustomers.email",
@@ -243,6 +244,8 @@ test("every field that names an object by id or code is among those tried", () =
     "ListSubscriptions.customer_code",
     "CreateSubscription.customer_code",
     "CreateSubscription.plan_code",
+    "PreviewCreateSubscription.customer_code",
+    "PreviewCreateSubscription.plan_code",
   ]);
 });
 

@@ -4,6 +4,7 @@ import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-d
 import { perFile } from "../support/file-fixture.ts";
 import { type Refused, refusalOf } from "./checked-ask.ts";
 import { scenarioTest } from "./fixtures.ts";
+import { expectRefusedAlike } from "./preview-comparison.ts";
 import { rowsOf } from "./row-builder.ts";
 import { addBands, type Json } from "./units-builder.ts";
 
@@ -54,7 +55,7 @@ export const unitsTest = scenarioTest
 /**
  * Tests in two organisations on 16 April with the plan `bands`. `own` issues no renewal invoice
  * ahead; in `ahead`, what renews on 1 May has its renewal invoice, approved. `refusal` returns the
- * refusal of a change, which must leave everything as it was.
+ * refusal of a change and of its preview, which must leave everything as it was.
  */
 export const refusedUnitsTest = scenarioTest
   .extend("own", perFile, async ({ system, builder }) => {
@@ -80,10 +81,12 @@ export const refusedUnitsTest = scenarioTest
   .extend(
     "refusal",
     perFile,
-    ({ system, builder }) =>
+    ({ system, ask, builder }) =>
       async (organisation: CreatedOrganisation, id: string, body: unknown): Promise<Refused> => {
         const before = await rowsOf(system, organisation);
         const answer = await builder.change(organisation, id, body);
+        const asked = { key: organisation.apiKey, body };
+        await expectRefusedAlike(ask, `/v1/subscriptions/${id}/units`, asked, answer);
         expect(await rowsOf(system, organisation)).toBe(before);
         return refusalOf(answer);
       },

@@ -1,7 +1,7 @@
 /**
  * Whole lives over HTTP and in memory: over any sequence of changes of units, ends, restorations
  * and days, the same requests are refused, and subscription, periods, documents and pending amounts
- * are what the rules alone say.
+ * are what the rules alone say, and what a preview said before.
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
@@ -16,16 +16,19 @@ import { changeTo } from "../domain/subscriptions/billing-state-builder.ts";
 import { change, end, type Life, pass, restore, stateIn } from "../properties/life.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import type { Answered, TestSystem } from "../support/system.ts";
-import { checkedAsk } from "./checked-ask.ts";
+import { type Ask, checkedAsk } from "./checked-ask.ts";
 import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
+import { type Compared, type Previewed, preview } from "./preview-comparison.ts";
 import { addBands, type Json } from "./units-builder.ts";
 
 let system: TestSystem;
 let builder: LifeBuilder;
+let ask: Ask;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  builder = lifeBuilder(system, checkedAsk(system));
+  ask = checkedAsk(system);
+  builder = lifeBuilder(system, ask);
 });
 
 /** Whole numbers from 0 up to but without `below`, the same for the same seed. */
@@ -86,20 +89,23 @@ async function lifeOf({ organisationId }: CreatedOrganisation, id: string): Prom
 
 /**
  * A step in both. Returns the life after it in memory (null if refused) and the answer of the API
- * (null for days alone).
+ * (null for days alone), with the preview that was asked before it.
  */
 interface Stepped {
   readonly shown: string;
   readonly after: Life | null;
   readonly answer: Answered | null;
+  readonly previewed: Previewed | null;
 }
+
+const comparing = (own: CreatedOrganisation): Compared => ({ system, ask, builder, own });
 
 async function passDays({ own, id, life }: Both, pick: Pick): Promise<Stepped> {
   const after = pass(life, pick(14));
   await builder.setClock(own, after.today);
   // Any operation performs what is due, also a refused one.
   await builder.change(own, id, { units: life.subscription.units });
-  return { shown: `until ${after.today}`, after, answer: null };
+  return { shown: `until ${after.today}`, after, answer: null, previewed: null };
 }
 
 async function changeUnits({ own, id, life }: Both, pick: Pick): Promise<Stepped> {
@@ -121,7 +127,9 @@ async function changeUnits({ own, id, life }: Both, pick: Pick): Promise<Stepped
     ...(document !== null && { document }),
   };
   const after = change(life, request)?.life ?? null;
-  return { shown: JSON.stringify(body), after, answer: await builder.change(own, id, body) };
+  const previewed = await preview(comparing(own), id, "units", body);
+  const answer = await builder.change(own, id, body);
+  return { shown: JSON.stringify(body), after, answer, previewed };
 }
 
 async function endIt({ own, id, life }: Both, pick: Pick): Promise<Stepped> {
@@ -129,17 +137,21 @@ async function endIt({ own, id, life }: Both, pick: Pick): Promise<Stepped> {
   const deleteUnsentInvoices = when === "now" && pick(3) === 0;
   const after = end(life, { when, deleteUnsentInvoices, voidApprovedInvoices: false }, 99);
   const body = { when, ...(deleteUnsentInvoices && { delete_unsent_invoices: true }) };
+  const previewed = await preview(comparing(own), id, "end", body);
   const answer = await builder.end(own, id, body);
   // Not done within the time of an answer, on a busy machine: it goes on by itself.
   return {
     shown: `end ${JSON.stringify(body)}`,
     after,
     answer: answer.status === 502 ? null : answer,
+    previewed,
   };
 }
 
 async function restoreIt({ own, id, life }: Both): Promise<Stepped> {
-  return { shown: "restore", after: restore(life), answer: await builder.restore(own, id) };
+  const previewed = await preview(comparing(own), id, "restore", {});
+  const answer = await builder.restore(own, id);
+  return { shown: "restore", after: restore(life), answer, previewed };
 }
 
 const steps = [
@@ -247,13 +259,14 @@ describe.concurrent("a life over HTTP is the one of the rules", () => {
       // What an operation performs before it decides.
       life = pass(life, 0);
       const step = steps[pick(steps.length)] ?? passDays;
-      const { shown, after, answer } = await step({ own, id, life }, pick);
+      const { shown, after, answer, previewed } = await step({ own, id, life }, pick);
       log.push(shown);
       if (answer !== null)
         expect([log, answer.status === 200], answer.text).toEqual([log, after !== null]);
       if (after !== null) done.add(shown);
       life = after ?? life;
       await builder.posted(own);
+      if (answer !== null) await previewed?.expectSame(answer);
       expect([log, await overHttp(own, id)]).toEqual([log, inMemory(life)]);
     }
     await builder.expectEqualDocuments(own);

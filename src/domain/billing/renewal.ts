@@ -136,6 +136,15 @@ export function decideDue(
 }
 
 /**
+ * Returns what an operation on the subscription bills before it decides, null if nothing is due.
+ * Usage joins no draft, because an invoice under amendment would refuse the operation. A running
+ * end bills its subscription itself (STATE-2).
+ */
+export function decideDueBefore(facts: DueFacts): DueDecision | null {
+  return facts.running?.kind === "end_subscription" ? null : decideDue(facts, { mayJoin: false });
+}
+
+/**
  * Begins the next period. Issues its invoice unless that was issued ahead, and bills the usage of
  * the period that ends.
  */

@@ -212,3 +212,14 @@ export function checkAccounts({ plan, organisation }: BillingState): void {
   const message = "No revenue account of the ledger is mapped for the plan or the organisation.";
   throw new Refusal("ledger_accounts_not_mapped", message);
 }
+
+/**
+ * Whether the change was refused because of an invoice that it would amend. Once the ledger has
+ * that invoice, the change may be possible.
+ */
+export function isUnamendable(error: unknown): boolean {
+  return (
+    error instanceof Refusal &&
+    (error.code === "renewal_invoice_not_amendable" || error.code === "first_invoice_not_amendable")
+  );
+}

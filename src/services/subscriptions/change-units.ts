@@ -5,11 +5,11 @@
 import { strict as assert } from "node:assert";
 import { crashPoint } from "../../crash-points.ts";
 import { civilDate } from "../../domain/calendar/civil-date.ts";
-import { Refusal } from "../../domain/refusal.ts";
 import {
   decideUnitsChange,
   type UnitsChangeRequest,
 } from "../../domain/subscriptions/change-units.ts";
+import { isUnamendable } from "../../domain/subscriptions/change-units-rules.ts";
 import {
   type ChangeUnitsRequest,
   ChangeUnitsRequestSchema,
@@ -50,7 +50,7 @@ export function changeUnits(deps: Deps): Method {
           return earlier;
         }
         crashPoint("units_loaded");
-        const decision = decideUnitsChange(state, read(request));
+        const decision = decideUnitsChange(state, readUnitsChange(request));
         const toSave = { ...identity, jobIds, awaitedUntil: posting.deadline };
         return tx.unitChanges.save(state, decision, toSave);
       });
@@ -76,14 +76,6 @@ export function changeUnits(deps: Deps): Method {
       return present(tenant, change.id);
     });
   };
-}
-
-/** Whether the change was refused because of an invoice that it would amend. */
-function isUnamendable(error: unknown): boolean {
-  return (
-    error instanceof Refusal &&
-    (error.code === "renewal_invoice_not_amendable" || error.code === "first_invoice_not_amendable")
-  );
 }
 
 /** Starts in Temporal what the change left to do. */
@@ -119,7 +111,8 @@ async function present(tenant: Tenant, id: string): ReturnType<Method> {
   };
 }
 
-function read(request: ChangeUnitsRequest): UnitsChangeRequest {
+/** Reads a valid message: the request as the domain decides it. */
+export function readUnitsChange(request: ChangeUnitsRequest): UnitsChangeRequest {
   assert(request.units !== undefined, "units are validated");
   return {
     units: request.units,

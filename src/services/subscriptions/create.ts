@@ -48,7 +48,7 @@ export function createSubscription(deps: Deps): Method {
       hashRequest(CreateSubscriptionRequestSchema, request),
     );
     const { requestId: id } = identity;
-    const wanted = read(request);
+    const wanted = readCreation(request);
     const first: InvoiceIds = { invoiceId: newId(), jobId: newId() };
 
     /** Returns the ids of the first invoice, an earlier try's too. Null in Setup Mode. */
@@ -109,7 +109,8 @@ async function present(tenant: Tenant, id: string, invoiceId: string | null): Re
   };
 }
 
-function read(request: CreateSubscriptionRequest): CreationRequest {
+/** Reads a valid message: the request as the domain decides it. */
+export function readCreation(request: CreateSubscriptionRequest): CreationRequest {
   return {
     customerCode: request.customerCode,
     planCode: request.planCode,

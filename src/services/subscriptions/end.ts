@@ -53,7 +53,7 @@ export function endSubscription(deps: Deps): Method {
   return async (request, call) => {
     const tenant = deps.tenant(call);
     const posting = deps.posting(call);
-    const wanted = read(request);
+    const wanted = readEnd(request);
     // The same ids in each try, so that a try after a lost answer finds its own end.
     const termination: TerminationToSave = {
       ...identify("termination", call, hashRequest(EndSubscriptionRequestSchema, request)),
@@ -147,7 +147,8 @@ function notInTime(hasKey: boolean): Refusal {
   return new Refusal("ledger_unavailable", `${message} The end goes on by itself: ${advice}.`);
 }
 
-function read(request: EndSubscriptionRequest): EndRequest {
+/** Reads a valid message: the request as the domain decides it. */
+export function readEnd(request: EndSubscriptionRequest): EndRequest {
   const when = wordOf(endWhens, request.when);
   assert(when !== null, "when is validated");
   return {

@@ -15,6 +15,7 @@ import { getObject, listMethod } from "../reading.ts";
 import { changeUnits } from "./change-units.ts";
 import { createSubscription } from "./create.ts";
 import { endSubscription } from "./end.ts";
+import { previewMethods } from "./previews.ts";
 import { restoreSubscription } from "./restore.ts";
 
 /**
@@ -33,6 +34,7 @@ export function subscriptionService(deps: Deps): Implementation<typeof Subscript
     changeUnits: changeUnits(deps),
     endSubscription: endSubscription(deps),
     restoreSubscription: restoreSubscription(deps),
+    ...previewMethods(deps),
   };
 }
 

@@ -57,7 +57,8 @@ interface IssuedRow {
   is_plan_line_known: boolean;
 }
 
-type DeferredRow = Row<
+/** A row of `deferred_lines`. Its amount is text. */
+export type DeferredRow = Row<
   Prisma.DeferredLineModel,
   | "id"
   | "name"
@@ -145,12 +146,13 @@ export interface LoadedState {
 
 /**
  * Which subscriptions to load. `now` is the organisation's. `closing`: the last usage bill is
- * needed, also if nothing is due.
+ * needed, also if nothing is due. `isSnapshot`: nothing is locked, and nothing will be written.
  */
 interface StateQuery {
   readonly ids: readonly string[];
   readonly now: Date;
   readonly closing?: boolean;
+  readonly isSnapshot?: boolean;
 }
 
 /**
@@ -160,7 +162,7 @@ interface StateQuery {
 export async function loadStates(
   client: Transaction,
   organisation: OrganisationSettings,
-  { ids, now, closing = false }: StateQuery,
+  { ids, now, closing = false, isSnapshot = false }: StateQuery,
 ): Promise<readonly LoadedState[]> {
   const { rows } = await client.query<StateRow>({
     name: statementName(stateText),
@@ -180,7 +182,7 @@ export async function loadStates(
     return { row, subscription, ...catalogued, today, isBilled };
   });
   const billed = loaded.filter(({ meters, isBilled }) => isBilled && meters.length > 0);
-  const usage = await loadOpenUsage(client, organisation.id, billed);
+  const usage = await loadOpenUsage(client, organisation.id, billed, isSnapshot);
   return loaded.map(({ row, subscription, plan, meters, today }) => {
     const state = readState(row, { organisation, subscription, plan, today });
     const open = usage.get(subscription.id) ?? (meters.length === 0 ? [] : null);
@@ -260,7 +262,8 @@ function readIssued(row: IssuedRow): IssuedInvoice {
   };
 }
 
-function readDeferred(row: DeferredRow): DeferredLine {
+/** Converts a row of `deferred_lines`. */
+export function readDeferred(row: DeferredRow): DeferredLine {
   return {
     id: row.id,
     name: row.name,

@@ -3,7 +3,7 @@
  * (STATE-2). The locks are taken here, in the one order: organisation, then subscription
  * (INVARIANT-5).
  */
-import { decideDue } from "../../domain/billing/renewal.ts";
+import { decideDueBefore } from "../../domain/billing/renewal.ts";
 import type { BillingState } from "../../domain/model/billing-state.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import { isId } from "../database/ids.ts";
@@ -59,7 +59,7 @@ export async function onCurrentSubscription<T>(
       const at = testClock !== null && testClock > now ? testClock : now;
       const [loaded] = await loadStates(client, organisation, { ids: [id], now: at, closing });
       if (loaded === undefined) throw notFound();
-      const due = dueOf(loaded.state);
+      const due = decideDueBefore(loaded.state);
       if (due === null) {
         const tx = { client, organisationId, now, databaseNow };
         return { kind: "current", result: await work(tx, loaded.state) } as const;
@@ -72,11 +72,7 @@ export async function onCurrentSubscription<T>(
   }
 }
 
-/** A running end bills its subscription itself. */
-function dueOf(state: BillingState) {
-  return state.running?.kind === "end_subscription" ? null : decideDue(state, { mayJoin: false });
-}
-
-function notFound(): Refusal {
+/** Returns the refusal of an id that the organisation does not have (REQUEST-12). */
+export function notFound(): Refusal {
   return new Refusal("subscription_not_found", "There is no subscription with this id.");
 }

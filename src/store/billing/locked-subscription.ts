@@ -31,6 +31,16 @@ export interface LockedOrganisation {
   readonly databaseNow: Date;
 }
 
+interface ClockedRow extends OrganisationRow {
+  test_clock: Date | null;
+  is_advancing: boolean;
+  database_now: Date;
+}
+
+const organisationText = `SELECT ${organisationColumns}, o.test_clock, ${advancing} AS is_advancing,
+    now() AS database_now
+  FROM organisations o WHERE o.id = $1`;
+
 /**
  * Locks the organisation, shared, until the transaction ends. Setup Mode is not switched and its
  * test clock does not move meanwhile.
@@ -39,16 +49,28 @@ export async function lockOrganisation(
   client: Transaction,
   organisationId: string,
 ): Promise<LockedOrganisation> {
-  const { rows } = await client.query<
-    OrganisationRow & { test_clock: Date | null; is_advancing: boolean; database_now: Date }
-  >({
+  const { rows } = await client.query<ClockedRow>({
     name: "lock_organisation_of_subscription",
-    text: `SELECT ${organisationColumns}, o.test_clock, ${advancing} AS is_advancing,
-        now() AS database_now
-      FROM organisations o WHERE o.id = $1 FOR SHARE OF o`,
+    text: `${organisationText} FOR SHARE OF o`,
     values: [organisationId],
   });
-  const row = rows[0];
+  return readClocked(organisationId, rows[0]);
+}
+
+/** Reads the organisation as `lockOrganisation` does, without a lock: for a snapshot. */
+export async function loadOrganisation(
+  client: Transaction,
+  organisationId: string,
+): Promise<LockedOrganisation> {
+  const { rows } = await client.query<ClockedRow>({
+    name: "load_organisation_of_subscription",
+    text: organisationText,
+    values: [organisationId],
+  });
+  return readClocked(organisationId, rows[0]);
+}
+
+function readClocked(organisationId: string, row: ClockedRow | undefined): LockedOrganisation {
   if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
   return {
     organisation: readOrganisation(row),

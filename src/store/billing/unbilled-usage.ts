@@ -9,7 +9,7 @@ import type { Subscription } from "../../domain/model/subscription.ts";
 import type { OpenUsage } from "../../domain/model/usage.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
 import type { Transaction } from "../database/pool.ts";
-import { lockToBill } from "./usage-locks.ts";
+import { lockToBill, readUnlocked } from "./usage-locks.ts";
 
 /** A subscription whose usage is to be billed, with the meters of its plan. */
 interface MeteredSubscription {
@@ -51,19 +51,20 @@ ORDER BY s.id, e.bill, e.period_index`;
 
 /**
  * Blocks storing usage of these subscriptions until the transaction ends, and sums the unbilled
- * usage. Their rows must be locked. Each subscription's sums come oldest first, the meters of one
- * period in the plan's order.
+ * usage. Their rows must be locked. A snapshot takes no lock. Each subscription's sums come oldest
+ * first, the meters of one period in the plan's order.
  */
 export async function loadOpenUsage(
   client: Transaction,
   organisationId: string,
   metered: readonly MeteredSubscription[],
+  isSnapshot = false,
 ): Promise<ReadonlyMap<string, readonly OpenUsage[]>> {
   const bySubscription = new Map(metered.map((one) => [one.subscription.id, one]));
   const usage = new Map(metered.map(({ subscription }) => [subscription.id, [] as OpenUsage[]]));
   if (metered.length === 0) return usage;
   const ids = [...usage.keys()];
-  await lockToBill(client, ids);
+  await (isSnapshot ? readUnlocked(client) : lockToBill(client, ids));
   const { rows } = await client.query<OpenRow>({
     name: "load_open_usage",
     text: openText,

@@ -37,6 +37,11 @@ export function lockToStore(subscriptionIds: Iterable<string>): string {
 // indexes.
 const readByIndex = "SET LOCAL enable_seqscan = off";
 
+/** Reads usage without a lock, in a snapshot. Usage that is stored meanwhile is not in it. */
+export async function readUnlocked(client: Transaction): Promise<void> {
+  await client.query(readByIndex);
+}
+
 /**
  * Takes the buckets exclusively until the transaction ends. Call it after locking the
  * subscriptions' rows and before reading their usage.

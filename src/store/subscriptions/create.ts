@@ -20,6 +20,7 @@ import {
   readPlan,
 } from "../catalogue/catalogue.ts";
 import { type CustomerRow, customerListing, readCustomer } from "../customers/customers.ts";
+import type { Executor } from "../database/client.ts";
 import { newId } from "../database/ids.ts";
 import {
   isDatabaseError,
@@ -82,11 +83,11 @@ const factsText = `SELECT ${organisationColumns}, o.catalogue_version::text,
 
 /** Loads the facts of a creation in one read (CREATE-1). */
 export async function loadCreation(
-  pool: Pool,
+  executor: Executor,
   organisationId: string,
   query: CreationQuery,
 ): Promise<LoadedCreation> {
-  const { rows } = await pool.query<FactsRow>({
+  const { rows } = await executor.query<FactsRow>({
     name: "load_creation",
     text: factsText,
     values: [

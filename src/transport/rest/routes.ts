@@ -87,22 +87,30 @@ function compileRoute(operation: Operation): Route {
   };
 }
 
+/**
+ * A word comes before a parameter. If nothing of the verb stands below the word, it is the
+ * parameter's value: `GET /v1/subscriptions/preview` asks for the subscription `preview`.
+ */
 function find(root: Segment, verb: string, path: string): RouteMatch | null {
-  let segment = root;
-  const parameters: string[] = [];
-  for (const word of path.split("/")) {
-    const child = segment.words.get(word);
-    if (child !== undefined) {
-      segment = child;
-    } else if (segment.parameter !== null && word !== "") {
-      parameters.push(decode(word));
-      segment = segment.parameter;
-    } else {
-      return null;
-    }
+  return findBelow(root, verb, path.split("/"), 0);
+}
+
+function findBelow(
+  segment: Segment,
+  verb: string,
+  words: readonly string[],
+  index: number,
+): RouteMatch | null {
+  const word = words[index];
+  if (word === undefined) {
+    const route = segment.byVerb.get(verb);
+    return route === undefined ? null : { route, parameters: [] };
   }
-  const route = segment.byVerb.get(verb);
-  return route === undefined ? null : { route, parameters };
+  const child = segment.words.get(word);
+  const match = child === undefined ? null : findBelow(child, verb, words, index + 1);
+  if (match !== null || segment.parameter === null || word === "") return match;
+  const below = findBelow(segment.parameter, verb, words, index + 1);
+  return below && { route: below.route, parameters: [decode(word), ...below.parameters] };
 }
 
 /**

@@ -229,7 +229,7 @@ export function afterDue(state: BillingState, due: DueDecision | null): BillingS
     ...(state.nextPeriod === null ? [] : [state.nextPeriod]),
     ...due.periods,
   ];
-  const period = periods.find(({ index }) => index === currentPeriod);
+  const period = periods.findLast(({ index }) => index === currentPeriod);
   if (period === undefined) throw new Error(`no period ${currentPeriod}`);
   const billed = due.invoices.flatMap(({ deferredIds }) => deferredIds);
   const added = due.invoices.map(({ draft: { type, periodIndex } }) =>
@@ -239,7 +239,7 @@ export function afterDue(state: BillingState, due: DueDecision | null): BillingS
     ...state,
     subscription,
     period,
-    nextPeriod: periods.find(({ index }) => index === currentPeriod + 1) ?? null,
+    nextPeriod: periods.findLast(({ index }) => index === currentPeriod + 1) ?? null,
     invoices: [...added.reverse(), ...state.invoices].filter(
       ({ periodIndex }) => periodIndex >= currentPeriod,
     ),

@@ -24,6 +24,18 @@ describe("every path of the specification leads to its operation", () => {
       "billing.v1.SubscriptionService/RestoreSubscription",
       [id],
     ],
+    [
+      "POST",
+      "/v1/subscriptions/preview",
+      "billing.v1.SubscriptionService/PreviewCreateSubscription",
+      [],
+    ],
+    [
+      "POST",
+      `/v1/subscriptions/${id}/units/preview`,
+      "billing.v1.SubscriptionService/PreviewChangeUnits",
+      [id],
+    ],
     ["GET", "/v1/invoices", "billing.v1.InvoiceService/ListInvoices", []],
     ["POST", "/v1/usage_events", "billing.v1.UsageService/ReportUsage", []],
   ])("%s %s", (verb, path, name, parameters) => {
@@ -61,6 +73,15 @@ describe("a path that is not exactly one of them is none", () => {
   ])("%s %s", (verb, path) => {
     expect(find(verb, path)).toBeNull();
   });
+});
+
+test("a word of one path is a parameter's value where only another path has the verb", () => {
+  const get = find("GET", "/v1/subscriptions/preview");
+  expect(get?.route.operation.name).toBe("billing.v1.SubscriptionService/GetSubscription");
+  expect(get?.parameters).toEqual(["preview"]);
+  const units = find("POST", "/v1/subscriptions/preview/units");
+  expect(units?.route.operation.name).toBe("billing.v1.SubscriptionService/ChangeUnits");
+  expect(units?.parameters).toEqual(["preview"]);
 });
 
 test("a parameter is percent-decoded once; what cannot be decoded stays as it was sent", () => {

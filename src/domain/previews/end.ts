@@ -1,0 +1,116 @@
+/**
+ * Previews an end: the invoices that the ledger would be asked to remove, one after the other, and
+ * what is issued once all are removed (PREVIEW-1, PREVIEW-4).
+ */
+import type { BillingState, DeferredLine, IssuedInvoice } from "../model/billing-state.ts";
+import {
+  decideEnd,
+  decideEnded,
+  type EndFacts,
+  type EndRequest,
+  type OpenInvoice,
+} from "../subscriptions/end.ts";
+import {
+  decideReversal,
+  type NextPeriodLines,
+  noNextPeriodLines,
+} from "../subscriptions/reversal.ts";
+import { applyCharges, credit, issue, type Preview } from "./preview.ts";
+
+/**
+ * The facts of an end's preview, of the stored documents. `deferred`: the deferred charges that
+ * wait or are on the renewal invoice that was issued ahead, oldest first.
+ */
+export interface EndPreviewFacts extends Required<Omit<EndFacts, "state">> {
+  readonly deferred: readonly DeferredLine[];
+}
+
+/** Previews an end. Refuses as `decideEnd` does. */
+export function previewEnd(before: Preview, facts: EndPreviewFacts, request: EndRequest): Preview {
+  const { state } = before;
+  const invoices = [...newInvoices(before), ...facts.invoices];
+  const decision = decideEnd({ state, invoices, next: facts.next }, request);
+  if (decision.kind === "unchanged") return before;
+  const { removals, onlyUnsent } = decision;
+  const next = without(facts.next, removals);
+  const ahead = state.invoices.find(({ id }) => id === removals[0] && isAhead(state, id));
+  const reversed = ahead === undefined ? before : removeAhead(before, ahead, { ...facts, next });
+  const rest = {
+    ...reversed.state,
+    invoices: reversed.state.invoices.filter(({ id }) => !removals.includes(id)),
+  };
+  // What the reversal left of the next period comes to zero.
+  const ended = decideEnded(rest, request.when, ahead === undefined ? next : noNextPeriodLines);
+  const over: Preview = {
+    ...reversed,
+    state: { ...rest, subscription: ended.subscription },
+    removed: removals.map((invoiceId) => ({
+      invoiceId,
+      onlyUnsent: onlyUnsent.includes(invoiceId),
+    })),
+    assumptions: removals.length === 0 ? [] : ["removals_accepted"],
+  };
+  return applyCharges(over, ended, { isDue: false });
+}
+
+/** The invoices that the preview has issued so far, newest first. No customer has them. */
+function newInvoices({ issued, state }: Preview): readonly OpenInvoice[] {
+  return issued
+    .map(({ id, draft }): OpenInvoice => {
+      const known = state.invoices.find((invoice) => invoice.id === id);
+      return {
+        id,
+        number: known?.number ?? "",
+        type: draft.type,
+        periodIndex: draft.periodIndex,
+        status: "scheduled",
+        total: draft.subtotal,
+        amountDue: draft.subtotal,
+        inLedger: false,
+        sent: false,
+      };
+    })
+    .reverse();
+}
+
+/** Whether the invoice bills a period that never begins once the subscription is over. */
+function isAhead({ invoices, period, subscription }: BillingState, id: string): boolean {
+  const invoice = invoices.find((one) => one.id === id);
+  if (invoice?.type === "renewal") return invoice.periodIndex > period.index;
+  return invoice?.type === "first" && subscription.status === "pending";
+}
+
+/**
+ * Removes that invoice. The deferred charges of a renewal invoice wait again, and the rest of its
+ * period is reversed at this moment (END-7).
+ */
+function removeAhead(
+  before: Preview,
+  { id, type }: IssuedInvoice,
+  { deferred, next }: Pick<EndPreviewFacts, "deferred" | "next">,
+): Preview {
+  const { state, issued } = before;
+  const own = issued.find((one) => one.id === id);
+  const waiting =
+    type !== "renewal" ? state.deferred : own === undefined ? deferred : deferredAgain(state, own);
+  const invoices = state.invoices.filter((one) => one.id !== id);
+  const removed = { ...before, state: { ...state, invoices, deferred: waiting } };
+  const { invoice, creditNote } = decideReversal(removed.state, next);
+  const charged = invoice === null ? removed : issue(removed, invoice);
+  return creditNote === null ? charged : credit(charged, creditNote);
+}
+
+/** The charges of an invoice that the preview issued are older than those that wait since. */
+function deferredAgain(
+  { deferred }: BillingState,
+  own: Preview["issued"][number],
+): readonly DeferredLine[] {
+  return [...own.deferred, ...deferred];
+}
+
+function without({ lines, ...rest }: NextPeriodLines, ids: readonly string[]): NextPeriodLines {
+  return {
+    ...rest,
+    lines: lines.filter(({ invoiceId }) => invoiceId === null || !ids.includes(invoiceId)),
+  };
+}

@@ -1,0 +1,105 @@
+/**
+ * Loads what the previews of operations are decided by (PREVIEW-2).
+ *
+ * A real operation first bills what is due in transactions, then decides. A preview decides what is
+ * due in memory instead, by the same function. The alternative was to write and roll back. That
+ * would hold the lock of the organisation's document numbers, on which every other document waits,
+ * and the proof that nothing stays would depend on each statement. In a READ ONLY snapshot
+ * PostgreSQL itself refuses every write, and no lock delays a writer.
+ *
+ * SQL, because deferred charges are read with those of an invoice in the order of their numbers.
+ */
+
+import { issuedAhead } from "../domain/billing/issued-invoices.ts";
+import type { BillingState, DeferredLine } from "../domain/model/billing-state.ts";
+import type { Invoice } from "../domain/model/invoice.ts";
+import type { EndPreviewFacts } from "../domain/previews/end.ts";
+import { billDue, type Preview } from "../domain/previews/preview.ts";
+import type { RestorationFacts } from "../domain/subscriptions/restore.ts";
+import { type DeferredRow, loadStates, readDeferred } from "./billing/billing-state.ts";
+import { notFound, type OpenTransaction } from "./billing/current-subscription.ts";
+import { loadOrganisation } from "./billing/locked-subscription.ts";
+import { isId } from "./database/ids.ts";
+import { getThese } from "./database/page.ts";
+import type { Pool } from "./database/pool.ts";
+import { inSnapshot } from "./database/snapshot.ts";
+import { invoiceListing } from "./documents/invoices.ts";
+import { type CreationQuery, type LoadedCreation, loadCreation } from "./subscriptions/create.ts";
+import { loadRestorationFacts } from "./subscriptions/restorations.ts";
+import { loadEndFacts } from "./subscriptions/terminations.ts";
+
+/** The reads of a preview on one subscription. All belong to one snapshot. */
+export interface PreviewReads {
+  endFacts(state: BillingState): Promise<EndPreviewFacts>;
+  restorationFacts(state: BillingState): Promise<RestorationFacts>;
+  /** The invoices with these ids, in no order. Ids that name no stored invoice are left out. */
+  invoices(ids: readonly string[]): Promise<readonly Invoice[]>;
+}
+
+/** Previews of one tenant's operations. Nothing is written or locked. */
+export interface Previews {
+  /** Loads the facts of a creation. No subscription has the id of the query. */
+  loadCreation(query: CreationQuery): Promise<LoadedCreation>;
+  /**
+   * Runs `work` on the subscription after everything that is due was billed in memory. Refuses
+   * `subscription_not_found`, and what billing refuses (STATE-2).
+   */
+  onSubscription<T>(
+    id: string,
+    work: (reads: PreviewReads, before: Preview) => Promise<T>,
+  ): Promise<T>;
+}
+
+/** Binds the previews to a pool and an organisation. `now` is its time when the request came. */
+export function createPreviews(pool: Pool, organisationId: string, now: Date): Previews {
+  return {
+    loadCreation: (query) =>
+      inSnapshot(pool, (client) => loadCreation(client, organisationId, query)),
+    onSubscription: async (id, work) => {
+      if (!isId(id)) throw notFound();
+      return inSnapshot(pool, async (client) => {
+        const { organisation, testClock, databaseNow } = await loadOrganisation(
+          client,
+          organisationId,
+        );
+        const at = testClock !== null && testClock > now ? testClock : now;
+        // All usage is loaded, also if no bill of it is due: the next renewal bills it.
+        const query = { ids: [id], now: at, closing: true, isSnapshot: true };
+        const [loaded] = await loadStates(client, organisation, query);
+        if (loaded === undefined) throw notFound();
+        const reads = readsOf({ client, organisationId, now, databaseNow });
+        return work(reads, billDue(loaded.state));
+      });
+    },
+  };
+}
+
+function readsOf(tx: OpenTransaction): PreviewReads {
+  const { client, organisationId } = tx;
+  return {
+    endFacts: async (state) => {
+      const { invoices, next } = await loadEndFacts(tx, state);
+      return { invoices, next, deferred: await loadDeferred(tx, state) };
+    },
+    restorationFacts: (state) => loadRestorationFacts(tx, state),
+    invoices: (ids) => getThese(client, organisationId, invoiceListing, ids.filter(isId)),
+  };
+}
+
+/** Loads the deferred charges that wait or are on the renewal invoice that was issued ahead. */
+async function loadDeferred(
+  { client, organisationId }: OpenTransaction,
+  state: BillingState,
+): Promise<readonly DeferredLine[]> {
+  const ahead = issuedAhead(state);
+  const invoiceId = ahead !== null && isId(ahead.id) ? ahead.id : null;
+  const { rows } = await client.query<DeferredRow>({
+    name: "load_deferred_of_preview",
+    text: `SELECT d.id, d.name, d.description, d.amount::text, d.period_start, d.period_end,
+        d.from_units, d.to_units, d.days_remaining, d.days_in_period
+      FROM deferred_lines d WHERE d.organisation_id = $1 AND d.subscription_id = $2
+        AND (d.invoice_id IS NULL OR d.invoice_id = $3::uuid) ORDER BY d.seq`,
+    values: [organisationId, state.subscription.id, invoiceId],
+  });
+  return rows.map(readDeferred);
+}

@@ -1,0 +1,272 @@
+/**
+ * Previews over HTTP: equal to what then happens, with nothing written, under a reading scope.
+ * PREVIEW-1 to PREVIEW-6.
+ */
+import { randomUUID } from "node:crypto";
+import { describe, expect } from "vitest";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { addApiKey } from "../support/organisation-builder.ts";
+import { type TestSystem, until } from "../support/system.ts";
+import { refusalOf, refused } from "./checked-ask.ts";
+import { scenarioTest } from "./fixtures.ts";
+import { invoiceInShort, preview } from "./preview-comparison.ts";
+import { addBands, type Json } from "./units-builder.ts";
+
+const april = { start_date: "2026-04-01" };
+const half = { prorate: true, effective_date: "2026-04-16" };
+const nil = "00000000-0000-0000-0000-000000000000";
+
+const test = scenarioTest;
+
+/** Keeps the billing run from a subscription. Operations bill it all the same. */
+async function park({ pool }: TestSystem, id: string): Promise<void> {
+  await pool.query(
+    `UPDATE subscriptions SET parked_until = now() + interval '1 hour', parked_reason = 'test',
+      parked_attempts = 1 WHERE id = $1`,
+    [id],
+  );
+}
+
+/** The versions of an organisation's rows in every table, except the window of the rate. */
+async function rowVersions(
+  { pool }: TestSystem,
+  { organisationId }: CreatedOrganisation,
+): Promise<Readonly<Record<string, string | null>>> {
+  const { rows: tables } = await pool.query<{ name: string; column: string }>(
+    `SELECT c.table_name AS name, c.column_name AS column FROM information_schema.columns c
+        JOIN information_schema.tables t USING (table_schema, table_name)
+      WHERE c.table_schema = 'public' AND t.table_type = 'BASE TABLE'
+        AND (c.column_name = 'organisation_id' OR c.table_name = 'organisations'
+          AND c.column_name = 'id')
+      ORDER BY c.table_name`,
+  );
+  expect(tables.length).toBeGreaterThan(30);
+  const versions: [string, string | null][] = [];
+  for (const { name, column } of tables) {
+    const { rows } = await pool.query<{ rows: string | null }>(
+      `SELECT string_agg(concat(t.ctid, t.xmin), ' ' ORDER BY t.ctid) AS rows FROM ${name} t
+        WHERE t.${column} = $1`,
+      [organisationId],
+    );
+    versions.push([name, rows[0]?.rows ?? null]);
+  }
+  return Object.fromEntries(versions);
+}
+
+describe("a preview of a creation", () => {
+  test.for([
+    ["an ordinary one", { ...april, invoice_reference: "PO-9" }, {}],
+    ["inside its invoice window", april, { invoice_create_days: 20 }],
+    ["one that begins later", { start_date: "2026-05-10", end_after_cycles: 1 }, {}],
+    ["in Setup Mode", april, { setup_mode: true }],
+  ] as const)("has the subscription and the invoices that follow: %s", async ([, body, settings], {
+    ask,
+    builder,
+  }) => {
+    const own = await builder.sandbox(settings);
+    await builder.setClock(own, "2026-04-16");
+    const charges = [{ charge_code: "onboarding", quantity: 2 }];
+    const requested = { customer_code: "ACME", plan_code: "team", units: 10, charges, ...body };
+    const shown = await ask("POST", "/v1/subscriptions/preview", {
+      key: own.apiKey,
+      body: requested,
+    });
+    expect(shown.status, shown.text).toBe(200);
+    const { invoice: _, ...created } = await builder.subscribe(own, {
+      price: undefined,
+      ...requested,
+    });
+    const { subscription } = shown.json;
+    expect(subscription).toEqual({ ...created, id: nil, created: subscription.created });
+    const invoices = (await builder.invoices(own, created.id)).toReversed();
+    expect(shown.json.issued_invoices.map(invoiceInShort)).toEqual(invoices.map(invoiceInShort));
+    const { upcoming_invoice } = shown.json;
+    const upcoming = await ask("GET", `/v1/subscriptions/${created.id}/upcoming_invoice`, {
+      key: own.apiKey,
+    });
+    expect({ ...upcoming_invoice, subscription: "", invoice: null }).toEqual({
+      ...upcoming.json,
+      subscription: "",
+      invoice: null,
+    });
+  });
+
+  test("refuses as the creation, in the same order", async ({ ask, builder }) => {
+    const own = await builder.sandbox();
+    const right = { customer_code: "ACME", plan_code: "team", units: 10 };
+    const wrong = [
+      { ...right, customer_code: "NOBODY", plan_code: "none", timezone: "No/Where" },
+      { ...right, customer_code: "NOBODY", plan_code: "none" },
+      { ...right, plan_code: "none" },
+      { ...right, charges: [{ charge_code: "none" }], units: 0 },
+      { ...right, plan_code: "team-draft", price: "1" },
+      { ...right, plan_code: "site" },
+      { ...right, minimum_units: 20 },
+      { ...right, start_date: "2020-01-01" },
+      { ...right, colour: "red" },
+      { plan_code: "team" },
+    ];
+    for (const body of wrong) {
+      const asked = { key: own.apiKey, body };
+      const shown = await ask("POST", "/v1/subscriptions/preview", asked);
+      const real = await ask("POST", "/v1/subscriptions", {
+        ...asked,
+        idempotencyKey: randomUUID(),
+      });
+      expect(real.status).toBeGreaterThanOrEqual(400);
+      const { request_id: _, ...expected } = real.json.error;
+      expect([shown.status, shown.json.error]).toEqual([
+        real.status,
+        { ...expected, request_id: shown.json.error.request_id },
+      ]);
+    }
+  });
+});
+
+describe("a preview", () => {
+  test("bills renewals that are overdue first, as the operation does", async ({
+    system,
+    ask,
+    builder,
+  }) => {
+    const own = await builder.sandbox();
+    await addBands(system, own);
+    const compared = { system, ask, builder, own };
+    for (const [operation, body] of [
+      ["units", { units: 14 }],
+      ["units", { units: 14, prorate: true, effective_date: "2026-06-10" }],
+      ["units", { units: 10 }],
+      ["end", { when: "now" }],
+      ["end", { when: "now", delete_unsent_invoices: true }],
+      ["end", { when: "period_end" }],
+      ["restore", {}],
+    ] as const) {
+      await builder.setClock(own, "2026-04-16");
+      const { id } = await builder.subscribe(own, april);
+      await builder.changed(own, id, {
+        units: 12,
+        ...half,
+        proration_behaviour: "charge_on_renewal",
+      });
+      await park(system, id);
+      await builder.setClock(own, "2026-06-05");
+      const previewed = await preview(compared, id, operation, body);
+      const path = `/v1/subscriptions/${id}/${operation}`;
+      const real = await ask("POST", path, { key: own.apiKey, body });
+      await builder.posted(own);
+      await previewed.expectSame(real);
+      const overdue = previewed.answer.json.issued_invoices ?? [];
+      if (real.status === 200) expect(overdue.filter((one: Json) => one.overdue)).toHaveLength(2);
+    }
+  });
+
+  test("writes nothing, keeps no key and takes no number", async ({ system, ask, builder }) => {
+    const own = await builder.sandbox({ invoice_create_days: 20 });
+    await builder.setClock(own, "2026-04-16");
+    const { id } = await builder.subscribe(own, april);
+    const ended = await builder.subscribe(own, april);
+    await builder.ended(own, ended.id, { when: "now", delete_unsent_invoices: true });
+    await builder.expectEqualDocuments(own);
+    const { value: key } = await addApiKey(system.pool, own.organisationId, ["subscriptions:read"]);
+    const body = { customer_code: "ACME", plan_code: "team", units: 10, ...april };
+    const send = async (path: string, asked: object): Promise<Json> => {
+      const options = { key, idempotencyKey: "kept", body: asked };
+      const answer = await ask("POST", `/v1/subscriptions/${path}`, options);
+      expect(answer.status, answer.text).toBe(200);
+      expect(answer.headers.get("Idempotent-Replayed")).toBeNull();
+      return answer.json;
+    };
+    // The worker may write at any moment, for the ledger's sync. A preview that wrote would never
+    // leave the rows as they were.
+    await until("all previews leave every row as it was", async () => {
+      const before = await rowVersions(system, own);
+      expect(Object.keys(before)).toEqual(
+        expect.arrayContaining(["idempotency_keys", "document_counters", "ledger_jobs", "outbox"]),
+      );
+      expect((await send("preview", body)).issued_invoices).toHaveLength(2);
+      const amended = await send(`${id}/units/preview`, { units: 12, ...half, document: "amend" });
+      expect(amended.amended_invoices).toHaveLength(1);
+      expect(amended.assumptions).toEqual(["amendments_accepted"]);
+      const over = { when: "now", delete_unsent_invoices: true };
+      expect((await send(`${id}/end/preview`, over)).removed_invoices).toHaveLength(2);
+      expect((await send(`${ended.id}/restore/preview`, {})).issued_invoices).toHaveLength(2);
+      const upcoming = `/v1/subscriptions/${id}/upcoming_invoice`;
+      expect((await ask("GET", upcoming, { key })).status).toBe(200);
+      return JSON.stringify(await rowVersions(system, own)) === JSON.stringify(before);
+    });
+  });
+
+  test("waits for no writer that holds the organisation and the subscription", async ({
+    system,
+    ask,
+    builder,
+  }) => {
+    const own = await builder.sandbox();
+    const { id } = await builder.subscribe(own, april);
+    const client = await system.pool.connect();
+    try {
+      await client.query("BEGIN");
+      await client.query("SELECT 1 FROM organisations WHERE id = $1 FOR UPDATE", [
+        own.organisationId,
+      ]);
+      await client.query("SELECT 1 FROM subscriptions WHERE id = $1 FOR UPDATE", [id]);
+      const shown = await preview({ system, ask, builder, own }, id, "units", { units: 12 });
+      expect(shown.answer.status, shown.answer.text).toBe(200);
+    } finally {
+      await client.query("ROLLBACK");
+      client.release();
+    }
+  });
+
+  test("needs the scope that reads subscriptions, and no other", async ({
+    system,
+    ask,
+    builder,
+  }) => {
+    const own = await builder.sandbox();
+    const { id } = await builder.subscribe(own, april);
+    const reader = await addApiKey(system.pool, own.organisationId, ["subscriptions:read"]);
+    const writer = await addApiKey(system.pool, own.organisationId, ["subscriptions:write"]);
+    const path = `/v1/subscriptions/${id}/units`;
+    const body = { units: 12 };
+    const asked = await ask("POST", `${path}/preview`, { key: reader.value, body });
+    expect([asked.status, asked.json.subscription?.units]).toEqual([200, 12]);
+    const forbidden = refused(403, "insufficient_scope");
+    expect(refusalOf(await ask("POST", path, { key: reader.value, body }))).toEqual(forbidden);
+    expect(refusalOf(await ask("POST", `${path}/preview`, { key: writer.value, body }))).toEqual(
+      forbidden,
+    );
+  });
+
+  test("takes for granted that the ledger removes an invoice that was paid there", async ({
+    ask,
+    builder,
+  }) => {
+    const own = await builder.sandbox({
+      invoice_create_days: 20,
+      first_invoice_status: "approved",
+    });
+    await builder.setClock(own, "2026-04-16");
+    const { id } = await builder.subscribe(own, april);
+    const [renewal] = await builder.invoices(own, id);
+    await builder.pay(own, renewal, "10.00");
+    const path = `/v1/subscriptions/${id}/end`;
+    const asked = { key: own.apiKey, body: { when: "now" } };
+    const { json } = await ask("POST", `${path}/preview`, asked);
+    expect(json.subscription.status).toBe("ended");
+    expect(json.removed_invoices).toEqual([
+      {
+        invoice: renewal.id,
+        number: renewal.number,
+        type: "renewal",
+        subtotal: "100.0000",
+        only_if_unsent: false,
+        lines: renewal.lines.map(({ id: _, ...line }: Json) => line),
+      },
+    ]);
+    expect([json.assumptions, json.upcoming_invoice]).toEqual([["removals_accepted"], null]);
+    expect(refusalOf(await builder.end(own, id, asked.body))).toEqual(
+      refused(409, "invalid_state"),
+    );
+  });
+});
