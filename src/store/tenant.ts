@@ -34,6 +34,13 @@ import type { AnyRow, Pool } from "./database/pool.ts";
 import { creditNoteListing } from "./documents/credit-notes.ts";
 import { type DocumentFilters, documentFilters, invoiceListing } from "./documents/invoices.ts";
 import { findFirstInvoice, findUnsent, type InvoiceIds } from "./documents/unsent-invoices.ts";
+import {
+  type EventBody,
+  type EventFilters,
+  type EventReader,
+  getEvent,
+  listEvents,
+} from "./events/list-events.ts";
 import { abandonContact } from "./ledger-jobs/jobs.ts";
 import {
   type CreationQuery,
@@ -108,6 +115,8 @@ export interface Tenant {
     findFirst(subscriptionId: string): Promise<InvoiceIds | null>;
   };
   readonly creditNotes: Collection<CreditNote, DocumentFilters>;
+  /** The events that a reader may see, as they were sent. EVENT-6. */
+  events(reader: Omit<EventReader, "organisationId">): Collection<EventBody, EventFilters>;
   readonly usage: {
     /** Stores a batch of events. Returns the outcome of each, in order. USAGE-2. */
     report(reported: readonly ReportedUsage[], now: Date): Promise<readonly UsageVerdict[]>;
@@ -190,6 +199,13 @@ function openTenant(
       findFirst: (subscriptionId) => findFirstInvoice(pool, organisationId, subscriptionId),
     },
     creditNotes: collect(pool, organisationId, creditNoteListing, documentFilters),
+    events: (reader) => {
+      const own = { ...reader, organisationId };
+      return {
+        list: (filters, page) => listEvents(pool, own, filters, page),
+        get: (id) => getEvent(pool, own, id),
+      };
+    },
     usage: { report: (reported, now) => storeUsage(organisationId, reported, now) },
   };
 }

@@ -43,7 +43,7 @@ const specified: readonly Row[] = [
 
 /** Codes that are added to them. REQUEST-14, USAGE-5. */
 const decided: readonly Row[] = [
-  [404, "not_found", ["invoice_not_found", "charge_not_found"]],
+  [404, "not_found", ["invoice_not_found", "charge_not_found", "event_not_found"]],
   [409, "conflict", ["customer_code_taken", "ledger_contact_name_taken"]],
   [413, "invalid_request_error", ["request_too_large"]],
   [

@@ -38,7 +38,7 @@ export function operationCodes(operation: DescribedOperation): RefusalCode[] {
     if (!(code in refusals)) throw new Error(`${code} is no row of the table of refusals`);
   const common: Partial<Record<RefusalCode, boolean>> = {
     invalid_api_key: true,
-    insufficient_scope: operation.scope !== null,
+    insufficient_scope: operation.scope !== null || operation.anyScope.length > 0,
     unknown_endpoint: true,
     idempotency_conflict: repeats,
     request_in_progress: repeats,
