@@ -15,7 +15,7 @@ export interface PagedRequest {
 }
 
 /** Returns the page that a request selects. */
-function pageOf(request: PagedRequest): PageRequest {
+export function pageOf(request: PagedRequest): PageRequest {
   return { limit: request.limit ?? defaultLimit, startingAfter: request.startingAfter ?? null };
 }
 

@@ -61,6 +61,8 @@ import { markReported } from "./subscriptions/terminations.ts";
 import { findUnitChange, getUnitChange, type UnitChange } from "./subscriptions/unit-changes.ts";
 import { type TenantTransaction, tenantTransaction } from "./tenant-transaction.ts";
 import { createStoreUsage, type StoreUsage, type UsageCounts } from "./usage/ingest.ts";
+import { listUsage, type UsageOfMeter, type UsageQuery } from "./usage/read-usage.ts";
+import { getEvent as getUsageEvent, type StoredUsageEvent } from "./usage/usage-events.ts";
 
 /**
  * A kind of object that can be listed, newest first, and looked up. Null for an id that does not
@@ -120,6 +122,9 @@ export interface Tenant {
   readonly usage: {
     /** Stores a batch of events. Returns the outcome of each, in order. USAGE-2. */
     report(reported: readonly ReportedUsage[], now: Date): Promise<readonly UsageVerdict[]>;
+    /** By period and meter, newest first. Null for an unknown subscription. USAGE-16. */
+    list(subscriptionId: string, query: UsageQuery): Promise<Page<UsageOfMeter> | null>;
+    getEvent(eventId: string): Promise<StoredUsageEvent | null>;
   };
 }
 
@@ -206,7 +211,11 @@ function openTenant(
         get: (id) => getEvent(pool, own, id),
       };
     },
-    usage: { report: (reported, now) => storeUsage(organisationId, reported, now) },
+    usage: {
+      report: (reported, now) => storeUsage(organisationId, reported, now),
+      list: (id, query) => listUsage(pool, organisationId, id, query),
+      getEvent: (eventId) => getUsageEvent(pool, organisationId, eventId),
+    },
   };
 }
 
