@@ -36,11 +36,13 @@ const specified: Readonly<Record<string, string | null>> = {
   "POST /v1/usage_events": "usage:write",
 };
 
-/** Added to them, each with the scopes of which a key needs one. EVENT-6, ACCESS-10. */
+/** Added to them, each with its scope, or those of which a key needs one. ACCESS-10. */
 const readers = ["customers:read", "subscriptions:read", "invoices:read", "credit_notes:read"];
-const added: Readonly<Record<string, readonly string[]>> = {
+const added: Readonly<Record<string, string | readonly string[]>> = {
   "GET /v1/events": readers,
   "GET /v1/events/{id}": readers,
+  "GET /v1/subscriptions/{id}/usage": "subscriptions:read",
+  "GET /v1/usage_events/{event_id}": "subscriptions:read",
 };
 
 const shapes = methods.map((method) => ({ method, shape: describedOperation(method) }));

@@ -97,8 +97,10 @@ function shown(status: number, headers: Headers, text: string): Shown {
     ([name]) => !/^(request-id|date|ratelimit-remaining|ratelimit-reset)$/.test(name),
   );
   const requestId = headers.get("Request-Id") ?? "";
-  // The detail of a Connect error is shown twice; its binary form holds the id as well.
-  const body = text.replaceAll(requestId, "(id)").replace(/"value":"[^"]*"/, '"value":"(binary)"');
+  // The details of a Connect error are shown twice; their binary forms hold the id as well.
+  const body = text
+    .replaceAll(requestId, "(id)")
+    .replaceAll(/"value":"[^"]*"/g, '"value":"(binary)"');
   return { status, headers: Object.fromEntries(kept), body };
 }
 

@@ -53,6 +53,11 @@ export function operationCodes(operation: DescribedOperation): RefusalCode[] {
   return codes.filter((code) => own.has(code) || common[code] === true);
 }
 
+/** Returns the address of a code's page. The pages are the files of `docs/errors`. */
+export function errorPage(code: RefusalCode): string {
+  return `/docs/errors/${code}`;
+}
+
 /** Returns the error responses by status. */
 export function errorResponses(operation: DescribedOperation): JsonObject {
   const byStatus = Map.groupBy(operationCodes(operation), (code) => refusals[code].status);
@@ -64,7 +69,9 @@ export function errorResponses(operation: DescribedOperation): JsonObject {
 
 function errorResponse(codes: readonly RefusalCode[]): JsonObject {
   return {
-    description: codes.map((code) => `\`${code}\`: ${refusalTexts[code]}`).join("\n\n"),
+    description: codes
+      .map((code) => `[\`${code}\`](${errorPage(code)}): ${refusalTexts[code]}`)
+      .join("\n\n"),
     headers: headerRefs(errorHeaders(codes)),
     content: {
       "application/json": {
