@@ -2,6 +2,7 @@
 import { ChargeService, PlanService } from "../gen/proto/billing/v1/catalogue_pb.ts";
 import { CreditNoteService } from "../gen/proto/billing/v1/credit_notes_pb.ts";
 import { CustomerService } from "../gen/proto/billing/v1/customers_pb.ts";
+import { EventService } from "../gen/proto/billing/v1/events_pb.ts";
 import { InvoiceService } from "../gen/proto/billing/v1/invoices_pb.ts";
 import { OrganisationService } from "../gen/proto/billing/v1/organisation_pb.ts";
 import { SubscriptionService } from "../gen/proto/billing/v1/subscriptions_pb.ts";
@@ -11,11 +12,12 @@ import { chargeService, planService } from "./catalogue.ts";
 import { customerService } from "./customers/index.ts";
 import type { Deps } from "./deps.ts";
 import { creditNoteService, invoiceService } from "./documents.ts";
+import { eventService } from "./events.ts";
 import { organisationService } from "./organisation.ts";
 import { subscriptionService } from "./subscriptions/index.ts";
 import { usageService } from "./usage.ts";
 
-/** Returns the bindings, in the order of the specification's summary. */
+/** Returns the bindings: those of the specification's summary in its order, then additions. */
 export function services(deps: Deps): readonly ServiceBinding[] {
   return [
     bind(OrganisationService, organisationService(deps)),
@@ -26,5 +28,6 @@ export function services(deps: Deps): readonly ServiceBinding[] {
     bind(InvoiceService, invoiceService(deps)),
     bind(CreditNoteService, creditNoteService(deps)),
     bind(UsageService, usageService(deps)),
+    bind(EventService, eventService(deps)),
   ];
 }

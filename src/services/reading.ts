@@ -2,7 +2,7 @@
 import { Refusal, type RefusalCode } from "../domain/refusal.ts";
 import type { PageRequest } from "../store/database/page.ts";
 import type { Collection, Tenant } from "../store/tenant.ts";
-import type { Call } from "../transport/rpc/caller.ts";
+import type { Call, Caller } from "../transport/rpc/caller.ts";
 import type { Deps } from "./deps.ts";
 
 /** The default page size (OBJECT-3). */
@@ -15,7 +15,7 @@ export interface PagedRequest {
 }
 
 /** Returns the page that a request selects. */
-function pageOf(request: PagedRequest): PageRequest {
+export function pageOf(request: PagedRequest): PageRequest {
   return { limit: request.limit ?? defaultLimit, startingAfter: request.startingAfter ?? null };
 }
 
@@ -25,12 +25,14 @@ function pageOf(request: PagedRequest): PageRequest {
  */
 export function listMethod<Request extends PagedRequest, T, Filters, Message>(
   deps: Pick<Deps, "tenant">,
-  collection: (tenant: Tenant) => Collection<T, Filters>,
-  filtersOf: (request: Request) => Filters,
+  collection: (tenant: Tenant, caller: Caller) => Collection<T, Filters>,
+  filtersOf: (request: Request, caller: Caller) => Filters,
   present: (object: T) => Message,
 ): (request: Request, call: Call) => Promise<{ data: Message[]; hasMore: boolean }> {
   return async (request, call) => {
-    const page = await collection(deps.tenant(call)).list(filtersOf(request), pageOf(request));
+    const { caller } = call;
+    const objects = collection(deps.tenant(call), caller);
+    const page = await objects.list(filtersOf(request, caller), pageOf(request));
     return { data: page.data.map(present), hasMore: page.hasMore };
   };
 }
@@ -41,12 +43,12 @@ export function listMethod<Request extends PagedRequest, T, Filters, Message>(
  */
 export function getObject<T, Filters>(
   deps: Pick<Deps, "tenant">,
-  collection: (tenant: Tenant) => Collection<T, Filters>,
+  collection: (tenant: Tenant, caller: Caller) => Collection<T, Filters>,
   code: RefusalCode & `${string}_not_found`,
 ): (id: string, call: Call) => Promise<T> {
   const kind = code.slice(0, -"_not_found".length).replaceAll("_", " ");
   return async (id, call) => {
-    const object = await collection(deps.tenant(call)).get(id);
+    const object = await collection(deps.tenant(call), call.caller).get(id);
     if (object === null) throw new Refusal(code, `There is no ${kind} with this id.`);
     return object;
   };

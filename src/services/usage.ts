@@ -15,12 +15,17 @@ import {
 import type { Implementation, MethodImplementation } from "../transport/rpc/implementation.ts";
 import type { Deps } from "./deps.ts";
 import { untilKnown } from "./lost-answers.ts";
+import { getUsageEvent, listUsage } from "./read-usage.ts";
 
 type Method = MethodImplementation<typeof UsageService.method.reportUsage>;
 
 /** Returns the implementation of the usage service. */
 export function usageService(deps: Deps): Implementation<typeof UsageService> {
-  return { reportUsage: reportUsage(deps) };
+  return {
+    reportUsage: reportUsage(deps),
+    listUsage: listUsage(deps),
+    getUsageEvent: getUsageEvent(deps),
+  };
 }
 
 function reportUsage(deps: Deps): Method {

@@ -34,6 +34,13 @@ import type { AnyRow, Pool } from "./database/pool.ts";
 import { creditNoteListing } from "./documents/credit-notes.ts";
 import { type DocumentFilters, documentFilters, invoiceListing } from "./documents/invoices.ts";
 import { findFirstInvoice, findUnsent, type InvoiceIds } from "./documents/unsent-invoices.ts";
+import {
+  type EventBody,
+  type EventFilters,
+  type EventReader,
+  getEvent,
+  listEvents,
+} from "./events/list-events.ts";
 import { abandonContact } from "./ledger-jobs/jobs.ts";
 import { createPreviews, type Previews } from "./previews.ts";
 import {
@@ -55,6 +62,8 @@ import { markReported } from "./subscriptions/terminations.ts";
 import { findUnitChange, getUnitChange, type UnitChange } from "./subscriptions/unit-changes.ts";
 import { type TenantTransaction, tenantTransaction } from "./tenant-transaction.ts";
 import { createStoreUsage, type StoreUsage, type UsageCounts } from "./usage/ingest.ts";
+import { listUsage, type UsageOfMeter, type UsageQuery } from "./usage/read-usage.ts";
+import { getEvent as getUsageEvent, type StoredUsageEvent } from "./usage/usage-events.ts";
 
 /**
  * A kind of object that can be listed, newest first, and looked up. Null for an id that does not
@@ -110,9 +119,14 @@ export interface Tenant {
     findFirst(subscriptionId: string): Promise<InvoiceIds | null>;
   };
   readonly creditNotes: Collection<CreditNote, DocumentFilters>;
+  /** The events that a reader may see, as they were sent. EVENT-6. */
+  events(reader: Omit<EventReader, "organisationId">): Collection<EventBody, EventFilters>;
   readonly usage: {
     /** Stores a batch of events. Returns the outcome of each, in order. USAGE-2. */
     report(reported: readonly ReportedUsage[], now: Date): Promise<readonly UsageVerdict[]>;
+    /** By period and meter, newest first. Null for an unknown subscription. USAGE-16. */
+    list(subscriptionId: string, query: UsageQuery): Promise<Page<UsageOfMeter> | null>;
+    getEvent(eventId: string): Promise<StoredUsageEvent | null>;
   };
 }
 
@@ -193,7 +207,18 @@ function openTenant(
       findFirst: (subscriptionId) => findFirstInvoice(pool, organisationId, subscriptionId),
     },
     creditNotes: collect(pool, organisationId, creditNoteListing, documentFilters),
-    usage: { report: (reported, now) => storeUsage(organisationId, reported, now) },
+    events: (reader) => {
+      const own = { ...reader, organisationId };
+      return {
+        list: (filters, page) => listEvents(pool, own, filters, page),
+        get: (id) => getEvent(pool, own, id),
+      };
+    },
+    usage: {
+      report: (reported, now) => storeUsage(organisationId, reported, now),
+      list: (id, query) => listUsage(pool, organisationId, id, query),
+      getEvent: (eventId) => getUsageEvent(pool, organisationId, eventId),
+    },
   };
 }
 

@@ -18,6 +18,7 @@ import { file_billing_admin_v1_webhooks } from "../../src/gen/proto/billing/admi
 import { file_billing_v1_catalogue } from "../../src/gen/proto/billing/v1/catalogue_pb.ts";
 import { file_billing_v1_credit_notes } from "../../src/gen/proto/billing/v1/credit_notes_pb.ts";
 import { file_billing_v1_customers } from "../../src/gen/proto/billing/v1/customers_pb.ts";
+import { file_billing_v1_events } from "../../src/gen/proto/billing/v1/events_pb.ts";
 import { file_billing_v1_invoices } from "../../src/gen/proto/billing/v1/invoices_pb.ts";
 import { file_billing_v1_organisation } from "../../src/gen/proto/billing/v1/organisation_pb.ts";
 import { file_billing_v1_subscriptions } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
@@ -31,9 +32,10 @@ const files: readonly DescFile[] = [
   file_billing_v1_invoices,
   file_billing_v1_credit_notes,
   file_billing_v1_usage,
+  file_billing_v1_events,
 ];
 
-/** The methods that the specification's operations are. */
+/** The methods of the public API. */
 export const methods: readonly DescMethod[] = files.flatMap(({ services }) =>
   services.flatMap((service) => service.methods),
 );

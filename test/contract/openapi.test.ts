@@ -79,7 +79,7 @@ describe.each(named)("%s", (_name, { verb, path, object }) => {
     expect(object.summary).toMatch(/\w/);
     expect(object.description).toMatch(/\w/);
     expect(object.tags).toHaveLength(1);
-    expect(object.security).toHaveLength(1);
+    expect((object.security as unknown[]).length).toBeGreaterThan(0);
   });
 
   test("has a success example that its own schema accepts, closed to unknown members", () => {

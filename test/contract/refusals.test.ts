@@ -44,6 +44,7 @@ const specified: readonly Row[] = [
 /** Codes that are added to them. REQUEST-14, USAGE-5. */
 const decided: readonly Row[] = [
   [404, "not_found", ["invoice_not_found", "charge_not_found"]],
+  [404, "not_found", ["event_not_found", "usage_event_not_found"]],
   [409, "conflict", ["customer_code_taken", "ledger_contact_name_taken"]],
   [413, "invalid_request_error", ["request_too_large"]],
   [
@@ -86,11 +87,7 @@ const administrative: readonly Row[] = [
     "conflict",
     ["plan_code_taken", "charge_code_taken", "meter_code_taken", "plan_in_use", "charge_in_use"],
   ],
-  [
-    404,
-    "not_found",
-    ["usage_event_not_found", "webhook_endpoint_not_found", "webhook_delivery_not_found"],
-  ],
+  [404, "not_found", ["webhook_endpoint_not_found", "webhook_delivery_not_found"]],
   [409, "conflict", ["ledger_not_connected"]],
   [422, "invalid_request_error", ["ledger_refused"]],
 ];

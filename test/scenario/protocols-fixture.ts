@@ -1,13 +1,15 @@
 /** The fixtures of tests that compare protocols: an organisation with an object of each kind. */
 import { perFile } from "../support/file-fixture.ts";
+import { publishAll } from "../support/published-events.ts";
 import { scenarioTest } from "./fixtures.ts";
 import { addCreditNote } from "./row-builder.ts";
+import { addMeter, usageEvent } from "./usage-builder.ts";
 
 /** Tests over every protocol. `ids` has an object's id by the method that reads it. */
 export const protocolsTest = scenarioTest.extend(
   "ids",
   perFile,
-  async ({ system, ask, own }): Promise<Readonly<Record<string, string>>> => {
+  async ({ system, ask, own, reports }): Promise<Readonly<Record<string, string>>> => {
     const charges = [{ charge_code: "onboarding", quantity: 2, price: "99.9999" }];
     const body = {
       customer_code: "ACME",
@@ -36,7 +38,14 @@ export const protocolsTest = scenarioTest.extend(
       key: own.apiKey,
       body: { when: "period_end" },
     });
+    await addMeter(system.pool, own.organisationId, { plans: ["scale"] });
+    const event = usageEvent(json.id, new Date().toISOString(), { event_id: "evt-1" });
+    await reports.stored(own, [event]);
+    await publishAll(system.pool, own.organisationId);
     return {
+      ListUsage: json.id,
+      GetUsageEvent: "evt-1",
+      GetEvent: (await ask("GET", "/v1/events", { key: own.apiKey })).json.data[0].id,
       GetSubscription: json.id,
       GetUpcomingInvoice: json.id,
       PreviewChangeUnits: json.id,

@@ -31,12 +31,17 @@ function restForm(message: unknown): unknown {
   };
   if (subscription !== undefined) return { ...subscription, ...effects };
   const [only] = Object.values({ ...rest, ...(invoice === undefined ? {} : { invoice }) });
-  return "data" in shape ? shape : only;
+  if ("data" in shape) return shape;
+  // REST answers the body of an event, and does not show it as a member.
+  const { body: _, ...members } = only as Record<string, unknown>;
+  return members;
 }
 
 function bare(value: unknown): unknown {
   if (typeof value === "string") {
-    const word = /^(?:[A-Z]+_)*(?:STATUS|TYPE|KIND|STATE|ASSUMPTION)_([A-Z_]+)$/.exec(value)?.[1];
+    const word = /^(?:[A-Z]+_)*(?:STATUS|TYPE|KIND|STATE|BILLING|ASSUMPTION)_([A-Z_]+)$/.exec(
+      value,
+    )?.[1];
     return word === undefined ? value : word.toLowerCase();
   }
   if (Array.isArray(value)) return value.map(bare);
@@ -70,7 +75,10 @@ function withoutInstant(shown: unknown): unknown {
   return { ...rest, subscription: { ...subscription, created: "" } };
 }
 
-const reads = [...operations.values()].filter(({ idempotencyKey }) => idempotencyKey === "none");
+// Events come meanwhile, so `events.system.test.ts` compares their list.
+const reads = [...operations.values()].filter(
+  ({ idempotencyKey, method }) => idempotencyKey === "none" && method.name !== "ListEvents",
+);
 
 describe.each(protocols)("over %s", (protocol) => {
   test.for(reads.map(({ method }) => method.name))("%s answers the same as REST", async (name, {
@@ -80,13 +88,18 @@ describe.each(protocols)("over %s", (protocol) => {
     ids,
   }) => {
     const operation = operations.get(name);
-    const path = operation && describedOperation(operation.method)?.http.path;
+    const path = (operation && describedOperation(operation.method)?.http.path) ?? "";
     const id = ids[name] ?? "";
     const { body, message } = previewed[name] ?? { message: {} };
     const verb = name.startsWith("Preview") ? "POST" : "GET";
+    const request = path.includes("{event_id}")
+      ? { eventId: id }
+      : path.includes("{")
+        ? { ...message, id }
+        : message;
     const [rest, called] = await Promise.all([
-      ask(verb, (path ?? "").replace("{id}", id), { key: own.apiKey, body }),
-      call(protocol, name, id === "" ? message : { ...message, id }, { key: own.apiKey }),
+      ask(verb, path.replace(/\{\w+\}/, id), { key: own.apiKey, body }),
+      call(protocol, name, request, { key: own.apiKey }),
     ]);
     expect([rest.status, called.code], rest.text).toEqual([200, null]);
     expect(withoutInstant(restForm(called.message))).toEqual(withoutInstant(bare(rest.json)));
@@ -254,9 +267,9 @@ describe("an API key", () => {
       own.organisationId,
       scope === "none" ? [] : [scope],
     );
-    for (const { method, scope: needed } of operations.values()) {
+    for (const { method, scope: needed, anyScope } of operations.values()) {
       const http = describedOperation(method)?.http;
-      const path = (http?.path ?? "").replace("{id}", randomUUID());
+      const path = (http?.path ?? "").replace(/\{\w+\}/, randomUUID());
       const body = http?.verb === "POST" ? { body: {} } : {};
       const rest = await ask(http?.verb ?? "", path, { key: value, idempotencyKey: "x", ...body });
       const grpc = await call(
@@ -270,7 +283,8 @@ describe("an API key", () => {
         rest.json.error?.code === "insufficient_scope",
         grpc.code === "PermissionDenied",
       ];
-      const isForbidden = needed !== null && needed !== scope;
+      const sufficing = needed === null ? anyScope : [needed];
+      const isForbidden = sufficing.length > 0 && !sufficing.includes(scope);
       expect(seen).toEqual([method.name, isForbidden, isForbidden]);
       expect(rest.status === 403).toBe(isForbidden);
     }

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { document } from "../contract/answer-check.ts";
 import { addApiKey } from "../support/organisation-builder.ts";
+import { publishAll } from "../support/published-events.ts";
 import { type RequestOptions, startSystem, type TestSystem, until } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf, refused, type Seen } from "./checked-ask.ts";
 import { type CutLine, openLine } from "./cut-line.ts";
@@ -73,6 +74,10 @@ beforeAll(async () => {
     body: { when: "period_end" },
   });
   await addMeter(system.pool, own.organisationId, { plans: ["growth"] });
+  ids.usage_events = "evt/1";
+  const event = usageEvent(ids.metered ?? "", new Date().toISOString(), { event_id: "evt/1" });
+  await send("POST", "/v1/usage_events", { body: { events: [event] } });
+  await publishAll(system.pool, own.organisationId);
   // The key that every operation then finds in use by another request.
   await send("POST", "/v1/customers", { idempotencyKey: "conflict" });
   for (const kind of [
@@ -82,6 +87,7 @@ beforeAll(async () => {
     "subscriptions",
     "invoices",
     "credit_notes",
+    "events",
   ]) {
     const { data } = (await ask("GET", `/v1/${kind}?limit=2`, { key: own.apiKey })).json;
     ids[kind] = data.find(({ id }: { id: string }) => id !== ids.ending).id;
@@ -95,6 +101,9 @@ afterAll(async () => {
 
 let requests = 0;
 
+/** The parameter of a path. */
+const parameter = /\{\w+\}/;
+
 /** A request that is in order: its path with an id that is there, and a body. */
 function goodRequest(
   verb: string,
@@ -102,7 +111,7 @@ function goodRequest(
 ): { readonly path: string; readonly asked: RequestOptions } {
   const isRestoration = template.endsWith("/restore/preview");
   const kind = isRestoration ? "ending" : (template.split("/")[2] ?? "");
-  const path = template.replace("{id}", ids[kind] ?? "");
+  const path = template.replace(parameter, encodeURIComponent(ids[kind] ?? ""));
   const asked = { key: own.apiKey, idempotencyKey: `good-${++requests}` };
   if (verb === "GET") return { path, asked };
   const bodies: Record<string, object> = {
@@ -150,7 +159,7 @@ describe.each(named)("%s %s", (verb, path) => {
     );
     const { asked } = goodRequest(verb, path);
     const { key: _, ...keyless } = asked;
-    expect(refusalOf(await ask(verb, path.replace("{id}", ids.plans ?? ""), keyless)).code).toBe(
+    expect(refusalOf(await ask(verb, path.replace(parameter, ids.plans ?? ""), keyless)).code).toBe(
       "invalid_api_key",
     );
     expect((await send(verb, path, { key: value })).status).toBe(
@@ -166,10 +175,11 @@ describe.each(named)("%s %s", (verb, path) => {
 });
 
 test.each(
-  named.filter(([, path]) => path.includes("{id}")),
+  named.filter(([, path]) => parameter.test(path)),
 )("%s %s answers 404 to another id", async (verb, path) => {
   const code = `${path.split("/")[2]?.slice(0, -1)}_not_found`;
-  const answer = await ask(verb, path.replace("{id}", randomUUID()), goodRequest(verb, path).asked);
+  const unknown = path.replace(parameter, randomUUID());
+  const answer = await ask(verb, unknown, goodRequest(verb, path).asked);
   expect(refusalOf(answer)).toEqual(refused(404, code));
 });
 
@@ -281,7 +291,7 @@ test("every documented answer occurred except a 500 and the 404 of unknown paths
       .filter(
         (status) =>
           status !== "404" ||
-          path.includes("{id}") ||
+          parameter.test(path) ||
           (verb === "POST" && /^\/v1\/subscriptions(\/preview)?$/.test(path)),
       )
       .map((status) => `${verb} ${path} ${status}`),

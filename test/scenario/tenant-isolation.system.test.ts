@@ -8,15 +8,19 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
 import { addApiKey } from "../support/organisation-builder.ts";
+import { publishAll } from "../support/published-events.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";
 import { operations } from "./procedures.ts";
 import { addCreditNote, addLike } from "./row-builder.ts";
-import { addMeter } from "./usage-builder.ts";
+import { addMeter, usageBuilder, usageEvent } from "./usage-builder.ts";
 
 /** Fields of requests that name an object by its id, or by its code. */
-const idFields = new Set(["id", "starting_after", "customer", "subscription", "ledger_contact_id"]);
+const idFields = new Set([
+  ...["id", "starting_after", "customer", "subscription", "ledger_contact_id"],
+  ...["object", "event_id"],
+]);
 const codeFields = new Set(["code", "customer_code", "plan_code", "charge_code", "email"]);
 
 /**
@@ -32,7 +36,13 @@ let own: CreatedOrganisation;
 let other: CreatedOrganisation;
 const theirs: string[] = [];
 
-const lists = ["customers", "plans", "charges", "subscriptions", "invoices", "credit_notes"];
+const lists = [
+  ...["customers", "plans", "charges", "subscriptions", "invoices", "credit_notes"],
+  "events",
+];
+
+/** A subscription of the own organisation. */
+let mine = "";
 
 beforeAll(async () => {
   system = await sharedSystem();
@@ -52,7 +62,8 @@ beforeAll(async () => {
 });
 
 /** One of everything, with distinct codes. */
-async function stock({ organisationId, apiKey }: CreatedOrganisation, code: string): Promise<void> {
+async function stock(organisation: CreatedOrganisation, code: string): Promise<void> {
+  const { organisationId, apiKey } = organisation;
   await addLike(system.pool, "customers", organisationId, "ACME", { code, email: code });
   await addLike(system.pool, "plans", organisationId, "site", { code });
   await addLike(system.pool, "charges", organisationId, "onboarding", { code });
@@ -63,12 +74,17 @@ async function stock({ organisationId, apiKey }: CreatedOrganisation, code: stri
     body,
   });
   const meter = await addMeter(system.pool, organisationId, { code, plans: ["site"] });
-  if (code === foreignCode) theirs.push(meter);
+  const event_id = code === foreignCode ? "their-event" : "my-event";
+  const event = usageEvent(json.id, new Date().toISOString(), { event_id, meter_code: code });
+  await usageBuilder(ask).stored(organisation, [event]);
+  if (code === foreignCode) theirs.push(meter, event_id);
+  else mine = json.id;
   await addCreditNote(system.pool, organisationId, {
     customerId: json.customer,
     subscriptionId: json.id,
     number: "CN-1",
   });
+  await publishAll(system.pool, organisationId);
 }
 
 let requests = 0;
@@ -78,6 +94,7 @@ function base(operation: string): Record<string, unknown> {
   requests += 1;
   const name = operation.replace(/^Preview/, "");
   if (name === "CreateSubscription") return { customer_code: "ACME", plan_code: "site" };
+  if (name === "ListUsage") return { id: mine };
   if (name === "ChangeUnits") return { units: 12 };
   if (name === "EndSubscription") return { when: "now" };
   return name === "CreateCustomer" ? { name: `Customer ${requests}`, email: "a@b.example" } : {};
@@ -98,8 +115,10 @@ function shown(status: number, headers: Headers, text: string): Shown {
     ([name]) => !/^(request-id|date|ratelimit-remaining|ratelimit-reset)$/.test(name),
   );
   const requestId = headers.get("Request-Id") ?? "";
-  // The detail of a Connect error is shown twice; its binary form holds the id as well.
-  const body = text.replaceAll(requestId, "(id)").replace(/"value":"[^"]*"/, '"value":"(binary)"');
+  // The details of a Connect error are shown twice; their binary forms hold the id as well.
+  const body = text
+    .replaceAll(requestId, "(id)")
+    .replaceAll(/"value":"[^"]*"/g, '"value":"(binary)"');
   return { status, headers: Object.fromEntries(kept), body };
 }
 
@@ -225,7 +244,7 @@ describe.each([
 
   test("no list shows an id of another organisation", async () => {
     const names = [...operations.keys()].filter((name) => name.startsWith("List"));
-    expect(names).toHaveLength(lists.length);
+    expect(names).toHaveLength(lists.length + 1);
     for (const name of [...names, "GetOrganisation"]) {
       const { status, body } = await send(name, base(name));
       expect(status).toBe(200);
@@ -235,7 +254,7 @@ describe.each([
 });
 
 test("every field that names an object by id or code is among those tried", () => {
-  expect(byId.map((pair) => pair.join("."))).toHaveLength(6 + 6 + 5 + 1 + 3 + 4);
+  expect(byId.map((pair) => pair.join("."))).toHaveLength(6 + 6 + 5 + 1 + 3 + 4 + 2);
   expect(byCode.map((pair) => pair.join("."))).toEqual([
     "ListCustomers.code",
     "ListCustomers.email",

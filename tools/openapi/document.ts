@@ -77,10 +77,12 @@ function builtOperations(registry: Registry): BuiltOperation[] {
     .flatMap(({ service, operation }) => (operation === null ? [] : [{ service, operation }]));
 }
 
-/** Returns one tag for each service with a built operation. */
+/** Returns one tag for each resource. Its description is that of the first service with it. */
 function tags(operations: readonly BuiltOperation[]): JsonObject[] {
   const byName = new Map(
-    operations.map(({ service, operation }) => [tagName(operation), description(service)]),
+    operations
+      .map(({ service, operation }) => [tagName(operation), description(service)] as const)
+      .toReversed(),
   );
   return [...byName].map(([name, words]) => ({ name, description: words }));
 }

@@ -38,7 +38,7 @@ export function operationCodes(operation: DescribedOperation): RefusalCode[] {
     if (!(code in refusals)) throw new Error(`${code} is no row of the table of refusals`);
   const common: Partial<Record<RefusalCode, boolean>> = {
     invalid_api_key: true,
-    insufficient_scope: operation.scope !== null,
+    insufficient_scope: operation.scope !== null || operation.anyScope.length > 0,
     unknown_endpoint: true,
     idempotency_conflict: repeats,
     request_in_progress: repeats,
@@ -53,6 +53,11 @@ export function operationCodes(operation: DescribedOperation): RefusalCode[] {
   return codes.filter((code) => own.has(code) || common[code] === true);
 }
 
+/** Returns the address of a code's page. The pages are the files of `docs/errors`. */
+export function errorPage(code: RefusalCode): string {
+  return `/docs/errors/${code}`;
+}
+
 /** Returns the error responses by status. */
 export function errorResponses(operation: DescribedOperation): JsonObject {
   const byStatus = Map.groupBy(operationCodes(operation), (code) => refusals[code].status);
@@ -64,7 +69,9 @@ export function errorResponses(operation: DescribedOperation): JsonObject {
 
 function errorResponse(codes: readonly RefusalCode[]): JsonObject {
   return {
-    description: codes.map((code) => `\`${code}\`: ${refusalTexts[code]}`).join("\n\n"),
+    description: codes
+      .map((code) => `[\`${code}\`](${errorPage(code)}): ${refusalTexts[code]}`)
+      .join("\n\n"),
     headers: headerRefs(errorHeaders(codes)),
     content: {
       "application/json": {

@@ -1,5 +1,5 @@
 /** The JSON Schema of one field, in a request or in a response. */
-import type { DescEnum, DescField, DescMessage, JsonObject } from "@bufbuild/protobuf";
+import type { DescEnum, DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 import {
   allowsNumber,
@@ -100,7 +100,12 @@ function formatOf(field: DescField): string | null {
   const words = description(field);
   if (words.includes("`YYYY-MM-DD`")) return "date";
   if (words.includes("ISO 8601")) return "date-time";
-  return field.name === "id" ? "uuid" : null;
+  return field.name === "id" && !isComposed(example(field)) ? "uuid" : null;
+}
+
+/** Whether an id is no UUID by its example: usage in a list has a number and an id. */
+function isComposed(shown: JsonValue | undefined): boolean {
+  return typeof shown === "string" && shown.includes(".");
 }
 
 /** Responses are not validated, so their fields' rules say nothing about them. */

@@ -10,6 +10,7 @@ import {
   isNullable,
   isOmitEmpty,
   jsonName,
+  verbatimField,
 } from "../../src/transport/rest/json-shape.ts";
 import { description } from "./comments.ts";
 import { fieldSchema, type Refer } from "./field-schema.ts";
@@ -71,7 +72,8 @@ export function responseSchema(message: DescMessage, refer: Refer): JsonObject {
  */
 function shownFields(message: DescMessage): DescField[] {
   const inline = message.fields.filter(isInline).flatMap((field) => shownFields(messageOf(field)));
-  return [...inline, ...message.fields.filter((field) => !isInline(field))];
+  const hidden = verbatimField(message);
+  return [...inline, ...message.fields.filter((field) => !isInline(field) && field !== hidden)];
 }
 
 /**
@@ -88,7 +90,7 @@ export function responseExample(message: DescMessage): JsonObject {
   return Object.assign(
     {},
     ...message.fields
-      .filter((field) => !isOmitEmpty(field))
+      .filter((field) => !isOmitEmpty(field) && field !== verbatimField(message))
       .map((field) =>
         isInline(field) ? responseExample(messageOf(field)) : { [jsonName(field)]: shown(field) },
       ),

@@ -26,21 +26,31 @@ export function operationObject(operation: DescribedOperation, refer: Refer): Js
       ? []
       : [idempotencyKeyParameter(operation.idempotencyKey === "required")]),
   ];
-  const scopeWords =
-    operation.scope === null
-      ? "Any valid key may call it."
-      : `Needs the scope \`${operation.scope}\`.`;
   return {
     operationId: `${method.name.charAt(0).toLowerCase()}${method.name.slice(1)}`,
     tags: [tagName(operation)],
     summary: summary(words),
-    description: `${words}\n\n${scopeWords}`,
-    // In OpenAPI 3.1 the list of a bearer scheme names the scopes that the key must have.
-    security: [{ [securitySchemeName]: operation.scope === null ? [] : [operation.scope] }],
+    description: `${words}\n\n${scopeWords(operation)}`,
+    security: security(operation),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(operation.http.hasBody ? { requestBody: requestBody(operation, fields.body, refer) } : {}),
     responses: { ...successResponses(operation, refer), ...errorResponses(operation) },
   };
+}
+
+function scopeWords({ scope, anyScope }: DescribedOperation): string {
+  if (anyScope.length > 0)
+    return `Needs one of the scopes ${anyScope.map((one) => `\`${one}\``).join(", ")}.`;
+  return scope === null ? "Any valid key may call it." : `Needs the scope \`${scope}\`.`;
+}
+
+/**
+ * Returns the alternatives of which a key must meet one. In OpenAPI 3.1 the list of a bearer scheme
+ * names the scopes that the key must have.
+ */
+function security({ scope, anyScope }: DescribedOperation): JsonObject[] {
+  if (anyScope.length > 0) return anyScope.map((one) => ({ [securitySchemeName]: [one] }));
+  return [{ [securitySchemeName]: scope === null ? [] : [scope] }];
 }
 
 /** Returns the resource's name in the path: `subscriptions` of `/v1/subscriptions/{id}`. */

@@ -53,8 +53,9 @@ export const replacedWords: readonly ReplacedWord[] = [
     pattern: /\bscoped?\b|\bunscoped\b/g,
     use: "tenant",
     in: "names",
+    // `src/services/events.ts` compares scopes of API keys.
     paths:
-      /^(?:(?:src|test)\/store\/(?!access|admin|ledger-connection)|src\/services\/|tools\/tidy\/)/,
+      /^(?:(?:src|test)\/store\/(?!access|admin|ledger-c)|src\/services\/(?!events)|tools\/tidy\/)/,
   },
   { pattern: /\bendings?\b/g, use: "termination", in: "names" },
   { pattern: /\b(?:an|its|the|this|held|each) ending\b/g, use: "termination", in: "prose" },

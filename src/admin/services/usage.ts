@@ -14,9 +14,9 @@ import type {
 } from "../../gen/proto/billing/admin/v1/usage_pb.ts";
 import { documentStatuses } from "../../services/enums.ts";
 import type { UsageOfPeriod, UsagePosition } from "../../store/admin/usage/usage.ts";
-import type { StoredUsageEvent } from "../../store/admin/usage/usage-events.ts";
-import type { UsageDocument, UsagePlace } from "../../store/admin/usage/usage-rows.ts";
 import { isId } from "../../store/database/ids.ts";
+import type { StoredUsageEvent } from "../../store/usage/usage-events.ts";
+import type { UsageDocument, UsagePlace } from "../../store/usage/usage-rows.ts";
 import { usageStates } from "../present/enums.ts";
 import { present } from "../present/present.ts";
 import {

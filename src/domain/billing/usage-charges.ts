@@ -67,20 +67,7 @@ export type UsageFacts = Pick<BillingState, "organisation" | "subscription" | "t
  * document can hold: some usage must be voided.
  */
 export function chargeUsage(facts: UsageFacts, usage: readonly OpenUsage[]): UsageCharges {
-  const priced: BilledUsage[] = [];
-  // Two open bills may have usage of one period and meter: the later one continues from the
-  // earlier.
-  const reached = new Map<string, { before: Decimal; priced: Decimal }>();
-  for (const one of usage.toSorted(byBillAndPeriod)) {
-    const key = `${one.period.index} ${one.meter.id}`;
-    const known = reached.get(key);
-    const billed = priceUsage(
-      known === undefined ? one : { ...one, ...known },
-      facts.subscription.currency,
-    );
-    reached.set(key, { before: add(billed.usage.before, one.quantity), priced: billed.priced });
-    priced.push(billed);
-  }
+  const priced = priceInOrder(usage, facts.subscription.currency);
   const unpriced = priced.filter(({ usage: { setupMode } }) => setupMode);
   const charged = priced.filter((one) => !one.usage.setupMode && !isNegative(one.amount));
   const credited = priced.filter((one) => !one.usage.setupMode && isNegative(one.amount));
@@ -105,6 +92,23 @@ export function usageInvoice(facts: UsageFacts, lines: readonly UsageLine[]): In
   const { subscription, organisation, period, today } = facts;
   const order = { type: "usage", period, lines: lines.map(({ line }) => line), today } as const;
   return draftInvoice(subscription, organisation, order);
+}
+
+/**
+ * Prices usage, oldest bill first. Two open bills may have usage of one period and meter: the later
+ * one continues from the earlier (MONEY-7).
+ */
+export function priceInOrder(
+  usage: readonly OpenUsage[],
+  currency: string,
+): readonly BilledUsage[] {
+  const reached = new Map<string, { before: Decimal; priced: Decimal }>();
+  return usage.toSorted(byBillAndPeriod).map((one) => {
+    const key = `${one.period.index} ${one.meter.id}`;
+    const billed = priceUsage({ ...one, ...reached.get(key) }, currency);
+    reached.set(key, { before: add(billed.usage.before, one.quantity), priced: billed.priced });
+    return billed;
+  });
 }
 
 function byBillAndPeriod(left: OpenUsage, right: OpenUsage): number {

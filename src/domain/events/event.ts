@@ -43,6 +43,16 @@ export const eventTypes = [
 /** The kind of an event. */
 export type EventType = (typeof eventTypes)[number];
 
+/** Returns the kind of event with this name, or null. */
+export function readEventType(name: string): EventType | null {
+  return eventTypes.find((type) => type === name) ?? null;
+}
+
+/** Returns the kind of object that a kind of event is about: `invoice` of `invoice.paid`. */
+export function objectKindOf(type: EventType): ObjectKind {
+  return type.slice(0, type.indexOf(".")) as ObjectKind;
+}
+
 /**
  * The kind of the event that "Send Test Event" sends: to the requested endpoint, whatever kinds it
  * subscribes to.

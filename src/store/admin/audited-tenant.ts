@@ -9,13 +9,13 @@ import type { OrganisationSettings } from "../../domain/model/organisation-setti
 import type { Organisation } from "../../gen/prisma/client.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import type { DocumentWork } from "../ledger-jobs/stale-jobs.ts";
+import type { StoredUsageEvent } from "../usage/usage-events.ts";
 import { type Actor, type Change, type Changed, type Changes, changed } from "./changes.ts";
 import type { AdminDocument } from "./documents/document-listing.ts";
 import { findRunning, lockDocument, saveRetry } from "./documents/retry-documents.ts";
 import { type BillingFirst, onCurrentOrganisation } from "./organisations/current-organisation.ts";
 import { loadObstacles } from "./organisations/setup-mode-obstacles.ts";
 import { type AdminOrganisation, updateOrganisation } from "./organisations/update-organisation.ts";
-import type { StoredUsageEvent } from "./usage/usage-events.ts";
 import { lockEvent, saveVoid, type VoidToSave } from "./usage/void-usage.ts";
 
 /** What the work may do in the transaction. Each save adds its entries to the audit log. */

@@ -1,7 +1,7 @@
 /**
  * Publishes a chunk: the outbox entries of some objects become events, with deliveries to the
- * endpoints that subscribe to them. One transaction works on one snapshot. Later changes have
- * entries that stay (EVENT-1).
+ * endpoints that subscribe to them. Events are stored also if there is no endpoint (EVENT-6). One
+ * transaction works on one snapshot. Later changes have entries that stay (EVENT-1).
  *
  * SQL: it locks, takes many entries in one statement, and joins by arrays of ids.
  */
@@ -14,7 +14,13 @@ import {
 import type { Organisation, WebhookEndpoint } from "../../gen/prisma/client.ts";
 import { newId } from "../database/ids.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
-import { columnsOf, type Publication, type Snapshot, savePublication } from "./save-published.ts";
+import {
+  columnsOf,
+  type Publication,
+  type PublicationInstants,
+  type Snapshot,
+  savePublication,
+} from "./save-published.ts";
 import { loadTexts, type ObjectKey, type WriteObject } from "./shown-objects.ts";
 
 /** How to publish a chunk. */
@@ -59,8 +65,6 @@ interface Publisher extends Pick<Organisation, "livemode"> {
   readonly createdAt: Date;
   /** False if another transaction publishes the organisation's changes. */
   readonly isLocked: boolean;
-  /** True also for a disabled endpoint: it may be enabled again and have missed events resent. */
-  readonly hasEndpoints: boolean;
   /** The enabled endpoints with the kinds that they subscribe to. No kinds means all. */
   readonly endpoints: readonly Pick<WebhookEndpoint, "id" | "kinds">[];
 }
@@ -91,7 +95,7 @@ export async function publishChunk(
       const published = await loadSnapshots(tx, organisationId, changed);
       const publication = decide(publisher, changed, texts, published);
       onLoaded?.();
-      await savePublication(tx, organisationId, publisher.now, publication);
+      await savePublication(tx, organisationId, instantsOf(publisher), publication);
       const { events, deliveries } = publication;
       return { events: events.length, deliveries: deliveries.length };
     },
@@ -99,12 +103,16 @@ export async function publishChunk(
   );
 }
 
+/** In a sandbox an event shows the test clock, and is kept by the real one (EVENT-5, EVENT-6). */
+function instantsOf({ now, createdAt, livemode }: Publisher): PublicationInstants {
+  return { createdAt: now, clockAt: livemode ? null : createdAt };
+}
+
 async function lockPublishing(tx: Transaction, organisationId: string): Promise<Publisher> {
   const { rows } = await tx.query<Publisher>({
     name: "lock_publishing",
     text: `SELECT o.livemode, now() AS now, coalesce(o.test_clock, now()) AS "createdAt",
         pg_try_advisory_xact_lock(${lockClass}, hashtext(o.id::text)) AS "isLocked",
-        EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.organisation_id = o.id) AS "hasEndpoints",
         coalesce((SELECT json_agg(json_build_object('id', e.id, 'kinds', e.kinds))
           FROM webhook_endpoints e
           WHERE e.organisation_id = o.id AND e.status = 'enabled'), '[]') AS endpoints
@@ -160,7 +168,7 @@ async function loadSnapshots(
 }
 
 function decide(
-  { livemode, createdAt, hasEndpoints, endpoints }: Publisher,
+  { livemode, createdAt, endpoints }: Publisher,
   changed: readonly ChangedObject[],
   texts: ReadonlyMap<string, string>,
   published: ReadonlyMap<string, Snapshot>,
@@ -172,9 +180,8 @@ function decide(
     if (object === undefined) continue;
     const before = published.get(id);
     let sequence = before?.sequence ?? 0n;
-    const toPublish = hasEndpoints
-      ? decideEvents({ kind, changes, before: before?.object ?? null, after: object })
-      : [];
+    const previous = before?.object ?? null;
+    const toPublish = decideEvents({ kind, changes, before: previous, after: object });
     for (const { type, previousAttributes } of toPublish) {
       sequence += 1n;
       const eventId = newId();

@@ -20,6 +20,9 @@ export interface Publication {
   readonly deliveries: readonly Pick<WebhookDelivery, "id" | "eventId" | "endpointId">[];
 }
 
+/** When the events of a publication were created, by the real clock and by the test clock. */
+export type PublicationInstants = Pick<Event, "createdAt" | "clockAt">;
+
 /** The kinds and the ids of objects, each as an array for `unnest`. */
 export const columnsOf = (objects: readonly ObjectKey[]) => [
   objects.map(({ kind }) => kind),
@@ -33,19 +36,19 @@ const saveText = `WITH snapshot AS (
     ON CONFLICT (organisation_id, object_kind, object_id)
       DO UPDATE SET sequence = EXCLUDED.sequence, object = EXCLUDED.object
   ), event AS (
-    INSERT INTO events (organisation_id, created_at, object_kind, object_id, id, type, sequence,
-      body, traceparent)
-    SELECT $1, $2, * FROM unnest(
+    INSERT INTO events (organisation_id, created_at, clock_at, object_kind, object_id, id, type,
+      sequence, body, traceparent)
+    SELECT $1, $2, $17, * FROM unnest(
       $7::text[], $8::uuid[], $9::uuid[], $10::text[], $11::bigint[], $12::text[], $16::text[])
   )
   INSERT INTO webhook_deliveries (organisation_id, id, event_id, endpoint_id)
   SELECT $1, * FROM unnest($13::uuid[], $14::uuid[], $15::uuid[])`;
 
-/** Writes all of it in one statement. The events are created `now`. */
+/** Writes all of it in one statement. */
 export async function savePublication(
   tx: Transaction,
   organisationId: string,
-  now: Date,
+  { createdAt, clockAt }: PublicationInstants,
   { snapshots, events, deliveries }: Publication,
 ): Promise<void> {
   await tx.query({
@@ -53,7 +56,7 @@ export async function savePublication(
     text: saveText,
     values: [
       organisationId,
-      now,
+      createdAt,
       ...columnsOf(snapshots),
       snapshots.map(({ sequence }) => sequence),
       snapshots.map(({ object }) => object),
@@ -66,6 +69,7 @@ export async function savePublication(
       deliveries.map(({ eventId }) => eventId),
       deliveries.map(({ endpointId }) => endpointId),
       events.map(({ traceparent }) => traceparent),
+      clockAt,
     ],
   });
 }

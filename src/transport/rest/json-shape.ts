@@ -9,6 +9,7 @@ import {
   type DescEnum,
   type DescEnumValue,
   type DescField,
+  type DescMessage,
   type DescMethod,
   getOption,
 } from "@bufbuild/protobuf";
@@ -95,6 +96,14 @@ export function isDecimal(field: DescField): boolean {
 /** Whether responses leave the member out if it is unset. */
 export function isOmitEmpty(field: DescField): boolean {
   return getOption(field, fieldExtension).omitEmpty;
+}
+
+/**
+ * Returns the field whose text is the JSON of its whole message in responses, or null if the
+ * message has none.
+ */
+export function verbatimField(message: DescMessage): DescField | null {
+  return message.fields.find((field) => getOption(field, fieldExtension).verbatim) ?? null;
 }
 
 /**

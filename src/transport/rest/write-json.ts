@@ -5,7 +5,14 @@
  */
 import assert from "node:assert/strict";
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import { enumJsonName, isInline, isNullable, isOmitEmpty, jsonName } from "./json-shape.ts";
+import {
+  enumJsonName,
+  isInline,
+  isNullable,
+  isOmitEmpty,
+  jsonName,
+  verbatimField,
+} from "./json-shape.ts";
 
 /** A message, or its initialiser. An unset field with implicit presence is its zero value. */
 type Fields = Readonly<Record<string, unknown>>;
@@ -53,6 +60,7 @@ function compileObject(message: DescMessage): WriteValue {
 function alwaysBegins(message: DescMessage): boolean {
   const [first] = message.fields;
   if (first === undefined) return false;
+  if (verbatimField(message) !== null) return true;
   return isInline(first) && first.message !== undefined
     ? alwaysBegins(first.message)
     : unsetMember(first, "") !== "";
@@ -60,6 +68,8 @@ function alwaysBegins(message: DescMessage): boolean {
 
 /** Writes the members of a message, each after a comma. The first one has `separator` instead. */
 function compileMembers(message: DescMessage, separator: "" | ","): WriteValue {
+  const verbatim = verbatimField(message);
+  if (verbatim !== null) return compileVerbatim(verbatim, separator);
   const members = message.fields.map((field, index) =>
     compileMember(field, index === 0 ? separator : ","),
   );
@@ -72,6 +82,18 @@ function compileMembers(message: DescMessage, separator: "" | ","): WriteValue {
       else text += writeMember(member, field);
     }
     return text;
+  };
+}
+
+/**
+ * Writes the members of the object that the message has as text, so that its bytes stay as they
+ * were sent.
+ */
+function compileVerbatim({ localName }: DescField, separator: "" | ","): WriteValue {
+  return (value) => {
+    const text = String((value as Fields)[localName] ?? "");
+    assert(text.startsWith("{") && text.endsWith("}"), `${localName} is no object`);
+    return separator + text.slice(1, -1);
   };
 }
 

@@ -20,6 +20,8 @@ export interface Operation {
   readonly method: DescMethodUnary;
   /** The scope that a key needs, or null if any valid key may call (ACCESS-4). */
   readonly scope: string | null;
+  /** Scopes of which a key needs one. Empty if `scope` decides (ACCESS-10). */
+  readonly anyScope: readonly string[];
   readonly idempotencyKey: "none" | "optional" | "required";
   readonly successStatus: number;
   /** The status of a response with `rejected` above zero, or null. */
@@ -51,6 +53,7 @@ export function operationOf(method: DescMethod): Operation {
     name: `${method.parent.typeName}/${method.name}`,
     method: method as DescMethodUnary,
     scope: option.scope === "" ? null : option.scope,
+    anyScope: option.anyScope,
     idempotencyKey: keyRule(option.idempotencyKey),
     successStatus: option.successStatus === 0 ? 200 : option.successStatus,
     partialStatus: option.partialStatus === 0 ? null : option.partialStatus,

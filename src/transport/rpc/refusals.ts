@@ -11,7 +11,8 @@ import {
   type RefusalType,
   refusals,
 } from "../../domain/refusal.ts";
-import { ErrorDetailSchema } from "../../gen/proto/billing/v1/common_pb.ts";
+import { errorDetails } from "./error-details.ts";
+import { type FieldFault, InvalidRequest } from "./invalid-request.ts";
 
 /**
  * The public form of an error: the members of the REST envelope and of the Connect detail, and the
@@ -27,6 +28,8 @@ export interface ErrorReport {
   readonly requestId: string;
   /** The value of the header `Retry-After`, or null for none. */
   readonly retryAfterSeconds: number | null;
+  /** Finds every fault of the request's fields, the first one first. None if it has none. */
+  readonly faults: () => readonly FieldFault[];
 }
 
 /** Turns any error into its public form, and logs errors that are not refusals. Never throws. */
@@ -75,7 +78,12 @@ export function temporarilyUnavailable(cause: unknown): Refusal {
 function reportOf(refusal: Refusal, requestId: string): ErrorReport {
   const { status, type } = refusals[refusal.code];
   const { code, message, param, retryAfterSeconds } = refusal;
-  return { status, type, code, message, param, requestId, retryAfterSeconds };
+  const faults = refusal instanceof InvalidRequest ? refusal.allFaults : () => faultOf(refusal);
+  return { status, type, code, message, param, requestId, retryAfterSeconds, faults };
+}
+
+function faultOf({ param, message }: Refusal): readonly FieldFault[] {
+  return param === null ? [] : [{ field: param, description: message }];
 }
 
 const connectCodes = {
@@ -92,16 +100,15 @@ const connectCodes = {
 } as const satisfies Record<RefusalConnectCode, Code>;
 
 /**
- * Returns the same error for Connect and gRPC: the code of the table, a `billing.v1.ErrorDetail`,
- * and `Retry-After` if there is one.
+ * Returns the same error for Connect and gRPC: the code of the table, its details, and
+ * `Retry-After` if there is one.
  */
 export function connectErrorOf(report: ErrorReport): ConnectError {
-  const { type, code, message, requestId, param, retryAfterSeconds } = report;
-  const detail = { type, code, message, requestId, ...(param === null ? {} : { param }) };
+  const { code, message, retryAfterSeconds } = report;
   return new ConnectError(
     message,
     connectCodes[refusals[code].connect],
     retryAfterSeconds === null ? {} : { "Retry-After": String(retryAfterSeconds) },
-    [{ desc: ErrorDetailSchema, value: detail }],
+    errorDetails(report),
   );
 }

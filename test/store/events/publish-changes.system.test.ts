@@ -127,11 +127,9 @@ describe("an event", () => {
     // As if the triggers had been created after it.
     await fixture.pool.query("DELETE FROM outbox WHERE object_id = $1", [id]);
     await fixture.set("subscriptions", id, "label = 'a'");
-    // Without an endpoint there is no event, but the snapshot is stored.
-    expect(await fixture.publish(own)).toEqual([]);
-    await fixture.endpoint(own);
+    expect((await fixture.publish(own)).at(-1)).toBe("subscription.updated 1 {}");
     await fixture.set("subscriptions", id, "label = 'b'");
-    expect(await fixture.publish(own)).toEqual(['subscription.updated 1 {"label":"a"}']);
+    expect(await fixture.publish(own)).toEqual(['subscription.updated 2 {"label":"a"}']);
     const other = await fixture.subscribe(own);
     await fixture.pool.query("DELETE FROM outbox WHERE object_id = $1", [other]);
     await fixture.set("subscriptions", other, "label = 'a'");
@@ -188,12 +186,18 @@ test("deliveries are written for enabled endpoints that subscribe to the kind", 
   ]);
 });
 
-test("events are stored if all endpoints are disabled, so that they can be resent", async ({
-  fixture,
-}) => {
-  const own = await fixture.sandbox("2026-03-01");
-  await fixture.endpoint(own, [], "disabled");
-  expect(await fixture.publish(own)).toEqual(["customer.created 1 null"]);
+test("events are stored without an enabled endpoint, with no delivery", async ({ fixture }) => {
+  const none = await fixture.sandbox("2026-03-01");
+  const disabled = await fixture.sandbox("2026-03-01");
+  await fixture.endpoint(disabled, [], "disabled");
+  for (const own of [none, disabled]) {
+    expect(await fixture.publish(own)).toEqual(["customer.created 1 null"]);
+    const { rows } = await fixture.pool.query(
+      "SELECT 1 FROM webhook_deliveries WHERE organisation_id = $1",
+      [own],
+    );
+    expect(rows).toEqual([]);
+  }
 });
 
 describe("no change is lost or published twice", () => {

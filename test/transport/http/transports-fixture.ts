@@ -26,7 +26,7 @@ import { gatewayParts, services, startPort, type TestPort } from "./port-fixture
 export const key = generateApiKey(true).value;
 
 const scopes = services.flatMap(({ methods }) =>
-  methods.map((method) => operationOf(method).scope ?? ""),
+  methods.map(operationOf).flatMap(({ scope, anyScope }) => [scope ?? "", ...anyScope]),
 );
 
 /** A running port and the requests that reached a service. */

@@ -13,6 +13,11 @@ import { LedgerSyncStatus } from "../../../src/gen/proto/billing/v1/common_pb.ts
 import { CreditNoteSchema } from "../../../src/gen/proto/billing/v1/credit_notes_pb.ts";
 import { CreateCustomerRequestSchema } from "../../../src/gen/proto/billing/v1/customers_pb.ts";
 import {
+  EventSchema,
+  GetEventResponseSchema,
+  ListEventsResponseSchema,
+} from "../../../src/gen/proto/billing/v1/events_pb.ts";
+import {
   InvoiceLedgerSchema,
   InvoiceSchema,
 } from "../../../src/gen/proto/billing/v1/invoices_pb.ts";
@@ -104,6 +109,18 @@ test("what would break the contract is an error of ours, never an answer", () =>
     /interval/,
   );
   expect(() => written(CreateSubscriptionResponseSchema, {})).toThrow(/subscription/);
+});
+
+test("a message with its own JSON is written as that text, also in a list", () => {
+  const body = '{"id": "e",  "sequence":1e0}';
+  expect(compileWriter(EventSchema)(create(EventSchema, { id: "other", body }))).toBe(body);
+  const event = create(GetEventResponseSchema, { event: { body } });
+  expect(compileWriter(GetEventResponseSchema)(event)).toBe(body);
+  const page = create(ListEventsResponseSchema, { data: [{ body }, { body }] });
+  expect(compileWriter(ListEventsResponseSchema)(page)).toBe(
+    `{"data":[${body},${body}],"has_more":false}`,
+  );
+  expect(() => written(EventSchema, { id: "e" })).toThrow(/body is no object/);
 });
 
 /** Any valid message of a schema: enums have a word, required messages are set. */

@@ -11,13 +11,18 @@ import { isId } from "../../database/ids.ts";
 import type { ModelRow } from "../../database/model-columns.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
-import { type EventFilters, getEvent, listEvents, type StoredUsageEvent } from "./usage-events.ts";
+import {
+  type EventFilters,
+  getEvent,
+  listEvents,
+  type StoredUsageEvent,
+} from "../../usage/usage-events.ts";
 import {
   readUsagePlace,
   type UsagePlace,
   type UsagePlaceRow,
   usagePlaceColumns,
-} from "./usage-rows.ts";
+} from "../../usage/usage-rows.ts";
 
 /**
  * The billing state of usage. `open`: its bill takes events. `waiting`: its bill is closed and not

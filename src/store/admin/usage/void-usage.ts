@@ -6,8 +6,8 @@
 import { lockToBill } from "../../billing/usage-locks.ts";
 import { db } from "../../database/client.ts";
 import type { Transaction } from "../../database/pool.ts";
+import { getEvent, type StoredUsageEvent } from "../../usage/usage-events.ts";
 import { type Changed, changed } from "../changes.ts";
-import { getEvent, type StoredUsageEvent } from "./usage-events.ts";
 
 /** The reason, and the instant by the organisation's clock. */
 export interface VoidToSave {

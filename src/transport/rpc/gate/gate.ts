@@ -71,9 +71,7 @@ export function createGate({ access, permits }: GateParts): Gate {
   return {
     pass: async (operation, headers, requestId, setHeader) => {
       const caller = await admit(access, headers.authorization, setHeader);
-      if (operation.scope !== null && !caller.scopes.has(operation.scope)) {
-        throw new Refusal("insufficient_scope", `The API key lacks the scope ${operation.scope}`);
-      }
+      requireScope(operation, caller);
       const forbidden = permits(operation, caller);
       if (forbidden !== null) throw new Refusal("insufficient_scope", forbidden);
       const idempotencyKey = readIdempotencyKey(operation.idempotencyKey, headers.idempotencyKey);
@@ -81,6 +79,15 @@ export function createGate({ access, permits }: GateParts): Gate {
       return { operation, caller, requestId, idempotencyKey };
     },
   };
+}
+
+function requireScope({ scope, anyScope }: Operation, { scopes }: Caller): void {
+  if (scope !== null && !scopes.has(scope))
+    throw new Refusal("insufficient_scope", `The API key lacks the scope ${scope}`);
+  if (anyScope.length > 0 && !anyScope.some((one) => scopes.has(one))) {
+    const message = `The API key has none of the scopes ${anyScope.join(", ")}`;
+    throw new Refusal("insufficient_scope", message);
+  }
 }
 
 async function admit(

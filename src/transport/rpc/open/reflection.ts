@@ -7,6 +7,7 @@ import { setImmediate as nextEvents } from "node:timers/promises";
 import { type DescFile, type DescService, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
+import { file_google_rpc_error_details } from "../../../gen/proto/google/rpc/error_details_pb.ts";
 import { Health } from "../../../gen/proto/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../../gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../../gen/proto/grpc/reflection/v1alpha/reflection_pb.ts";
@@ -103,6 +104,8 @@ function tooMany(what: string): ConnectError {
 function createAnswerer(services: readonly DescService[]): (question: Question) => MessageResponse {
   const files = new Map<string, DescFile>();
   for (const service of services) collect(service.file, files);
+  // No service imports the details of errors, and a client shows only what it can read.
+  collect(file_google_rpc_error_details, files);
   const symbols = new Map<string, DescFile>();
   for (const file of files.values()) for (const name of symbolsOf(file)) symbols.set(name, file);
   const extensions = [...files.values()].flatMap((file) =>

@@ -5,7 +5,6 @@
  */
 import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
-import { Refusal } from "../../../domain/refusal.ts";
 import {
   field as fieldOption,
   TextFormat,
@@ -27,8 +26,16 @@ export type TextFormats = ReadonlyMap<TextFormat, TextFormatRule>;
 type Fields = Readonly<Record<string, unknown>> & {
   readonly $unknown?: readonly { readonly no: number }[];
 };
-type CheckMessage = (message: Fields, at: Place | null) => void;
-type CheckValue = (value: unknown, above: Place | null, name: string | number) => void;
+type CheckMessage = (message: Fields, at: Place | null, report: ReportFault) => void;
+type CheckValue = (
+  value: unknown,
+  above: Place | null,
+  name: string | number,
+  report: ReportFault,
+) => void;
+
+/** Receives a fault: the field's path, null for the whole request, and what is wrong with it. */
+export type ReportFault = (path: string | null, said: string) => void;
 
 /**
  * A position by its name and its parent. Its path is built only for an error, because most requests
@@ -43,21 +50,16 @@ function pathOf(above: Place | null, name: string | number): string {
   return above === null ? String(name) : `${pathOf(above.above, above.name)}.${name}`;
 }
 
-function refuse(above: Place | null, name: string | number, said: string): never {
-  const path = pathOf(above, name);
-  throw new Refusal("invalid_parameter", `${path} ${said}`, path);
-}
-
 /**
- * Compiles the check of one message. It refuses `invalid_parameter` with the path of the field,
- * such as `charges.0.charge_code`.
+ * Compiles the check of one message. It reports every fault with the path of the field, such as
+ * `charges.0.charge_code`, until the report throws.
  */
 export function compileStringRules(
   message: DescMessage,
   formats: TextFormats,
-): (value: object) => void {
+): (value: object, report: ReportFault) => void {
   const check = compileMessage(message, formats, new Map());
-  return (value) => check(value as Fields, null);
+  return (value, report) => check(value as Fields, null, report);
 }
 
 /** A message that contains itself finds its own incomplete check in `known`. */
@@ -69,8 +71,8 @@ function compileMessage(
   const done = known.get(message);
   if (done !== undefined) return done;
   const checks: CheckMessage[] = [refuseUnknown];
-  const check: CheckMessage = (value, at) => {
-    for (const one of checks) one(value, at);
+  const check: CheckMessage = (value, at, report) => {
+    for (const one of checks) one(value, at, report);
   };
   known.set(message, check);
   for (const field of message.fields) {
@@ -85,10 +87,10 @@ function compileMessage(
 
 function checkMember(field: DescField, check: CheckValue): CheckMessage {
   const { localName, name, oneof } = field;
-  return (message, at) => {
+  return (message, at, report) => {
     const value =
       oneof === undefined ? message[localName] : chosen(message[oneof.localName], localName);
-    if (value !== undefined) check(value, at, name);
+    if (value !== undefined) check(value, at, name, report);
   };
 }
 
@@ -103,9 +105,9 @@ function checkOnlyWith(
   const needed = message.fields.find((field) => field.name === onlyWith);
   if (needed?.scalar !== ScalarType.BOOL)
     throw new Error(`${message}: ${name} stands only with ${onlyWith}, which is no boolean`);
-  return (value, at) => {
+  return (value, at, report) => {
     if (value[localName] === undefined || value[needed.localName] === true) return;
-    refuse(at, name, `is allowed only where ${onlyWith} is true`);
+    report(pathOf(at, name), `is allowed only where ${onlyWith} is true`);
   };
 }
 
@@ -121,11 +123,11 @@ function checkInsteadOf(
   const other = message.fields.find((field) => field.name === insteadOf);
   if (other === undefined)
     throw new Error(`${message}: ${name} stands for ${insteadOf}, which it does not have`);
-  return (value, at) => {
+  return (value, at, report) => {
     const isSent = value[localName] !== undefined;
     if (isSent !== (value[other.localName] !== undefined)) return;
-    if (isSent) refuse(at, name, `must not be given together with ${insteadOf}`);
-    refuse(at, insteadOf, `or ${name} must be given`);
+    if (isSent) report(pathOf(at, name), `must not be given together with ${insteadOf}`);
+    else report(pathOf(at, insteadOf), `or ${name} must be given`);
   };
 }
 
@@ -134,13 +136,11 @@ function chosen(oneof: unknown, localName: string): unknown {
   return name === localName ? value : undefined;
 }
 
-function refuseUnknown(message: Fields, at: Place | null): void {
+const refuseUnknown: CheckMessage = (message, at, report) => {
   const field = message.$unknown?.[0];
   if (field === undefined) return;
-  const said = `has no field number ${field.no}`;
-  if (at !== null) refuse(at.above, at.name, said);
-  throw new Refusal("invalid_parameter", `the request ${said}`);
-}
+  report(at === null ? null : pathOf(at.above, at.name), `has no field number ${field.no}`);
+};
 
 function compileField(
   field: DescField,
@@ -156,10 +156,10 @@ function compileField(
         ? compileText(field, formats)
         : null;
   if (one === null || field.fieldKind !== "list") return one;
-  return (value, above, name) => {
+  return (value, above, name, report) => {
     const elements = value as readonly unknown[];
     const at = { above, name };
-    for (let index = 0; index < elements.length; index++) one(elements[index], at, index);
+    for (let index = 0; index < elements.length; index++) one(elements[index], at, index, report);
   };
 }
 
@@ -169,7 +169,7 @@ function compilePart(
   known: Map<DescMessage, CheckMessage>,
 ): CheckValue {
   const check = compileMessage(message, formats, known);
-  return (value, above, name) => check(value as Fields, { above, name });
+  return (value, above, name, report) => check(value as Fields, { above, name }, report);
 }
 
 function compileText(field: DescField, formats: TextFormats): CheckValue {
@@ -180,15 +180,15 @@ function compileText(field: DescField, formats: TextFormats): CheckValue {
   const { holds, must } = rule;
   // Without presence an empty text counts as not sent, and `required` decides about it.
   const isOptional = field.presence === FeatureSet_FieldPresence.IMPLICIT;
-  return (value, above, name) => {
-    checkText(value, above, name);
+  return (value, above, name, report) => {
+    checkText(value, above, name, report);
     if (isOptional && value === "") return;
-    if (!holds(value as string)) refuse(above, name, must);
+    if (!holds(value as string)) report(pathOf(above, name), must);
   };
 }
 
-const checkText: CheckValue = (value, above, name) => {
+const checkText: CheckValue = (value, above, name, report) => {
   const text = value as string;
-  if (text.includes("\0")) refuse(above, name, "has a NUL character");
-  if (!text.isWellFormed()) refuse(above, name, "has half of a surrogate pair");
+  if (text.includes("\0")) report(pathOf(above, name), "has a NUL character");
+  if (!text.isWellFormed()) report(pathOf(above, name), "has half of a surrogate pair");
 };

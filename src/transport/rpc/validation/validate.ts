@@ -5,14 +5,14 @@
 import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
-import { Refusal } from "../../../domain/refusal.ts";
+import { type FieldFault, InvalidRequest } from "../invalid-request.ts";
 import { describePattern } from "./describe-pattern.ts";
 import { enumWords } from "./enum-words.ts";
 import { compileStringRules, type TextFormats } from "./string-rules.ts";
 
 /**
  * Throws `invalid_parameter` at the first fault, with the field's path as `param`:
- * `charges.0.charge_code`.
+ * `charges.0.charge_code`. The error can find all faults.
  */
 export type Validate = (schema: DescMessage, message: Message) => void;
 
@@ -28,20 +28,40 @@ export function createValidate(schemas: readonly DescMessage[], formats: TextFor
     const result = validator.validate(schema, create(schema));
     if (result.kind === "error") throw result.error;
   }
+  const findAll = (schema: DescMessage, message: Message): readonly FieldFault[] => {
+    const faults: FieldFault[] = [];
+    stringRules.get(schema)?.(message, (path, said) =>
+      faults.push({ field: path ?? "", description: said }),
+    );
+    const result = thorough.validate(schema, message);
+    const violations = result.kind === "invalid" ? result.violations : [];
+    const found = violations.map((violation) => ({
+      field: paramOf(violation.field) ?? "",
+      description: messageOf(violation),
+    }));
+    return [...faults, ...found];
+  };
   return (schema, message) => {
-    stringRules.get(schema)?.(message);
+    const allFaults = () => findAll(schema, message);
+    stringRules.get(schema)?.(message, (path, said) => {
+      throw new InvalidRequest(`${path ?? "the request"} ${said}`, path, allFaults);
+    });
     const result = validator.validate(schema, message);
     if (result.kind === "valid") return;
     if (result.kind === "error") throw result.error;
     const violation = result.violations[0];
     const param = paramOf(violation?.field ?? []);
     const said = messageOf(violation);
-    throw new Refusal("invalid_parameter", param === null ? said : `${param}: ${said}`, param);
+    throw new InvalidRequest(param === null ? said : `${param}: ${said}`, param, allFaults);
   };
 }
 
 /** One validator for all transports of a process, so that they share its compiled rules. */
-const validator = createValidator({ failFast: true, regexMatch: cachedMatch() });
+const regexMatch = cachedMatch();
+const validator = createValidator({ failFast: true, regexMatch });
+
+/** Finds every fault. Used once the other one has found a fault. */
+const thorough = createValidator({ failFast: false, regexMatch });
 
 /**
  * Returns the library's message, except if it would show a regular expression or the numbers of an

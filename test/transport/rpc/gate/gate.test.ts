@@ -1,6 +1,7 @@
 /** The order in which a request is checked before its body is read (REQUEST-1). */
 import { describe, expect, test } from "vitest";
 import { Refusal } from "../../../../src/domain/refusal.ts";
+import { EventService } from "../../../../src/gen/proto/billing/v1/events_pb.ts";
 import { SubscriptionService } from "../../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import type { Access, Admission } from "../../../../src/store/access/api-keys.ts";
 import { generateApiKey, hashApiKey } from "../../../../src/transport/rpc/gate/api-key.ts";
@@ -9,7 +10,7 @@ import {
   type GateHeaders,
   type Pass,
 } from "../../../../src/transport/rpc/gate/gate.ts";
-import type { Operation } from "../../../../src/transport/rpc/operation.ts";
+import { type Operation, operationOf } from "../../../../src/transport/rpc/operation.ts";
 import {
   accessOf,
   admitted,
@@ -21,6 +22,8 @@ import {
 const key = generateApiKey(true).value;
 const good: GateHeaders = { authorization: `Bearer ${key}`, idempotencyKey: "order-1" };
 const scopes = ["subscriptions:read", "subscriptions:write"];
+
+const listEvents = operationOf(EventService.method.listEvents);
 
 /** A request; what a test does not say is as it should be. */
 interface Case {
@@ -99,6 +102,16 @@ describe("the gate", () => {
     const { refusal, response } = await check(fault);
     expect(refusal?.code).toBe(code);
     expect(rateNames.every((name) => name in response)).toBe(counted);
+  });
+
+  test.each([
+    [["invoices:read"], null],
+    [["usage:write", "customers:read"], null],
+    [["subscriptions:write"], "insufficient_scope"],
+    [[], "insufficient_scope"],
+  ])("lets a key with %j pass where one of several scopes suffices: %s", async (held, code) => {
+    const { refusal } = await check({ operation: listEvents, admission: admitted(held) });
+    expect(refusal?.code ?? null).toBe(code);
   });
 
   test("says with a 429 when to come back", async () => {

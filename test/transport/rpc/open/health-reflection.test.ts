@@ -170,6 +170,13 @@ describe.each([
     });
   });
 
+  test("knows the details of errors, which no service's file imports", async () => {
+    for (const value of ["google.rpc.BadRequest", "billing.v1.ErrorDetail"])
+      expect((await ask({ case: "fileContainingSymbol", value }))?.case).toBe(
+        "fileDescriptorResponse",
+      );
+  });
+
   test("returns a service's file with all its imports", async () => {
     const answer = await ask({
       case: "fileContainingSymbol",

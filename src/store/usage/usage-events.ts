@@ -1,16 +1,16 @@
 /**
- * Reads usage events for operators: each with the bill that takes it and the document of that bill.
- * Lists with their documents are SQL.
+ * Reads usage events, each with the bill that takes it and the document of that bill. Lists with
+ * their documents are SQL.
  */
 
-import { Refusal } from "../../../domain/refusal.ts";
-import { formatInstant, type Quantity } from "../../../domain/usage/parse.ts";
-import type { UsageEvent } from "../../../gen/prisma/client.ts";
-import type { Executor } from "../../database/client.ts";
-import { columnsOf, type ModelRow } from "../../database/model-columns.ts";
-import type { Page, PageRequest } from "../../database/page.ts";
-import type { Pool } from "../../database/pool.ts";
-import { microseconds } from "../../usage/ingest-facts.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import { formatInstant, type Quantity } from "../../domain/usage/parse.ts";
+import type { UsageEvent } from "../../gen/prisma/client.ts";
+import type { Executor } from "../database/client.ts";
+import { columnsOf, type ModelRow } from "../database/model-columns.ts";
+import type { Page, PageRequest } from "../database/page.ts";
+import type { Pool } from "../database/pool.ts";
+import { microseconds } from "./ingest-facts.ts";
 import {
   readUsagePlace,
   type UsagePlace,

@@ -3,12 +3,12 @@
  * them.
  */
 
-import { civilDate } from "../../../domain/calendar/civil-date.ts";
-import { type Interval, type Period, periodAt } from "../../../domain/calendar/period.ts";
-import type { Meter } from "../../../domain/catalogue/meter.ts";
-import type { DocumentStatus } from "../../../domain/model/invoice.ts";
-import type { Subscription, UsageBill } from "../../../gen/prisma/client.ts";
-import { columnsOf, type ModelRow } from "../../database/model-columns.ts";
+import { civilDate } from "../../domain/calendar/civil-date.ts";
+import { type Interval, type Period, periodAt } from "../../domain/calendar/period.ts";
+import type { Meter } from "../../domain/catalogue/meter.ts";
+import type { DocumentStatus } from "../../domain/model/invoice.ts";
+import type { Subscription, UsageBill } from "../../gen/prisma/client.ts";
+import { columnsOf, type ModelRow } from "../database/model-columns.ts";
 
 /** The meter of usage. */
 type MeterName = Pick<Meter, "id" | "code" | "name">;

@@ -1,0 +1,102 @@
+/** Lists a subscription's usage by period and meter, and retrieves usage events (USAGE-16). */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { formatDecimal, parseDecimal } from "../domain/money/decimal.ts";
+import { Refusal } from "../domain/refusal.ts";
+import {
+  type MeterUsageSchema,
+  type StoredUsageEventSchema,
+  UsageEventBilling,
+  UsageEventStatus,
+  type UsageService,
+} from "../gen/proto/billing/v1/usage_pb.ts";
+import { isId } from "../store/database/ids.ts";
+import type { UsageOfMeter, UsagePosition } from "../store/usage/read-usage.ts";
+import type { StoredUsageEvent } from "../store/usage/usage-events.ts";
+import type { MethodImplementation } from "../transport/rpc/implementation.ts";
+import type { Deps } from "./deps.ts";
+import { pageOf } from "./reading.ts";
+
+type Methods = typeof UsageService.method;
+
+/** Returns the list. Refuses `subscription_not_found`, and `invalid_parameter` for its position. */
+export function listUsage(deps: Pick<Deps, "tenant">): MethodImplementation<Methods["listUsage"]> {
+  return async (request, call) => {
+    const { limit, startingAfter } = pageOf(request);
+    const after = startingAfter === null ? null : readPosition(startingAfter);
+    const query = { meterCode: request.meterCode ?? null, limit, after };
+    const page = await deps.tenant(call).usage.list(request.id, query);
+    if (page === null)
+      throw new Refusal("subscription_not_found", "There is no subscription with this id.");
+    return { data: page.data.map(presentUsage), hasMore: page.hasMore };
+  };
+}
+
+/** Returns the look-up. Refuses `usage_event_not_found`. */
+export function getUsageEvent(
+  deps: Pick<Deps, "tenant">,
+): MethodImplementation<Methods["getUsageEvent"]> {
+  return async ({ eventId }, call) => {
+    const event = await deps.tenant(call).usage.getEvent(eventId);
+    if (event === null)
+      throw new Refusal("usage_event_not_found", "There is no usage event with this id.");
+    return { event: presentEvent(event) };
+  };
+}
+
+/** The position of an id, also if nothing stands there any more. Voided usage leaves the list. */
+function readPosition(id: string): UsagePosition {
+  const [, periodIndex, meterId = ""] = /^([0-9]{1,9})\.(.*)$/.exec(id) ?? [];
+  if (isId(meterId)) return { periodIndex: Number(periodIndex), meterId: meterId.toLowerCase() };
+  throw new Refusal(
+    "invalid_parameter",
+    "starting_after is not the id of an object of this list.",
+    "starting_after",
+  );
+}
+
+function presentUsage(usage: UsageOfMeter): MessageInitShape<typeof MeterUsageSchema> {
+  const { period, meter, currency } = usage;
+  return {
+    id: `${period.index}.${meter.id}`,
+    object: "meter_usage",
+    subscription: usage.subscriptionId,
+    meter: meter.id,
+    meterCode: meter.code,
+    unitLabel: meter.unitLabel,
+    period: { start: period.start, end: period.end },
+    events: Number(usage.events),
+    quantity: formatDecimal(usage.quantity),
+    billedQuantity: formatDecimal(usage.billedQuantity),
+    lateQuantity: formatDecimal(usage.lateQuantity),
+    currency,
+    billedAmount: formatDecimal(usage.billedAmount),
+    amount: formatDecimal(usage.amount),
+  };
+}
+
+function presentEvent(event: StoredUsageEvent): MessageInitShape<typeof StoredUsageEventSchema> {
+  const { period, meter, invoice, creditNote, voidedAt } = event;
+  return {
+    eventId: event.eventId,
+    object: "usage_event",
+    status: UsageEventStatus.CREATED,
+    subscription: event.subscriptionId,
+    meter: meter.id,
+    meterCode: meter.code,
+    quantity: formatDecimal(parseDecimal(event.quantity)),
+    timestamp: event.occurredAt,
+    created: event.createdAt.toISOString(),
+    period: { start: period.start, end: period.end },
+    billing: billingOf(event),
+    ...(invoice === null ? {} : { invoice: invoice.id }),
+    ...(creditNote === null ? {} : { creditNote: creditNote.id }),
+    ...(voidedAt === null ? {} : { voided: voidedAt.toISOString() }),
+  };
+}
+
+function billingOf({ voidedAt, isBilled, invoice, creditNote }: StoredUsageEvent) {
+  if (voidedAt !== null) return UsageEventBilling.VOIDED;
+  if (!isBilled) return UsageEventBilling.OPEN;
+  const isOnDocument = invoice !== null || creditNote !== null;
+  return isOnDocument ? UsageEventBilling.BILLED : UsageEventBilling.NOT_BILLED;
+}

@@ -1,0 +1,198 @@
+/**
+ * A subscription's usage by period and meter, for the platform (USAGE-16).
+ *
+ * SQL: one statement reads one moment, so that usage which a bill takes meanwhile is counted once.
+ * Usage that is on no bill is summed from the index alone, as billing reads it.
+ */
+import { type MeterUsage, type UsageSums, usageSoFar } from "../../domain/billing/usage-so-far.ts";
+import { civilDate } from "../../domain/calendar/civil-date.ts";
+import { type Interval, type Period, periodAt } from "../../domain/calendar/period.ts";
+import type { PlanMeter } from "../../domain/catalogue/meter.ts";
+import type { SubscriptionStatus } from "../../domain/model/subscription.ts";
+import { parseDecimal } from "../../domain/money/decimal.ts";
+import type { Subscription } from "../../gen/prisma/client.ts";
+import { type PlanMeterRow, planMetersJson, readPlanMeters } from "../catalogue/meters.ts";
+import type { Executor } from "../database/client.ts";
+import { isId } from "../database/ids.ts";
+import { columnsOf, type ModelRow } from "../database/model-columns.ts";
+import type { Page } from "../database/page.ts";
+
+/** A position in the list. */
+export interface UsagePosition {
+  readonly periodIndex: number;
+  readonly meterId: string;
+}
+
+/** Selects usage: of the meter with this code or of all, after a position. */
+export interface UsageQuery {
+  readonly meterCode: string | null;
+  readonly limit: number;
+  readonly after: UsagePosition | null;
+}
+
+/** Usage of one meter in one period with its sums. */
+export interface UsageOfMeter extends UsageSums {
+  readonly subscriptionId: string;
+  readonly period: Period;
+  readonly meter: PlanMeter;
+  readonly currency: string;
+}
+
+/** Usage on bills: one period and meter. Sums are text, because JSON would make floats of them. */
+interface TakenRow {
+  readonly period: number;
+  readonly meter: string;
+  readonly events: number;
+  readonly quantity: string;
+  readonly late: string;
+  readonly amount: string;
+  readonly priced: string;
+}
+
+/** Usage that waits for one bill: one period and meter. */
+interface WaitingRow {
+  readonly period: number;
+  readonly meter: string;
+  readonly bill: number;
+  readonly events: number;
+  readonly quantity: string;
+  readonly late: boolean;
+  readonly setupMode: boolean;
+}
+
+type UsageRow = ModelRow<Subscription, "id" | "billingDay" | "intervalCount" | "currentPeriod"> &
+  Pick<Subscription, "currency"> & {
+    readonly startDate: string;
+    readonly intervalUnit: Interval["unit"];
+    readonly status: SubscriptionStatus;
+    readonly meters: readonly PlanMeterRow[] | null;
+    readonly taken: readonly TakenRow[] | null;
+    readonly waiting: readonly WaitingRow[] | null;
+  };
+
+/** The position before every row. No period has so high a number. */
+const top: UsagePosition = {
+  periodIndex: 2 ** 31 - 1,
+  meterId: "00000000-0000-0000-0000-000000000000",
+};
+
+/** The lowest bill that has taken usage of the period of alias `of`. */
+const firstBill = (of: string) => `(SELECT min(f.bill) FROM usage_bills f
+  WHERE f.organisation_id = $1 AND f.subscription_id = s.id AND f.period_index = ${of}.period_index)`;
+
+/** Whether a row of this alias stands after the position and passes the filter. */
+const isListed = (of: string) => `(${of}.period_index, ${of}.meter_id) < ($3, $4)
+  AND ($5::text IS NULL OR ${of}.meter_id = (SELECT m.id FROM meters m
+    WHERE m.organisation_id = $1 AND m.code = $5))`;
+
+const takenJson = `(SELECT json_agg(g) FROM (
+  SELECT b.period_index AS period, b.meter_id AS meter, sum(b.events)::bigint AS events,
+    sum(b.quantity)::text AS quantity, sum(b.amount)::text AS amount,
+    coalesce(sum(b.quantity) FILTER (WHERE b.bill > ${firstBill("b")}), 0)::text AS late,
+    (array_agg(b.priced ORDER BY b.bill DESC))[1]::text AS priced
+  FROM usage_bills b
+  WHERE b.organisation_id = $1 AND b.subscription_id = s.id AND ${isListed("b")}
+  GROUP BY b.period_index, b.meter_id
+  ORDER BY b.period_index DESC, b.meter_id DESC LIMIT $6) g)`;
+
+// That index lacks the organisation, but the subscription is the organisation's.
+const waitingJson = `(SELECT json_agg(g) FROM (
+  SELECT w.period_index AS period, w.meter_id AS meter, w.bill, w.events,
+    w.quantity::text AS quantity, w.bill > least(w.first_open, ${firstBill("w")}) AS late,
+    coalesce(p.setup_mode, false) AS "setupMode"
+  FROM (SELECT e.*, min(e.bill) OVER (PARTITION BY e.period_index) AS first_open FROM (
+      SELECT u.bill, u.period_index, u.meter_id, count(*) AS events, sum(u.quantity) AS quantity
+      FROM usage_events u
+      WHERE u.subscription_id = s.id AND u.bill >= s.usage_billed AND u.voided_at IS NULL
+      GROUP BY u.bill, u.period_index, u.meter_id) e) w
+    LEFT JOIN periods p ON p.organisation_id = $1 AND p.subscription_id = s.id
+      AND p.index = w.period_index
+  WHERE ${isListed("w")}) g)`;
+
+const usageText = `SELECT
+    ${columnsOf("s", ["id", "startDate", "billingDay", "intervalUnit", "intervalCount"])},
+    ${columnsOf("s", ["currency", "status", "currentPeriod"])},
+    ${planMetersJson("s.organisation_id", "s.plan_id")} AS meters,
+    ${takenJson} AS taken, ${waitingJson} AS waiting
+  FROM subscriptions s WHERE s.organisation_id = $1 AND s.id = $2`;
+
+/**
+ * Returns a page of usage, newest period first. Null if the organisation has no such subscription.
+ */
+export async function listUsage(
+  executor: Executor,
+  organisationId: string,
+  subscriptionId: string,
+  { meterCode, limit, after }: UsageQuery,
+): Promise<Page<UsageOfMeter> | null> {
+  if (!isId(subscriptionId)) return null;
+  const { periodIndex, meterId } = after ?? top;
+  // The statement has no name, so that it is planned for this subscription.
+  const { rows } = await executor.query<UsageRow>({
+    text: usageText,
+    values: [organisationId, subscriptionId, periodIndex, meterId, meterCode, limit + 1],
+  });
+  const [row] = rows;
+  if (row === undefined) return null;
+  const found = usageOf(row);
+  return { data: found.slice(0, limit), hasMore: found.length > limit };
+}
+
+function usageOf(row: UsageRow): readonly UsageOfMeter[] {
+  const { id, currency } = row;
+  const meters = new Map(readPlanMeters(row.meters).map((meter) => [meter.id, meter]));
+  const groups = Map.groupBy([...(row.taken ?? []), ...(row.waiting ?? [])], keyOf);
+  return [...groups.values()].toSorted(newestFirst).map((rows) => {
+    const [{ period: index, meter: meterId } = { period: 0, meter: "" }] = rows;
+    const meter = meters.get(meterId);
+    if (meter === undefined) throw new Error(`usage of meter ${meterId} has no price`);
+    const period = periodOf(row, index);
+    const usage = { period, meter, ...partsOf(row, rows) };
+    return { subscriptionId: id, period, meter, currency, ...usageSoFar(usage, currency) };
+  });
+}
+
+const keyOf = ({ period, meter }: TakenRow | WaitingRow): string => `${period} ${meter}`;
+
+type Rows = readonly (TakenRow | WaitingRow)[];
+
+/** UUIDs as text have the order that PostgreSQL gives them. */
+function newestFirst([left]: Rows, [right]: Rows): number {
+  if (left === undefined || right === undefined) return 0;
+  return right.period - left.period || (left.meter < right.meter ? 1 : -1);
+}
+
+function periodOf(row: UsageRow, index: number): Period {
+  const anchor = { start: civilDate(row.startDate), billingDay: row.billingDay };
+  return periodAt(anchor, { unit: row.intervalUnit, count: row.intervalCount }, index);
+}
+
+/** Usage after the last period of a subscription that is over is on no bill (USAGE-9). */
+function partsOf(
+  { status, currentPeriod }: UsageRow,
+  rows: Rows,
+): Pick<MeterUsage, "taken" | "waiting"> {
+  const isOver = status === "ended" || status === "complete";
+  const taken = rows.find((one) => "priced" in one);
+  const waiting = rows.filter((one) => "bill" in one);
+  return {
+    taken: taken === undefined ? null : readTaken(taken),
+    waiting: waiting.map((one) => ({
+      bill: one.bill,
+      events: BigInt(one.events),
+      quantity: parseDecimal(one.quantity),
+      isLate: one.late,
+      isBillable: !one.setupMode && !(isOver && one.period > currentPeriod),
+    })),
+  };
+}
+
+function readTaken({ events, quantity, late, amount, priced }: TakenRow): MeterUsage["taken"] {
+  return {
+    events: BigInt(events),
+    quantity: parseDecimal(quantity),
+    late: parseDecimal(late),
+    amount: parseDecimal(amount),
+    priced: parseDecimal(priced),
+  };
+}
