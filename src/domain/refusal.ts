@@ -61,6 +61,7 @@ export const refusals = {
   charge_not_found: notFound,
   meter_not_found: notFound,
   usage_event_not_found: notFound,
+  event_not_found: notFound,
   organisation_not_found: notFound,
   api_key_not_found: notFound,
   operator_not_found: notFound,

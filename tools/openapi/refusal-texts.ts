@@ -21,6 +21,7 @@ export const refusalTexts: Readonly<Record<RefusalCode, string>> = {
   charge_not_found: "There is no such charge.",
   meter_not_found: "There is no such meter.",
   usage_event_not_found: "There is no usage event with this id.",
+  event_not_found: "There is no event with this id.",
   organisation_not_found: "There is no organisation with this id.",
   api_key_not_found: "There is no API key with this id.",
   operator_not_found: "There is no operator with this id.",

@@ -105,13 +105,14 @@ export async function resolveCodes(
 
 async function idOf(
   connection: Connection,
-  { kind, list }: Lookup,
+  { kind, list, by = "code" }: Lookup,
   organisation: string,
-  code: string,
+  name: string,
 ): Promise<string> {
-  const page = await connection.call(list, requestMessage(list, { organisation, code }));
+  const page = await connection.call(list, requestMessage(list, { organisation, [by]: name }));
   const { data } = messageJson(list.output, page);
   const [found] = Array.isArray(data) ? data : [];
   if (isObject(found) && typeof found.id === "string") return found.id;
-  throw new RefusedError(`${kind}_not_found`, `There is no ${kind} with the code ${code}.`);
+  const words = kind.replaceAll("_", " ");
+  throw new RefusedError(`${kind}_not_found`, `There is no ${words} with the ${by} ${name}.`);
 }

@@ -83,7 +83,8 @@ export function requestJson(
 }
 
 function placeArgument(verb: Verb, field: DescField): Argument {
-  const orCode = verb.lookups?.[jsonName(field)] === undefined ? "" : "-or-code";
+  const lookup = verb.lookups?.[jsonName(field)];
+  const orCode = lookup === undefined ? "" : `-or-${lookup.by ?? "code"}`;
   const argument = new Argument(`<${flagOf(field)}${orCode}>`);
   // As words, `on` reads better after a noun than `true`.
   if (field.scalar === ScalarType.BOOL) argument.choices(["on", "off"]).argParser(readSwitch);

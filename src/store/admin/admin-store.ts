@@ -39,6 +39,7 @@ import {
   type UnknownDocumentStore,
 } from "./ledger/unknown-documents.ts";
 import { createOrganisationStore, type OrganisationStore } from "./organisations/organisations.ts";
+import { createPlatformObjects, type PlatformObjects } from "./platform/platform-objects.ts";
 import { createTestClockStore, type TestClockStore } from "./test-clock.ts";
 import { createUsageStore, type UsageStore } from "./usage/usage.ts";
 import { createDeliveryStore, type DeliveryStore } from "./webhooks/webhook-deliveries.ts";
@@ -64,6 +65,8 @@ export interface AdminStore {
   readonly documents: DocumentStore;
   readonly billing: BillingStore;
   readonly usage: UsageStore;
+  /** What the organisation's platform sees. */
+  readonly platform: PlatformObjects;
   readonly testClock: TestClockStore;
   readonly endpoints: EndpointStore;
   readonly deliveries: DeliveryStore;
@@ -103,6 +106,7 @@ export function createAdminStore(
     documents: createDocumentStore(pool),
     billing: createBillingStore(pool, changes),
     usage: createUsageStore(pool),
+    platform: createPlatformObjects(pool),
     testClock: createTestClockStore(pool, changes),
     endpoints: createEndpointStore(pool, changes, encryption),
     deliveries: createDeliveryStore(pool, changes),

@@ -64,6 +64,8 @@ describe.each(verbs)("%s", (name, verb) => {
       ListMeters: () => ({ data: [{ id: "found" }] }),
       ListCharges: () => ({ data: [{ id: "found" }] }),
       ListCustomers: () => ({ data: [{ id: "found" }] }),
+      ListInvoices: () => ({ data: [{ id: "found" }] }),
+      ListCreditNotes: () => ({ data: [{ id: "found" }] }),
       ListLedgerContacts: () => ({ data: [{ id: "contact" }] }),
     });
     const json = verb.name === "import" ? '{"contacts":[{"ledger_contact_id":"1"}]}' : "{}";
