@@ -88,6 +88,7 @@ function placeArgument(verb: Verb, field: DescField): Argument {
   const argument = new Argument(`<${flagOf(field)}${orCode}>`);
   // As words, `on` reads better after a noun than `true`.
   if (field.scalar === ScalarType.BOOL) argument.choices(["on", "off"]).argParser(readSwitch);
+  if (field.scalar === ScalarType.INT32) argument.argParser(readInteger);
   if (field.enum !== undefined) withChoices(argument, enumWords(field));
   return argument;
 }

@@ -127,7 +127,7 @@ function faultOf(
 
 test("only verbs that write have --idempotency-key, and every verb has --json", () => {
   const reads = new RegExp(
-    "^(list|get|events|whoami|contacts|options|check|authorisation|status|unknown" +
+    "^(list|get|events|timeline|whoami|contacts|options|check|authorisation|status|unknown" +
       "|deliver(?:ies|y))$",
   );
   const program = buildProgram({ ...process, env: {} } as never, () => undefined);

@@ -1,4 +1,4 @@
-/** SubscriptionService of the admin API: the subscriptions of an organisation. ADMIN-11 */
+/** SubscriptionService of the admin API: an organisation's subscriptions. ADMIN-11, ADMIN-13 */
 import type {
   ListSubscriptionsRequest,
   SubscriptionService,
@@ -13,8 +13,13 @@ import {
   required,
   requireOrganisation,
 } from "../dependencies.ts";
+import { actingMethods } from "./acting.ts";
+import { listSubscriptionTimeline } from "./timeline.ts";
 
-/** Implements the service. Refuses `organisation_not_found`, `subscription_not_found`. */
+/**
+ * Implements the service. Refuses `organisation_not_found`, `subscription_not_found`. The writes
+ * refuse as those of `billing.v1` do.
+ */
 export function subscriptionService(
   deps: AdminDependencies,
 ): AdminImplementation<typeof SubscriptionService> {
@@ -33,6 +38,8 @@ export function subscriptionService(
       const found = required(await subscriptions.get(owner.id, id), "subscription_not_found");
       return { subscription: presentSubscription(found.subscription, found.plan) };
     },
+    listSubscriptionTimeline: listSubscriptionTimeline(deps),
+    ...actingMethods(deps),
   };
 }
 
