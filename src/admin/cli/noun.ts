@@ -57,6 +57,8 @@ export interface Verb {
   readonly fileFields?: readonly string[];
   /** Whether the request may be a JSON file (`--file`). */
   readonly takesFile?: boolean;
+  /** Whether `id` is an organisation's, which its name can replace. */
+  readonly ofOrganisations?: boolean;
   /** Fields that accept a code or a number instead of an id. */
   readonly lookups?: Readonly<Record<string, Lookup>>;
   /**
@@ -88,4 +90,4 @@ export interface Noun {
 }
 
 /** The help text of the field that nearly every request has. */
-export const organisationField = "the organisation's id; BILLING_ORGANISATION if left out";
+export const organisationField = "the organisation's id or name; BILLING_ORGANISATION if left out";
