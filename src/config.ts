@@ -12,7 +12,7 @@ import type { LedgerKinds } from "./ledger/port/ledger-kind.ts";
 import type { Addresses, LogLevel } from "./main/settings/described-settings.ts";
 import {
   databaseUrl,
-  publicUrl,
+  httpUrl,
   secretKey,
   secretKeysBefore,
   settingsReader,
@@ -67,6 +67,11 @@ export interface Config {
     readonly host: string;
     /** ADMIN_PORT, default 8081. With 0 the system chooses a free port. */
     readonly port: number;
+    /**
+     * TEMPORAL_UI_URL, the address of the Temporal UI as operators open it. The timeline links to
+     * it. Null: no links.
+     */
+    readonly temporalUiUrl: string | null;
   };
   readonly database: {
     /** DATABASE_URL, required: `postgresql://user:password@host:port/database`. */
@@ -187,7 +192,11 @@ function readAll(
       shutdownMs: whole("SHUTDOWN_SECONDS") * 1000,
       drainMs: whole("DRAIN_SECONDS") * 1000,
     },
-    admin: { host: text("ADMIN_HOST"), port: whole("ADMIN_PORT") },
+    admin: {
+      host: text("ADMIN_HOST"),
+      port: whole("ADMIN_PORT"),
+      temporalUiUrl: attempt(null, () => httpUrl(env, "TEMPORAL_UI_URL")),
+    },
     database: {
       url: attempt("", () => databaseUrl(env)),
       poolSize: whole("DATABASE_POOL_SIZE"),
@@ -196,7 +205,7 @@ function readAll(
       callDeadlineMs: whole("LEDGER_CALL_SECONDS") * 1000,
       addresses: choice("LEDGER_ADDRESSES"),
       syncIntervalMs: whole("LEDGER_SYNC_MINUTES") * 60_000,
-      publicUrl: attempt(null, () => publicUrl(env)),
+      publicUrl: attempt(null, () => httpUrl(env, "PUBLIC_URL")),
       ...readLedgerSettings(env, kinds, onFault),
     },
     webhooks: {

@@ -9,9 +9,12 @@ import { adminServices } from "../admin/services/index.ts";
 import type { Config } from "../config.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { callbackPathOf } from "../ledger/port/oauth-app.ts";
+import { createPosting, type LedgerWork } from "../services/posting.ts";
+import { subscriptionService } from "../services/subscriptions/index.ts";
 import { textFormats } from "../services/text-formats.ts";
 import type { IdempotencyStore } from "../store/access/idempotency.ts";
 import { createOperatorAccess } from "../store/access/operator-tokens.ts";
+import { createActingTenants } from "../store/admin/acting-tenant.ts";
 import { createAdminStore } from "../store/admin/admin-store.ts";
 import { createEncryption, type Encryption } from "../store/database/encryption.ts";
 import { createPool, type Pool } from "../store/database/pool.ts";
@@ -26,6 +29,7 @@ import { createIdempotency } from "../transport/rpc/idempotency.ts";
 import { createReportError } from "../transport/rpc/refusals.ts";
 import { observeInContext, withinRequest } from "./api/request-context.ts";
 import { createTransports } from "./api/transports.ts";
+import { createWorkflowPages } from "./api/workflow-pages.ts";
 import { createLedgerApps } from "./ledger/ledger-apps.ts";
 
 /** The dependencies of the port, in addition to the settings. */
@@ -43,6 +47,7 @@ interface AdminPortParts
       | "kinds"
       | "connect"
     >,
+    Pick<LedgerWork, "startTermination" | "outcomes">,
     Pick<HttpParts, "log" | "logFailure" | "metrics" | "onConnectionLimit"> {
   readonly config: Config;
   readonly readiness: Readiness;
@@ -78,7 +83,8 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
   const listening = { port: config.admin.port };
   const apps = createLedgerApps({ ...parts, encryption, redirectPort: () => listening.port });
   const ledgerApps = apps.byKind;
-  const adminParts = { ...parts, ...settingsOf(config), store, ledgerApps };
+  const platform = platformOf(parts, writing);
+  const adminParts = { ...parts, ...settingsOf(config), store, ledgerApps, platform };
   const bindings = adminServices(adminParts);
   const reportError = createReportError(parts.logFailure);
   const call = createCall<OperatorCaller>({
@@ -157,12 +163,24 @@ function consentAnswer(parts: AdminDependencies): Answer {
   };
 }
 
-function settingsOf({ ledger, webhooks }: Config) {
+/** Returns the platform's own methods, for an operator that acts on behalf of a platform. */
+function platformOf(parts: AdminPortParts, writing: Pool): AdminDependencies["platform"] {
+  const onIssued = (organisationId: string) => void parts.wake(organisationId);
+  const openTenant = createActingTenants({ reading: parts.pool, writing }, onIssued);
+  return (acting) =>
+    subscriptionService({
+      tenant: ({ caller }) => openTenant(caller.organisationId, caller.now, acting),
+      posting: ({ caller }) => createPosting(parts, caller.organisationId),
+    });
+}
+
+function settingsOf({ admin, ledger, temporal, webhooks }: Config) {
   const { callDeadlineMs, addresses: ledgerAddresses } = ledger;
   return {
     callDeadlineMs,
     ledgerAddresses,
     webhookAddresses: webhooks.addresses,
+    workflowPages: createWorkflowPages(admin.temporalUiUrl, temporal.namespace),
   };
 }
 

@@ -89,6 +89,7 @@ export async function startApi(
     ...shared,
     ...observed,
     kinds,
+    outcomes,
     openLedger: ledgers.adapters.open,
     connect: ledgers.tryOut,
     metrics: metrics.text,

@@ -8,11 +8,12 @@ import type { Call } from "../transport/rpc/caller.ts";
 /**
  * `requestId` is derived from the API key and the Idempotency-Key. Without a key it belongs to this
  * request alone: after a lost answer the request finds by it what it has saved. `requestHash` is
- * the SHA-256 of the request.
+ * the SHA-256 of the request. `requestedBy` is the API key, or the operator's token.
  */
 export interface RequestIdentity {
   readonly requestId: string;
   readonly requestHash: Uint8Array<ArrayBuffer>;
+  readonly requestedBy: string;
 }
 
 /** Returns the identity of a request with this hash that writes a `kind`. */
@@ -23,7 +24,7 @@ export function identify(
 ): RequestIdentity {
   const requestId =
     idempotencyKey === null ? newId() : derivedId(kind, caller.apiKeyId, idempotencyKey);
-  return { requestId, requestHash };
+  return { requestId, requestHash, requestedBy: caller.apiKeyId };
 }
 
 /** Returns the SHA-256 of a request. Equal requests have equal hashes. */

@@ -2,9 +2,14 @@
  * The contract of the admin API: every method has a role, reads need the least, and secrets are
  * marked. ADMIN-1, ADMIN-3.
  */
-import { getOption } from "@bufbuild/protobuf";
+import { type DescField, type DescMethod, getOption } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
-import { field as fieldOption } from "../../src/gen/proto/billing/options/v1/options_pb.ts";
+import { SubscriptionService } from "../../src/gen/proto/billing/admin/v1/subscriptions_pb.ts";
+import {
+  field as fieldOption,
+  operation as operationOption,
+} from "../../src/gen/proto/billing/options/v1/options_pb.ts";
+import { SubscriptionService as PlatformService } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import { http } from "../../src/gen/proto/google/api/annotations_pb.ts";
 import { operatorRoles } from "../../src/transport/rpc/caller.ts";
 import { operationOf } from "../../src/transport/rpc/operation.ts";
@@ -63,5 +68,37 @@ describe("the contract of the admin API", () => {
       "CreateWebhookEndpointResponse.secret",
       "RotateWebhookSecretResponse.secret",
     ]);
+  });
+});
+
+describe("a request on behalf of a platform", () => {
+  const pairs = SubscriptionService.methods.flatMap((method) => {
+    const platform = PlatformService.methods.find(({ name }) => name === method.name);
+    return /^(Get|List)/.test(method.name) || platform === undefined
+      ? []
+      : [[method.name, method, platform] as const];
+  });
+
+  test("exists for every write of a platform", () => {
+    expect(pairs.map(([name]) => name)).toEqual([
+      "CreateSubscription",
+      "ChangeUnits",
+      "EndSubscription",
+      "RestoreSubscription",
+    ]);
+  });
+
+  test.each(pairs)("%s has the platform's fields with their rules", (_, operator, platform) => {
+    // The numbers differ, and everything else is compared.
+    const ruleOf = ({ proto }: DescField) => ({ ...proto, number: 0 });
+    const added = ["organisation", "reason"];
+    const own = operator.input.fields.filter(({ name }) => !added.includes(name));
+    expect(own.map(ruleOf)).toEqual(platform.input.fields.map(ruleOf));
+    expect(operator.input.fields.map(({ name }) => name)).toEqual(expect.arrayContaining(added));
+  });
+
+  test.each(pairs)("%s can refuse all that the platform's can", (_, operator, platform) => {
+    const refusalsOf = (method: DescMethod) => getOption(method, operationOption).refusals;
+    expect(refusalsOf(operator)).toEqual(["organisation_not_found", ...refusalsOf(platform)]);
   });
 });

@@ -92,8 +92,9 @@ const administrative: readonly Row[] = [
   [422, "invalid_request_error", ["ledger_refused"]],
 ];
 
-/** Codes of a meter in the admin API, and of one usage event in the public one. USAGE-5. */
+/** Codes of a meter in the admin API, and of events in both. USAGE-5, ADMIN-11. */
 const ofMeters: readonly Row[] = [
+  [404, "not_found", ["event_not_found"]],
   [404, "not_found", ["meter_not_found"]],
   [422, "invalid_request_error", ["meter_inactive"]],
 ];

@@ -13,7 +13,7 @@ import { decideEnd, decideEnded, type EndRequest } from "../../src/domain/subscr
 import { decideRestoration } from "../../src/domain/subscriptions/restore.ts";
 import { newId } from "../../src/store/database/ids.ts";
 import type { UnitChange } from "../../src/store/subscriptions/unit-changes.ts";
-import { createStore } from "../../src/store/tenant.ts";
+import { createStore, type Store } from "../../src/store/tenant.ts";
 
 /** The subscription, the organisation's now, and the id by which a repeat finds the change. */
 interface WriteOrder {
@@ -40,9 +40,12 @@ interface TenantWrites {
   restore(order: WriteOrder): Promise<readonly string[]>;
 }
 
-/** Opens the changes of an organisation. */
-export function tenantWrites(pool: pg.Pool, organisationId: string): TenantWrites {
-  const store = createStore(pool);
+/** Opens the changes of an organisation, over another store than the platform's if one is passed. */
+export function tenantWrites(
+  pool: pg.Pool,
+  organisationId: string,
+  store: Store = createStore(pool),
+): TenantWrites {
   const open = ({ now, requestId = newId() }: WriteOrder) => {
     const at = new Date(now);
     const request = { requestId, requestHash: new Uint8Array(randomBytes(32)), awaitedUntil: at };

@@ -77,6 +77,7 @@ const layers: Readonly<Record<string, Layer>> = {
       "src/transport/rest/",
       "src/transport/rpc/operation.ts",
       "src/transport/rpc/validation/enum-words.ts",
+      "src/version.ts",
       assets,
     ],
     packagesNever: [...database, "@temporalio/"],

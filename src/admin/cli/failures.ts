@@ -15,17 +15,21 @@ export class RefusedError extends Error {
   readonly code: string;
   readonly param: string | null;
   readonly requestId: string | null;
+  /** The fault of the parameter for a person, without its name. Null: the message says it. */
+  readonly words: string | null;
 
   constructor(
     code: string,
     message: string,
     param: string | null = null,
     requestId: string | null = null,
+    words: string | null = null,
   ) {
     super(message);
     this.code = code;
     this.param = param;
     this.requestId = requestId;
+    this.words = words;
   }
 }
 

@@ -10,12 +10,14 @@ import type { Terminal } from "./terminal.ts";
 /** A column of a list: a path into the row (`mapping.tax_type`), or a title with a function. */
 export type Column = string | { readonly title: string; readonly of: (row: Json) => string };
 
-/** How to find an object by its code if an id is needed. */
+/** How to find an object by its code or number if an id is needed. */
 export interface Lookup {
   /** The object's name in a refusal: `plan`. */
   readonly kind: string;
-  /** A list method that takes `organisation` and `code`. */
+  /** A list method that takes `organisation` and `by`. */
   readonly list: DescMethodUnary;
+  /** The filter that finds the object. `code` if absent. */
+  readonly by?: "code" | "number";
 }
 
 /** An option that is not a field of the request. */
@@ -55,7 +57,9 @@ export interface Verb {
   readonly fileFields?: readonly string[];
   /** Whether the request may be a JSON file (`--file`). */
   readonly takesFile?: boolean;
-  /** Fields that accept a code instead of an id. */
+  /** Whether `id` is an organisation's, which its name can replace. */
+  readonly ofOrganisations?: boolean;
+  /** Fields that accept a code or a number instead of an id. */
   readonly lookups?: Readonly<Record<string, Lookup>>;
   /**
    * A sentence that says what cannot be undone about this request. `null` if all of it can be
@@ -86,4 +90,4 @@ export interface Noun {
 }
 
 /** The help text of the field that nearly every request has. */
-export const organisationField = "the organisation's id; BILLING_ORGANISATION if left out";
+export const organisationField = "the organisation's id or name; BILLING_ORGANISATION if left out";

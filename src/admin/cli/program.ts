@@ -2,13 +2,15 @@
  * The whole command line: builds commands from the registry of nouns, and turns the outcome of a
  * call into an exit code.
  */
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Option } from "commander";
 import { operationOf } from "../../transport/rpc/operation.ts";
+import { version } from "../../version.ts";
 import { addCompletion } from "./completion/add-completion.ts";
 import { defaultUrl } from "./connection.ts";
 import { type ExitCode, exitCodes, RefusedError, terminationOf } from "./failures.ts";
 import type { Noun, Verb } from "./noun.ts";
 import { nouns } from "./nouns/index.ts";
+import { outputFormats } from "./output/formats.ts";
 import { jsonText } from "./output/json-text.ts";
 import { clean } from "./output/table.ts";
 import { addRequestOptions } from "./request-options.ts";
@@ -28,6 +30,7 @@ Exit codes: 0 done, 1 refused by the service, 2 wrong usage, 3 the service canno
 export function buildProgram(terminal: Terminal, ended: (exitCode: ExitCode) => void): Command {
   const program = new Command("billing")
     .description(about)
+    .version(version, "--version", "show the version")
     .exitOverride()
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
     .showHelpAfterError("(--help shows arguments and options)");
@@ -62,7 +65,10 @@ function addVerb(
       "repeats under the same key have one effect; random if left out",
     );
   }
-  command.option("--json", "show the response as JSON");
+  command.addOption(
+    new Option("-o, --output <format>", "show the response in this format").choices(outputFormats),
+  );
+  command.option("--json", "the same as --output json");
   command.option("--url <address>", "address of the admin API");
   command.option(
     "--token-file <path>",
@@ -101,9 +107,18 @@ export async function runProgram(terminal: Terminal, words: readonly string[]): 
       return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     const termination = terminationOf(error);
     if (termination === null || !(error instanceof Error)) throw error;
-    terminal.err(words.includes("--json") ? errorJson(error, termination.code) : errorText(error));
+    terminal.err(wantsJson(words) ? errorJson(error, termination.code) : errorText(error));
     return termination.exitCode;
   }
+}
+
+/** Whether the words of a call ask for JSON. A call that failed may not have been parsed. */
+function wantsJson(words: readonly string[]): boolean {
+  return words.some(
+    (word, index) =>
+      /^(--json|-o=?json|--output=json)$/.test(word) ||
+      (word === "json" && /^(-o|--output)$/.test(words[index - 1] ?? "")),
+  );
 }
 
 function errorJson(error: Error, code: string): string {
@@ -115,7 +130,9 @@ function errorJson(error: Error, code: string): string {
 function errorText(error: Error): string {
   if (!(error instanceof RefusedError))
     return `${error.message.split("\n").map(clean).join("\n")}\n`;
-  const { code, message, param, requestId } = error;
+  const { code, message, param, requestId, words } = error;
+  const request = requestId === null ? "" : `, request ${requestId}`;
+  if (words !== null) return clean(`${param}: ${words} (${code}${request})`).concat("\n");
   const places = [
     param === null ? "" : `param ${param}`,
     requestId === null ? "" : `request ${requestId}`,

@@ -2,14 +2,14 @@
  * Builds the request of a command. A JSON file comes first and options override it. Secrets are
  * read from a file or a hidden prompt, and codes are resolved to ids.
  */
-import type { DescMethod, JsonValue, Message } from "@bufbuild/protobuf";
+import type { JsonValue } from "@bufbuild/protobuf";
 import { jsonName } from "../../transport/rest/json-shape.ts";
-import { compileReader } from "../../transport/rest/read-json.ts";
-import { RequestFault } from "../../transport/rest/request-fault.ts";
 import type { Connection } from "./connection.ts";
 import { RefusedError, UsageError } from "./failures.ts";
 import type { Lookup, Verb } from "./noun.ts";
+import { organisationIdOf } from "./organisation-names.ts";
 import { isObject, type Json, messageJson } from "./output/message-json.ts";
+import { requestMessage } from "./request-message.ts";
 import { requestJson, secretFields, secretFileOption, wordsOf } from "./request-options.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -72,46 +72,48 @@ async function readJsonFile(terminal: Terminal, path: string): Promise<Json> {
   return value;
 }
 
-/**
- * The message of a request. Throws `UsageError` with the path of a member that is unknown or has
- * another type.
- */
-export function requestMessage(method: DescMethod, request: Json): Message {
-  try {
-    return compileReader(method.input)(Buffer.from(JSON.stringify(request)));
-  } catch (error) {
-    if (!(error instanceof RequestFault)) throw error;
-    throw new UsageError(error.message);
-  }
-}
-
 /** The form of this service's ids. Any other text is a code. */
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The request with codes replaced by ids. Throws `RefusedError` if no object has the code. */
+/**
+ * The request with names of organisations, codes and numbers replaced by ids. Throws `RefusedError`
+ * if there is no such object, or if several organisations have the name.
+ */
 export async function resolveCodes(
   connection: Connection,
   verb: Verb,
   request: Json,
 ): Promise<Json> {
   const resolved: Json = { ...request };
+  for (const name of organisationFields(verb)) {
+    const idOrName = request[name];
+    if (typeof idOrName === "string" && !idPattern.test(idOrName))
+      resolved[name] = await organisationIdOf(connection, idOrName);
+  }
   for (const [name, lookup] of Object.entries(verb.lookups ?? {})) {
     const idOrCode = request[name];
     if (typeof idOrCode !== "string" || idPattern.test(idOrCode)) continue;
-    resolved[name] = await idOf(connection, lookup, String(request.organisation), idOrCode);
+    resolved[name] = await idOf(connection, lookup, String(resolved.organisation), idOrCode);
   }
   return resolved;
 }
 
+/** The fields that name an organisation. */
+function organisationFields({ method, ofOrganisations }: Verb): readonly string[] {
+  const names = method.input.fields.map(jsonName);
+  return names.filter((name) => name === "organisation" || (ofOrganisations && name === "id"));
+}
+
 async function idOf(
   connection: Connection,
-  { kind, list }: Lookup,
+  { kind, list, by = "code" }: Lookup,
   organisation: string,
-  code: string,
+  name: string,
 ): Promise<string> {
-  const page = await connection.call(list, requestMessage(list, { organisation, code }));
+  const page = await connection.call(list, requestMessage(list, { organisation, [by]: name }));
   const { data } = messageJson(list.output, page);
   const [found] = Array.isArray(data) ? data : [];
   if (isObject(found) && typeof found.id === "string") return found.id;
-  throw new RefusedError(`${kind}_not_found`, `There is no ${kind} with the code ${code}.`);
+  const words = kind.replaceAll("_", " ");
+  throw new RefusedError(`${kind}_not_found`, `There is no ${words} with the ${by} ${name}.`);
 }

@@ -9,6 +9,7 @@ import { jsonName } from "../../transport/rest/json-shape.ts";
 import { enumWords } from "../../transport/rpc/validation/enum-words.ts";
 import { organisationField, type Verb } from "./noun.ts";
 import type { Json } from "./output/message-json.ts";
+import { readSince, sinceForms } from "./read-since.ts";
 
 /** The help texts of fields that every list has. */
 const pageFields: Readonly<Record<string, string>> = {
@@ -83,10 +84,13 @@ export function requestJson(
 }
 
 function placeArgument(verb: Verb, field: DescField): Argument {
-  const orCode = verb.lookups?.[jsonName(field)] === undefined ? "" : "-or-code";
+  const lookup = verb.lookups?.[jsonName(field)];
+  const byName = verb.ofOrganisations === true && jsonName(field) === "id" ? "-or-name" : "";
+  const orCode = lookup === undefined ? byName : `-or-${lookup.by ?? "code"}`;
   const argument = new Argument(`<${flagOf(field)}${orCode}>`);
   // As words, `on` reads better after a noun than `true`.
   if (field.scalar === ScalarType.BOOL) argument.choices(["on", "off"]).argParser(readSwitch);
+  if (field.scalar === ScalarType.INT32) argument.argParser(readInteger);
   if (field.enum !== undefined) withChoices(argument, enumWords(field));
   return argument;
 }
@@ -105,8 +109,20 @@ function fieldOptions(field: DescField, text: string): readonly Option[] {
     case ScalarType.INT32:
       return [new Option(`--${flag} <number>`, text).argParser(readInteger)];
     default:
+      if (isTime(field))
+        return [new Option(`--${flag} <time>`, `${text}: ${sinceForms}`).argParser(readTime)];
       return [new Option(`--${flag} <${/_at$/.test(field.name) ? "time" : "text"}>`, text)];
   }
+}
+
+/** A filter by time. The service takes an instant. */
+function isTime({ name }: DescField): boolean {
+  return name === "since" || name === "until";
+}
+
+/** Commander passes the previous value as the second argument, which is no clock. */
+function readTime(text: string): string {
+  return readSince(text);
 }
 
 /** Sets the words to choose from. Hyphens are accepted in place of underscores. */

@@ -1,10 +1,14 @@
 /** Runs one command: request, confirmation, calls, output and exit code. */
+import { callJson } from "./call-json.ts";
 import { type Connection, type ConnectionOptions, connect } from "./connection.ts";
 import { type ExitCode, exitCodes, RefusedError, UsageError } from "./failures.ts";
 import type { Verb } from "./noun.ts";
-import { isObject, type Json, messageJson } from "./output/message-json.ts";
+import { type OutputFormat, outputFormats } from "./output/formats.ts";
+import { isObject, type Json } from "./output/message-json.ts";
 import { show } from "./output/show.ts";
-import { type ParsedArguments, readRequest, requestMessage, resolveCodes } from "./read-request.ts";
+import { plainWords } from "./plain-words.ts";
+import { type ParsedArguments, readRequest, resolveCodes } from "./read-request.ts";
+import { requestMessage } from "./request-message.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Runs a verb with its arguments and options. Throws the errors of `failures.ts`. */
@@ -21,26 +25,33 @@ export async function runVerb(
   const connection = await connect(terminal, options as ConnectionOptions);
   await confirm(terminal, verb.irreversible?.(request) ?? null, options.yes === true);
   const resolved = await resolveCodes(connection, verb, request);
-  const response =
+  const calling =
     verb.work === undefined
-      ? await callOnce(terminal, connection, verb, resolved, options.all === true)
-      : await verb.work({ terminal, connection, request: resolved, extra: options });
-  show(terminal, verb, response, options.json === true);
+      ? callOnce(terminal, connection, verb, resolved, options.all === true)
+      : verb.work({ terminal, connection, request: resolved, extra: options });
+  const response = await calling.catch((error: unknown) => {
+    throw error instanceof RefusedError ? explained(error, verb, resolved) : error;
+  });
+  show(terminal, verb, response, formatOf(options));
   return verb.failed?.(response, options) === true ? exitCodes.refused : exitCodes.done;
+}
+
+/** The refusal with plain words, if a rule of the contract refused a value of this request. */
+function explained(refusal: RefusedError, { method }: Verb, request: Json): RefusedError {
+  const { code, message, param, requestId } = refusal;
+  if (code !== "invalid_parameter" || param === null) return refusal;
+  const words = plainWords(method.input, request, param);
+  return words === null ? refusal : new RefusedError(code, message, param, requestId, words);
+}
+
+/** `--json` is short for `-o json`. */
+function formatOf({ json, output }: ParsedArguments["options"]): OutputFormat {
+  return json === true ? "json" : (outputFormats.find((one) => one === output) ?? "table");
 }
 
 /** Whether a verb returns pages. */
 export function isPaged(verb: Verb): boolean {
   return verb.method.output.fields.some(({ name }) => name === "has_more");
-}
-
-/** One call, with JSON as request and response. */
-export async function callJson(
-  connection: Connection,
-  method: Verb["method"],
-  request: Json,
-): Promise<Json> {
-  return messageJson(method.output, await connection.call(method, requestMessage(method, request)));
 }
 
 /** The largest page size, for the fewest calls. */

@@ -18,6 +18,7 @@ import { UnknownDocumentState } from "../../gen/proto/billing/admin/v1/ledger_re
 import { MeterStatus } from "../../gen/proto/billing/admin/v1/meters_pb.ts";
 import { OperatorRole } from "../../gen/proto/billing/admin/v1/operators_pb.ts";
 import { FirstInvoiceStatus } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
+import { RequesterKind, TimelineKind } from "../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
 import { TestClockState } from "../../gen/proto/billing/admin/v1/test_clock_pb.ts";
 import { UsageState } from "../../gen/proto/billing/admin/v1/usage_pb.ts";
 import {
@@ -47,6 +48,10 @@ export const contactStatuses = byWord(LedgerContactStatus);
 export const documentKinds = byWord(DocumentKind);
 export const documentStates = byWord(DocumentState);
 export const documentJobs = byWord(DocumentJob);
+
+/** Enum values of a timeline's entries, and of who requested them. */
+export const timelineKinds = byWord(TimelineKind);
+export const requesterKinds = byWord(RequesterKind);
 
 /** Enum values of documents that a restored database does not know. */
 export const unknownDocumentStates = byWord(UnknownDocumentState);

@@ -34,6 +34,18 @@ export function readExpiry(text: string | undefined, now: Date): Date | null {
   return instant;
 }
 
+/**
+ * The instant of a filter such as `since`, or null if it is absent. Refuses `invalid_parameter` if
+ * it is no instant.
+ */
+export function readInstantOf(param: string, text: string | undefined): Date | null {
+  if (text === undefined) return null;
+  const instant = readInstant(text);
+  if (instant !== null) return instant;
+  const message = `${param} must be an instant with its offset, such as 2027-01-31T00:00:00Z`;
+  throw new Refusal("invalid_parameter", message, param);
+}
+
 /** Refuses `invalid_parameter` if the code is not one of a current currency. */
 export function requireCurrency(code: string | undefined, param: string): void {
   if (code === undefined || isCurrency(code)) return;

@@ -4,12 +4,14 @@
  */
 import type { DescService } from "@bufbuild/protobuf";
 import { Refusal, type RefusalCode } from "../../domain/refusal.ts";
+import type { SubscriptionService } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
 import type { Ledger } from "../../ledger/port/ledger.ts";
 import {
   findLedgerKind,
   type LedgerKind,
   type LedgerKinds,
 } from "../../ledger/port/ledger-kind.ts";
+import type { Acting } from "../../store/admin/acting-tenant.ts";
 import type { AdminStore } from "../../store/admin/admin-store.ts";
 import type { Actor } from "../../store/admin/changes.ts";
 import type { AdminOrganisation } from "../../store/admin/organisations/organisations.ts";
@@ -22,6 +24,7 @@ import type { Call, OperatorCaller } from "../../transport/rpc/caller.ts";
 import type { Implementation } from "../../transport/rpc/implementation.ts";
 import type { AddressMode } from "../../webhooks/address.ts";
 import type { LedgerApp } from "../oauth/consent.ts";
+import type { WorkflowPages } from "./platform/workflow-pages.ts";
 
 /** Starts the workflow of such a job. Returns false if Temporal could not be reached. */
 type Start<Kind extends StaleJobs["kind"]> = (
@@ -41,6 +44,8 @@ export interface AdminDependencies {
   readonly ledgerApps: ReadonlyMap<string, LedgerApp>;
   /** The deadline of one call to a ledger, in milliseconds. */
   readonly callDeadlineMs: number;
+  /** The platform's own methods, for an operator that acts on behalf of a platform. */
+  readonly platform: (acting: Acting) => Implementation<typeof SubscriptionService>;
   /** Wakes the organisation's posting workflow. Returns false if Temporal could not be reached. */
   readonly wake: (organisationId: string) => Promise<boolean>;
   /** Starts the organisation's billing workflow. Returns false if Temporal could not be reached. */
@@ -61,6 +66,8 @@ export interface AdminDependencies {
    * be reached; the next run of the relay then starts them.
    */
   readonly startDeliveries: (endpoint: EndpointKey) => Promise<boolean>;
+  /** The addresses of workflows in the Temporal UI. Null if the UI's address is not configured. */
+  readonly workflowPages: WorkflowPages | null;
   /** Which addresses ledgers may have. */
   readonly ledgerAddresses: AddressMode;
   /** Which addresses webhook endpoints may have. WEBHOOK-3 */

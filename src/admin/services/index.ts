@@ -3,8 +3,11 @@ import { ApiKeyService } from "../../gen/proto/billing/admin/v1/api_keys_pb.ts";
 import { AuditService } from "../../gen/proto/billing/admin/v1/audit_pb.ts";
 import { BillingService } from "../../gen/proto/billing/admin/v1/billing_pb.ts";
 import { ChargeService, PlanService } from "../../gen/proto/billing/admin/v1/catalogue_pb.ts";
+import { CreditNoteService } from "../../gen/proto/billing/admin/v1/credit_notes_pb.ts";
 import { CustomerService } from "../../gen/proto/billing/admin/v1/customers_pb.ts";
 import { DocumentService } from "../../gen/proto/billing/admin/v1/documents_pb.ts";
+import { EventService } from "../../gen/proto/billing/admin/v1/events_pb.ts";
+import { InvoiceService } from "../../gen/proto/billing/admin/v1/invoices_pb.ts";
 import {
   AccountMappingService,
   LedgerConnectionService,
@@ -14,6 +17,7 @@ import { LedgerSyncService } from "../../gen/proto/billing/admin/v1/ledger_sync_
 import { MeterService } from "../../gen/proto/billing/admin/v1/meters_pb.ts";
 import { OperatorService } from "../../gen/proto/billing/admin/v1/operators_pb.ts";
 import { OrganisationService } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
+import { SubscriptionService } from "../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
 import { TestClockService } from "../../gen/proto/billing/admin/v1/test_clock_pb.ts";
 import { UsageService } from "../../gen/proto/billing/admin/v1/usage_pb.ts";
 import { WebhookService } from "../../gen/proto/billing/admin/v1/webhooks_pb.ts";
@@ -34,6 +38,9 @@ import { ledgerSyncService } from "./ledger/ledger-sync.ts";
 import { ledgerReconciliationService } from "./ledger/reconciliation.ts";
 import { operatorService } from "./operators.ts";
 import { organisationService } from "./organisations.ts";
+import { creditNoteService, invoiceService } from "./platform/documents.ts";
+import { eventService } from "./platform/events.ts";
+import { subscriptionService } from "./platform/subscriptions.ts";
 import { testClockService } from "./test-clock.ts";
 import { usageService } from "./usage.ts";
 import { webhookService } from "./webhooks/webhooks.ts";
@@ -54,10 +61,14 @@ export function adminServices(deps: AdminDependencies): readonly ServiceBinding<
     bind(PlanService, planService(deps)),
     bind(ChargeService, chargeService(deps)),
     bind(CustomerService, customerService(deps)),
+    bind(SubscriptionService, subscriptionService(deps)),
+    bind(InvoiceService, invoiceService(deps)),
+    bind(CreditNoteService, creditNoteService(deps)),
     bind(DocumentService, documentService(deps)),
     bind(BillingService, billingService(deps)),
     bind(UsageService, usageService(deps)),
     bind(TestClockService, testClockService(deps)),
+    bind(EventService, eventService(deps)),
     bind(WebhookService, webhookService(deps)),
     bind(OperatorService, operatorService(deps)),
     bind(AuditService, auditService(deps)),

@@ -49,7 +49,7 @@ export function organisationService({
       return { organisation: presentOrganisation(organisation) };
     },
     listOrganisations: async (request) => {
-      const { data, hasMore } = await organisations.list(pageOf(request));
+      const { data, hasMore } = await organisations.list(request.name ?? null, pageOf(request));
       return { data: data.map(presentOrganisation), hasMore };
     },
     updateOrganisation: async (request, call) => {

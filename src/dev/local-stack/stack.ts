@@ -205,6 +205,7 @@ async function startTemporalPart(
     TEMPORAL_ADDRESS: address,
     TEMPORAL_NAMESPACE: namespace,
     TEMPORAL_CONFIG_FILE: profile,
+    TEMPORAL_UI_URL: env.TEMPORAL_UI_URL || uiUrl,
   };
   return { uiUrl, env: { ...withoutOthersTemporal(env), ...own } };
 }

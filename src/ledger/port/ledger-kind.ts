@@ -24,8 +24,25 @@ export interface LedgerKind {
   /** How its webhooks are read. Null if it sends none: then the incremental sync finds changes. */
   readonly webhooks: LedgerWebhooks | null;
   readonly traits: LedgerTraits;
+  /**
+   * Returns the address at which a person sees a document in the ledger, or null. Absent if the
+   * ledger shows no page for a document.
+   */
+  readonly documentPage?: (
+    connection: Pick<LedgerCredentials, "tenantId" | "baseUrl">,
+    document: LedgerDocument,
+  ) => string | null;
   /** Creates the adapter of one connection. No connection opens before its first call. */
   connect(credentials: LedgerCredentials, options: LedgerOptions): Ledger;
+}
+
+/** The kinds of documents that a ledger has. */
+export type LedgerDocumentKind = "invoice" | "credit_note";
+
+/** A document by its id in the ledger. */
+export interface LedgerDocument {
+  readonly kind: LedgerDocumentKind;
+  readonly ledgerId: string;
 }
 
 /** The stored connection, as an adapter needs it. */

@@ -3,6 +3,7 @@ import type { ConnectionField } from "../port/connection-form.ts";
 import type { LedgerKind } from "../port/ledger-kind.ts";
 import { addressesAt, createXeroApp, xeroAddresses } from "./auth/app.ts";
 import { createXeroLedger } from "./create-xero-ledger.ts";
+import { xeroDocumentPage } from "./document-page.ts";
 import { readXeroWebhook, xeroSignatureForm, xeroSignatureHeader } from "./webhook.ts";
 import { xeroTraits } from "./wire/connection.ts";
 
@@ -34,5 +35,6 @@ export const xero = {
     read: readXeroWebhook,
   },
   traits: xeroTraits,
+  documentPage: xeroDocumentPage,
   connect: createXeroLedger,
 } as const satisfies LedgerKind;

@@ -47,6 +47,14 @@ export const temporalSection: SettingSection = {
       meaning: "a profile file of @temporalio/envconfig. The environment takes precedence",
     },
     {
+      names: ["TEMPORAL_UI_URL"],
+      fallback: "none",
+      underNpmStart: "the embedded UI's, if it runs",
+      meaning:
+        "the address of the Temporal UI as operators open it. The [timeline]" +
+        "(command-line.md#a-subscriptions-timeline) of a subscription then links to it",
+    },
+    {
       names: ["TASK_QUEUE"],
       meaning:
         "Temporal task queue, one for all processes of an installation, which has its own " +

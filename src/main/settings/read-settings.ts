@@ -75,12 +75,15 @@ export function databaseUrl(env: NodeJS.ProcessEnv): string {
   return value;
 }
 
-/** Returns PUBLIC_URL without a final slash, or null if it is not set. */
-export function publicUrl(env: NodeJS.ProcessEnv): string | null {
-  const value = env.PUBLIC_URL;
+/** Returns the address of this setting without a final slash, or null if it is not set. */
+export function httpUrl(
+  env: NodeJS.ProcessEnv,
+  name: "PUBLIC_URL" | "TEMPORAL_UI_URL",
+): string | null {
+  const value = env[name];
   if (!value) return null;
   if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol)) {
-    throw new Error(`PUBLIC_URL=${value} must be an address such as https://billing.example.com.`);
+    throw new Error(`${name}=${value} must be an address such as https://billing.example.com.`);
   }
   return value.replace(/\/+$/, "");
 }

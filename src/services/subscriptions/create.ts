@@ -69,6 +69,7 @@ export function createSubscription(deps: Deps): Method {
         const saved = await tenant.subscriptions.saveCreation({
           subscriptionId: id,
           requestHash: identity.requestHash,
+          requestedBy: identity.requestedBy,
           setupMode: loaded.facts.organisation.setupMode,
           catalogueVersion: loaded.catalogueVersion,
           decision,

@@ -39,7 +39,9 @@ import {
   type UnknownDocumentStore,
 } from "./ledger/unknown-documents.ts";
 import { createOrganisationStore, type OrganisationStore } from "./organisations/organisations.ts";
+import { createPlatformObjects, type PlatformObjects } from "./platform/platform-objects.ts";
 import { createTestClockStore, type TestClockStore } from "./test-clock.ts";
+import { createTimelineStore, type TimelineStore } from "./timeline/timeline.ts";
 import { createUsageStore, type UsageStore } from "./usage/usage.ts";
 import { createDeliveryStore, type DeliveryStore } from "./webhooks/webhook-deliveries.ts";
 import { createEndpointStore, type EndpointStore } from "./webhooks/webhook-endpoints.ts";
@@ -64,6 +66,9 @@ export interface AdminStore {
   readonly documents: DocumentStore;
   readonly billing: BillingStore;
   readonly usage: UsageStore;
+  /** What the organisation's platform sees. */
+  readonly platform: PlatformObjects;
+  readonly timeline: TimelineStore;
   readonly testClock: TestClockStore;
   readonly endpoints: EndpointStore;
   readonly deliveries: DeliveryStore;
@@ -103,6 +108,8 @@ export function createAdminStore(
     documents: createDocumentStore(pool),
     billing: createBillingStore(pool, changes),
     usage: createUsageStore(pool),
+    platform: createPlatformObjects(pool),
+    timeline: createTimelineStore(pool),
     testClock: createTestClockStore(pool, changes),
     endpoints: createEndpointStore(pool, changes, encryption),
     deliveries: createDeliveryStore(pool, changes),

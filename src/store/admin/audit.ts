@@ -14,6 +14,7 @@ interface AuditFilters {
   readonly organisationId?: string | undefined;
   readonly operatorId?: string | undefined;
   readonly targetId?: string | undefined;
+  readonly createdAt?: { readonly gte: Date } | undefined;
 }
 
 /** Lists entries, newest first. */

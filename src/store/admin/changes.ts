@@ -81,15 +81,18 @@ export function createChanges(pool: Pool): Changes {
       await loadClient(pool);
       return inTransaction(pool, async (tx) => {
         const { result, changes } = await write(tx);
-        if (changes.length > 0) await saveEntries(tx, actor, changes);
+        if (changes.length > 0) await logChanges(tx, actor, changes);
         return result;
       });
     },
   };
 }
 
-/** One statement for any number of entries: an import has hundreds. */
-async function saveEntries(
+/**
+ * Adds entries to the audit log in the transaction of their changes. One statement for any number:
+ * an import has hundreds.
+ */
+export async function logChanges(
   tx: Transaction,
   actor: Actor,
   changes: readonly Change[],

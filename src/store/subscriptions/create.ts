@@ -23,10 +23,12 @@ import { type CustomerRow, customerListing, readCustomer } from "../customers/cu
 import type { Executor } from "../database/client.ts";
 import { newId } from "../database/ids.ts";
 import {
+  type AnyRow,
   isDatabaseError,
   type Pool,
   queryInTrace,
   repeatBrokenOff,
+  type Statement,
   uniqueViolation,
 } from "../database/pool.ts";
 import {
@@ -126,6 +128,8 @@ export type CreationSave = "saved" | "exists" | "changed";
 export interface CreationToSave {
   readonly subscriptionId: string;
   readonly requestHash: Uint8Array;
+  /** The API key, or the operator's token. */
+  readonly requestedBy?: string;
   readonly setupMode: boolean;
   readonly catalogueVersion: string;
   readonly decision: CreationDecision;
@@ -147,12 +151,12 @@ WITH organisation AS (
     interval_unit, interval_count, timezone,
     start_date, billing_day, renewal_date, end_date, units, minimum_units, discount_percent,
       price_override, end_after_cycles,
-    label, invoice_reference, request_hash, due_at, created_at)
+    label, invoice_reference, request_hash, requested_by, due_at, created_at)
   SELECT r.id, o.id, r.customer_id, r.plan_id, r.status, r.currency, r.interval_unit,
     r.interval_count, r.timezone,
     r.start_date, r.billing_day, r.renewal_date, r.end_date, r.units, r.minimum_units,
       r.discount_percent, r.price_override,
-    r.end_after_cycles, r.label, r.invoice_reference, $4::bytea, r.due_at, r.created_at
+    r.end_after_cycles, r.label, r.invoice_reference, $4::bytea, $13::uuid, r.due_at, r.created_at
   FROM organisation o, jsonb_to_record($5) AS r(id uuid, customer_id uuid, plan_id uuid,
     status text, currency text,
     interval_unit text, interval_count int, timezone text, start_date date, billing_day int,
@@ -201,48 +205,56 @@ export async function saveCreation(
   organisationId: string,
   creation: CreationToSave,
 ): Promise<CreationSave> {
+  try {
+    const query = creationQuery(organisationId, creation);
+    return isSaved(await repeatBrokenOff(() => queryInTrace(pool, query))) ? "saved" : "changed";
+  } catch (error) {
+    if (isDatabaseError(error, uniqueViolation, "subscriptions_pkey")) return "exists";
+    throw error;
+  }
+}
+
+/** Whether the statement of `creationQuery` wrote the subscription. */
+export function isSaved({ rows }: { readonly rows: readonly AnyRow[] }): boolean {
+  return rows[0]?.saved === 1;
+}
+
+/** Returns the statement that writes a decided creation. */
+export function creationQuery(organisationId: string, creation: CreationToSave): Statement {
   const { decision, subscriptionId, first } = creation;
   const invoices = [
     { ...first, draft: decision.invoice },
     { invoiceId: newId(), jobId: newId(), draft: decision.renewalInvoice },
   ].flatMap(({ draft, ...ids }, position) => (draft === null ? [] : [{ ...ids, position, draft }]));
-  try {
-    const query = {
-      name: "save_creation",
-      text: saveText,
-      values: [
-        organisationId,
-        creation.setupMode,
-        invoices.length,
-        creation.requestHash,
-        JSON.stringify(subscriptionRecord(subscriptionId, decision)),
-        JSON.stringify(periodRecords(decision)),
-        JSON.stringify(
-          invoices.map(({ invoiceId, position, draft }) =>
-            invoiceRecord(invoiceId, position, draft),
-          ),
-        ),
-        JSON.stringify(
-          invoices.flatMap(({ invoiceId, draft }) => lineRecords(invoiceId, draft.lines)),
-        ),
-        JSON.stringify(
-          invoices.map((ids) => ({
-            id: ids.jobId,
-            invoice_id: ids.invoiceId,
-            position: ids.position,
-          })),
-        ),
-        creation.awaitedUntil,
-        creation.catalogueVersion,
-        decision.subscription.customerId,
-      ],
-    };
-    const { rows } = await repeatBrokenOff(() => queryInTrace<{ saved: number }>(pool, query));
-    return rows[0]?.saved === 1 ? "saved" : "changed";
-  } catch (error) {
-    if (isDatabaseError(error, uniqueViolation, "subscriptions_pkey")) return "exists";
-    throw error;
-  }
+  return {
+    name: "save_creation",
+    text: saveText,
+    values: [
+      organisationId,
+      creation.setupMode,
+      invoices.length,
+      creation.requestHash,
+      JSON.stringify(subscriptionRecord(subscriptionId, decision)),
+      JSON.stringify(periodRecords(decision)),
+      JSON.stringify(
+        invoices.map(({ invoiceId, position, draft }) => invoiceRecord(invoiceId, position, draft)),
+      ),
+      JSON.stringify(
+        invoices.flatMap(({ invoiceId, draft }) => lineRecords(invoiceId, draft.lines)),
+      ),
+      JSON.stringify(
+        invoices.map(({ jobId, invoiceId, position }) => ({
+          id: jobId,
+          invoice_id: invoiceId,
+          position,
+        })),
+      ),
+      creation.awaitedUntil,
+      creation.catalogueVersion,
+      decision.subscription.customerId,
+      creation.requestedBy ?? null,
+    ],
+  };
 }
 
 function subscriptionRecord(id: string, { subscription, dueDate }: CreationDecision): object {

@@ -54,25 +54,26 @@ export async function loadRestorationFacts(
 // sandbox: an idempotency key's 24 hours are real hours.
 const insertText = `
 INSERT INTO restorations (id, organisation_id, seq, subscription_id, request_id, request_hash,
-  job_ids)
-VALUES ($1, $2, nextval(pg_get_serial_sequence('terminations', 'seq')), $3, $4, $5, $6)`;
+  job_ids, requested_by)
+VALUES ($1, $2, nextval(pg_get_serial_sequence('terminations', 'seq')), $3, $4, $5, $6, $7)`;
 
 /** Saves a decided restoration. Returns the ids of the jobs that post its documents. */
 export async function saveRestoration(
   { client, organisationId, now }: OpenTransaction,
   state: BillingState,
   restoration: Restoration,
-  { requestId, requestHash, awaitedUntil }: RequestToSave,
+  { requestId, requestHash, requestedBy, awaitedUntil }: RequestToSave,
 ): Promise<readonly string[]> {
   const { subscription, dueDate } = restoration;
   const changed = { subscription, currentPeriod: state.period.index, dueDate };
   await updateSubscriptions(client, organisationId, [changed], now);
   const issuing = { createdAt: now, awaitedUntil };
   const jobIds = await reissueInvoices(client, state, restoration, issuing);
+  const by = requestedBy ?? null;
   await client.query({
     name: "insert_restoration",
     text: insertText,
-    values: [newId(), organisationId, subscription.id, requestId, requestHash, jobIds],
+    values: [newId(), organisationId, subscription.id, requestId, requestHash, jobIds, by],
   });
   return jobIds;
 }

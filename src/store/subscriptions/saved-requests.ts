@@ -2,11 +2,13 @@
 
 /**
  * A request to save with what it writes. `requestId` is derived from the idempotency key, or unique
- * to this request without a key. A caller waits for the ledger until `awaitedUntil`.
+ * to this request without a key. `requestedBy` is the API key, or the operator's token. A caller
+ * waits for the ledger until `awaitedUntil`.
  */
 export interface RequestToSave {
   readonly requestId: string;
   readonly requestHash: Uint8Array<ArrayBuffer>;
+  readonly requestedBy?: string;
   readonly awaitedUntil: Date;
 }
 

@@ -88,7 +88,7 @@ export async function saveTermination(
   tx: OpenTransaction,
   state: BillingState,
   ended: EndedSubscription,
-  { id, when, requestId, requestHash }: TerminationToSave,
+  { id, when, requestId, requestHash, requestedBy }: TerminationToSave,
 ): Promise<boolean> {
   const { client, organisationId, now, databaseNow: createdAt } = tx;
   const subscriptionId = state.subscription.id;
@@ -101,6 +101,7 @@ export async function saveTermination(
       ended: true,
       requestId,
       requestHash,
+      requestedBy: requestedBy ?? null,
       createdAt,
     },
     select: { id: true },
@@ -114,8 +115,8 @@ export async function saveTermination(
 const removalsText = `
 WITH termination AS (
   INSERT INTO terminations (id, organisation_id, subscription_id, end_when, ended, request_id,
-    request_hash)
-  VALUES ($2, $1, $3, $4, false, $6, $7) RETURNING id
+    request_hash, requested_by)
+  VALUES ($2, $1, $3, $4, false, $6, $7, $10) RETURNING id
 ), removal AS (
   INSERT INTO removals (organisation_id, termination_id, step, invoice_id, only_unsent, state)
   SELECT $1, t.id, r.ordinality - 1, r.invoice_id, r.invoice_id = ANY ($9::uuid[]), 'waiting'
@@ -132,10 +133,11 @@ export async function saveRemovals(
   { client, organisationId }: OpenTransaction,
   { subscription }: BillingState,
   { removals, onlyUnsent }: EndDecision & { readonly kind: "ends" },
-  { id, when, requestId, requestHash, awaitedUntil }: TerminationToSave,
+  { id, when, requestId, requestHash, requestedBy, awaitedUntil }: TerminationToSave,
 ): Promise<void> {
   const request = [requestId, requestHash, awaitedUntil];
-  const values = [organisationId, id, subscription.id, when, removals, ...request, onlyUnsent];
+  const removing = [subscription.id, when, removals, ...request, onlyUnsent];
+  const values = [organisationId, id, ...removing, requestedBy ?? null];
   await client.query({ name: "insert_termination", text: removalsText, values });
 }
 

@@ -71,7 +71,7 @@ export async function saveUnitChange(
   tx: OpenTransaction,
   state: BillingState,
   decision: UnitsDecision,
-  { requestId, requestHash, jobIds, awaitedUntil }: UnitChangeToSave,
+  { requestId, requestHash, requestedBy, jobIds, awaitedUntil }: UnitChangeToSave,
 ): Promise<UnitChange> {
   const { client, organisationId, now, databaseNow } = tx;
   const { organisation, subscription, plan } = state;
@@ -108,6 +108,7 @@ export async function saveUnitChange(
       organisationId,
       requestId,
       requestHash,
+      requestedBy: requestedBy ?? null,
       subscriptionId,
       fromUnits: subscription.units,
       toUnits: decision.units,

@@ -23,8 +23,11 @@ import {
   ChargeService,
   PlanService,
 } from "../../../src/gen/proto/billing/admin/v1/catalogue_pb.ts";
+import { CreditNoteService } from "../../../src/gen/proto/billing/admin/v1/credit_notes_pb.ts";
 import { CustomerService } from "../../../src/gen/proto/billing/admin/v1/customers_pb.ts";
 import { DocumentService } from "../../../src/gen/proto/billing/admin/v1/documents_pb.ts";
+import { EventService } from "../../../src/gen/proto/billing/admin/v1/events_pb.ts";
+import { InvoiceService } from "../../../src/gen/proto/billing/admin/v1/invoices_pb.ts";
 import {
   AccountMappingService,
   LedgerConnectionService,
@@ -34,6 +37,7 @@ import { LedgerSyncService } from "../../../src/gen/proto/billing/admin/v1/ledge
 import { MeterService } from "../../../src/gen/proto/billing/admin/v1/meters_pb.ts";
 import { OperatorService } from "../../../src/gen/proto/billing/admin/v1/operators_pb.ts";
 import { OrganisationService } from "../../../src/gen/proto/billing/admin/v1/organisations_pb.ts";
+import { SubscriptionService } from "../../../src/gen/proto/billing/admin/v1/subscriptions_pb.ts";
 import { TestClockService } from "../../../src/gen/proto/billing/admin/v1/test_clock_pb.ts";
 import { UsageService } from "../../../src/gen/proto/billing/admin/v1/usage_pb.ts";
 import { WebhookService } from "../../../src/gen/proto/billing/admin/v1/webhooks_pb.ts";
@@ -55,10 +59,14 @@ export const adminServices: readonly DescService[] = [
   PlanService,
   ChargeService,
   CustomerService,
+  SubscriptionService,
+  InvoiceService,
+  CreditNoteService,
   DocumentService,
   BillingService,
   UsageService,
   TestClockService,
+  EventService,
   WebhookService,
   OperatorService,
   AuditService,

@@ -64,6 +64,8 @@ describe.each(verbs)("%s", (name, verb) => {
       ListMeters: () => ({ data: [{ id: "found" }] }),
       ListCharges: () => ({ data: [{ id: "found" }] }),
       ListCustomers: () => ({ data: [{ id: "found" }] }),
+      ListInvoices: () => ({ data: [{ id: "found" }] }),
+      ListCreditNotes: () => ({ data: [{ id: "found" }] }),
       ListLedgerContacts: () => ({ data: [{ id: "contact" }] }),
     });
     const json = verb.name === "import" ? '{"contacts":[{"ledger_contact_id":"1"}]}' : "{}";
@@ -125,7 +127,7 @@ function faultOf(
 
 test("only verbs that write have --idempotency-key, and every verb has --json", () => {
   const reads = new RegExp(
-    "^(list|get|events|whoami|contacts|options|check|authorisation|status|unknown" +
+    "^(list|get|events|timeline|whoami|contacts|options|check|authorisation|status|unknown" +
       "|deliver(?:ies|y))$",
   );
   const program = buildProgram({ ...process, env: {} } as never, () => undefined);

@@ -17,6 +17,9 @@ import { customers } from "./customers/customers.ts";
 import { ledger } from "./ledger/ledger.ts";
 import { mapping } from "./ledger/mapping.ts";
 import { organisations } from "./organisations.ts";
+import { creditNotes, invoices } from "./platform/documents.ts";
+import { events } from "./platform/events.ts";
+import { subscriptions } from "./platform/subscriptions.ts";
 import { webhooks } from "./webhooks/webhooks.ts";
 
 /** Every noun, in the order of the help. */
@@ -29,10 +32,14 @@ export const nouns: readonly Noun[] = [
   plans,
   charges,
   customers,
+  subscriptions,
+  invoices,
+  creditNotes,
   documents,
   billing,
   usage,
   clock,
+  events,
   webhooks,
   operators,
   operatorTokens,

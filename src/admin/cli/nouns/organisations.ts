@@ -60,6 +60,7 @@ export const organisations: Noun = {
       method: method.listOrganisations,
       summary: "List organisations, newest first.",
       examples: ["organisations list", "organisations list --all --json"],
+      fields: { name: "only organisations with this name, in any case" },
       columns: [
         "id",
         "name",
@@ -74,8 +75,12 @@ export const organisations: Noun = {
       name: "get",
       method: method.getOrganisation,
       summary: "Show an organisation with all its settings.",
-      examples: ["organisations get $BILLING_ORGANISATION"],
+      examples: [
+        "organisations get $BILLING_ORGANISATION",
+        "organisations get 'Northwind Software' -o yaml",
+      ],
       places: ["id"],
+      ofOrganisations: true,
     },
     {
       name: "update",
@@ -88,6 +93,7 @@ export const organisations: Noun = {
         "organisations update $BILLING_ORGANISATION --no-usage-allowed",
       ],
       places: ["id"],
+      ofOrganisations: true,
       fields: settings,
       takesFile: true,
     },
@@ -105,6 +111,7 @@ export const organisations: Noun = {
         "organisations setup-mode $BILLING_ORGANISATION off",
       ],
       places: ["id", "setup_mode"],
+      ofOrganisations: true,
       irreversible: ({ setup_mode: on }) => (on === true ? setupModeSentence : null),
     },
   ],

@@ -1,5 +1,5 @@
 /**
- * Shows a response as JSON or as a table. A value that is shown once goes alone to the output, so
+ * Shows a response as a table, or in a format for other programs. A value that is shown once goes alone to the output, so
  * that it can be piped.
  */
 import { type DescMessage, getOption } from "@bufbuild/protobuf";
@@ -7,17 +7,35 @@ import { field as fieldExtension } from "../../../gen/proto/billing/options/v1/o
 import { jsonName } from "../../../transport/rest/json-shape.ts";
 import type { Column, Verb } from "../noun.ts";
 import type { Terminal } from "../terminal.ts";
+import { listCsv, type OutputFormat, objectCsv, yamlText } from "./formats.ts";
 import { jsonText } from "./json-text.ts";
 import { isObject, type Json } from "./message-json.ts";
 import { listTable, objectTable } from "./table.ts";
 
 /** Shows the response of a verb. */
-export function show(terminal: Terminal, verb: Verb, response: Json, asJson: boolean): void {
+export function show(terminal: Terminal, verb: Verb, response: Json, format: OutputFormat): void {
   const secret = secretMember(verb.method.output);
-  if (asJson) terminal.out(jsonText(response));
+  if (format === "json") terminal.out(jsonText(response));
+  else if (format === "yaml") terminal.out(yamlText(response));
+  else if (format === "csv") showCsv(terminal, verb, response);
   else if (secret !== null) showOnce(terminal, response, secret);
   else if (verb.columns === undefined) terminal.out(objectTable(response));
   else showList(terminal, response, verb.rows ?? "data", verb.columns);
+}
+
+function showCsv(terminal: Terminal, { rows = "data", columns }: Verb, response: Json): void {
+  if (columns === undefined) {
+    terminal.out(objectCsv(response));
+    return;
+  }
+  const list = rowsOf(response, rows);
+  terminal.out(listCsv(list, columns));
+  noteMore(terminal, response, list);
+}
+
+function rowsOf(response: Json, name: string): readonly Json[] {
+  const { [name]: list } = response;
+  return Array.isArray(list) ? list.filter(isObject) : [];
 }
 
 function showList(
@@ -26,9 +44,12 @@ function showList(
   name: string,
   columns: readonly Column[],
 ): void {
-  const { [name]: list } = response;
-  const rows = Array.isArray(list) ? list.filter(isObject) : [];
+  const rows = rowsOf(response, name);
   terminal.out(listTable(rows, columns));
+  noteMore(terminal, response, rows);
+}
+
+function noteMore(terminal: Terminal, response: Json, rows: readonly Json[]): void {
   if (response.has_more === true)
     terminal.err(`There are more: use --all, or ${nextPage(response, rows)}\n`);
 }

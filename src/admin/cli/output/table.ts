@@ -30,16 +30,21 @@ const plain = {
 /** A list as a table with one row for each object, or a sentence if it is empty. */
 export function listTable(rows: readonly Json[], columns: readonly Column[]): string {
   if (rows.length === 0) return "None.\n";
-  const head = columns.map((column) => titleOf(typeof column === "string" ? column : column.title));
-  const table = new Table({ ...plain, head });
-  for (const row of rows) {
-    table.push(
-      columns.map((column) =>
-        typeof column === "string" ? cell(at(row, column)) : clean(column.of(row)),
-      ),
-    );
-  }
+  const table = new Table({ ...plain, head: titlesOf(columns) });
+  for (const row of rows) table.push(cellsOf(row, columns));
   return withoutTrails(table.toString());
+}
+
+/** The titles of columns. */
+export function titlesOf(columns: readonly Column[]): string[] {
+  return columns.map((column) => titleOf(typeof column === "string" ? column : column.title));
+}
+
+/** The texts of a row in these columns. */
+export function cellsOf(row: Json, columns: readonly Column[]): string[] {
+  return columns.map((column) =>
+    typeof column === "string" ? cell(at(row, column)) : clean(column.of(row)),
+  );
 }
 
 /** One object as a table of its members. Nested members are shown with their path. */
@@ -49,7 +54,8 @@ export function objectTable(json: Json): string {
   return withoutTrails(table.toString());
 }
 
-function linesOf(json: Json, prefix: string): [string, string][] {
+/** The members of an object by their paths, each with its text. Nested ones have longer paths. */
+export function linesOf(json: Json, prefix: string): [string, string][] {
   return Object.entries(json).flatMap(([name, value]): [string, string][] => {
     const path = `${prefix}${name}`;
     if (isObject(value)) return linesOf(value, `${path} `);

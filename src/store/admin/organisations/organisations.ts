@@ -44,7 +44,8 @@ export interface OrganisationStore {
   /** Creates the organisation, or returns the one that an earlier try with the same id created. */
   create(actor: Actor, organisation: NewOrganisation): Promise<AdminOrganisation>;
   get(id: string): Promise<AdminOrganisation | null>;
-  list(page: PageRequest): Promise<Page<AdminOrganisation>>;
+  /** Lists those with a name, in any case. All if it is null. */
+  list(name: string | null, page: PageRequest): Promise<Page<AdminOrganisation>>;
   update(actor: Actor, id: string, changes: OrganisationChanges): Promise<AdminOrganisation | null>;
   /**
    * Counts active subscriptions whose current period began in Setup Mode. That period is never
@@ -72,9 +73,16 @@ export function createOrganisationStore(pool: Pool, { run }: Changes): Organisat
         return earlier;
       }
     },
-    list: async (page) => {
-      const found = await pageBySeq(page, (query) =>
-        db(pool).organisation.findMany({ ...query, include: withConnection }),
+    list: async (name, page) => {
+      // The client compares with ILIKE, whose wildcards a name may have.
+      const equals = name?.replaceAll(/[\\%_]/g, "\\$&");
+      const named = equals === undefined ? {} : { name: { equals, mode: "insensitive" } as const };
+      const found = await pageBySeq(page, ({ where, ...query }) =>
+        db(pool).organisation.findMany({
+          where: "id" in where ? where : { ...named, ...where },
+          ...query,
+          include: withConnection,
+        }),
       );
       return { ...found, data: found.data.map(readOrganisationRecord) };
     },

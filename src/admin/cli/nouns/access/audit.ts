@@ -16,11 +16,13 @@ export const audit: Noun = {
       examples: [
         "audit list --organisation $BILLING_ORGANISATION",
         "audit list --target 0199a0b2-4444-7000-8000-000000000001 --json",
+        "audit list --since 7d -o csv",
       ],
       fields: {
-        organisation: "only changes in the organisation with this id",
+        organisation: "only changes in this organisation, by id or name",
         operator: "only changes by the operator with this id",
         target: "only changes of the object with this id",
+        since: "only changes at this time or later",
       },
       columns: [
         "created",

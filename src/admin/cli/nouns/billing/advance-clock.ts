@@ -1,8 +1,8 @@
 /** Advances a test clock. With `--wait` it shows the progress until the advance is finished. */
 import { TestClockService } from "../../../../gen/proto/billing/admin/v1/test_clock_pb.ts";
+import { callJson } from "../../call-json.ts";
 import type { Work } from "../../noun.ts";
 import { isObject, type Json } from "../../output/message-json.ts";
-import { callJson } from "../../run-verb.ts";
 import { poll, waitSeconds } from "../../wait.ts";
 
 const { method } = TestClockService;

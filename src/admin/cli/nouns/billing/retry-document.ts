@@ -1,8 +1,8 @@
 /** Retries a document. With `--wait` it waits for the ledger's decision. */
 import { DocumentService } from "../../../../gen/proto/billing/admin/v1/documents_pb.ts";
+import { callJson } from "../../call-json.ts";
 import type { Work } from "../../noun.ts";
 import type { Json } from "../../output/message-json.ts";
-import { callJson } from "../../run-verb.ts";
 import { poll, waitSeconds } from "../../wait.ts";
 
 const { method } = DocumentService;

@@ -3,7 +3,7 @@ import { CustomerService } from "../../../../gen/proto/billing/admin/v1/customer
 import { UsageError } from "../../failures.ts";
 import type { Work } from "../../noun.ts";
 import { isObject, type Json } from "../../output/message-json.ts";
-import { callJson } from "../../run-verb.ts";
+import { callJson } from "../../call-json.ts";
 
 const { method } = CustomerService;
 

@@ -2,7 +2,7 @@
 import { LedgerConnectionService } from "../../../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
 import type { Work } from "../../noun.ts";
 import type { Json } from "../../output/message-json.ts";
-import { callJson } from "../../run-verb.ts";
+import { callJson } from "../../call-json.ts";
 import { poll, waitSeconds } from "../../wait.ts";
 
 const { method } = LedgerConnectionService;

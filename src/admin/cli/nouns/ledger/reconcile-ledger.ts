@@ -5,7 +5,7 @@
 import { LedgerReconciliationService } from "../../../../gen/proto/billing/admin/v1/ledger_reconciliation_pb.ts";
 import type { Verb, Work } from "../../noun.ts";
 import { isObject, type Json } from "../../output/message-json.ts";
-import { callJson } from "../../run-verb.ts";
+import { callJson } from "../../call-json.ts";
 
 const { method } = LedgerReconciliationService;
 

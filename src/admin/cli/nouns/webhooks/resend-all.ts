@@ -1,8 +1,8 @@
 /** Sends a webhook endpoint all events that it has not received, in as many calls as needed. */
 import { WebhookService } from "../../../../gen/proto/billing/admin/v1/webhooks_pb.ts";
+import { callJson } from "../../call-json.ts";
 import type { Work } from "../../noun.ts";
 import type { Json } from "../../output/message-json.ts";
-import { callJson } from "../../run-verb.ts";
 
 const { method } = WebhookService;
 

@@ -1,0 +1,100 @@
+/**
+ * SubscriptionService of the admin API, its writes: an operator acts on behalf of an organisation's
+ * platform. The platform's own methods do the work, with the operator's token in place of the API
+ * key, so there is one decision and one order of refusals. ADMIN-13
+ */
+import { create } from "@bufbuild/protobuf";
+import type { SubscriptionService } from "../../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
+import {
+  ChangeUnitsRequestSchema,
+  CreateSubscriptionRequestSchema,
+  EndSubscriptionRequestSchema,
+  RestoreSubscriptionRequestSchema,
+} from "../../../gen/proto/billing/v1/subscriptions_pb.ts";
+import type { Acting } from "../../../store/admin/acting-tenant.ts";
+import { newId } from "../../../store/database/ids.ts";
+import type { Call } from "../../../transport/rpc/caller.ts";
+import { present } from "../../present/present.ts";
+import {
+  type AdminCall,
+  type AdminDependencies,
+  type AdminImplementation,
+  actorOf,
+  nowOf,
+  requireOrganisation,
+} from "../dependencies.ts";
+
+type Writes = Pick<
+  AdminImplementation<typeof SubscriptionService>,
+  "createSubscription" | "changeUnits" | "endSubscription" | "restoreSubscription"
+>;
+
+/** A request of an operator, without the fields that the platform's own request does not have. */
+interface OperatorRequest {
+  readonly organisation: string;
+  readonly reason: string;
+}
+
+/**
+ * Implements the writes. They refuse as the methods of `billing.v1` do, and
+ * `organisation_not_found`.
+ */
+export function actingMethods(deps: Pick<AdminDependencies, "store" | "platform">): Writes {
+  return {
+    createSubscription: async ({ $typeName: _, $unknown: __, ...request }, call) => {
+      const { platform, platformCall, wanted } = await begin(deps, request, call);
+      // The id of the subscription is derived from the key.
+      const keyed = { ...platformCall, idempotencyKey: platformCall.idempotencyKey ?? newId() };
+      const asked = create(CreateSubscriptionRequestSchema, wanted);
+      const { subscription, invoice } = await platform.createSubscription(asked, keyed);
+      return {
+        ...present("subscription", subscription ?? null),
+        ...present("invoice", invoice ?? null),
+      };
+    },
+    changeUnits: async ({ $typeName: _, $unknown: __, ...request }, call) => {
+      const { platform, platformCall, wanted } = await begin(deps, request, call);
+      const asked = create(ChangeUnitsRequestSchema, wanted);
+      const { subscription, change } = await platform.changeUnits(asked, platformCall);
+      return {
+        ...present("subscription", subscription ?? null),
+        ...present("change", change ?? null),
+      };
+    },
+    endSubscription: async ({ $typeName: _, $unknown: __, ...request }, call) => {
+      const { platform, platformCall, wanted } = await begin(deps, request, call);
+      const asked = create(EndSubscriptionRequestSchema, wanted);
+      const { subscription } = await platform.endSubscription(asked, platformCall);
+      return { ...present("subscription", subscription ?? null) };
+    },
+    restoreSubscription: async ({ $typeName: _, $unknown: __, ...request }, call) => {
+      const { platform, platformCall, wanted } = await begin(deps, request, call);
+      const asked = create(RestoreSubscriptionRequestSchema, wanted);
+      const { subscription } = await platform.restoreSubscription(asked, platformCall);
+      return { ...present("subscription", subscription ?? null) };
+    },
+  };
+}
+
+/** Opens the platform's methods for an operator, and returns the platform's own request. */
+async function begin<Request extends OperatorRequest>(
+  deps: Pick<AdminDependencies, "store" | "platform">,
+  { organisation, reason, ...wanted }: Request,
+  call: AdminCall,
+) {
+  const owner = await requireOrganisation(deps, organisation);
+  const acting: Acting = { actor: actorOf(call), reason };
+  const platformCall: Call = {
+    ...call,
+    caller: {
+      apiKeyId: call.caller.tokenId,
+      organisationId: owner.id,
+      scopes: new Set(),
+      livemode: owner.livemode,
+      canCreateLedgerContacts: owner.canCreateLedgerContacts,
+      usageAllowed: owner.usageAllowed,
+      now: nowOf(owner),
+    },
+  };
+  return { platform: deps.platform(acting), platformCall, wanted };
+}

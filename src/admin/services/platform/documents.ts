@@ -1,0 +1,86 @@
+/**
+ * InvoiceService and CreditNoteService of the admin API: the documents of an organisation, each
+ * with the address of its page in the ledger. ADMIN-11
+ */
+import type { CreditNoteService } from "../../../gen/proto/billing/admin/v1/credit_notes_pb.ts";
+import type { InvoiceService } from "../../../gen/proto/billing/admin/v1/invoices_pb.ts";
+import { documentStatuses, wordOf } from "../../../services/enums.ts";
+import { presentCreditNote, presentInvoice } from "../../../services/present.ts";
+import type { DocumentSearch } from "../../../store/admin/platform/platform-objects.ts";
+import { present } from "../../present/present.ts";
+import {
+  type AdminDependencies,
+  type AdminImplementation,
+  pageOf,
+  required,
+  requireOrganisation,
+} from "../dependencies.ts";
+import { openLedgerPages } from "./ledger-pages.ts";
+
+/** The dependencies of both services. */
+type Dependencies = Pick<AdminDependencies, "store" | "kinds">;
+
+/** Implements InvoiceService. Refuses `organisation_not_found`, `invoice_not_found`. */
+export function invoiceService(deps: Dependencies): AdminImplementation<typeof InvoiceService> {
+  const { invoices } = deps.store.platform;
+  return {
+    listInvoices: async (request) => {
+      const { id } = await requireOrganisation(deps, request.organisation);
+      const { data, hasMore } = await invoices.list(id, searchOf(request), pageOf(request));
+      return { data: data.map(presentInvoice), hasMore };
+    },
+    getInvoice: async ({ organisation, id }) => {
+      const owner = await requireOrganisation(deps, organisation);
+      const invoice = required(await invoices.get(owner.id, id), "invoice_not_found");
+      const pageIn = await openLedgerPages(deps, owner.id);
+      return {
+        invoice: presentInvoice(invoice),
+        ...present("ledgerUrl", pageIn("invoice", invoice.ledger.invoiceId)),
+      };
+    },
+  };
+}
+
+/** Implements CreditNoteService. Refuses `organisation_not_found`, `credit_note_not_found`. */
+export function creditNoteService(
+  deps: Dependencies,
+): AdminImplementation<typeof CreditNoteService> {
+  const { creditNotes } = deps.store.platform;
+  return {
+    listCreditNotes: async (request) => {
+      const { id } = await requireOrganisation(deps, request.organisation);
+      const { data, hasMore } = await creditNotes.list(id, searchOf(request), pageOf(request));
+      return { data: data.map(presentCreditNote), hasMore };
+    },
+    getCreditNote: async ({ organisation, id }) => {
+      const owner = await requireOrganisation(deps, organisation);
+      const note = required(await creditNotes.get(owner.id, id), "credit_note_not_found");
+      const pageIn = await openLedgerPages(deps, owner.id);
+      return {
+        creditNote: presentCreditNote(note),
+        ...present("ledgerUrl", pageIn("credit_note", note.ledger.invoiceId)),
+      };
+    },
+  };
+}
+
+/** The search of a request for invoices or credit notes. */
+interface SearchRequest {
+  readonly number?: string | undefined;
+  readonly subscription?: string | undefined;
+  readonly customer?: string | undefined;
+  readonly customerCode?: string | undefined;
+  readonly status: readonly number[];
+}
+
+function searchOf(request: SearchRequest): DocumentSearch {
+  return {
+    number: request.number ?? null,
+    subscriptionId: request.subscription ?? null,
+    customerId: request.customer ?? null,
+    customerCode: request.customerCode ?? null,
+    statuses: request.status
+      .map((value) => wordOf(documentStatuses, value))
+      .filter((word) => word !== null),
+  };
+}

@@ -1,0 +1,54 @@
+/** SubscriptionService of the admin API: an organisation's subscriptions. ADMIN-11, ADMIN-13 */
+import type {
+  ListSubscriptionsRequest,
+  SubscriptionService,
+} from "../../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
+import { subscriptionStatuses, wordOf } from "../../../services/enums.ts";
+import { presentSubscription } from "../../../services/present.ts";
+import type { SubscriptionSearch } from "../../../store/admin/platform/platform-objects.ts";
+import {
+  type AdminDependencies,
+  type AdminImplementation,
+  pageOf,
+  required,
+  requireOrganisation,
+} from "../dependencies.ts";
+import { actingMethods } from "./acting.ts";
+import { listSubscriptionTimeline } from "./timeline.ts";
+
+/**
+ * Implements the service. Refuses `organisation_not_found`, `subscription_not_found`. The writes
+ * refuse as those of `billing.v1` do.
+ */
+export function subscriptionService(
+  deps: AdminDependencies,
+): AdminImplementation<typeof SubscriptionService> {
+  const { subscriptions } = deps.store.platform;
+  return {
+    listSubscriptions: async (request) => {
+      const { id } = await requireOrganisation(deps, request.organisation);
+      const { data, hasMore } = await subscriptions.list(id, searchOf(request), pageOf(request));
+      return {
+        data: data.map(({ subscription, plan }) => presentSubscription(subscription, plan)),
+        hasMore,
+      };
+    },
+    getSubscription: async ({ organisation, id }) => {
+      const owner = await requireOrganisation(deps, organisation);
+      const found = required(await subscriptions.get(owner.id, id), "subscription_not_found");
+      return { subscription: presentSubscription(found.subscription, found.plan) };
+    },
+    listSubscriptionTimeline: listSubscriptionTimeline(deps),
+    ...actingMethods(deps),
+  };
+}
+
+function searchOf(request: ListSubscriptionsRequest): SubscriptionSearch {
+  return {
+    customerId: request.customer ?? null,
+    customerCode: request.customerCode ?? null,
+    status: wordOf(subscriptionStatuses, request.status),
+    label: request.label ?? null,
+    number: request.number ?? null,
+  };
+}

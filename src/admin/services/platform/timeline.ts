@@ -1,0 +1,70 @@
+/** Lists the timeline of a subscription, with links to the ledger and to the Temporal UI. ADMIN-12 */
+import { Refusal } from "../../../domain/refusal.ts";
+import type { SubscriptionService } from "../../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
+import type { TimelinePosition } from "../../../store/admin/timeline/timeline.ts";
+import { present } from "../../present/present.ts";
+import { readInstantOf } from "../../present/read-values.ts";
+import { presentTimelineEntry } from "../../present/timeline.ts";
+import {
+  type AdminDependencies,
+  type AdminImplementation,
+  pageOf,
+  required,
+  requireOrganisation,
+} from "../dependencies.ts";
+import { openLedgerPages } from "./ledger-pages.ts";
+import { workOf } from "./workflow-pages.ts";
+
+type Method = AdminImplementation<typeof SubscriptionService>["listSubscriptionTimeline"];
+
+/**
+ * Returns the method. Refuses `organisation_not_found`, `subscription_not_found`, and
+ * `invalid_parameter` for a `starting_after` of another list or a `since` that is no instant.
+ */
+export function listSubscriptionTimeline(
+  deps: Pick<AdminDependencies, "store" | "kinds" | "workflowPages">,
+): Method {
+  const { workflowPages } = deps;
+  return async (request) => {
+    const { id: organisationId } = await requireOrganisation(deps, request.organisation);
+    const { limit, startingAfter } = pageOf(request);
+    const query = {
+      limit,
+      after: startingAfter === null ? null : readPosition(startingAfter),
+      since: readInstantOf("since", request.since),
+    };
+    const page = required(
+      await deps.store.timeline.list(organisationId, request.id, query),
+      "subscription_not_found",
+    );
+    const pageIn = await openLedgerPages(deps, organisationId);
+    const owner = { organisationId, subscriptionId: request.id };
+    const data = page.data.map((entry) => {
+      const { document, kind, at } = entry;
+      const work = workOf(entry, owner);
+      // A job that waits is with the newest run.
+      const instant = kind === "waiting" || kind === "delivery_waiting" ? null : at;
+      return presentTimelineEntry(entry, {
+        ledgerUrl: document && pageIn(document.kind, document.ledgerId),
+        workflowUrl: work && (workflowPages?.ofWork(work, instant) ?? null),
+      });
+    });
+    return {
+      data,
+      hasMore: page.hasMore,
+      ...present("workflowsUrl", workflowPages?.ofSubscription(request.id) ?? null),
+    };
+  };
+}
+
+/** The position of an entry's id, also if nothing stands there any more. */
+function readPosition(id: string): TimelinePosition {
+  const [, micros = "", rank, entry = ""] =
+    /^([0-9]{1,18})\.([0-9]{1,2})\.([0-9a-f-]{36})$/.exec(id) ?? [];
+  if (micros !== "") return { micros: BigInt(micros), rank: Number(rank), id: entry };
+  throw new Refusal(
+    "invalid_parameter",
+    "starting_after is not the id of an object of this list.",
+    "starting_after",
+  );
+}

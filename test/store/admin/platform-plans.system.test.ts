@@ -1,0 +1,188 @@
+/**
+ * The lists of operators at size: a search and a timeline read a few rows, also among thousands of
+ * subscriptions, documents, jobs and events of the same organisation. ADMIN-11, ADMIN-12
+ */
+import pg from "pg";
+import { expect } from "vitest";
+import { createPlatformObjects } from "../../../src/store/admin/platform/platform-objects.ts";
+import { createTimelineStore } from "../../../src/store/admin/timeline/timeline.ts";
+import { inTransaction, type Transaction } from "../../../src/store/database/pool.ts";
+import { perFile } from "../../support/file-fixture.ts";
+import { type BillingFixture, billingTest } from "../billing/billing-fixture.ts";
+
+/** Copies of one billed subscription, each with its rows in every table of the timeline. */
+const copies = 4_000;
+
+const copiedTables = ["subscriptions", "periods", "invoices", "ledger_jobs", "events"] as const;
+
+/** The columns that refer to a copied row, by their tables. */
+const references: Readonly<Record<string, readonly string[]>> = {
+  subscriptions: ["id"],
+  periods: ["subscription_id"],
+  invoices: ["id", "subscription_id"],
+  ledger_jobs: ["id", "subscription_id", "invoice_id"],
+  events: ["id", "object_id"],
+};
+
+/** Inserts the copies of a table's rows. A copied id is the MD5 of the id and the copy's number. */
+async function copyRows(client: Transaction, organisationId: string, table: string): Promise<void> {
+  const { rows } = await client.query<{ column: string }>(
+    `SELECT column_name AS column FROM information_schema.columns
+      WHERE table_name = $1 AND table_schema = 'public' AND column_name <> 'seq'`,
+    [table],
+  );
+  const names = rows.map(({ column }) => column);
+  const values = names.map((name) => {
+    if (references[table]?.includes(name)) return `md5(t.${name}::text || n)::uuid`;
+    if (name === "number") return `t.number || '-' || n`;
+    if (name === "ledger_invoice_id") return "md5(t.ledger_invoice_id || n)";
+    return `t.${name}`;
+  });
+  await client.query(
+    `INSERT INTO ${table} (${names.join(", ")})
+      SELECT ${values.join(", ")} FROM ${table} t, generate_series(1, ${copies}) n
+      WHERE t.organisation_id = $1`,
+    [organisationId],
+  );
+}
+
+interface Sized {
+  readonly fixture: BillingFixture;
+  readonly organisation: string;
+  readonly id: string;
+}
+
+const test = billingTest.extend("sized", perFile, async ({ fixture }): Promise<Sized> => {
+  const { pool } = fixture;
+  const organisation = await fixture.sandbox("2026-03-10");
+  const id = await fixture.subscribe(organisation, { label: "Head office" });
+  await pool.query(
+    `UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE organisation_id = $1`,
+    [organisation],
+  );
+  await pool.query(
+    `INSERT INTO events (id, organisation_id, type, object_kind, object_id, sequence, body)
+      VALUES (gen_random_uuid(), $1, 'subscription.created', 'subscription', $2, 1, '{}')`,
+    [organisation, id],
+  );
+  await inTransaction(pool, async (client) => {
+    // The copies have no lines, which the rules of the tables would refuse.
+    await client.query("SET LOCAL session_replication_role = replica");
+    for (const table of copiedTables) await copyRows(client, organisation, table);
+  });
+  for (const table of copiedTables) await pool.query(`ANALYZE ${table}`);
+  return { fixture, organisation, id };
+});
+
+interface PlanNode {
+  readonly "Node Type": string;
+  readonly "Actual Rows"?: number;
+  readonly "Actual Loops"?: number;
+  readonly "Rows Removed by Filter"?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** The rows that all scans of a plan read, those that they drop included. */
+function scannedBy(node: PlanNode): number {
+  const below = (node.Plans ?? []).reduce((sum, one) => sum + scannedBy(one), 0);
+  if (!/(?<!CTE |Subquery )Scan$/.test(node["Node Type"])) return below;
+  const read = (node["Actual Rows"] ?? 0) + (node["Rows Removed by Filter"] ?? 0);
+  return below + read * (node["Actual Loops"] ?? 1);
+}
+
+/** Runs reads over a pool that also counts the rows which each statement reads. */
+async function rowsRead(
+  pool: pg.Pool,
+  read: (counting: pg.Pool) => Promise<unknown>,
+): Promise<number> {
+  const sent: pg.QueryConfig[] = [];
+  const query = (statement: pg.QueryConfig) => {
+    sent.push(statement);
+    return pool.query(statement);
+  };
+  await read({ query } as unknown as pg.Pool);
+  let count = 0;
+  for (const { text, values = [] } of sent) {
+    for (const mode of ["force_custom_plan", "force_generic_plan"]) {
+      await inTransaction(pool, async (client) => {
+        await client.query(`SET LOCAL plan_cache_mode = ${mode}`);
+        await client.query(`PREPARE measured AS ${text}`);
+        const { rows } = await client.query(
+          `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE measured (${values.map(literal).join(", ")})`,
+        );
+        await client.query("DEALLOCATE measured");
+        count = Math.max(count, scannedBy(rows[0]["QUERY PLAN"][0].Plan));
+      });
+    }
+  }
+  expect(sent.length).toBeGreaterThan(0);
+  return count;
+}
+
+function literal(value: unknown): string {
+  if (value === null) return "NULL";
+  if (Array.isArray(value)) return pg.escapeLiteral(`{${value.join(",")}}`);
+  return pg.escapeLiteral(value instanceof Date ? value.toISOString() : String(value));
+}
+
+const page = { limit: 25, startingAfter: null };
+const anySubscription = {
+  customerId: null,
+  customerCode: null,
+  status: null,
+  label: null,
+  number: null,
+};
+const anyDocument = {
+  customerId: null,
+  customerCode: null,
+  number: null,
+  subscriptionId: null,
+  statuses: [],
+};
+const anyEvent = { type: null, objectId: null, since: null, until: null };
+
+test("a search reads a few rows among thousands", async ({ sized }) => {
+  const { fixture, organisation, id } = sized;
+  const { pool } = fixture;
+  const count = (read: (objects: ReturnType<typeof createPlatformObjects>) => Promise<unknown>) =>
+    rowsRead(pool, (counting) => read(createPlatformObjects(counting)));
+  const of = organisation;
+  const [invoice] = await fixture.invoices(id);
+  const number = invoice?.number ?? "";
+  // Each subscription of a page has its customer and its plan.
+  const fewRows = 250;
+  expect(
+    await count(({ subscriptions: all }) => all.list(of, { ...anySubscription, number }, page)),
+  ).toBeLessThan(fewRows);
+  const code = { ...anySubscription, customerCode: "ACME" };
+  expect(await count(({ subscriptions: all }) => all.list(of, code, page))).toBeLessThan(fewRows);
+  for (const search of [{ number }, { subscriptionId: id }, { customerCode: "ACME" }])
+    expect(
+      await count(({ invoices }) => invoices.list(of, { ...anyDocument, ...search }, page)),
+      JSON.stringify(search),
+    ).toBeLessThan(fewRows);
+  const ofObject = { ...anyEvent, objectId: id };
+  expect(await count(({ events }) => events.list(of, ofObject, page))).toBeLessThan(fewRows);
+});
+
+test("a label is found by one pass over the organisation's subscriptions", async ({ sized }) => {
+  const { fixture, organisation } = sized;
+  const search = { ...anySubscription, label: "nowhere" };
+  const read = await rowsRead(fixture.pool, (pool) =>
+    createPlatformObjects(pool).subscriptions.list(organisation, search, page),
+  );
+  // With their customers and plans.
+  expect(read).toBeLessThan((copies + 1) * 3 + 100);
+});
+
+test("a timeline reads the rows of its subscription", async ({ sized }) => {
+  const { fixture, organisation, id } = sized;
+  const query = { limit: 25, after: null, since: null };
+  const found = await createTimelineStore(fixture.pool).list(organisation, id, query);
+  expect(found?.data.map(({ kind }) => kind)).toEqual(["published", "posted", "issued", "created"]);
+  const read = await rowsRead(fixture.pool, (pool) =>
+    createTimelineStore(pool).list(organisation, id, query),
+  );
+  expect(read).toBeLessThan(200);
+});
