@@ -40,12 +40,14 @@ type Request<I extends DescMessage> = [keyof Omit<MessageShape<I>, keyof Message
   : [request: MessageInitShape<I>, options?: CallOptions];
 
 /** The method of a list returns its pages, any other method a promise of its answer. */
-type Method<I extends DescMessage, O extends DescMessage> =
-  MessageShape<I> extends { startingAfter?: string }
-    ? MessageShape<O> extends AnyPage<infer Item>
-      ? (request?: MessageInitShape<I>, options?: CallOptions) => List<Item, MessageShape<O>>
-      : Answering<I, O>
-    : Answering<I, O>;
+type Method<
+  I extends DescMessage,
+  O extends DescMessage,
+> = "startingAfter" extends keyof MessageShape<I>
+  ? MessageShape<O> extends AnyPage<infer Item>
+    ? (request?: MessageInitShape<I>, options?: CallOptions) => List<Item, MessageShape<O>>
+    : Answering<I, O>
+  : Answering<I, O>;
 type Answering<I extends DescMessage, O extends DescMessage> = (
   ...args: Request<I>
 ) => Promise<MessageShape<O>>;

@@ -116,8 +116,9 @@ const localMessages: Readonly<Partial<Record<LocalCode, string>>> = {
 
 function localCodeOf(error: ConnectError): LocalCode {
   if (error.code === Code.Canceled) return "aborted";
-  // `fetch` rejects with a TypeError if the connection fails. Errors of an answer have no cause.
-  return error.cause instanceof TypeError ? "connection_failed" : "unexpected_answer";
+  // `fetch` rejects with a TypeError if the connection fails. It may be one of another realm.
+  const { name } = (error.cause ?? {}) as Partial<Error>;
+  return name === "TypeError" ? "connection_failed" : "unexpected_answer";
 }
 
 function retryAfterOf(headers: Headers): number | null {
