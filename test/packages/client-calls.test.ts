@@ -100,6 +100,9 @@ describe("a failed attempt", () => {
     ["temporarily_unavailable", refusal("temporarily_unavailable", "unavailable")],
     ["request_in_progress", refusal("request_in_progress", "aborted")],
     ["connection_failed", noAnswer],
+    ["unexpected_answer", proxyError(408)],
+    ["unexpected_answer", proxyError(429)],
+    ["unexpected_answer", proxyError(500)],
     ["unexpected_answer", proxyError(502)],
   ])("is repeated after %s", async (code, answer) => {
     const { client, received, retries } = await clientOf([answer, created]);

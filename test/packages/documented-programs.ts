@@ -28,6 +28,11 @@ export interface Workshop {
   run(program: string, args: readonly string[], settings?: RunSettings): Promise<string>;
 }
 
+/** A folder that several tests use. */
+export interface RemovableWorkshop extends Workshop {
+  remove(): void;
+}
+
 interface RunSettings {
   /** Below the folder. */
   readonly below?: string;
@@ -36,10 +41,17 @@ interface RunSettings {
 
 /** Returns a new folder, which is removed after the test. */
 export function workshop(): Workshop {
+  const created = createWorkshop();
+  onTestFinished(() => created.remove());
+  return created;
+}
+
+/** Returns a new folder. */
+export function createWorkshop(): RemovableWorkshop {
   const folder = mkdtempSync(join(tmpdir(), "billing-clients-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return {
     folder,
+    remove: () => rmSync(folder, { recursive: true, force: true }),
     write: (path, text) => {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
       writeFileSync(join(folder, path), text);

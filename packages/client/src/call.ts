@@ -22,6 +22,8 @@ export interface CallOptions {
    * repeated after your process has ended, such as the order's id.
    */
   readonly idempotencyKey?: string;
+  /** Further headers, such as `traceparent`. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Aborts the call, also between attempts. */
   readonly signal?: AbortSignal;
   /** Gets the headers of the answer, such as `Request-Id` and `Idempotent-Replayed`. */
@@ -59,7 +61,8 @@ export async function call<I extends DescMessage, O extends DescMessage>(
   options: CallOptions,
 ): Promise<MessageShape<O>> {
   const key = idempotencyKeyOf(method, options);
-  const headers = new Headers({ Authorization: `Bearer ${settings.apiKey}` });
+  const headers = new Headers(options.headers);
+  headers.set("Authorization", `Bearer ${settings.apiKey}`);
   if (key !== null) headers.set("Idempotency-Key", key);
   // A copy: a caller who changes the request meanwhile would send the key with another body.
   const message = clone(method.input, create(method.input, request));

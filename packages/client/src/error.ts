@@ -102,11 +102,17 @@ export function billingErrorOf(thrown: unknown, isTimeout: boolean): BillingErro
     param: null,
     requestId,
     retryAfterMs,
-    // A proxy's 429, 502, 503 and 504 are `Unavailable`.
-    mayRepeat:
-      code === "timeout" || code === "connection_failed" || cause.code === Code.Unavailable,
+    mayRepeat: code === "timeout" || code === "connection_failed" || isTemporary(cause),
     cause,
   });
+}
+
+/**
+ * Whether an answer without the service's detail is one of a proxy that may pass. The library's
+ * message has the status, and its code says `Unavailable` for 429, 502, 503 and 504.
+ */
+function isTemporary({ code, rawMessage }: ConnectError): boolean {
+  return code === Code.Unavailable || /^HTTP (?:408|5\d\d)$/.test(rawMessage);
 }
 
 const localMessages: Readonly<Partial<Record<LocalCode, string>>> = {
