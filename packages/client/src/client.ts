@@ -34,6 +34,9 @@ export interface ClientOptions {
 
 type Services = typeof services;
 
+/** An object of a list. The next page begins after the id of the last one. */
+type Identified = { readonly id: string };
+
 /** A request whose message has no fields may be left out. */
 type Request<I extends DescMessage> = [keyof Omit<MessageShape<I>, keyof Message>] extends [never]
   ? [request?: MessageInitShape<I>, options?: CallOptions]
@@ -44,7 +47,7 @@ type Method<
   I extends DescMessage,
   O extends DescMessage,
 > = "startingAfter" extends keyof MessageShape<I>
-  ? MessageShape<O> extends AnyPage<infer Item>
+  ? MessageShape<O> extends AnyPage<infer Item extends Identified>
     ? (request?: MessageInitShape<I>, options?: CallOptions) => List<Item, MessageShape<O>>
     : Answering<I, O>
   : Answering<I, O>;
@@ -95,7 +98,6 @@ function isUnary(method: DescMethod): method is DescMethodUnary {
 
 type AnyRequest = MessageInitShape<DescMessage>;
 type AnyMethod = (request?: AnyRequest, options?: CallOptions) => unknown;
-type Identified = { readonly id: string };
 
 function bind(settings: CallSettings, method: DescMethodUnary): AnyMethod {
   if (!isList(method))
@@ -107,6 +109,9 @@ function bind(settings: CallSettings, method: DescMethodUnary): AnyMethod {
     });
 }
 
+/** The same condition as that of the type `Method`. */
 function isList({ input, output }: DescMethod): boolean {
-  return "startingAfter" in input.field && "data" in output.field && "hasMore" in output.field;
+  const { data, hasMore } = output.field;
+  if (input.field.startingAfter === undefined || hasMore === undefined) return false;
+  return data?.fieldKind === "list" && data.message?.field.id !== undefined;
 }
