@@ -39,7 +39,8 @@ test("SUPPORT_CONTACT is an e-mail address or a page, with and without PUBLIC_UR
     name,
     email: "help@example.com",
   });
-  expect(contact("https://help.example", null)).toEqual({ name, url: "https://help.example" });
+  const page = "https://help.example/@us";
+  expect(contact(page, null)).toEqual({ name, url: page });
   expect(documentOf(published(null, "help@example.com")).servers).toEqual([
     { url: "/" },
     { url: "/api" },

@@ -47,5 +47,5 @@ function bodyOf(generated: Buffer, { publicUrl, supportContact }: Publisher): Bu
 
 function contactOf(address: string | null): object {
   if (address === null) return {};
-  return address.includes("@") ? { email: address } : { url: address };
+  return URL.canParse(address) ? { url: address } : { email: address };
 }
