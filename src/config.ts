@@ -16,6 +16,7 @@ import {
   secretKey,
   secretKeysBefore,
   settingsReader,
+  supportContact,
 } from "./main/settings/read-settings.ts";
 import { resolveSecrets, secretNames } from "./main/settings/secret-files.ts";
 import { readTemporalSettings } from "./main/settings/temporal-settings.ts";
@@ -37,6 +38,8 @@ export interface Config {
      * (behind a TLS proxy).
      */
     readonly tls: TlsPair | null;
+    /** SUPPORT_CONTACT, an e-mail address or a page for questions. Null: the manual names none. */
+    readonly supportContact: string | null;
     /** GRPC_REFLECTION, `on` (default) or `off`: whether gRPC clients may list the services. */
     readonly grpcReflection: boolean;
     /**
@@ -99,8 +102,8 @@ export interface Config {
      */
     readonly syncIntervalMs: number;
     /**
-     * PUBLIC_URL, the public address of this API. Documents in the ledger link back to it. Null:
-     * they have no link.
+     * PUBLIC_URL, the public address of this API. Documents in the ledger link back to it, and
+     * the OpenAPI document names it. Null: they have no link.
      */
     readonly publicUrl: string | null;
   };
@@ -186,6 +189,7 @@ function readAll(
       host: text("API_HOST"),
       port: whole("API_PORT"),
       tls: tlsFiles(env, onFault),
+      supportContact: attempt(null, () => supportContact(env)),
       grpcReflection: choice("GRPC_REFLECTION") === "on",
       rateLimitPerMinute: whole("RATE_LIMIT_PER_MINUTE"),
       trustedProxies: attempt(new BlockList(), () => trustedProxiesOf(env)),

@@ -2,7 +2,6 @@
  * The composition root of the API process: it builds the parts and connects them. The worker's is
  * `worker.ts`.
  */
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { openapiFile } from "../assets.ts";
@@ -23,6 +22,7 @@ import { createStartWork } from "../worker/temporal/start-work.ts";
 import { encryptionOf, startAdminPort } from "./admin-api.ts";
 import { warnOfConnections } from "./api/connection-warnings.ts";
 import { createPublicTransports } from "./api/public-transports.ts";
+import { publishedOpenapi } from "./api/published-openapi.ts";
 import { withinRequest } from "./api/request-context.ts";
 import { createLedgerAdapters, disconnectedText, logAnswer } from "./ledger/ledger-adapters.ts";
 import { createLedgerConnect } from "./ledger/ledger-connect.ts";
@@ -78,7 +78,10 @@ export async function startApi(
     ...observed,
     ...createPublicTransports({ ...shared, log, metrics, bindings }),
     within: withinRequest,
-    openapi: readOpenapi(),
+    openapi: publishedOpenapi(readFileSync(openapiFile()), {
+      publicUrl: config.ledger.publicUrl,
+      supportContact: config.api.supportContact,
+    }),
     ledgerEndpoints: ledgerWebhookEndpoints(config, kinds, pool, work.startLedgerSync),
     readiness,
     // This port is public, so it shows no metrics.
@@ -177,10 +180,4 @@ function openLedgers(
     // A trial has no budget.
     ledgerKindOf(kinds, connection.kind).connect(connection, { connect });
   return { adapters, tryOut };
-}
-
-/** Reads the file that `npm run gen` writes. The entity tag is a hash of its bytes. */
-function readOpenapi(): { readonly body: Buffer; readonly etag: string } {
-  const body = readFileSync(openapiFile());
-  return { body, etag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"` };
 }

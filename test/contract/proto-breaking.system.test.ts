@@ -183,6 +183,24 @@ test.concurrent("a new field and changed comments break no client", async () => 
   expect(output).toContain("no client breaks");
 });
 
+test.concurrent("a language's first option breaks no client, a changed one does", async () => {
+  const folder = repository();
+  const option = (name: string) => new RegExp(`\\noption ${name} = .*;`);
+  const names = ["csharp_namespace", "go_package", "java_multiple_files", "java_package"];
+  const whole = readFileSync(join(folder, contract), "utf8");
+  for (const name of names) edit(folder, option(name), "");
+  await commit(folder);
+  writeFileSync(join(folder, contract), whole);
+  const first = await check(folder);
+  expect(first.status, first.output).toBe(0);
+  for (const name of names) expect(first.output).toMatch(new RegExp(`intended: .*"${name}"`));
+  await commit(folder);
+  edit(folder, option("go_package"), '\noption go_package = "elsewhere/v1;v1";');
+  const { status, output } = await check(folder);
+  expect(status, output).toBe(1);
+  expect(output).toContain("clients break");
+});
+
 test.concurrent("without an earlier version the check says that it compares nothing", async () => {
   const { status, output } = await check(repository());
   expect(status, output).toBe(0);

@@ -126,6 +126,7 @@ test("all wrong settings are named at once, one line each", async () => {
     XERO_URL: "ftp://x",
     XERO_CLIENT_SECRET: "hunter2",
     PUBLIC_URL: "here",
+    SUPPORT_CONTACT: "ask me",
   });
   expect(code).toBe(1);
   const settings = output
@@ -139,6 +140,7 @@ test("all wrong settings are named at once, one line each", async () => {
     "PUBLIC_URL",
     "SECRET_KEY",
     "SECRET_KEYS_BEFORE",
+    "SUPPORT_CONTACT",
     "TEMPORAL_TLS",
     "TLS_CERT_FILE",
     "TLS_KEY_FILE",

@@ -49,6 +49,7 @@ export function openApiDocument(registry: Registry): JsonObject {
       title: "Subscription Billing API",
       version: interfaceVersion,
       description: introduction,
+      contact: { name: "The operator of this service" },
     },
     servers: [{ url: "/" }, { url: "/api" }],
     tags: [...tags(operations), webhookTag],

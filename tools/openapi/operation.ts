@@ -1,6 +1,7 @@
 /** One operation of the document, from one method of the contract. */
 import type { DescField, JsonObject } from "@bufbuild/protobuf";
 import { isCommaSeparated, jsonName, requestFields } from "../../src/transport/rest/json-shape.ts";
+import { codeSamples } from "./code-samples.ts";
 import { description, summary } from "./comments.ts";
 import type { DescribedOperation } from "./described-operation.ts";
 import { errorResponses } from "./errors.ts";
@@ -35,6 +36,7 @@ export function operationObject(operation: DescribedOperation, refer: Refer): Js
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(operation.http.hasBody ? { requestBody: requestBody(operation, fields.body, refer) } : {}),
     responses: { ...successResponses(operation, refer), ...errorResponses(operation) },
+    "x-codeSamples": codeSamples(operation),
   };
 }
 

@@ -99,7 +99,7 @@ export function webhooksObject(registry: Registry, refer: Refer): JsonObject {
       post: {
         operationId: `on-${type.replaceAll(/[._]/g, "-")}`,
         tags: [webhookTag.name],
-        summary: words.replace(/\.$/, ""),
+        summary: words.split(/[:,.]/, 1)[0] ?? words,
         description: words,
         // A delivery has a signature (WEBHOOK-1). No key of this interface applies to it.
         security: [],

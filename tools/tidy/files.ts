@@ -9,10 +9,22 @@ export interface TextFile {
 }
 
 /** The folders with code. */
-export const codeFolders = ["src", "workflows", "proto", "prisma", "tools", "bench", "test"];
+export const codeFolders = [
+  "src",
+  "workflows",
+  "proto",
+  "prisma",
+  "tools",
+  "bench",
+  "test",
+  "packages",
+];
 
 /** Generated code and recorded histories follow other rules. */
-const excluded = /(?:^|\/)(?:node_modules|src\/gen|test\/histories)(?:\/|$)/;
+const excluded = new RegExp(
+  "(?:^|/)(?:node_modules|src/gen|test/histories" +
+    "|packages/client/dist|packages/contract/(?:gen|proto))(?:/|$)",
+);
 
 const extensions = /\.(?:ts|js|sql|proto|prisma|html|css|sh|toml|yaml|md)$/;
 

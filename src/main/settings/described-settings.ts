@@ -146,7 +146,14 @@ export const settingSections: readonly SettingSection[] = [
       {
         names: ["PUBLIC_URL"],
         fallback: "none",
-        meaning: "the API's public address. Documents in the ledger then link back to it",
+        meaning:
+          "the API's public address. Documents in the ledger then link back to it, and the " +
+          "OpenAPI document names it",
+      },
+      {
+        names: ["SUPPORT_CONTACT"],
+        fallback: "none",
+        meaning: "an e-mail address or a page for questions, in the OpenAPI document",
       },
       {
         names: ["GRPC_REFLECTION"],

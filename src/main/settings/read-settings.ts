@@ -88,6 +88,19 @@ export function httpUrl(
   return value.replace(/\/+$/, "");
 }
 
+/** Returns SUPPORT_CONTACT, an e-mail address or the address of a page, or null if not set. */
+export function supportContact(env: NodeJS.ProcessEnv): string | null {
+  const value = env.SUPPORT_CONTACT;
+  if (!value) return null;
+  const isPage = URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+  if (!isPage && !/^[^@\s:/]+@[^@\s:/]+$/.test(value)) {
+    throw new Error(
+      `SUPPORT_CONTACT=${value} must be an e-mail address or a page such as https://example.com.`,
+    );
+  }
+  return value;
+}
+
 /** Returns the key of this setting as bytes, or null if it is not set. */
 export function secretKey(env: NodeJS.ProcessEnv, name: string): Buffer | null {
   const value = env[name];

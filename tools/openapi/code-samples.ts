@@ -1,0 +1,103 @@
+/**
+ * The code samples of an operation, from the examples of its fields: with curl, and with the client
+ * of `packages/client`. Viewers of the document show them (`x-codeSamples`).
+ */
+import type { DescField, DescMessage, JsonObject } from "@bufbuild/protobuf";
+import {
+  enumJsonNames,
+  example,
+  jsonName,
+  requestFields,
+} from "../../src/transport/rest/json-shape.ts";
+import type { DescribedOperation } from "./described-operation.ts";
+import { requestExample, responseExample } from "./message-schema.ts";
+
+/** Returns the samples. Address and key are variables of the environment. */
+export function codeSamples(operation: DescribedOperation): JsonObject[] {
+  return [
+    { lang: "Shell", label: "curl", source: curlSample(operation) },
+    { lang: "TypeScript", label: "TypeScript", source: clientSample(operation) },
+  ];
+}
+
+function curlSample(operation: DescribedOperation): string {
+  const { http, method, idempotencyKey } = operation;
+  const path = http.path.replaceAll(/\{(\w+)\}/g, (_, name) => pathValue(operation, name));
+  const { body } = requestFields(method, http);
+  const lines = [`curl "$BILLING_URL${path}"`, '-H "Authorization: Bearer $BILLING_API_KEY"'];
+  if (idempotencyKey !== "none") lines.push("-H 'Idempotency-Key: order-1881'");
+  if (http.hasBody) {
+    lines.push("-H 'Content-Type: application/json'");
+    lines.push(`-d '${JSON.stringify(requestExample(body)).replaceAll("'", String.raw`'\''`)}'`);
+  }
+  return lines.join(" \\\n  ");
+}
+
+function clientSample(operation: DescribedOperation): string {
+  const { method, http } = operation;
+  const { path, body } = requestFields(method, http);
+  const ids = path.map(
+    (field) => `${field.localName}: ${JSON.stringify(pathValue(operation, jsonName(field)))}`,
+  );
+  const enums = new Set<string>();
+  const members = [...ids, ...memberTexts(body, enums)];
+  const call = `billing.${method.localName}(${members.length === 0 ? "" : literal(members)})`;
+  const imports = ["createBillingClient", ...[...enums].sort()].join(", ");
+  return [
+    `import { ${imports} } from "@subscription-billing/client";`,
+    "",
+    "const billing = createBillingClient({",
+    '  baseUrl: process.env.BILLING_URL ?? "",',
+    '  apiKey: process.env.BILLING_API_KEY ?? "",',
+    "});",
+    ...(isList(operation)
+      ? [`for await (const one of ${call}) console.log(one.id);`]
+      : [`const answer = await ${call};`, "console.log(answer);"]),
+  ].join("\n");
+}
+
+/** The subscription of the manual's examples. */
+const sampleId = "6f1ed002-ab59-5d6e-9e0f-1c7a3f0d9b11";
+
+/** Returns the value of a path parameter: the one of the answer's example, if it has one. */
+function pathValue({ method }: DescribedOperation, name: string): string {
+  const field = method.input.fields.find((one) => one.name === name);
+  const own = field === undefined ? undefined : example(field);
+  const value = own ?? responseExample(method.output)[name];
+  return typeof value === "string" ? value : sampleId;
+}
+
+/** Returns the members of a literal that have an example. Adds the enums that they name. */
+function memberTexts(fields: readonly DescField[], enums: Set<string>): string[] {
+  return fields.flatMap((field) => {
+    const text = valueText(field, enums);
+    return text === null ? [] : [`${field.localName}: ${text}`];
+  });
+}
+
+function valueText(field: DescField, enums: Set<string>): string | null {
+  if (field.fieldKind === "list" && field.listKind === "message") {
+    const members = memberTexts(field.message.fields, enums);
+    return members.length === 0 ? null : `[${literal(members)}]`;
+  }
+  const value = example(field);
+  if (value === undefined) return null;
+  if (field.fieldKind !== "enum") return JSON.stringify(value);
+  const { name, values } = field.enum;
+  const index = enumJsonNames(field.enum).indexOf(String(value));
+  enums.add(name);
+  // The words leave out the zero value.
+  return `${name}.${values.filter(({ number }) => number !== 0)[index]?.localName}`;
+}
+
+/** Returns an object literal: on one line if it is short. */
+function literal(members: readonly string[]): string {
+  const line = `{ ${members.join(", ")} }`;
+  if (line.length <= 50 && !line.includes("\n")) return line;
+  return `{\n${members.map((member) => `  ${member.replaceAll("\n", "\n  ")},`).join("\n")}\n}`;
+}
+
+function isList({ method }: DescribedOperation): boolean {
+  const has = ({ fields }: DescMessage, name: string) => fields.some((one) => one.name === name);
+  return has(method.input, "starting_after") && has(method.output, "data");
+}
