@@ -1,7 +1,7 @@
 /**
- * SQL: the entries of a subscription's timeline, by the facts of `timeline-facts.ts`. Each entry has
- * an id, an instant of the database's clock, and a rank that orders entries of one instant: what was
- * requested comes before what it issued, and that before its outcome. $1 is the organisation, $2 the
+ * SQL: the entries of a subscription's timeline, by the facts of `timeline-facts.ts`. Each entry
+ * has an id, an instant of the database's clock, and a rank that orders entries of one instant: a
+ * request comes before what it issued, and that before its outcome. $1 is the organisation, $2 the
  * subscription. ADMIN-12.
  */
 

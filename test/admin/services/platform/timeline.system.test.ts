@@ -167,7 +167,8 @@ test("a timeline has what was requested, decided, posted, refused and sent, in o
   expect(refused.workflowUrl).toMatch(
     `${uiUrl}/namespaces/${system.temporal.namespace}/workflows?query=`,
   );
-  expect(queryOf(refused)).toMatch(`WorkflowId = "ledger/${made.organisationId}" AND StartTime <=`);
+  const { organisationId } = made;
+  expect(queryOf(refused)).toMatch(`WorkflowId = "ledger/${organisationId}" AND StartTime <=`);
   expect(queryOf(steps[12])).toMatch(/^WorkflowId = "end\//);
   expect(new URL(later.workflowsUrl).searchParams.get("query")).toBe(`SubscriptionId = "${id}"`);
   // Temporal itself finds the run by the link.
