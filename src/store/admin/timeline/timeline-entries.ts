@@ -10,9 +10,13 @@ const numberOf = (id: string) => `(SELECT d.number FROM document d WHERE d.id = 
 const noDocument = "NULL::uuid AS document_id";
 const noRequester = "NULL::uuid AS requested_by";
 
-/** Requests: a creation, changes of units, ends and restorations. */
+/**
+ * Requests: a creation, changes of units, ends and restorations. A subscription of an earlier
+ * version has no time of the database's clock, so that of its first job stands for it.
+ */
 const requests = `
-SELECT s.id, coalesce(s.recorded_at, s.created_at) AS at, 0 AS rank, 'created' AS kind,
+SELECT s.id, coalesce(s.recorded_at, (SELECT min(j.created_at) FROM job j), s.created_at) AS at,
+  0 AS rank, 'created' AS kind,
   ${noDocument}, s.requested_by, jsonb_build_object('plan', p.name, 'organisationTime',
     s.created_at) AS detail
 FROM subscriptions s JOIN plans p ON p.organisation_id = $1 AND p.id = s.plan_id
