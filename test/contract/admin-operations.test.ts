@@ -74,7 +74,7 @@ describe("the contract of the admin API", () => {
 describe("a request on behalf of a platform", () => {
   const pairs = SubscriptionService.methods.flatMap((method) => {
     const platform = PlatformService.methods.find(({ name }) => name === method.name);
-    return /^(Get|List)/.test(method.name) || platform === undefined
+    return /^(Get|List|Preview)/.test(method.name) || platform === undefined
       ? []
       : [[method.name, method, platform] as const];
   });

@@ -40,7 +40,7 @@ interface TenantWrites {
   restore(order: WriteOrder): Promise<readonly string[]>;
 }
 
-/** Opens the changes of an organisation, over another store than the platform's if one is passed. */
+/** Opens the changes of an organisation. `store` is the platform's unless another is passed. */
 export function tenantWrites(
   pool: pg.Pool,
   organisationId: string,

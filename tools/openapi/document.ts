@@ -80,11 +80,11 @@ function builtOperations(registry: Registry): BuiltOperation[] {
 
 /** Returns one tag for each resource. Its description is that of the first service with it. */
 function tags(operations: readonly BuiltOperation[]): JsonObject[] {
-  const byName = new Map(
-    operations
-      .map(({ service, operation }) => [tagName(operation), description(service)] as const)
-      .toReversed(),
-  );
+  const byName = new Map<string, string>();
+  for (const { service, operation } of operations) {
+    const name = tagName(operation);
+    if (!byName.has(name)) byName.set(name, description(service));
+  }
   return [...byName].map(([name, words]) => ({ name, description: words }));
 }
 

@@ -1,4 +1,4 @@
-/** Organisations by their names. An organisation's name need not be unique, so its id may be needed. */
+/** Organisations by their names. A name need not be unique, so the id may be needed. */
 import { OrganisationService } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
 import { callJson } from "./call-json.ts";
 import type { Connection } from "./connection.ts";

@@ -45,12 +45,19 @@ function faultOf(field: DescField, value: JsonValue | undefined): string | null 
   if (value === undefined || value === "") return rules.required ? "is missing" : null;
   if (field.enum !== undefined && typeof value === "string")
     return `one of ${enumWords(field).join(", ")}`;
-  if (getOption(field, fieldExtension).decimal && typeof value === "string")
-    return decimalFault(value);
   const { type } = rules;
+  if (type.case === "string" && typeof value === "string" && isDecimal(field, type.value.pattern))
+    return decimalFault(value);
   if (type.case === "int32" && typeof value === "number") return rangeFault(type.value, value);
   if (type.case === "string" && typeof value === "string") return textFault(type.value, value);
   return null;
+}
+
+/** Whether a text is a decimal: by its option, else because its pattern takes numbers only. */
+function isDecimal(field: DescField, pattern: string): boolean {
+  if (getOption(field, fieldExtension).decimal) return true;
+  const takes = (text: string) => new RegExp(pattern, "u").test(text);
+  return pattern !== "" && takes("12.5") && !takes("x");
 }
 
 /** The form of a decimal without its bound, which the service's message names. */
@@ -75,13 +82,13 @@ function rangeFault({ greaterThan, lessThan }: Range, value: number): string | n
   return most !== undefined && value > most ? `at most ${most}` : null;
 }
 
-interface TextRules {
+interface LengthRules {
   readonly minLen: bigint;
   readonly maxLen: bigint;
   readonly wellKnown: { readonly case: string | undefined };
 }
 
-function textFault({ minLen, maxLen, wellKnown }: TextRules, text: string): string | null {
+function textFault({ minLen, maxLen, wellKnown }: LengthRules, text: string): string | null {
   // The service counts code points.
   const { length } = [...text];
   if (wellKnown.case === "uuid") return "an id";

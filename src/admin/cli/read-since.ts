@@ -18,15 +18,20 @@ export const sinceForms =
   "30m, 24h, 7d or 2w before now, a date (its beginning in UTC), or an instant";
 
 /**
- * Returns the instant in ISO 8601. An instant with its offset stays as it is: the service checks it.
- * Throws commander's error for a text of another form.
+ * Returns the instant in ISO 8601. An instant with its offset stays as it is: the service checks
+ * it. Throws commander's error for a text of another form.
  */
 export function readSince(text: string, now: number = Date.now()): string {
   const [, count, unit = ""] = /^([0-9]{1,6})([smhdw])$/.exec(text) ?? [];
   const length = units[unit];
   if (length !== undefined) return new Date(now - Number(count) * length).toISOString();
-  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)))
-    return new Date(text).toISOString();
+  if (isDate(text)) return new Date(text).toISOString();
   if (/^\d{4}-\d{2}-\d{2}T/i.test(text)) return text;
   throw new InvalidArgumentError(`It must be ${sinceForms}.`);
+}
+
+/** Whether a text is a day of the calendar. A date such as 30 February would become another day. */
+function isDate(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || Number.isNaN(Date.parse(text))) return false;
+  return new Date(text).toISOString().startsWith(text);
 }

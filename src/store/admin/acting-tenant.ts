@@ -18,7 +18,7 @@ export interface Acting {
   readonly reason: string;
 }
 
-/** Opens an organisation for an operator that acts for its platform, as of `now`. */
+/** Opens an organisation for an operator that acts for its platform at `now`. */
 export type OpenActingTenant = (organisationId: string, now: Date, acting: Acting) => Tenant;
 
 /** A saved request of the operator: its id, and the members that differ. */
@@ -30,8 +30,8 @@ interface Acted {
 }
 
 /**
- * Returns the function that opens organisations. Reads and writes have separate pools. `onIssued` is
- * called after each commit of documents that were due.
+ * Returns the function that opens organisations. Reads and writes have separate pools. `onIssued`
+ * is called after each commit of documents that were due.
  */
 export function createActingTenants(
   { reading, writing }: { readonly reading: Pool; readonly writing: Pool },

@@ -1,6 +1,6 @@
 /**
- * Writes a decided creation together with what its transaction has to have besides, such as an entry
- * of the audit log. The platform's own creations are one statement without a transaction around it.
+ * Writes a decided creation in one transaction with something else, such as an entry of the audit
+ * log. The platform's own creations are one statement without a transaction around it.
  */
 import {
   inTransaction,
@@ -11,7 +11,7 @@ import {
 } from "../database/pool.ts";
 import { type CreationSave, type CreationToSave, creationQuery, isSaved } from "./create.ts";
 
-/** Writes the creation as `saveCreation` does. `onSaved` runs in its transaction once it is saved. */
+/** Writes the creation as `saveCreation` does. `onSaved` runs in its transaction after it. */
 export async function saveCreationWith(
   pool: Pool,
   organisationId: string,

@@ -60,6 +60,7 @@ describe.each(verbs)("%s", (name, verb) => {
     expect(help.exitCode).toBe(0);
     expect(verb.examples.length).toBeGreaterThan(0);
     server.answer({
+      ListOrganisations: () => ({ data: [{ id: "found" }] }),
       ListPlans: () => ({ data: [{ id: "found" }] }),
       ListMeters: () => ({ data: [{ id: "found" }] }),
       ListCharges: () => ({ data: [{ id: "found" }] }),

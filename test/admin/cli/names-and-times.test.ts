@@ -119,7 +119,7 @@ describe("--since", () => {
     "7",
     "1y",
     "2026-13-01",
-    "2026-02-30x",
+    "2026-02-30",
     "-1d",
   ])("%s is wrong usage", async (text, { server }) => {
     server.answer({});

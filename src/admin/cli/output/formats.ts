@@ -1,6 +1,6 @@
 /**
- * The formats for other programs: YAML with the members of the JSON, and CSV with the columns of the
- * table.
+ * The formats for other programs: YAML with the members of the JSON, and CSV with the columns of
+ * the table.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { stringify } from "csv-stringify/sync";
@@ -21,7 +21,8 @@ export type OutputFormat = (typeof outputFormats)[number];
  * those characters are escaped. Every YAML parser reverses that.
  */
 export function yamlText(value: JsonValue): string {
-  const document = new Document(value);
+  // Texts such as `yes`, which YAML 1.1 reads as another type, are quoted too.
+  const document = new Document(value, { compat: "yaml-1.1" });
   visit(document, {
     Scalar: (_key, node) => {
       if (isScalar(node) && typeof node.value === "string" && node.value.search(steering) >= 0)

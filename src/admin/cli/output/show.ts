@@ -1,6 +1,6 @@
 /**
- * Shows a response as a table, or in a format for other programs. A value that is shown once goes alone to the output, so
- * that it can be piped.
+ * Shows a response as a table, or in a format for other programs. A value that is shown once goes
+ * alone to the output, so that it can be piped.
  */
 import { type DescMessage, getOption } from "@bufbuild/protobuf";
 import { field as fieldExtension } from "../../../gen/proto/billing/options/v1/options_pb.ts";

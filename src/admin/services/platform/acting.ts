@@ -45,8 +45,8 @@ export function actingMethods(deps: Pick<AdminDependencies, "store" | "platform"
       const { platform, platformCall, wanted } = await begin(deps, request, call);
       // The id of the subscription is derived from the key.
       const keyed = { ...platformCall, idempotencyKey: platformCall.idempotencyKey ?? newId() };
-      const asked = create(CreateSubscriptionRequestSchema, wanted);
-      const { subscription, invoice } = await platform.createSubscription(asked, keyed);
+      const own = create(CreateSubscriptionRequestSchema, wanted);
+      const { subscription, invoice } = await platform.createSubscription(own, keyed);
       return {
         ...present("subscription", subscription ?? null),
         ...present("invoice", invoice ?? null),
@@ -54,8 +54,8 @@ export function actingMethods(deps: Pick<AdminDependencies, "store" | "platform"
     },
     changeUnits: async ({ $typeName: _, $unknown: __, ...request }, call) => {
       const { platform, platformCall, wanted } = await begin(deps, request, call);
-      const asked = create(ChangeUnitsRequestSchema, wanted);
-      const { subscription, change } = await platform.changeUnits(asked, platformCall);
+      const own = create(ChangeUnitsRequestSchema, wanted);
+      const { subscription, change } = await platform.changeUnits(own, platformCall);
       return {
         ...present("subscription", subscription ?? null),
         ...present("change", change ?? null),
@@ -63,14 +63,14 @@ export function actingMethods(deps: Pick<AdminDependencies, "store" | "platform"
     },
     endSubscription: async ({ $typeName: _, $unknown: __, ...request }, call) => {
       const { platform, platformCall, wanted } = await begin(deps, request, call);
-      const asked = create(EndSubscriptionRequestSchema, wanted);
-      const { subscription } = await platform.endSubscription(asked, platformCall);
+      const own = create(EndSubscriptionRequestSchema, wanted);
+      const { subscription } = await platform.endSubscription(own, platformCall);
       return { ...present("subscription", subscription ?? null) };
     },
     restoreSubscription: async ({ $typeName: _, $unknown: __, ...request }, call) => {
       const { platform, platformCall, wanted } = await begin(deps, request, call);
-      const asked = create(RestoreSubscriptionRequestSchema, wanted);
-      const { subscription } = await platform.restoreSubscription(asked, platformCall);
+      const own = create(RestoreSubscriptionRequestSchema, wanted);
+      const { subscription } = await platform.restoreSubscription(own, platformCall);
       return { ...present("subscription", subscription ?? null) };
     },
   };

@@ -1,4 +1,4 @@
-/** Lists the timeline of a subscription, with links to the ledger and to the Temporal UI. ADMIN-12 */
+/** Lists the timeline of a subscription, with links to ledger and Temporal UI. ADMIN-12 */
 import { Refusal } from "../../../domain/refusal.ts";
 import type { SubscriptionService } from "../../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
 import type { TimelinePosition } from "../../../store/admin/timeline/timeline.ts";

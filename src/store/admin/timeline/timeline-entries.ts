@@ -1,7 +1,7 @@
 /**
- * SQL: the entries of a subscription's timeline, by the facts of `timeline-facts.ts`. Each entry has
- * an id, an instant of the database's clock, and a rank that orders entries of one instant: what was
- * requested comes before what it issued, and that before its outcome. $1 is the organisation, $2 the
+ * SQL: the entries of a subscription's timeline, by the facts of `timeline-facts.ts`. Each entry
+ * has an id, an instant of the database's clock, and a rank that orders entries of one instant: a
+ * request comes before what it issued, and that before its outcome. $1 is the organisation, $2 the
  * subscription. ADMIN-12.
  */
 
@@ -10,9 +10,13 @@ const numberOf = (id: string) => `(SELECT d.number FROM document d WHERE d.id = 
 const noDocument = "NULL::uuid AS document_id";
 const noRequester = "NULL::uuid AS requested_by";
 
-/** Requests: a creation, changes of units, ends and restorations. */
+/**
+ * Requests: a creation, changes of units, ends and restorations. A subscription of an earlier
+ * version has no time of the database's clock, so that of its first job stands for it.
+ */
 const requests = `
-SELECT s.id, coalesce(s.recorded_at, s.created_at) AS at, 0 AS rank, 'created' AS kind,
+SELECT s.id, coalesce(s.recorded_at, (SELECT min(j.created_at) FROM job j), s.created_at) AS at,
+  0 AS rank, 'created' AS kind,
   ${noDocument}, s.requested_by, jsonb_build_object('plan', p.name, 'organisationTime',
     s.created_at) AS detail
 FROM subscriptions s JOIN plans p ON p.organisation_id = $1 AND p.id = s.plan_id

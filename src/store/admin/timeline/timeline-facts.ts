@@ -1,6 +1,6 @@
 /**
- * SQL: the rows from which the timeline of a subscription is read, each found by an index. $1 is the
- * organisation, $2 the subscription. ADMIN-12.
+ * SQL: the rows from which the timeline of a subscription is read, each found by an index. $1 is
+ * the organisation, $2 the subscription. ADMIN-12.
  */
 
 const open = "('ready', 'sending', 'uncertain')";
@@ -35,7 +35,8 @@ const jobs = `job AS (
 /** Its events and those of its documents, with their deliveries. */
 const events = `event AS (
   SELECT e.id, e.type, e.object_id, e.created_at
-  FROM (SELECT 'subscription' AS kind, $2::uuid AS id UNION ALL SELECT d.kind, d.id FROM document d) s
+  FROM (SELECT 'subscription' AS kind, $2::uuid AS id
+      UNION ALL SELECT d.kind, d.id FROM document d) s
     JOIN events e ON e.organisation_id = $1 AND e.object_kind = s.kind AND e.object_id = s.id
 ), delivery AS (
   SELECT v.*, e.type, e.object_id, w.url

@@ -163,7 +163,8 @@ const timelineText = `WITH ${factsText}, entry AS (${entriesText}
   SELECT e.*, (extract(epoch FROM e.at) * 1000000)::bigint AS micros FROM entry e
 )
 SELECT e.id, e.at, e.micros, e.rank, e.kind, e.detail, d.kind AS "documentKind",
-  d.id AS "documentId", d.number, d.ledger_id AS "ledgerId", k.id AS "keyId", k.name AS "keyName", p.id AS "operatorId", p.name AS "operatorName", l.reason
+  d.id AS "documentId", d.number, d.ledger_id AS "ledgerId", k.id AS "keyId",
+  k.name AS "keyName", p.id AS "operatorId", p.name AS "operatorName", l.reason
 FROM (SELECT * FROM page WHERE ($3::bigint IS NULL OR (micros, rank, id) < ($3, $4, $5))
       AND ($6::timestamptz IS NULL OR at >= $6)
     ORDER BY micros DESC, rank DESC, id DESC LIMIT $7) e

@@ -39,6 +39,17 @@ describe("-o", () => {
     expect(parse(out)).toEqual(json);
     expect(out).not.toMatch(/\u202e/);
     expect(out).toContain("\\u202e");
+    // Older parsers would read these texts as a truth value and a date.
+    const [first] = plans;
+    server.answer({
+      ListPlans: () => ({ data: [{ ...first, code: "yes", name: "2026-03-01" }] }),
+    });
+    const quoted = await run("plans list -o yaml", { env });
+    expect(parse(quoted.out, { version: "1.1" }).data[0]).toMatchObject({
+      code: "yes",
+      name: "2026-03-01",
+    });
+    server.answer({ ListPlans: () => ({ data: plans }) });
     const one = await run(`plans get ${id} --output yaml`, { env });
     expect(parse(one.out)).toEqual(JSON.parse((await run(`plans get ${id} --json`, { env })).out));
   });

@@ -7,7 +7,7 @@ import { createStartWork } from "../../../../src/worker/temporal/start-work.ts";
 import { defaultTaskQueue } from "../../../../workflows/contract.ts";
 import { checkedAsk } from "../../../scenario/checked-ask.ts";
 import { type LifeBuilder, lifeBuilder } from "../../../scenario/life-builder.ts";
-import type { Json } from "../../../scenario/units-builder.ts";
+import { addBands, type Json } from "../../../scenario/units-builder.ts";
 import { perFile, started } from "../../../support/file-fixture.ts";
 import { publishAll } from "../../../support/published-events.ts";
 import type { SystemSettings } from "../../../support/system.ts";
@@ -167,7 +167,8 @@ test("a timeline has what was requested, decided, posted, refused and sent, in o
   expect(refused.workflowUrl).toMatch(
     `${uiUrl}/namespaces/${system.temporal.namespace}/workflows?query=`,
   );
-  expect(queryOf(refused)).toMatch(`WorkflowId = "ledger/${made.organisationId}" AND StartTime <=`);
+  const { organisationId } = made;
+  expect(queryOf(refused)).toMatch(`WorkflowId = "ledger/${organisationId}" AND StartTime <=`);
   expect(queryOf(steps[12])).toMatch(/^WorkflowId = "end\//);
   expect(new URL(later.workflowsUrl).searchParams.get("query")).toBe(`SubscriptionId = "${id}"`);
   // Temporal itself finds the run by the link.
@@ -178,6 +179,37 @@ test("a timeline has what was requested, decided, posted, refused and sent, in o
     return found.length > 0;
   });
   expect(new Set(found)).toEqual(new Set([expect.stringMatching(/^end\//)]));
+});
+
+test("a timeline has credit and payments as the ledger reports them", async ({
+  system,
+  admin,
+  builder,
+}) => {
+  const made = await builder.sandbox({
+    test_clock: "2026-04-16T12:00:00Z",
+    first_invoice_status: "approved",
+  });
+  await addBands(system, made);
+  const april = { start_date: "2026-04-01", plan_code: "bands" };
+  const { id, invoice } = await builder.subscribe(made, april);
+  const from = (day: string) => ({ prorate: true, effective_date: day });
+  // More units reach the cheaper band, which gives credit, and even more are charged.
+  await builder.changed(made, id, { units: 11, ...from("2026-04-01") });
+  await builder.posted(made);
+  await builder.changed(made, id, { units: 20, ...from("2026-04-01") });
+  await builder.posted(made);
+  await builder.pay(made, invoice, invoice.total);
+  const named = { organisation: made.organisationId, id };
+  const steps = await until("the payment is read", async () => {
+    await admin.done("LedgerSyncService/SyncLedger", { organisation: made.organisationId });
+    const all = (await timelineOf(admin, named, 100)).map(({ summary }) => summary as string);
+    return all.includes("The ledger reports invoice INV-0001 as paid") && all;
+  });
+  const credited = steps.findIndex((text) => /of credit note CN-0001 applied to INV-/.test(text));
+  expect(credited).toBeGreaterThan(steps.indexOf("The ledger has credit note CN-0001"));
+  expect(steps.indexOf("The ledger reports invoice INV-0001 as paid")).toBeGreaterThan(credited);
+  expect(steps).toContain("Units from 10 to 11, credited by CN-0001");
 });
 
 test("a timeline without its subscription, or after an unknown position, is refused", async ({

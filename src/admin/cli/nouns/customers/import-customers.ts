@@ -1,9 +1,9 @@
 /** Imports contacts of the ledger in batches, with progress: the named contacts, or all of them. */
 import { CustomerService } from "../../../../gen/proto/billing/admin/v1/customers_pb.ts";
+import { callJson } from "../../call-json.ts";
 import { UsageError } from "../../failures.ts";
 import type { Work } from "../../noun.ts";
 import { isObject, type Json } from "../../output/message-json.ts";
-import { callJson } from "../../call-json.ts";
 
 const { method } = CustomerService;
 

@@ -1,8 +1,8 @@
 /** Starts a person's consent at the ledger. With `--wait` it waits until the consent is used. */
 import { LedgerConnectionService } from "../../../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import { callJson } from "../../call-json.ts";
 import type { Work } from "../../noun.ts";
 import type { Json } from "../../output/message-json.ts";
-import { callJson } from "../../call-json.ts";
 import { poll, waitSeconds } from "../../wait.ts";
 
 const { method } = LedgerConnectionService;

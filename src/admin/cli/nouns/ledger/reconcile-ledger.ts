@@ -3,9 +3,9 @@
  * them, and decide about one. LEDGER-19
  */
 import { LedgerReconciliationService } from "../../../../gen/proto/billing/admin/v1/ledger_reconciliation_pb.ts";
+import { callJson } from "../../call-json.ts";
 import type { Verb, Work } from "../../noun.ts";
 import { isObject, type Json } from "../../output/message-json.ts";
-import { callJson } from "../../call-json.ts";
 
 const { method } = LedgerReconciliationService;
 

@@ -1,8 +1,8 @@
 /** Sends a webhook endpoint a test event. With `--wait` it waits for the endpoint's response. */
 import { WebhookService } from "../../../../gen/proto/billing/admin/v1/webhooks_pb.ts";
+import { callJson } from "../../call-json.ts";
 import type { Work } from "../../noun.ts";
 import type { Json } from "../../output/message-json.ts";
-import { callJson } from "../../call-json.ts";
 import { poll, waitSeconds } from "../../wait.ts";
 
 const { method } = WebhookService;
