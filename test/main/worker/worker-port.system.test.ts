@@ -39,17 +39,19 @@ test("a worker that polls its task queues is ready, and warned of nothing before
 });
 
 test("its metrics include the pool, the backlog and Temporal's core", async () => {
-  await until("the core has polled", async () =>
-    (await get("/metrics")).text.includes("temporal_num_pollers"),
-  );
-  const { text } = await get("/metrics");
+  const text = await until("the core has polled and the schedules are checked", async () => {
+    const metrics = (await get("/metrics")).text;
+    const isWhole = ["temporal_num_pollers", "billing_schedule_trouble{"].every((name) =>
+      metrics.includes(name),
+    );
+    return isWhole && metrics;
+  });
   for (const name of [
     "process_resident_memory_bytes",
     'billing_database_connections{state="idle"}',
     'billing_database_acquire_seconds_count{outcome="ok"}',
     "billing_subscriptions_due ",
     "temporal_request_latency_seconds_bucket",
-    "billing_schedule_trouble{",
   ])
     expect(text).toContain(name);
   // Each family is described once, so that Prometheus takes the joined text.
