@@ -53,7 +53,8 @@ import {
 import { markReported } from "./subscriptions/terminations.ts";
 import { findUnitChange, getUnitChange, type UnitChange } from "./subscriptions/unit-changes.ts";
 import { type TenantTransaction, tenantTransaction } from "./tenant-transaction.ts";
-import { createStoreUsage, type StoreUsage, type UsageCounts } from "./usage/ingest.ts";
+import type { StoreUsage } from "./usage/batch.ts";
+import { createStoreUsage, type UsageCounts } from "./usage/ingest.ts";
 
 /**
  * A kind of object that can be listed, newest first, and looked up. Null for an id that does not
