@@ -4,20 +4,19 @@
  * or if anything is lost or done twice.
  */
 import assert from "node:assert/strict";
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { Agent } from "undici";
+import type pg from "pg";
 import { startDemoLedger } from "../src/dev/demo-ledger/server.ts";
 import {
   type CreatedOrganisation,
   createDemoOrganisation,
 } from "../src/dev/local-stack/demo/first-data.ts";
 import { startPostgres } from "../src/dev/local-stack/postgres/postgres.ts";
-import { type Child, startChild } from "../src/dev/local-stack/processes/children.ts";
+import { setUpSchedules } from "../src/dev/local-stack/temporal/set-up-schedules.ts";
 import { startTemporal } from "../src/dev/local-stack/temporal/temporal-server.ts";
 import { createSettingUp } from "../src/store/admin/provision.ts";
 import { createEncryption } from "../src/store/database/encryption.ts";
@@ -27,7 +26,14 @@ import { searchAttributes } from "../src/worker/temporal/search-attributes.ts";
 import { freePort } from "../test/support/ports.ts";
 import { median, printFigure } from "./support/figure.ts";
 import { requirePostedOnce } from "./support/posted-once.ts";
-import { type ReadyProxy, startReadyProxy } from "./support/ready-proxy.ts";
+import { startReadyProxy } from "./support/ready-proxy.ts";
+import {
+  type Restarted,
+  type Stops,
+  startRolledApi,
+  startRolledWorker,
+} from "./support/rolled-processes.ts";
+import { type Load, startLoad, type Window } from "./support/rolling-load.ts";
 import { addKeys, bareEnvironment } from "./support/system.ts";
 
 const [apiCount, workerCount, times] = [3, 2, 3];
@@ -35,33 +41,11 @@ const [apiCount, workerCount, times] = [3, 2, 3];
 /** Longer than the balancer's interval, a check under load included. */
 const drainSeconds = 2;
 
-/** Callers at once. Each creates a subscription, then reads a list. */
-const callers = 6;
-
 /** Each key has 120 requests a minute. */
 const keyCount = 120;
 
-const startLimitMs = 60_000;
-
-const programs = {
-  api: fileURLToPath(new URL("../src/server.ts", import.meta.url)),
-  worker: fileURLToPath(new URL("../src/worker.ts", import.meta.url)),
-};
-
-/** What is stopped at the end, in reverse order. */
-type Stops = (() => Promise<unknown>)[];
-
-/** A process that is restarted: stops it and starts the next one, ready. */
-interface Restarted {
-  restart(): Promise<void>;
-}
-
-/** The result of the load. */
-interface Load {
-  readonly acknowledged: Map<string, string>;
-  readonly failed: string[];
-  readonly tookMs: number[];
-}
+/** Without a restart, before the first one and after each: for comparison. */
+const quietMs = { first: 15_000, between: 1_000 };
 
 /** Runs the measurement. */
 export async function run(): Promise<void> {
@@ -88,41 +72,64 @@ async function measure(stops: Stops): Promise<void> {
   const keys = await addKeys(pool, organisation.organisationId, keyCount);
   const proxy = await startReadyProxy();
   stops.push(() => proxy.stop());
+  const place = { env, folder, stops };
   const processes: Restarted[] = [];
   for (let index = 0; index < workerCount; index += 1)
-    processes.push(await startWorker(`worker-${index}`, env, folder, stops));
+    processes.push(await startRolledWorker(`worker-${index}`, place));
   for (let index = 0; index < apiCount; index += 1)
-    processes.push(await startApi(`api-${index}`, env, folder, proxy, stops));
+    processes.push(await startRolledApi(`api-${index}`, place, proxy));
 
-  const load: Load = { acknowledged: new Map(), failed: [], tookMs: [] };
-  let isOver = false;
-  const calling = Promise.all(
-    Array.from({ length: callers }, () => callUntil(proxy, organisation, keys, load, () => isOver)),
-  );
-  const restartMs: number[] = [];
-  const beganMs = performance.now();
+  const load = startLoad(proxy.url, keys);
+  await wait(quietMs.first);
+  const restarts: Window[] = [];
   for (let time = 0; time < times; time += 1) {
     for (const process of processes) {
       const startedMs = performance.now();
       await process.restart();
-      restartMs.push(performance.now() - startedMs);
+      restarts.push({ startedMs, endedMs: performance.now() });
+      await wait(quietMs.between);
     }
   }
-  isOver = true;
-  await calling;
-  const seconds = (performance.now() - beganMs) / 1_000;
-  const sorted = load.tookMs.toSorted((a, b) => a - b);
-  printFigure("rolling_restarts", restartMs.length, "processes");
-  printFigure("rolling_restart_median", median(restartMs) / 1_000, "s");
-  printFigure("rolling_requests", load.tookMs.length, "requests");
-  printFigure("rolling_requests_a_second", load.tookMs.length / seconds, "requests/s");
-  printFigure("rolling_request_median", median(load.tookMs), "ms");
-  printFigure("rolling_request_p99", sorted[Math.floor(sorted.length * 0.99)] ?? 0, "ms");
-  printFigure("rolling_request_slowest", sorted.at(-1) ?? 0, "ms");
-  printFigure("rolling_requests_failed", load.failed.length, "requests");
-  assert.deepEqual(load.failed.slice(0, 5), [], "no request fails");
-  await requirePostedOnce(pool, organisation, load.acknowledged);
-  printFigure("rolling_created_once", load.acknowledged.size, "subscriptions");
+  await load.stop();
+  await report(pool, organisation, load, restarts);
+}
+
+/** Prints the figures, then rejects unless every request succeeded and was carried out once. */
+async function report(
+  pool: pg.Pool,
+  organisation: CreatedOrganisation,
+  { acknowledged, failed, requests }: Load,
+  restarts: readonly Window[],
+): Promise<void> {
+  const took = ({ startedMs, endedMs }: Window) => endedMs - startedMs;
+  const isDuring = (one: Window) =>
+    restarts.some(({ startedMs, endedMs }) => {
+      return one.startedMs < endedMs && one.endedMs > startedMs;
+    });
+  printFigure("rolling_restarts", restarts.length, "processes");
+  printFigure("rolling_restart_median", median(restarts.map(took)) / 1_000, "s");
+  printFigure("rolling_requests", requests.length, "requests");
+  printFigure("rolling_requests_failed", failed.length, "requests");
+  for (const [phase, some] of [
+    ["during", requests.filter(isDuring)],
+    ["outside", requests.filter((one) => !isDuring(one))],
+  ] as const) {
+    for (const method of ["POST", "GET"]) {
+      const sorted = some
+        .filter((one) => one.method === method)
+        .map(took)
+        .toSorted((a, b) => a - b);
+      const name = `rolling_${phase}_${method === "POST" ? "creations" : "lists"}`;
+      printFigure(name, sorted.length, "requests");
+      printFigure(`${name}_p50`, median(sorted), "ms");
+      printFigure(`${name}_p99`, sorted[Math.floor(sorted.length * 0.99)] ?? 0, "ms");
+      printFigure(`${name}_slowest`, sorted.at(-1) ?? 0, "ms");
+    }
+  }
+  assert.deepEqual(failed.slice(0, 5), [], "no request fails");
+  await requirePostedOnce(pool, organisation, acknowledged);
+  printFigure("rolling_created_once", acknowledged.size, "subscriptions");
+  printFigure("rolling_done_twice", 0, "subscriptions");
 }
 
 async function startServers(folder: string, stops: Stops) {
@@ -155,120 +162,7 @@ async function startServers(folder: string, stops: Stops) {
     DRAIN_SECONDS: String(drainSeconds),
     LEDGER_ADDRESSES: "development",
   };
+  await setUpSchedules(env, log);
   const encryption = createEncryption(secretKey);
   return { env, databaseUrl, demoUrl: ledger.url, encryption };
-}
-
-/** Starts an API, and each next one on new ports, as a container's successor has a new address. */
-async function startApi(
-  name: string,
-  env: NodeJS.ProcessEnv,
-  folder: string,
-  proxy: ReadyProxy,
-  stops: Stops,
-): Promise<Restarted> {
-  let current: { readonly child: Child; readonly url: string } | null = null;
-  const start = async () => {
-    const port = await freePort();
-    const ports = { API_PORT: String(port), ADMIN_PORT: String(await freePort()) };
-    const child = await startChild({
-      name,
-      script: programs.api,
-      env: { ...env, ...ports },
-      logFile: join(folder, `${name}.log`),
-      drainMs: startLimitMs,
-    });
-    const url = `http://127.0.0.1:${port}`;
-    proxy.replace(current?.url ?? null, url);
-    current = { child, url };
-    await untilTrue(child, () => proxy.isReady(url));
-  };
-  stops.push(async () => current?.child.stop());
-  await start();
-  return {
-    restart: async () => {
-      await current?.child.stop();
-      await start();
-    },
-  };
-}
-
-async function startWorker(
-  name: string,
-  env: NodeJS.ProcessEnv,
-  folder: string,
-  stops: Stops,
-): Promise<Restarted> {
-  let current: Child | null = null;
-  const start = async () => {
-    const child = await startChild({
-      name,
-      script: programs.worker,
-      env,
-      logFile: join(folder, `${name}.log`),
-      drainMs: startLimitMs,
-    });
-    current = child;
-    await untilTrue(child, async () => (await child.lastWords()).includes('"started"'));
-  };
-  stops.push(async () => current?.stop());
-  await start();
-  return {
-    restart: async () => {
-      await current?.stop();
-      await start();
-    },
-  };
-}
-
-async function untilTrue(child: Child, isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  const endMs = performance.now() + startLimitMs;
-  while (!(await isTrue())) {
-    assert(performance.now() < endMs, `${child.name} starts: ${await child.lastWords()}`);
-    await wait(50);
-  }
-}
-
-async function callUntil(
-  { url }: ReadyProxy,
-  { apiKey }: CreatedOrganisation,
-  keys: readonly string[],
-  { acknowledged, failed, tookMs }: Load,
-  isOver: () => boolean,
-): Promise<void> {
-  const dispatcher = new Agent({ connections: 1, pipelining: 1 });
-  const call = async (method: "GET" | "POST", path: string, body?: object) => {
-    const startedMs = performance.now();
-    const key = keys[Math.floor(Math.random() * keys.length)] ?? apiKey;
-    const answer = await dispatcher
-      .request({
-        origin: url,
-        path,
-        method,
-        headers: {
-          authorization: `Bearer ${key}`,
-          "content-type": "application/json",
-          ...(method === "POST" ? { "idempotency-key": randomUUID() } : {}),
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      })
-      .catch((error: Error) => error);
-    const text = answer instanceof Error ? answer.message : await answer.body.text();
-    tookMs.push(performance.now() - startedMs);
-    const status = answer instanceof Error ? 0 : answer.statusCode;
-    if (status !== (method === "POST" ? 201 : 200)) {
-      failed.push(`${method} ${path}: ${status} ${text}`);
-      return null;
-    }
-    return JSON.parse(text);
-  };
-  const creation = { customer_code: "ACME", plan_code: "team", units: 10 };
-  while (!isOver()) {
-    const created = await call("POST", "/v1/subscriptions", creation);
-    if (created !== null) acknowledged.set(created.id, created.invoice.id);
-    await call("GET", "/v1/invoices?limit=10");
-    // About as many requests as the keys may send.
-    await wait(20);
-  }
-  await dispatcher.close();
 }

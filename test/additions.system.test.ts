@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "..");
 
@@ -16,19 +16,36 @@ const copied = [
   ...["package.json", "tsconfig.json", "buf.yaml", "buf.gen.yaml"],
 ];
 
-let copy = "";
+/** The compiler's results are kept between its runs. One checker takes half the time of four. */
+const settings = {
+  extends: "./tsconfig.json",
+  include: ["src", "workflows", "tools"],
+  compilerOptions: { incremental: true, tsBuildInfoFile: "copy.tsbuildinfo" },
+};
 
-beforeEach(() => {
-  copy = mkdtempSync(join(tmpdir(), "additions-"));
+/** The unchanged tree with the compiler's results, from which each test's copy is made. */
+const base = mkdtempSync(join(tmpdir(), "additions-"));
+let copy = base;
+
+beforeAll(() => {
   for (const path of copied)
     cpSync(join(root, path), join(copy, path), { recursive: true, preserveTimestamps: true });
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
-  const settings = { extends: "./tsconfig.json", include: ["src", "workflows", "tools"] };
   write("tsconfig.copy.json", JSON.stringify(settings));
+  expect(faults()).toEqual([]);
+});
+
+beforeEach(() => {
+  copy = mkdtempSync(join(tmpdir(), "additions-"));
+  cpSync(base, copy, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
 });
 
 afterEach(() => {
   rmSync(copy, { recursive: true, force: true });
+});
+
+afterAll(() => {
+  rmSync(base, { recursive: true, force: true });
 });
 
 function write(path: string, text: string): void {
@@ -61,9 +78,15 @@ function generate(): string | null {
   return failed ? output : null;
 }
 
-/** The files of the copy that do not compile. */
+/**
+ * The files of the copy that do not compile. What earlier calls checked is not checked again unless
+ * a change reaches it.
+ */
 function faults(): readonly string[] {
-  const { output } = run("node_modules/.bin/tsc", "--noEmit", "-p", "tsconfig.copy.json");
+  const { output } = run(
+    "node_modules/.bin/tsc",
+    ...["--noEmit", "--checkers", "1", "-p", "tsconfig.copy.json"],
+  );
   return [...new Set([...output.matchAll(/^([^\s(]+)\(\d+,\d+\): error/gm)].map(([, at]) => at))]
     .map(String)
     .sort();

@@ -14,15 +14,17 @@ import { fileSettingOf, secretNames } from "../src/main/settings/secret-files.ts
 const head = `# Configuration
 
 All settings are environment variables. An empty one counts as not set. Wrong ones stop the start
-with an error that names them all. This page is written by \`npm run docs:config\` out of
-\`src/main/settings/described-settings.ts\`, by which \`src/config.ts\` reads the settings.
+with an error that names them all, with wrong certificates and taken ports. This page is written
+by \`npm run docs:config\` out of \`src/main/settings/described-settings.ts\`, by which
+\`src/config.ts\` reads the settings.
 
 - **Secrets in files:** a setting with a second name \`…_FILE\` is a secret. The second name takes
   the path of a file that has it, and a final line break does not count. Set one of the two.
 - **Misspelt settings:** a set name that begins like ours and that nothing reads is logged as a
-  warning at the start, with the nearest name.
+  warning at the start, with the nearest name. A start that fails names it too.
 - **What is in force:** \`npm run config\` prints each setting, its value and its source
-  (environment, file or default), and no secret. It exits with 1 if a setting is wrong.
+  (environment, file or default), and no secret. It exits with 1 if a setting is wrong for the API
+  or a worker. A build has it as \`node dist/config.js\`.
 `;
 
 const { postgres, temporal, temporalUi, demoLedger } = defaultPorts;

@@ -99,6 +99,7 @@ export const steps: readonly Step[] = [
     inputs: [
       "workflows",
       "tools/workflow-bundle.ts",
+      "tools/workflow-tracing.ts",
       "node_modules/@temporalio/worker/package.json",
     ],
     outputs: ["src/gen/workflow-bundle.js"],

@@ -2,7 +2,6 @@
  * Bundles the workflows into the one file that the worker loads, at build time. So a worker starts
  * without a bundler, and a workflow with a forbidden import fails before it is deployed.
  */
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { bundleWorkflowCode } from "@temporalio/worker";
 
@@ -10,9 +9,7 @@ import { bundleWorkflowCode } from "@temporalio/worker";
  * Carry a trace through workflows. They are always in the bundle, so that traces can be switched on
  * while workflows run. Without a worker that exports traces their spans go nowhere.
  */
-const tracingInterceptors = createRequire(import.meta.url).resolve(
-  "@temporalio/interceptors-opentelemetry-v2/lib/workflow-interceptors.js",
-);
+const tracingInterceptors = join(import.meta.dirname, "workflow-tracing.ts");
 
 /**
  * Returns the code of the bundle of `workflows/index.ts` below `root`. Throws if it cannot be

@@ -4,7 +4,12 @@
  */
 import type { Config } from "../config.ts";
 import { createSchemaCheck } from "../store/database/migrations/schema-state.ts";
-import { createReadiness, type HealthCheck, type Readiness } from "../transport/http/readiness.ts";
+import {
+  createReadiness,
+  type HealthCheck,
+  type Readiness,
+  type ReadinessReport,
+} from "../transport/http/readiness.ts";
 import { checkTemporal, type TemporalClient } from "../worker/temporal/connect.ts";
 import type { Log } from "./telemetry/log.ts";
 
@@ -20,6 +25,19 @@ export interface ReadinessNeeds {
   readonly isTemporalRequired: boolean;
   /** Further checks by name. */
   readonly checks?: Readonly<Record<string, HealthCheck>>;
+  /** Whether the process is still starting. Then it is no warning that it is not ready. */
+  readonly isStarting?: () => boolean;
+}
+
+/**
+ * Checks the migrations of the database once, for a process without probes. The log has what is
+ * wrong. A database that cannot be reached is not news: the start logs it.
+ */
+export async function checkSchemaOnce(config: Config, log: Log): Promise<void> {
+  const schema = createSchemaCheck({ databaseUrl: config.database.url, onError: () => undefined });
+  const fault = await schema.check().catch(() => null);
+  if (fault !== null) log.warn({ reasons: { database: fault } }, "readiness");
+  await schema.close();
 }
 
 /**
@@ -29,10 +47,11 @@ export function openReadiness(
   config: Config,
   log: Log,
   temporal: TemporalClient,
-  { isTemporalRequired, checks = {} }: ReadinessNeeds,
+  { isTemporalRequired, checks = {}, isStarting = () => false }: ReadinessNeeds,
 ): Readiness {
   const onError = (err: Error) => log.warn({ err }, "readiness: connection lost");
   const schema = createSchemaCheck({ databaseUrl: config.database.url, onError });
+  const isTrouble = ({ status }: ReadinessReport) => status === "not_ready" && !isStarting();
   const readiness = createReadiness({
     checks: {
       database: { required: true, check: schema.check },
@@ -42,7 +61,7 @@ export function openReadiness(
       },
       ...checks,
     },
-    onChange: (report) => log[report.status === "not_ready" ? "warn" : "info"](report, "readiness"),
+    onChange: (report) => log[isTrouble(report) ? "warn" : "info"](report, "readiness"),
   });
   return { ...readiness, close: () => readiness.close().then(schema.close) };
 }

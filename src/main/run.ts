@@ -3,6 +3,7 @@ import { flushCompileCache } from "node:module";
 import { type Config, type ConfiguredPart, readConfig, SettingError } from "../config.ts";
 import { ledgers } from "../ledger/index.ts";
 import { assertNodeVersion } from "./node-version.ts";
+import { portFaults, wantedPorts } from "./settings/free-ports.ts";
 import { unknownSettings, unknownText } from "./settings/unknown-settings.ts";
 import { createLog, type Log } from "./telemetry/log.ts";
 import { startTracing, type Tracing } from "./telemetry/tracing.ts";
@@ -26,7 +27,7 @@ export async function run(
   start: (config: Config, log: Log, tracing: Tracing) => Promise<Running>,
 ): Promise<void> {
   assertNodeVersion(process.version);
-  const config = settings(part);
+  const config = await settings(part);
   const log = createLog(part, config.logLevel);
   for (const unknown of unknownSettings(process.env, ledgers)) log.warn(unknownText(unknown));
   const tracing = await startTracing(process.env, `billing-${part}`);
@@ -60,13 +61,17 @@ export async function run(
 
 /**
  * Reads the settings. Wrong settings are for the operator to correct, so only their lines are
- * shown, without a stack.
+ * shown, without a stack: with those of taken ports, and of misspelt settings, which may be the
+ * missing ones.
  */
-function settings(part: ConfiguredPart): Config {
+async function settings(part: ConfiguredPart): Promise<Config> {
   try {
     return readConfig(process.env, ledgers, part);
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
+    for (const fault of await portFaults(wantedPorts(process.env, part))) console.error(fault);
+    for (const unknown of unknownSettings(process.env, ledgers))
+      console.error(unknownText(unknown));
     process.exit(1);
   }
 }

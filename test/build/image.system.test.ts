@@ -4,13 +4,26 @@
  */
 import { spawnSync } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
-import { chmodSync, cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { parse } from "yaml";
 import { withDatabase } from "../../src/store/database/migrations/migrate.ts";
+import { deployed } from "../deploy/deployed-names.ts";
+import { freePort } from "../support/ports.ts";
 import { allow } from "../support/slowness.ts";
 import { testTemporal } from "../support/temporal.ts";
+import { until } from "../support/until.ts";
 import { cleanEnv, copySources, megabytes, run as runToEnd } from "./installed-package.ts";
 import { startProgram, untilOutput } from "./running-program.ts";
 
@@ -25,7 +38,7 @@ let settings: NodeJS.ProcessEnv;
 
 beforeAll(async () => {
   const sources = join(folder, "sources");
-  copySources(sources);
+  copySources(sources, isInContext);
   // The first step installs the packages, and the code is generated from the copied sources. Both
   // are as they are here, and take minutes.
   symlinkSync(join(root, "node_modules"), join(sources, "node_modules"));
@@ -37,23 +50,43 @@ beforeAll(async () => {
   });
   chmodSync(folder, 0o755);
   const { address, namespace } = await testTemporal();
+  const databaseUrl = withDatabase(
+    inject("postgresUrl"),
+    `${inject("databasePrefix")}${randomUUID().replaceAll("-", "")}`,
+  );
+  const secretFile = (name: string, value: string): string => {
+    const file = join(folder, name);
+    writeFileSync(file, `${value}\n`);
+    return file;
+  };
   settings = cleanEnv({
     PATH: path,
     // The user has none. Temporal's library searches it for its own settings.
     HOME: "/",
-    DATABASE_URL: withDatabase(
-      inject("postgresUrl"),
-      `${inject("databasePrefix")}${randomUUID().replaceAll("-", "")}`,
-    ),
+    DATABASE_URL_FILE: secretFile("database-url", databaseUrl),
+    SECRET_KEY_FILE: secretFile("secret-key", randomBytes(32).toString("base64")),
     TEMPORAL_ADDRESS: address,
     TEMPORAL_NAMESPACE: namespace,
-    SECRET_KEY: randomBytes(32).toString("base64"),
-    API_PORT: "0",
+    API_PORT: String(await freePort()),
     ADMIN_PORT: "0",
+    WORKER_PORT: String(await freePort()),
   });
 }, allow(60_000));
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Whether the image's build sees a file of the repository, by `.dockerignore`. */
+function isInContext(path: string): boolean {
+  const lines = readFileSync(join(root, ".dockerignore"), "utf8").split("\n");
+  const kept = lines.filter((line) => line.startsWith("!")).map((line) => line.slice(1));
+  return kept.some((one) => path === one || path.startsWith(`${one}/`));
+}
+
+/** The probe of a process in the compose file, without its address. */
+function probeOf(name: string): readonly string[] {
+  const { services } = parse(deployed("compose.yaml"), { merge: true });
+  return services[`${name}-1`].healthcheck.test.slice(1, -1);
+}
 
 /** Runs a command of the image to its end. */
 function run(...words: readonly string[]) {
@@ -76,11 +109,15 @@ test("the first word of the command chooses the program", async () => {
     out: "",
     err: "There is no program bash: see deploy/entrypoint.sh\n",
   });
-  const migrated = run("migrate");
-  expect([migrated.status, migrated.err]).toEqual([0, ""]);
+  for (const word of ["migrate", "schedules", "config"])
+    expect([word, run(word)]).toMatchObject([word, { status: 0, err: "" }]);
+  expect(run("config").out).toMatch(/SECRET_KEY +\(secret\) of SECRET_KEY_FILE=/);
 });
 
-test.each([["api"], ["worker"]])("SIGTERM reaches the program %s, which drains", async (name) => {
+test.each([
+  ["api", "API_PORT"],
+  ["worker", "WORKER_PORT"],
+])("the program %s is healthy by its probe, and SIGTERM drains it", async (name, port) => {
   const program = await startProgram(entrypoint, {
     ...user,
     command: [entrypoint, name],
@@ -88,6 +125,11 @@ test.each([["api"], ["worker"]])("SIGTERM reaches the program %s, which drains",
     env: settings,
   });
   await untilOutput(program, '"started"');
+  const [command = "", ...words] = probeOf(name);
+  const at = `http://127.0.0.1:${settings[port]}/readyz`;
+  const probe = () => spawnSync(command, [...words, at], { ...user, env: settings }).status;
+  await until("its probe succeeds", async () => probe() === 0);
   expect(await program.stop()).toBe("0");
+  expect(probe()).not.toBe(0);
   expect(program.output()).toContain('"stopped"');
 });

@@ -17,12 +17,15 @@ export interface InstalledPackage {
 }
 
 /** Copies the files that git tracks, and those that it would, into an empty folder. */
-export function copySources(folder: string): void {
+export function copySources(
+  folder: string,
+  isWanted: (path: string) => boolean = () => true,
+): void {
   const listed = execFileSync("git", ["ls-files", "-z", "-c", "-o", "--exclude-standard"], {
     cwd: root,
     encoding: "utf8",
   });
-  for (const path of listed.split("\0").filter((one) => one !== "")) {
+  for (const path of listed.split("\0").filter((one) => one !== "" && isWanted(one))) {
     if (statSync(join(root, path), { throwIfNoEntry: false }) === undefined) continue;
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     cpSync(join(root, path), join(folder, path));

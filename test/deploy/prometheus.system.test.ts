@@ -12,8 +12,10 @@ import { dashboardText } from "../../tools/grafana/dashboard-json.ts";
 import { dashboards } from "../../tools/grafana/dashboards.ts";
 import { billingScheduleId } from "../../workflows/contract.ts";
 import { freePort } from "../support/ports.ts";
+import { startPrometheus } from "../support/prometheus.ts";
 import { findPromtool, type Promtool } from "../support/promtool.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { deployed } from "./deployed-names.ts";
 
 const root = join(import.meta.dirname, "../..");
 const prometheus = join(root, "deploy/prometheus");
@@ -110,7 +112,7 @@ test("promtool accepts every query of the dashboards", async () => {
   await rm(folder, { recursive: true });
 });
 
-test("each metric of rules and dashboards exists in a running process", async () => {
+test("each metric of rules, dashboards and autoscaling exists in a running process", async () => {
   const { address, namespace } = system.temporal;
   const client = new Client({ connection: await Connection.connect({ address }), namespace });
   await client.schedule.getHandle(billingScheduleId).trigger();
@@ -129,6 +131,7 @@ test("each metric of rules and dashboards exists in a running process", async ()
   const exprs = [
     ...(await rules()).map(({ expr }) => expr),
     ...(await panels()).flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+    parse(deployed("helm/values.yaml")).worker.autoscaling.backlog.metric as string,
   ];
   const used = exprs.flatMap(
     (expr) => expr.match(/\b(?:billing|temporal|nodejs|process)[\w:]*/g) ?? [],
@@ -141,4 +144,56 @@ test("each metric of rules and dashboards exists in a running process", async ()
       (name) => !families.has(name) && !families.has(name.replace(/_(?:bucket|count|sum)$/, "")),
     );
   expect([...new Set(unknown)]).toEqual([]);
+});
+
+/** Series that a service has only while something waits, is refused or is delivered. */
+const unusual =
+  /billing_ledger_jobs_waiting|billing_documents_failed|billing_webhook_attempts_total/;
+
+test("Prometheus evaluates rules and dashboards with what running processes show", async () => {
+  const server = await startPrometheus({
+    jobs: { "billing-api": system.adminUrl, "billing-worker": `http://127.0.0.1:${workerPort}` },
+    rulesFile: join(prometheus, "rules.yml"),
+  });
+  if (server === null) return;
+  try {
+    const { apiKey: key } = await system.organisation();
+    const body = { customer_code: "ACME", plan_code: "team", units: 3 };
+    const created = await system.ask("POST", "/v1/subscriptions", {
+      key,
+      idempotencyKey: "seen",
+      body,
+    });
+    expect(created.status, created.text).toBe(201);
+    const event = { event_id: "seen", subscription: created.json.id, meter_code: "api-calls" };
+    const events = [
+      { ...event, quantity: 3, timestamp: new Date(Date.now() - 1000).toISOString() },
+    ];
+    const reported = await system.ask("POST", "/v1/usage_events", { key, body: { events } });
+    // There is no such meter. A rejected event is counted too.
+    expect(reported.status, reported.text).toBe(207);
+    expect((await system.ask("GET", "/v1/invoices?limit=0", { key })).status).toBe(422);
+    const exprs = (await panels()).flatMap(({ targets }) => targets.map(({ expr }) => expr));
+    const expected = exprs.filter((expr) => !unusual.test(expr));
+    expect(expected.length).toBeGreaterThan(30);
+    let empty: readonly string[] = expected;
+    await until(
+      () => `these queries have a result: ${empty.join("\n")}`,
+      async () => {
+        const results = await Promise.all(exprs.map((expr) => server.query(expr)));
+        empty = exprs.filter((expr, at) => expected.includes(expr) && results[at]?.length === 0);
+        return empty.length === 0;
+      },
+    );
+    const evaluated = await until("each rule was evaluated", async () => {
+      const found = await server.rules();
+      return found.length > 0 && found.every(({ health }) => health !== "unknown") && found;
+    });
+    expect(evaluated.filter(({ health }) => health !== "ok")).toEqual([]);
+    expect(evaluated).toHaveLength((await rules()).length);
+    // Workflows always write spans, also for a worker without traces.
+    expect(system.worker.output()).not.toContain("external sink");
+  } finally {
+    await server.stop();
+  }
 });

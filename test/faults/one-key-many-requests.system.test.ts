@@ -114,9 +114,9 @@ async function runTrials(
 }
 
 test.for([
-  { width: 2, trials: 200, atOnce: 24 },
-  { width: 10, trials: 50, atOnce: 8 },
-  { width: 100, trials: 10, atOnce: 2 },
+  { width: 2, trials: 80, atOnce: 24 },
+  { width: 10, trials: 25, atOnce: 8 },
+  { width: 100, trials: 6, atOnce: 2 },
 ])("$width concurrent requests with one key create one subscription", async (width, {
   system,
   second,

@@ -16,6 +16,9 @@ import { certificate } from "../transport/http/tls-fixture.ts";
 /** Nothing listens on port 1: the ports are opened all the same. */
 const nowhere = "postgresql://nobody@127.0.0.1:1/nothing";
 
+/** Also against settings of the shell that runs the tests. */
+const defaults = { DATABASE_URL: nowhere, SECRET_KEY: "", API_PORT: "0", ADMIN_PORT: "0" };
+
 let folder: string;
 let taken: Server;
 let takenPort: string;
@@ -43,7 +46,7 @@ async function run(
 ): Promise<{ code: number | null; output: string; log: string }> {
   const path = fileURLToPath(new URL(`../../src/${script}`, import.meta.url));
   const child = spawn(process.execPath, [path], {
-    env: { ...process.env, DATABASE_URL: nowhere, API_PORT: "0", ADMIN_PORT: "0", ...env },
+    env: { ...process.env, ...defaults, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";
@@ -59,11 +62,13 @@ async function run(
 }
 
 describe("a port that is taken names its setting", () => {
+  const key = Buffer.alloc(32, 7).toString("base64");
   test.each([
     ["the API", "server.ts", "API_PORT"],
     ["the admin port", "server.ts", "ADMIN_PORT"],
+    ["the worker", "worker.ts", "WORKER_PORT"],
   ])("of %s", async (_, script, setting) => {
-    const { code, output } = await run(script, { [setting]: takenPort });
+    const { code, output } = await run(script, { SECRET_KEY: key, [setting]: takenPort });
     expect(output).toBe(
       `Port ${takenPort} on 127.0.0.1 is taken by another process: set ${setting} to a free one\n`,
     );
@@ -84,6 +89,28 @@ test("two taken ports are named at once, and so is one port for both", async () 
   ]);
   const both = () => readConfig({ DATABASE_URL: nowhere, API_PORT: "8081" });
   expect(both).toThrow("API_PORT and ADMIN_PORT are both 8081: change one of them.");
+});
+
+test("a taken port and misspelt settings are named in addition to wrong settings", async () => {
+  const { code, output } = await run("server.ts", {
+    DATABASE_URL: "",
+    DATABASE_ULR: nowhere,
+    API_PORT: takenPort,
+    // A port whose setting is wrong is not tried out.
+    ADMIN_PORT: "x",
+  });
+  expect([code, output.trim().split("\n")]).toEqual([
+    1,
+    [
+      "ADMIN_PORT=x must be a whole number from 0 to 65535.",
+      expect.stringMatching(/^DATABASE_URL is not set/),
+      `Port ${takenPort} on 127.0.0.1 is taken by another process: set API_PORT to a free one`,
+      "DATABASE_ULR is no setting of this service and has no effect. Is DATABASE_URL meant?",
+    ],
+  ]);
+  const worker = await run("worker.ts", { LOG_LEVEL: "loud", WORKER_PORT: takenPort });
+  expect(worker.output).toContain("LOG_LEVEL=loud must be one of");
+  expect(worker.output).toContain("set WORKER_PORT to a free one\n");
 });
 
 test("all wrong settings are named at once, one line each", async () => {

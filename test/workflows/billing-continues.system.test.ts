@@ -16,7 +16,7 @@ import {
 } from "../../workflows/contract.ts";
 import { testTemporal } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
-import { bundle } from "./bundle.ts";
+import { bundled } from "./bundle.ts";
 import { started } from "./started.ts";
 
 /** More than the server lets into one history: six events each. */
@@ -52,7 +52,7 @@ test("a billing and a relay of many batches keep their progress in a new run", a
   };
   const parts = { connection: native, namespace, activities };
   const workers = await Promise.all([
-    Worker.create({ ...parts, taskQueue, workflowBundle: { code: bundle } }),
+    Worker.create({ ...parts, taskQueue, ...bundled }),
     Worker.create({ ...parts, taskQueue: billingQueue(taskQueue) }),
   ]);
   const running = workers.map((worker) => worker.run());

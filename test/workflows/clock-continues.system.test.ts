@@ -17,7 +17,7 @@ import {
 import { until } from "../support/system.ts";
 import { testTemporal } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
-import { bundle } from "./bundle.ts";
+import { bundled } from "./bundle.ts";
 import { started } from "./started.ts";
 
 /** More than the server lets into one history: six events each. */
@@ -49,7 +49,7 @@ beforeAll(async () => {
   };
   const parts = { connection: native, namespace, activities };
   const workers = await Promise.all([
-    Worker.create({ ...parts, taskQueue, workflowBundle: { code: bundle } }),
+    Worker.create({ ...parts, taskQueue, ...bundled }),
     Worker.create({ ...parts, taskQueue: billingQueue(taskQueue) }),
   ]);
   const running = workers.map((worker) => worker.run());

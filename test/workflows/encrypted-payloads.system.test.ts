@@ -6,9 +6,11 @@ import { randomBytes } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
 import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { dataConverterOf } from "../../src/worker/temporal/connect.ts";
+import { connectTemporal, dataConverterOf } from "../../src/worker/temporal/connect.ts";
 import { payloadKeyId } from "../../src/worker/temporal/payload-codec.ts";
-import { ledgerWorkflowId } from "../../workflows/contract.ts";
+import { scheduleIds } from "../../src/worker/temporal/schedules.ts";
+import { setUpTemporal } from "../../src/worker/temporal/set-up.ts";
+import { billingScheduleId, ledgerWorkflowId } from "../../workflows/contract.ts";
 import {
   createSynced,
   expectOneDocumentEach,
@@ -83,6 +85,37 @@ test("no plain payload is stored, and search attributes still find the run", asy
   await until("it is found", async () => (await client.workflow.count(query)).count > 0);
   const keys = dataConverterOf({ payloadKey: old, payloadKeysBefore: [] });
   expect(await replayFailure(bundle, history, keys)).toBeNull();
+});
+
+test("the schedules store no plain payload, and their runs are done", async () => {
+  const { address, namespace } = system.temporal;
+  const temporal = connectTemporal({
+    connectionOptions: { address },
+    namespace,
+    payloadKey: old,
+    payloadKeysBefore: [],
+    deployment: null,
+  });
+  await setUpTemporal(temporal, { taskQueue: "billing", move: false, log: () => undefined });
+  for (const scheduleId of scheduleIds) {
+    const stored = await client.connection.workflowService.describeSchedule({
+      namespace,
+      scheduleId,
+    });
+    // The summary of the runs, which have no input.
+    const payloads = payloadsOf(JSON.parse(JSON.stringify(stored.schedule?.action)));
+    expect(payloads.map(({ encoding }) => encoding)).toEqual(["binary/encrypted"]);
+  }
+  const schedule = temporal.client.schedule.getHandle(billingScheduleId);
+  const before = (await schedule.describe()).info.numActionsTaken;
+  await schedule.trigger();
+  const { recentActions } = await until("a run has begun", async () => {
+    const { info } = await schedule.describe();
+    return info.numActionsTaken > before && info;
+  });
+  const { workflowId } = recentActions.at(-1)?.action.workflow ?? {};
+  await temporal.client.workflow.getHandle(workflowId ?? "").result();
+  await temporal.connection.close();
 });
 
 test("a worker without the key says so, and the rotated keys continue the run", async () => {

@@ -11,7 +11,7 @@ import type { LedgerPostingInput, PostingBatch } from "../../workflows/contract.
 import { perFile, started } from "../support/file-fixture.ts";
 import { testTemporal } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
-import { bundle } from "./bundle.ts";
+import { bundled } from "./bundle.ts";
 
 /** A worker in this process, and the results of its workflows' batches. */
 export interface PostingFixture {
@@ -63,7 +63,7 @@ export async function startPostingFixture(): Promise<PostingFixture> {
     connection: native,
     namespace,
     taskQueue,
-    workflowBundle: { code: bundle },
+    ...bundled,
     activities: { postBatch },
   });
   const running = worker.run();

@@ -1,6 +1,7 @@
 /** Replays a recorded history against workflow code, without a server. */
 import type { DataConverter } from "@temporalio/common";
 import { Worker } from "@temporalio/worker";
+import { unsentSpans } from "../../src/worker/temporal/run-worker.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
 
 /**
@@ -13,7 +14,8 @@ export async function replayFailure(
   dataConverter: DataConverter = {},
 ): Promise<string | null> {
   quietRuntime();
-  const replays = Worker.runReplayHistories({ workflowBundle: { code }, dataConverter }, [
+  const options = { workflowBundle: { code }, sinks: unsentSpans, dataConverter };
+  const replays = Worker.runReplayHistories(options, [
     { workflowId: "replayed", history: history as object },
   ]);
   const failures: (string | null)[] = [];

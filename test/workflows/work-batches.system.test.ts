@@ -18,7 +18,7 @@ import { longestWaitMs } from "../../workflows/policies.ts";
 import { until } from "../support/system.ts";
 import { testTemporal } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
-import { bundle } from "./bundle.ts";
+import { bundled } from "./bundle.ts";
 import { started } from "./started.ts";
 
 let connection: Connection;
@@ -72,7 +72,7 @@ beforeAll(async () => {
     connection: native,
     namespace,
     taskQueue,
-    workflowBundle: { code: bundle },
+    ...bundled,
     activities,
   });
   running = worker.run();

@@ -17,7 +17,7 @@ import {
 import { startSystem, until } from "../support/system.ts";
 import { testTemporal } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
-import { bundle } from "./bundle.ts";
+import { bundled } from "./bundle.ts";
 import { nothing } from "./posting-fixture.ts";
 
 const deploymentName = "billing";
@@ -47,7 +47,7 @@ async function startWorker(buildId: string, { options }: Client): Promise<() => 
     connection: native,
     namespace: options.namespace,
     taskQueue,
-    workflowBundle: { code: bundle },
+    ...bundled,
     ...versionOf({ deployment: buildId === noVersion ? null : { name: deploymentName, buildId } }),
     activities: {
       postBatch: async ({ organisationId }: LedgerPostingInput): Promise<PostingBatch> => {

@@ -61,7 +61,8 @@ const requestsDashboard: DashboardOf = {
       "Failed requests",
       "The share that failed because of us. The error budget is 0.1 %.",
       "percentunit",
-      [`sum(rate(${failures}[5m])) / sum(rate(${requests}_count[5m]))`, "failed"],
+      // A process that has never failed has no such series, and 0 is no missing value.
+      [`(sum(rate(${failures}[5m])) or vector(0)) / sum(rate(${requests}_count[5m]))`, "failed"],
     ),
     panel(
       "Duration of operations, 99th percentile",
@@ -160,12 +161,15 @@ const ledger: DashboardOf = {
     ]),
     panel(
       "Connections",
-      "And the fewest calls that a ledger has left today.",
+      "And jobs whose worker died during a call.",
       "short",
       ["max by (state) (billing_ledger_connections)", "{{state}}"],
-      ["min(billing_ledger_day_calls_left_lowest)", "calls left today"],
       ["max(billing_ledger_jobs_lease_expired)", "jobs with an expired lease"],
     ),
+    panel("Calls left today", "Of the ledger that has the fewest.", "short", [
+      "min(billing_ledger_day_calls_left_lowest)",
+      "fewest",
+    ]),
   ],
 };
 
@@ -203,10 +207,13 @@ const parts: DashboardOf = {
   uid: "billing-parts",
   question: "Do database, Temporal and processes work?",
   panels: [
-    panel("Processes that answer", "", "short", [
-      'sum by (job) (up{job=~"billing-.*"})',
-      "{{job}}",
-    ]),
+    panel(
+      "Processes that answer",
+      "And whether any of them can read the backlog.",
+      "short",
+      ['sum by (job) (up{job=~"billing-.*"})', "{{job}}"],
+      ["max(billing_backlog_up)", "backlog readable"],
+    ),
     panel("Database connections", "", "short", [
       "sum by (job, state) (billing_database_connections)",
       "{{job}} {{state}}",
@@ -241,13 +248,10 @@ const parts: DashboardOf = {
       "{{job}}",
     ]),
     panel("Memory", "", "bytes", ["max by (job) (process_resident_memory_bytes)", "{{job}}"]),
-    panel(
-      "Backlog gauges",
-      "Whether they can be read, and how long that takes.",
-      "s",
-      ["max(billing_backlog_up)", "readable"],
-      ["max(billing_backlog_read_seconds)", "read"],
-    ),
+    panel("Read of the backlog", "At most once in 15 seconds for each process.", "s", [
+      "max(billing_backlog_read_seconds)",
+      "read",
+    ]),
     panel("Idempotency keys", "Failed attempts to store an answer. Each is repeated.", "ops", [
       "sum(rate(billing_idempotency_trouble_total[5m]))",
       "failed",

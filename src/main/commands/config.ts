@@ -1,6 +1,7 @@
 /**
  * `npm run config`: prints the settings in force, each with its value and source, and no secret.
- * Unknown settings and faults go to standard error. With a fault the exit code is 1.
+ * Unknown settings and faults of API and worker go to standard error. With a fault the exit code is
+ * 1.
  */
 import { readConfig } from "../../config.ts";
 import { ledgers } from "../../ledger/index.ts";
@@ -17,7 +18,8 @@ for (const row of rows)
   console.log(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "));
 for (const unknown of unknownSettings(process.env, ledgers)) console.error(unknownText(unknown));
 try {
-  readConfig(process.env, ledgers);
+  // A worker needs more than an API process does.
+  readConfig(process.env, ledgers, "worker");
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;

@@ -5,9 +5,10 @@
  */
 import { parseArgs } from "node:util";
 import { connectTemporal } from "../../worker/temporal/connect.ts";
-import { OtherQueue } from "../../worker/temporal/schedules.ts";
+import { messageOf, OtherQueue } from "../../worker/temporal/schedules.ts";
 import { setUpTemporal } from "../../worker/temporal/set-up.ts";
 import { readTemporalOnly, type TemporalOnly } from "../settings/temporal-only.ts";
+import { unknownSettings, unknownText } from "../settings/unknown-settings.ts";
 
 const usage = "Usage: npm run schedules [-- --move]";
 
@@ -34,15 +35,16 @@ function settings(): TemporalOnly {
 }
 
 const move = moveOf();
+// A misspelt namespace or task queue would set up another one.
+for (const unknown of unknownSettings(process.env, {})) console.error(unknownText(unknown));
 const { temporal: temporalSettings, taskQueue } = settings();
 const temporal = connectTemporal(temporalSettings);
 try {
   await setUpTemporal(temporal, { taskQueue, move, log: (line) => console.log(line) });
 } catch (error) {
   if (error instanceof OtherQueue) end(error.message, 1);
-  const why = error instanceof Error ? error.message : String(error);
   const { address = "localhost:7233" } = temporalSettings.connectionOptions;
-  end(`Nothing more was changed. Temporal at ${address}: ${why}`, 1);
+  end(`Nothing more was changed. Temporal at ${address}: ${messageOf(error)}`, 1);
 } finally {
   await temporal.connection.close();
 }

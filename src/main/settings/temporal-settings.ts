@@ -74,7 +74,8 @@ function readProfile(env: Record<string, string>, onFault: OnFault): ClientConfi
       .filter((name) => env[name] !== undefined)
       .map((name) => `${name}=${env[name]}`)
       .join(", ");
-    const why = error instanceof Error ? error.message : String(error);
+    // The further lines of an error quote the file, which may have a key.
+    const [why] = (error instanceof Error ? error.message : String(error)).split("\n");
     onFault(`The TEMPORAL_ settings${from === "" ? "" : ` (${from})`} cannot be read: ${why}`);
     return {};
   }

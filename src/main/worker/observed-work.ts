@@ -115,10 +115,18 @@ export function observedDeliveries(
     ...store,
     record: async (key, attempts) => {
       const recorded = await store.record(key, attempts);
-      for (const { deliveryId, status, latencyMs, verdict } of attempts.attempts) {
+      for (const { deliveryId, status, latencyMs, verdict, traceparent } of attempts.attempts) {
         metrics.deliveries.inc({ outcome: verdict });
+        // One run delivers events of many traces, so the line has that of its event.
+        const traceId = readTraceparent(traceparent)?.traceId;
         log.info(
-          { ...key, deliveryId, status, latencyMs: Math.round(latencyMs) },
+          {
+            ...(traceId && { traceId }),
+            ...key,
+            deliveryId,
+            status,
+            latencyMs: Math.round(latencyMs),
+          },
           verdict === "delivered" ? "an event was delivered" : "a delivery failed",
         );
       }

@@ -5,12 +5,15 @@
 import type { Config } from "../../config.ts";
 import type { TemporalClient } from "../../worker/temporal/connect.ts";
 import type { RunningWorker } from "../../worker/temporal/run-worker.ts";
-import { openReadiness } from "../readiness.ts";
+import { checkSchemaOnce, openReadiness } from "../readiness.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { WorkerMetrics } from "../telemetry/worker-metrics.ts";
 import { openWorkerPort } from "./worker-port.ts";
 
-/** The health of a worker. `port` is null without WORKER_PORT. Then nothing is checked. */
+/**
+ * The health of a worker. `port` is null without WORKER_PORT. Then only the migrations are checked,
+ * once.
+ */
 export interface WorkerHealth {
   readonly port: number | null;
   /** Reports the polling of this worker from now on. */
@@ -31,12 +34,15 @@ export async function openWorkerHealth(
   const started = (running: Pick<RunningWorker, "unpolled">): void => {
     worker = running;
   };
-  const idle = { port: null, started, drain: () => undefined, stop: async () => undefined };
-  if (config.worker === null) return idle;
+  if (config.worker === null) {
+    const checked = checkSchemaOnce(config, log);
+    return { port: null, started, drain: () => undefined, stop: () => checked };
+  }
   const check = async () => pollingFault(worker?.unpolled() ?? null);
   const readiness = openReadiness(config, log, temporal, {
     isTemporalRequired: true,
     checks: { task_queues: { required: true, check } },
+    isStarting: () => worker === null,
   });
   try {
     const opened = await openWorkerPort(config.worker, { readiness, metrics: metrics.text });

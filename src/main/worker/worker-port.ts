@@ -1,7 +1,8 @@
 /** The port of a worker: `/healthz`, `/readyz` and `/metrics`. It is not for the public network. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type Config, SettingError } from "../../config.ts";
+import type { Config } from "../../config.ts";
+import { listenFault } from "../../transport/http/listen-fault.ts";
 import type { Readiness } from "../../transport/http/readiness.ts";
 
 /** What the port answers. */
@@ -67,11 +68,7 @@ function json(status: number, value: object): PortAnswer {
 
 function listen(server: Server, { host, port }: NonNullable<Config["worker"]>): Promise<number> {
   return new Promise((done, fail) => {
-    server.once("error", (cause: NodeJS.ErrnoException) => {
-      const why =
-        cause.code === "EADDRINUSE" ? "is taken" : `failed (${cause.code ?? cause.message})`;
-      fail(new SettingError(`WORKER_PORT=${port} on ${host} ${why}.`, { cause }));
-    });
+    server.once("error", (cause) => fail(listenFault(cause, host, port, "WORKER_PORT")));
     server.listen(port, host, () => done((server.address() as AddressInfo).port));
   });
 }

@@ -30,6 +30,8 @@ export interface Attempt {
   readonly pauseMs: number;
   /** No worker was there for long, so the time for attempts starts with this one. */
   readonly restarts: boolean;
+  /** The trace of the change that the event is about, for the log. It is not stored again. */
+  readonly traceparent?: string | null;
 }
 
 /** Attempts at one endpoint in the order in which they ended. Each is of another delivery. */

@@ -37,7 +37,7 @@ export interface WorkerSettings extends Pick<TemporalSettings, "connectionOption
   readonly onSchedules: (troubles: readonly ScheduleTrouble[]) => void;
   /** What surrounds each activity, the outermost first. */
   readonly interceptors?: readonly ActivityInterceptorsFactory[];
-  /** What the bundle's workflows report to this process. */
+  /** What gets the spans of the bundle's workflows. Without it they are dropped. */
   readonly sinks?: InjectedSinks<Sinks>;
   /** Where the SDK's own metrics go. */
   readonly telemetryOptions?: TelemetryOptions;
@@ -99,6 +99,12 @@ const bundle = workflowBundleFile();
 const noWorkflows = "No workflows registered, not polling for workflow tasks";
 
 /**
+ * The bundle's workflows report their spans to this sink, whether traces are on or off. Without a
+ * sink of this name the SDK would log an error for each span.
+ */
+export const unsentSpans: InjectedSinks<Sinks> = { exporter: { export: { fn: () => undefined } } };
+
+/**
  * Connects with unlimited retries and polls until stopped. Rejects with OtherQueue if the schedules
  * use another task queue. It creates neither schedules nor search attributes: a deployment does
  * (`npm run schedules`).
@@ -135,7 +141,7 @@ export async function runWorker(
     ...versionOf(settings),
     activities: settings.activities,
     interceptors: { activity: [...(settings.interceptors ?? []), beating] },
-    ...(settings.sinks && { sinks: settings.sinks }),
+    sinks: settings.sinks ?? unsentSpans,
     shutdownGraceTime: graceMs,
   };
   const workers = await Promise.all([

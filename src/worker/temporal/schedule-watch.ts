@@ -5,7 +5,7 @@
  */
 import { type Client, type ScheduleDescription, ScheduleNotFoundError } from "@temporalio/client";
 import type { WorkerLog } from "./run-worker.ts";
-import { isUnimplemented, scheduleIds } from "./schedules.ts";
+import { isUnimplemented, messageOf, scheduleIds } from "./schedules.ts";
 
 /** The possible faults of a schedule. */
 export const troubleReasons = ["missing", "paused", "other_queue", "late", "unknown"] as const;
@@ -43,8 +43,7 @@ export async function checkSchedules(
           };
         }
         if (isUnimplemented(error)) throw error;
-        const why = error instanceof Error ? error.message : String(error);
-        return { schedule: id, reason: "unknown", words: `could not be read: ${why}` };
+        return { schedule: id, reason: "unknown", words: `could not be read: ${messageOf(error)}` };
       }
     }),
   );

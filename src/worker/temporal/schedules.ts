@@ -221,6 +221,12 @@ export async function refuseOtherQueue(
   };
 }
 
+/** Returns the message of an error, with that of the server's error, which the library wraps. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+}
+
 /** Whether the server has no schedules at all. The library may wrap its error. */
 export function isUnimplemented(error: unknown): boolean {
   if (isGrpcServiceError(error)) return error.code === unimplemented;

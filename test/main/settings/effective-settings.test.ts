@@ -53,6 +53,10 @@ test("each setting has its value, its source and no secret", () => {
   expect(of("XERO_CLIENT_SECRET")).toMatchObject({ value: "(secret)", source: "environment" });
   expect(of("XERO_REDIRECT_URL")?.value).toBe("http://localhost:8081/ledger/xero/callback");
   expect(JSON.stringify(found)).not.toContain("hunter2");
+
+  const text = effectiveSettings({ TEMPORAL_TLS_CLIENT_KEY_DATA: "hunter2" }, ledgers);
+  expect(text.find(({ value }) => value === "(secret)")?.name).toBe("TEMPORAL_TLS_CLIENT_KEY_DATA");
+  expect(JSON.stringify(text)).not.toContain("hunter2");
 });
 
 /** Runs the command: its exit code and what it wrote. */
@@ -74,4 +78,10 @@ test("the command prints what is in force, unknown settings and all faults", asy
   expect(bad.stderr).toContain("API_PORT=x must be");
   expect(bad.stderr).toContain("LOG_LEVEL=loud must be");
   expect(bad.stdout + bad.stderr).not.toContain("hunter2");
+  // The API starts without a key, and a worker does not.
+  const keyless = await run({ ...env, SECRET_KEY_FILE: "" });
+  expect([keyless.code, keyless.stderr]).toEqual([
+    1,
+    "SECRET_KEY is not set: the worker needs it to open ledger credentials.\n",
+  ]);
 });

@@ -128,6 +128,13 @@ describe("a fault names its setting and shows no key", () => {
     expect(() => read(garbled)).not.toThrow("hunter2\n");
   });
 
+  test("of an authority that is no certificate", async () => {
+    const path = await file("ca.pem", certificate.key);
+    expect(() => read({ TEMPORAL_TLS_SERVER_CA_CERT_PATH: path })).toThrow(
+      `TEMPORAL_TLS_SERVER_CA_CERT_PATH=${path} is no certificate in PEM.`,
+    );
+  });
+
   test("of a deployment name that the server refuses", () => {
     expect(() => read({ TEMPORAL_DEPLOYMENT_NAME: "billing.eu" })).toThrow(
       "TEMPORAL_DEPLOYMENT_NAME=billing.eu must have no dot and no colon.",
@@ -139,6 +146,9 @@ describe("a fault names its setting and shows no key", () => {
     expect(() => read({ TEMPORAL_CONFIG_FILE: path })).toThrow(
       `The TEMPORAL_ settings (TEMPORAL_CONFIG_FILE=${path}) cannot be read: `,
     );
+    const open = await file("open.toml", '[profile.default]\napi_key = "hunter2\n');
+    expect(() => read({ TEMPORAL_CONFIG_FILE: open })).toThrow("Invalid TOML document");
+    expect(() => read({ TEMPORAL_CONFIG_FILE: open })).not.toThrow("hunter2");
     const missing = join(folder, "missing.toml");
     expect(() => read({ TEMPORAL_CONFIG_FILE: missing })).toThrow(
       `TEMPORAL_CONFIG_FILE=${missing} cannot be read.`,

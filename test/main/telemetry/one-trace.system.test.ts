@@ -100,8 +100,11 @@ test("a creation that a running workflow posts keeps its trace, linked to the ru
   // The first of them starts the workflow, which waits ten seconds for more.
   expect((await create("7bf92f3577b34da6a3ce929d0e0e4739", "second")).status).toBe(201);
   expect((await create(traceId, "third")).status).toBe(201);
-  const posted = await until("its posting was traced", async () =>
-    inTrace(traceId).find(({ name }) => name === "post create_invoice"),
+  // The two processes export apart from each other, so the request may come last.
+  const posted = await until("its posting and the request were traced", async () =>
+    inTrace(traceId).find(
+      (span) => span.name === "post create_invoice" && ancestry(span).includes(request),
+    ),
   );
   expect(ancestry(posted)).toEqual(["post create_invoice", "transaction", request]);
   const [link] = posted.links ?? [];
@@ -137,6 +140,35 @@ test("the log lines of both processes have the trace, the organisation and the j
     jobId: expect.any(String),
     invoiceId: expect.any(String),
   });
+  await client.schedule.getHandle(outboxScheduleId).trigger();
+  const delivered = await until("the delivery is logged", async () =>
+    linesOf(system.worker.output()).find(({ msg }) => msg === "an event was delivered"),
+  );
+  expect(delivered).toMatchObject({
+    organisationId: own.organisationId,
+    activity: "deliverDue",
+    deliveryId: expect.any(String),
+  });
+});
+
+test("a trace ends after ten activities of a run that never pauses", async () => {
+  const traceOf = (at: number) => `8bf92f3577b34da6a3ce929d0e${String(at).padStart(6, "0")}`;
+  const creations = 13;
+  for (let at = 1; at <= creations; at += 1)
+    expect((await create(traceOf(at), `busy-${at}`)).status).toBe(201);
+  const last = traceOf(creations);
+  const posted = await until("the last posting and its request were traced", async () =>
+    inTrace(last).find(
+      (span) => span.name === "post create_invoice" && ancestry(span).includes(request),
+    ),
+  );
+  const runs = await until("the last run was traced", async () => {
+    const found = collector.spans().filter(({ name }) => name === "RunActivity:postBatch");
+    return found.some(({ spanId }) => spanId === posted.links?.[0]?.spanId) && found;
+  });
+  expect(runs.length).toBeGreaterThanOrEqual(creations);
+  const traces = [...Map.groupBy(runs, ({ traceId }) => traceId).values()];
+  expect(Math.max(...traces.map((spans) => spans.length))).toBe(10);
 });
 
 test("no span holds a key, an amount or a customer's data", () => {

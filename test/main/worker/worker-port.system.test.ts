@@ -27,8 +27,9 @@ const readyz = async () => {
 
 const untilReady = () => until("it is ready", async () => (await readyz()).status === 200);
 
-test("a worker that polls its task queues is ready", async () => {
+test("a worker that polls its task queues is ready, and warned of nothing before", async () => {
   await untilReady();
+  expect(system.worker.output()).not.toContain('"level":"warn"');
   expect((await readyz()).report).toEqual({
     status: "ready",
     checks: { database: "ok", temporal: "ok", task_queues: "ok" },
@@ -38,17 +39,19 @@ test("a worker that polls its task queues is ready", async () => {
 });
 
 test("its metrics include the pool, the backlog and Temporal's core", async () => {
-  await until("the core has polled", async () =>
-    (await get("/metrics")).text.includes("temporal_num_pollers"),
-  );
-  const { text } = await get("/metrics");
+  const text = await until("the core has polled and the schedules are checked", async () => {
+    const metrics = (await get("/metrics")).text;
+    const isWhole = ["temporal_num_pollers", "billing_schedule_trouble{"].every((name) =>
+      metrics.includes(name),
+    );
+    return isWhole && metrics;
+  });
   for (const name of [
     "process_resident_memory_bytes",
     'billing_database_connections{state="idle"}',
     'billing_database_acquire_seconds_count{outcome="ok"}',
     "billing_subscriptions_due ",
     "temporal_request_latency_seconds_bucket",
-    "billing_schedule_trouble{",
   ])
     expect(text).toContain(name);
   // Each family is described once, so that Prometheus takes the joined text.
@@ -71,7 +74,15 @@ test("a worker without a migration that it needs is not ready and says which", a
   });
   expect(report.reasons.database).toContain(`needs migration ${rows[0].name}`);
   expect((await get("/healthz")).status).toBe(200);
+
+  await system.worker.stop();
+  await system.worker.start({ WORKER_PORT: "" });
+  await until("a worker without a port says so too", async () =>
+    system.worker.output().includes(`needs migration ${rows[0].name}`),
+  );
   await system.pool.query("UPDATE _prisma_migrations SET rolled_back_at = NULL");
+  await system.worker.stop();
+  await system.worker.start();
   await untilReady();
 });
 
@@ -83,8 +94,13 @@ test("a worker that cannot reach Temporal lives, is not ready and says why", asy
     const answer = await get("/healthz").catch(() => null);
     return answer?.status === 200;
   });
-  await until("the first check is done", async () => (await readyz()).status === 503);
-  expect((await readyz()).report).toMatchObject({
+  // The first check may give up on the database, because the process is still loading its code.
+  const answer = await until("the database is reached", async () => {
+    const now = await readyz();
+    return now.report.checks.database === "ok" ? now : undefined;
+  });
+  expect(answer.status).toBe(503);
+  expect(answer.report).toMatchObject({
     status: "not_ready",
     checks: { database: "ok", temporal: "failed", task_queues: "failed" },
     reasons: { task_queues: "No task queue is polled yet" },
@@ -98,7 +114,7 @@ test("a taken port stops the start with an error that names the setting", async 
   const { createServer } = await import("node:net");
   const server = createServer().listen(taken, "127.0.0.1");
   await expect(system.worker.start({ WORKER_PORT: String(taken) })).rejects.toThrow(
-    `WORKER_PORT=${taken} on 127.0.0.1 is taken.`,
+    `Port ${taken} on 127.0.0.1 is taken by another process: set WORKER_PORT to a free one`,
   );
   server.close();
 });

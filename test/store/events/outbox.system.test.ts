@@ -47,6 +47,8 @@ const changes: Readonly<Record<string, Changes>> = {
     ledger_contact_id: "ledger_contact_id = 'other'",
     request_hash: "request_hash = '\\x00'",
     deactivated_at: "deactivated_at = now()",
+    // Shown nowhere. An erasure changes shown columns too.
+    erased_at: "erased_at = now()",
     ledger_updated_at: "ledger_updated_at = now()",
   },
   subscriptions: {

@@ -1,16 +1,20 @@
 /**
- * Mutual TLS and API keys by settings: the client of the API, and the worker's own connection,
- * which another library makes.
+ * Mutual TLS and API keys by settings: the client of API and worker, and the worker's own
+ * connection, which another library makes. One server is for all tests. Only one test starts a
+ * process, because that takes most of the time.
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Client, Connection } from "@temporalio/client";
+import { NativeConnection } from "@temporalio/worker";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { readTemporalOnly } from "../../../src/main/settings/temporal-only.ts";
 import { checkTemporal, connectTemporal } from "../../../src/worker/temporal/connect.ts";
-import { createSynced, subscriptionPost } from "../../faults/ledger-documents.ts";
+import { billingScheduleId } from "../../../workflows/contract.ts";
 import { allow } from "../../support/slowness.ts";
-import { startSystem } from "../../support/system.ts";
+import { startSystem, until } from "../../support/system.ts";
+import { quietRuntime } from "../../support/temporal-runtime.ts";
 import { temporalTls } from "./temporal-tls-fixture.ts";
 import { startTlsProxy, type TlsProxy } from "./tls-proxy.ts";
 
@@ -20,6 +24,7 @@ let folder: string;
 let proxy: TlsProxy;
 let settings: NodeJS.ProcessEnv;
 beforeAll(async () => {
+  quietRuntime();
   folder = await mkdtemp(join(tmpdir(), "billing-mtls-"));
   const file = async (name: string, text: string) => {
     await writeFile(join(folder, name), text);
@@ -40,6 +45,12 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
+/** Connects as a worker does, by the other library. */
+async function connectNative(changes: NodeJS.ProcessEnv): Promise<void> {
+  const { connectionOptions } = readTemporalOnly({ ...settings, ...changes }).temporal;
+  await (await NativeConnection.connect(connectionOptions)).close();
+}
+
 /** Whether Temporal answers a client with these settings. */
 async function check(changes: NodeJS.ProcessEnv): Promise<void> {
   const temporal = connectTemporal(readTemporalOnly({ ...settings, ...changes }).temporal);
@@ -50,33 +61,43 @@ async function check(changes: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-test("a client with certificate and key is served, also under another server name", async () => {
-  await expect(check({})).resolves.toBeUndefined();
-  await expect(check({ TEMPORAL_TLS_SERVER_NAME: "temporal.test" })).resolves.toBeUndefined();
+test("client and worker with certificate and key are served, under both names", async () => {
+  for (const changes of [{}, { TEMPORAL_TLS_SERVER_NAME: "temporal.test" }]) {
+    await expect(check(changes)).resolves.toBeUndefined();
+    await expect(connectNative(changes)).resolves.toBeUndefined();
+  }
 });
 
 test.each([
-  ["no client certificate", { CLIENT_CERT_PATH: "", CLIENT_KEY_PATH: "" }],
-  ["an unknown authority", { SERVER_CA_CERT_PATH: "" }],
-  ["a name that the certificate does not have", { SERVER_NAME: "other.test" }],
-])("a client with %s is not served", async (_, changes) => {
-  const entries = Object.entries(changes).map(([name, value]) => [`TEMPORAL_TLS_${name}`, value]);
-  await expect(check(Object.fromEntries(entries))).rejects.toThrow();
+  ["no client certificate", { TLS_CLIENT_CERT_PATH: "", TLS_CLIENT_KEY_PATH: "" }],
+  ["an unknown authority", { TLS_SERVER_CA_CERT_PATH: "" }],
+  ["a name that the certificate does not have", { TLS_SERVER_NAME: "other.test" }],
+  ["another API key", { API_KEY: "another", API_KEY_FILE: "" }],
+])("a client and a worker with %s are not served", async (_, changes) => {
+  const entries = Object.entries(changes).map(([name, value]) => [`TEMPORAL_${name}`, value]);
+  const wrong: NodeJS.ProcessEnv = Object.fromEntries(entries);
+  await expect(check(wrong)).rejects.toThrow();
+  await expect(connectNative(wrong)).rejects.toThrow();
 });
 
-test("a client with another API key is refused", async () => {
-  const other = { TEMPORAL_API_KEY: "another", TEMPORAL_API_KEY_FILE: "" };
-  await expect(check(other)).rejects.toThrow("Request unauthorized.");
-});
-
-test("API and worker do their work over mutual TLS with an API key", async () => {
+test("a worker process does its work over mutual TLS with an API key", async () => {
   const before = proxy.calls();
-  const system = await startSystem({ env: settings });
+  const system = await startSystem({ without: ["api"], env: settings });
+  // The test itself takes no part in the calls that are counted.
+  const { address, namespace } = system.temporal;
+  const connection = await Connection.connect({ address });
   try {
-    const organisation = await system.organisation();
-    await createSynced(system, subscriptionPost(organisation, "first"));
+    const { schedule, workflow } = new Client({ connection, namespace });
+    const handle = schedule.getHandle(billingScheduleId);
+    await handle.trigger();
+    const [action] = await until("a run has begun", async () => {
+      const { recentActions } = (await handle.describe()).info;
+      return recentActions.length > 0 && recentActions;
+    });
+    await workflow.getHandle(action?.action.workflow.workflowId ?? "").result();
     expect(proxy.calls() - before).toBeGreaterThan(10);
   } finally {
+    await connection.close();
     await system.stop();
   }
 });

@@ -204,7 +204,7 @@ async function send(sending: Sending, delivery: ClaimedDelivery): Promise<void> 
 
 function attemptOf(
   { parts, isProbe }: Sending,
-  { id, beganAt, tries, ageMs }: ClaimedDelivery,
+  { id, beganAt, tries, ageMs, traceparent }: ClaimedDelivery,
   posted: PostOutcome,
   verdict: AttemptVerdict,
 ): Omit<Attempt, "agoMs"> {
@@ -220,6 +220,7 @@ function attemptOf(
     verdict: verdict.kind,
     pauseMs: pauseAfter(tries + 1, firstPauseMs, random(), retryAfterMs),
     restarts: tries === 0 && !isProbe && ageMs > wholeTimeMs(firstPauseMs) / 2,
+    traceparent,
   };
 }
 
