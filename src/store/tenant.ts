@@ -61,7 +61,8 @@ import {
 import { markReported } from "./subscriptions/terminations.ts";
 import { findUnitChange, getUnitChange, type UnitChange } from "./subscriptions/unit-changes.ts";
 import { type TenantTransaction, tenantTransaction } from "./tenant-transaction.ts";
-import { createStoreUsage, type StoreUsage, type UsageCounts } from "./usage/ingest.ts";
+import type { StoreUsage } from "./usage/batch.ts";
+import { createStoreUsage, type UsageCounts } from "./usage/ingest.ts";
 import { listUsage, type UsageOfMeter, type UsageQuery } from "./usage/read-usage.ts";
 import { getEvent as getUsageEvent, type StoredUsageEvent } from "./usage/usage-events.ts";
 

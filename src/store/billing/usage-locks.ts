@@ -6,7 +6,7 @@
 import type { Transaction } from "../database/pool.ts";
 
 /** First key of these advisory locks, so that they never meet other ones: "usag" in ASCII. */
-const lockClass = 0x75736167;
+export const usageLockClass = 0x75736167;
 
 /**
  * Number of buckets. Any number of batches fits PostgreSQL's lock table (6,400 with its defaults).
@@ -18,7 +18,7 @@ const bucketCount = 1024;
  * The distinct buckets of these subscriptions, rising. Every transaction takes them in this order
  * (USAGE-11).
  */
-function bucketsOf(subscriptionIds: Iterable<string>): readonly number[] {
+export function bucketsOf(subscriptionIds: Iterable<string>): readonly number[] {
   const buckets = new Set<number>();
   // The last digits are random in every UUID version that the service creates.
   for (const id of subscriptionIds) buckets.add(Number.parseInt(id.slice(-4), 16) % bucketCount);
@@ -58,6 +58,6 @@ export async function lockToBill(
 
 /** SQL that takes the locks and returns one row with their count, not one row for each lock. */
 function lockText(lock: string, buckets: readonly number[]): string {
-  return `SELECT count(${lock}(${lockClass}, b))
+  return `SELECT count(${lock}(${usageLockClass}, b))
     FROM (SELECT unnest('{${buckets.join(",")}}'::int[]) AS b ORDER BY b OFFSET 0) buckets`;
 }

@@ -1,0 +1,101 @@
+/** Reports of an organisation that arrive together share a transaction, each with its own answer. */
+import { expect, test } from "vitest";
+import type { ReportedUsage, UsageVerdict } from "../../../src/domain/usage/ingest.ts";
+import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
+import type { StoreUsage } from "../../../src/store/usage/batch.ts";
+import { joinReports } from "../../../src/store/usage/join-reports.ts";
+
+const [quantity, occurredAt] = [readQuantity("1"), readTimestamp("2026-03-12T12:00:00Z")];
+const now = new Date("2026-03-12T12:00:00Z");
+
+function events(...ids: readonly string[]): readonly ReportedUsage[] {
+  if (quantity === null || occurredAt === null) throw new Error("no event");
+  const meter = { by: "code", value: "api-calls" } as const;
+  return ids.map((eventId) => ({ eventId, subscription: "s", meter, quantity, occurredAt }));
+}
+
+/** A store whose transactions end when the test says so. It rejects each event named `refused`. */
+function manual() {
+  const begun: { readonly ids: readonly string[]; readonly end: (failure?: Error) => void }[] = [];
+  const store: StoreUsage = async (_, reported) => {
+    const ended = Promise.withResolvers<void>();
+    const ids = reported.map(({ eventId }) => eventId);
+    begun.push({ ids, end: (failure) => (failure ? ended.reject(failure) : ended.resolve()) });
+    await ended.promise;
+    return ids.map((id): UsageVerdict => {
+      const rejected = { status: "rejected", code: "meter_not_found", message: id } as const;
+      return id === "refused" ? rejected : { status: "created" };
+    });
+  };
+  return { begun, report: joinReports(store) };
+}
+
+/** Lets what is ready run. */
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+test("reports wait while three transactions run, and then share the next one", async () => {
+  const { begun, report } = manual();
+  const answers = ["a", "b", "c", "d", "refused", "e"].map((id) => report("own", events(id), now));
+  await settle();
+  expect(begun.map(({ ids }) => ids)).toEqual([["a"], ["b"], ["c"]]);
+  begun[1]?.end();
+  await settle();
+  expect(begun[3]?.ids).toEqual(["d", "refused", "e"]);
+  for (const { end } of begun) end();
+  const statuses = (await Promise.all(answers)).map((verdicts) => verdicts.map((v) => v.status));
+  const created = ["created"];
+  expect(statuses).toEqual([created, created, created, created, ["rejected"], created]);
+});
+
+test("an organisation waits for none of another one", async () => {
+  const { begun, report } = manual();
+  for (const id of ["a", "b", "c", "d"]) void report("own", events(id), now);
+  void report("other", events("x"), now);
+  await settle();
+  expect(begun.map(({ ids }) => ids)).toEqual([["a"], ["b"], ["c"], ["x"]]);
+});
+
+test("a transaction takes reports up to a hundred events, and a larger one alone", async () => {
+  const { begun, report } = manual();
+  for (const id of ["a", "b", "c"]) void report("own", events(id), now);
+  const many = (count: number) => events(...Array.from({ length: count }, (_, n) => String(n)));
+  for (const count of [60, 40, 1, 100, 2]) void report("own", many(count), now);
+  await settle();
+  for (const { end } of [...begun]) end();
+  await settle();
+  expect(begun.slice(3).map(({ ids }) => ids.length)).toEqual([100, 1, 100]);
+  begun[3]?.end();
+  await settle();
+  expect(begun.slice(6).map(({ ids }) => ids.length)).toEqual([2]);
+});
+
+test("after a failure each report is stored by itself, and only the faulty one fails", async () => {
+  const { begun, report } = manual();
+  for (const id of ["a", "b", "c"]) void report("own", events(id), now);
+  const [good, bad] = [report("own", events("good"), now), report("own", events("bad"), now)];
+  bad.catch(() => undefined);
+  await settle();
+  begun[0]?.end();
+  await settle();
+  begun[3]?.end(new Error("one value is too large"));
+  await settle();
+  begun[4]?.end();
+  await settle();
+  begun[5]?.end(new Error("too large"));
+  expect(begun.slice(3).map(({ ids }) => ids)).toEqual([["good", "bad"], ["good"], ["bad"]]);
+  expect(await good).toEqual([{ status: "created" }]);
+  await expect(bad).rejects.toThrow("too large");
+});
+
+test("a lost database fails every report of the transaction once", async () => {
+  const { begun, report } = manual();
+  for (const id of ["a", "b", "c"]) void report("own", events(id), now);
+  const waiting = ["d", "e"].map((id) => report("own", events(id), now));
+  const outcomes = Promise.allSettled(waiting);
+  await settle();
+  begun[0]?.end();
+  await settle();
+  begun[3]?.end(Object.assign(new Error("lost"), { code: "ECONNRESET" }));
+  expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(begun).toHaveLength(4);
+});
