@@ -117,9 +117,7 @@ function presentIssued(
 
 /** An amendment to the units that an invoice bills already changes nothing. */
 function isChanged({ id, lines }: Invoice, preview: Preview, stored: StoredInvoices): boolean {
-  const after = linesOf(id, preview, stored);
-  if (after.length > lines.length) return true;
-  return after.some((line, index) => {
+  return linesOf(id, preview, stored).some((line, index) => {
     const before = lines[index];
     return before === undefined || textOf(line) !== textOf(before);
   });

@@ -68,8 +68,8 @@ beforeAll(async () => {
   }
   const body = { customer_code: "ACME", plan_code: "team", units: 2 };
   const asked = { key: own.apiKey, idempotencyKey: "set-to-end", body };
-  ids.ending = (await ask("POST", "/v1/subscriptions", asked)).json.id;
-  await ask("POST", `/v1/subscriptions/${ids.ending}/end`, {
+  ids.setToEnd = (await ask("POST", "/v1/subscriptions", asked)).json.id;
+  await ask("POST", `/v1/subscriptions/${ids.setToEnd}/end`, {
     key: own.apiKey,
     body: { when: "period_end" },
   });
@@ -90,7 +90,7 @@ beforeAll(async () => {
     "events",
   ]) {
     const { data } = (await ask("GET", `/v1/${kind}?limit=2`, { key: own.apiKey })).json;
-    ids[kind] = data.find(({ id }: { id: string }) => id !== ids.ending).id;
+    ids[kind] = data.find(({ id }: { id: string }) => id !== ids.setToEnd).id;
   }
 });
 
@@ -110,7 +110,7 @@ function goodRequest(
   template: string,
 ): { readonly path: string; readonly asked: RequestOptions } {
   const isRestoration = template.endsWith("/restore/preview");
-  const kind = isRestoration ? "ending" : (template.split("/")[2] ?? "");
+  const kind = isRestoration ? "setToEnd" : (template.split("/")[2] ?? "");
   const path = template.replace(parameter, encodeURIComponent(ids[kind] ?? ""));
   const asked = { key: own.apiKey, idempotencyKey: `good-${++requests}` };
   if (verb === "GET") return { path, asked };
@@ -209,7 +209,7 @@ test("previews and the upcoming invoice are a documented 409 while an end runs",
       lease_until)
       SELECT gen_random_uuid(), $1, 'end_subscription', 'sending', s, now(),
         now() + interval '1 hour' FROM unnest($2::uuid[]) s RETURNING id`,
-    [own.organisationId, [ids.subscriptions, ids.ending]],
+    [own.organisationId, [ids.subscriptions, ids.setToEnd]],
   );
   for (const name of ["units/preview", "end/preview", "restore/preview", "upcoming_invoice"]) {
     const verb = name === "upcoming_invoice" ? "GET" : "POST";

@@ -2,8 +2,7 @@
  * What an operation would do, in memory: its decision applied to the state of the subscription, as
  * the store would write it. A preview has no ids and no numbers of what would be issued.
  */
-import type { DueDecision } from "../billing/renewal.ts";
-import { decideDueBefore } from "../billing/renewal.ts";
+import { type DueDecision, decideDueBefore } from "../billing/renewal.ts";
 import type { ClosedUsage, DueInvoice } from "../billing/renewal-usage.ts";
 import type {
   BillingState,
