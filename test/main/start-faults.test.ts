@@ -99,6 +99,7 @@ test("all wrong settings are named at once, one line each", async () => {
     XERO_URL: "ftp://x",
     XERO_CLIENT_SECRET: "hunter2",
     PUBLIC_URL: "here",
+    TEMPORAL_UI_URL: "there",
   });
   expect(code).toBe(1);
   const settings = output
@@ -113,6 +114,7 @@ test("all wrong settings are named at once, one line each", async () => {
     "SECRET_KEY",
     "SECRET_KEYS_BEFORE",
     "TEMPORAL_TLS",
+    "TEMPORAL_UI_URL",
     "TLS_CERT_FILE",
     "TLS_KEY_FILE",
     "TRUSTED_PROXIES",
