@@ -12,11 +12,12 @@ import type { LedgerKinds } from "./ledger/port/ledger-kind.ts";
 import type { Addresses, LogLevel } from "./main/settings/described-settings.ts";
 import {
   databaseUrl,
-  httpUrl,
+  publicUrl,
   secretKey,
   secretKeysBefore,
   settingsReader,
   supportContact,
+  temporalUiUrl,
 } from "./main/settings/read-settings.ts";
 import { resolveSecrets, secretNames } from "./main/settings/secret-files.ts";
 import { readTemporalSettings } from "./main/settings/temporal-settings.ts";
@@ -199,7 +200,7 @@ function readAll(
     admin: {
       host: text("ADMIN_HOST"),
       port: whole("ADMIN_PORT"),
-      temporalUiUrl: attempt(null, () => httpUrl(env, "TEMPORAL_UI_URL")),
+      temporalUiUrl: attempt(null, () => temporalUiUrl(env)),
     },
     database: {
       url: attempt("", () => databaseUrl(env)),
@@ -209,7 +210,7 @@ function readAll(
       callDeadlineMs: whole("LEDGER_CALL_SECONDS") * 1000,
       addresses: choice("LEDGER_ADDRESSES"),
       syncIntervalMs: whole("LEDGER_SYNC_MINUTES") * 60_000,
-      publicUrl: attempt(null, () => httpUrl(env, "PUBLIC_URL")),
+      publicUrl: attempt(null, () => publicUrl(env)),
       ...readLedgerSettings(env, kinds, onFault),
     },
     webhooks: {

@@ -16,7 +16,7 @@ describe("the settings", () => {
         shutdownMs: 20_000,
         drainMs: 0,
       },
-      admin: { host: "127.0.0.1", port: 8081 },
+      admin: { host: "127.0.0.1", port: 8081, temporalUiUrl: null },
       database: { url: database.DATABASE_URL, poolSize: 10 },
       taskQueue: "billing",
       worker: null,
@@ -36,6 +36,7 @@ describe("the settings", () => {
       API_HOST: "0.0.0.0",
       ADMIN_HOST: "10.0.0.7",
       ADMIN_PORT: "9081",
+      TEMPORAL_UI_URL: "https://temporal.example.com/",
       GRPC_REFLECTION: "off",
       DATABASE_POOL_SIZE: "25",
       WORKER_PORT: "9082",
@@ -47,7 +48,7 @@ describe("the settings", () => {
     });
     expect(config).toMatchObject({
       api: { host: "0.0.0.0", port: 0, grpcReflection: false },
-      admin: { host: "10.0.0.7", port: 9081 },
+      admin: { host: "10.0.0.7", port: 9081, temporalUiUrl: "https://temporal.example.com" },
       database: { poolSize: 25 },
       worker: { host: "127.0.0.1", port: 9082 },
       logLevel: "info",

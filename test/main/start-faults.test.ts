@@ -127,6 +127,7 @@ test("all wrong settings are named at once, one line each", async () => {
     XERO_CLIENT_SECRET: "hunter2",
     PUBLIC_URL: "here",
     SUPPORT_CONTACT: "ask me",
+    TEMPORAL_UI_URL: "there",
   });
   expect(code).toBe(1);
   const settings = output
@@ -142,6 +143,7 @@ test("all wrong settings are named at once, one line each", async () => {
     "SECRET_KEYS_BEFORE",
     "SUPPORT_CONTACT",
     "TEMPORAL_TLS",
+    "TEMPORAL_UI_URL",
     "TLS_CERT_FILE",
     "TLS_KEY_FILE",
     "TRUSTED_PROXIES",

@@ -75,15 +75,21 @@ export function databaseUrl(env: NodeJS.ProcessEnv): string {
   return value;
 }
 
-/** Returns the address of this setting without a final slash, or null if it is not set. */
-export function httpUrl(
-  env: NodeJS.ProcessEnv,
-  name: "PUBLIC_URL" | "TEMPORAL_UI_URL",
-): string | null {
+/** Returns PUBLIC_URL without a final slash, or null if it is not set. */
+export function publicUrl(env: NodeJS.ProcessEnv): string | null {
+  return httpUrl(env, "PUBLIC_URL", "https://billing.example.com");
+}
+
+/** Returns TEMPORAL_UI_URL without a final slash, or null if it is not set. */
+export function temporalUiUrl(env: NodeJS.ProcessEnv): string | null {
+  return httpUrl(env, "TEMPORAL_UI_URL", "https://temporal.example.com");
+}
+
+function httpUrl(env: NodeJS.ProcessEnv, name: string, example: string): string | null {
   const value = env[name];
   if (!value) return null;
   if (!URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol)) {
-    throw new Error(`${name}=${value} must be an address such as https://billing.example.com.`);
+    throw new Error(`${name}=${value} must be an address such as ${example}.`);
   }
   return value.replace(/\/+$/, "");
 }

@@ -27,7 +27,7 @@ test.each([
   [{ kind: "allocation", subscriptionId: "x" }, "credit/x"],
   [{ kind: "termination", terminationId: "x" }, "end/x"],
   [{ kind: "publication", organisationId: "x" }, "events/x"],
-  [{ kind: "delivery", endpointId: "x" }, "deliveries/x"],
+  [{ kind: "delivery", endpointId: "x" }, "webhooks/x"],
 ] as const)("the work %j has the workflow %s", (work, id) => {
   const pages = createWorkflowPages("https://temporal.example.com", "default");
   expect(queryOf(pages?.ofWork(work, null))).toBe(`WorkflowId = "${id}"`);
