@@ -97,7 +97,11 @@ function literal(members: readonly string[]): string {
   return `{\n${members.map((member) => `  ${member.replaceAll("\n", "\n  ")},`).join("\n")}\n}`;
 }
 
+/** Whether the client's method is an iterator: pages begin after the id of an object. */
 function isList({ method }: DescribedOperation): boolean {
-  const has = ({ fields }: DescMessage, name: string) => fields.some((one) => one.name === name);
-  return has(method.input, "starting_after") && has(method.output, "data");
+  const field = ({ fields }: DescMessage, name: string) => fields.find((one) => one.name === name);
+  const data = field(method.output, "data");
+  if (field(method.input, "starting_after") === undefined || data?.fieldKind !== "list")
+    return false;
+  return data.listKind === "message" && field(data.message, "id") !== undefined;
 }

@@ -16,7 +16,15 @@ export function description(element: Exclude<AnyDesc, DescFile>): string {
   return paragraphs.join("\n\n");
 }
 
-/** Returns the first sentence of a description, without its full stop. */
+/** A longer sentence is cut: a summary is a line of a reference's navigation. */
+const longestSummary = 65;
+
+/**
+ * Returns the first sentence of a description, without its full stop. Of a long one this is the
+ * part before the first comma or colon.
+ */
 export function summary(text: string): string {
-  return text.split(/\.(?:\s|$)/, 1)[0] ?? text;
+  const sentence = text.split(/\.(?:\s|$)/, 1)[0] ?? text;
+  if (sentence.length <= longestSummary) return sentence;
+  return sentence.split(/[,:;]/, 1)[0] ?? sentence;
 }
