@@ -1,6 +1,6 @@
 /**
  * What events cost an organisation without an endpoint: objects that the relay publishes a second.
- * The floor is the same without events, which is what is needed to tell later changes. Then
+ * The floor is the same without events, which is what is needed to see later changes. Then
  * without the indexes of the list, and the pages that the list reads among many events.
  *
  * Aim: a publication costs at most half more with its events, and each page takes under 10 ms.

@@ -45,7 +45,7 @@ test.each(codes)("the page of %s has the status, type and Connect code of its ro
   expect(read(code)).toContain(`\`${status}\` \`${type}\`. Over Connect and gRPC \`${name}\`.`);
 });
 
-test("the pages of codes with a delay tell to wait for it", () => {
+test("the pages of codes with a delay say to wait for it", () => {
   for (const code of ["rate_limited", "request_in_progress", "temporarily_unavailable"])
     expect(read(code)).toMatch(/Retry\.\*\* Yes, after `Retry-After` seconds/);
 });

@@ -1,7 +1,7 @@
 -- Stores a report of usage by one statement. The previous version uses none of these functions.
 
--- What usage is evaluated by, as one text: the catalogue's version, and the subscriptions with these
--- ids in this order. No column contains a space, a comma or a semicolon. Null without the
+-- What usage is evaluated by, as one text: the catalogue's version, and the subscriptions with
+-- these ids in this order. No column contains a space, a comma or a semicolon. Null without the
 -- organisation. LIMIT keeps each lookup on the primary key.
 CREATE FUNCTION usage_facts(the_organisation uuid, ids uuid[]) RETURNS text
 LANGUAGE plpgsql SET enable_seqscan = off AS $$

@@ -37,8 +37,8 @@ export interface StoredBatch {
 }
 
 /**
- * An evaluated batch. `events` are stored where their ids are free. `lateSubscriptions` are finished
- * ones with nothing due: their late usage must be billed separately (USAGE-10).
+ * An evaluated batch. `events` are stored where their ids are free. `lateSubscriptions` are
+ * finished ones with nothing due: their late usage must be billed separately (USAGE-10).
  */
 export interface EvaluatedBatch {
   readonly evaluated: readonly EvaluatedUsage[];

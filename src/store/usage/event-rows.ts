@@ -45,8 +45,8 @@ const storedText = `SELECT string_agg(concat_ws(' ', r.place, e.columns), ',') A
     FROM usage_events u WHERE u.organisation_id = $1 AND u.event_id = r.event_id LIMIT 1) e`;
 
 /**
- * Loads the stored events with these ids. A separate statement after the insert. One that began earlier would miss events that another
- * batch stored meanwhile.
+ * Loads the stored events with these ids. A separate statement after the insert. One that began
+ * earlier would miss events that another batch stored meanwhile.
  */
 export async function loadStored(
   executor: Executor,

@@ -1,6 +1,7 @@
 /**
- * Remembers the facts that usage was last evaluated with. They may be old: the statement that stores
- * events compares them with the database under its locks, and stores nothing if they differ.
+ * Remembers the facts that usage was last evaluated with. They may be old: the statement that
+ * stores events compares them with the database under its locks, and stores nothing if they
+ * differ.
  */
 import type { LoadedSubscription, ReportableFacts } from "./ingest-facts.ts";
 

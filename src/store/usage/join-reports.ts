@@ -1,8 +1,8 @@
 /**
  * Joins reports of usage that arrive together: while some transactions of an organisation run, its
  * further reports wait, and the next transaction stores them together. A commit is most of the cost
- * of a report of one event. A joined batch is evaluated in the order of arrival, so that each report
- * has the answer that it would have alone (USAGE-2).
+ * of a report of one event. A joined batch is evaluated in the order of arrival, so that each
+ * report has the answer that it would have alone (USAGE-2).
  */
 import type { ReportedUsage, UsageVerdict } from "../../domain/usage/ingest.ts";
 import { isDatabaseUnreachable } from "../access/api-keys.ts";

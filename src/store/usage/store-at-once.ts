@@ -52,7 +52,7 @@ export async function storeAtOnce(
     if (outcome.facts === null) {
       const created = outcome.created === null ? events : createdOf(events, outcome.created);
       const createdIds = new Set(created.map(({ eventId }) => eventId));
-      // A statement of its own: the first would miss events that another stored meanwhile.
+      // A separate statement: the first would miss events that another stored meanwhile.
       const found = await loadStored(pool, organisationId, idsToFind(evaluated, createdIds));
       const verdicts = describeVerdict(evaluated, createdIds, found);
       return { verdicts, late: countLate(created, facts) };

@@ -31,15 +31,15 @@ function manual() {
 }
 
 /** Lets what is ready run. */
-const settle = () => new Promise((resolve) => setImmediate(resolve));
+const runReady = () => new Promise((resolve) => setImmediate(resolve));
 
 test("reports wait while three transactions run, and then share the next one", async () => {
   const { begun, report } = manual();
   const answers = ["a", "b", "c", "d", "refused", "e"].map((id) => report("own", events(id), now));
-  await settle();
+  await runReady();
   expect(begun.map(({ ids }) => ids)).toEqual([["a"], ["b"], ["c"]]);
   begun[1]?.end();
-  await settle();
+  await runReady();
   expect(begun[3]?.ids).toEqual(["d", "refused", "e"]);
   for (const { end } of begun) end();
   const statuses = (await Promise.all(answers)).map((verdicts) => verdicts.map((v) => v.status));
@@ -51,7 +51,7 @@ test("an organisation waits for none of another one", async () => {
   const { begun, report } = manual();
   for (const id of ["a", "b", "c", "d"]) void report("own", events(id), now);
   void report("other", events("x"), now);
-  await settle();
+  await runReady();
   expect(begun.map(({ ids }) => ids)).toEqual([["a"], ["b"], ["c"], ["x"]]);
 });
 
@@ -60,12 +60,12 @@ test("a transaction takes reports up to a hundred events, and a larger one alone
   for (const id of ["a", "b", "c"]) void report("own", events(id), now);
   const many = (count: number) => events(...Array.from({ length: count }, (_, n) => String(n)));
   for (const count of [60, 40, 1, 100, 2]) void report("own", many(count), now);
-  await settle();
+  await runReady();
   for (const { end } of [...begun]) end();
-  await settle();
+  await runReady();
   expect(begun.slice(3).map(({ ids }) => ids.length)).toEqual([100, 1, 100]);
   begun[3]?.end();
-  await settle();
+  await runReady();
   expect(begun.slice(6).map(({ ids }) => ids.length)).toEqual([2]);
 });
 
@@ -74,13 +74,13 @@ test("after a failure each report is stored by itself, and only the faulty one f
   for (const id of ["a", "b", "c"]) void report("own", events(id), now);
   const [good, bad] = [report("own", events("good"), now), report("own", events("bad"), now)];
   bad.catch(() => undefined);
-  await settle();
+  await runReady();
   begun[0]?.end();
-  await settle();
+  await runReady();
   begun[3]?.end(new Error("one value is too large"));
-  await settle();
+  await runReady();
   begun[4]?.end();
-  await settle();
+  await runReady();
   begun[5]?.end(new Error("too large"));
   expect(begun.slice(3).map(({ ids }) => ids)).toEqual([["good", "bad"], ["good"], ["bad"]]);
   expect(await good).toEqual([{ status: "created" }]);
@@ -92,9 +92,9 @@ test("a lost database fails every report of the transaction once", async () => {
   for (const id of ["a", "b", "c"]) void report("own", events(id), now);
   const waiting = ["d", "e"].map((id) => report("own", events(id), now));
   const outcomes = Promise.allSettled(waiting);
-  await settle();
+  await runReady();
   begun[0]?.end();
-  await settle();
+  await runReady();
   begun[3]?.end(Object.assign(new Error("lost"), { code: "ECONNRESET" }));
   expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   expect(begun).toHaveLength(4);
