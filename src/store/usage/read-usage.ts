@@ -78,7 +78,8 @@ const top: UsagePosition = {
 
 /** The lowest bill that has taken usage of the period of alias `of`. */
 const firstBill = (of: string) => `(SELECT min(f.bill) FROM usage_bills f
-  WHERE f.organisation_id = $1 AND f.subscription_id = s.id AND f.period_index = ${of}.period_index)`;
+  WHERE f.organisation_id = $1 AND f.subscription_id = s.id
+    AND f.period_index = ${of}.period_index)`;
 
 /** Whether a row of this alias stands after the position and passes the filter. */
 const isListed = (of: string) => `(${of}.period_index, ${of}.meter_id) < ($3, $4)
