@@ -92,9 +92,8 @@ const administrative: readonly Row[] = [
   [422, "invalid_request_error", ["ledger_refused"]],
 ];
 
-/** Codes of a meter in the admin API, and of events in both. USAGE-5, ADMIN-11. */
+/** Codes of a meter in the admin API. USAGE-5. */
 const ofMeters: readonly Row[] = [
-  [404, "not_found", ["event_not_found"]],
   [404, "not_found", ["meter_not_found"]],
   [422, "invalid_request_error", ["meter_inactive"]],
 ];

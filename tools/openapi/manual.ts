@@ -25,7 +25,7 @@ get the next page while \`has_more\` is \`true\`.
 minute: see \`webhooks\` and the schema \`Event\`. Check the signature, de-duplicate on \`id\`, \
 and answer within 15 seconds. \`GET /v1/events\` reads them back for 30 days.
 
-**Errors** have the form of the schema \`ErrorEnvelope\`. Branch on \`code\`, never on \`message\`. \
+**Errors** have the form of the schema \`ErrorEnvelope\`. Branch on \`code\`, never on \`message\`.
 [Each code has a page](/docs/errors): what it means, what to do, whether to retry.
 
 **Limits.** 120 requests a minute for each key; a request body has at most 1 MiB.

@@ -23,8 +23,8 @@ END $$;
 
 -- Stores events if the facts that they were evaluated by are still true under the locks. Otherwise
 -- stores nothing and returns the facts as they are. `created` are the ids that were free, null if
--- all were. The locks hold until the statement's transaction ends, so no bill closes in between. The
--- order of the ids prevents deadlocks.
+-- all were. The locks hold until the statement's transaction ends, so no bill closes in between.
+-- The order of the ids prevents deadlocks.
 CREATE FUNCTION store_usage_events(lock_class int, buckets int[], the_organisation uuid,
   ids uuid[], known text, event_ids text[], subscriptions_of uuid[], meters_of uuid[],
   periods_of int[], bills_of int[], quantities numeric[], instants timestamptz[],

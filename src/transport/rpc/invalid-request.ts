@@ -8,8 +8,8 @@ export interface FieldFault {
 }
 
 /**
- * An `invalid_parameter` at the first fault. REST shows that one, so the others are searched only if
- * a protocol asks for them (REQUEST-17).
+ * An `invalid_parameter` at the first fault. REST shows that one, so the others are searched only
+ * if a protocol asks for them (REQUEST-17).
  */
 export class InvalidRequest extends Refusal {
   readonly allFaults: () => readonly FieldFault[];

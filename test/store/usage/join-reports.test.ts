@@ -1,4 +1,4 @@
-/** Reports of an organisation that arrive together share a transaction, each with its own answer. */
+/** Reports of an organisation that come together share a transaction, each with its answer. */
 import { expect, test } from "vitest";
 import type { ReportedUsage, UsageVerdict } from "../../../src/domain/usage/ingest.ts";
 import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";

@@ -1,4 +1,4 @@
-/** A report of usage is one statement, evaluated by facts that are true when it stores. USAGE-11. */
+/** A report of usage is one statement, by facts that are true when it stores. USAGE-11. */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { expect } from "vitest";
@@ -83,7 +83,7 @@ test("a report after a change is evaluated again, and nothing is stored by old f
   expect(await billsOf(fixture, id)).toEqual([0, 7]);
 });
 
-test("a rejection is by facts that are true: an ended subscription that runs again takes usage", async ({
+test("a subscription that ends is rejected, and takes usage once it runs again", async ({
   fixture,
 }) => {
   const [organisation, id] = await fixture.metered();

@@ -68,6 +68,7 @@ describe.each(Object.entries(credentials))("with %s", (_, headers) => {
       code: "unauthenticated",
       details: [
         { debug: { code: "invalid_api_key", requestId: response.headers.get("request-id") } },
+        { type: "google.rpc.ErrorInfo" },
       ],
     });
     expect(transports.requests).toEqual([]);
