@@ -1,8 +1,9 @@
 /** Runs the programs of the documentation's pages as a reader would: in a folder of their own. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
+import { isInstalled } from "../../tools/client-generators/places.ts";
 import { cleanEnv, run } from "../build/installed-package.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -79,7 +80,7 @@ export async function removePacked(path: string): Promise<void> {
 
 /** Whether all of these files exist. Prints that a check was not made if one does not. */
 export function areThere(what: string, ...files: readonly string[]): boolean {
-  const missing = files.filter((file) => !existsSync(file));
+  const missing = files.filter((file) => !isInstalled(file));
   if (missing.length > 0)
     console.log(`${what} was NOT checked: ${missing.join(", ")} is not there (npm run clients)`);
   return missing.length === 0;

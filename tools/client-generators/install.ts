@@ -12,6 +12,7 @@ import {
   npmPackages,
   places,
   pythonPackages,
+  stampName,
 } from "./places.ts";
 
 /** A registry that answers nothing must not hold up a run. */
@@ -68,7 +69,7 @@ function installOnce(
   wanted: readonly string[],
   install: () => string | null,
 ): void {
-  const stamp = join(into, ".installed");
+  const stamp = join(into, stampName);
   const content = wanted.join("\n");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === content) {
     console.log(`${name}: there`);

@@ -2,6 +2,7 @@
  * The generators and compilers of clients in other languages: versions, and where they are
  * installed, outside the repository, once a user.
  */
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
@@ -43,6 +44,18 @@ export const mavenArtifact = {
   id: "org.openapitools:openapi-generator-cli:7.25.0",
   file: "openapi-generator-cli-7.25.0.jar",
 };
+
+/** The file that a folder of npm or Python has once everything of it is installed. */
+export const stampName = ".installed";
+
+/** Whether this file of a generator can be used. An installation may have been stopped midway. */
+export function isInstalled(file: string): boolean {
+  const stamps = ["npm", "python"]
+    .map((part) => join(generatorsFolder(), part))
+    .filter((folder) => file.startsWith(`${folder}/`))
+    .map((folder) => join(folder, stampName));
+  return [file, ...stamps].every((one) => existsSync(one));
+}
 
 /** Where each of them is once it is installed. */
 export const places = {
