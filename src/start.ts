@@ -6,12 +6,13 @@
  * WORKER_PORT, DATA_FOLDER. DATABASE_URL and TEMPORAL_ADDRESS replace parts.
  */
 
+import { flushCompileCache } from "node:module";
 import { registerDemoApp } from "./dev/local-stack/demo/demo-app.ts";
 import { registerDemoWebhook } from "./dev/local-stack/demo/demo-webhook.ts";
+import { hasOrganisations } from "./dev/local-stack/postgres/earlier-data.ts";
 import { countingOn } from "./dev/local-stack/progress-line.ts";
 import { type Stack, startStack } from "./dev/local-stack/stack.ts";
 import { collectParts } from "./dev/local-stack/stack-settings.ts";
-import { ledgers } from "./ledger/index.ts";
 import { assertNodeVersion } from "./main/node-version.ts";
 import { secretNames, withSecrets } from "./main/settings/secret-files.ts";
 
@@ -65,6 +66,8 @@ async function reportStack(stack: Stack): Promise<void> {
   if (demoLedgerUrl !== undefined) {
     if (demoApp !== undefined) await registerDemoApp(demoLedgerUrl, demoApp);
     if (demoWebhook !== undefined) await registerDemoWebhook(demoLedgerUrl, demoWebhook);
+  }
+  if (demoLedgerUrl !== undefined && !(await hasOrganisations(databaseUrl))) {
     const { createFirstData, describeFirstData } = await import(
       "./dev/local-stack/demo/first-data.ts"
     );
@@ -89,11 +92,19 @@ async function reportStack(stack: Stack): Promise<void> {
   }
 }
 
+/** Returns the environment with the secrets of files. The ledgers are loaded if it names a file. */
+async function settings(): Promise<NodeJS.ProcessEnv> {
+  if (!Object.keys(process.env).some((name) => name.endsWith("_FILE"))) return process.env;
+  const { ledgers } = await import("./ledger/index.ts");
+  return withSecrets(process.env, secretNames(ledgers));
+}
+
 void parts.broken.then(failAndExit);
 try {
-  const env = withSecrets(process.env, secretNames(ledgers));
-  const stack = await startStack({ env, log, lines, parts });
+  const stack = await startStack({ env: await settings(), log, lines, parts });
   await reportStack(stack);
+  // The next start is faster, also if this process is killed.
+  flushCompileCache();
   log("\nCtrl-C stops everything.");
 } catch (error) {
   await failAndExit(error);

@@ -10,7 +10,9 @@ const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
   readonly scripts: Readonly<Record<string, string>>;
 };
 
-const generatesFirst = /^npm run --silent gen && /;
+/** `tools/run.js` generates before it imports the program. */
+const generatesFirst =
+  /^(npm run --silent gen && |node tools\/gen\.ts && |exec node tools\/run\.js )/;
 
 /**
  * What reads generated code or the third-party protos without a program of ours that imports them.
@@ -42,7 +44,7 @@ function importsOf(path: string, seen = new Set<string>()): Set<string> {
 }
 
 function needsGenerated(command: string): boolean {
-  const program = /\bnode (\S+\.ts)/.exec(command)?.[1];
+  const program = /\bnode (?:tools\/run\.js )?(\S+\.ts)/.exec(command)?.[1];
   if (program !== undefined && [...importsOf(program)].some((path) => path.startsWith("src/gen/")))
     return true;
   return readers.test(command);
@@ -69,7 +71,7 @@ test("every script that needs generated code generates it first", () => {
 
 test("a script that runs a server becomes it, so that a signal to npm ends the server", () => {
   for (const name of ["start", "api", "worker", "demo-ledger"])
-    expect(scripts[name]).toMatch(/&& exec node \S+$/);
+    expect(scripts[name]).toMatch(/^exec node tools\/run\.js \S+$/);
 });
 
 test("scripts called by `npm run verify` each generate their own code", () => {
@@ -115,4 +117,13 @@ test("every source file behind the OpenAPI document is an input of its step", ()
 
 test("npm on Node 20 prints no EBADENGINE warnings", () => {
   expect(readFileSync(join(root, ".npmrc"), "utf8")).toMatch(/^loglevel=error$/m);
+});
+
+test("a program finds its arguments behind its own path if tools/run.js runs it", () => {
+  const program = join(root, "test/contract/print-arguments.ts");
+  const { stdout, stderr } = tryProgram(root, "node", ["tools/run.js", program, "--to", "all"]);
+  expect({ stdout: JSON.parse(stdout.toString()), stderr }).toEqual({
+    stdout: [program, "--to", "all"],
+    stderr: "",
+  });
 });

@@ -1,5 +1,5 @@
 /** Lays a build into a folder: the code, and the files that the code reads (`src/assets.ts`). */
-import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   builtNames,
@@ -11,6 +11,7 @@ import {
 } from "../../src/assets.ts";
 import { type BundledCode, bundlePrograms } from "./bundle.ts";
 import { licenceText } from "./licences.ts";
+import { queryCompiler } from "./replacements.ts";
 
 /** The files that are copied as they are, by their names in the build. */
 function copies(root: string): Readonly<Record<string, string>> {
@@ -25,11 +26,22 @@ function copies(root: string): Readonly<Record<string, string>> {
   };
 }
 
+/** Returns the WebAssembly that the generated client has in base64. */
+function queryCompilerOf(root: string): Buffer {
+  const client = readFileSync(join(root, "src/gen/prisma/internal/class.ts"), "utf8");
+  const [, module = ""] = /import\("([^"]+\.wasm-base64)\.mjs"\)/.exec(client) ?? [];
+  const text = readFileSync(join(root, "node_modules", `${module}.mjs`), "utf8");
+  const [, base64 = ""] = /"(AGFzbQ[A-Za-z0-9+/=]+)"/.exec(text) ?? [];
+  if (base64 === "") throw new Error(`${module} has no WebAssembly in base64`);
+  return Buffer.from(base64, "base64");
+}
+
 /** Builds the repository at `root` into `folder`, which need not exist. */
 export async function layBuild(root: string, folder: string): Promise<BundledCode> {
   const code = await bundlePrograms(root);
   mkdirSync(folder, { recursive: true });
   for (const { path, contents } of code.files) writeFileSync(join(folder, path), contents);
+  writeFileSync(join(folder, queryCompiler), queryCompilerOf(root));
   for (const [name, source] of Object.entries(copies(root)))
     cpSync(source, join(folder, name), { recursive: true });
   writeFileSync(join(folder, "licences.txt"), licenceText(root, code.metafile));

@@ -1,4 +1,8 @@
-/** The modules that a build replaces, because what they load is for development only. */
+/**
+ * The modules that a build replaces, because what they load is for development only or stays in
+ * memory.
+ */
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Plugin } from "esbuild";
 
@@ -14,6 +18,36 @@ exports.moduleMatches = (name, modules) =>
 exports.WorkflowCodeBundler = class { constructor() { unavailable(); } };
 exports.bundleWorkflowCode = async () => unavailable();
 `;
+
+/** The name in a build of the WebAssembly that compiles Prisma's queries. */
+export const queryCompiler = "query-compiler.wasm";
+
+/**
+ * Prisma's client with its query compiler as a file. In base64 it is twice in memory for good: as
+ * the source of a module, and as the module's text.
+ */
+function withCompilerFile(text: string): string | null {
+  const inBase64 = /const \{ wasm \} = await import\("[^"]+"\)\s+return await \w+\(wasm\)/;
+  if (!inBase64.test(text)) return null;
+  const file = `readFileSync(new URL(${JSON.stringify(queryCompiler)}, import.meta.url))`;
+  const replaced = text.replace(inBase64, `return new WebAssembly.Module(${file});`);
+  return `import { readFileSync } from "node:fs";\n${replaced}`;
+}
+
+/**
+ * Prisma's runtime with the edges of its graph of parameters in maps. Objects with a few numbers up
+ * to a thousand as keys are arrays to V8, with as many places: 17 MB.
+ */
+function withEdgesInMaps(text: string): string | null {
+  const building =
+    /(\w+)=\{\};for\(let (\w+)=0;\2<(\w+);\2\+\+\)\{((?:(?!edges:).)*?)\1\[(\w+)\]=(\w+)\}(\w+)\.push\(\{edges:\1\}\)/g;
+  const reading = /(\w+)\.edges\[(\w+)\]/g;
+  const isKnown = [building, reading].every((form) => text.match(form)?.length === 2);
+  if (!isKnown || text.split("edges").length !== 5) return null;
+  return text
+    .replace(building, "$1=new Map;for(let $2=0;$2<$3;$2++){$4$1.set($5,$6)}$7.push({edges:$1})")
+    .replace(reading, "$1.edges.get($2)");
+}
 
 /** Returns the plugin of esbuild that replaces them. Throws at the end if one was not found. */
 export function replacements(root: string): Plugin {
@@ -31,8 +65,18 @@ export function replacements(root: string): Plugin {
         const contents = `export * from ${JSON.stringify(requiredDatabase)};`;
         return { contents, loader: "js", resolveDir: root };
       });
+      build.onLoad({ filter: /\/src\/gen\/prisma\/internal\/class\.ts$/ }, ({ path }) => {
+        const contents = withCompilerFile(readFileSync(path, "utf8"));
+        if (contents !== null) found.add("Prisma's query compiler");
+        return { contents: contents ?? "", loader: "ts" };
+      });
+      build.onLoad({ filter: /\/@prisma\/client\/runtime\/client\.m?js$/ }, ({ path }) => {
+        const contents = withEdgesInMaps(readFileSync(path, "utf8"));
+        if (contents !== null) found.add("Prisma's graph of parameters");
+        return { contents: contents ?? "", loader: "js" };
+      });
       build.onEnd(() => {
-        if (found.size === 2) return;
+        if (found.size === 4) return;
         const text = `replaced only: ${[...found].join(", ")}. Correct tools/build/replacements.ts`;
         return { errors: [{ text }] };
       });

@@ -5,12 +5,12 @@
 import { Command, CommanderError, Option } from "commander";
 import { operationOf } from "../../transport/rpc/operation.ts";
 import { version } from "../../version.ts";
-import { addCompletion } from "./completion/add-completion.ts";
+import { addCompletion, completionName } from "./completion/add-completion.ts";
 import { defaultUrl } from "./connection.ts";
 import { type ExitCode, exitCodes, RefusedError, terminationOf } from "./failures.ts";
-import type { Noun, Verb } from "./noun.ts";
+import type { Verb } from "./noun.ts";
 import { nouns } from "./nouns/index.ts";
-import { outputFormats } from "./output/formats.ts";
+import { outputFormats } from "./output/format-names.ts";
 import { jsonText } from "./output/json-text.ts";
 import { clean } from "./output/table.ts";
 import { addRequestOptions } from "./request-options.ts";
@@ -26,27 +26,29 @@ Environment:
 
 Exit codes: 0 done, 1 refused by the service, 2 wrong usage, 3 the service cannot be reached.`;
 
-/** The whole program. `ended` receives the exit code of the command that ran. */
-export function buildProgram(terminal: Terminal, ended: (exitCode: ExitCode) => void): Command {
+/**
+ * The program. `ended` receives the exit code of the command that ran. With the `words` of a call
+ * only the nouns among them get their verbs, because the options of all are a tenth of a call.
+ */
+export function buildProgram(
+  terminal: Terminal,
+  ended: (exitCode: ExitCode) => void,
+  words?: readonly string[],
+): Command {
   const program = new Command("billing")
     .description(about)
     .version(version, "--version", "show the version")
     .exitOverride()
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
     .showHelpAfterError("(--help shows arguments and options)");
-  for (const noun of nouns) addNoun(program, noun, terminal, ended);
+  const needsAll = words === undefined || words.includes(completionName);
+  for (const noun of nouns) {
+    const group = program.command(noun.name).description(noun.summary);
+    if (!needsAll && !words.includes(noun.name)) continue;
+    for (const verb of noun.verbs) addVerb(group, verb, terminal, ended);
+  }
   addCompletion(program, terminal);
   return program;
-}
-
-function addNoun(
-  program: Command,
-  noun: Noun,
-  terminal: Terminal,
-  ended: (exitCode: ExitCode) => void,
-): void {
-  const group = program.command(noun.name).description(noun.summary);
-  for (const verb of noun.verbs) addVerb(group, verb, terminal, ended);
 }
 
 function addVerb(
@@ -95,9 +97,10 @@ function describe({ summary, details }: Verb): string {
  */
 export async function runProgram(terminal: Terminal, words: readonly string[]): Promise<ExitCode> {
   let exitCode: ExitCode = exitCodes.done;
-  const program = buildProgram(terminal, (code) => {
+  const onEnd = (code: ExitCode) => {
     exitCode = code;
-  });
+  };
+  const program = buildProgram(terminal, onEnd, words);
   try {
     await program.parseAsync(words, { from: "user" });
     return exitCode;

@@ -3,7 +3,7 @@ import { callJson } from "./call-json.ts";
 import { type Connection, type ConnectionOptions, connect } from "./connection.ts";
 import { type ExitCode, exitCodes, RefusedError, UsageError } from "./failures.ts";
 import type { Verb } from "./noun.ts";
-import { type OutputFormat, outputFormats } from "./output/formats.ts";
+import { type OutputFormat, outputFormats } from "./output/format-names.ts";
 import { isObject, type Json } from "./output/message-json.ts";
 import { show } from "./output/show.ts";
 import { plainWords } from "./plain-words.ts";
@@ -32,7 +32,7 @@ export async function runVerb(
   const response = await calling.catch((error: unknown) => {
     throw error instanceof RefusedError ? explained(error, verb, resolved) : error;
   });
-  show(terminal, verb, response, formatOf(options));
+  await show(terminal, verb, response, formatOf(options));
   return verb.failed?.(response, options) === true ? exitCodes.refused : exitCodes.done;
 }
 

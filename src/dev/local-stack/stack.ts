@@ -1,16 +1,13 @@
 /**
- * The whole stack of one command, in order: PostgreSQL and Temporal, migrations, demo ledger, API
- * and worker. DATABASE_URL and TEMPORAL_ADDRESS replace an embedded part. With both set nothing
- * embedded starts.
+ * The whole stack of one command: PostgreSQL with its migrations and Temporal with its schedules at
+ * once, then demo ledger, worker and API at once. DATABASE_URL and TEMPORAL_ADDRESS replace an
+ * embedded part. With both set nothing embedded starts.
  */
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { migrate } from "../../store/database/migrations/migrate.ts";
-import { searchAttributes } from "../../worker/temporal/search-attributes.ts";
 import { type DemoApp, demoAppEnv, newDemoApp } from "./demo/demo-app.ts";
 import { type DemoWebhook, newDemoWebhook } from "./demo/demo-webhook.ts";
-import { startPostgres, stopLeftPostgres } from "./postgres/postgres.ts";
+import { stopLeftPostgres } from "./postgres/postgres.ts";
 import { privateFolder } from "./private-folder.ts";
 import { adminAddressOf, answersReady, apiAddressOf } from "./processes/api-address.ts";
 import { type Child, startChild } from "./processes/children.ts";
@@ -19,11 +16,10 @@ import { waitUntil } from "./processes/process.ts";
 import { type Counting, linesInto } from "./progress-line.ts";
 import { secretKeyOf } from "./secret-key.ts";
 import { type Plan, planOf } from "./stack-plan.ts";
+import { startDatabase, startTemporalPart } from "./stack-servers.ts";
 import type { Parts } from "./stack-settings.ts";
 import { type HeldRecord, holdStartRecord } from "./start-record.ts";
-import { setUpSchedules } from "./temporal/set-up-schedules.ts";
-import { findTemporalCli } from "./temporal/temporal-cli.ts";
-import { startTemporal, stopLeftTemporal } from "./temporal/temporal-server.ts";
+import { stopLeftTemporal } from "./temporal/temporal-server.ts";
 
 /** The programs of this repository that run as children, by absolute path. */
 interface Programs {
@@ -105,14 +101,9 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
   await assertPortsFree(plan.wanted);
 
   const [databaseUrl, temporal] = await awaitBoth(
-    startDatabase(plan, env, log, parts),
+    startDatabase(plan, settings),
     startTemporalPart(plan, settings, lines),
   );
-  const began = performance.now();
-  const applied = await migrate(databaseUrl, { log });
-  const seconds = ((performance.now() - began) / 1000).toFixed(1);
-  log(`${"Migrations".padEnd(12)} ${applied.length} applied (${seconds} s)`);
-
   const secretKey = await secretKeyOf(env, plan.dataFolder);
   const childEnv: NodeJS.ProcessEnv = {
     ...env,
@@ -127,10 +118,10 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
     LEDGER_ADDRESSES: env.LEDGER_ADDRESSES || "development",
     ...temporal.env,
   };
-  await setUpSchedules(childEnv, log);
   const run = childRunner(childEnv, plan, parts, record);
   const demoLedgerUrl =
     plan.demoLedgerPort === undefined ? undefined : `http://${localHost}:${plan.demoLedgerPort}`;
+  const running: Promise<void>[] = [];
   const demoApp = demoLedgerUrl === undefined ? undefined : newDemoApp(env, plan.adminPort);
   if (plan.demoLedgerPort !== undefined && demoLedgerUrl !== undefined) {
     if (demoApp !== undefined) Object.assign(childEnv, demoAppEnv(demoApp, demoLedgerUrl));
@@ -139,86 +130,24 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
     childEnv.DEMO_LEDGER_URL = demoLedgerUrl;
     // No fault happens until a person adds one on the demo ledger's page.
     childEnv.DEMO_LEDGER_FAULTS = env.DEMO_LEDGER_FAULTS || "1";
-    await run(
-      "Demo ledger",
-      programs.demoLedger,
-      demoLedgerDrainMs,
-      () => isListening(port),
-      demoLedgerUrl,
-    );
+    const ready = () => isListening(port);
+    running.push(run("Demo ledger", programs.demoLedger, demoLedgerDrainMs, ready, demoLedgerUrl));
   }
   const baseUrl = apiAddressOf(env, plan.apiPort);
   const demoWebhook = demoLedgerUrl === undefined ? undefined : newDemoWebhook(env, baseUrl);
   if (demoWebhook !== undefined) childEnv.XERO_WEBHOOK_KEY = demoWebhook.key;
   // The worker starts first, so that it ends after the API.
-  await run("Worker", programs.worker, workerDrainMs, undefined, "");
+  running.push(run("Worker", programs.worker, workerDrainMs, undefined, ""));
   const apiSeconds =
     Number(env.DRAIN_SECONDS || 0) + Number(env.SHUTDOWN_SECONDS || shutdownSeconds);
   const apiDrainMs = apiSeconds * 1000 + drainGraceMs;
-  await run("API", programs.api, apiDrainMs, () => answersReady(baseUrl), baseUrl);
+  running.push(run("API", programs.api, apiDrainMs, () => answersReady(baseUrl), baseUrl));
+  await Promise.all(running);
   const adminUrl = adminAddressOf(env, plan.adminPort);
   const { logFolder } = plan;
   const temporalUiUrl = temporal.uiUrl;
   const ledger = { demoLedgerUrl, demoApp, demoWebhook };
   return { secretKey, baseUrl, adminUrl, databaseUrl, ...ledger, temporalUiUrl, logFolder };
-}
-
-async function startDatabase(
-  plan: Plan,
-  env: NodeJS.ProcessEnv,
-  log: (line: string) => void,
-  parts: Parts,
-): Promise<string> {
-  const port = plan.postgresPort;
-  if (port === undefined) return env.DATABASE_URL ?? "";
-  const create = () => startPostgres({ dataFolder: plan.postgresFolder, port, log });
-  const { url } = await parts.start("PostgreSQL", create, () => `${localHost}:${port}`);
-  return url;
-}
-
-interface TemporalPart {
-  readonly uiUrl: string | undefined;
-  readonly env: NodeJS.ProcessEnv;
-}
-
-async function startTemporalPart(
-  plan: Plan,
-  { env, log, parts }: StackSettings,
-  lines: Counting,
-): Promise<TemporalPart> {
-  const { temporalPort: port, temporalUiPort: uiPort } = plan;
-  if (port === undefined || uiPort === undefined) return { uiUrl: undefined, env: {} };
-  // Found first and separately: building it can take minutes, and a stop must not wait for that.
-  await findTemporalCli(lines, { env });
-  // The SDK's default, so that `temporal workflow list` needs no option.
-  const namespace = env.TEMPORAL_NAMESPACE || "default";
-  const create = () =>
-    startTemporal({ dataFile: plan.temporalFile, port, uiPort, namespace, searchAttributes, log });
-  const { address, uiUrl } = await parts.start(
-    "Temporal",
-    create,
-    (part) => `${part.address}, Web UI ${part.uiUrl}`,
-  );
-  const profile = join(plan.dataFolder, "temporal", "profile.toml");
-  await writeFile(profile, "[profile.default]\n");
-  const own = {
-    TEMPORAL_ADDRESS: address,
-    TEMPORAL_NAMESPACE: namespace,
-    TEMPORAL_CONFIG_FILE: profile,
-    TEMPORAL_UI_URL: env.TEMPORAL_UI_URL || uiUrl,
-  };
-  return { uiUrl, env: { ...withoutOthersTemporal(env), ...own } };
-}
-
-/**
- * Returns overrides that unset the Temporal credentials and profile of the environment. The
- * embedded server takes neither key nor TLS, so those settings are for another server.
- */
-function withoutOthersTemporal(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const others = Object.keys(env).filter((name) =>
-    /^TEMPORAL_(API_KEY|TLS|PROFILE|GRPC_META|CLIENT_)/.test(name),
-  );
-  return Object.fromEntries(others.map((name) => [name, undefined]));
 }
 
 /** Waits for both even if one fails, so that a stop finds everything that was started. */
@@ -241,11 +170,19 @@ function childRunner(
   parts: Parts,
   record: HeldRecord,
 ): RunChild {
+  // One is spawned after the other, so that the record has them in order. They get ready together.
+  let last: Promise<unknown> = Promise.resolve();
   return async (name, script, drainMs, ready, where) => {
     const logFile = join(plan.logFolder, `${name.toLowerCase().replaceAll(" ", "-")}.log`);
-    const create = async (): Promise<Child> => {
+    const spawn = async (): Promise<Child> => {
       const child = await startChild({ name, script, env, logFile, drainMs });
       await record.add(name, child.pid);
+      return child;
+    };
+    const create = async (): Promise<Child> => {
+      const spawned = last.then(spawn);
+      last = spawned.catch(() => undefined);
+      const child = await spawned;
       if (ready !== undefined) await untilReady(child, ready);
       return child;
     };

@@ -9,6 +9,9 @@ import { bashScript } from "./bash.ts";
 import { commandTree, quoted } from "./command-tree.ts";
 import { zshScript } from "./zsh.ts";
 
+/** The name of the command. It needs all other commands. */
+export const completionName = "completion";
+
 const scripts = { bash: bashScript, zsh: zshScript } as const;
 
 const examples = `
@@ -21,7 +24,7 @@ Examples:
 /** Adds the command. Call it after all other commands are added. */
 export function addCompletion(program: Command, terminal: Terminal): void {
   program
-    .command("completion")
+    .command(completionName)
     .description(
       "Write the completion script of a shell. It also defines this program there as billing.",
     )

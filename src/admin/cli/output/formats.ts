@@ -10,12 +10,6 @@ import { steering } from "./json-text.ts";
 import type { Json } from "./message-json.ts";
 import { cellsOf, linesOf, titlesOf } from "./table.ts";
 
-/** The formats that `-o` takes. */
-export const outputFormats = ["table", "json", "yaml", "csv"] as const;
-
-/** A format of the output. */
-export type OutputFormat = (typeof outputFormats)[number];
-
 /**
  * Returns a value as YAML. A text with characters that could control the terminal is quoted, and
  * those characters are escaped. Every YAML parser reverses that.

@@ -7,23 +7,33 @@ import { field as fieldExtension } from "../../../gen/proto/billing/options/v1/o
 import { jsonName } from "../../../transport/rest/json-shape.ts";
 import type { Column, Verb } from "../noun.ts";
 import type { Terminal } from "../terminal.ts";
-import { listCsv, type OutputFormat, objectCsv, yamlText } from "./formats.ts";
+import type { OutputFormat } from "./format-names.ts";
 import { jsonText } from "./json-text.ts";
 import { isObject, type Json } from "./message-json.ts";
 import { listTable, objectTable } from "./table.ts";
 
 /** Shows the response of a verb. */
-export function show(terminal: Terminal, verb: Verb, response: Json, format: OutputFormat): void {
+export async function show(
+  terminal: Terminal,
+  verb: Verb,
+  response: Json,
+  format: OutputFormat,
+): Promise<void> {
   const secret = secretMember(verb.method.output);
   if (format === "json") terminal.out(jsonText(response));
-  else if (format === "yaml") terminal.out(yamlText(response));
-  else if (format === "csv") showCsv(terminal, verb, response);
+  else if (format === "yaml") terminal.out((await import("./formats.ts")).yamlText(response));
+  else if (format === "csv") await showCsv(terminal, verb, response);
   else if (secret !== null) showOnce(terminal, response, secret);
   else if (verb.columns === undefined) terminal.out(objectTable(response));
   else showList(terminal, response, verb.rows ?? "data", verb.columns);
 }
 
-function showCsv(terminal: Terminal, { rows = "data", columns }: Verb, response: Json): void {
+async function showCsv(
+  terminal: Terminal,
+  { rows = "data", columns }: Verb,
+  response: Json,
+): Promise<void> {
+  const { listCsv, objectCsv } = await import("./formats.ts");
   if (columns === undefined) {
     terminal.out(objectCsv(response));
     return;

@@ -8,7 +8,6 @@ import { open, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { Connection } from "@temporalio/client";
 import { ensureSearchAttributes } from "../../../worker/temporal/search-attributes.ts";
 import { privateFolder } from "../private-folder.ts";
 import { assertPortsFree, isListening, localHost } from "../processes/ports.ts";
@@ -189,6 +188,8 @@ async function untilReady(
     ended = how;
   });
   const end = performance.now() + readyLimitMs;
+  // Loaded while the server starts, which takes longer.
+  await import("@temporalio/client");
   let last = "no answer";
   while (ended === undefined && performance.now() < end) {
     try {
@@ -212,6 +213,7 @@ async function prepareNamespace({
   namespace,
   searchAttributes,
 }: TemporalSettings): Promise<void> {
+  const { Connection } = await import("@temporalio/client");
   const connection = await Connection.connect({
     address: `${localHost}:${port}`,
     connectTimeout: 2_000,
