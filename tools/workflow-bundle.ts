@@ -4,7 +4,6 @@
  */
 import { join } from "node:path";
 import { bundleWorkflowCode } from "@temporalio/worker";
-import { transform } from "esbuild";
 
 /**
  * Carry a trace through workflows. They are always in the bundle, so that traces can be switched on
@@ -33,20 +32,5 @@ export async function bundleWorkflows(root: string): Promise<string> {
   }).catch((error: unknown) => {
     throw new Error(errors.join("\n"), { cause: error });
   });
-  return withoutComments(code);
-}
-
-/**
- * Removes comments and spaces, and the sources from the map. Each thread of a worker holds the
- * code, and one character beyond ASCII doubles it. Names stay: they are those of the workflows.
- */
-async function withoutComments(code: string): Promise<string> {
-  const result = await transform(code, {
-    minifyWhitespace: true,
-    legalComments: "none",
-    charset: "ascii",
-    sourcemap: "inline",
-    sourcesContent: false,
-  });
-  return result.code;
+  return code;
 }

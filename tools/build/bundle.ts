@@ -82,9 +82,9 @@ export async function bundlePrograms(root: string): Promise<BundledCode> {
   await stop();
   const code = outputFiles.map(({ path, contents }) => ({
     path: path.slice(outdir.length + 1),
-    contents: withFastNames(path, contents),
+    contents,
   }));
-  const own = withoutForeignMaps(code, metafile);
+  const own = withFastNames(withoutForeignMaps(code, metafile));
   return { files: [...own, ...Object.keys(programs).map(startOf)], metafile };
 }
 
@@ -121,18 +121,23 @@ function programFile(name: string): string {
 }
 
 /** How esbuild keeps a function's name. */
-const keptName = /=\((\w+),(\w+)\)=>(\w+)\(\1,"name",\{value:\2,configurable:!0\}\)/;
+const keptName = '__name=(target,value)=>__defProp(target,"name",{value,configurable:!0})';
 
 /**
  * Keeps the name only where it differs. Most functions still have theirs, and to define tens of
  * thousands of properties is a twentieth of a start.
  */
-function withFastNames(path: string, contents: Uint8Array): Uint8Array | string {
-  if (path.endsWith(".map")) return contents;
-  const text = Buffer.from(contents).toString("utf8");
-  return keptName.test(text)
-    ? text.replace(keptName, '=($1,$2)=>$1.name===$2?$1:$3($1,"name",{value:$2,configurable:!0})')
-    : contents;
+function withFastNames(files: readonly BuiltFile[]): readonly BuiltFile[] {
+  const fast = keptName.replace("=>", "=>target.name===value?target:");
+  let found = 0;
+  const replaced = files.map(({ path, contents }) => {
+    const text = path.endsWith(".map") ? "" : Buffer.from(contents).toString("utf8");
+    if (!text.includes(keptName)) return { path, contents };
+    found += 1;
+    return { path, contents: text.replace(keptName, fast) };
+  });
+  if (found === 0) throw new Error("names are kept in another way: correct tools/build/bundle.ts");
+  return replaced;
 }
 
 /** The file that starts a program. Its stacks name files and lines of the sources. */

@@ -1,6 +1,7 @@
 /** Lays a build into a folder: the code, and the files that the code reads (`src/assets.ts`). */
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { stop, transform } from "esbuild";
 import {
   builtNames,
   demoLedgerPageFolder,
@@ -17,7 +18,6 @@ import { queryCompiler } from "./replacements.ts";
 function copies(root: string): Readonly<Record<string, string>> {
   return {
     [builtNames.openapi]: openapiFile(),
-    [builtNames.workflowBundle]: workflowBundleFile(),
     [builtNames.migrations]: migrationsFolder(),
     [builtNames.demoLedgerPage]: demoLedgerPageFolder(),
     [builtNames.schemaEngine]: schemaEngineFile(),
@@ -36,12 +36,31 @@ function queryCompilerOf(root: string): Buffer {
   return Buffer.from(base64, "base64");
 }
 
+/**
+ * Returns the workflows without comments and spaces, and without the sources in their map. Each
+ * thread of a worker holds the code, and one character beyond ASCII doubles it. Names stay: they
+ * are those of the workflows.
+ */
+async function shortWorkflows(): Promise<string> {
+  const { code } = await transform(readFileSync(workflowBundleFile(), "utf8"), {
+    minifyWhitespace: true,
+    legalComments: "none",
+    charset: "ascii",
+    sourcemap: "inline",
+    sourcesContent: false,
+  });
+  // Else its process waits for further transformations.
+  await stop();
+  return code;
+}
+
 /** Builds the repository at `root` into `folder`, which need not exist. */
 export async function layBuild(root: string, folder: string): Promise<BundledCode> {
   const code = await bundlePrograms(root);
   mkdirSync(folder, { recursive: true });
   for (const { path, contents } of code.files) writeFileSync(join(folder, path), contents);
   writeFileSync(join(folder, queryCompiler), queryCompilerOf(root));
+  writeFileSync(join(folder, builtNames.workflowBundle), await shortWorkflows());
   for (const [name, source] of Object.entries(copies(root)))
     cpSync(source, join(folder, name), { recursive: true });
   writeFileSync(join(folder, "licences.txt"), licenceText(root, code.metafile));

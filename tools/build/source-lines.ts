@@ -6,11 +6,18 @@
 import { readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
 import { fileURLToPath } from "node:url";
+import { builtNames } from "../../src/assets.ts";
 
 /** The map of each file that a stack has named, by the file's URL. Null if it has none. */
 const maps = new Map<string, SourceMap | null>();
 
 const folder = new URL(".", import.meta.url).href;
+
+/**
+ * Temporal's worker runs the workflows once where they must fail, and Node writes that stack. It is
+ * never shown, and the maps behind it would take 10 MB of every worker.
+ */
+const unshown = `/${builtNames.workflowBundle}`;
 
 /** Node's own errors, whose code is a part of the first line of their stack. */
 const ownCode = /^ERR_[A-Z0-9_]+$/;
@@ -50,6 +57,9 @@ function headOf(error: Error): string {
 
 /** Lets every stack of this thread name files and lines of the sources from now on. */
 export function showSourceLines(): void {
-  Error.prepareStackTrace = (error, frames) =>
-    [headOf(error), ...frames.map((frame) => `    at ${lineOf(frame)}`)].join("\n");
+  Error.prepareStackTrace = (error, frames) => {
+    const isUnshown = frames[0]?.getFileName()?.endsWith(unshown);
+    const lines = frames.map((frame) => `    at ${isUnshown ? frame.toString() : lineOf(frame)}`);
+    return [headOf(error), ...lines].join("\n");
+  };
 }
