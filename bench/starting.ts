@@ -20,16 +20,16 @@ import { bareEnvironment } from "./support/system.ts";
 const root = join(import.meta.dirname, "..");
 
 /** Each is measured so often. Other work on the machine makes a start slower, never faster. */
-const rounds = 3;
+const times = 3;
 
 /** A command takes tenths of a second. */
-const commandRounds = 7;
+const commandTimes = 7;
 
 const idleMs = 10_000;
 
 const startLimitMs = 120_000;
 
-/** What ends a round, in reverse order. */
+/** What is stopped at the end, in reverse order. */
 type Stops = (() => Promise<unknown>)[];
 
 /** A running process and what it needed. */
@@ -61,12 +61,12 @@ async function measure(stops: Stops): Promise<void> {
   const first = await startAll(env);
   await end(first.child);
   const warm: Started[] = [];
-  for (let round = 0; round < rounds; round += 1) {
+  for (let time = 0; time < times; time += 1) {
     const last = warm.at(-1);
     if (last !== undefined) await end(last.child);
     warm.push(await startAll(env));
   }
-  stops.push(async () => end(warm[rounds - 1]?.child));
+  stops.push(async () => end(warm[times - 1]?.child));
   printFigure("start_first", first.seconds, "s");
   report(
     "start_warm",
@@ -118,7 +118,7 @@ async function measureBuilt(built: string, env: NodeJS.ProcessEnv): Promise<void
   );
   const floor = memoryOf(empty.child);
   await end(empty.child);
-  for (let round = 0; round < rounds; round += 1) {
+  for (let time = 0; time < times; time += 1) {
     const started: Started[] = [];
     for (const { file, port, seconds } of programs) {
       const isReady = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok;
@@ -153,7 +153,7 @@ async function commands(
   status: number,
 ): Promise<readonly number[]> {
   const took: number[] = [];
-  for (let round = 0; round < commandRounds; round += 1) {
+  for (let time = 0; time < commandTimes; time += 1) {
     const began = performance.now();
     const child = spawn(file, args, { cwd: root, env, stdio: "ignore" });
     const code = await new Promise((done) => child.once("close", done));

@@ -39,8 +39,11 @@ function withCompilerFile(text: string): string | null {
  * to a thousand as keys are arrays to V8, with as many places: 17 MB.
  */
 function withEdgesInMaps(text: string): string | null {
-  const building =
-    /(\w+)=\{\};for\(let (\w+)=0;\2<(\w+);\2\+\+\)\{((?:(?!edges:).)*?)\1\[(\w+)\]=(\w+)\}(\w+)\.push\(\{edges:\1\}\)/g;
+  const building = new RegExp(
+    String.raw`(\w+)=\{\};for\(let (\w+)=0;\2<(\w+);\2\+\+\)\{((?:(?!edges:).)*?)` +
+      String.raw`\1\[(\w+)\]=(\w+)\}(\w+)\.push\(\{edges:\1\}\)`,
+    "g",
+  );
   const reading = /(\w+)\.edges\[(\w+)\]/g;
   const isKnown = [building, reading].every((form) => text.match(form)?.length === 2);
   if (!isKnown || text.split("edges").length !== 5) return null;

@@ -35,7 +35,7 @@ function mapOf(url: string): SourceMap | null {
   return map;
 }
 
-/** Returns the line of a stack, with the place in the sources if the build's folder has the file. */
+/** Returns the line of a stack. A file of the build's folder gets its place in the sources. */
 function lineOf(frame: NodeJS.CallSite): string {
   const text = frame.toString();
   const [url, line, column] = [frame.getFileName(), frame.getLineNumber(), frame.getColumnNumber()];

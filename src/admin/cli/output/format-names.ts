@@ -1,5 +1,6 @@
 /**
- * The names of the output formats. The formats are another file: only some calls need its libraries.
+ * The names of the output formats. The formats are another file, because only some calls need its
+ * libraries.
  */
 
 /** The formats that `-o` takes. */
