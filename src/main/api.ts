@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
-import { openapiFile } from "../assets.ts";
+import { docsSiteFolder, openapiFile } from "../assets.ts";
 import type { Config } from "../config.ts";
 import { type LedgerKinds, ledgerKindOf } from "../ledger/port/ledger-kind.ts";
 import { createDeps } from "../services/deps.ts";
@@ -21,6 +21,7 @@ import { createLedgerWork } from "../worker/temporal/ledger-work.ts";
 import { createStartWork } from "../worker/temporal/start-work.ts";
 import { encryptionOf, startAdminPort } from "./admin-api.ts";
 import { warnOfConnections } from "./api/connection-warnings.ts";
+import { docsPages } from "./api/docs-pages.ts";
 import { createPublicTransports } from "./api/public-transports.ts";
 import { publishedOpenapi } from "./api/published-openapi.ts";
 import { withinRequest } from "./api/request-context.ts";
@@ -82,6 +83,7 @@ export async function startApi(
       publicUrl: config.ledger.publicUrl,
       supportContact: config.api.supportContact,
     }),
+    pages: docsPages(docsSiteFolder()),
     ledgerEndpoints: ledgerWebhookEndpoints(config, kinds, pool, work.startLedgerSync),
     readiness,
     // This port is public, so it shows no metrics.

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import {
   builtNames,
   demoLedgerPageFolder,
+  docsSiteFolder,
   migrationsFolder,
   openapiFile,
   schemaEngineFile,
@@ -16,6 +17,7 @@ import { licenceText } from "./licences.ts";
 function copies(root: string): Readonly<Record<string, string>> {
   return {
     [builtNames.openapi]: openapiFile(),
+    [builtNames.docsSite]: docsSiteFolder(),
     [builtNames.workflowBundle]: workflowBundleFile(),
     [builtNames.migrations]: migrationsFolder(),
     [builtNames.demoLedgerPage]: demoLedgerPageFolder(),

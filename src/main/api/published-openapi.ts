@@ -2,7 +2,7 @@
  * The OpenAPI document as this installation publishes it: with its public address, without which
  * generated clients have no server, and with whom to ask.
  */
-import { createHash } from "node:crypto";
+import { entityTagOf } from "../../transport/http/published-file.ts";
 
 /** What the installation adds. */
 interface Publisher {
@@ -27,7 +27,7 @@ export function publishedOpenapi(
   publisher: Publisher,
 ): { readonly body: Buffer; readonly etag: string } {
   const body = bodyOf(generated, publisher);
-  return { body, etag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"` };
+  return { body, etag: entityTagOf(body) };
 }
 
 function bodyOf(generated: Buffer, { publicUrl, supportContact }: Publisher): Buffer {

@@ -240,6 +240,7 @@ Base URL      ${baseUrl}
 Admin URL     ${adminUrl}
 Temporal UI   ${temporalUiUrl}
 OpenAPI       ${baseUrl}/v1/openapi.json
+Documentation ${baseUrl}/docs
 
 Shown this once, the API keys and the operator's token for the admin side:
   live      ${data.liveKey}
