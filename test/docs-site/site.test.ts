@@ -108,9 +108,7 @@ describe("Markdown", () => {
   const render = (markdown: string) => renderMarkdown(page(markdown), served).html;
 
   test("HTML in a page is shown as text, and a script as a link's target is no link", () => {
-    expect(render("<img src=x onerror=run()>")).toBe(
-      "<p>&lt;img src=x onerror=run()&gt;</p>\n",
-    );
+    expect(render("<img src=x onerror=run()>")).toBe("<p>&lt;img src=x onerror=run()&gt;</p>\n");
     expect(render("[x](javascript:run())")).not.toContain("<a");
   });
 
@@ -200,7 +198,10 @@ describe("for programs", () => {
   test("llms.txt has a title, a summary and lists of links with their subjects", () => {
     const text = files.get("/llms.txt") ?? "";
     expect(text).toMatch(/^# [^\n]+\n\n> [^\n]+\n\n## /);
-    const lines = text.split("\n").slice(4).filter((line) => line !== "");
+    const lines = text
+      .split("\n")
+      .slice(4)
+      .filter((line) => line !== "");
     expect(lines.length).toBeGreaterThan(25);
     for (const line of lines) expect(line).toMatch(/^(?:## \S.*|- \[[^\]]+\]\([^)]+\): \S.*)$/);
     expect(text).toContain("- [Guide](docs/guide.md): ");

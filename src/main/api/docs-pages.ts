@@ -36,7 +36,10 @@ export function docsPages(folder: string): ReadonlyMap<string, Answer> {
         const file = join(parentPath, name);
         const body = readFileSync(file);
         const contentType = contentTypes[extname(name)] ?? "application/octet-stream";
-        const address = file.slice(folder.length).replaceAll(sep, "/").replace(/\.html$/, "");
+        const address = file
+          .slice(folder.length)
+          .replaceAll(sep, "/")
+          .replace(/\.html$/, "");
         return [
           address,
           publishedFile({ body, etag: entityTagOf(body), contentType, headers }),

@@ -18,7 +18,8 @@ let port: TestPort;
 
 beforeAll(async () => {
   mkdirSync(join(folder, "docs"));
-  for (const [name, [, , text]] of Object.entries(contents)) writeFileSync(join(folder, name), text);
+  for (const [name, [, , text]] of Object.entries(contents))
+    writeFileSync(join(folder, name), text);
   port = await startPort(() => ({}), { pages: docsPages(folder) });
 });
 
