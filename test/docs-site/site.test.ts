@@ -7,9 +7,10 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { refusals } from "../../src/domain/refusal.ts";
 import { assertListed } from "../../tools/docs-site/contents.ts";
+import { leftOut, publishedMarkdown } from "../../tools/docs-site/left-out.ts";
 import { renderMarkdown } from "../../tools/docs-site/markdown.ts";
 import type { OpenApi } from "../../tools/docs-site/openapi.ts";
-import { markdownCopy, slugOf } from "../../tools/docs-site/page.ts";
+import { addressOf, markdownCopy, slugOf } from "../../tools/docs-site/page.ts";
 import { siteFiles } from "../../tools/docs-site/site.ts";
 import { errorPage } from "../../tools/openapi/errors.ts";
 import { document as published } from "../contract/answer-check.ts";
@@ -24,6 +25,7 @@ const pages = [...files]
   .map(([path, html]) => ({ address: path.replace(/\.html$/, ""), html }));
 const htmlOf = (address: string): string => files.get(`${address}.html`) ?? "";
 const markdownOf = (address: string): string => files.get(`${address}.md`) ?? "";
+const wholeFiles = Object.keys(leftOut).filter((path) => !path.includes("#"));
 const idsOf = (html: string): readonly string[] =>
   [...html.matchAll(/\sid="([^"]*)"/g)].map(([, id = ""]) => id);
 
@@ -39,15 +41,27 @@ function leadsSomewhere(link: string, address: string): boolean {
 }
 
 describe("pages", () => {
-  test("each Markdown file below docs is a page, and so are the README and the client's", () => {
+  test("each Markdown file below docs is a page unless it is left out", () => {
     const sources = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
       .filter((path) => path.endsWith(".md"))
+      .filter((path) => publishedMarkdown(`docs/${path}`, "", wholeFiles) !== null)
       .map((path) => `/docs/${path.replace(/(?:\/README)?\.md$/, "")}`);
-    expect(sources.length).toBeGreaterThan(100);
-    const all = [...sources, "/docs", "/docs/start", "/docs/typescript-client"];
-    expect(all.filter((address) => htmlOf(address) === "" || markdownOf(address) === "")).toEqual(
-      [],
-    );
+    expect(sources.length).toBeGreaterThan(90);
+    const all = new Set([...sources, "/docs", "/docs/start", "/docs/typescript-client"]);
+    const guides = pages.filter(({ address }) => !address.startsWith("/docs/reference"));
+    expect(new Set(guides.map(({ address }) => address))).toEqual(all);
+    expect([...all].filter((address) => markdownOf(address) === "")).toEqual([]);
+  });
+
+  test("nothing that is left out is published", () => {
+    for (const path of Object.keys(leftOut)) {
+      const [source = "", slug] = path.split("#");
+      const address = addressOf(source) ?? "";
+      if (slug === undefined)
+        expect([...files.keys()].filter((one) => one.startsWith(address))).toEqual([]);
+      else expect(idsOf(htmlOf(address))).not.toContain(slug);
+    }
+    expect(idsOf(htmlOf("/docs/start"))).toContain("call-it");
   });
 
   test("each error code has a page at the address that the OpenAPI document links", () => {
@@ -96,7 +110,14 @@ describe("pages", () => {
     expect([...files].filter(([, text]) => text.includes(root)).map(([path]) => path)).toEqual([]);
   });
 
-  test("contents that leave out a page are an error that names it", () => {
+  test("a section that is left out and has another title now is an error that names it", () => {
+    expect(publishedMarkdown("a.md", "# A\n\n## B c\n\nd\n## E\n", ["a.md#b-c"])).toBe(
+      "# A\n\n## E\n",
+    );
+    expect(() => publishedMarkdown("a.md", "# A\n\n## E\n", ["a.md#b-c"])).toThrow("b-c");
+  });
+
+  test("a page that the contents do not list is an error that names it", () => {
     const page = { address: "/docs/forgotten", source: null, markdown: "# Forgotten\n" };
     expect(() => assertListed([page])).toThrow("/docs/forgotten");
   });
@@ -124,6 +145,10 @@ describe("Markdown", () => {
 
   test("an image that the site does not have is an error", () => {
     expect(() => render("![x](images/none.png)")).toThrow("/docs/one");
+  });
+
+  test("a column without a name has no header", () => {
+    expect(render("| | a |\n|-|-|\n| b | c |\n")).toContain("<td></td>\n<th>a</th>");
   });
 
   test("blocks of code are copied as they are", () => {

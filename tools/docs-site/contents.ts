@@ -13,7 +13,7 @@ const groups: readonly { readonly title: string; readonly entries: readonly Entr
   {
     title: "For platforms",
     entries: [
-      ["Start", "/docs/start", "what the service is, and the first calls"],
+      ["Start", "/docs/start", "what the service is, a local start, and the first calls"],
       ["Guide", "/docs/guide", "units, previews, end, restore, usage, retries"],
       ["Clients", "/docs/clients", "TypeScript, Python, Go and Java"],
       ["TypeScript client", "/docs/typescript-client", "keys, retries, pages and errors built in"],
@@ -30,16 +30,8 @@ const groups: readonly { readonly title: string; readonly entries: readonly Entr
       ["Ledger", "/docs/ledger", "connections, call budget, sync, the demo ledger"],
       ["Operations", "/docs/operations", "install, probes, monitoring, keys, incidents"],
       ["Configuration", "/docs/configuration", "every setting"],
+      ["Workflows", "/docs/workflows", "what each does, task queues, search attributes"],
       ["Sizing", "/docs/sizing", "what a process and a database carry"],
-    ],
-  },
-  {
-    title: "How it works",
-    entries: [
-      ["Workflows", "/docs/workflows", "what each does, and how to change one"],
-      ["Architecture", "/docs/architecture", "layers, and where to add things"],
-      ["Glossary", "/docs/glossary", "the words"],
-      ["Decisions", "/docs/adr", "why it is so"],
     ],
   },
 ];
@@ -53,8 +45,8 @@ export function contentsPage(referencePages: readonly Page[]): Page {
     ({ title, entries }) => `## ${title}\n\n${entries.map(itemOf).join("\n")}\n`,
   );
   const forPrograms =
-    "For programs: the [OpenAPI document](/v1/openapi.json), [llms.txt](/llms.txt), and each page " +
-    "as Markdown under its address with `.md`.";
+    "For programs: the [OpenAPI document](/v1/openapi.json), [llms.txt](/llms.txt), and each " +
+    "page as Markdown under its address with `.md`.";
   const markdown = `# ${siteName}\n\n${summary}\n\n${lists.join("\n")}\n${forPrograms}\n`;
   return { address: "/docs", source: null, markdown };
 }
@@ -62,9 +54,7 @@ export function contentsPage(referencePages: readonly Page[]): Page {
 /** Returns the text of `/llms.txt` (llmstxt.org). Its links lead to the Markdown of the pages. */
 export function llmsText(referencePages: readonly Page[]): string {
   const lists = allGroups(referencePages).map(({ title, entries }) => {
-    const items = entries.map(([name, address, subject]) =>
-      itemOf([name, `${address.slice(1)}.md`, subject]),
-    );
+    const items = entries.map(([name, to, about]) => itemOf([name, `${to.slice(1)}.md`, about]));
     return `## ${title}\n\n${items.join("\n")}\n`;
   });
   const openapi = "- [OpenAPI document](v1/openapi.json): the contract for generators\n";
@@ -72,7 +62,7 @@ export function llmsText(referencePages: readonly Page[]): string {
 }
 
 /**
- * Throws if the contents leave out a page. A page of a folder is listed by the page of the folder.
+ * Throws if the contents do not list a page. The page of a folder stands for the pages in it.
  */
 export function assertListed(pages: readonly Page[]): void {
   const listed = [reference, ...groups.flatMap(({ entries }) => entries)].map(([, to]) => to);

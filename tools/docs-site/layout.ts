@@ -64,6 +64,7 @@ function withParts(html: string, headings: readonly Heading[]): string {
   const items = parts.map(
     ({ id, text }) => `<li><a href="#${escapeHtml(id)}">${escapeHtml(text)}</a></li>`,
   );
-  const list = `<nav class="parts" aria-label="On this page"><ul>\n${items.join("\n")}\n</ul></nav>`;
-  return html.replace("</h1>", () => `</h1>\n${list}`);
+  const list = `<ul>\n${items.join("\n")}\n</ul>`;
+  const nav = `<nav class="parts" aria-label="On this page">${list}</nav>`;
+  return html.replace("</h1>", () => `</h1>\n${nav}`);
 }

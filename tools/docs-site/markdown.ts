@@ -36,6 +36,9 @@ export function renderMarkdown(page: Page, served: Served): Rendered {
     }
     // A wide table scrolls alone, and so it can be reached by the keyboard.
     if (token.type === "table_open") token.meta = { under: headings.at(-1)?.text ?? "" };
+    // The first cell of a table may head nothing.
+    if (token.type === "th_open" && tokens[index + 1]?.content === "")
+      for (const cell of [token, tokens[index + 2]]) if (cell !== undefined) cell.tag = "td";
     resolveTargets(token.children ?? [], page, served);
   }
   return { html: parser.renderer.render(tokens, parser.options, {}), headings };

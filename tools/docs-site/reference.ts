@@ -55,7 +55,9 @@ function tagAddress(tag: string): string {
   return `/docs/reference/${tag.replaceAll("_", "-")}`;
 }
 
+/** The guide of the webhooks has the plain title. */
 function titleOf(tag: string): string {
+  if (tag === webhookTag) return "Webhook events";
   return `${tag.charAt(0).toUpperCase()}${tag.slice(1)}`.replaceAll("_", " ");
 }
 
@@ -162,7 +164,7 @@ function eventsText({ tags, webhooks }: OpenApi): string {
     ([status, { description }]) => `- \`${status}\`: ${description}`,
   );
   return [
-    "# Webhooks",
+    `# ${titleOf(webhookTag)}`,
     tags.find(({ name }) => name === webhookTag)?.description ?? "",
     `Each request has one ${schemaLink("Event")}. [Webhooks](/docs/webhooks) is the guide.`,
     section("Header", parametersText(first?.parameters ?? [])),

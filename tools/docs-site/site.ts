@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { assertListed, contentsPage, llmsText } from "./contents.ts";
 import { documentOf, styleAddress } from "./layout.ts";
+import { publishedMarkdown } from "./left-out.ts";
 import { renderMarkdown } from "./markdown.ts";
 import type { OpenApi } from "./openapi.ts";
 import { addressOf, furtherSources, markdownCopy, type Page, type Served } from "./page.ts";
@@ -19,7 +20,7 @@ const files = [styleAddress, "/llms.txt", "/v1/openapi.json"];
 
 /**
  * Returns the site of the repository at `root`: the guides, the reference of the OpenAPI document
- * and the contents, each as HTML and as Markdown. Throws if the contents leave out a page.
+ * and the contents, each as HTML and as Markdown. Throws if the contents do not list a page.
  */
 export function siteFiles(root: string, document: OpenApi): readonly SiteFile[] {
   const paths = readdirSync(join(root, "docs"), { recursive: true, withFileTypes: true })
@@ -27,13 +28,8 @@ export function siteFiles(root: string, document: OpenApi): readonly SiteFile[] 
     .map(({ parentPath, name }) => join(parentPath, name).slice(root.length + 1))
     .sort();
   const images = paths.filter((path) => path.endsWith(".png"));
-  const guides = [...furtherSources, ...paths.filter((path) => path.endsWith(".md"))].map(
-    (source): Page => ({
-      address: addressOf(source) ?? "",
-      source,
-      markdown: readFileSync(join(root, source), "utf8"),
-    }),
-  );
+  const sources = [...furtherSources, ...paths.filter((path) => path.endsWith(".md"))];
+  const guides = sources.flatMap((source) => guidePages(root, source));
   const reference = referencePages(document);
   assertListed([...guides, ...reference]);
   const pages = [contentsPage(reference), ...guides, ...reference];
@@ -50,6 +46,12 @@ export function siteFiles(root: string, document: OpenApi): readonly SiteFile[] 
     },
     { path: "llms.txt", content: llmsText(reference) },
   ];
+}
+
+/** Returns the page of a file, or none if it is left out. */
+function guidePages(root: string, source: string): readonly Page[] {
+  const markdown = publishedMarkdown(source, readFileSync(join(root, source), "utf8"));
+  return markdown === null ? [] : [{ address: addressOf(source) ?? "", source, markdown }];
 }
 
 function pageFiles(page: Page, served: Served): readonly SiteFile[] {

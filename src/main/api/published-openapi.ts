@@ -15,6 +15,7 @@ interface Publisher {
 /** The members of the document that the installation changes. */
 interface Document {
   readonly info: { readonly contact: object };
+  readonly externalDocs: { readonly url: string };
   readonly servers: readonly { readonly url: string }[];
 }
 
@@ -33,16 +34,23 @@ export function publishedOpenapi(
 function bodyOf(generated: Buffer, { publicUrl, supportContact }: Publisher): Buffer {
   if (publicUrl === null && supportContact === null) return generated;
   const document = JSON.parse(generated.toString("utf8")) as Document;
-  const { info, servers } = document;
+  const { info, externalDocs, servers } = document;
   const published: Document = {
     ...document,
     info: { ...info, contact: { ...info.contact, ...contactOf(supportContact ?? publicUrl) } },
+    externalDocs: { ...externalDocs, url: `${publicUrl ?? ""}${externalDocs.url}` },
     // The paths begin with a slash, so the address without a path is an empty one.
     servers: servers.map(({ url }) => ({
       url: `${publicUrl ?? ""}${url}`.replace(/(.)\/$/, "$1"),
     })),
   };
-  return Buffer.from(JSON.stringify(published));
+  const text = JSON.stringify(published);
+  return Buffer.from(publicUrl === null ? text : withAbsoluteLinks(text, publicUrl));
+}
+
+/** Generated clients copy the descriptions, whose links to the pages then need the host. */
+function withAbsoluteLinks(json: string, publicUrl: string): string {
+  return json.replaceAll("](/docs", () => `](${JSON.stringify(publicUrl).slice(1, -1)}/docs`);
 }
 
 function contactOf(address: string | null): object {
