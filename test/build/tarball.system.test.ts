@@ -99,7 +99,7 @@ test("the installation has no package that is for development, and at most 250 M
   expect(size).toBeLessThan(mostMegabytes);
 });
 
-test("it serves the documentation, and a new subscription has its invoice in the ledger", async () => {
+test("it serves the documentation, and the ledger has a new subscription's invoice", async () => {
   expect(run("migrate")).toContain("applied migration");
   expect(run("migrate")).toBe("the database is at the newest migration\n");
   const ledger = await start("demo-ledger", { DEMO_LEDGER_PORT: "0" });
