@@ -65,12 +65,14 @@ async function reportStack(stack: Stack): Promise<void> {
   if (demoLedgerUrl !== undefined) {
     if (demoApp !== undefined) await registerDemoApp(demoLedgerUrl, demoApp);
     if (demoWebhook !== undefined) await registerDemoWebhook(demoLedgerUrl, demoWebhook);
-    const { createFirstData, describeFirstData } = await import(
-      "./dev/local-stack/demo/first-data.ts"
+    const { createFirstStart } = await import("./dev/local-stack/demo/first-start.ts");
+    const addresses = { baseUrl, adminUrl, temporalUiUrl: temporalUiUrl ?? "" };
+    const text = await createFirstStart(
+      { databaseUrl, demoLedgerUrl, secretKey, ...addresses },
+      lines,
     );
-    const firstData = await createFirstData({ databaseUrl, demoLedgerUrl, secretKey });
-    if (firstData !== null) {
-      log(describeFirstData(firstData, { baseUrl, adminUrl, temporalUiUrl: temporalUiUrl ?? "" }));
+    if (text !== null) {
+      log(text);
       log(`What it issued, in the demo ledger's page: ${demoLedgerUrl}`);
       return;
     }
@@ -83,8 +85,8 @@ async function reportStack(stack: Stack): Promise<void> {
   log(`Logs          ${stack.logFolder}`);
   if (demoLedgerUrl !== undefined) {
     log(
-      "The first data and its API keys were created and shown by an earlier start; an empty " +
-        "data folder creates new ones.",
+      "The first data and its API keys were created and shown by an earlier start; " +
+        "`npm run credentials` replaces the keys and shows them.",
     );
   }
 }

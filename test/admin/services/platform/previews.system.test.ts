@@ -77,7 +77,7 @@ test("previews write nothing, not even an audit entry, and need no more than rea
   ];
   const countOf = async () => {
     const { rows } = await system.pool.query(
-      `SELECT (SELECT count(*) FROM audit_entries)::int AS entries,
+      `SELECT (SELECT count(*) FROM audit_log)::int AS entries,
         (SELECT count(*) FROM subscriptions WHERE organisation_id = $1)::int AS subscriptions,
         (SELECT string_agg(xmin::text, ' ' ORDER BY id) FROM subscriptions
           WHERE organisation_id = $1) AS versions,
