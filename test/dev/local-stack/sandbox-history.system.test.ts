@@ -103,7 +103,7 @@ test("one invoice is refused by the ledger, and no fault is left there", async (
   expect(faults).toEqual({ left: 0 });
 });
 
-test("its clock shows real time, and its test key reports usage of now", async ({
+test("its clock shows real time, and its test key reports usage", async ({
   system,
   data,
 }) => {

@@ -49,8 +49,10 @@ test("previews of a change, an end and a restoration have what then happens", as
   own,
 }) => {
   const { id, startDate } = await create(admin, own);
+  const deferred = { prorationBehaviour: "PRORATION_BEHAVIOUR_CHARGE_ON_RENEWAL" };
+  const whole = { prorate: true, effectiveDate: startDate, ...deferred };
   const steps: readonly (readonly [string, object])[] = [
-    ["ChangeUnits", { units: 7, prorate: true, effectiveDate: startDate }],
+    ["ChangeUnits", { units: 7, ...whole }],
     ["EndSubscription", { when: "END_WHEN_PERIOD_END" }],
     ["RestoreSubscription", {}],
   ];
@@ -59,6 +61,7 @@ test("previews of a change, an end and a restoration have what then happens", as
     const { preview } = await admin.done(service(`Preview${method}`), body);
     const { subscription } = await admin.done(service(method), { ...body, reason });
     expect(preview.subscription, method).toEqual(subscription);
+    expect(preview.deferredLines, method).toMatchObject([{ amount: "25.0000" }]);
   }
 });
 
