@@ -52,7 +52,7 @@ export interface DemoOrganisation {
   readonly currency: string;
   /** With a meter, and a price for it on a plan. */
   readonly metered?: boolean;
-  /** Whether its keys may report usage. A sandbox's may not if left out (USAGE-1). */
+  /** Whether its keys may report usage. A sandbox's may not if left out (CLOCK-2). */
   readonly usageAllowed?: boolean;
   /** Where a sandbox's clock stands. It shows real time if left out. */
   readonly testClock?: Date | undefined;

@@ -52,6 +52,8 @@ export function beginningOfHistory(now: Date): Date {
  */
 export async function createSandboxHistory(settings: HistorySettings): Promise<void> {
   const pool = new pg.Pool({ connectionString: settings.databaseUrl, max: 2 });
+  // Ctrl-C may end the database meanwhile. The query that then fails reports it.
+  pool.on("error", () => undefined);
   try {
     if (settings.operatorToken === null)
       throw new Error("an earlier operator exists, and only operators advance clocks");
