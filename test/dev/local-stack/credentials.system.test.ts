@@ -79,7 +79,7 @@ test("new keys and a new token work, and the earlier ones no longer", async ({ s
 });
 
 test("organisations on a ledger elsewhere keep their keys", async ({ system }) => {
-  const { rows } = await system.pool.query("SELECT organisation_id, base_url FROM ledger_connections");
+  const { rows } = await system.pool.query("SELECT 1 FROM ledger_connections");
   expect(rows.length).toBeGreaterThan(1);
   const text = "UPDATE ledger_connections SET base_url = 'https://api.xero.com/api.xro/2.0'";
   await system.pool.query(text);

@@ -105,7 +105,7 @@ async function organisationOf(key: string): Promise<number> {
   return (await fetch(`http://127.0.0.1:${env.API_PORT}/v1/organisation`, { headers })).status;
 }
 
-test("only the first start prints keys, new ones replace them, and Ctrl-C ends all with 0", async () => {
+test("only the first start prints keys, others replace them, and Ctrl-C ends all", async () => {
   const first = start();
   await untilUp(first);
   const keys = keysIn(first.output());

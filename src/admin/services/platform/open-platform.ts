@@ -15,6 +15,12 @@ interface Opening {
   readonly reason: string;
 }
 
+/** The platform's methods, and the call as they take it. */
+interface OpenPlatform {
+  readonly platform: ReturnType<AdminDependencies["platform"]>;
+  readonly platformCall: Call;
+}
+
 /**
  * Returns the platform's methods, and the call as they take it. Refuses `organisation_not_found`.
  */
@@ -22,7 +28,7 @@ export async function openPlatform(
   deps: Pick<AdminDependencies, "store" | "platform">,
   { organisation, reason }: Opening,
   call: AdminCall,
-) {
+): Promise<OpenPlatform> {
   const owner = await requireOrganisation(deps, organisation);
   const acting: Acting = { actor: actorOf(call), reason };
   const platformCall: Call = {
