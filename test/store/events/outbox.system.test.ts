@@ -84,6 +84,8 @@ const changes: Readonly<Record<string, Changes>> = {
     ended_at: "ended_at = now(), status = 'ended', end_date = '2026-03-01', due_at = NULL",
     usage_bill: "usage_bill = 2",
     usage_billed: "usage_billed = 0",
+    requested_by: "requested_by = gen_random_uuid()",
+    recorded_at: "recorded_at = now()",
   },
   invoices: {
     id: never,
