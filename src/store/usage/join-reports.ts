@@ -20,6 +20,12 @@ const mostInFlight = 3;
  */
 const enoughEvents = 100;
 
+/**
+ * An organisation's reports that wait in a process. With a hundred events each they take seconds to
+ * store. One more is refused as if the server had no connections left.
+ */
+const mostWaiting = 1_000;
+
 /** A report that waits for its transaction. */
 interface Report {
   readonly reported: readonly ReportedUsage[];
@@ -52,6 +58,10 @@ export function joinReports(store: StoreUsage): StoreUsage {
   return (organisationId, reported, now) => {
     const report = { reported, now, answer: Promise.withResolvers<readonly UsageVerdict[]>() };
     const queue = queues.get(organisationId) ?? { waiting: [], inFlight: 0 };
+    if (queue.waiting.length >= mostWaiting) {
+      const full = new Error("too many reports of usage wait to be stored");
+      return Promise.reject(Object.assign(full, { code: "53300" }));
+    }
     queues.set(organisationId, queue);
     queue.waiting.push(report);
     next(organisationId, queue);

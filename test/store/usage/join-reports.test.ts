@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { ReportedUsage, UsageVerdict } from "../../../src/domain/usage/ingest.ts";
 import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
+import { isDatabaseUnreachable } from "../../../src/store/access/api-keys.ts";
 import type { StoreUsage } from "../../../src/store/usage/batch.ts";
 import { joinReports } from "../../../src/store/usage/join-reports.ts";
 
@@ -98,4 +99,18 @@ test("a lost database fails every report of the transaction once", async () => {
   begun[3]?.end(Object.assign(new Error("lost"), { code: "ECONNRESET" }));
   expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   expect(begun).toHaveLength(4);
+});
+
+test("a report is refused while a thousand wait, and those are stored", async () => {
+  const { begun, report } = manual();
+  const most = 3 + 1_000;
+  const answers = Array.from({ length: most }, (_, n) => report("own", events(String(n)), now));
+  const refused = await report("own", events("more"), now).catch((error: unknown) => error);
+  expect(isDatabaseUnreachable(refused)).toBe(true);
+  const another = report("other", events("x"), now);
+  for (let at = 0; at < 3 + 10 + 1; at += 1) {
+    await runReady();
+    for (const { end } of begun) end();
+  }
+  expect(await Promise.all([...answers, another])).toHaveLength(most + 1);
 });
