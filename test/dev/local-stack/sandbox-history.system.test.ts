@@ -51,16 +51,16 @@ async function byLabel(system: TestSystem, data: CreatedFirstData, start: string
 
 test("the sandbox has a subscription in each state", async ({ system, data }) => {
   const { data: all } = await read(system, data, "subscriptions");
-  const states = all.map(({ label, status, cancel_at_period_end: cancelling }: Json) => [
+  const states = all.map(({ label, status, cancel_at_period_end: endsLater }: Json) => [
     label,
     status,
-    cancelling,
+    endsLater,
   ]);
   expect(states.toReversed()).toEqual([
     ["Active, with a one-off charge", "active", false],
     ["Metered", "active", false],
     ["With a deferred charge", "active", false],
-    ["Cancelling at period end", "active", true],
+    ["Ends with its period", "active", true],
     ["Ended", "ended", false],
     ["Complete after two periods", "complete", false],
     ["Pending", "pending", false],
@@ -103,10 +103,7 @@ test("one invoice is refused by the ledger, and no fault is left there", async (
   expect(faults).toEqual({ left: 0 });
 });
 
-test("its clock shows real time, and its test key reports usage", async ({
-  system,
-  data,
-}) => {
+test("its clock shows real time, and its test key reports usage", async ({ system, data }) => {
   const admin = askWith(system, data.operatorToken ?? "");
   const own = { organisation: data.sandbox.organisationId };
   const { testClock } = await admin.done("TestClockService/GetTestClock", own);
@@ -135,5 +132,5 @@ test("an operator advances its clock, and its subscriptions renew, begin and com
   expect(testClock.advance.invoicesIssued).toBeGreaterThanOrEqual(4);
   expect(testClock.advance.parked ?? 0).toBe(0);
   expect((await byLabel(system, data, "Pending")).status).toBe("active");
-  expect((await byLabel(system, data, "Cancelling")).status).toBe("complete");
+  expect((await byLabel(system, data, "Ends with")).status).toBe("complete");
 });

@@ -86,7 +86,7 @@ async function live(settings: HistorySettings, operatorToken: string, pool: Pool
     proration_behaviour: "charge_on_renewal",
     effective_date: today,
   });
-  await post(`subscriptions/${begun.cancelling}/end`, { when: "period_end" });
+  await post(`subscriptions/${begun.endsLater}/end`, { when: "period_end" });
   await post(`subscriptions/${begun.ended}/end`, { when: "now" });
   const pending = await createPending(post, today);
   await createRefused(post, settings, pending);
@@ -112,7 +112,7 @@ async function beginSubscriptions(post: Post, beginning: Date) {
     plan_code: "scale",
     units: 6,
   });
-  const cancelling = await create("Cancelling at period end", {
+  const endsLater = await create("Ends with its period", {
     customer_code: "ACME",
     plan_code: "site",
   });
@@ -123,7 +123,7 @@ async function beginSubscriptions(post: Post, beginning: Date) {
     end_after_cycles: 2,
   });
   await post("usage_events", usageOf("sandbox-1", metered, 1500, beginning));
-  return { metered, deferred, cancelling, ended };
+  return { metered, deferred, endsLater, ended };
 }
 
 /** Creates a subscription that begins later, and returns the number of its invoice. */
