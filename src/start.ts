@@ -69,7 +69,7 @@ async function reportStack(stack: Stack): Promise<void> {
     const addresses = { baseUrl, adminUrl, temporalUiUrl: temporalUiUrl ?? "" };
     const text = await createFirstStart(
       { databaseUrl, demoLedgerUrl, secretKey, ...addresses },
-      lines,
+      (line) => stopping || log(line),
     );
     if (text !== null) {
       log(text);

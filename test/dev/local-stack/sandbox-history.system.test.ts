@@ -8,6 +8,7 @@ import {
   type CreatedFirstData,
   createFirstData,
 } from "../../../src/dev/local-stack/demo/first-data.ts";
+import { finishHistory } from "../../../src/dev/local-stack/demo/sandbox-clock.ts";
 import {
   beginningOfHistory,
   createSandboxHistory,
@@ -26,6 +27,12 @@ async function firstStart(system: TestSystem): Promise<CreatedFirstData> {
   const data = await createFirstData({ databaseUrl, demoLedgerUrl, secretKey, sandboxClock });
   if (data === null) throw new Error("the database was empty");
   const { sandbox, operatorToken } = data;
+  const own = { kind: "status", match: "GET /a-user's-own", tenantId: "none" };
+  const headers = { "Content-Type": "application/json" };
+  const body = JSON.stringify(own);
+  expect((await fetch(`${demoLedgerUrl}/demo/faults`, { method: "POST", headers, body })).ok).toBe(
+    true,
+  );
   const where = { baseUrl, adminUrl, databaseUrl, demoLedgerUrl };
   await createSandboxHistory({ ...where, sandbox, operatorToken });
   return data;
@@ -87,7 +94,7 @@ test("its deferred charge and its usage are on the upcoming invoice", async ({ s
   ]);
 });
 
-test("one invoice is refused by the ledger, and no fault is left there", async ({
+test("one invoice is refused by the ledger, where only a user's own fault is left", async ({
   system,
   data,
 }) => {
@@ -99,8 +106,8 @@ test("one invoice is refused by the ledger, and no fault is left there", async (
     state: "DOCUMENT_STATE_FAILED",
   });
   expect(failed.data.map(({ subscription }: Json) => subscription)).toEqual([id]);
-  const faults = await (await fetch(`${system.demoUrl}/demo/faults`)).json();
-  expect(faults).toEqual({ left: 0 });
+  const { faults } = await (await fetch(`${system.demoUrl}/demo/documents`)).json();
+  expect(faults).toMatchObject([{ match: "GET /a-user's-own" }]);
 });
 
 test("its clock shows real time, and its test key reports usage", async ({ system, data }) => {
@@ -133,4 +140,31 @@ test("an operator advances its clock, and its subscriptions renew, begin and com
   expect(testClock.advance.parked ?? 0).toBe(0);
   expect((await byLabel(system, data, "Pending")).status).toBe("active");
   expect((await byLabel(system, data, "Ends with")).status).toBe("complete");
+});
+
+test("a clock that an ended start left behind shows real time, and others stand", async ({
+  system,
+  data,
+}) => {
+  const { pool } = system;
+  const create = async (testClock: Date) =>
+    (await system.organisation({ livemode: false, testClock })).organisationId;
+  const leftBehind = await create(beginningOfHistory(new Date()));
+  // Advanced by its user during the history, and by its user afterwards, some time ago.
+  const ahead = await create(new Date(Date.now() + 86_400_000));
+  const overtaken = data.sandbox.organisationId;
+  await pool.query(
+    `INSERT INTO clock_advances (organisation_id, started_from, target, finished_at)
+      SELECT id, created_at - interval '75 days', test_clock, now() FROM organisations WHERE id = $1`,
+    [ahead],
+  );
+  await pool.query("UPDATE organisations SET test_clock = now() WHERE id = $1", [overtaken]);
+  const standing = async () => {
+    const { rows } = await pool.query("SELECT id FROM organisations WHERE test_clock IS NOT NULL");
+    return new Set(rows.map(({ id }) => id));
+  };
+  expect(await standing()).toEqual(new Set([leftBehind, ahead, overtaken]));
+  expect(await finishHistory(system.databaseUrl)).toBe(true);
+  expect(await standing()).toEqual(new Set([ahead, overtaken]));
+  expect(await finishHistory(system.databaseUrl)).toBe(false);
 });

@@ -1,32 +1,55 @@
 /**
- * The first start over an empty database: its first data, the subscriptions of its sandbox, and the
- * text for a new user.
+ * The first start over an empty database: its first data, the text for a new user, and the
+ * subscriptions of its sandbox, which are created afterwards.
  */
-import type { Counting } from "../progress-line.ts";
 import { describeFirstData, type StackAddresses } from "./describe-first-data.ts";
-import { createFirstData, type FirstDataSettings } from "./first-data.ts";
+import { type CreatedFirstData, createFirstData, type FirstDataSettings } from "./first-data.ts";
+import { finishHistory } from "./sandbox-clock.ts";
 import { beginningOfHistory, createSandboxHistory } from "./sandbox-history.ts";
 
+type FirstStartSettings = FirstDataSettings & StackAddresses;
+
+/** Writes a line of the log. */
+type Log = (line: string) => void;
+
+const notice =
+  "The sandbox gets its subscriptions now, one in each state. A line here says when it has them.";
+
 /**
- * Creates everything, and returns the text. Null if the database has an organisation already. A
- * sandbox without its subscriptions still works, so an error there is only a line of the log.
+ * Creates the first data, and returns the text. Null if the database has an organisation already.
+ * The sandbox's history goes on in the background. The sandbox works without it, so an error there
+ * is only a line of the log.
  */
 export async function createFirstStart(
-  settings: FirstDataSettings & StackAddresses,
-  { begin, log }: Counting,
+  settings: FirstStartSettings,
+  log: Log,
 ): Promise<string | null> {
   const sandboxClock = beginningOfHistory(new Date());
   const data = await createFirstData({ ...settings, sandboxClock });
-  if (data === null) return null;
-  const { sandbox, operatorToken } = data;
-  const wait = begin("Subscriptions of the sandbox");
-  try {
-    await createSandboxHistory({ ...settings, sandbox, operatorToken });
-    wait.end();
-  } catch (error) {
-    wait.drop();
+  const history = data === null ? resumeTime(settings, log) : createHistory(settings, data, log);
+  history.catch((error: unknown) => {
     const cause = error instanceof Error ? error.message : String(error);
     log(`The sandbox has not all of its subscriptions: ${cause}`);
-  }
-  return describeFirstData(data, settings);
+  });
+  return data === null ? null : `${describeFirstData(data, settings)}\n${notice}`;
+}
+
+async function createHistory(
+  settings: FirstStartSettings,
+  { sandbox, operatorToken }: CreatedFirstData,
+  log: Log,
+): Promise<void> {
+  const began = performance.now();
+  await createSandboxHistory({ ...settings, sandbox, operatorToken });
+  const seconds = ((performance.now() - began) / 1_000).toFixed(1);
+  log(`The sandbox has a subscription in each state (${seconds} s).`);
+}
+
+/** Gives the sandbox real time if an earlier start ended during its history. */
+async function resumeTime({ databaseUrl }: FirstStartSettings, log: Log): Promise<void> {
+  if (!(await finishHistory(databaseUrl))) return;
+  log(
+    "The sandbox has not all of its subscriptions: an earlier start ended before they were " +
+      "created. Its clock shows real time now.",
+  );
 }

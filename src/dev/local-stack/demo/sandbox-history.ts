@@ -4,15 +4,11 @@
  * so that everything of them was decided, billed and posted as any platform's. Afterwards the clock
  * shows real time.
  */
-import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { addDays, type CivilDate, todayIn } from "../../../domain/calendar/civil-date.ts";
-import { createChanges } from "../../../store/admin/changes.ts";
-import { createTestClockStore } from "../../../store/admin/test-clock.ts";
-import { db, loadClient } from "../../../store/database/client.ts";
-import { lockOrganisation } from "../../../store/database/lock-order.ts";
-import { inTransaction, type Pool } from "../../../store/database/pool.ts";
+import type { Pool } from "../../../store/database/pool.ts";
 import type { CreatedOrganisation } from "./first-data.ts";
+import { readClock, showRealTime, untilStanding } from "./sandbox-clock.ts";
 
 /** The running service, and the sandbox of the first data. */
 export interface HistorySettings {
@@ -35,11 +31,6 @@ const timezone = "Pacific/Auckland";
 const historyDays = 75;
 
 const dayMs = 24 * 60 * 60 * 1000;
-
-/** The advance renews five subscriptions twice. The rest is for a machine under load. */
-const advanceLimitMs = 120_000;
-
-const pollMs = 100;
 
 /** Returns where the sandbox's clock has to stand before its history. */
 export function beginningOfHistory(now: Date): Date {
@@ -69,15 +60,16 @@ type Post = (path: string, body: object) => Promise<Answer>;
 /** The members of answers that are read here. */
 interface Answer {
   readonly id: string;
-  readonly invoice?: { readonly number: string };
+  readonly invoice?: { readonly number: string; readonly ledger: { readonly sync_status: string } };
 }
 
 async function live(settings: HistorySettings, operatorToken: string, pool: Pool): Promise<void> {
   const post = postTo(settings);
-  const { clock, now: beginning } = await clockOf(settings, pool);
+  const { organisationId } = settings.sandbox;
+  const { now: beginning } = await readClock(pool, organisationId);
   const begun = await beginSubscriptions(post, beginning);
   await advanceTo(settings, operatorToken, new Date());
-  const { now } = await untilThere(clock);
+  const { now } = await untilStanding(pool, organisationId);
   const today = todayIn(timezone, now);
   await post("usage_events", usageOf("sandbox-2", begun.metered, 2400, now));
   await post(`subscriptions/${begun.deferred}/units`, {
@@ -142,7 +134,7 @@ async function createPending(post: Post, today: CivilDate): Promise<string> {
 /**
  * Creates a subscription whose first invoice the ledger refuses once: a retry of an operator posts
  * it. The demo ledger is given the number that the invoice will have, which is the one after
- * `previous`. No fault is left.
+ * `previous`. The fault is used up then. If it is not, it is removed with all others.
  */
 async function createRefused(
   post: Post,
@@ -159,15 +151,17 @@ async function createRefused(
     messages: ["The accounting period is being closed. Try again later."],
   };
   await fetch(faults, { method: "POST", headers, body: JSON.stringify(fault) });
+  let isUsedUp = false;
   try {
-    await post("subscriptions", {
+    const { invoice } = await post("subscriptions", {
       customer_code: "GLOBEX",
       plan_code: "growth",
       units: 3,
       label: "With a refused invoice",
     });
+    isUsedUp = invoice?.ledger.sync_status === "failed";
   } finally {
-    await fetch(faults, { method: "DELETE" });
+    if (!isUsedUp) await fetch(faults, { method: "DELETE" });
   }
 }
 
@@ -208,19 +202,6 @@ async function send(url: string, key: string, body: object, idempotencyKey: stri
   return JSON.parse(text) as Answer;
 }
 
-/** Reads the sandbox's clock. */
-type ReadClock = () => Promise<{ readonly state: string; readonly now: Date }>;
-
-async function clockOf({ sandbox }: HistorySettings, pool: Pool) {
-  const store = createTestClockStore(pool, createChanges(pool));
-  const clock: ReadClock = async () => {
-    const found = await store.get(sandbox.organisationId);
-    if (found === null) throw new Error("the sandbox has gone");
-    return found;
-  };
-  return { clock, now: (await clock()).now };
-}
-
 async function advanceTo(
   { adminUrl, sandbox }: HistorySettings,
   operatorToken: string,
@@ -229,35 +210,4 @@ async function advanceTo(
   const method = "billing.admin.v1.TestClockService/AdvanceTestClock";
   const body = { organisation: sandbox.organisationId, to: to.toISOString() };
   await send(`${adminUrl}/${method}`, operatorToken, body, "first-start-clock");
-}
-
-/** Returns the clock once it has reached its target. */
-async function untilThere(clock: ReadClock) {
-  const end = performance.now() + advanceLimitMs;
-  for (;;) {
-    const read = await clock();
-    if (read.state !== "advancing") return read;
-    if (performance.now() > end) throw new Error("its clock is still on its way");
-    await wait(pollMs);
-  }
-}
-
-/**
- * Gives the sandbox real time, as one that was never advanced has: its clock stands near it. It
- * never goes back, because its history ended before now.
- */
-async function showRealTime(pool: Pool, organisationId: string): Promise<void> {
-  await loadClient(pool);
-  await inTransaction(pool, async (tx) => {
-    await lockOrganisation(tx, organisationId);
-    const running = await db(tx).clockAdvance.findFirst({
-      where: { organisationId, finishedAt: null },
-    });
-    if (running !== null) return;
-    await db(tx).clockAdvance.deleteMany({ where: { organisationId } });
-    await db(tx).organisation.update({
-      where: { id: organisationId },
-      data: { testClock: null },
-    });
-  });
 }
