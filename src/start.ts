@@ -67,10 +67,8 @@ async function reportStack(stack: Stack): Promise<void> {
     if (demoWebhook !== undefined) await registerDemoWebhook(demoLedgerUrl, demoWebhook);
     const { createFirstStart } = await import("./dev/local-stack/demo/first-start.ts");
     const addresses = { baseUrl, adminUrl, temporalUiUrl: temporalUiUrl ?? "" };
-    const text = await createFirstStart(
-      { databaseUrl, demoLedgerUrl, secretKey, ...addresses },
-      (line) => stopping || log(line),
-    );
+    const target = { databaseUrl, demoLedgerUrl, secretKey };
+    const text = await createFirstStart({ ...target, ...addresses }, log);
     if (text !== null) {
       log(text);
       log(`What it issued, in the demo ledger's page: ${demoLedgerUrl}`);

@@ -106,7 +106,7 @@ test("one invoice is refused by the ledger, where only a user's own fault is lef
     state: "DOCUMENT_STATE_FAILED",
   });
   expect(failed.data.map(({ subscription }: Json) => subscription)).toEqual([id]);
-  const { faults } = await (await fetch(`${system.demoUrl}/demo/documents`)).json();
+  const { faults } = (await (await fetch(`${system.demoUrl}/demo/documents`)).json()) as Json;
   expect(faults).toMatchObject([{ match: "GET /a-user's-own" }]);
 });
 

@@ -15,6 +15,10 @@ type Log = (line: string) => void;
 const notice =
   "The sandbox gets its subscriptions now, one in each state. A line here says when it has them.";
 
+const incomplete = "The sandbox has not all of its subscriptions";
+
+const remedy = "It works without them. An empty data folder gets them.";
+
 /**
  * Creates the first data, and returns the text. Null if the database has an organisation already.
  * The sandbox's history goes on in the background. The sandbox works without it, so an error there
@@ -29,7 +33,7 @@ export async function createFirstStart(
   const history = data === null ? resumeTime(settings, log) : createHistory(settings, data, log);
   history.catch((error: unknown) => {
     const cause = error instanceof Error ? error.message : String(error);
-    log(`The sandbox has not all of its subscriptions: ${cause}`);
+    log(`${incomplete}: ${cause}. ${remedy}`);
   });
   return data === null ? null : `${describeFirstData(data, settings)}\n${notice}`;
 }
@@ -49,7 +53,6 @@ async function createHistory(
 async function resumeTime({ databaseUrl }: FirstStartSettings, log: Log): Promise<void> {
   if (!(await finishHistory(databaseUrl))) return;
   log(
-    "The sandbox has not all of its subscriptions: an earlier start ended before they were " +
-      "created. Its clock shows real time now.",
+    `${incomplete}, because an earlier start ended too soon. ${remedy} Its clock shows real time.`,
   );
 }
