@@ -43,7 +43,7 @@ export function collectFaults(
 
 /**
  * Keeps the fault, and skips the value that follows `start` (its colon included). Throws the error
- * again unless the cursor collects faults and has room for it.
+ * again unless the cursor collects faults and has fewer than a hundred.
  */
 export function skipFault(cursor: Cursor, start: number, error: unknown): void {
   const { faults } = cursor;

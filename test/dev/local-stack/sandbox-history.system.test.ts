@@ -155,7 +155,8 @@ test("a clock that an ended start left behind shows real time, and others stand"
   const overtaken = data.sandbox.organisationId;
   await pool.query(
     `INSERT INTO clock_advances (organisation_id, started_from, target, finished_at)
-      SELECT id, created_at - interval '75 days', test_clock, now() FROM organisations WHERE id = $1`,
+      SELECT id, created_at - interval '75 days', test_clock, now()
+      FROM organisations WHERE id = $1`,
     [ahead],
   );
   await pool.query("UPDATE organisations SET test_clock = now() WHERE id = $1", [overtaken]);

@@ -97,7 +97,8 @@ test("JSON that cannot be read names every member at fault", async () => {
   const response = await fetch(`${server.http1Url}/${path}`, {
     method: "POST",
     headers: { "Content-Type": "application/json", ...headers },
-    body: '{"customerCode":5,"planCode":"pro","units":"10","charges":[{"chargeCode":null}],"none":{}}',
+    body: `{"customerCode":5,"planCode":"pro","units":"10",
+      "charges":[{"chargeCode":null}],"none":{}}`,
   });
   const { details } = (await response.json()) as { details: readonly { debug: object }[] };
   const bad = details.find(({ debug }) => "fieldViolations" in debug);
