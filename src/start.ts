@@ -65,12 +65,12 @@ async function reportStack(stack: Stack): Promise<void> {
   if (demoLedgerUrl !== undefined) {
     if (demoApp !== undefined) await registerDemoApp(demoLedgerUrl, demoApp);
     if (demoWebhook !== undefined) await registerDemoWebhook(demoLedgerUrl, demoWebhook);
-    const { createFirstData, describeFirstData } = await import(
-      "./dev/local-stack/demo/first-data.ts"
-    );
-    const firstData = await createFirstData({ databaseUrl, demoLedgerUrl, secretKey });
-    if (firstData !== null) {
-      log(describeFirstData(firstData, { baseUrl, adminUrl, temporalUiUrl: temporalUiUrl ?? "" }));
+    const { createFirstStart } = await import("./dev/local-stack/demo/first-start.ts");
+    const addresses = { baseUrl, adminUrl, temporalUiUrl: temporalUiUrl ?? "" };
+    const target = { databaseUrl, demoLedgerUrl, secretKey };
+    const text = await createFirstStart({ ...target, ...addresses }, log);
+    if (text !== null) {
+      log(text);
       log(`What it issued, in the demo ledger's page: ${demoLedgerUrl}`);
       return;
     }
@@ -84,8 +84,8 @@ async function reportStack(stack: Stack): Promise<void> {
   log(`Logs          ${stack.logFolder}`);
   if (demoLedgerUrl !== undefined) {
     log(
-      "The first data and its API keys were created and shown by an earlier start; an empty " +
-        "data folder creates new ones.",
+      "The first data and its API keys were created and shown by an earlier start; " +
+        "`npm run credentials` replaces the keys and shows them.",
     );
   }
 }
