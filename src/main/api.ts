@@ -11,7 +11,7 @@ import { createDeps } from "../services/deps.ts";
 import { services } from "../services/index.ts";
 import { createIdempotencyStore } from "../store/access/idempotency.ts";
 import type { Pool } from "../store/database/pool.ts";
-import { createOutcomes } from "../store/ledger-jobs/job-notifications.ts";
+import { createOutcomes, type Outcomes } from "../store/ledger-jobs/job-notifications.ts";
 import { createStore, warmUp } from "../store/tenant.ts";
 import type { UsageCounts } from "../store/usage/ingest.ts";
 import { startHttp } from "../transport/http/server.ts";
@@ -52,7 +52,7 @@ export async function startApi(
   const stores = openStores(config, log);
   const { metrics, pool, outcomes, keys } = stores;
   const temporal = openTemporal(config, metrics, tracing);
-  const work = createWork(config, log, temporal);
+  const work = createWork(config, log, temporal, outcomes);
   const { wake, startAmendment, startTermination } = work;
   const onIssued = (organisationId: string) => void wake(organisationId);
   const store = createStore(pool, onIssued, (counts) => countUsage(metrics, counts));
@@ -144,14 +144,19 @@ function countUsage({ usageEvents }: Metrics, counts: UsageCounts): void {
 }
 
 /** The starts of workflows. Work whose start fails is started by the dispatcher. */
-function createWork({ taskQueue }: Config, log: Log, { client }: TemporalClient) {
+function createWork(
+  { taskQueue }: Config,
+  log: Log,
+  { client }: TemporalClient,
+  { standing }: Outcomes,
+) {
+  const onUnwoken = (organisationId: string, err: unknown) =>
+    log.warn(
+      { organisationId, err },
+      "the ledger workflow could not be woken; the dispatcher will",
+    );
   return {
-    ...createLedgerWork(client, taskQueue, (organisationId, err) =>
-      log.warn(
-        { organisationId, err },
-        "the ledger workflow could not be woken; the dispatcher will",
-      ),
-    ),
+    ...createLedgerWork(client, taskQueue, onUnwoken, standing),
     ...createStartWork(client, taskQueue, (workflowId, err) =>
       log.warn({ workflowId, err }, "a workflow could not be started; the dispatcher will"),
     ),
