@@ -16,7 +16,7 @@ import { createStore, warmUp } from "../store/tenant.ts";
 import type { UsageCounts } from "../store/usage/ingest.ts";
 import { startHttp } from "../transport/http/server.ts";
 import { createRequestObserver } from "../transport/rpc/observe.ts";
-import type { TemporalClient } from "../worker/temporal/connect.ts";
+import { isOutcomeUnknown, type TemporalClient } from "../worker/temporal/connect.ts";
 import { createLedgerWork } from "../worker/temporal/ledger-work.ts";
 import { createStartWork } from "../worker/temporal/start-work.ts";
 import { encryptionOf, startAdminPort } from "./admin-api.ts";
@@ -53,12 +53,12 @@ export async function startApi(
   const { metrics, pool, outcomes, keys } = stores;
   const temporal = openTemporal(config, metrics, tracing);
   const work = createWork(config, log, temporal, outcomes);
-  const { wake, startAmendment, startTermination } = work;
+  const { wake, startAmendment, startTermination, mayHaveBegun } = work;
   const onIssued = (organisationId: string) => void wake(organisationId);
   const store = createStore(pool, onIssued, (counts) => countUsage(metrics, counts));
   warmUp(pool).catch((err) => log.warn({ err }, "the database could not be reached at the start"));
   const bindings = services(
-    createDeps(store, { wake, startAmendment, startTermination, outcomes }),
+    createDeps(store, { wake, startAmendment, startTermination, mayHaveBegun, outcomes }),
   );
   const stopping = new AbortController();
   const shutdownSignal = stopping.signal;
@@ -150,16 +150,22 @@ function createWork(
   { client }: TemporalClient,
   { standing }: Outcomes,
 ) {
-  const onUnwoken = (organisationId: string, err: unknown) =>
+  let isLastUnknown = false;
+  const onUnwoken = (organisationId: string, err: unknown) => {
+    isLastUnknown = isOutcomeUnknown(err);
     log.warn(
       { organisationId, err },
       "the ledger workflow could not be woken; the dispatcher will",
     );
+  };
+  const onUnstarted = (workflowId: string, err: unknown) => {
+    isLastUnknown = isOutcomeUnknown(err);
+    log.warn({ workflowId, err }, "a workflow could not be started; the dispatcher will");
+  };
   return {
     ...createLedgerWork(client, taskQueue, onUnwoken, standing),
-    ...createStartWork(client, taskQueue, (workflowId, err) =>
-      log.warn({ workflowId, err }, "a workflow could not be started; the dispatcher will"),
-    ),
+    ...createStartWork(client, taskQueue, onUnstarted),
+    mayHaveBegun: () => isLastUnknown,
   };
 }
 
