@@ -1,6 +1,6 @@
 /**
- * Temporal unreachable or slow, no worker, and database connections cut under load: accepted work is posted
- * once. INVARIANT-9.
+ * Temporal unreachable or slow, no worker, and database connections cut under load: accepted work
+ * is posted once. INVARIANT-9.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { expect } from "vitest";

@@ -37,7 +37,7 @@ interface Waiting {
 
 /**
  * Returns a save that joins. A creation within a trace is written alone, because its job keeps the
- * trace of its own transaction.
+ * trace of that one transaction.
  */
 export function joinCreations(save: SaveCreations): SaveCreation {
   const queues = new Map<string, Waiting[]>();

@@ -26,7 +26,7 @@ export interface StandingPlace {
   isStopping(): boolean;
   /** Reports the batch from now on: it has worked, and will stand for a while. */
   worked(): void;
-  /** Forgets wake-ups until now: what they announced is read next. */
+  /** Drops the wake-ups until now: what they announced is read next. */
   reading(): void;
   /** Waits for a wake-up, at most this long. Returns whether there was one. */
   sleep(ms: number): Promise<boolean>;
