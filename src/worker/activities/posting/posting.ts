@@ -2,8 +2,10 @@
  * The batches of an organisation's ledger workflow: groups of documents, one after the other, and
  * then a wait for the next (POSTING-3).
  */
+import { setTimeout as pause } from "node:timers/promises";
 import type { LedgerPostingInput, PostingBatch } from "../../../../workflows/contract.ts";
 import { isRecorded } from "../../../store/database/trace-context.ts";
+import { groupSize } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { OpenJobs } from "../../../store/ledger-jobs/job-lease.ts";
 import type { PostingStore } from "../../../store/ledger-jobs/posting-store.ts";
 import { type PostingDependencies, postGroup } from "./post-group.ts";
@@ -52,6 +54,15 @@ const longestStandingMs = 30_000;
  * what a process of the previous version announced through Temporal only.
  */
 const readEveryMs = 500;
+
+/**
+ * How long a busy batch lets documents gather before its next group. A group costs 20 ms of
+ * processor time in all processes, whatever the number of its documents.
+ */
+const gatherMs = 15;
+
+/** A group of so many documents is a busy batch's. A single caller never waits. */
+const busyFrom = 4;
 
 /**
  * Creates the activities over these dependencies. Each batch reads the database again, so a retry
@@ -105,9 +116,11 @@ async function postBatch(
     if (hasWorked) workedAtMs = nowMs;
     const longestMs = place === null || atOnce > 1 ? batchMs : longestStandingMs;
     const endMs = beganMs + longestMs;
+    const isBusy = group.posted >= busyFrom && group.waiting < groupSize;
     if (group.nextInMs === 0 && hasWorked) {
       if (nowMs >= endMs || place?.isStopping()) return result;
       place?.worked();
+      if (isBusy) await pause(gatherMs);
       continue;
     }
     if (place === null || group.paused !== null || group.nextInMs === 0) return result;
@@ -115,7 +128,10 @@ async function postBatch(
     const idleEndMs = workedAtMs + standingIdleMs;
     const store = parts.openStore(organisationId);
     const open = await stand(store, place, group, Math.min(idleEndMs, beganMs + longestStandingMs));
-    if (open === null) continue;
+    if (open === null) {
+      if (isBusy) await pause(gatherMs);
+      continue;
+    }
     // Callers may still count on this batch, so the workflow runs the next at once.
     const isCountedOn = place.isStopping() || performance.now() < idleEndMs;
     return { ...result, ...open, ...(isCountedOn && { nextInMs: 0 }) };
