@@ -183,7 +183,7 @@ function widen(value: Decimal, scale: number): bigint {
   return value.unscaled * power(scale - value.scale);
 }
 
-/** Amounts have few places, and raising a bigint to a power costs more than the sum around it. */
+/** Amounts have few places, and a power of bigints costs more than the sum that needs it. */
 const powers: readonly bigint[] = Array.from(
   { length: 13 },
   (_, exponent) => 10n ** BigInt(exponent),
