@@ -12,6 +12,7 @@ import { type MeasuredDatabase, startMeasuredDatabase } from "./support/database
 import { addDueSubscriptions } from "./support/due-subscriptions.ts";
 import { printFigure } from "./support/figure.ts";
 import { renewAll, renewByBilling, renewByFloor } from "./support/renewing.ts";
+import { measureTail } from "./support/tail.ts";
 
 const organisations = 20;
 
@@ -89,7 +90,9 @@ export async function run(): Promise<void> {
       // Autovacuum does this within the first minute. Without it, statements planned over empty
       // tables read whole tables.
       await pool.query({ text: "VACUUM ANALYZE", ...unlimited });
+      const endTail = measureTail(pool);
       const renewed = await renewAll(renew, measured, due);
+      const tail = endTail();
       const floor = await renewAll(renewBare, bare, due);
       total += due;
       if (name === null) continue;
@@ -100,6 +103,8 @@ export async function run(): Promise<void> {
         "cpu-us/renewal",
         floor.cpuMicroseconds,
       );
+      printFigure(`renewals_${name}_longest_statement`, tail.statementMs, "ms");
+      printFigure(`renewals_${name}_longest_pause`, tail.pauseMs, "ms");
     }
     await requireEachOnce(pool, measured, total);
     printFigure("renewals_billed_once", total, "renewals");

@@ -16,6 +16,7 @@ const schemaEngineModule = "@prisma/schema-engine-wasm/schema_engine_bg";
 /** The names of the files and folders in a build, below the folder of its code. */
 export const builtNames = {
   openapi: "openapi.json",
+  docsSite: "docs-site",
   workflowBundle: "workflow-bundle.js",
   migrations: "migrations",
   demoLedgerPage: "demo-ledger-page",
@@ -25,6 +26,9 @@ export const builtNames = {
 
 /** Returns the OpenAPI document of the public API. */
 export const openapiFile = (): string => lookUp("openapi", "gen/openapi.json");
+
+/** Returns the folder of the documentation site. */
+export const docsSiteFolder = (): string => lookUp("docsSite", "gen/docs-site");
 
 /** Returns the bundle of the workflows. */
 export const workflowBundleFile = (): string => lookUp("workflowBundle", "gen/workflow-bundle.js");

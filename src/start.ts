@@ -9,7 +9,7 @@
 import { flushCompileCache } from "node:module";
 import { registerDemoApp } from "./dev/local-stack/demo/demo-app.ts";
 import { registerDemoWebhook } from "./dev/local-stack/demo/demo-webhook.ts";
-import { hasOrganisations } from "./dev/local-stack/postgres/earlier-data.ts";
+import { isFirstStartDone } from "./dev/local-stack/postgres/earlier-data.ts";
 import { countingOn } from "./dev/local-stack/progress-line.ts";
 import { type Stack, startStack } from "./dev/local-stack/stack.ts";
 import { collectParts } from "./dev/local-stack/stack-settings.ts";
@@ -67,13 +67,13 @@ async function reportStack(stack: Stack): Promise<void> {
     if (demoApp !== undefined) await registerDemoApp(demoLedgerUrl, demoApp);
     if (demoWebhook !== undefined) await registerDemoWebhook(demoLedgerUrl, demoWebhook);
   }
-  if (demoLedgerUrl !== undefined && !(await hasOrganisations(databaseUrl))) {
-    const { createFirstData, describeFirstData } = await import(
-      "./dev/local-stack/demo/first-data.ts"
-    );
-    const firstData = await createFirstData({ databaseUrl, demoLedgerUrl, secretKey });
-    if (firstData !== null) {
-      log(describeFirstData(firstData, { baseUrl, adminUrl, temporalUiUrl: temporalUiUrl ?? "" }));
+  if (demoLedgerUrl !== undefined && !(await isFirstStartDone(databaseUrl))) {
+    const { createFirstStart } = await import("./dev/local-stack/demo/first-start.ts");
+    const addresses = { baseUrl, adminUrl, temporalUiUrl: temporalUiUrl ?? "" };
+    const target = { databaseUrl, demoLedgerUrl, secretKey };
+    const text = await createFirstStart({ ...target, ...addresses }, log);
+    if (text !== null) {
+      log(text);
       log(`What it issued, in the demo ledger's page: ${demoLedgerUrl}`);
       return;
     }
@@ -82,12 +82,13 @@ async function reportStack(stack: Stack): Promise<void> {
   log(`Admin URL     ${adminUrl}`);
   if (temporalUiUrl !== undefined) log(`Temporal UI   ${temporalUiUrl}`);
   log(`OpenAPI       ${baseUrl}/v1/openapi.json`);
+  log(`Documentation ${baseUrl}/docs`);
   if (demoLedgerUrl !== undefined) log(`Demo ledger   ${demoLedgerUrl} (its page, in a browser)`);
   log(`Logs          ${stack.logFolder}`);
   if (demoLedgerUrl !== undefined) {
     log(
-      "The first data and its API keys were created and shown by an earlier start; an empty " +
-        "data folder creates new ones.",
+      "The first data and its API keys were created and shown by an earlier start; " +
+        "`npm run credentials` replaces the keys and shows them.",
     );
   }
 }

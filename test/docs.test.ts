@@ -117,3 +117,14 @@ test("no line of prose is longer than 160 columns", () => {
 test("the README has at most 150 lines", () => {
   expect(read("README.md").trimEnd().split("\n").length).toBeLessThanOrEqual(150);
 });
+
+test("every block of a page that arms a fault of the demo ledger disarms it", () => {
+  const blocks = pages.flatMap((path) =>
+    [...read(path).matchAll(/^```sh$(.*?)^```$/gms)].map(([, block = ""]) => ({ path, block })),
+  );
+  const arming = blocks.filter(({ block }) => /\/demo\/faults\b.* -d /.test(block));
+  expect(arming.length).toBeGreaterThan(0);
+  const isDisarmed = (block: string) =>
+    block.search(/-X DELETE \S*\/demo\/faults\b/) > block.lastIndexOf('"kind":');
+  expect(arming.filter(({ block }) => !isDisarmed(block)).map(({ path }) => path)).toEqual([]);
+});

@@ -95,6 +95,23 @@ export const steps: readonly Step[] = [
     },
   },
   {
+    name: "documentation site",
+    inputs: [
+      "docs",
+      "README.md",
+      "packages/client/README.md",
+      "tools/docs-site",
+      "src/gen/openapi.json",
+      "node_modules/markdown-it/package.json",
+    ],
+    outputs: ["src/gen/docs-site/docs.html"],
+    needs: ["docs", "tools/docs-site/write.ts", "node_modules/markdown-it/package.json"],
+    async run(root) {
+      const { writeDocsSite } = await import("./docs-site/write.ts");
+      writeDocsSite(root, join(root, "src/gen/openapi.json"), join(root, "src/gen/docs-site"));
+    },
+  },
+  {
     name: "client messages",
     inputs: [
       "proto",

@@ -34,6 +34,7 @@ WITH due AS (
     'scheduled', 'NZD', 125, 125, 125,
     current_date, current_date + 14, current_period + 1, renewal_date,
       renewal_date + interval '1 month' FROM numbered, counter
+  RETURNING id
 ), line AS (
   INSERT INTO invoice_lines (id, organisation_id, invoice_id, position, kind, name, description,
     units, unit_price, amount, period_start,
@@ -45,7 +46,7 @@ WITH due AS (
   INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id)
   SELECT gen_random_uuid(), $1, 'create_invoice', 'ready', id, invoice_id FROM numbered
 )
-SELECT count(*)::int AS renewed FROM due`;
+SELECT count(*)::int AS renewed FROM invoice`;
 
 /** Renews up to a chunk of an organisation's due subscriptions. Returns how many. */
 export async function renewBarely(pool: pg.Pool, organisationId: string): Promise<number> {

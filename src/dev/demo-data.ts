@@ -4,7 +4,8 @@
  * keys and an operator, and prints them once. Its settings are those of the API.
  */
 import { readConfig } from "../config.ts";
-import { createFirstData, describeFirstData } from "./local-stack/demo/first-data.ts";
+import { describeFirstData } from "./local-stack/demo/describe-first-data.ts";
+import { createFirstData } from "./local-stack/demo/first-data.ts";
 
 const [demoLedgerUrl, temporalUiUrl = "not named", ...rest] = process.argv.slice(2);
 if (demoLedgerUrl === undefined || rest.length > 0) {

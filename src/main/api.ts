@@ -4,23 +4,24 @@
  */
 import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
-import { openapiFile } from "../assets.ts";
+import { docsSiteFolder, openapiFile } from "../assets.ts";
 import type { Config } from "../config.ts";
 import { type LedgerKinds, ledgerKindOf } from "../ledger/port/ledger-kind.ts";
 import { createDeps } from "../services/deps.ts";
 import { services } from "../services/index.ts";
 import { createIdempotencyStore } from "../store/access/idempotency.ts";
 import type { Pool } from "../store/database/pool.ts";
-import { createOutcomes } from "../store/ledger-jobs/job-notifications.ts";
+import { createOutcomes, type Outcomes } from "../store/ledger-jobs/job-notifications.ts";
 import { createStore, warmUp } from "../store/tenant.ts";
 import type { UsageCounts } from "../store/usage/ingest.ts";
 import { startHttp } from "../transport/http/server.ts";
 import { createRequestObserver } from "../transport/rpc/observe.ts";
-import type { TemporalClient } from "../worker/temporal/connect.ts";
+import { isOutcomeUnknown, type TemporalClient } from "../worker/temporal/connect.ts";
 import { createLedgerWork } from "../worker/temporal/ledger-work.ts";
 import { createStartWork } from "../worker/temporal/start-work.ts";
 import { encryptionOf, startAdminPort } from "./admin-api.ts";
 import { warnOfConnections } from "./api/connection-warnings.ts";
+import { docsPages } from "./api/docs-pages.ts";
 import { createPublicTransports } from "./api/public-transports.ts";
 import { publishedOpenapi } from "./api/published-openapi.ts";
 import { withinRequest } from "./api/request-context.ts";
@@ -52,13 +53,13 @@ export async function startApi(
   const stores = openStores(config, log);
   const { metrics, pool, outcomes, keys } = stores;
   const temporal = openTemporal(config, metrics, tracing);
-  const work = createWork(config, log, temporal);
-  const { wake, startAmendment, startTermination } = work;
+  const work = createWork(config, log, temporal, outcomes);
+  const { wake, startAmendment, startTermination, mayHaveBegun } = work;
   const onIssued = (organisationId: string) => void wake(organisationId);
   const store = createStore(pool, onIssued, (counts) => countUsage(metrics, counts));
   warmUp(pool).catch((err) => log.warn({ err }, "the database could not be reached at the start"));
   const bindings = services(
-    createDeps(store, { wake, startAmendment, startTermination, outcomes }),
+    createDeps(store, { wake, startAmendment, startTermination, mayHaveBegun, outcomes }),
   );
   const stopping = new AbortController();
   const shutdownSignal = stopping.signal;
@@ -82,6 +83,7 @@ export async function startApi(
       publicUrl: config.ledger.publicUrl,
       supportContact: config.api.supportContact,
     }),
+    pages: docsPages(docsSiteFolder()),
     ledgerEndpoints: ledgerWebhookEndpoints(config, kinds, pool, work.startLedgerSync),
     readiness,
     // This port is public, so it shows no metrics.
@@ -144,17 +146,28 @@ function countUsage({ usageEvents }: Metrics, counts: UsageCounts): void {
 }
 
 /** The starts of workflows. Work whose start fails is started by the dispatcher. */
-function createWork({ taskQueue }: Config, log: Log, { client }: TemporalClient) {
+function createWork(
+  { taskQueue }: Config,
+  log: Log,
+  { client }: TemporalClient,
+  { standing }: Outcomes,
+) {
+  let isLastUnknown = false;
+  const onUnwoken = (organisationId: string, err: unknown) => {
+    isLastUnknown = isOutcomeUnknown(err);
+    log.warn(
+      { organisationId, err },
+      "the ledger workflow could not be woken; the dispatcher will",
+    );
+  };
+  const onUnstarted = (workflowId: string, err: unknown) => {
+    isLastUnknown = isOutcomeUnknown(err);
+    log.warn({ workflowId, err }, "a workflow could not be started; the dispatcher will");
+  };
   return {
-    ...createLedgerWork(client, taskQueue, (organisationId, err) =>
-      log.warn(
-        { organisationId, err },
-        "the ledger workflow could not be woken; the dispatcher will",
-      ),
-    ),
-    ...createStartWork(client, taskQueue, (workflowId, err) =>
-      log.warn({ workflowId, err }, "a workflow could not be started; the dispatcher will"),
-    ),
+    ...createLedgerWork(client, taskQueue, onUnwoken, standing),
+    ...createStartWork(client, taskQueue, onUnstarted),
+    mayHaveBegun: () => isLastUnknown,
   };
 }
 

@@ -12,6 +12,7 @@ import { createAllocations } from "../store/ledger-jobs/allocations/allocation-s
 import { createAmendments } from "../store/ledger-jobs/amendments/amendments.ts";
 import { createPosting } from "../store/ledger-jobs/posting-store.ts";
 import { findStaleJobs } from "../store/ledger-jobs/stale-jobs.ts";
+import { createKnownBatches } from "../store/ledger-jobs/standing-batches.ts";
 import { createLedgerSync } from "../store/ledger-sync/sync-store.ts";
 import { createTerminations } from "../store/subscriptions/end-removals.ts";
 import { warmUp } from "../store/tenant.ts";
@@ -21,6 +22,7 @@ import { createPublishingActivities } from "../worker/activities/events/publish-
 import { createCreditAllocation } from "../worker/activities/posting/allocate-credit.ts";
 import { createAmendment } from "../worker/activities/posting/amend-invoice.ts";
 import { createPostingActivities } from "../worker/activities/posting/posting.ts";
+import type { StandingBatches } from "../worker/activities/posting/standing-batches.ts";
 import { createEndSubscriptionActivities } from "../worker/activities/subscriptions/end-subscription.ts";
 import { createLedgerSyncActivities } from "../worker/activities/sync/ledger-sync.ts";
 import type { TemporalClient } from "../worker/temporal/connect.ts";
@@ -49,6 +51,7 @@ import {
   observedPosting,
   observedTerminations,
 } from "./worker/observed-work.ts";
+import { openStandingBatches } from "./worker/standing-batches.ts";
 import { openWebhooks, publishingDependencies } from "./worker/webhooks.ts";
 import { openWorkerHealth } from "./worker/worker-health.ts";
 
@@ -61,6 +64,7 @@ interface Shared {
   readonly encryption: Encryption;
   readonly adapters: LedgerAdapters;
   readonly work: ReturnType<typeof createWork>;
+  readonly standing: Pick<StandingBatches, "take">;
 }
 
 /**
@@ -94,9 +98,10 @@ export async function startWorker(
     onDisconnected: (organisationId) => log.warn({ organisationId }, disconnectedText),
     onAnswered: logAnswer(log),
   });
-  const work = createWork(config, log, temporal);
+  const work = createWork(config, log, temporal, pool);
   const webhooks = openWebhooks(config, pool, encryption, { log, metrics });
-  const shared = { config, log, metrics, pool, encryption, adapters, work };
+  const standing = openStandingBatches(config, log, pool);
+  const shared = { config, log, metrics, pool, encryption, adapters, work, standing };
   // Before the first activity, so that no transaction waits for the client with its locks held.
   await warmUp(pool).catch((err) =>
     log.warn({ err }, "the database could not be reached at the start"),
@@ -125,8 +130,9 @@ export async function startWorker(
     stop: async () => {
       health.drain();
       webhooks.stopSending();
+      standing.stop();
       await Promise.all([dispatcher, worker, ...cleanups].map((part) => part.stop()));
-      await Promise.all([adapters.close(), webhooks.close(), health.stop()]);
+      await Promise.all([standing.close(), adapters.close(), webhooks.close(), health.stop()]);
       await temporal.connection.close();
       await pool.end();
     },
@@ -134,11 +140,13 @@ export async function startWorker(
 }
 
 /** The starts of workflows. A start that fails is repeated. */
-function createWork({ taskQueue }: Config, log: Log, { client }: TemporalClient) {
+function createWork({ taskQueue }: Config, log: Log, { client }: TemporalClient, pool: Pool) {
+  const onUnwoken = (organisationId: string, err: unknown) =>
+    log.warn({ organisationId, err }, "the ledger workflow could not be woken; trying again");
+  // A worker gets no reports, so each of its wake-ups goes both ways.
+  const standing = createKnownBatches(pool);
   return {
-    ...createLedgerWork(client, taskQueue, (organisationId, err) =>
-      log.warn({ organisationId, err }, "the ledger workflow could not be woken; trying again"),
-    ),
+    ...createLedgerWork(client, taskQueue, onUnwoken, standing),
     ...createStartWork(client, taskQueue, (workflowId, err) =>
       log.warn({ workflowId, err }, "a workflow could not be started; trying again"),
     ),
@@ -146,7 +154,7 @@ function createWork({ taskQueue }: Config, log: Log, { client }: TemporalClient)
 }
 
 /** The activities of all workflows except the deliveries of webhooks. */
-function activitiesOf({ config, log, metrics, pool, encryption, adapters, work }: Shared) {
+function activitiesOf({ config, log, metrics, pool, encryption, adapters, work, ...rest }: Shared) {
   const { callDeadlineMs, publicUrl, syncIntervalMs } = config.ledger;
   const parts = { ...work, openLedger: adapters.open, callDeadlineMs, publicUrl };
   const observers = { log, metrics };
@@ -161,7 +169,7 @@ function activitiesOf({ config, log, metrics, pool, encryption, adapters, work }
   const openAmendments = observedAmendments(createAmendments(pool, encryption), observers);
   const openScope = observedTerminations(createTerminations(pool, encryption), observers);
   return {
-    ...createPostingActivities({ ...parts, openStore: openPosting }),
+    ...createPostingActivities({ ...parts, ...rest, openStore: openPosting }),
     ...createAmendment({ ...parts, openStore: openAmendments }),
     ...createCreditAllocation({ ...parts, openStore: createAllocations(pool, encryption) }),
     ...createEndSubscriptionActivities({ ...parts, openScope }),

@@ -9,12 +9,16 @@ import type { JobOutcome, Outcomes } from "../store/ledger-jobs/job-notification
 /** How long a request waits for the ledger: 15 seconds (POSTING-4). */
 const answerBudgetMs = 15_000;
 
-/** Starts work in Temporal. Each start returns false if Temporal could not be reached. */
+/** Starts work in Temporal. Each start returns false if it is not known to have begun. */
 export interface LedgerWork {
   /** Wakes the organisation's posting workflow. */
   wake(organisationId: string): Promise<boolean>;
   startAmendment(input: InvoiceAmendmentInput): Promise<boolean>;
   startTermination(input: EndSubscriptionInput): Promise<boolean>;
+  /**
+   * Whether the last start that failed may have begun all the same: Temporal had it and was slow.
+   */
+  mayHaveBegun(): boolean;
   readonly outcomes: Outcomes;
 }
 
@@ -31,7 +35,8 @@ export interface Posting {
   /**
    * Starts the work of jobs that this request has just committed, and waits. It returns when every
    * job is decided, when a job is known to be rescheduled past the deadline, or at the deadline. If
-   * Temporal is unreachable it does not wait: committed jobs are posted later (INVARIANT-9).
+   * Temporal is unreachable it does not wait: committed jobs are posted later (INVARIANT-9). If
+   * Temporal is only slow it waits, because the start may have begun.
    * Default of `start`: wakes the posting workflow.
    */
   await(jobIds: readonly string[], start?: () => Promise<boolean>): Promise<readonly JobOutcome[]>;
@@ -44,7 +49,7 @@ export interface Posting {
 
 /** Opens the posting of a request. */
 export function createPosting(
-  { wake, startAmendment, startTermination, outcomes }: LedgerWork,
+  { wake, startAmendment, startTermination, mayHaveBegun, outcomes }: LedgerWork,
   organisationId: string,
 ): Posting {
   const deadline = new Date(Date.now() + answerBudgetMs);
@@ -57,11 +62,11 @@ export function createPosting(
       if (jobIds.length === 0) return [];
       const watch = outcomes.watch(jobIds);
       try {
-        const isStarted = await start();
+        const isAwaited = (await start()) || mayHaveBegun();
         crashPoint("ledger_woken");
         return await watch.awaitOutcomes(
           organisationId,
-          isStarted ? deadline.getTime() : Date.now(),
+          isAwaited ? deadline.getTime() : Date.now(),
         );
       } finally {
         watch.stop();

@@ -43,15 +43,14 @@ import {
 } from "./events/list-events.ts";
 import { abandonContact } from "./ledger-jobs/jobs.ts";
 import { createPreviews, type Previews } from "./previews.ts";
+import { type CreationQuery, type LoadedCreation, loadCreation } from "./subscriptions/create.ts";
+import { joinCreations, type SaveCreation } from "./subscriptions/join-creations.ts";
+import { findRestoration } from "./subscriptions/restorations.ts";
 import {
-  type CreationQuery,
   type CreationSave,
   type CreationToSave,
-  type LoadedCreation,
-  loadCreation,
-  saveCreation,
-} from "./subscriptions/create.ts";
-import { findRestoration } from "./subscriptions/restorations.ts";
+  saveCreations,
+} from "./subscriptions/save-creation.ts";
 import {
   type PlannedSubscription,
   type SubscriptionFilters,
@@ -146,9 +145,10 @@ export function createStore(
   onUsage?: (counts: UsageCounts) => void,
 ): Store {
   const storeUsage = createStoreUsage(pool, onUsage);
+  const saveCreation = joinCreations((...creations) => saveCreations(pool, ...creations));
   return {
     tenant: (organisationId, now) => ({
-      ...openTenant(pool, storeUsage, organisationId),
+      ...openTenant(pool, { storeUsage, saveCreation }, organisationId),
       previews: createPreviews(pool, organisationId, now),
       onCurrentSubscription: (id, work, { closing = false } = {}) =>
         onCurrentSubscription(
@@ -179,9 +179,15 @@ export async function warmUp(pool: Pool): Promise<void> {
   await findRestoration(tx, noOrganisation);
 }
 
+/** Writes of one process that join those of other requests. */
+interface Joined {
+  readonly storeUsage: StoreUsage;
+  readonly saveCreation: SaveCreation;
+}
+
 function openTenant(
   pool: Pool,
-  storeUsage: StoreUsage,
+  { storeUsage, saveCreation }: Joined,
   organisationId: string,
 ): Omit<Tenant, "onCurrentSubscription" | "previews"> {
   return {
@@ -198,7 +204,7 @@ function openTenant(
     subscriptions: {
       ...collect(pool, organisationId, subscriptionListing, subscriptionFilters),
       loadCreation: (query) => loadCreation(pool, organisationId, query),
-      saveCreation: (creation) => saveCreation(pool, organisationId, creation),
+      saveCreation: (creation) => saveCreation(organisationId, creation),
       findUnsent: (id) => findUnsent(pool, organisationId, id),
     },
     unitChanges: { get: (id) => getUnitChange(pool, organisationId, id) },

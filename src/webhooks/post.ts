@@ -3,9 +3,10 @@
  * and again on the connection before anything is sent. Deadlines apply, redirects are not followed,
  * and little of the answer is read (WEBHOOK-3).
  */
-import { Agent, type Dispatcher, request } from "undici";
+import { Agent, type Dispatcher } from "undici";
 import { type AddressMode, urlFault } from "./address.ts";
 import { createConnect, type Lookup, lookupOf, NotSent } from "./connect.ts";
+import { type Deadlines, exchange, keptBytes } from "./exchange.ts";
 
 /** The options of `createPoster`. Times are in milliseconds. */
 export interface PosterOptions {
@@ -78,15 +79,6 @@ export interface Poster {
 
 const defaults = { connectMs: 10_000, totalMs: 15_000, restMs: 1_000 };
 
-/**
- * The most bytes read of an answer. A longer answer is cut like a slow one, and its connection is
- * closed.
- */
-const readBytes = 64 * 1024;
-
-/** The bytes of an answer that are stored. */
-const keptBytes = 1024;
-
 const fixedHeaders = {
   "content-type": "application/json; charset=utf-8",
   "user-agent": "subscription-billing-webhooks/1",
@@ -104,83 +96,76 @@ export function createPoster(options: PosterOptions): Poster {
     keepAliveTimeout: 1_500,
     keepAliveMaxTimeout: 1_500,
   });
+  const targetOf = rememberTargets(mode);
   return {
-    post: (post) => send(agent, post, mode, { totalMs, restMs }),
+    post: (post) => send(agent, post, targetOf(post.url), { totalMs, restMs }),
     close: () => agent.destroy(),
   };
 }
 
-/** The deadlines of a request, and of its answer after the status. */
-type Deadlines = Pick<typeof defaults, "totalMs" | "restMs">;
+/** A URL as requests need it, or what is wrong with it. */
+type Target =
+  | { readonly origin: string; readonly path: string; readonly fault: null }
+  | { readonly fault: string };
+
+/** The most URLs whose form is remembered: more than the endpoints that a process calls at once. */
+const rememberedUrls = 500;
+
+/**
+ * Returns the targets of URLs. The rules read only the URL, so each is checked once. What a name
+ * means on the network is checked for each connection.
+ */
+function rememberTargets(mode: AddressMode): (url: string) => Target {
+  const targets = new Map<string, Target>();
+  return (url) => {
+    const known = targets.get(url);
+    if (known !== undefined) return known;
+    const target = readTarget(url, mode);
+    if (targets.size >= rememberedUrls) targets.clear();
+    targets.set(url, target);
+    return target;
+  };
+}
+
+function readTarget(url: string, mode: AddressMode): Target {
+  const fault = urlFault(url, mode);
+  if (fault !== null) return { fault };
+  const { origin, pathname, search } = new URL(url);
+  return { origin, path: pathname + search, fault };
+}
 
 async function send(
   agent: Dispatcher,
-  post: Post,
-  mode: AddressMode,
-  { totalMs, restMs }: Deadlines,
+  { body, headers, signal }: Post,
+  target: Target,
+  deadlines: Deadlines,
 ): Promise<PostOutcome> {
-  const startedAt = performance.now();
-  const latencyMs = () => Math.round(performance.now() - startedAt);
-  const fault = urlFault(post.url, mode);
-  if (fault !== null)
-    return { kind: "failed", error: `the address ${fault}`, latencyMs: latencyMs() };
-  const stop = new AbortController();
-  const timers = [
-    setTimeout(
-      () => stop.abort(new NotSent(`no answer came within ${totalMs / 1000} seconds`)),
-      totalMs,
-    ),
-  ];
-  const onAbort = () => stop.abort(new NotSent("the request was stopped"));
-  post.signal?.addEventListener("abort", onAbort);
-  if (post.signal?.aborted) onAbort();
-  try {
-    const own = Object.entries(post.headers).map(([name, value]) => [name.toLowerCase(), value]);
-    const headers = { ...Object.fromEntries(own), ...fixedHeaders };
-    const answer = await request(post.url, {
-      dispatcher: agent,
-      method: "POST",
-      headers,
-      body: post.body,
-      signal: stop.signal,
-    });
-    const outcome = {
-      kind: "answered",
-      status: answer.statusCode,
-      retryAfterMs: retryAfterMs(answer.headers["retry-after"]),
-    } as const;
-    const took = latencyMs();
-    // A slow answer must not occupy a connection.
-    timers.push(setTimeout(() => stop.abort(new NotSent("its answer was cut")), restMs));
-    return { ...outcome, answer: await beginning(answer.body), latencyMs: took };
-  } catch (error) {
-    return { kind: "failed", error: wordsOf(error), latencyMs: latencyMs() };
-  } finally {
-    for (const timer of timers) clearTimeout(timer);
-    post.signal?.removeEventListener("abort", onAbort);
-  }
+  if (target.fault !== null)
+    return { kind: "failed", error: `the address ${target.fault}`, latencyMs: 0 };
+  const { origin, path } = target;
+  const request = { origin, path, headers: headersOf(headers), body, signal };
+  const outcome = await exchange(agent, request, deadlines);
+  const { latencyMs } = outcome;
+  if (outcome.kind === "failed")
+    return { kind: "failed", error: wordsOf(outcome.error), latencyMs };
+  const { status, retryAfter, beginning } = outcome;
+  const answer = textOf(beginning);
+  return { kind: "answered", status, retryAfterMs: retryAfterMs(retryAfter), answer, latencyMs };
 }
 
-/**
- * Returns the beginning of an answer. It reads on, up to a limit, so that the connection can be
- * reused.
- */
-async function beginning(body: Dispatcher.ResponseData["body"]): Promise<string> {
-  const kept: Uint8Array[] = [];
-  let length = 0;
-  try {
-    for await (const chunk of body as AsyncIterable<Uint8Array>) {
-      if (length < keptBytes) kept.push(chunk);
-      length += chunk.length;
-      if (length >= readBytes) break;
-    }
-  } catch {
-    // The status has come, which is what counts. An answer that breaks off is returned as far as it
-    // came.
-  }
-  const bytes = Buffer.concat(kept).subarray(0, keptBytes);
+function headersOf(given: Readonly<Record<string, string>>): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(given)) headers[name.toLowerCase()] = value;
+  return Object.assign(headers, fixedHeaders);
+}
+
+/** Returns the beginning of an answer as text. */
+function textOf(beginning: Uint8Array): string {
+  if (beginning.length === 0) return "";
   // Operators read it in terminals, which obey control characters. No database accepts NUL.
-  const text = new TextDecoder().decode(bytes, { stream: length > keptBytes });
+  const text = new TextDecoder().decode(beginning.subarray(0, keptBytes), {
+    stream: beginning.length > keptBytes,
+  });
   return text.replace(/(?![\n\t])[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu, "");
 }
 

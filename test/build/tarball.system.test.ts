@@ -99,7 +99,7 @@ test("the installation has no package that is for development, and at most 250 M
   expect(size).toBeLessThan(mostMegabytes);
 });
 
-test("a subscription that it creates has its invoice in the ledger", async () => {
+test("it serves the documentation, and the ledger has a new subscription's invoice", async () => {
   expect(run("migrate")).toContain("applied migration");
   expect(run("migrate")).toBe("the database is at the newest migration\n");
   const ledger = await start("demo-ledger", { DEMO_LEDGER_PORT: "0" });
@@ -114,6 +114,8 @@ test("a subscription that it creates has its invoice in the ledger", async () =>
   await untilOutput(api, '"started"');
   const [, port] = /"port":(\d+)[^\n]*"started"/.exec(api.output()) ?? [];
   await untilOutput(worker, '"started"');
+  for (const path of ["/docs/guide", "/docs/reference/plans", "/llms.txt"])
+    expect([path, (await fetch(`http://127.0.0.1:${port}${path}`)).status]).toEqual([path, 200]);
 
   const created = await ask(`http://127.0.0.1:${port}/v1/subscriptions`, "POST", {
     key,

@@ -17,6 +17,9 @@ import { adminMethods } from "./methods.ts";
 
 const operations = adminMethods.map(operationOf);
 
+/** The names of methods that write nothing. */
+const reads = /^(Get|List|Check|Preview)/;
+
 /** What only an owner may: operators, their tokens, and the credentials of ledgers. */
 const owners = [
   "LedgerConnectionService/ConnectLedger",
@@ -35,7 +38,7 @@ describe("the contract of the admin API", () => {
   test("gives every method a role: reads the least, owner for credentials, else admin", () => {
     expect(operations.length).toBeGreaterThan(35);
     for (const { name, scope, method } of operations) {
-      const isRead = /^(Get|List|Check)/.test(method.name);
+      const isRead = reads.test(method.name);
       const expected = owners.includes(name) ? "owner" : isRead ? "read-only" : "admin";
       expect([name, scope]).toEqual([name, expected]);
       expect(operatorRoles).toContain(scope);
@@ -44,7 +47,7 @@ describe("the contract of the admin API", () => {
 
   test("takes an idempotency key on every write, and ignores it on reads", () => {
     for (const { name, idempotencyKey, method } of operations) {
-      const isRead = /^(Get|List|Check)/.test(method.name);
+      const isRead = reads.test(method.name);
       expect([name, idempotencyKey]).toEqual([name, isRead ? "none" : "optional"]);
     }
   });
@@ -71,13 +74,27 @@ describe("the contract of the admin API", () => {
   });
 });
 
-describe("a request on behalf of a platform", () => {
-  const pairs = SubscriptionService.methods.flatMap((method) => {
+/** A method of an operator with the platform's of the same name. */
+type Pair = readonly [name: string, operator: DescMethod, platform: DescMethod];
+
+function pairsOf(names: RegExp): readonly Pair[] {
+  return SubscriptionService.methods.flatMap((method) => {
     const platform = PlatformService.methods.find(({ name }) => name === method.name);
-    return /^(Get|List|Preview)/.test(method.name) || platform === undefined
+    return platform === undefined || !names.test(method.name)
       ? []
       : [[method.name, method, platform] as const];
   });
+}
+
+/** The rules of a request's fields in their order. The numbers differ between the two requests. */
+function rulesOf(fields: readonly DescField[]): readonly object[] {
+  return fields.map(({ proto }) => ({ ...proto, number: 0 }));
+}
+
+const refusalsOf = (method: DescMethod) => getOption(method, operationOption).refusals;
+
+describe("a request on behalf of a platform", () => {
+  const pairs = pairsOf(/^(?!Get|List|Preview)/);
 
   test("exists for every write of a platform", () => {
     expect(pairs.map(([name]) => name)).toEqual([
@@ -89,16 +106,41 @@ describe("a request on behalf of a platform", () => {
   });
 
   test.each(pairs)("%s has the platform's fields with their rules", (_, operator, platform) => {
-    // The numbers differ, and everything else is compared.
-    const ruleOf = ({ proto }: DescField) => ({ ...proto, number: 0 });
     const added = ["organisation", "reason"];
     const own = operator.input.fields.filter(({ name }) => !added.includes(name));
-    expect(own.map(ruleOf)).toEqual(platform.input.fields.map(ruleOf));
+    expect(rulesOf(own)).toEqual(rulesOf(platform.input.fields));
     expect(operator.input.fields.map(({ name }) => name)).toEqual(expect.arrayContaining(added));
   });
 
   test.each(pairs)("%s can refuse all that the platform's can", (_, operator, platform) => {
-    const refusalsOf = (method: DescMethod) => getOption(method, operationOption).refusals;
+    expect(refusalsOf(operator)).toEqual(["organisation_not_found", ...refusalsOf(platform)]);
+  });
+});
+
+describe("a preview for a platform", () => {
+  const pairs = pairsOf(/^(Preview|GetUpcomingInvoice)/);
+
+  test("exists for every preview of a platform", () => {
+    expect(pairs.map(([name]) => name)).toEqual([
+      "PreviewCreateSubscription",
+      "PreviewChangeUnits",
+      "PreviewEndSubscription",
+      "PreviewRestoreSubscription",
+      "GetUpcomingInvoice",
+    ]);
+    const all = PlatformService.methods.filter(({ name }) => /Preview|Upcoming/.test(name));
+    expect(pairs.map(([, , platform]) => platform)).toEqual(all);
+  });
+
+  test.each(pairs)("%s has the platform's fields and its answer", (_, operator, platform) => {
+    const [organisation, ...own] = operator.input.fields;
+    expect(organisation?.name).toBe("organisation");
+    expect(rulesOf(own)).toEqual(rulesOf(platform.input.fields));
+    const answerOf = ({ output }: DescMethod) => output.fields.map(({ message }) => message);
+    expect(answerOf(operator)).toEqual(answerOf(platform));
+  });
+
+  test.each(pairs)("%s can refuse all that the platform's can", (_, operator, platform) => {
     expect(refusalsOf(operator)).toEqual(["organisation_not_found", ...refusalsOf(platform)]);
   });
 });

@@ -107,6 +107,19 @@ export async function shownInvoice(
   return answer.json;
 }
 
+/**
+ * Waits until the invoice of a created subscription is in the ledger: on a slow machine the answer
+ * may come before.
+ */
+export async function expectPosted(
+  system: TestSystem,
+  organisation: CreatedOrganisation,
+  created: Answered,
+): Promise<void> {
+  await untilPosted(system, organisation.organisationId);
+  expect(await shownInvoice(system, organisation, created)).toMatchObject(synced);
+}
+
 /** What the API shows of an invoice that is in the ledger. */
 export const synced = { status: "draft", ledger: { sync_status: "synced", sync_error: null } };
 

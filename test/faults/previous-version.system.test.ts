@@ -1,9 +1,10 @@
 /**
  * A process of the previous version serves over the schema of this one, as it does while an upgrade
- * runs. The previous version is the newest tag, or the commit that PREVIOUS_REF names.
+ * runs. The previous version is the commit that PREVIOUS_REF names, else the newest tag, else the
+ * last commit before the newest migration.
  */
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, symlink } from "node:fs/promises";
+import { mkdtemp, readdir, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -15,19 +16,33 @@ import { postUntil, postUntilCreated, startApiProcess } from "./processes.ts";
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../..");
 
+const git = async (...args: string[]) => (await run("git", ["-C", root, ...args])).stdout.trim();
+
 /** The commit of the previous version, or the reason why there is none here. */
 async function previousVersion(): Promise<{ readonly ref: string } | { readonly why: string }> {
-  const git = async (...args: string[]) => (await run("git", ["-C", root, ...args])).stdout.trim();
   const named = process.env.PREVIOUS_REF;
   if (named) return { ref: named };
   try {
     const head = await git("tag", "--points-at", "HEAD");
     const tags = (await git("tag", "--list", "--sort=-v:refname")).split("\n");
     const ref = tags.find((tag) => tag !== "" && !head.split("\n").includes(tag));
-    return ref === undefined ? { why: "this clone has no tag of an earlier release" } : { ref };
+    return ref === undefined ? await beforeNewestMigration() : { ref };
   } catch (error) {
     return { why: `git cannot say which: ${(error as Error).message.split("\n")[0]}` };
   }
+}
+
+/** The last commit with an older schema. HEAD is, if the newest migration is not committed. */
+async function beforeNewestMigration() {
+  const migrations = await readdir(join(root, "prisma/migrations"), { withFileTypes: true });
+  const names = migrations.filter((one) => one.isDirectory()).map(({ name }) => name);
+  const path = `prisma/migrations/${names.toSorted().at(-1)}/migration.sql`;
+  const commit = await git("log", "-1", "--diff-filter=A", "--format=%H", "--", path);
+  if (commit === "") return { ref: "HEAD" };
+  const ref = await git("rev-parse", "--verify", "--quiet", `${commit}^`).catch(() => "");
+  const why =
+    "this clone has neither a tag of an earlier release nor a commit with an older schema";
+  return ref === "" ? { why } : { ref };
 }
 
 /** Writes the files of a commit to a folder and generates its code with the installed packages. */

@@ -1,11 +1,13 @@
 /**
- * Temporal unreachable, no worker, and database connections cut under load: accepted work is posted
- * once. INVARIANT-9.
+ * Temporal unreachable or slow, no worker, and database connections cut under load: accepted work
+ * is posted once. INVARIANT-9.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { expect } from "vitest";
+import { engineDeadlineMs } from "../../src/worker/temporal/ledger-work.ts";
 import { systemTest as test } from "../support/fixtures.ts";
 import { freePort } from "../support/ports.ts";
+import { startSlowProxy } from "../support/slow-proxy.ts";
 import {
   expectOneDocumentEach,
   scheduled,
@@ -34,6 +36,24 @@ test("a subscription is created without Temporal, and the dispatcher posts it", 
     expect(await shownInvoice(system, organisation, created)).toMatchObject(synced);
   } finally {
     await blind.stop();
+  }
+});
+
+test("a creation waits for its outcome while Temporal is only slow", async ({ system }) => {
+  const [warm, slow] = [await system.organisation(), await system.organisation()];
+  const proxy = await startSlowProxy(system.temporal.address);
+  const patient = await startApiProcess(system, { TEMPORAL_ADDRESS: proxy.address });
+  try {
+    // The connection to Temporal exists before the delay begins.
+    await postUntilCreated(patient.baseUrl, subscriptionPost(warm, "warm"));
+    // The start gives up before Temporal gets it. The other organisation has no standing batch.
+    proxy.delay(engineDeadlineMs + 1_000);
+    const created = await postUntilCreated(patient.baseUrl, subscriptionPost(slow, "slow"));
+    expect(created.json.invoice).toMatchObject(synced);
+    await expectOneDocumentEach(system, slow, 1);
+  } finally {
+    await patient.stop();
+    await proxy.stop();
   }
 });
 

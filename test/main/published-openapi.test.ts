@@ -26,9 +26,14 @@ test("PUBLIC_URL makes the servers absolute, and the rest stays as it is generat
     { url: "https://billing.example/api" },
   ]);
   expect(document.info.contact).toEqual({ name, url: "https://billing.example" });
-  const { servers, info, ...others } = document;
-  const own = JSON.parse(generated.toString("utf8"));
-  expect(others).toEqual({ ...own, servers: undefined, info: undefined });
+  expect(document.externalDocs.url).toBe("https://billing.example/docs");
+  const { servers, info, externalDocs, ...others } = document;
+  const own = JSON.parse(
+    generated.toString("utf8").replaceAll("](/docs", "](https://billing.example/docs"),
+  );
+  expect(others).toEqual({ ...own, servers: undefined, info: undefined, externalDocs: undefined });
+  expect(JSON.stringify(document)).toContain("](https://billing.example/docs/errors/rate_limited)");
+  expect(JSON.stringify(document)).not.toContain("](/docs");
   expect(await new Validator().validate(document)).toMatchObject({ valid: true });
 });
 

@@ -28,6 +28,9 @@ describe("paths are exact", () => {
     ["OPTIONS", "/v1/plans"],
     ["POST", "/v1/openapi.json"],
     ["GET", "/v1/openapi.json/"],
+    ["POST", "/docs"],
+    ["GET", "/docs/"],
+    ["GET", "/docs/none"],
   ] as const)("%s %s is an unknown endpoint, with a key and without", async ([verb, path], {
     ask,
     own,
@@ -38,7 +41,7 @@ describe("paths are exact", () => {
   });
 
   test("HEAD is an unknown endpoint as well", async ({ system, own }) => {
-    for (const path of ["/v1/plans", "/v1/openapi.json"]) {
+    for (const path of ["/v1/plans", "/v1/openapi.json", "/docs"]) {
       const { status, text, headers } = await system.ask("HEAD", path, { key: own.apiKey });
       expect([status, text]).toEqual([404, ""]);
       expect(headers.get("Request-Id")).toMatch(/^[0-9a-f-]{36}$/);

@@ -5,6 +5,7 @@ import { stop, transform } from "esbuild";
 import {
   builtNames,
   demoLedgerPageFolder,
+  docsSiteFolder,
   migrationsFolder,
   openapiFile,
   schemaEngineFile,
@@ -18,6 +19,7 @@ import { queryCompiler } from "./replacements.ts";
 function copies(root: string): Readonly<Record<string, string>> {
   return {
     [builtNames.openapi]: openapiFile(),
+    [builtNames.docsSite]: docsSiteFolder(),
     [builtNames.migrations]: migrationsFolder(),
     [builtNames.demoLedgerPage]: demoLedgerPageFolder(),
     [builtNames.schemaEngine]: schemaEngineFile(),

@@ -51,6 +51,7 @@ export function openApiDocument(registry: Registry): JsonObject {
       description: introduction,
       contact: { name: "The operator of this service" },
     },
+    externalDocs: { description: "Guides, rules and this reference", url: "/docs" },
     servers: [{ url: "/" }, { url: "/api" }],
     tags: [...tags(operations), webhookTag],
     paths,

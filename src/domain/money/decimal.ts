@@ -183,8 +183,14 @@ function widen(value: Decimal, scale: number): bigint {
   return value.unscaled * power(scale - value.scale);
 }
 
+/** Amounts have few places, and a power of bigints costs more than the sum that needs it. */
+const powers: readonly bigint[] = Array.from(
+  { length: 13 },
+  (_, exponent) => 10n ** BigInt(exponent),
+);
+
 function power(exponent: number): bigint {
-  return 10n ** BigInt(exponent);
+  return powers[exponent] ?? 10n ** BigInt(exponent);
 }
 
 function magnitude(value: bigint): bigint {

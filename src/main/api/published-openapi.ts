@@ -2,7 +2,7 @@
  * The OpenAPI document as this installation publishes it: with its public address, without which
  * generated clients have no server, and with whom to ask.
  */
-import { createHash } from "node:crypto";
+import { entityTagOf } from "../../transport/http/published-file.ts";
 
 /** What the installation adds. */
 interface Publisher {
@@ -15,6 +15,7 @@ interface Publisher {
 /** The members of the document that the installation changes. */
 interface Document {
   readonly info: { readonly contact: object };
+  readonly externalDocs: { readonly url: string };
   readonly servers: readonly { readonly url: string }[];
 }
 
@@ -27,22 +28,29 @@ export function publishedOpenapi(
   publisher: Publisher,
 ): { readonly body: Buffer; readonly etag: string } {
   const body = bodyOf(generated, publisher);
-  return { body, etag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"` };
+  return { body, etag: entityTagOf(body) };
 }
 
 function bodyOf(generated: Buffer, { publicUrl, supportContact }: Publisher): Buffer {
   if (publicUrl === null && supportContact === null) return generated;
   const document = JSON.parse(generated.toString("utf8")) as Document;
-  const { info, servers } = document;
+  const { info, externalDocs, servers } = document;
   const published: Document = {
     ...document,
     info: { ...info, contact: { ...info.contact, ...contactOf(supportContact ?? publicUrl) } },
+    externalDocs: { ...externalDocs, url: `${publicUrl ?? ""}${externalDocs.url}` },
     // The paths begin with a slash, so the address without a path is an empty one.
     servers: servers.map(({ url }) => ({
       url: `${publicUrl ?? ""}${url}`.replace(/(.)\/$/, "$1"),
     })),
   };
-  return Buffer.from(JSON.stringify(published));
+  const text = JSON.stringify(published);
+  return Buffer.from(publicUrl === null ? text : withAbsoluteLinks(text, publicUrl));
+}
+
+/** Generated clients copy the descriptions, whose links to the pages then need the host. */
+function withAbsoluteLinks(json: string, publicUrl: string): string {
+  return json.replaceAll("](/docs", () => `](${JSON.stringify(publicUrl).slice(1, -1)}/docs`);
 }
 
 function contactOf(address: string | null): object {

@@ -14,6 +14,7 @@ import type { RequestFault } from "../../transport/rest/request-fault.ts";
 import type { Principal } from "../../transport/rpc/caller.ts";
 import { connectRoutes } from "../../transport/rpc/connect/routes.ts";
 import type { ServiceBinding } from "../../transport/rpc/implementation.ts";
+import { InvalidRequest } from "../../transport/rpc/invalid-request.ts";
 import { healthRoutes } from "../../transport/rpc/open/health.ts";
 import { reflectionRoutes } from "../../transport/rpc/open/reflection.ts";
 
@@ -46,7 +47,9 @@ export function createTransports<C extends Principal>(
   const open = parts.isReflected ? [health, reflectionRoutes(services)] : [health];
   const refusalOf = ({ code, message, param }: RequestFault) => new Refusal(code, message, param);
   const rest = restHandler({ ...parts.rest, reportError, refusalOf });
-  const checkJson = jsonCheck(refusalOf);
+  const checkJson = jsonCheck(
+    ({ message, param }, allFaults) => new InvalidRequest(message, param, allFaults),
+  );
   const recordOf = exchangeOf;
   return {
     rest,

@@ -7,7 +7,7 @@ import { logFields } from "./log-context.ts";
 export type Log = Logger;
 
 /** Members that never belong in a line. Their values are replaced, also one level deep. */
-const secretMembers = [
+const secretMembers: ReadonlySet<string> = new Set([
   "authorization",
   "Authorization",
   "apiKey",
@@ -21,7 +21,7 @@ const secretMembers = [
   "accessToken",
   "databaseUrl",
   "connectionString",
-];
+]);
 
 /** An error as the log shows it. */
 interface PublishFailure {
@@ -49,11 +49,31 @@ export function createLog(
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     // A line's own members take precedence.
     mixin: logFields,
-    formatters: { level: (label: string) => ({ level: label }) },
-    redact: { paths: secretMembers.flatMap((name) => [name, `*.${name}`]), censor: "[hidden]" },
+    // pino's own redaction takes five times as long as the rest of a line.
+    formatters: { level: (label: string) => ({ level: label }), log: hideSecrets },
     serializers: { err: reportFailure },
   };
   return destination === undefined ? pino(options) : pino(options, destination);
+}
+
+/** Returns a line's members without the values of secret ones. */
+function hideSecrets(members: Record<string, unknown>): Record<string, unknown> {
+  const shown = hideOwn(members);
+  for (const [name, value] of Object.entries(shown)) {
+    // The serializer of errors picks their members. Lists have no names, and bytes may be many.
+    const isNamed = typeof value === "object" && value !== null && name !== "err";
+    if (isNamed && !Array.isArray(value) && !ArrayBuffer.isView(value))
+      shown[name] = Object.keys(value).some(isSecret) ? hideOwn({ ...value }) : value;
+  }
+  return shown;
+}
+
+const isSecret = (name: string): boolean => secretMembers.has(name);
+
+function hideOwn(members: Record<string, unknown>): Record<string, unknown> {
+  const shown = { ...members };
+  for (const name of Object.keys(shown)) if (isSecret(name)) shown[name] = "[hidden]";
+  return shown;
 }
 
 /**

@@ -16,6 +16,9 @@ import { createOperator, createToken } from "./credentials.ts";
  */
 const firstOperatorLock = 20261121;
 
+/** The name of the first operator's token. */
+export const firstTokenName = "First token";
+
 /** What is stored of the first operator's token. */
 interface FirstToken {
   readonly hash: Uint8Array;
@@ -45,7 +48,7 @@ export async function createFirstOperator(
     // Picked one by one: the caller's object may also contain the token's value, which must not go
     // further.
     const { hash, hint } = token;
-    const first = { id: newId(), name: "First token", expiresAt: null, hash, hint };
+    const first = { id: newId(), name: firstTokenName, expiresAt: null, hash, hint };
     const { changes } = await createToken(tx, operator.result.id, first);
     return changed(true, ...operator.changes, ...changes);
   });

@@ -24,7 +24,11 @@ interface ApiKeyToSave {
 
 /** An organisation with everything that it starts with. */
 export interface OrganisationToSave {
-  readonly settings: OrganisationSettings & { readonly usageAllowed: boolean };
+  readonly settings: OrganisationSettings & {
+    readonly usageAllowed: boolean;
+    /** Where a sandbox's clock stands. It shows real time if left out. */
+    readonly testClock?: Date;
+  };
   readonly connection: LedgerConnection;
   readonly apiKeys: readonly ApiKeyToSave[];
   readonly meters: readonly Meter[];

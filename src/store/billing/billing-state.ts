@@ -3,96 +3,24 @@
  * running job. SQL: one read loads a chunk with its lists and sums.
  */
 
-import {
-  type CivilDate,
-  civilDate,
-  compareDates,
-  todayIn,
-} from "../../domain/calendar/civil-date.ts";
+import { type CivilDate, compareDates, todayIn } from "../../domain/calendar/civil-date.ts";
 import type { PlanMeter } from "../../domain/catalogue/meter.ts";
 import type { Plan } from "../../domain/catalogue/plan.ts";
-import type {
-  BillingState,
-  DeferredLine,
-  IssuedInvoice,
-  PeriodState,
-  RunningJob,
-} from "../../domain/model/billing-state.ts";
-import type { DocumentStatus, InvoiceType } from "../../domain/model/invoice.ts";
+import type { BillingState } from "../../domain/model/billing-state.ts";
 import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
 import type { Subscription } from "../../domain/model/subscription.ts";
-import { parseDecimal } from "../../domain/money/decimal.ts";
-import type { Prisma } from "../../gen/prisma/client.ts";
-import type { PlanRow } from "../catalogue/catalogue.ts";
-import { type PlanMeterRow, planMetersJson, readPlanMeters } from "../catalogue/meters.ts";
+import { planMetersJson, readPlanMeters } from "../catalogue/meters.ts";
 import { statementName } from "../database/page.ts";
 import type { Transaction } from "../database/pool.ts";
-import type { Row } from "../database/row.ts";
+import { readState, type StateRow } from "./billing-state-row.ts";
 import {
   planJson,
   readPlanJson,
   readSubscription,
-  type SubscriptionRow,
   subscriptionColumns,
   subscriptionSource,
 } from "./subscription-row.ts";
 import { loadOpenUsage } from "./unbilled-usage.ts";
-
-/** A row of `periods`. `billed_units` is null if nothing was billed for it. */
-type PeriodRow = Row<
-  Prisma.PeriodModel,
-  "index" | "billedUnits" | "setupMode" | "prorationClosed" | "billedSeparately",
-  "startDate" | "endDate"
->;
-
-interface IssuedRow {
-  id: string;
-  number: string;
-  type: InvoiceType;
-  period_index: number;
-  status: DocumentStatus;
-  total: string;
-  amount_due: string;
-  in_ledger: boolean;
-  is_plan_line_known: boolean;
-}
-
-/** A row of `deferred_lines`. Its amount is text. */
-export type DeferredRow = Row<
-  Prisma.DeferredLineModel,
-  | "id"
-  | "name"
-  | "description"
-  | "amount"
-  | "fromUnits"
-  | "toUnits"
-  | "daysRemaining"
-  | "daysInPeriod",
-  "periodStart" | "periodEnd"
->;
-
-/** `plan` and `meters` are null if an earlier row has the same ones. */
-interface StateRow extends Omit<SubscriptionRow, "plan"> {
-  plan: PlanRow | null;
-  meters: PlanMeterRow[] | null;
-  current_period: number;
-  due_at: Date | null;
-  usage_bill: number;
-  usage_billed: number;
-  periods: PeriodRow[] | null;
-  issued: IssuedRow[] | null;
-  deferred: DeferredRow[] | null;
-  running: RunningRow | null;
-}
-
-/** `removals` and `removed` are counts of an end. */
-interface RunningRow {
-  id: string;
-  kind: RunningJob["kind"];
-  number: string | null;
-  removals: number;
-  removed: number;
-}
 
 // Amounts are text, because a JSON number would become a float. Removed invoices bill nothing.
 // Credit that is being allocated counts as allocated: it may be, before anything else reaches the
@@ -103,11 +31,12 @@ const stateText = `SELECT ${subscriptionColumns}, t.current_period, t.due_at, t.
       THEN ${planJson} END AS plan,
     CASE WHEN row_number() OVER (PARTITION BY t.plan_id ORDER BY t.seq) = 1
       THEN ${planMetersJson("$1", "t.plan_id")} END AS meters,
-    (SELECT json_agg(p) FROM (SELECT p.index, p.start_date, p.end_date, p.billed_units,
-      p.setup_mode, p.proration_closed, p.billed_separately
-      FROM periods p WHERE p.organisation_id = $1 AND p.subscription_id = t.id
-        AND p.index BETWEEN t.current_period AND t.current_period + 1
-      ORDER BY p.index) p) AS periods,
+    p.start_date AS period_start, p.end_date AS period_end, p.billed_units, p.setup_mode,
+    p.proration_closed, p.billed_separately,
+    (SELECT row_to_json(n) FROM (SELECT n.index, n.start_date, n.end_date, n.billed_units,
+      n.setup_mode, n.proration_closed, n.billed_separately
+      FROM periods n WHERE n.organisation_id = $1 AND n.subscription_id = t.id
+        AND n.index = t.current_period + 1) n) AS next_period,
     (SELECT json_agg(i) FROM (SELECT i.id, i.number, i.type, i.period_index, i.status,
       i.total::text,
         (i.amount_due - (SELECT coalesce(sum(c.amount), 0) FROM ledger_jobs c
@@ -135,8 +64,10 @@ const stateText = `SELECT ${subscriptionColumns}, t.current_period, t.due_at, t.
       WHERE o.organisation_id = $1 AND o.subscription_id = t.id
         AND o.kind IN ('amend_invoice', 'end_subscription')
         AND o.state IN ('ready', 'sending', 'uncertain') LIMIT 1) r) AS running
-  FROM ${subscriptionSource} WHERE t.organisation_id = $1 AND t.id = ANY ($2::uuid[])
-    ORDER BY t.seq`;
+  FROM ${subscriptionSource} LEFT JOIN LATERAL (SELECT * FROM periods p
+    WHERE p.organisation_id = $1 AND p.subscription_id = t.id AND p.index = t.current_period
+    LIMIT 1) p ON true
+  WHERE t.organisation_id = $1 AND t.id = ANY ($2::uuid[]) ORDER BY t.seq`;
 
 /** A subscription's state, and the index of its current period. */
 export interface LoadedState {
@@ -215,73 +146,4 @@ function isUsageDue(
 ): boolean {
   if (status === "ended" || status === "complete") return row.due_at !== null && row.due_at <= now;
   return closing || compareDates(renewalDate, today) <= 0;
-}
-
-function readState(
-  row: StateRow,
-  known: Pick<BillingState, "organisation" | "subscription" | "plan" | "today">,
-): Omit<BillingState, "usage"> {
-  const periods = (row.periods ?? []).map(readPeriod);
-  const period = periods.find(({ index }) => index === row.current_period);
-  if (period === undefined) throw new Error(`subscription ${row.id} has no current period`);
-  return {
-    ...known,
-    period,
-    nextPeriod: periods.find(({ index }) => index === row.current_period + 1) ?? null,
-    invoices: (row.issued ?? []).map(readIssued),
-    deferred: (row.deferred ?? []).map(readDeferred),
-    usageBills: { open: row.usage_bill, billed: row.usage_billed },
-    running: row.running === null ? null : readRunning(row.running),
-  };
-}
-
-/** Converts a row of `periods` to a period's state. */
-function readPeriod(row: PeriodRow): PeriodState {
-  return {
-    index: row.index,
-    start: civilDate(row.start_date),
-    end: civilDate(row.end_date),
-    billedUnits: row.billed_units,
-    setupMode: row.setup_mode,
-    prorationClosed: row.proration_closed,
-    billedSeparately: row.billed_separately,
-  };
-}
-
-function readIssued(row: IssuedRow): IssuedInvoice {
-  return {
-    id: row.id,
-    number: row.number,
-    type: row.type,
-    periodIndex: row.period_index,
-    status: row.status,
-    total: parseDecimal(row.total),
-    amountDue: parseDecimal(row.amount_due),
-    inLedger: row.in_ledger,
-    isPlanLineKnown: row.is_plan_line_known,
-  };
-}
-
-/** Converts a row of `deferred_lines`. */
-export function readDeferred(row: DeferredRow): DeferredLine {
-  return {
-    id: row.id,
-    name: row.name,
-    description: row.description,
-    amount: parseDecimal(row.amount),
-    period: { start: civilDate(row.period_start), end: civilDate(row.period_end) },
-    fromUnits: row.from_units,
-    toUnits: row.to_units,
-    daysRemaining: row.days_remaining,
-    daysInPeriod: row.days_in_period,
-  };
-}
-
-function readRunning({ id, kind, number, removals, removed }: RunningRow): RunningJob {
-  const description =
-    kind === "amend_invoice"
-      ? `invoice ${number ?? ""} is being amended in the ledger`
-      : `the subscription is being ended, ` +
-        `${removed} of ${removals} invoices removed in the ledger so far`;
-  return { id, kind, description };
 }

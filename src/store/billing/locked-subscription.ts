@@ -14,6 +14,7 @@ import {
   organisationColumns,
   readOrganisation,
 } from "../access/organisation-settings.ts";
+import { columnSet } from "../database/column-set.ts";
 import type { Transaction } from "../database/pool.ts";
 import { advancing } from "./due-organisations.ts";
 import { saveCharges } from "./save-billing.ts";
@@ -108,6 +109,10 @@ export async function saveDue(
   await saveCharges(client, organisationId, charges, now);
 }
 
+const subscriptionColumns = columnSet(`id uuid, status text, current_period int, renewal_date date,
+  end_date date, units int, cancel_at_period_end boolean, due_at timestamptz, last_at timestamptz,
+  usage_bill int, usage_billed int`);
+
 const subscriptionsText = `
 UPDATE subscriptions s SET status = r.status, current_period = r.current_period,
   renewal_date = r.renewal_date, end_date = r.end_date,
@@ -116,11 +121,8 @@ UPDATE subscriptions s SET status = r.status, current_period = r.current_period,
   parked_attempts = 0, usage_bill = coalesce(r.usage_bill, s.usage_bill),
     usage_billed = coalesce(r.usage_billed, s.usage_billed),
   ended_at = CASE WHEN r.status = 'ended' THEN coalesce(s.ended_at,
-    least($3::timestamptz, r.last_at)) END
-FROM jsonb_to_recordset($2) AS r(id uuid, status text, current_period int, renewal_date date,
-  end_date date, units int,
-  cancel_at_period_end boolean, due_at timestamptz, last_at timestamptz, usage_bill int,
-    usage_billed int)
+    least($2::timestamptz, r.last_at)) END
+FROM ${subscriptionColumns.source("r", 3)}
 WHERE s.organisation_id = $1 AND s.id = r.id`;
 
 /**
@@ -164,7 +166,7 @@ export async function updateSubscriptions(
   await client.query({
     name: "update_subscriptions",
     text: subscriptionsText,
-    values: [organisationId, JSON.stringify(records), now],
+    values: [organisationId, now, ...subscriptionColumns.arrays(records)],
   });
 }
 
@@ -183,6 +185,9 @@ export function dayStarts(): (timezone: string, date: CivilDate | null) => Date 
   };
 }
 
+const periodColumns = columnSet(`subscription_id uuid, index int, start_date date, end_date date,
+  billed_units int, setup_mode boolean, proration_closed boolean, billed_separately boolean`);
+
 const periodsText = `
 INSERT INTO periods AS p (organisation_id, subscription_id, index, previous_index, start_date,
   end_date, billed_units, setup_mode,
@@ -190,9 +195,7 @@ INSERT INTO periods AS p (organisation_id, subscription_id, index, previous_inde
 SELECT $1, r.subscription_id, r.index, nullif(r.index, 0) - 1, r.start_date, r.end_date,
   r.billed_units, r.setup_mode,
   r.proration_closed, r.billed_separately
-FROM jsonb_to_recordset($2) AS r(subscription_id uuid, index int, start_date date, end_date date,
-  billed_units int,
-  setup_mode boolean, proration_closed boolean, billed_separately boolean)
+FROM ${periodColumns.source("r", 2)}
 ORDER BY r.subscription_id, r.index
 ON CONFLICT (subscription_id, index) DO UPDATE SET billed_units = excluded.billed_units,
   setup_mode = excluded.setup_mode,
@@ -221,6 +224,6 @@ export async function savePeriods(
   await client.query({
     name: "save_periods",
     text: periodsText,
-    values: [organisationId, JSON.stringify(records)],
+    values: [organisationId, ...periodColumns.arrays(records)],
   });
 }

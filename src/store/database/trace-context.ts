@@ -17,6 +17,11 @@ export function isTraced(): boolean {
   return trace.getActiveSpan() !== undefined;
 }
 
+/** Whether the spans of the trace under way are recorded. */
+export function isRecorded(): boolean {
+  return trace.getActiveSpan()?.isRecording() === true;
+}
+
 /**
  * Runs a transaction inside a span if a trace is under way. `run` gets the statements that begin
  * the transaction.

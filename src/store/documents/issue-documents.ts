@@ -7,6 +7,7 @@
 import type { CreditNoteDraft } from "../../domain/model/credit-note.ts";
 import type { InvoiceDraft } from "../../domain/model/invoice.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
+import { columnSet } from "../database/column-set.ts";
 import { newId } from "../database/ids.ts";
 import type { Transaction } from "../database/pool.ts";
 import {
@@ -52,6 +53,13 @@ counter AS (
     RETURNING d.next - $3 AS first
 )`;
 
+const invoiceColumns = columnSet(`${invoiceRecordType}, subscription_id uuid, job_id uuid`);
+const lineColumns = columnSet(lineRecordType);
+const deferredColumns = columnSet("id uuid, invoice_id uuid");
+
+const firstLineColumn = 6 + invoiceColumns.count;
+const firstDeferredColumn = firstLineColumn + lineColumns.count;
+
 const invoicesText = `
 WITH ${takeNumbers}, invoice AS (
   INSERT INTO invoices (id, organisation_id, customer_id, subscription_id, number, reference, type,
@@ -61,23 +69,22 @@ WITH ${takeNumbers}, invoice AS (
     ${documentNumber("o.number_prefix", "k.first + r.position")}, r.reference, r.type,
     'scheduled', r.currency, r.subtotal, r.subtotal, r.subtotal, r.issue_date, r.due_date,
       r.period_index, r.period_start,
-    r.period_end, $6
-  FROM jsonb_to_recordset($4) AS r(${invoiceRecordType}, subscription_id uuid, job_id uuid)
+    r.period_end, $4
+  FROM ${invoiceColumns.source("r", 6)}
     JOIN subscriptions s ON s.organisation_id = $1 AND s.id = r.subscription_id JOIN organisations o
       ON o.id = $1, counter k
   ORDER BY r.position
   RETURNING id
 ), line AS (
-  ${insertLines} FROM jsonb_to_recordset($5) AS r(${lineRecordType})
+  ${insertLines} FROM ${lineColumns.source("r", firstLineColumn)}
 ), operation AS (
   INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id,
     awaited_until)
-  SELECT r.job_id, $1, 'create_invoice', 'ready', r.subscription_id, r.id, $7::timestamptz
-  FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, job_id uuid)
-    ORDER BY r.position
+  SELECT r.job_id, $1, 'create_invoice', 'ready', r.subscription_id, r.id, $5::timestamptz
+  FROM ${invoiceColumns.source("r", 6)} ORDER BY r.position
 ), billed AS (
   UPDATE deferred_lines d SET invoice_id = r.invoice_id
-  FROM jsonb_to_recordset($8) AS r(id uuid, invoice_id uuid)
+  FROM ${deferredColumns.source("r", firstDeferredColumn)}
   WHERE d.organisation_id = $1 AND d.id = r.id AND d.invoice_id IS NULL RETURNING d.id
 )
 SELECT (SELECT count(*) FROM invoice)::int AS issued, (SELECT count(*) FROM billed)::int AS billed`;
@@ -103,17 +110,17 @@ export async function issueInvoices(
       organisationId,
       "invoice",
       invoices.length,
-      JSON.stringify(
+      createdAt,
+      awaitedUntil,
+      ...invoiceColumns.arrays(
         invoices.map(({ id, draft, subscriptionId, jobId }, position) => ({
           ...invoiceRecord(id, position, draft),
           subscription_id: subscriptionId,
           job_id: jobId,
         })),
       ),
-      JSON.stringify(invoices.flatMap(({ id, draft }) => lineRecords(id, draft.lines))),
-      createdAt,
-      awaitedUntil,
-      JSON.stringify(deferred),
+      ...lineColumns.arrays(invoices.flatMap(({ id, draft }) => lineRecords(id, draft.lines))),
+      ...deferredColumns.arrays(deferred),
     ],
   });
   if (rows[0]?.issued !== invoices.length || rows[0].billed !== deferred.length) {

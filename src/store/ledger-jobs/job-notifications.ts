@@ -4,8 +4,10 @@
  * read again once it is back.
  */
 
+import { listen } from "../database/listen.ts";
 import { statementName } from "../database/page.ts";
-import { createListener, type Pool } from "../database/pool.ts";
+import type { Pool } from "../database/pool.ts";
+import { createKnownBatches, type StandingBatches } from "./standing-batches.ts";
 
 /**
  * A job's state. `waiting`: the ledger has not decided. Then `reason` and `message` describe the
@@ -27,6 +29,8 @@ export interface Outcomes {
    * rescheduled past `untilMs`. It returns what is known then.
    */
   watch(jobIds: readonly string[]): Watch;
+  /** The posting batches that stand, as workers report on the same channel. */
+  readonly standing: StandingBatches;
   close(): Promise<void>;
 }
 
@@ -48,9 +52,6 @@ export const outcomesChannel = "job_outcomes";
  */
 export const doneMark = "+";
 
-/** Delay before a lost connection is opened again. It spares a server that restarts. */
-const reconnectMs = 500;
-
 /** How often waiting callers read by themselves. It covers notifications lost with a connection. */
 const readAgainMs = 2_000;
 
@@ -70,51 +71,30 @@ export function createOutcomes(
 ): Outcomes {
   const watchers: Watchers = new Map();
   const last: LastNotifications = new Map();
+  const known = createKnownBatches(pool);
   const wake = (id: string, isDone: boolean) => {
     for (const watcher of watchers.get(id) ?? []) watcher(id, isDone);
   };
-  let closed = false;
-  let client: ReturnType<typeof createListener> | null = null;
-  const listen = async (): Promise<void> => {
-    if (closed) return;
-    const next = createListener(databaseUrl, "outcomes");
-    const lost = (error?: Error) => {
-      if (client !== next) return;
-      client = null;
-      // It may be connected and useless, as with a standby that refuses LISTEN. Close it.
-      void next.end().catch(() => undefined);
-      if (error !== undefined) onError(error);
-      setTimeout(listen, reconnectMs).unref();
-    };
-    client = next;
-    next.on("error", lost);
-    next.on("end", () => lost());
-    next.on("notification", ({ payload }) => {
-      for (const part of (payload ?? "").split(",")) {
-        const isDone = part.startsWith(doneMark);
-        const id = isDone ? part.slice(doneMark.length) : part;
-        remember(last, id, isDone);
-        wake(id, isDone);
-      }
-    });
-    try {
-      await next.connect();
-      await next.query(`LISTEN ${outcomesChannel}`);
-    } catch (error) {
-      lost(error instanceof Error ? error : new Error(String(error)));
-      return;
-    }
-    for (const id of watchers.keys()) wake(id, false);
-  };
-  void listen();
+  const listening = listen({
+    databaseUrl,
+    name: "outcomes",
+    channel: outcomesChannel,
+    onPart: (part) => {
+      if (known.read(part)) return;
+      const isDone = part.startsWith(doneMark);
+      const id = isDone ? part.slice(doneMark.length) : part;
+      remember(last, id, isDone);
+      wake(id, isDone);
+    },
+    onListening: () => {
+      for (const id of watchers.keys()) wake(id, false);
+    },
+    onError,
+  });
   return {
     watch: (jobIds) => startWatch(pool, watchers, last, jobIds),
-    close: async () => {
-      closed = true;
-      const last = client;
-      client = null;
-      await last?.end();
-    },
+    standing: known,
+    close: () => listening.close(),
   };
 }
 

@@ -2,16 +2,16 @@
  * Writes a decided creation in one transaction with something else, such as an entry of the audit
  * log. The platform's own creations are one statement without a transaction around it.
  */
+import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import {
-  inTransaction,
-  isDatabaseError,
-  type Pool,
-  type Transaction,
-  uniqueViolation,
-} from "../database/pool.ts";
-import { type CreationSave, type CreationToSave, creationQuery, isSaved } from "./create.ts";
+  type CreationSave,
+  type CreationToSave,
+  creationsQuery,
+  isExisting,
+  readSaved,
+} from "./save-creation.ts";
 
-/** Writes the creation as `saveCreation` does. `onSaved` runs in its transaction after it. */
+/** Writes the creation as `saveCreations` does. `onSaved` runs in its transaction after it. */
 export async function saveCreationWith(
   pool: Pool,
   organisationId: string,
@@ -20,12 +20,15 @@ export async function saveCreationWith(
 ): Promise<CreationSave> {
   try {
     return await inTransaction(pool, async (tx) => {
-      if (!isSaved(await tx.query(creationQuery(organisationId, creation)))) return "changed";
+      const [saved] = readSaved(await tx.query(creationsQuery(organisationId, [creation])), [
+        creation,
+      ]);
+      if (saved !== "saved") return "changed";
       await onSaved(tx);
       return "saved";
     });
   } catch (error) {
-    if (isDatabaseError(error, uniqueViolation, "subscriptions_pkey")) return "exists";
+    if (isExisting(error)) return "exists";
     throw error;
   }
 }

@@ -5,15 +5,15 @@
 import type { Exchange, HttpRequest, HttpResponse } from "../rest/exchange.ts";
 import { responseHeaders } from "../rest/handler.ts";
 import { respond } from "../rest/respond.ts";
+import { type PublishedFile, publishedFile } from "./published-file.ts";
 import type { Readiness } from "./readiness.ts";
 
 /** The system endpoints of a port and their sources. */
 export interface SystemEndpoints {
   /**
-   * The document and its entity tag with quotes. Null if the port has no document. Every answer
-   * shares the same bytes, so unread answers cost no memory.
+   * The document and its entity tag with quotes. Null if the port has no document.
    */
-  readonly openapi: { readonly body: Buffer; readonly etag: string } | null;
+  readonly openapi: Pick<PublishedFile, "body" | "etag"> | null;
   readonly readiness: Pick<Readiness, "report">;
   /** Further answers to `GET`, by path. */
   readonly pages?: ReadonlyMap<string, Answer>;
@@ -32,10 +32,11 @@ export type Answer = (
 
 /** Returns the answers to `GET` by path. */
 export function systemEndpoints(parts: SystemEndpoints): ReadonlyMap<string, Answer> {
+  const contentType = "application/json";
   return new Map<string, Answer>([
     ...(parts.openapi === null
       ? []
-      : [["/v1/openapi.json", openapiAnswer(parts.openapi)] as const]),
+      : [["/v1/openapi.json", publishedFile({ ...parts.openapi, contentType })] as const]),
     [
       "/healthz",
       (request, response, exchange) => json(request, response, exchange, 200, { status: "ok" }),
@@ -54,34 +55,6 @@ function json(
   value: object,
 ): void {
   respond(request, response, status, responseHeaders(exchange), JSON.stringify(value));
-}
-
-function openapiAnswer({ body, etag }: NonNullable<SystemEndpoints["openapi"]>): Answer {
-  return (request, response, exchange) => {
-    const headers = [
-      "Request-Id",
-      exchange.requestId,
-      "X-Content-Type-Options",
-      "nosniff",
-      "ETag",
-      etag,
-    ];
-    headers.push("Cache-Control", "public, no-cache");
-    if (matches(request.headers["if-none-match"], etag)) {
-      response.writeHead(304, headers).end();
-      return;
-    }
-    headers.push("Content-Type", "application/json");
-    respond(request, response, 200, headers, body);
-  };
-}
-
-/** The weak comparison of RFC 9110, 13.1.2. */
-function matches(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  return ifNoneMatch
-    .split(",")
-    .some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag);
 }
 
 function readinessAnswer(readiness: SystemEndpoints["readiness"]): Answer {

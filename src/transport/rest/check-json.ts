@@ -6,6 +6,15 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import { compileReader } from "./read-json.ts";
 import { RequestFault } from "./request-fault.ts";
 
+/** A fault of a field, by its path. */
+interface FieldFault {
+  readonly field: string;
+  readonly description: string;
+}
+
+/** Returns the error of a fault. `allFaults` finds every fault of the body, this one first. */
+type RefusalOf = (fault: RequestFault, allFaults: () => readonly FieldFault[]) => Error;
+
 /** Compiles the check of one message's JSON. The check throws at the first fault. */
 type CompileJsonCheck = (message: DescMessage) => (body: Uint8Array) => void;
 
@@ -14,15 +23,23 @@ type CompileJsonCheck = (message: DescMessage) => (body: Uint8Array) => void;
  * undocumented `null`, and a repeated or unknown member are faults. A fault is thrown as the error
  * of `refusalOf`: `invalid_parameter`, with the path as `param`. REQUEST-6, REQUEST-7, REQUEST-8.
  */
-export function jsonCheck(refusalOf: (fault: RequestFault) => Error): CompileJsonCheck {
+export function jsonCheck(refusalOf: RefusalOf): CompileJsonCheck {
   return (message) => {
     const read = compileReader(message, [], "protobuf");
     return (body) => {
       try {
         read(body);
       } catch (error) {
-        throw error instanceof RequestFault ? refusalOf(error) : error;
+        throw error instanceof RequestFault ? refusalOf(error, () => fieldFaultsOf(error)) : error;
       }
     };
   };
+}
+
+function fieldFaultsOf(fault: RequestFault): readonly FieldFault[] {
+  return fault
+    .allFaults()
+    .flatMap(({ param, message }) =>
+      param === null ? [] : [{ field: param, description: message }],
+    );
 }

@@ -11,11 +11,13 @@ export interface Cursor {
   /** Names and indexes from the root to the current value. Only the first `depth` are valid. */
   readonly path: (string | number)[];
   depth: number;
+  /** Collects the faults of values, which are skipped then. Null to stop at the first fault. */
+  readonly faults: RequestFault[] | null;
 }
 
 /** Returns a cursor at the start of the text. */
-export function cursorAt(text: string): Cursor {
-  return { text, at: 0, path: [], depth: 0 };
+export function cursorAt(text: string, faults: RequestFault[] | null = null): Cursor {
+  return { text, at: 0, path: [], depth: 0, faults };
 }
 
 /**

@@ -24,6 +24,7 @@ import {
   takeString,
   takeWord,
 } from "./json-cursor.ts";
+import { collectFaults, skipFault } from "./json-faults.ts";
 import { isInline, isNullable, jsonName } from "./json-shape.ts";
 import { compileEnum, compileScalar, type JsonForm, type ReadValue } from "./read-scalar.ts";
 import { RequestFault } from "./request-fault.ts";
@@ -67,7 +68,10 @@ export function compileReader(
       if (!Number.isNaN(peek(cursor))) refuseText();
       return value;
     } catch (error) {
-      if (error instanceof RequestFault && error.param !== null) assertJson(text);
+      if (error instanceof RequestFault && error.param !== null) {
+        assertJson(text);
+        error.allFaults = () => collectFaults(text, readMembers);
+      }
       throw error;
     }
   };
@@ -127,13 +131,18 @@ function compileMembers(
       const member = members.get(name);
       cursor.path[level] = name;
       cursor.depth = level + 1;
-      if (member === undefined) return refuseName(cursor, name);
-      if ((seen & member.bit) !== 0) refuseValue(cursor, "is given twice");
-      seen |= member.bit;
-      take(cursor, colon);
-      peek(cursor);
-      const read = member.nullable && takeWord(cursor, "null") ? undefined : member.read(cursor);
-      if (read !== undefined) value[member.localName] = read;
+      const start = cursor.at;
+      try {
+        if (member === undefined) return refuseName(cursor, name);
+        if ((seen & member.bit) !== 0) refuseValue(cursor, "is given twice");
+        seen |= member.bit;
+        take(cursor, colon);
+        peek(cursor);
+        const read = member.nullable && takeWord(cursor, "null") ? undefined : member.read(cursor);
+        if (read !== undefined) value[member.localName] = read;
+      } catch (error) {
+        skipFault(cursor, start, error);
+      }
       cursor.depth = level;
       if (peek(cursor) === closeBrace) break;
       take(cursor, comma);
@@ -205,7 +214,14 @@ function compileList(
       for (;;) {
         cursor.path[level] = elements.length;
         cursor.depth = level + 1;
-        elements.push(readElement(cursor));
+        const start = cursor.at;
+        try {
+          elements.push(readElement(cursor));
+        } catch (error) {
+          skipFault(cursor, start, error);
+          // Takes the place of the fault, because the length is the next index.
+          elements.push(undefined);
+        }
         cursor.depth = level;
         if (peek(cursor) === closeBracket) break;
         take(cursor, comma);

@@ -15,6 +15,8 @@ export class RequestFault extends Error {
   override readonly name = "RequestFault";
   readonly code: RequestFaultCode;
   readonly param: string | null;
+  /** Finds every fault of a JSON body, this one first. Reads the body once more. */
+  allFaults: () => readonly RequestFault[] = () => [this];
 
   constructor(code: RequestFaultCode, message: string, param: string | null = null) {
     super(message);

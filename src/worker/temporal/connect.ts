@@ -6,6 +6,7 @@ import {
   Client,
   Connection,
   defaultGrpcRetryOptions,
+  isGrpcDeadlineError,
   makeGrpcRetryInterceptor,
   type WorkflowClientInterceptor,
 } from "@temporalio/client";
@@ -79,4 +80,12 @@ export async function checkTemporal(
   await connection.withDeadline(Date.now() + timeoutMs, () =>
     connection.workflowService.getSystemInfo({}),
   );
+}
+
+/**
+ * Whether a call that failed may have had its effect: its deadline passed with Temporal slow. After
+ * any other error it had none, as with a connection that is refused.
+ */
+export function isOutcomeUnknown(error: unknown): boolean {
+  return isGrpcDeadlineError(error);
 }

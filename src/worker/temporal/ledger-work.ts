@@ -1,7 +1,8 @@
 /**
  * Wakes an organisation's ledger workflow with `signalWithStart`, so that no wake-up is missed and
- * only one workflow runs. During and shortly after a wake-up, further wake-ups of this organisation
- * by this process are coalesced into the next one.
+ * only one workflow runs. A posting batch of it that stands is woken through PostgreSQL instead.
+ * During and shortly after a wake-up, further wake-ups of this organisation by this process are
+ * coalesced into the next one.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Client } from "@temporalio/client";
@@ -12,6 +13,7 @@ import {
   ledgerWorkflowId,
   wakeSignal,
 } from "../../../workflows/contract.ts";
+import { reportEveryMs, type StandingBatches } from "../../store/ledger-jobs/standing-batches.ts";
 import { typedAttributes } from "./search-attributes.ts";
 
 /** Wakes the ledger workflows of organisations. */
@@ -40,7 +42,16 @@ export const longestRun = "1 hour";
  * more wake-ups only load the engine. With 32 callers they were a third of its work and of the
  * worker's.
  */
-const wakeGapMs = 20;
+const signalGapMs = 20;
+
+/** The same of wake-ups through PostgreSQL. One takes less than a millisecond. */
+const notifyGapMs = 2;
+
+/**
+ * How long after a wake-up through PostgreSQL the next report of a standing batch is awaited. If
+ * none came, its worker may be gone, and the workflow is signalled.
+ */
+const reportAwaitedMs = 2 * reportEveryMs;
 
 /**
  * A wake-up in progress. After `landed` the next one may start. All callers that came in the
@@ -51,59 +62,104 @@ interface Flight {
   next: Promise<boolean> | null;
 }
 
-/** Creates wake-ups over a client. `onError` is called for each failed one. */
+/**
+ * Creates wake-ups over a client. `onError` is called for each failed one. Without `standing` every
+ * wake-up goes through Temporal.
+ */
 export function createLedgerWork(
   client: Client,
   taskQueue: string,
   onError: (organisationId: string, error: unknown) => void,
+  standing?: StandingBatches,
 ): LedgerWork {
-  const flights = new Map<string, Flight>();
+  const signal = coalesced(signalGapMs, (organisationId) =>
+    client
+      .withDeadline(Date.now() + engineDeadlineMs, () =>
+        client.workflow.signalWithStart(ledgerPostingType, signalOf(taskQueue, organisationId)),
+      )
+      .then(() => true)
+      .catch((error: unknown) => {
+        onError(organisationId, error);
+        return false;
+      }),
+  );
+  if (standing === undefined) return { wake: signal };
 
-  const send = async (organisationId: string): Promise<boolean> => {
-    const input: LedgerPostingInput = { organisationId };
-    try {
-      await client.withDeadline(Date.now() + engineDeadlineMs, () =>
-        client.workflow.signalWithStart(ledgerPostingType, {
-          taskQueue,
-          workflowId: ledgerWorkflowId(organisationId),
-          workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
-          workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
-          args: [input],
-          workflowRunTimeout: longestRun,
-          signal: wakeSignal,
-          signalArgs: [],
-          staticSummary: "posts the organisation's waiting documents to its ledger",
-          typedSearchAttributes: typedAttributes({
-            OrganisationId: organisationId,
-            JobKind: "post_documents",
-          }),
-        }),
-      );
-      return true;
-    } catch (error) {
-      onError(organisationId, error);
-      return false;
-    }
+  const notify = coalesced(notifyGapMs, (organisationId) =>
+    standing.wake(organisationId).then(
+      () => true,
+      () => false,
+    ),
+  );
+  const checks = new Set<string>();
+  const check = (organisationId: string) => {
+    if (checks.has(organisationId)) return;
+    checks.add(organisationId);
+    const sinceMs = performance.now();
+    setTimeout(() => {
+      checks.delete(organisationId);
+      const isReported = (standing.reportedAtMs(organisationId) ?? 0) > sinceMs;
+      if (!isReported) void signal(organisationId);
+    }, reportAwaitedMs).unref();
   };
+  return {
+    wake: async (organisationId) => {
+      if (!standing.stands(organisationId)) {
+        // One may stand that this process does not know of yet. It does not get the signal.
+        void notify(organisationId);
+        return signal(organisationId);
+      }
+      if (!(await notify(organisationId))) return signal(organisationId);
+      check(organisationId);
+      return true;
+    },
+  };
+}
 
+/** The start of an organisation's workflow, and the signal to it. */
+function signalOf(taskQueue: string, organisationId: string) {
+  const input: LedgerPostingInput = { organisationId };
+  return {
+    taskQueue,
+    workflowId: ledgerWorkflowId(organisationId),
+    workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
+    workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
+    args: [input],
+    workflowRunTimeout: longestRun,
+    signal: wakeSignal,
+    signalArgs: [],
+    staticSummary: "posts the organisation's waiting documents to its ledger",
+    typedSearchAttributes: typedAttributes({
+      OrganisationId: organisationId,
+      JobKind: "post_documents",
+    }),
+  };
+}
+
+/**
+ * Coalesces the wake-ups of each organisation: one at a time, and the next one for all callers that
+ * came in the meantime.
+ */
+function coalesced(
+  gapMs: number,
+  send: (organisationId: string) => Promise<boolean>,
+): LedgerWork["wake"] {
+  const flights = new Map<string, Flight>();
   const fly = (organisationId: string): Promise<boolean> => {
     const sent = send(organisationId);
-    const landed = Promise.all([sent, pause(wakeGapMs)]).then(() => {
+    const landed = Promise.all([sent, pause(gapMs)]).then(() => {
       if (flight.next === null) flights.delete(organisationId);
     });
     const flight: Flight = { landed, next: null };
     flights.set(organisationId, flight);
     return sent;
   };
-
-  return {
-    wake: (organisationId) => {
-      const flight = flights.get(organisationId);
-      if (flight === undefined) return fly(organisationId);
-      // The wake-up in progress may predate this caller's commit. One more follows it, for all
-      // callers.
-      flight.next ??= flight.landed.then(() => fly(organisationId));
-      return flight.next;
-    },
+  return (organisationId) => {
+    const flight = flights.get(organisationId);
+    if (flight === undefined) return fly(organisationId);
+    // The wake-up in progress may predate this caller's commit. One more follows it, for all
+    // callers.
+    flight.next ??= flight.landed.then(() => fly(organisationId));
+    return flight.next;
   };
 }

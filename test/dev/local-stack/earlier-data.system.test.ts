@@ -1,7 +1,7 @@
 /** What a start reads of the database, in order to load only what it needs. */
 import { expect } from "vitest";
 import {
-  hasOrganisations,
+  isFirstStartDone,
   isMigrated,
 } from "../../../src/dev/local-stack/postgres/earlier-data.ts";
 import { withDatabase } from "../../../src/store/database/migrations/migrate.ts";
@@ -26,11 +26,16 @@ test("a database is migrated if it has every migration and no failed one", async
   expect(await isMigrated(database.url)).toBe(false);
 });
 
-test("a database has organisations from the first one on", async ({ database, pool }) => {
-  expect(await hasOrganisations(database.url)).toBe(false);
+test("a first start is done if there is an organisation and no clock stands in the past", async ({
+  database,
+  pool,
+}) => {
+  expect(await isFirstStartDone(database.url)).toBe(false);
   await pool.query(
     `INSERT INTO organisations (id, name, timezone, default_currency, livemode)
-      VALUES (gen_random_uuid(), 'First', 'UTC', 'EUR', true)`,
+      VALUES (gen_random_uuid(), 'First', 'UTC', 'EUR', false)`,
   );
-  expect(await hasOrganisations(database.url)).toBe(true);
+  expect(await isFirstStartDone(database.url)).toBe(true);
+  await pool.query("UPDATE organisations SET test_clock = now() - interval '1 month'");
+  expect(await isFirstStartDone(database.url)).toBe(false);
 });

@@ -13,7 +13,9 @@ import { isListening } from "../../../src/dev/local-stack/processes/ports.ts";
 import { until } from "../../support/system.ts";
 import { commandsIn, freePorts, keysIn, portSettings, readCurl } from "./first-start.ts";
 
-const script = fileURLToPath(new URL("../../../src/start.ts", import.meta.url));
+const program = (path: string): string =>
+  fileURLToPath(new URL(`../../../src/${path}`, import.meta.url));
+const [script, credentials] = [program("start.ts"), program("dev/credentials.ts")];
 
 let folder = "";
 let env: NodeJS.ProcessEnv = {};
@@ -103,7 +105,7 @@ async function organisationOf(key: string): Promise<number> {
   return (await fetch(`http://127.0.0.1:${env.API_PORT}/v1/organisation`, { headers })).status;
 }
 
-test("only the first start prints keys and calls, and Ctrl-C ends all with 0", async () => {
+test("only the first start prints keys, others replace them, and Ctrl-C ends all", async () => {
   const first = start();
   await untilUp(first);
   const keys = keysIn(first.output());
@@ -115,13 +117,16 @@ test("only the first start prints keys and calls, and Ctrl-C ends all with 0", a
   const ledger = first.output().match(/demo ledger's [^:]*: (http\S+)/)?.[1] ?? "";
   expect(await (await fetch(ledger)).text()).toContain("<title>Demo ledger: documents</title>");
   // A slow machine may answer before the ledger has it.
-  const shown = await until("the ledger has the invoice", async () => {
+  const shown = await until("the ledger has the invoices of both organisations", async () => {
     const read = (await (await fetch(`${ledger}/demo/documents`)).json()) as {
-      invoices: readonly object[];
+      faults: readonly object[];
+      invoices: readonly { readonly tenant_id: string; readonly contact: string }[];
     };
-    return read.invoices.length > 0 && read;
+    const tenants = new Set(read.invoices.map(({ tenant_id: tenant }) => tenant));
+    return tenants.size === 2 && first.output().includes("a subscription in each state (") && read;
   });
-  expect(shown).toMatchObject({ faults: [], invoices: [{ contact: "Acme Ltd" }] });
+  expect(shown.faults).toEqual([]);
+  expect(shown.invoices.map(({ contact }) => contact)).toContain("Acme Ltd");
   expect((await remains()).length).toBeGreaterThanOrEqual(portSettings.length);
   process.kill(-(first.child.pid ?? 0), "SIGINT");
   expect(await first.ended, first.output()).toBe(0);
@@ -133,6 +138,10 @@ test("only the first start prints keys and calls, and Ctrl-C ends all with 0", a
   expect(commandsIn(second.output())).toEqual([]);
   expect(second.output()).toContain("shown by an earlier start");
   for (const key of keys) expect(await organisationOf(key)).toBe(200);
+  const replaced = execFileSync(process.execPath, [credentials], { env, encoding: "utf8" });
+  expect(keysIn(replaced)).toHaveLength(2);
+  for (const key of keys) expect(await organisationOf(key)).toBe(401);
+  for (const key of keysIn(replaced)) expect(await organisationOf(key)).toBe(200);
   second.child.kill("SIGINT");
   expect(await second.ended, second.output()).toBe(0);
   expect(await remains()).toEqual([]);

@@ -45,7 +45,11 @@ export function documentFaults(a: SeededRows): Faults {
       line("kind = 'proration', from_units = 1, to_units = 2"),
     ],
     invoice_lines_charge: [line("kind = 'charge'"), line(`charge_id = '${a.charge}'`)],
-    invoices_subtotal: [invoice("subtotal = 25.0001")],
+    invoices_subtotal: [
+      invoice("subtotal = 25.0001"),
+      // New, without lines.
+      another("invoices", a.invoice, moved),
+    ],
     invoice_lines_subtotal: [
       line("amount = 24.9999"),
       change("invoice_lines", a.line, "amount = 0"),

@@ -2,6 +2,7 @@
  * A change of a shown column writes an outbox entry of its object in the same transaction. A change
  * of another column writes none. EVENT-1.
  */
+import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { describe, expect } from "vitest";
 import { perFile, stopInTime } from "../../support/file-fixture.ts";
@@ -301,6 +302,19 @@ describe("inserted and deleted rows", () => {
     expect(
       (await attempt(client, `DELETE FROM allocations WHERE id = '${a.allocation}'`)).entries,
     ).toEqual(note);
+  });
+
+  test("of a new invoice add no entry to the invoice's own", async ({ client }) => {
+    const id = randomUUID();
+    const line = added("invoice_lines", { invoice_id: id, position: 0 });
+    await client.query("BEGIN; DELETE FROM outbox");
+    try {
+      await client.query(`${added("invoices", { id, type: "change" })}; ${line}`);
+      const { rows } = await client.query("SELECT object_id AS id, change FROM outbox");
+      expect(rows).toEqual([{ id, change: "created" }]);
+    } finally {
+      await client.query("ROLLBACK");
+    }
   });
 
   test("that change places have entries of the document", async ({ client }) => {

@@ -45,3 +45,46 @@ test("a creation is not saved if its customer became inactive after the facts lo
     "INV-0001",
   ]);
 });
+
+test("creations that arrive together share a commit, and one of them fails alone", async ({
+  fixture,
+}) => {
+  const organisation = await fixture.sandbox("2026-03-10");
+  const now = new Date("2026-03-10T12:00:00Z");
+  const { subscriptions } = createStore(fixture.pool).tenant(organisation, now);
+  const codes = { customerCode: "ACME", planCode: "team", chargeCodes: [] };
+  const subscriptionIds = Array.from({ length: 12 }, newId);
+  const loaded = await subscriptions.loadCreation({ subscriptionId: newId(), ...codes });
+  const decision = decideCreation({ ...loaded.facts, now }, requestOf({ ...codes, units: 10 }));
+  const save = (subscriptionId: string, catalogueVersion = loaded.catalogueVersion) =>
+    subscriptions.saveCreation({
+      subscriptionId,
+      requestHash: randomBytes(32),
+      setupMode: false,
+      catalogueVersion,
+      decision,
+      first: { invoiceId: newId(), jobId: newId() },
+      awaitedUntil: now,
+    });
+  const [id = ""] = subscriptionIds;
+  const all = await Promise.all([
+    ...subscriptionIds.map((one) => save(one)),
+    save(newId(), "999"),
+    save(id),
+  ]);
+  expect(all).toEqual([...subscriptionIds.map(() => "saved"), "changed", "exists"]);
+  const { rows } = await fixture.pool.query<{ number: string }>(
+    "SELECT number FROM invoices WHERE organisation_id = $1 ORDER BY number",
+    [organisation],
+  );
+  expect(rows.map(({ number }) => number)).toEqual(
+    subscriptionIds.map((_, index) => `INV-${String(index + 1).padStart(4, "0")}`),
+  );
+  const more = await Promise.all(Array.from({ length: 12 }, () => save(newId())));
+  expect(new Set(more)).toEqual(new Set(["saved"]));
+  const commits = await fixture.pool.query(
+    "SELECT DISTINCT xmin::text FROM invoices WHERE organisation_id = $1 AND number > 'INV-0012'",
+    [organisation],
+  );
+  expect(commits.rowCount).toBeLessThan(12);
+});

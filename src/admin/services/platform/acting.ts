@@ -11,18 +11,10 @@ import {
   EndSubscriptionRequestSchema,
   RestoreSubscriptionRequestSchema,
 } from "../../../gen/proto/billing/v1/subscriptions_pb.ts";
-import type { Acting } from "../../../store/admin/acting-tenant.ts";
 import { newId } from "../../../store/database/ids.ts";
-import type { Call } from "../../../transport/rpc/caller.ts";
 import { present } from "../../present/present.ts";
-import {
-  type AdminCall,
-  type AdminDependencies,
-  type AdminImplementation,
-  actorOf,
-  nowOf,
-  requireOrganisation,
-} from "../dependencies.ts";
+import type { AdminCall, AdminDependencies, AdminImplementation } from "../dependencies.ts";
+import { openPlatform } from "./open-platform.ts";
 
 type Writes = Pick<
   AdminImplementation<typeof SubscriptionService>,
@@ -82,19 +74,5 @@ async function begin<Request extends OperatorRequest>(
   { organisation, reason, ...wanted }: Request,
   call: AdminCall,
 ) {
-  const owner = await requireOrganisation(deps, organisation);
-  const acting: Acting = { actor: actorOf(call), reason };
-  const platformCall: Call = {
-    ...call,
-    caller: {
-      apiKeyId: call.caller.tokenId,
-      organisationId: owner.id,
-      scopes: new Set(),
-      livemode: owner.livemode,
-      canCreateLedgerContacts: owner.canCreateLedgerContacts,
-      usageAllowed: owner.usageAllowed,
-      now: nowOf(owner),
-    },
-  };
-  return { platform: deps.platform(acting), platformCall, wanted };
+  return { ...(await openPlatform(deps, { organisation, reason }, call)), wanted };
 }

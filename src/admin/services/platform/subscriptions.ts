@@ -14,11 +14,12 @@ import {
   requireOrganisation,
 } from "../dependencies.ts";
 import { actingMethods } from "./acting.ts";
+import { previewMethods } from "./previews.ts";
 import { listSubscriptionTimeline } from "./timeline.ts";
 
 /**
  * Implements the service. Refuses `organisation_not_found`, `subscription_not_found`. The writes
- * refuse as those of `billing.v1` do.
+ * and previews refuse as those of `billing.v1` do.
  */
 export function subscriptionService(
   deps: AdminDependencies,
@@ -40,6 +41,7 @@ export function subscriptionService(
     },
     listSubscriptionTimeline: listSubscriptionTimeline(deps),
     ...actingMethods(deps),
+    ...previewMethods(deps),
   };
 }
 

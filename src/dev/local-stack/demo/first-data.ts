@@ -25,9 +25,11 @@ export interface FirstDataSettings {
   readonly databaseUrl: string;
   readonly demoLedgerUrl: string;
   readonly secretKey: string;
+  /** Where the sandbox's clock stands. It shows real time if left out. */
+  readonly sandboxClock?: Date;
 }
 
-/** The created data. The keys are shown only this once. */
+/** The keys and the operator's token, whose values are not stored. */
 export interface FirstData {
   readonly liveKey: string;
   readonly testKey: string;
@@ -35,6 +37,11 @@ export interface FirstData {
   readonly operatorToken: string | null;
   /** The id that the subscription of the first printed call gets. */
   readonly subscriptionId: string;
+}
+
+/** The created data. */
+export interface CreatedFirstData extends FirstData {
+  readonly sandbox: CreatedOrganisation;
 }
 
 /** The differences between the organisations of the first data. */
@@ -45,6 +52,10 @@ export interface DemoOrganisation {
   readonly currency: string;
   /** With a meter, and a price for it on a plan. */
   readonly metered?: boolean;
+  /** Whether its keys may report usage. A sandbox's may not if left out (CLOCK-2). */
+  readonly usageAllowed?: boolean;
+  /** Where a sandbox's clock stands. It shows real time if left out. */
+  readonly testClock?: Date | undefined;
 }
 
 /** A created organisation with its key. */
@@ -67,6 +78,9 @@ export const allScopes = [
   "usage:write",
 ] as const;
 
+/** The name of the keys of the first data. `npm run credentials` finds them by it. */
+export const firstKeyName = "First key";
+
 /** A revenue account and a tax type of the demo ledger's chart. */
 const revenue = { revenueAccount: "200", taxType: "OUTPUT2" } as const;
 
@@ -77,10 +91,12 @@ const callDeadlineMs = 10_000;
  * The Idempotency-Key of the first printed call. It determines the subscription's id in advance
  * (IDEMPOTENCY-7).
  */
-const firstTry = "first-try";
+export const firstTry = "first-try";
 
 /** Creates the first data, or returns null if the database has an organisation already. */
-export async function createFirstData(settings: FirstDataSettings): Promise<FirstData | null> {
+export async function createFirstData(
+  settings: FirstDataSettings,
+): Promise<CreatedFirstData | null> {
   const pool = new pg.Pool({ connectionString: settings.databaseUrl, max: 2 });
   const settingUp = createSettingUp(
     pool,
@@ -90,7 +106,13 @@ export async function createFirstData(settings: FirstDataSettings): Promise<Firs
     if (!(await settingUp.isEmpty())) return null;
     const zone = { timezone: "Pacific/Auckland", currency: "NZD", metered: true };
     const live = { ...zone, name: "Northwind Software", livemode: true };
-    const sandbox = { ...zone, name: "Northwind Software (sandbox)", livemode: false };
+    const sandbox = {
+      ...zone,
+      name: "Northwind Software (sandbox)",
+      livemode: false,
+      usageAllowed: true,
+      testClock: settings.sandboxClock,
+    };
     const first = await prepareDemoOrganisation(settings.demoLedgerUrl, live);
     const second = await prepareDemoOrganisation(settings.demoLedgerUrl, sandbox);
     // All or nothing: after a start that dies in between, the next start begins again.
@@ -101,11 +123,17 @@ export async function createFirstData(settings: FirstDataSettings): Promise<Firs
       liveKey: first.created.apiKey,
       testKey: second.created.apiKey,
       operatorToken: isCreated ? token.value : null,
-      subscriptionId: derivedId("subscription", first.created.apiKeyId, firstTry),
+      subscriptionId: firstSubscriptionId(first.created.apiKeyId),
+      sandbox: second.created,
     };
   } finally {
     await pool.end();
   }
+}
+
+/** The id of the subscription that the first printed call creates with this key. */
+export function firstSubscriptionId(apiKeyId: string): string {
+  return derivedId("subscription", apiKeyId, firstTry);
 }
 
 /** Creates one organisation on a new tenant of the demo ledger. */
@@ -124,7 +152,7 @@ async function prepareDemoOrganisation(
   demoLedgerUrl: string,
   organisation: DemoOrganisation,
 ): Promise<{ readonly created: CreatedOrganisation; readonly toSave: OrganisationToSave }> {
-  const { name, livemode, timezone, currency } = organisation;
+  const { name, livemode, timezone, currency, testClock } = organisation;
   const connection = await createTenant(demoLedgerUrl, organisation);
   const now = new Date();
   const customers = await createLedgerContacts(connection, demoContacts, now);
@@ -140,7 +168,8 @@ async function prepareDemoOrganisation(
       setupMode: false,
       canCreateLedgerContacts: true,
       livemode,
-      usageAllowed: livemode,
+      usageAllowed: organisation.usageAllowed ?? livemode,
+      ...(testClock === undefined ? {} : { testClock }),
       invoiceCreateDays: 0,
       firstInvoiceStatus: "draft",
       dueDays: 14,
@@ -149,7 +178,7 @@ async function prepareDemoOrganisation(
     },
     connection,
     apiKeys: [
-      { id: apiKeyId, name: "First key", hash: key.hash, hint: key.hint, scopes: allScopes },
+      { id: apiKeyId, name: firstKeyName, hash: key.hash, hint: key.hint, scopes: allScopes },
     ],
     ...demoCatalogue(currency, now, organisation.metered),
     customers,
@@ -221,51 +250,4 @@ async function createLedgerContacts(
   } finally {
     await ledger.close();
   }
-}
-
-/** Returns the text for a new user: the keys, and calls to paste. */
-export function describeFirstData(
-  data: FirstData,
-  where: { baseUrl: string; adminUrl: string; temporalUiUrl: string },
-): string {
-  const { baseUrl, adminUrl, temporalUiUrl } = where;
-  const body = '{"customer_code":"ACME","plan_code":"team","units":10}';
-  const event =
-    `{"event_id":"call-1","subscription":"${data.subscriptionId}",` +
-    `"meter_code":"api-calls","quantity":1500`;
-  // Over TLS the client and the server negotiate HTTP/2.
-  const priorKnowledge = new URL(baseUrl).protocol === "https:" ? "" : " --http2-prior-knowledge";
-  return `
-Base URL      ${baseUrl}
-Admin URL     ${adminUrl}
-Temporal UI   ${temporalUiUrl}
-OpenAPI       ${baseUrl}/v1/openapi.json
-
-Shown this once, the API keys and the operator's token for the admin side:
-  live      ${data.liveKey}
-  sandbox   ${data.testKey}
-  operator  ${data.operatorToken ?? "created by an earlier start"}
-
-Create a subscription, and read its invoice:
-
-  curl -s ${baseUrl}/v1/subscriptions \\
-    -H 'Authorization: Bearer ${data.liveKey}' \\
-    -H 'Content-Type: application/json' -H 'Idempotency-Key: ${firstTry}' \\
-    -d '${body}'
-
-  curl -s '${baseUrl}/v1/invoices?limit=1' -H 'Authorization: Bearer ${data.liveKey}'
-
-Report what it used; it is billed when the period ends:
-
-  curl -s ${baseUrl}/v1/usage_events \\
-    -H 'Authorization: Bearer ${data.liveKey}' -H 'Content-Type: application/json' \\
-    -d '{"events":[${event},"timestamp":"'$(date -u +%FT%TZ)'"}]}'
-
-The same over gRPC:
-
-  npx buf curl --protocol grpc${priorKnowledge} \\
-    -H 'Authorization: Bearer ${data.liveKey}' -H 'Idempotency-Key: second-try' \\
-    -d '${body}' \\
-    ${baseUrl}/billing.v1.SubscriptionService/CreateSubscription
-`;
 }

@@ -23,9 +23,17 @@ export function isMigrated(databaseUrl: string): Promise<boolean> {
   );
 }
 
-/** Whether the database has an organisation. False if it cannot be read. */
-export function hasOrganisations(databaseUrl: string): Promise<boolean> {
-  return answer(databaseUrl, "SELECT FROM organisations LIMIT 1", (rows) => rows.length > 0);
+/**
+ * Whether a first start has nothing left to do: there is an organisation, and none whose clock
+ * stands, as in a history that was not finished. False if the database cannot be read.
+ */
+export function isFirstStartDone(databaseUrl: string): Promise<boolean> {
+  return answer(
+    databaseUrl,
+    `SELECT FROM organisations
+      HAVING count(*) > 0 AND count(*) FILTER (WHERE test_clock <= now()) = 0`,
+    (rows) => rows.length > 0,
+  );
 }
 
 function needed(): readonly string[] {

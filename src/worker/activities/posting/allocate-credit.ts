@@ -39,7 +39,7 @@ import {
   refusalOutcome,
   retryDelayMs,
 } from "./ledger-call.ts";
-import { type PostingDependencies, unconnectedPauseMs } from "./posting.ts";
+import { type PostingDependencies, unconnectedPauseMs } from "./post-group.ts";
 
 /** The dependencies of a batch. */
 interface CreditAllocationParts extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {

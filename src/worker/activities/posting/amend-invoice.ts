@@ -14,7 +14,7 @@ import type {
   OpenAmendments,
 } from "../../../store/ledger-jobs/amendments/amendments.ts";
 import { connectionPause } from "./ledger-call.ts";
-import { type PostingDependencies, unconnectedPauseMs } from "./posting.ts";
+import { type PostingDependencies, unconnectedPauseMs } from "./post-group.ts";
 import { requestAmendment } from "./request-amendment.ts";
 
 /** The dependencies of a batch. */

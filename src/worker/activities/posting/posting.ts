@@ -1,53 +1,26 @@
 /**
- * One batch of an organisation's ledger workflow: takes waiting jobs, calls the ledger and saves
- * each outcome. POSTING-3.
+ * The batches of an organisation's ledger workflow: groups of documents, one after the other, and
+ * then a wait for the next (POSTING-3).
  */
-import type {
-  CreditAllocationInput,
-  LedgerPostingInput,
-  PostingBatch,
-} from "../../../../workflows/contract.ts";
-import { crashPoint } from "../../../crash-points.ts";
-import { invalidationsOf } from "../../../domain/billing/ledger-validation.ts";
-import type { Ledger } from "../../../ledger/port/ledger.ts";
-import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
-import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
-import type { OpenPosting, PostingStore } from "../../../store/ledger-jobs/posting-store.ts";
-import { connectionPause, type GroupOutcome, joinOutcomes, spentBudgetMs } from "./ledger-call.ts";
-import { postContacts } from "./post-contacts.ts";
-import { postCreditNotes } from "./post-credit-notes.ts";
-import { postInvoices } from "./post-invoices.ts";
+import { setTimeout as pause } from "node:timers/promises";
+import type { LedgerPostingInput, PostingBatch } from "../../../../workflows/contract.ts";
+import { isRecorded } from "../../../store/database/trace-context.ts";
+import { groupSize } from "../../../store/ledger-jobs/claim-jobs.ts";
+import type { OpenJobs } from "../../../store/ledger-jobs/job-lease.ts";
+import type { PostingStore } from "../../../store/ledger-jobs/posting-store.ts";
+import { type PostingDependencies, postGroup } from "./post-group.ts";
+import { type StandingBatches, type StandingPlace, standingIdleMs } from "./standing-batches.ts";
 
-/**
- * The dependencies of a batch. `openLedger` returns the adapter of a connection, which is reused
- * from batch to batch.
- */
-export interface PostingDependencies {
-  readonly openStore: OpenPosting;
-  readonly openLedger: (organisationId: string, connection: LedgerConnection) => Ledger;
-  /** How long one call to the ledger may take. */
-  readonly callDeadlineMs: number;
-  readonly publicUrl: string | null;
-  /**
-   * Starts the workflow that allocates a subscription's credit. Without it the dispatcher does.
-   * Never rejects.
-   */
-  readonly startAllocation?: (input: CreditAllocationInput) => Promise<unknown>;
+/** The dependencies of batches. Without `standing` no batch stands. */
+interface BatchDependencies extends PostingDependencies {
+  /** The places of standing batches. */
+  readonly standing?: Pick<StandingBatches, "take">;
 }
 
 /** The activities of the ledger workflow. */
 export interface PostingActivities {
   postBatch(input: LedgerPostingInput): Promise<PostingBatch>;
 }
-
-/**
- * The lease of a taken job, in call deadlines. A batch makes at most two calls for it (send, then
- * look up a taken number), and then its outcome is saved.
- */
-const leaseFactor = 3;
-
-/** The pause of an organisation without a connection. An operator must connect one. */
-export const unconnectedPauseMs = 5 * 60_000;
 
 /**
  * Coalesces the documents of an organisation: one batch at a time in a process collects them, until
@@ -68,30 +41,61 @@ const mostAtOnce = 4;
 const callGapMs = 1_000;
 
 /**
- * How long a batch continues with further groups. It is shorter than the timeout of its workflow
- * and the grace of a stopping worker.
+ * How long a batch continues with further groups, if it does not stand. It is shorter than the
+ * timeout of its workflow and the grace of a stopping worker.
  */
 const batchMs = 1_000;
+
+/** The longest standing batch. Then the workflow shows its progress and runs the next at once. */
+const longestStandingMs = 30_000;
+
+/**
+ * How often a standing batch reads what waits. It finds what a lost notification announced, and
+ * what a process of the previous version announced through Temporal only.
+ */
+const readEveryMs = 500;
+
+/**
+ * How long a busy batch lets documents gather before its next group. A group costs 20 ms of
+ * processor time in all processes, whatever the number of its documents.
+ */
+const gatherMs = 15;
+
+/** A group of so many documents is a busy batch's. A single caller never waits. */
+const busyFrom = 4;
 
 /**
  * Creates the activities over these dependencies. Each batch reads the database again, so a retry
  * finds only what is left.
  */
-export function createPostingActivities(parts: PostingDependencies): PostingActivities {
+export function createPostingActivities(parts: BatchDependencies): PostingActivities {
   const coalesce = createCoalesce();
-  return { postBatch: ({ organisationId }) => postBatch(parts, coalesce, organisationId) };
+  return {
+    postBatch: async ({ organisationId }) => {
+      // A recorded trace would get the spans of all later documents.
+      const place = isRecorded() ? null : (parts.standing?.take(organisationId) ?? null);
+      try {
+        return await postBatch(parts, coalesce, place, organisationId);
+      } finally {
+        await place?.leave();
+      }
+    },
+  };
 }
 
 /**
  * Posts groups one after the other while there are more. A result for each group would cost the
- * engine and the worker more than the group does.
+ * engine and the worker more than the group does. With a place it then stands: it waits for the
+ * next document, because a wake-up through the engine costs more than its posting.
  */
 async function postBatch(
   parts: PostingDependencies,
   coalesce: Coalesce,
+  place: StandingPlace | null,
   organisationId: string,
 ): Promise<PostingBatch> {
-  const endMs = performance.now() + batchMs;
+  const beganMs = performance.now();
+  let workedAtMs = beganMs;
   let posted = 0;
   let refused = 0;
   for (;;) {
@@ -101,12 +105,55 @@ async function postBatch(
       sentMs = performance.now();
       release();
     };
-    const group = await postGroup(parts, organisationId, onPermit).finally(release);
+    const onReading = () => place?.reading();
+    const group = await postGroup(parts, organisationId, { onPermit, onReading }).finally(release);
+    const nowMs = performance.now();
     posted += group.posted;
     refused += group.refused;
-    const atOnce = Math.min(mostAtOnce, 1 + Math.floor((performance.now() - sentMs) / callGapMs));
-    const isMore = group.nextInMs === 0 && group.posted + group.refused > 0;
-    if (!isMore || performance.now() >= endMs) return { ...group, posted, refused, atOnce };
+    const atOnce = Math.min(mostAtOnce, 1 + Math.floor((nowMs - sentMs) / callGapMs));
+    const result = { ...group, posted, refused, atOnce };
+    const hasWorked = group.posted + group.refused > 0;
+    if (hasWorked) workedAtMs = nowMs;
+    const longestMs = place === null || atOnce > 1 ? batchMs : longestStandingMs;
+    const endMs = beganMs + longestMs;
+    const isBusy = group.posted >= busyFrom && group.waiting < groupSize;
+    if (group.nextInMs === 0 && hasWorked) {
+      if (nowMs >= endMs || place?.isStopping()) return result;
+      place?.worked();
+      if (isBusy) await pause(gatherMs);
+      continue;
+    }
+    if (place === null || group.paused !== null || group.nextInMs === 0) return result;
+    if (hasWorked) place.worked();
+    const idleEndMs = workedAtMs + standingIdleMs;
+    const store = parts.openStore(organisationId);
+    const open = await stand(store, place, group, Math.min(idleEndMs, beganMs + longestStandingMs));
+    if (open === null) {
+      if (isBusy) await pause(gatherMs);
+      continue;
+    }
+    // Callers may still count on this batch, so the workflow runs the next at once.
+    const isCountedOn = place.isStopping() || performance.now() < idleEndMs;
+    return { ...result, ...open, ...(isCountedOn && { nextInMs: 0 }) };
+  }
+}
+
+/** Waits until a document can be posted: null. Otherwise returns what waits at `endMs`. */
+async function stand(
+  store: PostingStore,
+  place: StandingPlace,
+  { waiting, nextInMs }: OpenJobs,
+  endMs: number,
+): Promise<OpenJobs | null> {
+  let open: OpenJobs = { waiting, nextInMs };
+  for (;;) {
+    const leftMs = endMs - performance.now();
+    if (leftMs <= 0 || place.isStopping()) return open;
+    const isWoken = await place.sleep(Math.min(leftMs, readEveryMs, open.nextInMs ?? readEveryMs));
+    if (place.isStopping()) return open;
+    if (isWoken) return null;
+    open = await store.waiting();
+    if (open.nextInMs === 0) return null;
   }
 }
 
@@ -121,127 +168,5 @@ function createCoalesce(): Coalesce {
       if (last.get(organisationId) === promise) last.delete(organisationId);
       resolve();
     };
-  };
-}
-
-/**
- * Takes waiting jobs, posts them and records the outcomes. `onPermit` is called for each request
- * that is being sent.
- */
-async function postGroup(
-  parts: PostingDependencies,
-  organisationId: string,
-  onPermit: () => void,
-): Promise<PostingBatch> {
-  const store = parts.openStore(organisationId);
-  const state = await store.connection();
-  if (state === null || state.pausedMs > 0) {
-    return reschedule(
-      store,
-      state?.pausedMs ?? unconnectedPauseMs,
-      state?.pausedReason ?? "no ledger is connected",
-    );
-  }
-  const ledger = parts.openLedger(organisationId, state.connection);
-  const { contacts, invoices, creditNotes, referenceData } = await takeAll(
-    store,
-    leaseFactor * parts.callDeadlineMs,
-  );
-  const settings = {
-    deadlineMs: parts.callDeadlineMs,
-    publicUrl: parts.publicUrl,
-    traits: ledger.traits,
-    referenceData,
-    unknown: store.unknown,
-    onPermit,
-  };
-  crashPoint("posting_taken");
-  // Each kind is saved as soon as it is answered, and neither waits for the other.
-  const save = async (group: GroupOutcome): Promise<GroupOutcome> => {
-    crashPoint("posting_answered");
-    // The pause is saved before the outcome, so that no other worker calls the ledger in between.
-    const required = connectionPause(group.failures);
-    if (required !== null) await store.pause(required.pauseMs, required.reason);
-    const credited = await store.record(group.outcomes);
-    crashPoint("posting_saved");
-    await invalidateRefusedData(store, group.outcomes);
-    const { startAllocation } = parts;
-    if (startAllocation !== undefined) {
-      await Promise.all(
-        credited.map((subscriptionId) => startAllocation({ organisationId, subscriptionId })),
-      );
-    }
-    return group;
-  };
-  const { outcomes, failures } = joinOutcomes(
-    await Promise.all([
-      postContacts(ledger, contacts, settings, store.findImported).then(save),
-      postInvoices(ledger, invoices, settings).then(save),
-      postCreditNotes(ledger, creditNotes, settings).then(save),
-    ]),
-  );
-  const posted = outcomes.filter(({ kind }) => kind.endsWith("_done")).length;
-  const refused = outcomes.filter(({ kind }) => kind === "refused").length;
-  const pause = connectionPause(failures);
-  if (pause === null) {
-    const { waiting, nextInMs } = await store.waiting();
-    // If the budget allowed no call, it allows none for the other ready jobs either. The next batch
-    // waits until it does.
-    const spentMs = posted + refused > 0 ? 0 : spentBudgetMs(failures);
-    return {
-      posted,
-      refused,
-      waiting,
-      nextInMs: nextInMs === null ? null : Math.max(nextInMs, spentMs),
-      paused: spentMs > 0 ? "our calls to the ledger are used up" : null,
-    };
-  }
-  return { ...(await reschedule(store, pause.pauseMs, pause.reason)), posted, refused };
-}
-
-async function takeAll(store: PostingStore, leaseMs: number) {
-  const [contacts, invoices, creditNotes, referenceData] = await Promise.all([
-    store.takeContacts(leaseMs),
-    store.takeInvoices(leaseMs),
-    store.takeCreditNotes(leaseMs),
-    store.referenceData(),
-  ]);
-  return { contacts, invoices, creditNotes, referenceData };
-}
-
-/**
- * Invalidates the cached reference data if the ledger rejected a document because of it, or if we
- * rejected one using data that may be stale. POSTING-5.
- */
-async function invalidateRefusedData(
-  store: PostingStore,
-  outcomes: readonly PostingOutcome[],
-): Promise<void> {
-  const refused = outcomes.filter((outcome) => outcome.kind === "refused");
-  const contradicted = refused.flatMap(({ evaluatedBy, reason }) =>
-    evaluatedBy === undefined ? invalidationsOf(reason) : [],
-  );
-  const evaluatedBy = refused.flatMap(({ evaluatedBy: by }) => by ?? []);
-  await store.invalidate([...new Set(contradicted)], "contradicted");
-  await store.invalidate([...new Set(evaluatedBy)], "refused_by");
-}
-
-/**
- * Waits while the connection is paused. Ready work is rescheduled. Uncertain work waits as long,
- * because a look-up is a call as well.
- */
-async function reschedule(
-  store: PostingStore,
-  pauseMs: number,
-  reason: string,
-): Promise<PostingBatch> {
-  await store.reschedule(pauseMs, reason);
-  const { waiting, nextInMs } = await store.waiting();
-  return {
-    posted: 0,
-    refused: 0,
-    waiting,
-    nextInMs: nextInMs === null ? null : Math.max(nextInMs, pauseMs),
-    paused: reason,
   };
 }

@@ -16,7 +16,7 @@ import type {
   TerminationTask,
 } from "../../../store/subscriptions/end-removals.ts";
 import { connectionPause } from "../posting/ledger-call.ts";
-import { type PostingDependencies, unconnectedPauseMs } from "../posting/posting.ts";
+import { type PostingDependencies, unconnectedPauseMs } from "../posting/post-group.ts";
 import { type RemovalRequest, requestRemoval } from "../posting/request-removal.ts";
 
 /** The dependencies of a batch. */

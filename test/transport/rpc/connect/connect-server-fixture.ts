@@ -6,7 +6,6 @@ import { createServer } from "node:http";
 import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { Refusal } from "../../../../src/domain/refusal.ts";
 import { InvoiceService } from "../../../../src/gen/proto/billing/v1/invoices_pb.ts";
 import { SubscriptionService } from "../../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import { UsageService } from "../../../../src/gen/proto/billing/v1/usage_pb.ts";
@@ -23,6 +22,7 @@ import { connectRoutes, type RequestRecord } from "../../../../src/transport/rpc
 import { createGate } from "../../../../src/transport/rpc/gate/gate.ts";
 import type { Idempotency } from "../../../../src/transport/rpc/idempotency.ts";
 import { bind, type Implementation } from "../../../../src/transport/rpc/implementation.ts";
+import { InvalidRequest } from "../../../../src/transport/rpc/invalid-request.ts";
 import { observeCall } from "../../../../src/transport/rpc/observe.ts";
 import { healthRoutes, type WatchLimits } from "../../../../src/transport/rpc/open/health.ts";
 import {
@@ -99,7 +99,9 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
         observe: observeCall,
         implementations: bindings,
       }),
-      checkJson: jsonCheck(({ code, message, param }) => new Refusal(code, message, param)),
+      checkJson: jsonCheck(
+        ({ message, param }, allFaults) => new InvalidRequest(message, param, allFaults),
+      ),
       reportError: createReportError((error) => failures.push(error)),
       recordOf: (request) => recordByRequest.get(request),
       open: [

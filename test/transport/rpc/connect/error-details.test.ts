@@ -90,3 +90,24 @@ test.each(protocols)("over %s a request over the rate says when to come back", a
   expect(error.findDetails(RetryInfoSchema)).toMatchObject([{ retryDelay: { seconds: 42n } }]);
   expect(error.findDetails(BadRequestSchema)).toEqual([]);
 });
+
+test("JSON that cannot be read names every member at fault", async () => {
+  admission = admitted(["subscriptions:write"]);
+  const path = "billing.v1.SubscriptionService/CreateSubscription";
+  const response = await fetch(`${server.http1Url}/${path}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", ...headers },
+    body: `{"customerCode":5,"planCode":"pro","units":"10",
+      "charges":[{"chargeCode":null}],"none":{}}`,
+  });
+  const { details } = (await response.json()) as { details: readonly { debug: object }[] };
+  const bad = details.find(({ debug }) => "fieldViolations" in debug);
+  expect(bad?.debug).toMatchObject({
+    fieldViolations: [
+      { field: "customerCode", description: "customerCode must be a string" },
+      { field: "units", description: "units must be a whole number, written plainly" },
+      { field: "charges.0.chargeCode", description: "charges.0.chargeCode must be a string" },
+      { field: "none", description: "none is not a member of this request" },
+    ],
+  });
+});

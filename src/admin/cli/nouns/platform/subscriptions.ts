@@ -3,7 +3,7 @@ import { SubscriptionService } from "../../../../gen/proto/billing/admin/v1/subs
 import type { Column, Noun } from "../../noun.ts";
 import { isObject } from "../../output/message-json.ts";
 import { customerByCode } from "../lookups.ts";
-import { actingVerbs } from "./act-on-subscriptions.ts";
+import { actingVerbs, previewVerbs } from "./act-on-subscriptions.ts";
 
 const { method } = SubscriptionService;
 
@@ -77,5 +77,6 @@ export const subscriptions: Noun = {
       columns: ["at", "summary", by, why, "next_attempt_at"],
     },
     ...actingVerbs,
+    ...previewVerbs,
   ],
 };

@@ -1,0 +1,74 @@
+/**
+ * SubscriptionService of the admin API, its previews: the platform's own previews decide, so an
+ * operator sees what the platform would. ADMIN-13, PREVIEW-1
+ */
+import { create } from "@bufbuild/protobuf";
+import type { SubscriptionService } from "../../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
+import {
+  ChangeUnitsRequestSchema,
+  CreateSubscriptionRequestSchema,
+  EndSubscriptionRequestSchema,
+  GetUpcomingInvoiceRequestSchema,
+  RestoreSubscriptionRequestSchema,
+} from "../../../gen/proto/billing/v1/subscriptions_pb.ts";
+import { present } from "../../present/present.ts";
+import type { AdminCall, AdminDependencies, AdminImplementation } from "../dependencies.ts";
+import { openPlatform } from "./open-platform.ts";
+
+type Previews = Pick<
+  AdminImplementation<typeof SubscriptionService>,
+  | "previewCreateSubscription"
+  | "previewChangeUnits"
+  | "previewEndSubscription"
+  | "previewRestoreSubscription"
+  | "getUpcomingInvoice"
+>;
+
+/**
+ * Implements the previews. They refuse as the methods of `billing.v1` do, and
+ * `organisation_not_found`.
+ */
+export function previewMethods(deps: Pick<AdminDependencies, "store" | "platform">): Previews {
+  return {
+    previewCreateSubscription: async ({ $typeName: _, $unknown: __, ...request }, call) => {
+      const { platform, platformCall, wanted } = await begin(deps, request, call);
+      const own = create(CreateSubscriptionRequestSchema, wanted);
+      const { preview } = await platform.previewCreateSubscription(own, platformCall);
+      return { ...present("preview", preview ?? null) };
+    },
+    previewChangeUnits: async ({ $typeName: _, $unknown: __, ...request }, call) => {
+      const { platform, platformCall, wanted } = await begin(deps, request, call);
+      const own = create(ChangeUnitsRequestSchema, wanted);
+      const { preview } = await platform.previewChangeUnits(own, platformCall);
+      return { ...present("preview", preview ?? null) };
+    },
+    previewEndSubscription: async ({ $typeName: _, $unknown: __, ...request }, call) => {
+      const { platform, platformCall, wanted } = await begin(deps, request, call);
+      const own = create(EndSubscriptionRequestSchema, wanted);
+      const { preview } = await platform.previewEndSubscription(own, platformCall);
+      return { ...present("preview", preview ?? null) };
+    },
+    previewRestoreSubscription: async ({ $typeName: _, $unknown: __, ...request }, call) => {
+      const { platform, platformCall, wanted } = await begin(deps, request, call);
+      const own = create(RestoreSubscriptionRequestSchema, wanted);
+      const { preview } = await platform.previewRestoreSubscription(own, platformCall);
+      return { ...present("preview", preview ?? null) };
+    },
+    getUpcomingInvoice: async ({ $typeName: _, $unknown: __, ...request }, call) => {
+      const { platform, platformCall, wanted } = await begin(deps, request, call);
+      const own = create(GetUpcomingInvoiceRequestSchema, wanted);
+      const { upcomingInvoice } = await platform.getUpcomingInvoice(own, platformCall);
+      return { ...present("upcomingInvoice", upcomingInvoice ?? null) };
+    },
+  };
+}
+
+/** Opens the platform's methods, and returns the platform's own request. */
+async function begin<Request extends { readonly organisation: string }>(
+  deps: Pick<AdminDependencies, "store" | "platform">,
+  { organisation, ...wanted }: Request,
+  call: AdminCall,
+) {
+  // A preview has no audit entry, and so no reason.
+  return { ...(await openPlatform(deps, { organisation, reason: "" }, call)), wanted };
+}

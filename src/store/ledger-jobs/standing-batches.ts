@@ -1,0 +1,76 @@
+/**
+ * Standing batches: a posting batch that has posted what waited stays for some seconds, and is
+ * woken by PostgreSQL's NOTIFY. A wake-up through Temporal costs three workflow tasks and half of a
+ * creation's time. Nothing depends on a notification: the batch reads the database as well, and a
+ * wake-up that finds no standing batch goes through Temporal (POSTING-3).
+ */
+import type { Pool } from "../database/pool.ts";
+
+/** The channel of wake-ups. Its payload is an organisation's id. */
+export const wakesChannel = "ledger_wakes";
+
+/** In the channel of outcomes, marks an organisation with a standing batch. */
+export const standingMark = "@";
+
+/** Marks an organisation whose standing batch has ended. */
+export const endedMark = "!";
+
+/** How often a worker reports its standing batches. */
+export const reportEveryMs = 500;
+
+/** How long a report holds. It covers reports that come late. */
+export const reportHoldsMs = 3 * reportEveryMs;
+
+/** Reports that are remembered. Older ones go first. */
+const mostRemembered = 4_096;
+
+/** What this process knows of standing batches, and how it wakes them. */
+export interface StandingBatches {
+  /** Whether a batch of the organisation stands, as far as is known here. */
+  stands(organisationId: string): boolean;
+  /** The instant of the last report by `performance.now()`. Null if there is none. */
+  reportedAtMs(organisationId: string): number | null;
+  /** Wakes the organisation's standing batches, of all processes. */
+  wake(organisationId: string): Promise<void>;
+}
+
+/** The known standing batches, which reads the parts of the channel of outcomes. */
+export interface KnownBatches extends StandingBatches {
+  /** Returns whether the part was a report. */
+  read(part: string): boolean;
+}
+
+/** Creates the knowledge of a process. It is empty at first. */
+export function createKnownBatches(pool: Pick<Pool, "query">): KnownBatches {
+  const reported = new Map<string, number>();
+  return {
+    read: (part) => {
+      const organisationId = part.slice(1);
+      reported.delete(organisationId);
+      if (part.startsWith(endedMark)) return true;
+      if (!part.startsWith(standingMark)) return false;
+      reported.set(organisationId, performance.now());
+      if (reported.size > mostRemembered) reported.delete(reported.keys().next().value ?? "");
+      return true;
+    },
+    stands: (organisationId) => {
+      const atMs = reported.get(organisationId);
+      return atMs !== undefined && performance.now() - atMs < reportHoldsMs;
+    },
+    reportedAtMs: (organisationId) => reported.get(organisationId) ?? null,
+    wake: (organisationId) => notify(pool, wakesChannel, organisationId),
+  };
+}
+
+/** Notifies a channel, in a transaction by itself. */
+export async function notify(
+  pool: Pick<Pool, "query">,
+  channel: string,
+  payload: string,
+): Promise<void> {
+  await pool.query({
+    name: "notify",
+    text: "SELECT pg_notify($1, $2)",
+    values: [channel, payload],
+  });
+}

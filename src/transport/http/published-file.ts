@@ -1,0 +1,45 @@
+/**
+ * Answers `GET` with a public file that changes only with the version or the settings. Clients ask
+ * each time whether it has changed, by its entity tag. REQUEST-3.
+ */
+import { createHash } from "node:crypto";
+import { respond } from "../rest/respond.ts";
+import type { Answer } from "./system-endpoints.ts";
+
+/** A file. Every answer shares the same bytes, so unread answers cost no memory. */
+export interface PublishedFile {
+  readonly body: Buffer;
+  /** The entity tag with quotes. */
+  readonly etag: string;
+  readonly contentType: string;
+  /** Further header fields. Names and values alternate. */
+  readonly headers?: readonly string[];
+}
+
+/** Returns a strong entity tag, a hash of the bytes. */
+export function entityTagOf(body: Buffer): string {
+  return `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"`;
+}
+
+/** Returns the answer with the file. It is 304 without a body if the client has the same bytes. */
+export function publishedFile(file: PublishedFile): Answer {
+  const { body, etag, contentType, headers: further = [] } = file;
+  return (request, response, exchange) => {
+    const headers = ["Request-Id", exchange.requestId, "X-Content-Type-Options", "nosniff"];
+    headers.push("ETag", etag, "Cache-Control", "public, no-cache", ...further);
+    if (matches(request.headers["if-none-match"], etag)) {
+      response.writeHead(304, headers).end();
+      return;
+    }
+    headers.push("Content-Type", contentType);
+    respond(request, response, 200, headers, body);
+  };
+}
+
+/** The weak comparison of RFC 9110, 13.1.2. */
+function matches(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  return ifNoneMatch
+    .split(",")
+    .some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag);
+}

@@ -1,0 +1,117 @@
+/**
+ * The places of a worker's standing batches. A posting batch with a place stays after its last
+ * document for some seconds, and goes on as soon as a caller wakes it (POSTING-3).
+ */
+import type { BatchWakes } from "../../../store/ledger-jobs/batch-wakes.ts";
+import { reportEveryMs, reportHoldsMs } from "../../../store/ledger-jobs/standing-batches.ts";
+
+/**
+ * The most standing batches of a process. Each occupies one of its hundred activities. Without a
+ * place a batch ends with its work, and Temporal wakes the next.
+ */
+const mostStanding = 50;
+
+/** How long a batch stands without a new document. */
+export const standingIdleMs = 10_000;
+
+/**
+ * Until when an idle batch is reported. The last report no longer holds when the batch ends, so
+ * that no wake-up meets its end.
+ */
+const reportedIdleMs = standingIdleMs - 2 * reportHoldsMs;
+
+/** A place. One batch of an organisation has it in a process. */
+export interface StandingPlace {
+  /** Whether the process is about to end. */
+  isStopping(): boolean;
+  /** Reports the batch from now on: it has worked, and will stand for a while. */
+  worked(): void;
+  /** Drops the wake-ups until now: what they announced is read next. */
+  reading(): void;
+  /** Waits for a wake-up, at most this long. Returns whether there was one. */
+  sleep(ms: number): Promise<boolean>;
+  /** Leaves the place, which is not reported any more. */
+  leave(): Promise<void>;
+}
+
+/** The places of a process. */
+export interface StandingBatches {
+  /** Takes the organisation's place. Null if it is taken, or if there is none. */
+  take(organisationId: string): StandingPlace | null;
+  /** Wakes the organisation's batch, or every batch for null. */
+  wake(organisationId: string | null): void;
+  /** Makes all batches leave, and grants no further place. */
+  stop(): void;
+}
+
+interface Standing {
+  isWoken: boolean;
+  resume: () => void;
+  /** When it worked last, by `performance.now()`. Null: not yet. */
+  workedAtMs: number | null;
+}
+
+/** Creates the places. A report that fails is lost: wake-ups then go through Temporal. */
+export function createStandingBatches(report: BatchWakes["report"]): StandingBatches {
+  const standing = new Map<string, Standing>();
+  let isStopping = false;
+  let timer: NodeJS.Timeout | null = null;
+
+  const isReported = ({ workedAtMs }: Standing) =>
+    workedAtMs !== null && performance.now() - workedAtMs < reportedIdleMs;
+  const reportAll = () => {
+    const ids = [...standing].filter(([, one]) => isReported(one)).map(([id]) => id);
+    void report(ids, []).catch(() => undefined);
+  };
+  const wakeOne = (one: Standing) => {
+    one.isWoken = true;
+    one.resume();
+  };
+
+  return {
+    take: (organisationId) => {
+      if (isStopping || standing.size === mostStanding || standing.has(organisationId)) return null;
+      const own: Standing = { isWoken: false, resume: () => undefined, workedAtMs: null };
+      standing.set(organisationId, own);
+      timer ??= setInterval(reportAll, reportEveryMs).unref();
+      return {
+        isStopping: () => isStopping,
+        worked: () => {
+          const wasReported = isReported(own);
+          own.workedAtMs = performance.now();
+          if (!wasReported) void report([organisationId], []).catch(() => undefined);
+        },
+        reading: () => {
+          own.isWoken = false;
+        },
+        sleep: async (ms) => {
+          const { promise, resolve } = Promise.withResolvers<void>();
+          own.resume = resolve;
+          const alarm = setTimeout(resolve, ms);
+          if (!own.isWoken && !isStopping) await promise;
+          clearTimeout(alarm);
+          return own.isWoken;
+        },
+        leave: async () => {
+          standing.delete(organisationId);
+          if (standing.size === 0 && timer !== null) {
+            clearInterval(timer);
+            timer = null;
+          }
+          if (isReported(own)) await report([], [organisationId]).catch(() => undefined);
+        },
+      };
+    },
+    wake: (organisationId) => {
+      if (organisationId === null) for (const one of standing.values()) wakeOne(one);
+      else {
+        const one = standing.get(organisationId);
+        if (one !== undefined) wakeOne(one);
+      }
+    },
+    stop: () => {
+      isStopping = true;
+      for (const one of standing.values()) wakeOne(one);
+    },
+  };
+}
