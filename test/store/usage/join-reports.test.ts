@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { ReportedUsage, UsageVerdict } from "../../../src/domain/usage/ingest.ts";
 import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
 import { isDatabaseUnreachable } from "../../../src/store/access/api-keys.ts";
-import type { StoreUsage } from "../../../src/store/usage/batch.ts";
+import type { UsageReports } from "../../../src/store/usage/batch.ts";
 import { joinReports } from "../../../src/store/usage/join-reports.ts";
 
 const [quantity, occurredAt] = [readQuantity("1"), readTimestamp("2026-03-12T12:00:00Z")];
@@ -15,80 +15,129 @@ function events(...ids: readonly string[]): readonly ReportedUsage[] {
   return ids.map((eventId) => ({ eventId, subscription: "s", meter, quantity, occurredAt }));
 }
 
-/** A store whose transactions end when the test says so. It rejects each event named `refused`. */
+/** A statement or a batch alone under way, with the ids of its events by organisation. */
+interface Begun {
+  readonly ids: readonly (readonly string[])[];
+  readonly end: (failure?: Error) => void;
+}
+
+/** A store that ends when the test says so. It rejects `refused`, and leaves out `busy`. */
 function manual() {
-  const begun: { readonly ids: readonly string[]; readonly end: (failure?: Error) => void }[] = [];
-  const store: StoreUsage = async (_, reported) => {
+  const begun: Begun[] = [];
+  const begin = async (batches: readonly UsageReports[]) => {
     const ended = Promise.withResolvers<void>();
-    const ids = reported.map(({ eventId }) => eventId);
+    const ids = batches.map(({ reported }) => reported.map(({ eventId }) => eventId));
     begun.push({ ids, end: (failure) => (failure ? ended.reject(failure) : ended.resolve()) });
     await ended.promise;
-    return ids.map((id): UsageVerdict => {
-      const rejected = { status: "rejected", code: "meter_not_found", message: id } as const;
-      return id === "refused" ? rejected : { status: "created" };
-    });
+    return ids.map((batch) => batch.map(verdictOf));
   };
-  return { begun, report: joinReports(store) };
+  const report = joinReports({
+    together: async (batches) => {
+      const verdicts = await begin(batches);
+      return batches.map(({ organisationId }, at) =>
+        organisationId === "busy" ? null : (verdicts[at] ?? null),
+      );
+    },
+    alone: async (batch) => (await begin([batch])).flat(),
+  });
+  return { begun, report };
+}
+
+function verdictOf(id: string): UsageVerdict {
+  const rejected = { status: "rejected", code: "meter_not_found", message: id } as const;
+  return id === "refused" ? rejected : { status: "created" };
 }
 
 /** Lets what is ready run. */
 const runReady = () => new Promise((resolve) => setImmediate(resolve));
 
-test("reports wait while three transactions run, and then share the next one", async () => {
+const many = (count: number) => events(...Array.from({ length: count }, (_, n) => String(n)));
+
+test("reports wait while three statements run, and then share the next one", async () => {
   const { begun, report } = manual();
   const answers = ["a", "b", "c", "d", "refused", "e"].map((id) => report("own", events(id), now));
   await runReady();
-  expect(begun.map(({ ids }) => ids)).toEqual([["a"], ["b"], ["c"]]);
+  expect(begun.map(({ ids }) => ids)).toEqual([[["a"]], [["b"]], [["c"]]]);
   begun[1]?.end();
   await runReady();
-  expect(begun[3]?.ids).toEqual(["d", "refused", "e"]);
+  expect(begun[3]?.ids).toEqual([["d", "refused", "e"]]);
   for (const { end } of begun) end();
   const statuses = (await Promise.all(answers)).map((verdicts) => verdicts.map((v) => v.status));
   const created = ["created"];
   expect(statuses).toEqual([created, created, created, created, ["rejected"], created]);
 });
 
-test("an organisation waits for none of another one", async () => {
-  const { begun, report } = manual();
-  for (const id of ["a", "b", "c", "d"]) void report("own", events(id), now);
-  void report("other", events("x"), now);
-  await runReady();
-  expect(begun.map(({ ids }) => ids)).toEqual([["a"], ["b"], ["c"], ["x"]]);
-});
-
-test("a transaction takes reports up to a hundred events, and a larger one alone", async () => {
+test("organisations share a statement in turn, and each report has its answer", async () => {
   const { begun, report } = manual();
   for (const id of ["a", "b", "c"]) void report("own", events(id), now);
-  const many = (count: number) => events(...Array.from({ length: count }, (_, n) => String(n)));
-  for (const count of [60, 40, 1, 100, 2]) void report("own", many(count), now);
+  const own = [report("own", many(700), now), report("own", events("refused", "y"), now)];
+  const other = report("other", many(90), now);
+  for (const size of [20, 700]) void report("third", many(size), now);
+  await runReady();
+  begun[0]?.end();
+  await runReady();
+  expect(begun[3]?.ids.map(({ length }) => length)).toEqual([700, 90]);
+  begun[3]?.end();
+  await runReady();
+  expect(begun[4]?.ids.map(({ length }) => length)).toEqual([720, 2]);
+  begun[4]?.end();
+  const lengths = (await Promise.all([...own, other])).map(({ length }) => length);
+  expect(lengths).toEqual([700, 2, 90]);
+});
+
+test("an organisation that must wait is stored alone and holds up no other", async () => {
+  const { begun, report } = manual();
+  const busy = Array.from({ length: 4 }, (_, n) => report("busy", events(String(n)), now));
   await runReady();
   for (const { end } of [...begun]) end();
   await runReady();
-  expect(begun.slice(3).map(({ ids }) => ids.length)).toEqual([100, 1, 100]);
+  expect(begun.map(({ ids }) => ids.flat())).toEqual([["0"], ["1"], ["2"], ["0"], ["1"], ["2"]]);
+  const other = report("other", events("x"), now);
+  await runReady();
+  begun[6]?.end();
+  expect(await other).toEqual([{ status: "created" }]);
+  for (const { end } of [...begun]) end();
+  await runReady();
+  for (const { end } of [...begun]) end();
+  await runReady();
+  for (const { end } of [...begun]) end();
+  expect(await Promise.all(busy)).toHaveLength(4);
+});
+
+test("a statement takes reports up to its limit of events, and a larger one alone", async () => {
+  const { begun, report } = manual();
+  for (const id of ["a", "b", "c"]) void report("own", events(id), now);
+  for (const count of [500, 300, 1, 900, 2]) void report("own", many(count), now);
+  await runReady();
+  for (const { end } of [...begun]) end();
+  await runReady();
+  expect(begun.slice(3).map(({ ids }) => ids.flat().length)).toEqual([800, 1, 900]);
   begun[3]?.end();
   await runReady();
-  expect(begun.slice(6).map(({ ids }) => ids.length)).toEqual([2]);
+  expect(begun.slice(6).map(({ ids }) => ids.flat().length)).toEqual([2]);
 });
 
 test("after a failure each report is stored by itself, and only the faulty one fails", async () => {
   const { begun, report } = manual();
   for (const id of ["a", "b", "c"]) void report("own", events(id), now);
   const [good, bad] = [report("own", events("good"), now), report("own", events("bad"), now)];
+  const other = report("other", events("x"), now);
   bad.catch(() => undefined);
   await runReady();
   begun[0]?.end();
   await runReady();
   begun[3]?.end(new Error("one value is too large"));
   await runReady();
-  begun[4]?.end();
+  for (const { end } of begun.slice(4)) end();
   await runReady();
-  begun[5]?.end(new Error("too large"));
-  expect(begun.slice(3).map(({ ids }) => ids)).toEqual([["good", "bad"], ["good"], ["bad"]]);
-  expect(await good).toEqual([{ status: "created" }]);
+  begun.at(-1)?.end(new Error("too large"));
+  const taken = begun.slice(3).map(({ ids }) => ids);
+  expect(taken).toEqual([[["good", "bad"], ["x"]], [["good"]], [["x"]], [["bad"]]]);
+  expect([await good, await other]).toEqual([[{ status: "created" }], [{ status: "created" }]]);
   await expect(bad).rejects.toThrow("too large");
 });
 
-test("a lost database fails every report of the transaction once", async () => {
+test("a lost database fails every report of the statement once", async () => {
   const { begun, report } = manual();
   for (const id of ["a", "b", "c"]) void report("own", events(id), now);
   const waiting = ["d", "e"].map((id) => report("own", events(id), now));
@@ -108,7 +157,7 @@ test("a report is refused while a thousand wait, and those are stored", async ()
   const refused = await report("own", events("more"), now).catch((error: unknown) => error);
   expect(isDatabaseUnreachable(refused)).toBe(true);
   const another = report("other", events("x"), now);
-  for (let at = 0; at < 3 + 10 + 1; at += 1) {
+  for (let at = 0; at < 3 + 2; at += 1) {
     await runReady();
     for (const { end } of begun) end();
   }
