@@ -35,13 +35,13 @@ ALTER FUNCTION store_usage_events SET plan_cache_mode = force_generic_plan;
 -- bill closes in between. The order of the ids prevents deadlocks.
 CREATE FUNCTION store_usage_reports(lock_class int, waits boolean, organisations uuid[],
   catalogue_versions bigint[], stored_at timestamptz[], buckets int[], bucket_places int[],
-  known uuid[], known_places int[], versions xid[], ending boolean[],
+  known uuid[], known_places int[], versions xid[], ends boolean[],
   absent uuid[], absent_places int[], meters uuid[], event_ids text[], subscriptions_of int[],
   meters_of int[], periods_of int[], bills_of int[], quantities numeric[],
   instants timestamptz[], OUT refused int[], OUT created_for int[], OUT created text[])
 LANGUAGE plpgsql SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-  ending_now uuid[];
+  ends_now uuid[];
   changed int[];
 BEGIN
   IF waits THEN
@@ -51,15 +51,15 @@ BEGIN
     SELECT array_agg(b.place) INTO refused FROM unnest(buckets, bucket_places) AS b(bucket, place)
       WHERE NOT pg_try_advisory_xact_lock_shared(lock_class, b.bucket);
   END IF;
-  SELECT coalesce(array_agg(j.subscription_id), '{}') INTO ending_now FROM ledger_jobs j
+  SELECT coalesce(array_agg(j.subscription_id), '{}') INTO ends_now FROM ledger_jobs j
     WHERE j.subscription_id = ANY (known) AND j.kind = 'end_subscription'
       AND j.state IN ('ready', 'sending', 'uncertain');
   -- Sets without joins: no estimate can turn them into nested loops.
   SELECT array_agg(d.place) INTO changed FROM (
-    SELECT k.place, k.id, k.version, k.is_ending
-      FROM unnest(known, known_places, versions, ending) AS k(id, place, version, is_ending)
+    SELECT k.place, k.id, k.version, k.is_end_running
+      FROM unnest(known, known_places, versions, ends) AS k(id, place, version, is_end_running)
     EXCEPT SELECT array_position(organisations, s.organisation_id), s.id, s.xmin,
-        s.id = ANY (ending_now)
+        s.id = ANY (ends_now)
       FROM subscriptions s WHERE s.id = ANY (known)) AS d;
   refused := refused || changed;
   SELECT array_agg(array_position(organisations, d.id)) INTO changed FROM (

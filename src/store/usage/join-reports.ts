@@ -15,8 +15,8 @@ import type { StoreUsage, UsageReports } from "./batch.ts";
 const mostStatements = 3;
 
 /**
- * Fewer events wait for the statement that runs, a millisecond or two, instead of a second
- * statement beside it. Below this number the fixed cost is most of a statement.
+ * Fewer events wait for the statement that runs, a millisecond or two, instead of a
+ * statement of their own. Below this number the fixed cost is most of a statement.
  */
 const worthStatement = 100;
 
@@ -90,7 +90,7 @@ export function joinReports(storing: Storing): StoreUsage {
   };
 
   const store = async (batches: readonly Batch[]): Promise<void> => {
-    const outcome = await settled(storing.together(batches));
+    const outcome = await outcomeOf(storing.together(batches));
     statements -= 1;
     const verdictsOf = (at: number) => ("cause" in outcome ? null : (outcome.value[at] ?? null));
     for (const [at, batch] of batches.entries()) if (verdictsOf(at) !== null) release(batch);
@@ -102,7 +102,7 @@ export function joinReports(storing: Storing): StoreUsage {
     }
   };
 
-  const storeLater = async (...later: readonly [Batch, Settled<unknown>, number]) => {
+  const storeLater = async (...later: readonly [Batch, Outcome<unknown>, number]) => {
     await storeAlone(storing, ...later);
     release(later[0]);
     next();
@@ -138,20 +138,20 @@ function isWorthStatement(queues: ReadonlyMap<string, Queue>): boolean {
 }
 
 /**
- * Takes reports in the order of their arrival, one of each organisation in turn, until there are
- * enough events. The next statement begins with the other organisations.
+ * Takes reports in the order of their arrival, one of each organisation, then a
+ * second one of each, until there are enough events. The next statement begins with the other organisations.
  */
 function takeBatches(queues: Map<string, Queue>): readonly Batch[] {
   const ready = [...queues.values()].filter(isReady);
   const counts = new Map<Queue, number>();
   let events = 0;
-  for (let turn = 0; ready.some(({ waiting }) => turn < waiting.length); turn += 1) {
+  for (let at = 0; ready.some(({ waiting }) => at < waiting.length); at += 1) {
     for (const queue of ready) {
-      const report = queue.waiting[turn];
+      const report = queue.waiting[at];
       if (report === undefined) continue;
       if (events > 0 && events + report.reported.length > enoughEvents) return splice();
       events += report.reported.length;
-      counts.set(queue, turn + 1);
+      counts.set(queue, at + 1);
     }
   }
   return splice();
@@ -186,9 +186,9 @@ function answer({ reports }: Batch, verdicts: readonly UsageVerdict[]): void {
   }
 }
 
-type Settled<T> = { readonly value: T } | { readonly cause: unknown };
+type Outcome<T> = { readonly value: T } | { readonly cause: unknown };
 
-function settled<T>(promise: Promise<T>): Promise<Settled<T>> {
+function outcomeOf<T>(promise: Promise<T>): Promise<Outcome<T>> {
   return promise.then(
     (value) => ({ value }),
     (cause: unknown) => ({ cause }),
@@ -204,11 +204,11 @@ function settled<T>(promise: Promise<T>): Promise<Settled<T>> {
 async function storeAlone(
   { alone }: Storing,
   batch: Batch,
-  together: Settled<unknown>,
+  together: Outcome<unknown>,
   batches: number,
 ): Promise<void> {
   const { reports } = batch;
-  const failed = "cause" in together ? together : await settled(alone(batch));
+  const failed = "cause" in together ? together : await outcomeOf(alone(batch));
   if ("value" in failed) return answer(batch, failed.value);
   const isAlone = reports.length === 1 && (batches === 1 || !("cause" in together));
   if (isAlone || isDatabaseUnreachable(failed.cause)) {
@@ -216,7 +216,7 @@ async function storeAlone(
     return;
   }
   for (const report of reports) {
-    const one = await settled(alone(report));
+    const one = await outcomeOf(alone(report));
     if ("value" in one) report.answer.resolve(one.value);
     else report.answer.reject(one.cause);
   }

@@ -124,7 +124,7 @@ function bucketColumns(parts: readonly Part[]): readonly string[] {
  */
 function factsAndEvents(parts: readonly Part[]): readonly string[] {
   const [ids, places, versions]: [string[], number[], string[]] = [[], [], []];
-  const [ending, absent, absentPlaces]: [string[], string[], number[]] = [[], [], []];
+  const [isEndRunning, absent, absentPlaces]: [string[], string[], number[]] = [[], [], []];
   const [placeOf, meterPlaces] = [new Map<string, number>(), new Map<string, number>()];
   const [subscriptionsOf, metersOf]: [number[], number[]] = [[], []];
   for (const [index, { batch, facts, events }] of parts.entries()) {
@@ -134,7 +134,7 @@ function factsAndEvents(parts: readonly Part[]): readonly string[] {
       (subscription === undefined ? absentPlaces : places).push(index + 1);
       if (subscription === undefined) continue;
       versions.push(subscription.version);
-      ending.push(subscription.runningEndDate === null ? "f" : "t");
+      isEndRunning.push(subscription.runningEndDate === null ? "f" : "t");
       placeOf.set(id, ids.length);
     }
     for (const { subscriptionId, meterId } of events) {
@@ -143,7 +143,15 @@ function factsAndEvents(parts: readonly Part[]): readonly string[] {
       metersOf.push(meterPlaces.get(meterId) ?? 0);
     }
   }
-  const facts = [ids, places, versions, ending, absent, absentPlaces, [...meterPlaces.keys()]];
+  const facts = [
+    ids,
+    places,
+    versions,
+    isEndRunning,
+    absent,
+    absentPlaces,
+    [...meterPlaces.keys()],
+  ];
   const [eventIds, ...details] = eventColumns(parts.flatMap(({ events }) => events));
   const columns = [plainArray(subscriptionsOf), plainArray(metersOf), ...details];
   return [...facts.map(plainArray), eventIds ?? "{}", ...columns];
