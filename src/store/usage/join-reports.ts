@@ -15,8 +15,8 @@ import type { StoreUsage, UsageReports } from "./batch.ts";
 const mostStatements = 3;
 
 /**
- * Fewer events wait for the statement that runs, a millisecond or two, instead of a
- * statement of their own. Below this number the fixed cost is most of a statement.
+ * Fewer events wait for the statement that runs, a millisecond or two, instead of a statement of
+ * their own. Below this number the fixed cost is most of a statement.
  */
 const worthStatement = 100;
 
@@ -138,8 +138,8 @@ function isWorthStatement(queues: ReadonlyMap<string, Queue>): boolean {
 }
 
 /**
- * Takes reports in the order of their arrival, one of each organisation, then a
- * second one of each, until there are enough events. The next statement begins with the other organisations.
+ * Takes reports in the order of their arrival, one of each organisation, then a second one of each,
+ * until there are enough events. The next statement begins with the other organisations.
  */
 function takeBatches(queues: Map<string, Queue>): readonly Batch[] {
   const ready = [...queues.values()].filter(isReady);
