@@ -31,9 +31,10 @@ ALTER FUNCTION store_usage_events SET plan_cache_mode = force_generic_plan;
 -- Nothing is stored for an organisation whose facts have changed, or whose locks are taken unless
 -- it `waits`: `refused` are their places. A statement for several must not wait, so that none
 -- waits for another one's bill. `created` are the ids that were free, each with its place in
--- `created_for`, null if all were. The locks hold until the statement's transaction ends, so no
--- bill closes in between. The order of the ids prevents deadlocks.
-CREATE FUNCTION store_usage_reports(lock_class int, waits boolean, organisations uuid[],
+-- `created_for`, null if all were. With `all_new` the ids are expected to be free. The locks hold
+-- until the statement's transaction ends, so no bill closes in between. The order of the ids
+-- prevents deadlocks.
+CREATE FUNCTION store_usage_reports(lock_class int, waits boolean, all_new boolean, organisations uuid[],
   catalogue_versions bigint[], stored_at timestamptz[], buckets int[], bucket_places int[],
   known uuid[], known_places int[], versions xid[], ends boolean[],
   absent uuid[], absent_places int[], meters uuid[], event_ids text[], subscriptions_of int[],
@@ -74,6 +75,23 @@ BEGIN
     refused := refused || changed;
   END IF;
   IF cardinality(event_ids) = 0 THEN RETURN; END IF;
+  IF all_new THEN
+    -- Without ON CONFLICT each id is looked up once instead of twice: a fifth of the insert.
+    BEGIN
+      INSERT INTO usage_events (organisation_id, event_id, subscription_id, meter_id, period_index,
+        bill, quantity, occurred_at, created_at)
+      SELECT organisations[known_places[r.subscription]], r.event_id, known[r.subscription],
+        meters[r.meter], r.period_index, r.bill, r.quantity, r.occurred_at,
+        stored_at[known_places[r.subscription]]
+      FROM unnest(event_ids, subscriptions_of, meters_of, periods_of, bills_of, quantities, instants)
+        AS r(event_id, subscription, meter, period_index, bill, quantity, occurred_at)
+      WHERE refused IS NULL OR known_places[r.subscription] <> ALL (refused)
+      ORDER BY organisations[known_places[r.subscription]], r.event_id COLLATE "C";
+      RETURN;
+    EXCEPTION WHEN unique_violation THEN
+      -- An id is stored. Nothing of the insert is kept.
+    END;
+  END IF;
   WITH inserted AS (
     INSERT INTO usage_events (organisation_id, event_id, subscription_id, meter_id, period_index,
       bill, quantity, occurred_at, created_at)

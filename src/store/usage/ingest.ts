@@ -34,7 +34,11 @@ export function createStoreUsage(
   pool: Pool,
   onStored: (counts: UsageCounts) => void = () => undefined,
 ): StoreUsage {
-  const remembered = { catalogue: createMeterCatalogue(), facts: createFactsCache() };
+  const remembered = {
+    catalogue: createMeterCatalogue(),
+    facts: createFactsCache(),
+    resends: { expected: 0 },
+  };
 
   const answer = ({ verdicts, late }: StoredBatch): readonly UsageVerdict[] => {
     onStored(countsOf(verdicts, late));

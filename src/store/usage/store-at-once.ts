@@ -19,11 +19,23 @@ import { eventColumns, idsToFind, loadStored, plainArray } from "./event-rows.ts
 import type { FactsCache } from "./facts-cache.ts";
 import { loadFacts, type MeterCatalogue, type ReportableFacts } from "./ingest-facts.ts";
 
-/** What a process remembers of organisations. */
+/** What a process remembers of organisations, and of ids that were stored before. */
 export interface Remembered {
   readonly catalogue: MeterCatalogue;
   readonly facts: FactsCache;
+  readonly resends: Resends;
 }
+
+/** How many more statements expect that some ids are stored. */
+export interface Resends {
+  expected: number;
+}
+
+/**
+ * After a statement with stored ids so many more expect some. A statement that expects none and
+ * finds one has inserted in vain.
+ */
+const expectedResends = 100;
 
 /**
  * How batches are stored. `waits` for locks: only one batch alone does, so that no organisation
@@ -55,7 +67,10 @@ export async function storeAtOnce(
   );
   const parts = evaluated.filter((part) => part !== null);
   if (parts.length === 0) return batches.map(() => null);
-  const outcome = await store(pool, parts, manner);
+  const { resends } = remembered;
+  const outcome = await store(pool, parts, { ...manner, allNew: resends.expected === 0 });
+  const isResent = outcome.created !== null && outcome.refused === null;
+  resends.expected = isResent ? expectedResends : Math.max(0, resends.expected - 1);
   return Promise.all(
     evaluated.map(async (part) => {
       const place = part === null ? 0 : parts.indexOf(part) + 1;
@@ -91,10 +106,15 @@ interface Outcome {
   readonly created: readonly string[] | null;
 }
 
-function store(pool: Pool, parts: readonly Part[], { waits }: Manner): Promise<Outcome> {
+function store(
+  pool: Pool,
+  parts: readonly Part[],
+  { waits, allNew }: Manner & { readonly allNew: boolean },
+): Promise<Outcome> {
   const values = [
     usageLockClass,
     waits,
+    allNew,
     plainArray(parts.map(({ batch }) => batch.organisationId)),
     plainArray(parts.map(({ facts }) => facts.catalogueVersion)),
     plainArray(parts.map(({ batch }) => `"${batch.now.toISOString()}"`)),

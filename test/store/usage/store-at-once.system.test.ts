@@ -125,6 +125,12 @@ test("single reports that come together share transactions", async ({ fixture })
   expect(rows[0]?.transactions).toBeLessThan(10);
 });
 
+const rememberNothing = () => ({
+  catalogue: createMeterCatalogue(),
+  facts: createFactsCache(),
+  resends: { expected: 0 },
+});
+
 /** Metered organisations whose subscriptions share no lock. */
 async function meteredApart(fixture: UsageFixture, count: number) {
   for (;;) {
@@ -140,7 +146,7 @@ test("one statement stores for several organisations, except where facts or lock
   const owners = await meteredApart(fixture, 4);
   const ids = owners.map(([, id]) => id);
   const { pool, taken } = observed(fixture.pool);
-  const remembered = { catalogue: createMeterCatalogue(), facts: createFactsCache() };
+  const remembered = rememberNothing();
   const shared = event(ids[0] ?? "", noon);
   const batches = owners.map(([organisationId, id]) => ({
     organisationId,
@@ -177,7 +183,7 @@ test("a report is not rejected for a subscription that has come since its facts"
   const [organisationId, id] = await fixture.metered();
   const before = await loadFacts(fixture.pool, organisationId, []);
   const facts = { ...createFactsCache(), find: () => before };
-  const remembered = { catalogue: createMeterCatalogue(), facts };
+  const remembered = { ...rememberNothing(), facts };
   const batch = { organisationId, reported: [event(id, noon)], subscriptionIds: [id], now };
   const manner = { waits: false, isFresh: false };
   expect(await storeAtOnce(fixture.pool, remembered, [batch], manner)).toEqual([null]);
