@@ -15,10 +15,10 @@ import type { StoreUsage, UsageReports } from "./batch.ts";
 const mostStatements = 3;
 
 /**
- * Fewer events wait for the statement that runs, a millisecond or two, instead of a statement of
- * their own. Below this number the fixed cost is most of a statement.
+ * Fewer events wait until a running statement ends, some milliseconds, and do not begin another
+ * one. Below this number the fixed cost is a quarter of a statement or more.
  */
-const worthStatement = 100;
+const worthStatement = 400;
 
 /**
  * An organisation's batches at the same time in a process. One that waits for locks by itself holds

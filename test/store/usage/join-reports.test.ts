@@ -69,11 +69,11 @@ test("reports wait while a statement runs, and then share the next one", async (
   expect(statuses).toEqual([["created"], ["created"], ["rejected"], ["created"]]);
 });
 
-test("up to three statements run while a hundred events wait for each", async () => {
+test("up to three statements run, the others if enough events wait for them", async () => {
   const { begun, report } = manual();
-  for (const count of [1, 99, 1, 100, 300, 400, 500]) void report("own", many(count), now);
+  for (const count of [1, 399, 1, 400, 300, 400, 500]) void report("own", many(count), now);
   await runReady();
-  expect(sizesOf(begun)).toEqual([[1], [100], [100]]);
+  expect(sizesOf(begun)).toEqual([[1], [400], [400]]);
   begun[1]?.end();
   await runReady();
   expect(sizesOf(begun).slice(3)).toEqual([[700]]);
@@ -81,7 +81,7 @@ test("up to three statements run while a hundred events wait for each", async ()
 
 test("organisations share a statement in turn, and each report has its answer", async () => {
   const { begun, report } = manual();
-  for (let full = 0; full < 3; full += 1) void report("own", many(100), now);
+  for (let full = 0; full < 3; full += 1) void report("own", many(400), now);
   const own = [report("own", many(700), now), report("own", events("refused", "y"), now)];
   const other = report("other", many(90), now);
   for (const size of [20, 700]) void report("third", many(size), now);
@@ -99,11 +99,11 @@ test("organisations share a statement in turn, and each report has its answer", 
 
 test("an organisation that must wait is stored alone and holds up no other", async () => {
   const { begun, report } = manual();
-  const busy = Array.from({ length: 4 }, () => report("busy", many(100), now));
+  const busy = Array.from({ length: 4 }, () => report("busy", many(400), now));
   await runReady();
   for (const { end } of [...begun]) end();
   await runReady();
-  expect(sizesOf(begun)).toEqual(Array(6).fill([100]));
+  expect(sizesOf(begun)).toEqual(Array(6).fill([400]));
   const other = report("other", events("x"), now);
   await runReady();
   begun[6]?.end();
@@ -117,7 +117,7 @@ test("an organisation that must wait is stored alone and holds up no other", asy
 
 test("a statement takes reports up to its limit of events, and a larger one alone", async () => {
   const { begun, report } = manual();
-  for (const count of [100, 100, 100, 500, 300, 1, 900, 2]) void report("own", many(count), now);
+  for (const count of [400, 400, 400, 500, 300, 1, 900, 2]) void report("own", many(count), now);
   await runReady();
   for (const { end } of [...begun]) end();
   await runReady();
@@ -164,7 +164,7 @@ test("a lost database fails every report of the statement once", async () => {
 
 test("a report is refused while a thousand wait, and those are stored", async () => {
   const { begun, report } = manual();
-  const most = 1 + 1_000 + 2 * 100;
+  const most = 1 + 1_000 + 2 * 400;
   const answers = Array.from({ length: most }, (_, n) => report("own", events(String(n)), now));
   const refused = await report("own", events("more"), now).catch((error: unknown) => error);
   expect(isDatabaseUnreachable(refused)).toBe(true);
