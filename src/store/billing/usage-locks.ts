@@ -26,6 +26,10 @@ export function bucketsOf(subscriptionIds: Iterable<string>): readonly number[] 
   return [...buckets].sort((left, right) => left - right);
 }
 
+/** SQL of the bucket of a subscription's id. */
+export const bucketText = (id: string): string =>
+  `(get_byte(uuid_send(${id}), 14) * 256 + get_byte(uuid_send(${id}), 15)) % ${bucketCount}`;
+
 /**
  * SQL that takes the buckets shared until the transaction ends. It has no parameters, so that it
  * can be sent in one message after BEGIN. It holds only whole numbers.
