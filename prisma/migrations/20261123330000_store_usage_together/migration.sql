@@ -34,8 +34,9 @@ ALTER FUNCTION store_usage_events SET plan_cache_mode = force_generic_plan;
 -- `created_for`, null if all were. With `all_new` the ids are expected to be free. The locks hold
 -- until the statement's transaction ends, so no bill closes in between. The order of the ids
 -- prevents deadlocks.
-CREATE FUNCTION store_usage_reports(lock_class int, waits boolean, all_new boolean, organisations uuid[],
-  catalogue_versions bigint[], stored_at timestamptz[], buckets int[], bucket_places int[],
+CREATE FUNCTION store_usage_reports(lock_class int, waits boolean, all_new boolean,
+  organisations uuid[], catalogue_versions bigint[], stored_at timestamptz[],
+  buckets int[], bucket_places int[],
   known uuid[], known_places int[], versions xid[], ends boolean[],
   absent uuid[], absent_places int[], meters uuid[], event_ids text[], subscriptions_of int[],
   meters_of int[], periods_of int[], bills_of int[], quantities numeric[],
@@ -83,7 +84,8 @@ BEGIN
       SELECT organisations[known_places[r.subscription]], r.event_id, known[r.subscription],
         meters[r.meter], r.period_index, r.bill, r.quantity, r.occurred_at,
         stored_at[known_places[r.subscription]]
-      FROM unnest(event_ids, subscriptions_of, meters_of, periods_of, bills_of, quantities, instants)
+      FROM unnest(event_ids, subscriptions_of, meters_of, periods_of, bills_of, quantities,
+          instants)
         AS r(event_id, subscription, meter, period_index, bill, quantity, occurred_at)
       WHERE refused IS NULL OR known_places[r.subscription] <> ALL (refused)
       ORDER BY organisations[known_places[r.subscription]], r.event_id COLLATE "C";

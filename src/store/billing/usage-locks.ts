@@ -9,8 +9,8 @@ import type { Transaction } from "../database/pool.ts";
 export const usageLockClass = 0x75736167;
 
 /**
- * Number of buckets. A full statement of usage takes about 550 of them. PostgreSQL's lock table has
- * room for 12,800 with its defaults: seven API processes at their limit. Two subscriptions still
+ * Number of buckets. A full statement of usage takes about 550 of them. PostgreSQL's lock table
+ * takes 12,800 with its defaults: seven API processes at their limit. Two subscriptions still
  * seldom share a bucket.
  */
 const bucketCount = 1024;

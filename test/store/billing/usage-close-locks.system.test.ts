@@ -80,7 +80,8 @@ test("a close bills what is free while another one holds the lock of the first d
   const ids = [first, await fixture.subscribe(organisation), await fixture.subscribe(organisation)];
   await fixture.setClock(organisation, "2026-04-10");
   const { rows } = await fixture.pool.query<{ bucket: number }>(
-    `SELECT ${bucketText("id")} AS bucket FROM unnest($1::uuid[]) WITH ORDINALITY r(id, n) ORDER BY n`,
+    `SELECT ${bucketText("id")} AS bucket FROM unnest($1::uuid[]) WITH ORDINALITY AS r(id, n)
+      ORDER BY n`,
     [ids],
   );
   const buckets = rows.map(({ bucket }) => bucket);
