@@ -102,6 +102,7 @@ async function environment(folder: string): Promise<NodeJS.ProcessEnv> {
   const env: NodeJS.ProcessEnv = { ...bareEnvironment(), DATA_FOLDER: folder };
   for (const name of [
     "API_PORT",
+    "ADMIN_PORT",
     "POSTGRES_PORT",
     "TEMPORAL_PORT",
     "TEMPORAL_UI_PORT",

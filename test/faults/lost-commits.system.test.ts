@@ -131,7 +131,7 @@ describe("a write whose connection is lost at its commit", () => {
     await addMeter(system.pool, own.organisationId, { code: "calls" });
     const { key, id } = await subscribed(own);
     const events = [usageEvent(id, new Date().toISOString(), { meter_code: "calls" })];
-    const answer = await losing("store_usage_events", {
+    const answer = await losing("store_usage_reports", {
       key,
       path: "/v1/usage_events",
       body: { events },

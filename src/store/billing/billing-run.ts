@@ -11,15 +11,9 @@ import {
   type DueOptions,
   decideDue,
 } from "../../domain/billing/renewal.ts";
-import { statementName } from "../database/page.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { type LoadedState, loadStates } from "./billing-state.ts";
-import {
-  type BillingCounts,
-  countDue,
-  findDueOrganisations,
-  performable,
-} from "./due-organisations.ts";
+import { type BillingCounts, countDue, findDueOrganisations } from "./due-organisations.ts";
 import {
   dayStarts,
   type LockedOrganisation,
@@ -27,6 +21,7 @@ import {
   saveDue,
 } from "./locked-subscription.ts";
 import { isTransient, park, reasonOf } from "./parking.ts";
+import { takeDue, takeFree } from "./take-due.ts";
 
 /**
  * Subscriptions per transaction. A larger chunk would save little on round trips and commits, and
@@ -87,7 +82,7 @@ export function createBillingRun(pool: Pool): BillingRunStore {
 const nothing: ChunkOutcome = { taken: 0, performed: 0, issued: 0, parked: [] };
 
 /**
- * Bills a chunk in one transaction, earliest due first, and skips locked rows. If it fails, each
+ * Bills a chunk in one transaction, of the earliest due, and skips locked rows. If it fails, each
  * subscription is billed alone. One that fails alone is parked. Afterwards none is due as it was.
  */
 export async function billChunk(
@@ -96,15 +91,20 @@ export async function billChunk(
   order: ChunkOrder = {},
 ): Promise<ChunkOutcome> {
   let taken: readonly string[] = [];
-  try {
-    return await inTransaction(pool, async (client) => {
+  const bill = (take: typeof takeFree) =>
+    inTransaction(pool, async (client) => {
       taken = [];
       const locked = await lock(client, organisationId, order);
-      taken = await takeDue(client, locked, null, order.size ?? chunkSize);
+      const { isOurs, now } = locked;
+      taken = isOurs ? await take(client, organisationId, now, order.size ?? chunkSize) : [];
       const outcome = await perform(client, locked, taken, order);
       await order.onPerformed?.(client, outcome);
       return outcome;
     });
+  try {
+    // A test clock bills strictly by due instant.
+    const outcome = order.isOfClock === true ? nothing : await bill(takeFree);
+    return outcome.taken > 0 ? outcome : await bill(takeInOrder);
   } catch (error) {
     if (taken.length === 0) throw error;
     const outcomes: ChunkOutcome[] = [];
@@ -126,7 +126,9 @@ async function billAlone(
 ): Promise<ChunkOutcome> {
   return inTransaction(pool, async (client) => {
     const locked = await lock(client, organisationId, order);
-    const taken = await takeDue(client, locked, [subscriptionId], 1);
+    const { isOurs, now } = locked;
+    const one = { organisationId, now, among: [subscriptionId], limit: 1 };
+    const taken = isOurs ? await takeDue(client, one) : [];
     await client.query("SAVEPOINT alone");
     try {
       const outcome = await perform(client, locked, taken, order);
@@ -169,26 +171,8 @@ async function lock(
   };
 }
 
-const takeText = `SELECT s.id FROM subscriptions s
-  WHERE s.organisation_id = $1 AND s.due_at <= $2 AND ($4::uuid[] IS NULL OR s.id = ANY ($4))
-    AND ${performable}
-  ORDER BY s.due_at, s.id LIMIT $3 FOR NO KEY UPDATE OF s SKIP LOCKED`;
-
-async function takeDue(
-  client: Transaction,
-  { organisation, now, isOurs }: Locked,
-  among: readonly string[] | null,
-  limit: number,
-): Promise<readonly string[]> {
-  if (!isOurs) return [];
-  const values = [organisation.id, now, limit, among];
-  const { rows } = await client.query<{ id: string }>({
-    name: statementName(takeText),
-    text: takeText,
-    values,
-  });
-  return rows.map(({ id }) => id);
-}
+const takeInOrder: typeof takeFree = (client, organisationId, now, limit) =>
+  takeDue(client, { organisationId, now, among: null, limit });
 
 async function perform(
   client: Transaction,

@@ -17,7 +17,7 @@ type DatabaseFunction =
   | "release_idempotent_request"
   | "renew_idempotent_requests"
   | "delete_expired_idempotency_keys"
-  | "store_usage_events"
+  | "store_usage_reports"
   | "take_ledger_call"
   | "end_ledger_call"
   | "usage_facts";

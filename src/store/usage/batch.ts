@@ -22,12 +22,16 @@ export type StoreUsage = (
   now: Date,
 ) => Promise<readonly UsageVerdict[]>;
 
-/** A batch of an organisation. `subscriptionIds` are those that its events name. */
-export interface UsageBatch {
+/** Reported events of an organisation, `now` by its clock. */
+export interface UsageReports {
   readonly organisationId: string;
   readonly reported: readonly ReportedUsage[];
-  readonly subscriptionIds: readonly string[];
   readonly now: Date;
+}
+
+/** A batch of an organisation. `subscriptionIds` are those that its events name. */
+export interface UsageBatch extends UsageReports {
+  readonly subscriptionIds: readonly string[];
 }
 
 /** A stored batch. `late` counts events that were created for a period that was over. */

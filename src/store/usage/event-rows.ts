@@ -7,15 +7,10 @@ import { formatInstant, type Quantity } from "../../domain/usage/parse.ts";
 import type { Executor } from "../database/client.ts";
 import { microseconds } from "./ingest-facts.ts";
 
-/**
- * The columns of events as array literals: ids, subscriptions, meters, periods, bills, quantities
- * and instants.
- */
+/** The columns of events as array literals: ids, periods, bills, quantities and instants. */
 export function eventColumns(events: readonly UsageEvent[]): readonly string[] {
   return [
     textArray(events.map(({ eventId }) => eventId)),
-    plainArray(events.map(({ subscriptionId }) => subscriptionId)),
-    plainArray(events.map(({ meterId }) => meterId)),
     plainArray(events.map(({ periodIndex }) => periodIndex)),
     plainArray(events.map(({ bill }) => bill)),
     plainArray(events.map(({ quantity }) => quantity)),

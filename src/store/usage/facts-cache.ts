@@ -7,7 +7,7 @@ import type { LoadedSubscription, ReportableFacts } from "./ingest-facts.ts";
 
 /** The remembered facts of one process. */
 export interface FactsCache {
-  /** The facts of these subscriptions in this order. Null if one of them is not remembered. */
+  /** The facts of these subscriptions. Null if one of them is not remembered. */
   find(organisationId: string, ids: readonly string[]): ReportableFacts | null;
   remember(organisationId: string, facts: ReportableFacts): void;
 }
@@ -24,14 +24,12 @@ export function createFactsCache(most = mostSubscriptions): FactsCache {
       const catalogueVersion = versions.get(organisationId);
       if (catalogueVersion === undefined) return null;
       const found = new Map<string, LoadedSubscription>();
-      let rows = "";
       for (const id of ids) {
         const subscription = subscriptions.get(keyOf(organisationId, id));
         if (subscription === undefined) return null;
         found.set(id, subscription);
-        rows += rows === "" ? subscription.text : `,${subscription.text}`;
       }
-      return { text: `${catalogueVersion};${rows}`, subscriptions: found, catalogueVersion };
+      return { subscriptions: found, catalogueVersion };
     },
     remember: (organisationId, facts) => {
       put(versions, organisationId, facts.catalogueVersion, most);

@@ -18,21 +18,19 @@ import { db, type Executor } from "../database/client.ts";
 import { callFunction } from "../database/functions.ts";
 
 /**
- * A subscription to evaluate usage with, whether nothing is due for it, and both as the database
- * writes them.
+ * A subscription to evaluate usage with, and whether nothing is due for it. `version` is that of
+ * its row: two reads with equal versions are equal, except for `runningEndDate`.
  */
 export interface LoadedSubscription extends ReportableSubscription {
   readonly isUndue: boolean;
-  readonly text: string;
+  readonly version: string;
 }
 
 /**
  * What a batch is evaluated by: its subscriptions that the organisation has, by id, and the
- * catalogue version when they were read. `text` is all of it as the database writes it: two equal
- * texts are equal facts.
+ * catalogue version when they were read.
  */
 export interface ReportableFacts {
-  readonly text: string;
   readonly subscriptions: ReadonlyMap<string, LoadedSubscription>;
   readonly catalogueVersion: string;
 }
@@ -71,7 +69,7 @@ export function readFacts(organisationId: string, text: string | null): Reportab
   const [catalogueVersion = "", rows = ""] = text.split(";");
   const loaded = rows === "" ? [] : rows.split(",").map(readSubscription);
   const subscriptions = new Map(loaded.map((subscription) => [subscription.id, subscription]));
-  return { text, subscriptions, catalogueVersion };
+  return { subscriptions, catalogueVersion };
 }
 
 function readSubscription(columns: string): LoadedSubscription {
@@ -86,8 +84,15 @@ function readSubscription(columns: string): LoadedSubscription {
     count,
     ...changing
   ] = columns.split(" ");
-  const [endDate = "", endedAt = "", runningEndDate = "", currentPeriod, usageBill, isUndue] =
-    changing;
+  const [
+    endDate = "",
+    endedAt = "",
+    runningEndDate = "",
+    currentPeriod,
+    usageBill,
+    isUndue,
+    version,
+  ] = changing;
   return {
     id,
     planId,
@@ -102,7 +107,7 @@ function readSubscription(columns: string): LoadedSubscription {
     currentPeriod: Number(currentPeriod),
     usageBill: Number(usageBill),
     isUndue: isUndue === "t",
-    text: columns,
+    version: version ?? "",
   };
 }
 

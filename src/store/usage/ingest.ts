@@ -5,7 +5,7 @@
 import type { UsageVerdict } from "../../domain/usage/ingest.ts";
 import { isId } from "../database/ids.ts";
 import type { Pool } from "../database/pool.ts";
-import type { StoreUsage } from "./batch.ts";
+import type { StoredBatch, StoreUsage, UsageBatch, UsageReports } from "./batch.ts";
 import { createFactsCache } from "./facts-cache.ts";
 import { createMeterCatalogue } from "./ingest-facts.ts";
 import { joinReports } from "./join-reports.ts";
@@ -21,6 +21,12 @@ export interface UsageCounts {
 }
 
 /**
+ * Attempts of a batch alone before the facts are read under the locks. They change again between
+ * reading and storing only while many bills close.
+ */
+const mostAttempts = 2;
+
+/**
  * Binds ingestion to a pool. It remembers meters and subscriptions. `onStored` is called after each
  * stored batch.
  */
@@ -28,18 +34,39 @@ export function createStoreUsage(
   pool: Pool,
   onStored: (counts: UsageCounts) => void = () => undefined,
 ): StoreUsage {
-  const remembered = { catalogue: createMeterCatalogue(), facts: createFactsCache() };
-  return joinReports(async (organisationId, reported, now) => {
-    // An id that is no UUID names no subscription, and the database is not queried for it
-    // (USAGE-5).
-    const named = reported.map(({ subscription }) => subscription.toLowerCase()).filter(isId);
-    const batch = { organisationId, reported, subscriptionIds: [...new Set(named)], now };
-    const { verdicts, late } =
-      (await storeAtOnce(pool, remembered, batch)) ??
-      (await storeUnderLocks(pool, remembered.catalogue, batch));
+  const remembered = {
+    catalogue: createMeterCatalogue(),
+    facts: createFactsCache(),
+    resends: { expected: 0 },
+  };
+
+  const answer = ({ verdicts, late }: StoredBatch): readonly UsageVerdict[] => {
     onStored(countsOf(verdicts, late));
     return verdicts;
+  };
+
+  return joinReports({
+    together: async (all) => {
+      const manner = { waits: false, isFresh: false };
+      const stored = await storeAtOnce(pool, remembered, all.map(batchOf), manner);
+      return stored.map((one) => (one === null ? null : answer(one)));
+    },
+    alone: async (reports) => {
+      const batch = batchOf(reports);
+      for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+        const manner = { waits: true, isFresh: true };
+        const [stored] = await storeAtOnce(pool, remembered, [batch], manner);
+        if (stored) return answer(stored);
+      }
+      return answer(await storeUnderLocks(pool, remembered.catalogue, batch));
+    },
   });
+}
+
+function batchOf(reports: UsageReports): UsageBatch {
+  // An id that is no UUID names no subscription, and the database is not queried for it (USAGE-5).
+  const named = reports.reported.map(({ subscription }) => subscription.toLowerCase());
+  return { ...reports, subscriptionIds: [...new Set(named)].filter(isId) };
 }
 
 function countsOf(verdicts: readonly UsageVerdict[], late: number): UsageCounts {

@@ -105,10 +105,13 @@ async function insertEvents(
   now: Date,
 ): Promise<ReadonlySet<string>> {
   if (events.length === 0) return new Set();
+  const [ids, ...details] = eventColumns(events);
+  const subscriptions = plainArray(events.map(({ subscriptionId }) => subscriptionId));
+  const meters = plainArray(events.map(({ meterId }) => meterId));
   const { rows } = await tx.query<Pick<UsageEventRow, "eventId">>({
     name: "insert_usage_events",
     text: insertText,
-    values: [organisationId, ...eventColumns(events), now],
+    values: [organisationId, ids, subscriptions, meters, ...details, now],
   });
   return new Set(rows.map(({ eventId }) => eventId));
 }

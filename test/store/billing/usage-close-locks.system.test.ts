@@ -5,7 +5,12 @@
 import type pg from "pg";
 import { expect } from "vitest";
 import { billChunk } from "../../../src/store/billing/billing-run.ts";
-import { lockToStore } from "../../../src/store/billing/usage-locks.ts";
+import {
+  bucketsOf,
+  bucketText,
+  lockToBill,
+  lockToStore,
+} from "../../../src/store/billing/usage-locks.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { until } from "../../support/system.ts";
 import { listeningPool } from "./observed-pool.ts";
@@ -66,6 +71,27 @@ test("usage that is stored during a close waits for it and is in the next bill",
     "1: 1 of 5.0000 in 0, 2.5000 on INV-0003",
     "1: 1 of 1.0000 in 1, 0.5000 on INV-0003",
   ]);
+});
+
+test("a close bills what is free while another one holds the lock of the first due", async ({
+  fixture,
+}) => {
+  const [organisation, first] = await fixture.metered();
+  const ids = [first, await fixture.subscribe(organisation), await fixture.subscribe(organisation)];
+  await fixture.setClock(organisation, "2026-04-10");
+  const { rows } = await fixture.pool.query<{ bucket: number }>(
+    `SELECT ${bucketText("id")} AS bucket FROM unnest($1::uuid[]) WITH ORDINALITY AS r(id, n)
+      ORDER BY n`,
+    [ids],
+  );
+  const buckets = rows.map(({ bucket }) => bucket);
+  expect(buckets).toEqual(ids.flatMap((id) => bucketsOf([id])));
+  const held = ids.filter((_, at) => buckets[at] === buckets[0]).length;
+  await inTransaction(fixture.pool, async (client) => {
+    await lockToBill(client, [first]);
+    expect(await billChunk(fixture.pool, organisation)).toMatchObject({ performed: 3 - held });
+  });
+  expect(await billChunk(fixture.pool, organisation)).toMatchObject({ performed: held });
 });
 
 test("a close of a plan without meters needs no lock and no further statement", async ({

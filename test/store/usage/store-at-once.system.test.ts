@@ -3,7 +3,12 @@ import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { expect } from "vitest";
 import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
+import { bucketsOf, lockToBill } from "../../../src/store/billing/usage-locks.ts";
+import { inTransaction } from "../../../src/store/database/pool.ts";
 import { createStore } from "../../../src/store/tenant.ts";
+import { createFactsCache } from "../../../src/store/usage/facts-cache.ts";
+import { createMeterCatalogue, loadFacts } from "../../../src/store/usage/ingest-facts.ts";
+import { storeAtOnce } from "../../../src/store/usage/store-at-once.ts";
 import { usageTest as test, type UsageFixture } from "../billing/usage-fixture.ts";
 
 /** The pool, and the names of the statements that were sent by it outside transactions. */
@@ -53,10 +58,10 @@ test("a second report of a subscription is one statement, also with a duplicate 
   expect(await usage.report([first], now)).toEqual([{ status: "created" }]);
   taken();
   expect(await usage.report([event(id, noon)], now)).toEqual([{ status: "created" }]);
-  expect(taken()).toEqual(["store_usage_events"]);
+  expect(taken()).toEqual(["store_usage_reports"]);
   const statuses = (await usage.report([first, event(id, noon)], now)).map((one) => one.status);
   expect(statuses).toEqual(["duplicate", "created"]);
-  expect(taken()).toEqual(["store_usage_events", "load_stored_usage"]);
+  expect(taken()).toEqual(["store_usage_reports", "load_stored_usage"]);
 });
 
 test("a report after a change is evaluated again, and nothing is stored by old facts", async ({
@@ -71,7 +76,7 @@ test("a report after a change is evaluated again, and nothing is stored by old f
   expect(await usage.report([event(id, "2026-03-12T12:00:01Z")], now)).toEqual([
     { status: "created" },
   ]);
-  expect(taken()).toEqual(["store_usage_events", "store_usage_events"]);
+  expect(taken()).toEqual(["store_usage_reports", "usage_facts", "store_usage_reports"]);
   expect(await billsOf(fixture, id)).toEqual([0, 7]);
   await fixture.pool.query(
     `WITH changed AS (UPDATE meters SET status = 'inactive' WHERE organisation_id = $1)
@@ -118,4 +123,68 @@ test("single reports that come together share transactions", async ({ fixture })
   );
   expect(rows[0]?.stored).toBe(count + 1);
   expect(rows[0]?.transactions).toBeLessThan(10);
+});
+
+const rememberNothing = () => ({
+  catalogue: createMeterCatalogue(),
+  facts: createFactsCache(),
+  resends: { expected: 0 },
+});
+
+/** Metered organisations whose subscriptions share no lock. */
+async function meteredApart(fixture: UsageFixture, count: number) {
+  for (;;) {
+    const owners = [];
+    for (let made = 0; made < count; made += 1) owners.push(await fixture.metered());
+    if (bucketsOf(owners.map(([, id]) => id)).length === count) return owners;
+  }
+}
+
+test("one statement stores for several organisations, except where facts or locks refuse", async ({
+  fixture,
+}) => {
+  const owners = await meteredApart(fixture, 4);
+  const ids = owners.map(([, id]) => id);
+  const { pool, taken } = observed(fixture.pool);
+  const remembered = rememberNothing();
+  const shared = event(ids[0] ?? "", noon);
+  const batches = owners.map(([organisationId, id]) => ({
+    organisationId,
+    reported: [{ ...shared, subscription: id }, event(id, noon)],
+    subscriptionIds: [id],
+    now,
+  }));
+  const early = batches.map((batch, at) => ({
+    ...batch,
+    reported: batch.reported.slice(at === 3 ? 1 : 2),
+  }));
+  await storeAtOnce(pool, remembered, early, { waits: false, isFresh: true });
+  taken();
+  await fixture.pool.query("UPDATE subscriptions SET usage_bill = 7 WHERE id = $1", [ids[1]]);
+  const stored = await inTransaction(fixture.pool, async (tx) => {
+    await lockToBill(tx, ids.slice(2, 3));
+    return storeAtOnce(pool, remembered, batches, { waits: false, isFresh: false });
+  });
+  const created = { status: "created" };
+  expect(stored.map((one) => one?.verdicts ?? null)).toEqual([
+    [created, created],
+    null,
+    null,
+    [created, { status: "duplicate" }],
+  ]);
+  expect(taken()).toEqual(["store_usage_reports", "load_stored_usage"]);
+  for (const [at, count] of [2, 0, 0, 2].entries())
+    expect(await billsOf(fixture, ids[at] ?? "")).toHaveLength(count);
+});
+
+test("a report is not rejected for a subscription that has come since its facts", async ({
+  fixture,
+}) => {
+  const [organisationId, id] = await fixture.metered();
+  const before = await loadFacts(fixture.pool, organisationId, []);
+  const facts = { ...createFactsCache(), find: () => before };
+  const remembered = { ...rememberNothing(), facts };
+  const batch = { organisationId, reported: [event(id, noon)], subscriptionIds: [id], now };
+  const manner = { waits: false, isFresh: false };
+  expect(await storeAtOnce(fixture.pool, remembered, [batch], manner)).toEqual([null]);
 });
