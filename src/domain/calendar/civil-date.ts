@@ -19,16 +19,15 @@ interface CalendarDay {
 }
 
 const msPerDay = 86_400_000;
-const dateText = /^(\d{4})-(\d{2})-(\d{2})$/;
+const dateText = /^\d{4}-\d{2}-\d{2}$/;
 
 /**
  * Returns the date, or null if the text is not `YYYY-MM-DD` or not a real day (`2026-02-29`, year
  * `0000`).
  */
 export function parseCivilDate(text: string): CivilDate | null {
-  const match = dateText.exec(text);
-  if (!match) return null;
-  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  if (!dateText.test(text)) return null;
+  const { year, month, day } = calendarDay(text as CivilDate);
   if (year < 1 || month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return null;
   return text as CivilDate;
 }
