@@ -5,7 +5,7 @@
 import { expect } from "vitest";
 import type { Invoice, ShownInvoice } from "../../../src/domain/model/invoice.ts";
 import { getThese } from "../../../src/store/database/page.ts";
-import { inTransaction, type Pool } from "../../../src/store/database/pool.ts";
+import { inTransaction, type Pool, type Transaction } from "../../../src/store/database/pool.ts";
 import { invoiceListing, listInvoices } from "../../../src/store/documents/invoices.ts";
 import { perFile } from "../../support/file-fixture.ts";
 import { databaseTest } from "../../support/fixtures.ts";
@@ -125,22 +125,28 @@ test("a page of invoices reads a few rows at any depth", async ({
   }
 });
 
-test("a page of invoices is planned once for a connection", async ({
+/** How often this connection has listed invoices with the plan that it keeps. */
+async function keptPlans(client: Transaction): Promise<number> {
+  const { rows } = await client.query(
+    `SELECT coalesce(sum(generic_plans), 0)::int AS count FROM pg_prepared_statements
+      WHERE statement LIKE '%FROM invoices t%'`,
+  );
+  return rows[0].count;
+}
+
+test("a page of invoices is not planned again for each request", async ({
   pool,
   organisations: [organisationId],
 }) => {
   const client = await pool.connect();
   try {
+    const before = await keptPlans(client);
     for (let request = 0; request < 8; request++) {
       const page = { limit: 20 + request, startingAfter: null };
       await listInvoices(client as unknown as Pool, organisationId, [], page);
     }
-    const { rows } = await client.query(
-      `SELECT generic_plans::int AS kept FROM pg_prepared_statements
-        WHERE statement LIKE '%FROM invoices t%'`,
-    );
     // PostgreSQL always plans the first five executions.
-    expect(rows).toEqual([{ kept: 3 }]);
+    expect((await keptPlans(client)) - before).toBeGreaterThanOrEqual(3);
   } finally {
     client.release();
   }
