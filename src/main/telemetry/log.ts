@@ -58,8 +58,8 @@ export function createLog(
 }
 
 /**
- * Returns the line without secrets. pino's own redaction looks for each of its paths in the whole
- * line, which takes longer than the rest of a request's line. The serializer reads `err`.
+ * Returns the line without secrets. pino's own redaction searches the whole line for each of its
+ * paths, which takes longer than the rest of a request's line. The serializer reads `err`.
  */
 function hideSecrets(line: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return withoutSecrets(line, (name, value) =>

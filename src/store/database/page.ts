@@ -81,7 +81,7 @@ interface PageQuery<Row extends pg.QueryResultRow, T> {
   readonly page: PageRequest;
 }
 
-/** The same with a statement of its own, for a list that reads less or more than a retrieval. */
+/** The same with another statement than the one of the listing's columns. */
 export async function listPageBy<Row extends pg.QueryResultRow, T>(
   pool: pg.Pool,
   organisationId: string,
@@ -98,8 +98,8 @@ export async function listPageBy<Row extends pg.QueryResultRow, T>(
 }
 
 /**
- * Returns the values of a page's statement, and the SQL of its rows. PostgreSQL assumes that an
- * unknown LIMIT is a tenth of the table. It would then plan each page anew, which takes longer than
+ * Returns the values of a page's statement, and the SQL of its rows. PostgreSQL expects a tenth of
+ * the rows for an unknown LIMIT, and would therefore plan each page again, which takes longer than
  * to read it. With a known bound inside it keeps one plan, if that plan is right for every value.
  */
 function pageOf<Row extends pg.QueryResultRow>(

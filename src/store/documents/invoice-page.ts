@@ -3,8 +3,19 @@
  * moment. SQL: the hot path of lists. Lines are rows of the result. As JSON inside each invoice
  * they cost the server twice as much.
  */
-import type { ShownInvoice } from "../../domain/model/invoice.ts";
-import { joinColumns, readInstantText, splitColumns } from "../database/joined-columns.ts";
+import type {
+  DocumentStatus,
+  InvoiceType,
+  LineKind,
+  ShownInvoice,
+} from "../../domain/model/invoice.ts";
+import {
+  joinColumns,
+  numberOrNull,
+  readInstantText,
+  splitColumns,
+  textOrNull,
+} from "../database/joined-columns.ts";
 import {
   type InvoiceRow,
   readInvoiceWith,
@@ -12,47 +23,9 @@ import {
   type ShownLineRow,
 } from "./invoice-row.ts";
 
-/** The joined columns of an invoice. Those that are no text are here as PostgreSQL writes them. */
-interface InvoiceTexts
-  extends Pick<
-    InvoiceRow,
-    | "id"
-    | "customer_id"
-    | "subscription_id"
-    | "type"
-    | "status"
-    | "currency"
-    | "subtotal"
-    | "total"
-    | "amount_due"
-    | "issue_date"
-    | "due_date"
-    | "period_start"
-    | "period_end"
-  > {
-  readonly seq: string;
-  readonly sent: "t" | "f";
-  readonly created_at: string;
-}
-
-/** The joined columns of a line. */
-interface LineTexts
-  extends Pick<
-    ShownLineRow,
-    "id" | "kind" | "quantity" | "unit_price" | "amount" | "period_start" | "period_end"
-  > {
-  readonly invoice_id: string;
-  readonly position: string;
-  readonly units: string | null;
-  readonly from_units: string | null;
-  readonly to_units: string | null;
-  readonly days_remaining: string | null;
-  readonly days_in_period: string | null;
-  readonly amending: "t" | "f";
-}
-
 const invoiceColumns = [
   "id",
+  "seq",
   "customer_id",
   "subscription_id",
   "type",
@@ -65,28 +38,27 @@ const invoiceColumns = [
   "due_date",
   "period_start",
   "period_end",
-  "seq",
   "sent",
   "created_at",
-] as const satisfies readonly (keyof InvoiceTexts)[];
+] as const;
 
 const lineColumns = [
   "id",
+  "invoice_id",
+  "position",
   "kind",
+  "units",
   "quantity",
   "unit_price",
   "amount",
   "period_start",
   "period_end",
-  "invoice_id",
-  "position",
-  "units",
   "from_units",
   "to_units",
   "days_remaining",
   "days_in_period",
   "amending",
-] as const satisfies readonly (keyof LineTexts)[];
+] as const;
 
 /** A row of the page: an invoice, or one of its lines with its name and description. */
 type PageRow = { readonly joined: string } & (
@@ -99,10 +71,10 @@ type InvoiceFreeTexts = Pick<
   "number" | "reference" | "ledger_invoice_id" | "sync_error"
 >;
 
-/** A line with its place in its invoice. */
-interface PlacedLine extends ShownLineRow {
-  readonly place: number;
-}
+/** An invoice or a line with its place in the list: `seq`, or the position in its invoice. */
+type Placed<Row> = Row & { readonly place: number };
+
+type PlacedInvoice = Placed<Omit<InvoiceRow, "lines">>;
 
 /** Returns the statement. `selectRows` returns the SQL that selects columns of the invoices. */
 export function invoicePageText(selectRows: (columns: string) => string): string {
@@ -119,57 +91,78 @@ export function invoicePageText(selectRows: (columns: string) => string): string
 
 /** Returns the invoices of the page, newest first, each with its lines in order. */
 export function readInvoicePage(rows: readonly unknown[]): readonly ShownInvoice[] {
-  const invoices: { readonly texts: InvoiceTexts; readonly row: InvoiceFreeTexts }[] = [];
-  const lines = new Map<string, PlacedLine[]>();
+  const invoices: PlacedInvoice[] = [];
+  const lines = new Map<string, Placed<ShownLineRow>[]>();
   for (const row of rows as readonly PageRow[]) {
     if (row.is_line) addLine(lines, row.joined, row.number, row.reference);
-    else invoices.push({ texts: splitColumns<InvoiceTexts>(invoiceColumns, row.joined), row });
+    else invoices.push(invoiceOf(row.joined, row));
   }
   // A union has no order, even if PostgreSQL returns its parts one after the other.
-  invoices.sort((left, right) => Number(right.texts.seq) - Number(left.texts.seq));
-  return invoices.map(({ texts, row }) => {
-    const own = lines.get(texts.id) ?? [];
+  invoices.sort((left, right) => right.place - left.place);
+  return invoices.map((invoice) => {
+    const own = lines.get(invoice.id) ?? [];
     own.sort((left, right) => left.place - right.place);
-    return readInvoiceWith(invoiceRow(texts, row), own, readShownLine);
+    return readInvoiceWith(invoice, own, readShownLine);
   });
 }
 
-function invoiceRow(texts: InvoiceTexts, free: InvoiceFreeTexts): Omit<InvoiceRow, "lines"> {
+function invoiceOf(joined: string, free: InvoiceFreeTexts): PlacedInvoice {
+  const [id, seq, customerId, subscriptionId, type, status, currency, ...amountsAndDates] =
+    splitColumns(invoiceColumns, joined);
+  const [subtotal, total, amountDue, issueDate, dueDate, start, end, sent, createdAt] =
+    amountsAndDates;
   return {
-    ...texts,
+    place: Number(seq),
+    id,
+    customer_id: customerId,
+    subscription_id: subscriptionId,
     number: free.number,
     reference: free.reference,
+    type: type as InvoiceType,
+    status: status as DocumentStatus,
+    currency,
+    subtotal,
+    total,
+    amount_due: amountDue,
+    issue_date: issueDate,
+    due_date: textOrNull(dueDate),
+    period_start: textOrNull(start),
+    period_end: textOrNull(end),
+    sent: sent === "t",
     ledger_invoice_id: free.ledger_invoice_id,
     sync_error: free.sync_error,
-    sent: texts.sent === "t",
-    created_at: readInstantText(texts.created_at),
+    created_at: readInstantText(createdAt),
   };
 }
 
 function addLine(
-  lines: Map<string, PlacedLine[]>,
+  lines: Map<string, Placed<ShownLineRow>[]>,
   joined: string,
   name: string,
   description: string,
 ): void {
-  const texts = splitColumns<LineTexts>(lineColumns, joined);
-  const line: PlacedLine = {
-    ...texts,
+  const [id, invoiceId, position, kind, units, quantity, unitPrice, amount, start, end, ...rest] =
+    splitColumns(lineColumns, joined);
+  const [fromUnits, toUnits, daysRemaining, daysInPeriod, amending] = rest;
+  const line: Placed<ShownLineRow> = {
+    place: Number(position),
+    id,
+    kind: kind as LineKind,
     name,
     description,
-    place: Number(texts.position),
-    units: numberOf(texts.units),
-    from_units: numberOf(texts.from_units),
-    to_units: numberOf(texts.to_units),
-    days_remaining: numberOf(texts.days_remaining),
-    days_in_period: numberOf(texts.days_in_period),
-    amending: texts.amending === "t",
+    units: numberOrNull(units),
+    quantity: textOrNull(quantity),
+    unit_price: textOrNull(unitPrice),
+    amount,
+    period_start: textOrNull(start),
+    period_end: textOrNull(end),
+    from_units: numberOrNull(fromUnits),
+    to_units: numberOrNull(toUnits),
+    days_remaining: numberOrNull(daysRemaining),
+    days_in_period: numberOrNull(daysInPeriod),
+    amending: amending === "t",
   };
-  const others = lines.get(texts.invoice_id);
-  if (others === undefined) lines.set(texts.invoice_id, [line]);
+  const others = lines.get(invoiceId);
+  if (others === undefined) lines.set(invoiceId, [line]);
   else others.push(line);
-}
-
-function numberOf(text: string | null): number | null {
-  return text === null ? null : Number(text);
 }

@@ -204,7 +204,7 @@ test.each([
   CreditNoteSchema,
   SubscriptionSchema,
   PlanSchema,
-] as const)("the initialiser of a %s is written with the same bytes as the message", (schema: DescMessage) => {
+] as const)("an initialiser of %s is written like its message", (schema: DescMessage) => {
   const write = compileWriter(schema);
   fc.assert(
     fc.property(anyMessage(schema), (message) => {
