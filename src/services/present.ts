@@ -8,7 +8,7 @@ import { renewalValue } from "../domain/billing/renewal-value.ts";
 import { type Charge, type Plan, type Tier, tierBounds } from "../domain/catalogue/plan.ts";
 import type { Customer } from "../domain/customers/customer.ts";
 import type { CreditNote } from "../domain/model/credit-note.ts";
-import type { Invoice, InvoiceLine } from "../domain/model/invoice.ts";
+import type { ShownInvoice, ShownLine } from "../domain/model/invoice.ts";
 import type { OrganisationSettings } from "../domain/model/organisation-settings.ts";
 import type { Subscription } from "../domain/model/subscription.ts";
 import { type Decimal, formatDecimal } from "../domain/money/decimal.ts";
@@ -142,13 +142,16 @@ export function presentSubscription(
   };
 }
 
-/** Returns an invoice's message, with its lines (OBJECT-9, OBJECT-10). */
-export function presentInvoice(invoice: Invoice): MessageInitShape<typeof InvoiceSchema> {
+/**
+ * Returns an invoice's message, with its lines (OBJECT-9, OBJECT-10). An undefined member is unset.
+ * It costs less than a spread, of which a list would have hundreds.
+ */
+export function presentInvoice(invoice: ShownInvoice): MessageInitShape<typeof InvoiceSchema> {
   return {
     id: invoice.id,
     object: "invoice",
     number: invoice.number,
-    ...optional("reference", invoice.reference),
+    reference: invoice.reference ?? undefined,
     type: invoiceTypes[invoice.type],
     customer: invoice.customerId,
     subscription: invoice.subscriptionId,
@@ -158,31 +161,31 @@ export function presentInvoice(invoice: Invoice): MessageInitShape<typeof Invoic
     total: formatDecimal(invoice.total),
     amountDue: formatDecimal(invoice.amountDue),
     issueDate: invoice.issueDate,
-    ...optional("dueDate", invoice.dueDate),
-    ...optional("period", invoice.period),
+    dueDate: invoice.dueDate ?? undefined,
+    period: invoice.period ?? undefined,
     sent: invoice.sent,
     lines: invoice.lines.map(presentLine),
     ledger: {
       syncStatus: syncStatuses[invoice.ledger.syncStatus],
-      ...optional("invoiceId", invoice.ledger.invoiceId),
-      ...optional("syncError", invoice.ledger.syncError),
+      invoiceId: invoice.ledger.invoiceId ?? undefined,
+      syncError: invoice.ledger.syncError ?? undefined,
     },
     created: invoice.createdAt.toISOString(),
   };
 }
 
-function presentLine(line: InvoiceLine): MessageInitShape<typeof InvoiceLineSchema> {
+function presentLine(line: ShownLine): MessageInitShape<typeof InvoiceLineSchema> {
   return {
     id: line.id,
     kind: lineKinds[line.kind],
     name: line.name,
     description: line.description,
-    ...optional("units", line.units),
-    ...optional("quantity", amount(line.quantity)),
-    ...optional("unitPrice", amount(line.unitPrice)),
+    units: line.units ?? undefined,
+    quantity: amount(line.quantity) ?? undefined,
+    unitPrice: amount(line.unitPrice) ?? undefined,
     amount: formatDecimal(line.amount),
-    ...optional("period", line.period),
-    ...optional("proration", line.proration),
+    period: line.period ?? undefined,
+    proration: line.proration ?? undefined,
   };
 }
 

@@ -25,7 +25,7 @@ export function pageOf(request: PagedRequest): PageRequest {
  */
 export function listMethod<Request extends PagedRequest, T, Filters, Message>(
   deps: Pick<Deps, "tenant">,
-  collection: (tenant: Tenant, caller: Caller) => Collection<T, Filters>,
+  collection: (tenant: Tenant, caller: Caller) => Pick<Collection<T, Filters>, "list">,
   filtersOf: (request: Request, caller: Caller) => Filters,
   present: (object: T) => Message,
 ): (request: Request, call: Call) => Promise<{ data: Message[]; hasMore: boolean }> {
@@ -41,9 +41,9 @@ export function listMethod<Request extends PagedRequest, T, Filters, Message>(
  * Returns the object with this id. Refuses with `code` if the organisation has no such object
  * (REQUEST-12).
  */
-export function getObject<T, Filters>(
+export function getObject<T>(
   deps: Pick<Deps, "tenant">,
-  collection: (tenant: Tenant, caller: Caller) => Collection<T, Filters>,
+  collection: (tenant: Tenant, caller: Caller) => Pick<Collection<T, never>, "get">,
   code: RefusalCode & `${string}_not_found`,
 ): (id: string, call: Call) => Promise<T> {
   const kind = code.slice(0, -"_not_found".length).replaceAll("_", " ");

@@ -7,7 +7,7 @@ import type { Charge, Plan } from "../domain/catalogue/plan.ts";
 import type { Customer } from "../domain/customers/customer.ts";
 import type { BillingState } from "../domain/model/billing-state.ts";
 import type { CreditNote } from "../domain/model/credit-note.ts";
-import type { Invoice } from "../domain/model/invoice.ts";
+import type { Invoice, ShownInvoice } from "../domain/model/invoice.ts";
 import type { OrganisationSettings } from "../domain/model/organisation-settings.ts";
 import type { ReportedUsage, UsageVerdict } from "../domain/usage/ingest.ts";
 import { getOrganisation } from "./access/organisation-settings.ts";
@@ -32,7 +32,12 @@ import { isId } from "./database/ids.ts";
 import { getOne, type Listing, listPage, type Page, type PageRequest } from "./database/page.ts";
 import type { AnyRow, Pool } from "./database/pool.ts";
 import { creditNoteListing } from "./documents/credit-notes.ts";
-import { type DocumentFilters, documentFilters, invoiceListing } from "./documents/invoices.ts";
+import {
+  type DocumentFilters,
+  documentFilters,
+  invoiceListing,
+  listInvoices,
+} from "./documents/invoices.ts";
 import { findFirstInvoice, findUnsent, type InvoiceIds } from "./documents/unsent-invoices.ts";
 import {
   type EventBody,
@@ -69,8 +74,8 @@ import { getEvent as getUsageEvent, type StoredUsageEvent } from "./usage/usage-
  * A kind of object that can be listed, newest first, and looked up. Null for an id that does not
  * exist or belongs to another organisation.
  */
-export interface Collection<T, Filters> {
-  list(filters: Filters, page: PageRequest): Promise<Page<T>>;
+export interface Collection<T, Filters, Listed = T> {
+  list(filters: Filters, page: PageRequest): Promise<Page<Listed>>;
   get(id: string): Promise<T | null>;
 }
 
@@ -114,7 +119,7 @@ export interface Tenant {
     /** Records that a caller was notified that the ledger refused this end. */
     markReported(id: string): Promise<void>;
   };
-  readonly invoices: Collection<Invoice, DocumentFilters> & {
+  readonly invoices: Collection<Invoice, DocumentFilters, ShownInvoice> & {
     /** Returns the first invoice of a creation and the job that posts it. Null in Setup Mode. */
     findFirst(subscriptionId: string): Promise<InvoiceIds | null>;
   };
@@ -211,6 +216,7 @@ function openTenant(
     terminations: { markReported: (id) => markReported(pool, organisationId, id) },
     invoices: {
       ...collect(pool, organisationId, invoiceListing, documentFilters),
+      list: (filters, page) => listInvoices(pool, organisationId, documentFilters(filters), page),
       findFirst: (subscriptionId) => findFirstInvoice(pool, organisationId, subscriptionId),
     },
     creditNotes: collect(pool, organisationId, creditNoteListing, documentFilters),

@@ -19,7 +19,7 @@ interface CalendarDay {
 }
 
 const msPerDay = 86_400_000;
-const dateText = /^(\d{4})-(\d{2})-(\d{2})$/;
+const dateText = /^\d{4}-\d{2}-\d{2}$/;
 
 /**
  * Days that were found to be real. Billing reads the same few days for each subscription. A hundred
@@ -34,9 +34,8 @@ const mostRealDays = 40_000;
  */
 export function parseCivilDate(text: string): CivilDate | null {
   if (realDays.has(text)) return text as CivilDate;
-  const match = dateText.exec(text);
-  if (!match) return null;
-  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  if (!dateText.test(text)) return null;
+  const { year, month, day } = calendarDay(text as CivilDate);
   if (year < 1 || month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return null;
   if (realDays.size === mostRealDays) realDays.clear();
   realDays.add(text);
@@ -58,10 +57,17 @@ function civilDateOf({ year, month, day }: CalendarDay): CivilDate {
 /** Returns year, month and day of a date. */
 export function calendarDay(date: CivilDate): CalendarDay {
   return {
-    year: Number(date.slice(0, 4)),
-    month: Number(date.slice(5, 7)),
-    day: Number(date.slice(8, 10)),
+    year: twoDigits(date, 0) * 100 + twoDigits(date, 2),
+    month: twoDigits(date, 5),
+    day: twoDigits(date, 8),
   };
+}
+
+const zero = "0".charCodeAt(0);
+
+/** Returns the number of two digits. It needs no slice, because lists have hundreds of dates. */
+function twoDigits(text: string, at: number): number {
+  return (text.charCodeAt(at) - zero) * 10 + text.charCodeAt(at + 1) - zero;
 }
 
 /** Returns the number of days of the month (1 to 12): 28 to 31. */

@@ -107,6 +107,14 @@ export interface Invoice {
   readonly createdAt: Date;
 }
 
+/** A line as the API shows it, without what only the ledger and the billing need (OBJECT-10). */
+export type ShownLine = Omit<InvoiceLine, "chargeId" | "meterId" | "revenueAccount" | "taxType">;
+
+/** An invoice as the API shows it (OBJECT-9). */
+export interface ShownInvoice extends Omit<Invoice, "lines"> {
+  readonly lines: readonly ShownLine[];
+}
+
 /** The figures of a proration as a line shows them. Days are whole and half-open (OBJECT-10). */
 export interface ProrationParts {
   readonly fromUnits: number;

@@ -26,7 +26,7 @@ const textPlaces = 4;
 /** The number 0. */
 export const ZERO: Decimal = { unscaled: 0n, scale: 0 };
 
-const decimalText = /^(-?)(\d+)(?:\.(\d+))?$/;
+const decimalText = /^-?\d+(?:\.\d+)?$/;
 
 /**
  * Parses the decimal text of a trusted source (database, ledger, validated request), with as many
@@ -34,10 +34,12 @@ const decimalText = /^(-?)(\d+)(?:\.(\d+))?$/;
  * validated at the transport.
  */
 export function parseDecimal(text: string): Decimal {
-  const match = decimalText.exec(text);
-  assert(match, `not a decimal: ${JSON.stringify(text)}`);
-  const [, sign = "", whole = "", fraction = ""] = match;
-  return { unscaled: BigInt(`${sign}${whole}${fraction}`), scale: fraction.length };
+  // No captures: amounts of lists are parsed by the thousand, and captures double the time.
+  assert(decimalText.test(text), `not a decimal: ${JSON.stringify(text)}`);
+  const point = text.indexOf(".");
+  if (point === -1) return { unscaled: BigInt(text), scale: 0 };
+  const unscaled = BigInt(text.slice(0, point) + text.slice(point + 1));
+  return { unscaled, scale: text.length - point - 1 };
 }
 
 /**
@@ -45,7 +47,8 @@ export function parseDecimal(text: string): Decimal {
  * lost (OBJECT-2).
  */
 export function formatDecimal(value: Decimal): string {
-  const { unscaled } = rescale(value, textPlaces);
+  const unscaled =
+    value.scale === textPlaces ? value.unscaled : rescale(value, textPlaces).unscaled;
   const digits = magnitude(unscaled)
     .toString()
     .padStart(textPlaces + 1, "0");

@@ -34,9 +34,12 @@ export function addToLogContext(
 export function logFields(): Readonly<Record<string, string>> {
   const context = storage.getStore();
   const traceId = trace.getActiveSpan()?.spanContext().traceId ?? context?.traceId;
-  const { requestId, workflowId, activity, organisationId, jobId } = context ?? {};
-  const fields = { traceId, requestId, workflowId, activity, organisationId, jobId };
-  return Object.fromEntries(
-    Object.entries(fields).filter((field): field is [string, string] => Boolean(field[1])),
-  );
+  const fields: Record<string, string> = {};
+  if (traceId) fields.traceId = traceId;
+  if (context?.requestId) fields.requestId = context.requestId;
+  if (context?.workflowId) fields.workflowId = context.workflowId;
+  if (context?.activity) fields.activity = context.activity;
+  if (context?.organisationId) fields.organisationId = context.organisationId;
+  if (context?.jobId) fields.jobId = context.jobId;
+  return fields;
 }

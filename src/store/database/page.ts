@@ -23,6 +23,11 @@ export interface Page<T> {
 export interface Filter {
   readonly sql: string;
   readonly value: unknown;
+  /**
+   * Whether one plan is right for every value, because an index has the rows of each value in the
+   * order of the list.
+   */
+  readonly sharesPlan?: boolean;
 }
 
 /**
@@ -38,6 +43,19 @@ export interface Listing<Row extends pg.QueryResultRow, T> {
 }
 
 /**
+ * A statement that returns a page in its own form. `selectRows` returns the SQL that selects
+ * columns of the page's rows, newest first. It may be used several times. `read` returns the
+ * objects, newest first.
+ */
+export interface PageStatement<T> {
+  readonly text: (selectRows: (columns: string) => string) => string;
+  readonly read: (rows: readonly pg.QueryResultRow[]) => readonly T[];
+}
+
+/** The rows of the largest page, and the one that shows whether another page follows. */
+const mostRows = 101;
+
+/**
  * Returns the page of an organisation's objects that pass all filters. Refuses `invalid_parameter`,
  * param `starting_after`.
  */
@@ -48,6 +66,48 @@ export async function listPage<Row extends pg.QueryResultRow, T>(
   filters: readonly Filter[],
   page: PageRequest,
 ): Promise<Page<T>> {
+  const statement: PageStatement<T> = {
+    text: (selectRows) => selectRows(listing.columns),
+    read: (rows) => (rows as readonly Row[]).map(listing.read),
+  };
+  return listPageBy(pool, organisationId, { listing, statement, filters, page });
+}
+
+/** A page, its filters, and the statement that reads it. */
+interface PageQuery<Row extends pg.QueryResultRow, T> {
+  readonly listing: Listing<Row, unknown>;
+  readonly statement: PageStatement<T>;
+  readonly filters: readonly Filter[];
+  readonly page: PageRequest;
+}
+
+/** The same with another statement than the one of the listing's columns. */
+export async function listPageBy<Row extends pg.QueryResultRow, T>(
+  pool: pg.Pool,
+  organisationId: string,
+  { listing, statement, filters, page }: PageQuery<Row, T>,
+): Promise<Page<T>> {
+  const { values, selectRows } = pageOf(organisationId, listing, filters, page);
+  const text = statement.text(selectRows);
+  const { rows } = await pool.query({ name: statementName(text), text, values });
+  const objects = statement.read(rows);
+  if (objects.length === 0 && page.startingAfter !== null)
+    await requirePosition(pool, organisationId, listing, page);
+  const hasMore = objects.length > page.limit;
+  return { data: hasMore ? objects.slice(0, page.limit) : objects, hasMore };
+}
+
+/**
+ * Returns the values of a page's statement, and the SQL of its rows. PostgreSQL expects a tenth of
+ * the rows for an unknown LIMIT, and would therefore plan each page again, which takes longer than
+ * to read it. With a known bound inside it keeps one plan, if that plan is right for every value.
+ */
+function pageOf<Row extends pg.QueryResultRow>(
+  organisationId: string,
+  listing: Listing<Row, unknown>,
+  filters: readonly Filter[],
+  page: PageRequest,
+): { readonly values: unknown[]; readonly selectRows: (columns: string) => string } {
   const values: unknown[] = [organisationId, page.limit + 1];
   const conditions = ["t.organisation_id = $1"];
   if (listing.shown !== undefined) conditions.push(listing.shown);
@@ -63,13 +123,13 @@ export async function listPage<Row extends pg.QueryResultRow, T>(
         `WHERE c.organisation_id = $1 AND c.id = $${values.length}${shown})`,
     );
   }
-  const text = `SELECT ${listing.columns} FROM ${listing.from}
-    WHERE ${conditions.join(" AND ")} ORDER BY t.seq DESC LIMIT $2`;
-  const { rows } = await pool.query<Row>({ name: statementName(text), text, values });
-  if (rows.length === 0 && page.startingAfter !== null)
-    await requirePosition(pool, organisationId, listing, page);
-  const hasMore = rows.length > page.limit;
-  return { data: (hasMore ? rows.slice(0, page.limit) : rows).map(listing.read), hasMore };
+  const selected = `FROM ${listing.from} WHERE ${conditions.join(" AND ")} ORDER BY t.seq DESC`;
+  const isBounded = page.limit < mostRows && filters.every(({ sharesPlan }) => sharesPlan === true);
+  const selectRows = (columns: string) =>
+    isBounded
+      ? `SELECT * FROM (SELECT ${columns} ${selected} LIMIT ${mostRows}) bounded LIMIT $2`
+      : `SELECT ${columns} ${selected} LIMIT $2`;
+  return { values, selectRows };
 }
 
 /**

@@ -7,7 +7,8 @@ import type { Reissued, RemovedInvoice } from "../../domain/subscriptions/restor
 import { savePeriods } from "../billing/locked-subscription.ts";
 import { newId } from "../database/ids.ts";
 import type { Transaction } from "../database/pool.ts";
-import { type InvoiceRow, invoiceListing, readInvoice } from "../documents/invoices.ts";
+import { type InvoiceRow, readInvoice } from "../documents/invoice-row.ts";
+import { invoiceListing } from "../documents/invoices.ts";
 import { type Issuing, issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
 
 interface RemovedRow extends InvoiceRow {

@@ -43,7 +43,7 @@ export function noteTaken(request: HttpRequest, response: HttpResponse): void {
   const open = taken.get(socket) ?? new Map<HttpResponse, HttpRequest>();
   open.set(response, request);
   taken.set(socket, open);
-  response.once("close", () => open.delete(response));
+  response.on("close", () => open.delete(response));
 }
 
 const refused = new WeakSet<Socket>();

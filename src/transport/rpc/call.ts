@@ -18,10 +18,11 @@ import { createValidate } from "./validation/validate.ts";
 
 /**
  * The answer: the response message, and whether it is the stored response of an earlier call
- * (`Idempotent-Replayed: true`).
+ * (`Idempotent-Replayed: true`). A read's message is only its initialiser. Creating it costs as
+ * much as writing it, and Connect's library creates it if it is none.
  */
 export interface Answer {
-  readonly message: Message;
+  readonly message: object;
   readonly replayed: boolean;
 }
 
@@ -71,22 +72,15 @@ export function createCall<C extends Principal = Caller>({
     if (implementation === undefined)
       throw new Refusal("unknown_endpoint", `${operation.name} is not available yet`);
     validate(method.input, request);
+    const context = { caller, operation: operation.name, requestId, idempotencyKey, signal };
+    if (operation.idempotencyKey === "none") {
+      const message = await read(async () => implementation(request, context));
+      return { message, replayed: false };
+    }
     const execute = async (): Promise<Message> =>
-      create(
-        method.output,
-        await implementation(request, {
-          caller,
-          operation: operation.name,
-          requestId,
-          idempotencyKey,
-          signal,
-        }),
-      );
+      create(method.output, await implementation(request, context));
     if (idempotencyKey !== null) return idempotency.run({ pass, idempotencyKey, request }, execute);
-    return {
-      message: operation.idempotencyKey === "none" ? await read(execute) : await execute(),
-      replayed: false,
-    };
+    return { message: await execute(), replayed: false };
   };
 
   return (pass, request, context) => observe(pass, () => run(pass, request, context));
@@ -96,7 +90,7 @@ export function createCall<C extends Principal = Caller>({
  * A read that could not reach the database has decided nothing, so it is `temporarily_unavailable`.
  * A write that lost the database midway has an unknown outcome, so it is a 500.
  */
-async function read(execute: () => Promise<Message>): Promise<Message> {
+async function read(execute: () => Promise<object>): Promise<object> {
   try {
     return await execute();
   } catch (error) {

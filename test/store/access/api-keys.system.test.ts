@@ -250,3 +250,10 @@ test("an unreachable database differs from one that answers an error", async ({ 
   const refused = await pool.query("SELECT 1 / 0").catch((error: unknown) => error);
   expect(isDatabaseUnreachable(refused)).toBe(false);
 });
+
+test("an admission keeps the plan of its join", async ({ pool }) => {
+  const { rows } = await pool.query(
+    "SELECT proconfig AS settings FROM pg_proc WHERE proname = 'admit_api_keys'",
+  );
+  expect(rows).toEqual([{ settings: ["plan_cache_mode=force_generic_plan"] }]);
+});

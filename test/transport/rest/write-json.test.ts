@@ -184,3 +184,33 @@ test.each([
     { numRuns: 150 },
   );
 });
+
+/** A message as the services return it: a plain object without the members that are unset. */
+function initialiserOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(initialiserOf);
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).filter(
+    ([name, member]) => name !== "$typeName" && !isUnset(member),
+  );
+  return Object.fromEntries(members.map(([name, member]) => [name, initialiserOf(member)]));
+}
+
+function isUnset(member: unknown): boolean {
+  return member === "" || member === false || (Array.isArray(member) && member.length === 0);
+}
+
+test.each([
+  InvoiceSchema,
+  CreditNoteSchema,
+  SubscriptionSchema,
+  PlanSchema,
+] as const)("an initialiser of %s is written like its message", (schema: DescMessage) => {
+  const write = compileWriter(schema);
+  fc.assert(
+    fc.property(anyMessage(schema), (message) => {
+      const initialiser = initialiserOf(message) as MessageInitShape<DescMessage>;
+      expect(write(initialiser)).toBe(write(create(schema, initialiser)));
+    }),
+    { numRuns: 100 },
+  );
+});

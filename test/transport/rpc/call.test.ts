@@ -69,7 +69,7 @@ describe("a call", () => {
     const pass = passOf(createSubscription, "order-1");
     const answer = await call(pass, request, { signal });
     expect(answer.replayed).toBe(false);
-    expect(answer.message.$typeName).toBe("billing.v1.CreateSubscriptionResponse");
+    expect(answer.message).toMatchObject({ $typeName: "billing.v1.CreateSubscriptionResponse" });
     const { operation, caller } = pass;
     const context = {
       caller,

@@ -43,7 +43,7 @@ export function watchKeylessRequests(limits: HttpLimits, addressOf: AddressOf): 
       const digest =
         typeof authorization === "string" ? hash("sha256", authorization, "base64") : null;
       if (digest !== null) {
-        response.once("close", () => known.note(digest, exchange));
+        response.on("close", () => known.note(digest, exchange));
         if (known.has(digest)) return true;
       }
       const connection = request.stream === undefined ? request.socket : request.stream.session;

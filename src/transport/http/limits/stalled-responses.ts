@@ -38,7 +38,7 @@ export function watchUnreadAnswers({
   return {
     watch(response) {
       open.set(response, null);
-      response.once("close", () => open.delete(response));
+      response.on("close", () => open.delete(response));
     },
     stop: () => clearInterval(timer),
   };

@@ -197,7 +197,7 @@ async function admit<C extends Principal>(
   record.apiKeyId = credentialIdOf(passed.caller);
 }
 
-type UnaryImplementation = (request: Message, context: HandlerContext) => Promise<Message>;
+type UnaryImplementation = (request: Message, context: HandlerContext) => Promise<object>;
 
 function implementationOf<C extends Principal>(
   { service }: ServiceBinding<C>,
