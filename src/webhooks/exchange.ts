@@ -68,8 +68,10 @@ function start(
   let answered: Omit<Extract<Exchange, { kind: "answered" }>, "beginning"> | null = null;
   let running: Dispatcher.DispatchController | null = null;
   let stopped: Error | null = null;
+  let isOver = false;
   let restTimer: NodeJS.Timeout | undefined;
   const end = (error: unknown) => {
+    isOver = true;
     clearTimeout(totalTimer);
     clearTimeout(restTimer);
     signal?.removeEventListener("abort", onAbort);
@@ -101,8 +103,10 @@ function start(
       onResponseStart: (_controller, status, { "retry-after": retryAfter }) => {
         if (status < 200) return;
         answered = { kind: "answered", status, retryAfter, latencyMs: latencyMs() };
-        // A slow answer must not occupy a connection.
-        restTimer = setTimeout(cut, restMs);
+        // A slow answer must not occupy a connection. Most have ended before the microtask.
+        queueMicrotask(() => {
+          if (!isOver) restTimer = setTimeout(cut, restMs);
+        });
       },
       // It reads on, up to a limit, so that the connection can be reused.
       onResponseData: (_controller, chunk) => {

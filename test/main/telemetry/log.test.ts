@@ -27,13 +27,18 @@ const request = {
 };
 
 test("secrets are hidden wherever they stand", () => {
+  const err = Object.assign(new Error("refused"), { token: "hunter2" });
+  const ledger = { clientSecret: "hunter2", name: "xero" };
   const [line] = logged((log) =>
-    log.info(
-      { authorization: "Bearer x", ledger: { clientSecret: "hunter2" }, password: "hunter2" },
-      "hello",
-    ),
+    log.info({ authorization: "Bearer x", ledger, password: "hunter2", err, other: err }, "hello"),
   );
   expect(JSON.stringify(line)).not.toMatch(/hunter2|Bearer/);
+  expect(line).toMatchObject({
+    password: "[hidden]",
+    ledger: { clientSecret: "[hidden]", name: "xero" },
+    err: { message: "refused" },
+  });
+  expect(ledger.clientSecret, "the caller's object is as before").toBe("hunter2");
 });
 
 test("an error is logged with its cause and code, without the quoted row", () => {
