@@ -91,14 +91,14 @@ export function createLedgerWork(
       () => false,
     ),
   );
-  const checks = new Set<string>();
+  /** The last wake-up of each organisation through PostgreSQL that no report has followed yet. */
+  const notifiedAtMs = new Map<string, number>();
   const check = (organisationId: string) => {
-    if (checks.has(organisationId)) return;
-    checks.add(organisationId);
-    const sinceMs = performance.now();
     setTimeout(() => {
-      checks.delete(organisationId);
-      const isReported = (standing.reportedAtMs(organisationId) ?? 0) > sinceMs;
+      const atMs = notifiedAtMs.get(organisationId) ?? 0;
+      const isReported = (standing.reportedAtMs(organisationId) ?? 0) > atMs;
+      if (!isReported && performance.now() - atMs < reportAwaitedMs) return check(organisationId);
+      notifiedAtMs.delete(organisationId);
       if (!isReported) void signal(organisationId);
     }, reportAwaitedMs).unref();
   };
@@ -110,7 +110,9 @@ export function createLedgerWork(
         return signal(organisationId);
       }
       if (!(await notify(organisationId))) return signal(organisationId);
-      check(organisationId);
+      const isChecked = notifiedAtMs.has(organisationId);
+      notifiedAtMs.set(organisationId, performance.now());
+      if (!isChecked) check(organisationId);
       return true;
     },
   };
