@@ -20,6 +20,9 @@ import { newId } from "../../src/store/database/ids.ts";
 import { createPool } from "../../src/store/database/pool.ts";
 import { generateApiKey } from "../../src/transport/rpc/gate/api-key.ts";
 import { freePort } from "../../test/support/ports.ts";
+import { asBenchRole, startObservedParts } from "./probe/observed-parts.ts";
+import { type Observer, observerOfRun } from "./probe/observer.ts";
+import { addCounting } from "./probe/statements.ts";
 
 /** The running service. */
 export interface MeasuredSystem {
@@ -58,6 +61,7 @@ export function bareEnvironment(): NodeJS.ProcessEnv {
  */
 export async function startMeasuredSystem(
   settings: Readonly<Partial<Record<"DEMO_LEDGER_LIMITS" | "DEMO_LEDGER_FAULTS", string>>> = {},
+  observer: Observer | null = observerOfRun(),
 ): Promise<MeasuredSystem> {
   const folder = await mkdtemp(join(tmpdir(), "billing-bench-"));
   const parts = collectParts(() => undefined);
@@ -66,28 +70,33 @@ export async function startMeasuredSystem(
     await rm(folder, { recursive: true, force: true });
   };
   try {
+    const observed = observer && (await startObservedParts(folder, parts, observer.slowMs));
     const stack = await startStack({
-      env: { ...(await environment(folder)), ...settings },
+      env: { ...(await environment(folder)), ...settings, ...observed?.env },
       log: () => undefined,
       parts,
     });
-    const pool = createPool(
-      { databaseUrl: stack.databaseUrl, size: poolSize, name: "bench" },
-      () => undefined,
-    );
+    const databaseUrl = observed ? asBenchRole(stack.databaseUrl) : stack.databaseUrl;
+    const pool = createPool({ databaseUrl, size: poolSize, name: "bench" }, () => undefined);
     const encryption = createEncryption(Buffer.from(stack.secretKey, "base64"));
     const settingUp = createSettingUp(pool, encryption);
     const zone = { livemode: true, timezone: "Pacific/Auckland", currency: "NZD" };
     const demoLedgerUrl = stack.demoLedgerUrl ?? "";
+    const seen = observed && { role: "postgres", pool, ...observed };
+    if (seen) {
+      await addCounting(pool);
+      await observer?.begin(seen);
+    }
     return {
       baseUrl: stack.baseUrl,
-      databaseUrl: stack.databaseUrl,
+      databaseUrl,
       demoLedgerUrl,
       pool,
       encryption,
       organisation: (name) => createDemoOrganisation(settingUp, demoLedgerUrl, { ...zone, name }),
       addKeys: (organisationId, count) => addKeys(pool, organisationId, count),
       stop: async () => {
+        if (seen) await observer?.end(seen).catch((error: unknown) => console.error(error));
         await pool.end();
         await end();
       },
@@ -102,6 +111,8 @@ async function environment(folder: string): Promise<NodeJS.ProcessEnv> {
   const env: NodeJS.ProcessEnv = { ...bareEnvironment(), DATA_FOLDER: folder };
   for (const name of [
     "API_PORT",
+    "ADMIN_PORT",
+    "WORKER_PORT",
     "POSTGRES_PORT",
     "TEMPORAL_PORT",
     "TEMPORAL_UI_PORT",
