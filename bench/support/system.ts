@@ -6,6 +6,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Client, Connection } from "@temporalio/client";
 import type pg from "pg";
 import {
   allScopes,
@@ -22,6 +23,7 @@ import { generateApiKey } from "../../src/transport/rpc/gate/api-key.ts";
 import { freePort } from "../../test/support/ports.ts";
 import { asBenchRole, startObservedParts } from "./probe/observed-parts.ts";
 import { type Observer, observerOfRun } from "./probe/observer.ts";
+import type { Probes } from "./probe/probes.ts";
 import { addCounting } from "./probe/statements.ts";
 
 /** The running service. */
@@ -31,6 +33,8 @@ export interface MeasuredSystem {
   readonly demoLedgerUrl: string;
   /** For first data, floors and the checks at the end. As large as the service's own pools. */
   readonly pool: pg.Pool;
+  /** Null if the system is not observed. */
+  readonly probes: Probes | null;
   /** Encrypts secrets with the service's key. */
   readonly encryption: Encryption;
   /**
@@ -40,6 +44,8 @@ export interface MeasuredSystem {
   organisation(name: string): Promise<CreatedOrganisation>;
   /** Adds so many API keys to an organisation. The rate limit holds for each key. ACCESS-5 */
   addKeys(organisationId: string, count: number): Promise<readonly string[]>;
+  /** Starts a schedule's run now, for which a measurement would wait up to a minute. */
+  runSchedule(scheduleId: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -71,8 +77,10 @@ export async function startMeasuredSystem(
   };
   try {
     const observed = observer && (await startObservedParts(folder, parts, observer.slowMs));
+    const ports = await environment(folder);
+    const env = { ...ports, ...settings, ...observed?.env };
     const stack = await startStack({
-      env: { ...(await environment(folder)), ...settings, ...observed?.env },
+      env,
       log: () => undefined,
       parts,
     });
@@ -91,10 +99,12 @@ export async function startMeasuredSystem(
       baseUrl: stack.baseUrl,
       databaseUrl,
       demoLedgerUrl,
+      probes: observed?.probes ?? null,
       pool,
       encryption,
       organisation: (name) => createDemoOrganisation(settingUp, demoLedgerUrl, { ...zone, name }),
       addKeys: (organisationId, count) => addKeys(pool, organisationId, count),
+      runSchedule: (scheduleId) => runSchedule(`127.0.0.1:${ports.TEMPORAL_PORT}`, scheduleId),
       stop: async () => {
         if (seen) await observer?.end(seen).catch((error: unknown) => console.error(error));
         await pool.end();
@@ -104,6 +114,15 @@ export async function startMeasuredSystem(
   } catch (error) {
     await end();
     throw error;
+  }
+}
+
+async function runSchedule(address: string, scheduleId: string): Promise<void> {
+  const connection = await Connection.connect({ address });
+  try {
+    await new Client({ connection }).schedule.getHandle(scheduleId).trigger();
+  } finally {
+    await connection.close();
   }
 }
 

@@ -36,7 +36,11 @@ export interface ProbeReading {
   readonly cpuSeconds: number;
   /** The longest pause of this thread's event loop since `watch pauses`, in milliseconds. */
   readonly longestPauseMs: number | null;
-  readonly p99PauseMs: number | null;
+  /**
+   * The longest by this thread's own processor time: without the time in which other work had the
+   * processor.
+   */
+  readonly longestBusyMs: number | null;
 }
 
 /** How often the event loop is sampled. A pause shorter than this is not seen. */
@@ -47,6 +51,7 @@ const profileMicroseconds = 250;
 
 let session: Session | null = null;
 let pauses: ReturnType<typeof monitorEventLoopDelay> | null = null;
+let longestBusyMs: number | null = null;
 
 async function startProfile(): Promise<void> {
   session = new Session();
@@ -64,10 +69,27 @@ async function stopProfile(file: string): Promise<void> {
   await writeFile(file, JSON.stringify(profile));
 }
 
+function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+}
+
+/** Measures the processor time between two turns of the event loop's timers. */
+function watchBusy(): void {
+  let beforeMs = threadCpuMs();
+  setInterval(() => {
+    const nowMs = threadCpuMs();
+    longestBusyMs = Math.max(longestBusyMs ?? 0, nowMs - beforeMs);
+    beforeMs = nowMs;
+  }, resolutionMs).unref();
+}
+
 function watchPauses(): void {
+  if (pauses === null) watchBusy();
   pauses ??= monitorEventLoopDelay({ resolution: resolutionMs });
   pauses.enable();
   pauses.reset();
+  longestBusyMs = 0;
 }
 
 /** The histogram counts the interval of its timer too. */
@@ -79,7 +101,7 @@ function read(): ProbeReading {
   const { rss, heapUsed, external } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
   const script = process.argv[1] ?? "";
-  const name = basename(script, ".ts");
+  const name = basename(script).replace(/\.[jt]s$/, "");
   return {
     program: name === "main" ? basename(dirname(script)) : name,
     pid: process.pid,
@@ -89,7 +111,7 @@ function read(): ProbeReading {
     externalBytes: external,
     cpuSeconds: (user + system) / 1e6,
     longestPauseMs: pauseMs(pauses?.max),
-    p99PauseMs: pauseMs(pauses?.percentile(99)),
+    longestBusyMs,
   };
 }
 

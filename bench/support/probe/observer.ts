@@ -35,3 +35,10 @@ export function observe(observer: Observer): void {
 export function observerOfRun(): Observer | null {
   return current;
 }
+
+/** Observes without a report: the measurement itself reads probes and statements. */
+export const readingObserver: Observer = {
+  slowMs: 100,
+  begin: async () => undefined,
+  end: async () => undefined,
+};
