@@ -28,7 +28,7 @@ import { requirePostedOnce } from "./support/posted-once.ts";
 import { isShort } from "./support/short.ts";
 import { addKeys, type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
 
-/** Concurrency, and the duration of a round. */
+/** Concurrency, and the duration of a repetition. */
 const loads = [
   { atOnce: 1, durationMs: 3_000 },
   { atOnce: 8, durationMs: 3_000 },
@@ -36,7 +36,7 @@ const loads = [
 ] as const;
 
 /** Service and floor alternate, so that other work on the machine affects both. */
-const roundCount = 3;
+const repetitions = 3;
 const floorMs = 1_500;
 
 /** Long enough that the compiling in the first load does not count. */
@@ -202,13 +202,13 @@ function at(sorted: readonly number[], share: number): number {
   return sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
 }
 
-/** What one kind of load came to, in each of its rounds. */
-interface Rounds {
+/** What one kind of load came to, in each repetition. */
+interface Results {
   readonly ours: LoadResult[];
   readonly floor: LoadResult[];
 }
 
-function print(atOnce: number, { ours, floor }: Rounds): void {
+function print(atOnce: number, { ours, floor }: Results): void {
   const middle = (of: readonly LoadResult[], by: "perSecond" | "perCpuSecond") =>
     median(of.map((result) => result[by]));
   const name = `create_${atOnce}_at_once`;
@@ -265,12 +265,12 @@ export async function run(): Promise<void> {
     // tables read an organisation's whole history.
     await system.pool.query("VACUUM ANALYZE");
     for (const load of isShort ? [loads[0], loads[2]] : loads) {
-      const rounds: Rounds = { ours: [], floor: [] };
-      for (let round = 0; round < roundCount; round++) {
-        rounds.floor.push(await measure(floor.create, { ...load, durationMs: floorMs }));
-        rounds.ours.push(await measure(create, load));
+      const results: Results = { ours: [], floor: [] };
+      for (let repetition = 0; repetition < repetitions; repetition++) {
+        results.floor.push(await measure(floor.create, { ...load, durationMs: floorMs }));
+        results.ours.push(await measure(create, load));
       }
-      print(load.atOnce, rounds);
+      print(load.atOnce, results);
     }
     await requirePostedOnce(system.pool, measured, acknowledged);
     await floor.stop();

@@ -1,11 +1,14 @@
 /**
- * The memory of API and worker: idle after the start, during a mix of requests at half of the
+ * The memory of API and worker, built as they are shipped: idle after the start, during a mix of requests at half of the
  * sustained rate for ten minutes, idle afterwards, and with 10,000 held connections.
  * `npm run bench -- memory 60` takes an hour, the second argument is the number of connections.
  *
  * Aim: 300 MB each and flat under load, 150 MB idle, and all connections held.
  */
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { buildPrograms } from "../test/support/built-programs.ts";
 import { printFigure } from "./support/figure.ts";
 import { createTenant, type RequestKind } from "./support/load/grown-tenant.ts";
 import { holdConnections } from "./support/load/held-connections.ts";
@@ -16,7 +19,7 @@ import { type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
 
 const [minutes, connections] = [Number(process.argv[3] ?? 10), Number(process.argv[4] ?? 10_000)];
 
-/** The mix: each at a third of its half rate, so that together they are half of what is sustained. */
+/** The mix, each at a third of its half rate: together they are half of what is sustained. */
 const kinds = ["list", "create", "usage_batch100"] as const satisfies readonly RequestKind[];
 
 const sampleMs = 2_000;
@@ -108,7 +111,13 @@ async function underLoad(loads: readonly PacedLoad[], loaded: LoadedTenant): Pro
 
 /** The ratio of a figure is to its aim. */
 export async function run(): Promise<void> {
-  const system = await startMeasuredSystem({}, readingObserver);
+  // From the sources, Node's compiler and the text of every file would count.
+  const built = await buildPrograms();
+  const system = await startMeasuredSystem({}, readingObserver, {
+    api: join(built, "server.js"),
+    worker: join(built, "worker.js"),
+    demoLedger: fileURLToPath(new URL("../src/dev/demo-ledger/main.ts", import.meta.url)),
+  });
   const loads = kinds.map(startPacedLoad);
   try {
     await printIdle(system, "started");

@@ -1,6 +1,6 @@
 /**
- * One organisation at full rate beside another at a small fixed rate: the durations of the other's
- * requests alone and beside, for each kind of request.
+ * One organisation at full rate next to another at a small fixed rate: the durations of the other's
+ * requests alone and next to it, for each kind of request.
  *
  * Aim: the other's p99 is at most 1.5 times as long as alone.
  */
@@ -11,10 +11,10 @@ import { sendRequests } from "./support/load/sustained.ts";
 import { startMeasuredSystem } from "./support/system.ts";
 
 /** `npm run bench -- neighbours 5` measures fewer seconds. */
-const durationMs = 1_000 * Number(process.argv[3] ?? 15);
+const durationMs = 1_000 * Number(process.argv[3] ?? 20);
 
 /** Requests a second of the other: a small part of what is sustained. */
-const otherPerSecond = 20;
+const otherPerSecond = { list: 20, create: 8, units: 4, usage_single: 20, usage_batch100: 8 };
 
 /** The busy one starts first, and ends last. */
 const marginMs = 1_000;
@@ -47,17 +47,17 @@ export async function run(): Promise<void> {
     if (busy === undefined || other === undefined) return;
     for (const kind of requestKinds) {
       await sendRequests(busy, kind, { durationMs: warmUpMs, perSecond: null });
-      const pace = { durationMs, perSecond: otherPerSecond };
+      const pace = { durationMs, perSecond: otherPerSecond[kind] };
       const alone = await sendRequests(other, kind, pace);
       const full = sendRequests(busy, kind, {
         durationMs: durationMs + 2 * marginMs,
         perSecond: null,
       });
       await Promise.race([full, new Promise((resolve) => setTimeout(resolve, marginMs))]);
-      const beside = await sendRequests(other, kind, pace);
+      const both = await sendRequests(other, kind, pace);
       printFigure(`neighbours_${kind}_busy`, (await full).perSecond, "requests/s");
-      printFigure(`neighbours_${kind}_p50`, beside.p50Ms, "ms", alone.p50Ms);
-      printFigure(`neighbours_${kind}_p99`, beside.p99Ms, "ms", alone.p99Ms);
+      printFigure(`neighbours_${kind}_p50`, both.p50Ms, "ms", alone.p50Ms);
+      printFigure(`neighbours_${kind}_p99`, both.p99Ms, "ms", alone.p99Ms);
     }
   } finally {
     busyLoad.stop();

@@ -53,8 +53,8 @@ export function cpuSecondsUsed(except: number | null): number {
 /** The parts of a system, in the order of the first pattern that their command line matches. */
 const parts = [
   ["postgresql", /postgres/],
-  ["api", /src\/server\.ts/],
-  ["worker", /src\/worker\.ts/],
+  ["api", /\/server\.[jt]s/],
+  ["worker", /\/worker\.[jt]s/],
   ["demo-ledger", /demo-ledger/],
   ["temporal", /temporal/],
 ] as const;

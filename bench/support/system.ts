@@ -63,11 +63,13 @@ export function bareEnvironment(): NodeJS.ProcessEnv {
 
 /**
  * Starts the service. If a part fails, it stops what was started and throws the error. `settings`
- * are those of the demo ledger, which stands for an external system.
+ * are those of the demo ledger, which stands for an external system. `programs` replace those of
+ * `npm start`, which run from the sources.
  */
 export async function startMeasuredSystem(
   settings: Readonly<Partial<Record<"DEMO_LEDGER_LIMITS" | "DEMO_LEDGER_FAULTS", string>>> = {},
   observer: Observer | null = observerOfRun(),
+  programs?: Parameters<typeof startStack>[0]["programs"],
 ): Promise<MeasuredSystem> {
   const folder = await mkdtemp(join(tmpdir(), "billing-bench-"));
   const parts = collectParts(() => undefined);
@@ -83,6 +85,7 @@ export async function startMeasuredSystem(
       env,
       log: () => undefined,
       parts,
+      ...(programs && { programs }),
     });
     const databaseUrl = observed ? asBenchRole(stack.databaseUrl) : stack.databaseUrl;
     const pool = createPool({ databaseUrl, size: poolSize, name: "bench" }, () => undefined);

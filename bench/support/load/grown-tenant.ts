@@ -48,6 +48,13 @@ WITH day AS (
     END, 'NZD', 125, 125, CASE n WHEN $3 - 1 THEN 125 ELSE 0 END, start, start + 14, n, start,
     "end", gen_random_uuid()
   FROM month ORDER BY n RETURNING id, period_start, period_end
+), usage AS (
+  INSERT INTO usage_events (organisation_id, event_id, subscription_id, meter_id, period_index,
+    bill, quantity, occurred_at)
+  SELECT $1, gen_random_uuid()::text, m.id, p.meter_id, $3 - 1, $3 - 1, 1 + n,
+    m.start::timestamp AT TIME ZONE 'Pacific/Auckland' + k * interval '1 second'
+  FROM month m, generate_series(1, 10) k, (SELECT id AS meter_id FROM meters
+    WHERE organisation_id = $1 ORDER BY seq LIMIT 1) p WHERE n = $3 - 1
 )
 INSERT INTO invoice_lines (id, organisation_id, invoice_id, position, kind, name, description,
   units, unit_price, amount, period_start, period_end, revenue_account, tax_type)
@@ -127,12 +134,15 @@ async function vacuum(databaseUrl: string): Promise<void> {
 
 async function requestsOf(pool: pg.Pool, organisationId: string, most: number): Promise<Requests> {
   const { rows } = await pool.query<{ id: string; today: string }>(
-    `SELECT id, (now() AT TIME ZONE 'Pacific/Auckland')::date::text AS today FROM subscriptions WHERE organisation_id = $1 AND due_at = '2100-01-01'
-      AND current_period = $2 ORDER BY seq LIMIT $3`,
+    `SELECT id, (now() AT TIME ZONE 'Pacific/Auckland')::date::text AS today FROM subscriptions
+      WHERE organisation_id = $1 AND due_at = '2100-01-01' AND current_period = $2
+      ORDER BY seq LIMIT $3`,
     [organisationId, invoicesOfEach - 1, most],
   );
   assert(rows.length > 0, "the organisation has subscriptions");
-  const change = `{"units":2%count%,"prorate":true,"effective_date":"${rows[0]?.today}"}`;
+  const rise = { units: "%units%", prorate: true, effective_date: rows[0]?.today };
+  // The number rises with each: 20 to 29, 210 to 299 and so on.
+  const change = JSON.stringify(rise).replace(`"%units%"`, "2%count%");
   const ids = rows.map(({ id }) => id);
   const post = (path: string, body: string): Template => ({ method: "POST", path, body });
   const creation = { customer_code: "ACME", plan_code: "team", units: 10 };

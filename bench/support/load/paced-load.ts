@@ -1,7 +1,7 @@
 /**
  * Sends requests over HTTP/1.1 keep-alive connections from a separate process: at a rate, measured
- * from the intended start of each, or as fast as they are answered. Each request is written anew
- * from a template, with new keys and ids.
+ * from the intended start of each, or as fast as they are answered. Each request is written from a
+ * template, with new keys and ids.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";

@@ -41,7 +41,7 @@ export async function startObservedParts(
   const sockets = join(folder, "probes");
   await mkdir(sockets);
   return {
-    env: { DATABASE_URL: postgres.url, ...probedEnvironment(sockets) },
+    env: { DATABASE_URL: postgres.url, ...(await probedEnvironment(sockets)) },
     probes: probesIn(sockets),
     postgresLog: join(dataFolder, "server.log"),
   };

@@ -1,5 +1,6 @@
 /** Sends commands to all measured processes of a system and their threads. */
-import { readdir } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { stripTypeScriptTypes } from "node:module";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -13,9 +14,15 @@ export interface Probes {
   stopProfiles(folder: string): Promise<readonly ProbeReading[]>;
 }
 
-/** The environment that loads the probe into a Node process and all its threads. */
-export function probedEnvironment(folder: string): Readonly<Record<string, string>> {
-  const script = pathToFileURL(join(import.meta.dirname, "inside.ts")).href;
+/**
+ * Returns the environment that loads the probe into a Node process and all its threads. The probe
+ * is plain JavaScript, so that a built program does not load Node's compiler for it.
+ */
+export async function probedEnvironment(folder: string): Promise<Readonly<Record<string, string>>> {
+  const source = await readFile(join(import.meta.dirname, "inside.ts"), "utf8");
+  const file = join(folder, "inside.mjs");
+  await writeFile(file, stripTypeScriptTypes(source));
+  const script = pathToFileURL(file).href;
   const before = process.env.BENCH_NODE_OPTIONS ?? "";
   return { [folderSetting]: folder, NODE_OPTIONS: `${before} --expose-gc --import ${script}` };
 }

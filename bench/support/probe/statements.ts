@@ -1,7 +1,7 @@
 /**
  * What PostgreSQL spent on each statement, by pg_stat_statements, and its slow plans, by
- * auto_explain. Both are in the embedded build. The bench's own statements run as another role, which
- * separates the service's.
+ * auto_explain. Both are in the embedded build. The bench's own statements run as another role,
+ * which separates the service's.
  */
 import pg from "pg";
 
