@@ -2,7 +2,7 @@
  * The cost of each kind of work at 1,000, 10,000 and 100,000 subscriptions of one organisation:
  * create, list, change units, store usage, renew and deliver. Each subscription has ten invoices,
  * ten usage events and a delivered event. The cost is the processor time of PostgreSQL, API and
- * worker, and the time, pages and log of the statements. `--most 1000000` adds a step with
+ * worker, and the time, pages and log records of the statements. `--most 1000000` adds a step with
  * 10,000,000 invoices: about 30 GB of disk and half an hour.
  *
  * Aim: no cost grows to more than 1.3 times that of the first step.
@@ -56,7 +56,7 @@ interface Cost {
   readonly postgresMs: number;
   readonly statementMs: number;
   readonly buffers: number;
-  readonly walBytes: number;
+  readonly walRecords: number;
 }
 
 /** The figures of a cost, with their units. */
@@ -65,7 +65,7 @@ const costs = [
   ["postgresMs", "postgresql", "cpu-ms"],
   ["statementMs", "statements", "ms"],
   ["buffers", "buffers", "pages"],
-  ["walBytes", "wal", "bytes"],
+  ["walRecords", "wal", "records"],
 ] as const satisfies readonly (readonly [keyof Cost, string, string])[];
 
 /** Statements whose mean grew by more than this are printed. */
@@ -98,7 +98,7 @@ async function measure(
       postgresMs: used("postgresql"),
       statementMs: sum(({ totalMs }) => totalMs),
       buffers: sum(({ buffers }) => buffers),
-      walBytes: sum(({ walBytes }) => walBytes),
+      walRecords: sum(({ walRecords }) => walRecords),
     },
     statements: new Map(
       statements.map(({ text, calls, buffers }) => [text, { calls, buffers: buffers / calls }]),

@@ -1,10 +1,12 @@
 /**
- * The memory of API and worker, built as they are shipped: idle after the start, during a mix of requests at half of the
- * sustained rate for ten minutes, idle afterwards, and with 10,000 held connections.
- * `npm run bench -- memory 60` takes an hour, the second argument is the number of connections.
+ * The memory of API and worker, built as they are shipped: idle after the start, during a mix of
+ * requests at half of the sustained rate for ten minutes, idle afterwards, and with 10,000 held
+ * connections. `npm run bench -- memory 60` takes an hour, the second argument is the number of
+ * connections.
  *
  * Aim: 300 MB each and flat under load, 150 MB idle, and all connections held.
  */
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -69,13 +71,26 @@ function slopeOf(samples: readonly Sample[], of: "rssMb" | "heapMb"): number {
   return above / below;
 }
 
+/** Prints the whole memory of each process, its part that is no file, and each thread's heap. */
 async function printIdle(system: MeasuredSystem, name: string): Promise<void> {
   await wait(idleMs);
+  const readings = (await system.probes?.send({ do: "read" })) ?? [];
   for (const program of programs) {
-    const { rssMb, heapMb } = await sample(system, program);
-    printFigure(`memory_${name}_${program}_rss`, rssMb, "MB", 150);
-    printFigure(`memory_${name}_${program}_heap`, heapMb, "MB");
+    const threads = readings.filter((one) => one.program === program || isThreadOf(one, program));
+    for (const { threadId, rssBytes, heapBytes, pid } of threads) {
+      if (threadId === 0) {
+        printFigure(`memory_${name}_${program}_rss`, rssBytes / 1e6, "MB", 150);
+        printFigure(`memory_${name}_${program}_anonymous`, await anonymousMb(pid), "MB");
+      }
+      printFigure(`memory_${name}_${program}_heap_thread_${threadId}`, heapBytes / 1e6, "MB");
+    }
   }
+}
+
+/** Without the pages of programs and libraries, which processes share. */
+async function anonymousMb(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+  return Number(/^RssAnon:\s+(\d+)/m.exec(status)?.[1] ?? Number.NaN) / 1_000;
 }
 
 async function underLoad(loads: readonly PacedLoad[], loaded: LoadedTenant): Promise<void> {

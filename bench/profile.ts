@@ -59,14 +59,19 @@ async function printProfile(name: string, file: string): Promise<void> {
 
 function printStatements(title: string, statements: readonly StatementCost[]): void {
   const allMs = statements.reduce((sum, { totalMs }) => sum + totalMs, 0);
+  const planMs = statements.reduce((sum, one) => sum + one.planMs, 0);
   const calls = statements.reduce((sum, one) => sum + one.calls, 0);
-  console.log(`\n${title}: ${calls} calls, ${allMs.toFixed(0)} ms`);
-  console.log("   share  total ms    calls    mean     max   rows  buffers  WAL B  statement");
+  const all = `${calls} calls, ${allMs.toFixed(0)} ms and ${planMs.toFixed(0)} ms of planning`;
+  console.log(`\n${title}: ${all}`);
+  console.log(
+    "   share  total ms    calls    plan    mean     max   rows  buffers  WAL B  statement",
+  );
   for (const one of statements.slice(0, most.statements)) {
     const each = [
       percent(one.totalMs, allMs),
       fixed(one.totalMs, 0, 9),
       fixed(one.calls, 0, 8),
+      fixed(one.planMs / one.calls, 3, 7),
       fixed(one.meanMs, 3, 7),
       fixed(one.maxMs, 1, 7),
       fixed(one.rows / one.calls, 1, 6),

@@ -1,9 +1,9 @@
 /** Sends commands to all measured processes of a system and their threads. */
 import { readdir, readFile, writeFile } from "node:fs/promises";
-import { stripTypeScriptTypes } from "node:module";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { transform } from "esbuild";
 import { folderSetting, type ProbeCommand, type ProbeReading } from "./inside.ts";
 
 /** The measured processes. A process that has ended is left out. */
@@ -21,7 +21,8 @@ export interface Probes {
 export async function probedEnvironment(folder: string): Promise<Readonly<Record<string, string>>> {
   const source = await readFile(join(import.meta.dirname, "inside.ts"), "utf8");
   const file = join(folder, "inside.mjs");
-  await writeFile(file, stripTypeScriptTypes(source));
+  const { code } = await transform(source, { loader: "ts", format: "esm" });
+  await writeFile(file, code);
   const script = pathToFileURL(file).href;
   const before = process.env.BENCH_NODE_OPTIONS ?? "";
   return { [folderSetting]: folder, NODE_OPTIONS: `${before} --expose-gc --import ${script}` };

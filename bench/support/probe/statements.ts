@@ -17,6 +17,7 @@ export function countingSettings(slowMs: number): Readonly<Record<string, string
     shared_preload_libraries: "pg_stat_statements,auto_explain",
     "pg_stat_statements.track": "all",
     "pg_stat_statements.max": "10000",
+    "pg_stat_statements.track_planning": "on",
     track_io_timing: "on",
     "auto_explain.log_min_duration": String(slowMs),
     "auto_explain.log_analyze": "on",
@@ -35,10 +36,14 @@ export interface StatementCost {
   readonly totalMs: number;
   readonly meanMs: number;
   readonly maxMs: number;
+  /** The time of planning, which is in none of the others. */
+  readonly planMs: number;
   readonly rows: number;
   /** Pages of 8 KiB that were read, in memory or not. */
   readonly buffers: number;
   readonly walBytes: number;
+  /** Unlike bytes, without whole pages, which depend on when the last ones were written. */
+  readonly walRecords: number;
 }
 
 /** Makes statements countable, once for each database. */
@@ -62,9 +67,11 @@ export async function readStatements(
   const { rows } = await pool.query<StatementCost>(
     `SELECT max(s.query) AS text, s.toplevel AS "isTop", sum(s.calls)::float8 AS calls,
       sum(s.total_exec_time) AS "totalMs", sum(s.total_exec_time) / sum(s.calls) AS "meanMs",
-      max(s.max_exec_time) AS "maxMs", sum(s.rows)::float8 AS rows,
+      max(s.max_exec_time) AS "maxMs", sum(s.total_plan_time) AS "planMs",
+      sum(s.rows)::float8 AS rows,
       sum(s.shared_blks_hit + s.shared_blks_read)::float8 AS buffers,
-      sum(s.wal_bytes)::float8 AS "walBytes"
+      sum(s.wal_bytes)::float8 AS "walBytes",
+      sum(s.wal_records)::float8 AS "walRecords"
     FROM pg_stat_statements s
     JOIN pg_database d ON d.oid = s.dbid AND d.datname = current_database()
     LEFT JOIN pg_roles r ON r.oid = s.userid
