@@ -7,30 +7,76 @@ import { readdirSync, readFileSync } from "node:fs";
 /** Linux counts processor time in hundredths of a second, whatever the kernel's own clock. */
 const ticksPerSecond = 100;
 
-/**
- * Seconds of processor time that this process and all its descendants have used so far, ended ones
- * included. The process `except` is left out: the load generator, or null for none. Returns 0
- * without /proc.
- */
-export function cpuSecondsUsed(except: number | null): number {
-  const processes = new Map<number, { readonly parent: number; readonly ticks: number }>();
+interface OneProcess {
+  readonly parent: number;
+  readonly ticks: number;
+}
+
+/** All processes of this machine, with the time of their ended children. */
+function readProcesses(): ReadonlyMap<number, OneProcess> {
+  const processes = new Map<number, OneProcess>();
   for (const name of listProcesses()) {
     // The program's name may contain any character, so the fields are counted from its end.
-    const fields = statOf(name)
+    const fields = fileOf(name, "stat")
       .replace(/^.*\) /s, "")
       .split(" ");
     const [user, system, ofEnded, systemOfEnded] = fields.slice(11, 15).map(Number);
     const ticks = (user ?? 0) + (system ?? 0) + (ofEnded ?? 0) + (systemOfEnded ?? 0);
     processes.set(Number(name), { parent: Number(fields[1]), ticks });
   }
-  const isOurs = (pid: number): boolean => {
-    if (pid === process.pid) return true;
-    const parent = processes.get(pid)?.parent;
-    return pid !== except && parent !== undefined && isOurs(parent);
-  };
+  return processes;
+}
+
+/** Whether a process is this one or a descendant, and no descendant of `except`. */
+function isOurs(
+  processes: ReadonlyMap<number, OneProcess>,
+  pid: number,
+  except: number | null,
+): boolean {
+  if (pid === process.pid) return true;
+  const parent = processes.get(pid)?.parent;
+  return pid !== except && parent !== undefined && isOurs(processes, parent, except);
+}
+
+/**
+ * Seconds of processor time that this process and all its descendants have used so far, ended ones
+ * included. The process `except` is left out: the load generator, or null for none. Returns 0
+ * without /proc.
+ */
+export function cpuSecondsUsed(except: number | null): number {
+  const processes = readProcesses();
   let ticks = 0;
-  for (const [pid, one] of processes) if (isOurs(pid)) ticks += one.ticks;
+  for (const [pid, one] of processes) if (isOurs(processes, pid, except)) ticks += one.ticks;
   return ticks / ticksPerSecond;
+}
+
+/** The parts of a system, in the order of the first pattern that their command line matches. */
+const parts = [
+  ["postgresql", /postgres/],
+  ["api", /\/server\.[jt]s/],
+  ["worker", /\/worker\.[jt]s/],
+  ["demo-ledger", /demo-ledger/],
+  ["temporal", /temporal/],
+] as const;
+
+/** A part of a system. `bench` is this process, `load` are its other descendants. */
+export type Part = (typeof parts)[number][0] | "bench" | "load";
+
+/** Seconds of processor time that each part of the system has used so far. */
+export function cpuSecondsByPart(): Readonly<Record<Part, number>> {
+  const seconds = { postgresql: 0, api: 0, worker: 0, "demo-ledger": 0, temporal: 0 };
+  const used: Record<Part, number> = { ...seconds, bench: 0, load: 0 };
+  const processes = readProcesses();
+  for (const [pid, { ticks }] of processes) {
+    if (isOurs(processes, pid, null)) used[partOf(pid)] += ticks / ticksPerSecond;
+  }
+  return used;
+}
+
+function partOf(pid: number): Part {
+  if (pid === process.pid) return "bench";
+  const command = fileOf(String(pid), "cmdline");
+  return parts.find(([, pattern]) => pattern.test(command))?.[0] ?? "load";
 }
 
 function listProcesses(): readonly string[] {
@@ -42,9 +88,9 @@ function listProcesses(): readonly string[] {
 }
 
 /** The text is empty if the process has ended meanwhile. */
-function statOf(pid: string): string {
+function fileOf(pid: string, name: "stat" | "cmdline"): string {
   try {
-    return readFileSync(`/proc/${pid}/stat`, "utf8");
+    return readFileSync(`/proc/${pid}/${name}`, "utf8");
   } catch {
     return "";
   }

@@ -16,7 +16,7 @@ const atOnce = 4;
 type Renew = (organisationId: string) => Promise<number>;
 
 /** The time that renewing took. */
-interface Renewed {
+export interface Renewed {
   readonly seconds: number;
   readonly perSecond: number;
   /**

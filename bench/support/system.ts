@@ -6,6 +6,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Client, Connection } from "@temporalio/client";
 import type pg from "pg";
 import {
   allScopes,
@@ -20,6 +21,10 @@ import { newId } from "../../src/store/database/ids.ts";
 import { createPool } from "../../src/store/database/pool.ts";
 import { generateApiKey } from "../../src/transport/rpc/gate/api-key.ts";
 import { freePort } from "../../test/support/ports.ts";
+import { asBenchRole, startObservedParts } from "./probe/observed-parts.ts";
+import { type Observer, observerOfRun } from "./probe/observer.ts";
+import type { Probes } from "./probe/probes.ts";
+import { addCounting } from "./probe/statements.ts";
 
 /** The running service. */
 export interface MeasuredSystem {
@@ -28,6 +33,8 @@ export interface MeasuredSystem {
   readonly demoLedgerUrl: string;
   /** For first data, floors and the checks at the end. As large as the service's own pools. */
   readonly pool: pg.Pool;
+  /** Null if the system is not observed. */
+  readonly probes: Probes | null;
   /** Encrypts secrets with the service's key. */
   readonly encryption: Encryption;
   /**
@@ -37,6 +44,8 @@ export interface MeasuredSystem {
   organisation(name: string): Promise<CreatedOrganisation>;
   /** Adds so many API keys to an organisation. The rate limit holds for each key. ACCESS-5 */
   addKeys(organisationId: string, count: number): Promise<readonly string[]>;
+  /** Starts a schedule's run now, for which a measurement would wait up to a minute. */
+  runSchedule(scheduleId: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -54,10 +63,13 @@ export function bareEnvironment(): NodeJS.ProcessEnv {
 
 /**
  * Starts the service. If a part fails, it stops what was started and throws the error. `settings`
- * are those of the demo ledger, which stands for an external system.
+ * are those of the demo ledger, which stands for an external system. `programs` replace those of
+ * `npm start`, which run from the sources.
  */
 export async function startMeasuredSystem(
   settings: Readonly<Partial<Record<"DEMO_LEDGER_LIMITS" | "DEMO_LEDGER_FAULTS", string>>> = {},
+  observer: Observer | null = observerOfRun(),
+  programs?: Parameters<typeof startStack>[0]["programs"],
 ): Promise<MeasuredSystem> {
   const folder = await mkdtemp(join(tmpdir(), "billing-bench-"));
   const parts = collectParts(() => undefined);
@@ -66,28 +78,38 @@ export async function startMeasuredSystem(
     await rm(folder, { recursive: true, force: true });
   };
   try {
+    const observed = observer && (await startObservedParts(folder, parts, observer.slowMs));
+    const ports = await environment(folder);
+    const env = { ...ports, ...settings, ...observed?.env };
     const stack = await startStack({
-      env: { ...(await environment(folder)), ...settings },
+      env,
       log: () => undefined,
       parts,
+      ...(programs && { programs }),
     });
-    const pool = createPool(
-      { databaseUrl: stack.databaseUrl, size: poolSize, name: "bench" },
-      () => undefined,
-    );
+    const databaseUrl = observed ? asBenchRole(stack.databaseUrl) : stack.databaseUrl;
+    const pool = createPool({ databaseUrl, size: poolSize, name: "bench" }, () => undefined);
     const encryption = createEncryption(Buffer.from(stack.secretKey, "base64"));
     const settingUp = createSettingUp(pool, encryption);
     const zone = { livemode: true, timezone: "Pacific/Auckland", currency: "NZD" };
     const demoLedgerUrl = stack.demoLedgerUrl ?? "";
+    const seen = observed && { role: "postgres", pool, ...observed };
+    if (seen) {
+      await addCounting(pool);
+      await observer?.begin(seen);
+    }
     return {
       baseUrl: stack.baseUrl,
-      databaseUrl: stack.databaseUrl,
+      databaseUrl,
       demoLedgerUrl,
+      probes: observed?.probes ?? null,
       pool,
       encryption,
       organisation: (name) => createDemoOrganisation(settingUp, demoLedgerUrl, { ...zone, name }),
       addKeys: (organisationId, count) => addKeys(pool, organisationId, count),
+      runSchedule: (scheduleId) => runSchedule(`127.0.0.1:${ports.TEMPORAL_PORT}`, scheduleId),
       stop: async () => {
+        if (seen) await observer?.end(seen).catch((error: unknown) => console.error(error));
         await pool.end();
         await end();
       },
@@ -98,11 +120,21 @@ export async function startMeasuredSystem(
   }
 }
 
+async function runSchedule(address: string, scheduleId: string): Promise<void> {
+  const connection = await Connection.connect({ address });
+  try {
+    await new Client({ connection }).schedule.getHandle(scheduleId).trigger();
+  } finally {
+    await connection.close();
+  }
+}
+
 async function environment(folder: string): Promise<NodeJS.ProcessEnv> {
   const env: NodeJS.ProcessEnv = { ...bareEnvironment(), DATA_FOLDER: folder };
   for (const name of [
     "API_PORT",
     "ADMIN_PORT",
+    "WORKER_PORT",
     "POSTGRES_PORT",
     "TEMPORAL_PORT",
     "TEMPORAL_UI_PORT",

@@ -1,0 +1,154 @@
+/**
+ * The memory of API and worker, built as they are shipped: idle after the start, during a mix of
+ * requests at half of the sustained rate for ten minutes, idle afterwards, and with 10,000 held
+ * connections. `npm run bench -- memory 60` takes an hour, the second argument is the number of
+ * connections.
+ *
+ * Aim: 300 MB each and flat under load, 150 MB idle, and all connections held.
+ */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { buildPrograms } from "../test/support/built-programs.ts";
+import { printFigure } from "./support/figure.ts";
+import { createTenant, type RequestKind } from "./support/load/grown-tenant.ts";
+import { holdConnections } from "./support/load/held-connections.ts";
+import { type PacedLoad, startPacedLoad } from "./support/load/paced-load.ts";
+import { type LoadedTenant, sendRequests, sustainedRate } from "./support/load/sustained.ts";
+import { readingObserver } from "./support/probe/observer.ts";
+import { type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
+
+const [minutes, connections] = [Number(process.argv[3] ?? 10), Number(process.argv[4] ?? 10_000)];
+
+/** The mix, each at a third of its half rate: together they are half of what is sustained. */
+const kinds = ["list", "create", "usage_batch100"] as const satisfies readonly RequestKind[];
+
+const sampleMs = 2_000;
+
+/** After this time a process without work has given back what it will. */
+const idleMs = 10_000;
+
+const subscriptions = 5_000;
+const keyCount = 600;
+
+/** Of the two processes that the aim is about. */
+const programs = ["server", "worker"] as const;
+
+type Program = (typeof programs)[number];
+
+interface Sample {
+  readonly atMs: number;
+  readonly rssMb: number;
+  readonly heapMb: number;
+}
+
+async function sample({ probes }: MeasuredSystem, program: Program): Promise<Sample> {
+  const readings = (await probes?.send({ do: "read" })) ?? [];
+  const threads = readings.filter((one) => one.program === program || isThreadOf(one, program));
+  const heap = threads.reduce((sum, { heapBytes }) => sum + heapBytes, 0);
+  const rss = threads.find(({ threadId }) => threadId === 0)?.rssBytes ?? 0;
+  return { atMs: performance.now(), rssMb: rss / 1e6, heapMb: heap / 1e6 };
+}
+
+/** Only the worker has threads, whose program is the SDK's. */
+function isThreadOf({ threadId }: { readonly threadId: number }, program: Program): boolean {
+  return threadId !== 0 && program === "worker";
+}
+
+/** Megabytes an hour, by least squares. */
+function slopeOf(samples: readonly Sample[], of: "rssMb" | "heapMb"): number {
+  const mean = (values: readonly number[]) =>
+    values.reduce((sum, value) => sum + value, 0) / values.length;
+  const hours = samples.map(({ atMs }) => atMs / 3_600_000);
+  const [middle, level] = [mean(hours), mean(samples.map((one) => one[of]))];
+  let [above, below] = [0, 0];
+  for (const [index, one] of samples.entries()) {
+    const hour = (hours[index] ?? 0) - middle;
+    above += hour * (one[of] - level);
+    below += hour * hour;
+  }
+  return above / below;
+}
+
+/** Prints the whole memory of each process, its part that is no file, and each thread's heap. */
+async function printIdle(system: MeasuredSystem, name: string): Promise<void> {
+  await wait(idleMs);
+  const readings = (await system.probes?.send({ do: "read" })) ?? [];
+  for (const program of programs) {
+    const threads = readings.filter((one) => one.program === program || isThreadOf(one, program));
+    for (const { threadId, rssBytes, heapBytes, pid } of threads) {
+      if (threadId === 0) {
+        printFigure(`memory_${name}_${program}_rss`, rssBytes / 1e6, "MB", 150);
+        printFigure(`memory_${name}_${program}_anonymous`, await anonymousMb(pid), "MB");
+      }
+      printFigure(`memory_${name}_${program}_heap_thread_${threadId}`, heapBytes / 1e6, "MB");
+    }
+  }
+}
+
+/** Without the pages of programs and libraries, which processes share. */
+async function anonymousMb(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+  return Number(/^RssAnon:\s+(\d+)/m.exec(status)?.[1] ?? Number.NaN) / 1_000;
+}
+
+async function underLoad(loads: readonly PacedLoad[], loaded: LoadedTenant): Promise<void> {
+  const rates: number[] = [];
+  for (const kind of kinds) rates.push(await sustainedRate(loaded, kind));
+  const durationMs = minutes * 60_000;
+  let isOver = false;
+  const running = Promise.all(
+    kinds.map(async (kind, place) => {
+      const load = loads[place] ?? loaded.load;
+      const perSecond = (rates[place] ?? 0) / 2 / kinds.length;
+      const result = await sendRequests({ ...loaded, load }, kind, { durationMs, perSecond });
+      printFigure(`memory_load_${kind}`, result.perSecond, "requests/s");
+    }),
+  ).finally(() => {
+    isOver = true;
+  });
+  const samples: Readonly<Record<Program, Sample[]>> = { server: [], worker: [] };
+  while (!isOver) {
+    await Promise.race([running, wait(sampleMs)]);
+    for (const program of programs) samples[program].push(await sample(loaded.system, program));
+  }
+  await running;
+  for (const program of programs) {
+    const all = samples[program];
+    const second = all.slice(Math.floor(all.length / 2));
+    const most = Math.max(...all.map(({ rssMb }) => rssMb));
+    printFigure(`memory_load_${program}_rss_most`, most, "MB", 300);
+    printFigure(`memory_load_${program}_rss_slope`, slopeOf(second, "rssMb"), "MB/h");
+    printFigure(`memory_load_${program}_heap_slope`, slopeOf(second, "heapMb"), "MB/h");
+  }
+}
+
+/** The ratio of a figure is to its aim. */
+export async function run(): Promise<void> {
+  // From the sources, Node's compiler and the text of every file would count.
+  const built = await buildPrograms();
+  const system = await startMeasuredSystem({}, readingObserver, {
+    api: join(built, "server.js"),
+    worker: join(built, "worker.js"),
+    demoLedger: fileURLToPath(new URL("../src/dev/demo-ledger/main.ts", import.meta.url)),
+  });
+  const loads = kinds.map(startPacedLoad);
+  try {
+    await printIdle(system, "started");
+    const tenant = await createTenant(system, "Memory", keyCount);
+    await tenant.growTo(subscriptions);
+    const [load] = loads;
+    if (load === undefined) return;
+    await underLoad(loads, { system, load, tenant, requests: await tenant.requests(500) });
+    await printIdle(system, "after_load");
+    const held = await holdConnections(Number(new URL(system.baseUrl).port), connections);
+    printFigure("memory_held_connections", held.answered, "connections", connections);
+    await printIdle(system, "held");
+    printFigure("memory_still_held_connections", held.open(), "connections", connections);
+    held.stop();
+  } finally {
+    for (const load of loads) load.stop();
+    await system.stop();
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * One organisation at full rate next to another at a small fixed rate: the durations of the other's
+ * requests alone and next to it, for each kind of request.
+ *
+ * Aim: the other's p99 is at most 1.5 times as long as alone.
+ */
+import { printFigure } from "./support/figure.ts";
+import { createTenant, requestKinds } from "./support/load/grown-tenant.ts";
+import { startPacedLoad } from "./support/load/paced-load.ts";
+import { sendRequests } from "./support/load/sustained.ts";
+import { startMeasuredSystem } from "./support/system.ts";
+
+/** `npm run bench -- neighbours 5` measures fewer seconds. */
+const durationMs = 1_000 * Number(process.argv[3] ?? 20);
+
+/** Requests a second of the other: a small part of what is sustained. */
+const otherPerSecond = { list: 20, create: 8, units: 4, usage_single: 20, usage_batch100: 8 };
+
+/** The busy one starts first, and ends last. */
+const marginMs = 1_000;
+
+const warmUpMs = 3_000;
+
+const subscriptions = 2_000;
+
+/** The busy organisation must never reach the limit of its keys, 120 requests a minute each. */
+const keyCount = 600;
+
+/** Prints both durations. The ratio is to the duration alone. */
+export async function run(): Promise<void> {
+  const system = await startMeasuredSystem();
+  const [busyLoad, otherLoad] = [startPacedLoad(), startPacedLoad()];
+  try {
+    const tenants = [
+      await createTenant(system, "Busy", keyCount),
+      await createTenant(system, "Other", keyCount),
+    ] as const;
+    for (const tenant of tenants) await tenant.growTo(subscriptions);
+    const [busy, other] = await Promise.all(
+      tenants.map(async (tenant, place) => ({
+        system,
+        tenant,
+        load: place === 0 ? busyLoad : otherLoad,
+        requests: await tenant.requests(500),
+      })),
+    );
+    if (busy === undefined || other === undefined) return;
+    for (const kind of requestKinds) {
+      await sendRequests(busy, kind, { durationMs: warmUpMs, perSecond: null });
+      const pace = { durationMs, perSecond: otherPerSecond[kind] };
+      const alone = await sendRequests(other, kind, pace);
+      const full = sendRequests(busy, kind, {
+        durationMs: durationMs + 2 * marginMs,
+        perSecond: null,
+      });
+      await Promise.race([full, new Promise((resolve) => setTimeout(resolve, marginMs))]);
+      const both = await sendRequests(other, kind, pace);
+      printFigure(`neighbours_${kind}_busy`, (await full).perSecond, "requests/s");
+      printFigure(`neighbours_${kind}_p50`, both.p50Ms, "ms", alone.p50Ms);
+      printFigure(`neighbours_${kind}_p99`, both.p99Ms, "ms", alone.p99Ms);
+    }
+  } finally {
+    busyLoad.stop();
+    otherLoad.stop();
+    await system.stop();
+  }
+}

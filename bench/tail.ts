@@ -1,0 +1,89 @@
+/**
+ * The slowest hundredth: each kind of request at half of its sustained rate, measured from the
+ * intended start. Then the renewal of 1,000 subscriptions, and 1,000 deliveries. Prints the longest
+ * pause of the event loops and the slowest statement of each.
+ *
+ * Aim: p99 within five times p50, no pause over 50 ms, no statement over 100 ms.
+ */
+import { addDueSubscriptions } from "./support/due-subscriptions.ts";
+import { printFigure } from "./support/figure.ts";
+import { createTenant, requestKinds } from "./support/load/grown-tenant.ts";
+import { startPacedLoad } from "./support/load/paced-load.ts";
+import { type LoadedTenant, sendRequests, sustainedRate } from "./support/load/sustained.ts";
+import { deliverEvents, renewDue, startDeliveries } from "./support/load/worker-work.ts";
+import { readingObserver } from "./support/probe/observer.ts";
+import { readStatements, resetStatements, shortText } from "./support/probe/statements.ts";
+import { type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
+
+/** `npm run bench -- tail 1000` takes fewer subscriptions. */
+const subscriptions = Number(process.argv[3] ?? 10_000);
+
+/** Enough for a hundred requests above the 99th percentile of the fast kinds. */
+const halfRateMs = 15_000;
+
+/** Over all kinds at their rates: far more than the limit of 120 requests a minute each. */
+const keyCount = 600;
+
+/** Subscriptions and deliveries of the worker's part. */
+const workCount = 1_000;
+
+async function watch(system: MeasuredSystem): Promise<void> {
+  await system.probes?.send({ do: "watch pauses" });
+  await resetStatements(system.pool);
+}
+
+/** Prints the pauses of each thread, and the slowest statement of the service. */
+async function printPauses(system: MeasuredSystem, name: string): Promise<void> {
+  for (const one of (await system.probes?.send({ do: "read" })) ?? []) {
+    if (one.longestPauseMs === null || one.program === "demo-ledger") continue;
+    const thread = one.threadId === 0 ? one.program : `${one.program}_${one.threadId}`;
+    printFigure(`tail_${name}_pause_${thread}`, one.longestPauseMs, "ms", 50);
+    printFigure(`tail_${name}_busy_${thread}`, one.longestBusyMs ?? Number.NaN, "cpu-ms", 50);
+  }
+  const statements = await readStatements(system.pool, "postgres");
+  const [slowest] = statements.filter(({ isTop }) => isTop).toSorted((a, b) => b.maxMs - a.maxMs);
+  if (slowest === undefined) return;
+  printFigure(`tail_${name}_slowest_statement`, slowest.maxMs, "ms", 100);
+  console.log(`  mean ${slowest.meanMs.toFixed(2)} ms: ${shortText(slowest.text, 120)}`);
+}
+
+async function measureRequests(loaded: LoadedTenant): Promise<void> {
+  for (const kind of requestKinds) {
+    const perSecond = await sustainedRate(loaded, kind);
+    printFigure(`tail_${kind}_sustained`, perSecond, "requests/s");
+    await watch(loaded.system);
+    const pace = { durationMs: halfRateMs, perSecond: perSecond / 2 };
+    const { p50Ms, p99Ms, worstMs } = await sendRequests(loaded, kind, pace);
+    printFigure(`tail_${kind}_p50`, p50Ms, "ms");
+    printFigure(`tail_${kind}_p99`, p99Ms, "ms", p50Ms);
+    printFigure(`tail_${kind}_worst`, worstMs, "ms", p50Ms);
+    await printPauses(loaded.system, kind);
+  }
+}
+
+/** The ratio of a p99 is to its p50, of a pause and a statement to its aim. */
+export async function run(): Promise<void> {
+  const system = await startMeasuredSystem({}, readingObserver);
+  const load = startPacedLoad();
+  try {
+    const tenant = await createTenant(system, "Tail", keyCount);
+    await tenant.growTo(subscriptions);
+    await measureRequests({ system, load, tenant, requests: await tenant.requests(500) });
+    await addDueSubscriptions(system.pool, tenant.organisationId, workCount);
+    await watch(system);
+    await renewDue(system, tenant.organisationId);
+    await printPauses(system, "renew");
+    const deliveries = await startDeliveries(system);
+    try {
+      await deliveries.add(workCount);
+      await watch(system);
+      await deliverEvents(system, deliveries);
+      await printPauses(system, "deliver");
+    } finally {
+      await deliveries.receiver.stop();
+    }
+  } finally {
+    load.stop();
+    await system.stop();
+  }
+}
