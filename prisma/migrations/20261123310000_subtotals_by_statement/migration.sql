@@ -2,8 +2,9 @@
 -- at the end of a transaction an invoice's subtotal is the sum of its lines. The previous version
 -- writes the same rows.
 
--- One lock order for both tables, and it waits before anything is changed.
-LOCK TABLE invoices, invoice_lines IN SHARE ROW EXCLUSIVE MODE;
+-- The strongest lock of the statements below. A weaker one would deadlock when it grows, if a
+-- transaction has read the table and is about to write it.
+LOCK TABLE invoices, invoice_lines IN ACCESS EXCLUSIVE MODE;
 
 -- Most statements write an invoice with all its lines. Their sums are compared at once. A row that
 -- does not agree yet is written again unchanged, so that the deferred check of updates reads it at

@@ -3,7 +3,7 @@
  * A subscription that cannot be billed is parked and delays no other (POSTING-8). SQL claims a
  * chunk with SKIP LOCKED and writes another instant to each row.
  */
-
+import { setImmediate as otherWork } from "node:timers/promises";
 import { nextDueDate } from "../../domain/billing/due-date.ts";
 import {
   type DueDecision,
@@ -32,6 +32,9 @@ export const chunkSize = 200;
 // Up to this chunk size usage joins drafts in the ledger. A join costs two calls and blocks
 // changes. Fifty new invoices cost one call. More joins would use up the ledger's daily calls.
 const mostJoining = 25;
+
+/** Decisions in a row. Between them the process does other work: a pause is milliseconds. */
+const decidedAtOnce = 50;
 
 /** How to bill a chunk. */
 export interface ChunkOrder {
@@ -185,7 +188,8 @@ async function perform(
   const dues: DueDecision[] = [];
   const others: LoadedState[] = [];
   const mayJoin = ids.length <= mostJoining;
-  for (const one of loaded) {
+  for (const [index, one] of loaded.entries()) {
+    if (index > 0 && index % decidedAtOnce === 0) await otherWork();
     // An end began after this subscription was taken.
     if (one.state.running?.kind === "end_subscription") continue;
     const due = decide(one.state, { mayJoin });

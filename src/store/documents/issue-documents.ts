@@ -89,6 +89,9 @@ WITH ${takeNumbers}, invoice AS (
 )
 SELECT (SELECT count(*) FROM invoice)::int AS issued, (SELECT count(*) FROM billed)::int AS billed`;
 
+/** Most invoices of one statement. Twice as many cost as much each, and the statement twice. */
+const mostInStatement = 100;
+
 /**
  * Issues invoices in the given order. It throws if another transaction has billed one of the
  * deferred lines meanwhile.
@@ -97,9 +100,18 @@ export async function issueInvoices(
   client: Transaction,
   organisationId: string,
   invoices: readonly InvoiceToIssue[],
+  issuing: Issuing,
+): Promise<void> {
+  for (let at = 0; at < invoices.length; at += mostInStatement)
+    await issueSome(client, organisationId, invoices.slice(at, at + mostInStatement), issuing);
+}
+
+async function issueSome(
+  client: Transaction,
+  organisationId: string,
+  invoices: readonly InvoiceToIssue[],
   { createdAt, awaitedUntil }: Issuing,
 ): Promise<void> {
-  if (invoices.length === 0) return;
   const deferred = invoices.flatMap(({ id, deferredIds }) =>
     deferredIds.map((deferredId) => ({ id: deferredId, invoice_id: id })),
   );
