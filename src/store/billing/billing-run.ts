@@ -21,7 +21,7 @@ import {
   saveDue,
 } from "./locked-subscription.ts";
 import { isTransient, park, reasonOf } from "./parking.ts";
-import { takeDue, takeFree } from "./take-due.ts";
+import { takeAmong, takeFree, takeInOrder } from "./take-due.ts";
 
 /**
  * Subscriptions per transaction. A larger chunk would save little on round trips and commits, and
@@ -130,8 +130,7 @@ async function billAlone(
   return inTransaction(pool, async (client) => {
     const locked = await lock(client, organisationId, order);
     const { isOurs, now } = locked;
-    const one = { organisationId, now, among: [subscriptionId], limit: 1 };
-    const taken = isOurs ? await takeDue(client, one) : [];
+    const taken = isOurs ? await takeAmong(client, organisationId, now, [subscriptionId]) : [];
     await client.query("SAVEPOINT alone");
     try {
       const outcome = await perform(client, locked, taken, order);
@@ -173,9 +172,6 @@ async function lock(
     isOurs: locked.isAdvancing === (isOfClock ?? false),
   };
 }
-
-const takeInOrder: typeof takeFree = (client, organisationId, now, limit) =>
-  takeDue(client, { organisationId, now, among: null, limit });
 
 async function perform(
   client: Transaction,

@@ -8,32 +8,35 @@ import type { Transaction } from "../database/pool.ts";
 import { performable } from "./due-organisations.ts";
 import { bucketText, usageLockClass } from "./usage-locks.ts";
 
-/** What to take. */
-interface DueOrder {
-  readonly organisationId: string;
-  readonly now: Date;
-  /** Take only these. Null means any. */
-  readonly among: readonly string[] | null;
-  readonly limit: number;
+const dueText = `s.due_at <= $2 AND ${performable}`;
+const lockText = "FOR NO KEY UPDATE OF s SKIP LOCKED";
+
+const inOrderText = `SELECT s.id FROM subscriptions s
+  WHERE s.organisation_id = $1 AND ${dueText}
+  ORDER BY s.due_at, s.id LIMIT $3 ${lockText}`;
+
+/** Takes subscriptions that are due, earliest due first, and skips locked rows. */
+export function takeInOrder(
+  client: Transaction,
+  organisationId: string,
+  now: Date,
+  limit: number,
+): Promise<readonly string[]> {
+  return idsOf(client, inOrderText, [organisationId, now, limit]);
 }
 
-const takeText = `SELECT s.id FROM subscriptions s
-  WHERE s.organisation_id = $1 AND s.due_at <= $2 AND ($4::uuid[] IS NULL OR s.id = ANY ($4))
-    AND ${performable}
-  ORDER BY s.due_at, s.id LIMIT $3 FOR NO KEY UPDATE OF s SKIP LOCKED`;
+const amongText = `SELECT s.id FROM subscriptions s
+  WHERE s.organisation_id = $1 AND ${dueText} AND s.id = ANY ($3::uuid[])
+  ORDER BY s.due_at, s.id ${lockText}`;
 
-/** Takes the subscriptions that are due, earliest due first, and skips locked rows. */
-export async function takeDue(
+/** Takes those of these subscriptions that are due, and skips locked rows. */
+export function takeAmong(
   client: Transaction,
-  { organisationId, now, among, limit }: DueOrder,
+  organisationId: string,
+  now: Date,
+  ids: readonly string[],
 ): Promise<readonly string[]> {
-  const values = [organisationId, now, limit, among];
-  const { rows } = await client.query<{ id: string }>({
-    name: statementName(takeText),
-    text: takeText,
-    values,
-  });
-  return rows.map(({ id }) => id);
+  return idsOf(client, amongText, [organisationId, now, ids]);
 }
 
 /** Of so many times the limit those with free buckets are preferred. */
@@ -42,8 +45,7 @@ const window = 5;
 // Buckets are taken before rows here. Neither is waited for, so no two transactions deadlock. A
 // subscription without meters needs no bucket. Its plan's meters are the ones that are billed.
 const freeText = `SELECT c.id FROM (
-    SELECT s.id, s.plan_id FROM subscriptions s
-    WHERE s.organisation_id = $1 AND s.due_at <= $2 AND ${performable}
+    SELECT s.id, s.plan_id FROM subscriptions s WHERE s.organisation_id = $1 AND ${dueText}
     ORDER BY s.due_at, s.id LIMIT $3 OFFSET 0) c
   WHERE CASE WHEN EXISTS (SELECT FROM plan_meters p WHERE p.organisation_id = $1
       AND p.plan_id = c.plan_id)
@@ -60,12 +62,16 @@ export async function takeFree(
   now: Date,
   limit: number,
 ): Promise<readonly string[]> {
-  const { rows } = await client.query<{ id: string }>({
-    name: statementName(freeText),
-    text: freeText,
-    values: [organisationId, now, window * limit, limit],
-  });
-  const among = rows.map(({ id }) => id);
-  if (among.length === 0) return [];
-  return takeDue(client, { organisationId, now, among, limit });
+  const ids = await idsOf(client, freeText, [organisationId, now, window * limit, limit]);
+  return ids.length === 0 ? [] : takeAmong(client, organisationId, now, ids);
+}
+
+async function idsOf(
+  client: Transaction,
+  text: string,
+  values: readonly unknown[],
+): Promise<readonly string[]> {
+  const statement = { name: statementName(text), text, values: [...values] };
+  const { rows } = await client.query<{ id: string }>(statement);
+  return rows.map(({ id }) => id);
 }
