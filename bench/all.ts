@@ -8,6 +8,7 @@
  */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { join } from "node:path";
 import { describeRun, keep, lastKept } from "./support/results/kept-results.ts";
 import {
   betterRows,
@@ -34,12 +35,12 @@ const measured: readonly Measured[] = [
 ];
 
 /**
- * Runs one measurement in a new process, which no other one has warmed up. Returns its rows, none
- * if it failed.
+ * Runs one measurement in a new process, which no other one has warmed up. A measurement that fails
+ * fails the run.
  */
 async function measure({ args, figures }: Measured): Promise<readonly Row[]> {
   const began = performance.now();
-  const script = new URL("./run.ts", import.meta.url).pathname;
+  const script = join(import.meta.dirname, "run.ts");
   const child = spawn(process.execPath, [script, ...args, "--short"], {
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -57,4 +57,5 @@ test("of two measurements of a row the better one counts", () => {
   expect(betterRows([first], [second])).toEqual([second]);
   expect(betterRows([second], [first])).toEqual([second]);
   expect(betterRows([first], [])).toEqual([first]);
+  expect(betterRows([], [second])).toEqual([second]);
 });

@@ -58,8 +58,10 @@ export function worseRows(before: readonly Row[], now: readonly Row[]): readonly
  * and never better.
  */
 export function betterRows(first: readonly Row[], second: readonly Row[]): readonly Row[] {
-  return first.map((row) => {
+  const better = first.map((row) => {
     const again = second.find(({ name }) => name === row.name);
     return again !== undefined && again.ratio > row.ratio ? again : row;
   });
+  const found = new Set(first.map(({ name }) => name));
+  return [...better, ...second.filter(({ name }) => !found.has(name))];
 }
