@@ -82,7 +82,7 @@ async function addOrganisations(
   return ids;
 }
 
-/** The rounds of a step. */
+/** Everything measured of a step. */
 interface Measured {
   readonly ours: Renewed[];
   readonly bare: Renewed[];

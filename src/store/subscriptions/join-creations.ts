@@ -31,10 +31,10 @@ const mostTogether = 25;
 const mostWaiting = 1_000;
 
 /**
- * How long further creations gather after a statement of several. A statement and its commit cost
- * about as much as two creations in it. A single caller never waits.
+ * How long further creations are collected after a statement of several. A statement and its commit
+ * cost about as much as two creations in it. A single caller never waits.
  */
-const gatherMs = 5;
+const collectMs = 5;
 
 /** A creation that waits for its statement. */
 interface Waiting {
@@ -53,7 +53,7 @@ export function joinCreations(save: SaveCreations): SaveCreation {
     while (queue.length > 0) {
       const batch = queue.splice(0, mostTogether);
       await saveBatch(save, organisationId, batch);
-      if (batch.length > 1 && queue.length < mostTogether) await pause(gatherMs);
+      if (batch.length > 1 && queue.length < mostTogether) await pause(collectMs);
     }
     queues.delete(organisationId);
   };

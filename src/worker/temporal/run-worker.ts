@@ -88,8 +88,8 @@ const cachedEndpoints = 200;
 
 /**
  * How long a workflow task waits for the worker that has its run cached. A task that meets the end
- * of that worker waits so long before another one gets it. The SDK's ten seconds were most of the
- * slowest creation during rolling restarts.
+ * of that worker waits so long before another one gets it. The SDK's ten seconds are most of the
+ * time that a caller waits for the ledger.
  */
 const cachedWorkerMs = 2_000;
 

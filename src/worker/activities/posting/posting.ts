@@ -56,10 +56,10 @@ const longestStandingMs = 30_000;
 const readEveryMs = 500;
 
 /**
- * How long a busy batch lets documents gather before its next group. A group costs 20 ms of
+ * How long a busy batch collects documents before its next group. A group costs 20 ms of
  * processor time in all processes, whatever the number of its documents.
  */
-const gatherMs = 15;
+const collectMs = 15;
 
 /** A group of so many documents is a busy batch's. A single caller never waits. */
 const busyFrom = 4;
@@ -120,7 +120,7 @@ async function postBatch(
     if (group.nextInMs === 0 && hasWorked) {
       if (nowMs >= endMs || place?.isStopping()) return result;
       place?.worked();
-      if (isBusy) await pause(gatherMs);
+      if (isBusy) await pause(collectMs);
       continue;
     }
     if (place === null || group.paused !== null || group.nextInMs === 0) return result;
@@ -129,7 +129,7 @@ async function postBatch(
     const store = parts.openStore(organisationId);
     const open = await stand(store, place, group, Math.min(idleEndMs, beganMs + longestStandingMs));
     if (open === null) {
-      if (isBusy) await pause(gatherMs);
+      if (isBusy) await pause(collectMs);
       continue;
     }
     // Callers may still count on this batch, so the workflow runs the next at once.
