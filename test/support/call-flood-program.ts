@@ -13,9 +13,9 @@ const headers = {
 };
 const bytes = Buffer.from(body, "base64");
 const statuses: Record<string, number> = {};
-/** Calls that have begun to be answered and are open, and calls that have not. */
+/** Open calls that have begun to be answered, and the most of them so far. */
 let held = 0;
-let waiting = 0;
+let mostHeld = 0;
 
 function note(fields: Record<string, unknown>): void {
   const status = fields["grpc-status"];
@@ -29,17 +29,15 @@ for (let index = 0; index < Number(connections); index += 1) {
     if (session.destroyed || session.closed) return;
     const stream = session.request(headers);
     let isHeld = false;
-    waiting += 1;
     stream.once("response", () => {
       isHeld = true;
-      waiting -= 1;
       held += 1;
+      mostHeld = Math.max(mostHeld, held);
     });
     stream.on("response", note).on("trailers", note);
     stream.on("error", () => undefined).resume();
     stream.once("close", () => {
       if (isHeld) held -= 1;
-      else waiting -= 1;
       // A stream over the bounds is reset without an answer.
       if (stream.rstCode !== 0) statuses.reset = (statuses.reset ?? 0) + 1;
       setImmediate(call);
@@ -49,5 +47,5 @@ for (let index = 0; index < Number(connections); index += 1) {
   for (let opened = 0; opened < Number(open); opened += 1) call();
 }
 
-setInterval(() => process.send?.({ statuses, held, waiting }), 100);
+setInterval(() => process.send?.({ statuses, mostHeld }), 100);
 process.once("disconnect", () => process.exit());

@@ -80,15 +80,14 @@ export function floodOfResets(
 interface CallFlood {
   /** Calls answered so far, by `grpc-status`. */
   readonly statuses: () => Readonly<Record<string, number>>;
-  /** Calls that are open: those that have begun to be answered, and those that have not. */
-  readonly open: () => { readonly held: number; readonly waiting: number };
+  /** The most calls so far that had begun to be answered and were open at once. */
+  readonly mostHeld: () => number;
   readonly end: () => void;
 }
 
 interface FloodReport {
   readonly statuses: Readonly<Record<string, number>>;
-  readonly held: number;
-  readonly waiting: number;
+  readonly mostHeld: number;
 }
 
 /**
@@ -109,13 +108,13 @@ export function floodOfCalls(
   const child = spawn(process.execPath, [program, ...settings], {
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
-  let last: FloodReport = { statuses: {}, held: 0, waiting: 0 };
+  let last: FloodReport = { statuses: {}, mostHeld: 0 };
   child.on("message", (report: FloodReport) => {
     last = report;
   });
   return {
     statuses: () => last.statuses,
-    open: () => last,
+    mostHeld: () => last.mostHeld,
     end: () => void child.kill("SIGKILL"),
   };
 }
