@@ -47,7 +47,7 @@ interface AdminPortParts
       | "kinds"
       | "connect"
     >,
-    Pick<LedgerWork, "startTermination" | "mayHaveBegun" | "outcomes">,
+    Pick<LedgerWork, "startTermination" | "outcomes">,
     Pick<HttpParts, "log" | "logFailure" | "metrics" | "onConnectionLimit"> {
   readonly config: Config;
   readonly readiness: Readiness;

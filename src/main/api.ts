@@ -54,12 +54,12 @@ export async function startApi(
   const { metrics, pool, outcomes, keys } = stores;
   const temporal = openTemporal(config, metrics, tracing);
   const work = createWork(config, log, temporal, outcomes);
-  const { wake, startAmendment, startTermination, mayHaveBegun } = work;
+  const { wake, startAmendment, startTermination } = work;
   const onIssued = (organisationId: string) => void wake(organisationId);
   const store = createStore(pool, onIssued, (counts) => countUsage(metrics, counts));
   warmUp(pool).catch((err) => log.warn({ err }, "the database could not be reached at the start"));
   const bindings = services(
-    createDeps(store, { wake, startAmendment, startTermination, mayHaveBegun, outcomes }),
+    createDeps(store, { wake, startAmendment, startTermination, outcomes }),
   );
   const stopping = new AbortController();
   const shutdownSignal = stopping.signal;
@@ -145,29 +145,30 @@ function countUsage({ usageEvents }: Metrics, counts: UsageCounts): void {
   usageEvents.inc({ verdict: "rejected", timing: "" }, counts.rejected);
 }
 
-/** The starts of workflows. Work whose start fails is started by the dispatcher. */
+/**
+ * The starts of workflows. Work whose start fails is started by the dispatcher. A start with an
+ * unknown outcome counts as begun, so that its request waits for the ledger.
+ */
 function createWork(
   { taskQueue }: Config,
   log: Log,
   { client }: TemporalClient,
   { standing }: Outcomes,
 ) {
-  let isLastUnknown = false;
   const onUnwoken = (organisationId: string, err: unknown) => {
-    isLastUnknown = isOutcomeUnknown(err);
     log.warn(
       { organisationId, err },
       "the ledger workflow could not be woken; the dispatcher will",
     );
+    return isOutcomeUnknown(err);
   };
   const onUnstarted = (workflowId: string, err: unknown) => {
-    isLastUnknown = isOutcomeUnknown(err);
     log.warn({ workflowId, err }, "a workflow could not be started; the dispatcher will");
+    return isOutcomeUnknown(err);
   };
   return {
     ...createLedgerWork(client, taskQueue, onUnwoken, standing),
     ...createStartWork(client, taskQueue, onUnstarted),
-    mayHaveBegun: () => isLastUnknown,
   };
 }
 

@@ -141,15 +141,19 @@ export async function startWorker(
 
 /** The starts of workflows. A start that fails is repeated. */
 function createWork({ taskQueue }: Config, log: Log, { client }: TemporalClient, pool: Pool) {
-  const onUnwoken = (organisationId: string, err: unknown) =>
+  const onUnwoken = (organisationId: string, err: unknown) => {
     log.warn({ organisationId, err }, "the ledger workflow could not be woken; trying again");
+    return false;
+  };
+  const onUnstarted = (workflowId: string, err: unknown) => {
+    log.warn({ workflowId, err }, "a workflow could not be started; trying again");
+    return false;
+  };
   // A worker gets no reports, so each of its wake-ups goes both ways.
   const standing = createKnownBatches(pool);
   return {
     ...createLedgerWork(client, taskQueue, onUnwoken, standing),
-    ...createStartWork(client, taskQueue, (workflowId, err) =>
-      log.warn({ workflowId, err }, "a workflow could not be started; trying again"),
-    ),
+    ...createStartWork(client, taskQueue, onUnstarted),
   };
 }
 

@@ -9,16 +9,15 @@ import type { JobOutcome, Outcomes } from "../store/ledger-jobs/job-notification
 /** How long a request waits for the ledger: 15 seconds (POSTING-4). */
 const answerBudgetMs = 15_000;
 
-/** Starts work in Temporal. Each start returns false if it is not known to have begun. */
+/**
+ * Starts work in Temporal. Each start resolves to false if it has not begun, and to true if it has
+ * or may have: Temporal got it and was slow.
+ */
 export interface LedgerWork {
   /** Wakes the organisation's posting workflow. */
   wake(organisationId: string): Promise<boolean>;
   startAmendment(input: InvoiceAmendmentInput): Promise<boolean>;
   startTermination(input: EndSubscriptionInput): Promise<boolean>;
-  /**
-   * Whether the last start that failed may have begun all the same: Temporal had it and was slow.
-   */
-  mayHaveBegun(): boolean;
   readonly outcomes: Outcomes;
 }
 
@@ -49,7 +48,7 @@ export interface Posting {
 
 /** Opens the posting of a request. */
 export function createPosting(
-  { wake, startAmendment, startTermination, mayHaveBegun, outcomes }: LedgerWork,
+  { wake, startAmendment, startTermination, outcomes }: LedgerWork,
   organisationId: string,
 ): Posting {
   const deadline = new Date(Date.now() + answerBudgetMs);
@@ -62,7 +61,7 @@ export function createPosting(
       if (jobIds.length === 0) return [];
       const watch = outcomes.watch(jobIds);
       try {
-        const isAwaited = (await start()) || mayHaveBegun();
+        const isAwaited = await start();
         crashPoint("ledger_woken");
         return await watch.awaitOutcomes(
           organisationId,

@@ -80,7 +80,7 @@ async function backlog(name: string, taskQueueType: number): Promise<number> {
 }
 
 test("deliveries put no task into the queue of other work", async () => {
-  const work = createStartWork(client, defaultTaskQueue, () => undefined);
+  const work = createStartWork(client, defaultTaskQueue, () => false);
   const waiting = endpoints.values();
   const starter = async () => {
     for (const { organisationId, id } of waiting) {

@@ -173,7 +173,7 @@ test("workers killed at each step of billing usage bill every event once", async
     billingCrashPoints.map(() => dueOnEachKind(system, builder, reports, runs)),
   );
   await system.worker.stop();
-  const { startBilling } = createStartWork(runs.client, defaultTaskQueue, () => undefined);
+  const { startBilling } = createStartWork(runs.client, defaultTaskQueue, () => false);
   const die = async (point: string): Promise<void> => {
     // It may die before it reports that it is ready, so its start is not awaited.
     void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);

@@ -58,7 +58,7 @@ test("a billing and a relay of many batches keep their progress in a new run", a
   const running = workers.map((worker) => worker.run());
   try {
     const organisationId = randomUUID();
-    const work = createStartWork(client, taskQueue, () => undefined);
+    const work = createStartWork(client, taskQueue, () => false);
     const order = { organisationId, until: new Date().toISOString() };
     const handle = await started(client, billingWorkflowId(organisationId), () =>
       work.startBilling(organisationId),

@@ -39,7 +39,7 @@ beforeAll(async () => {
     NativeConnection.connect({ address }),
   ]);
   client = new Client({ connection, namespace });
-  work = createStartWork(client, taskQueue, () => undefined);
+  work = createStartWork(client, taskQueue, () => false);
   const activities: TestClockActivities = {
     advanceBatch: async (order) => {
       const advanceBatch = advances.get(order.organisationId);

@@ -67,7 +67,7 @@ export async function startPostingFixture(): Promise<PostingFixture> {
     activities: { postBatch },
   });
   const running = worker.run();
-  const work = createLedgerWork(client, taskQueue, () => undefined);
+  const work = createLedgerWork(client, taskQueue, () => false);
   return {
     client,
     add: async (organisationId) => {

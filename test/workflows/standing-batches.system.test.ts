@@ -29,7 +29,7 @@ test("a creation after another adds no event to the posting workflow", async ({
 test("a wake-up that no standing batch hears goes through Temporal", async ({ client }) => {
   const organisationId = newId();
   const wakes: string[] = [];
-  const work = createLedgerWork(client, defaultTaskQueue, () => undefined, {
+  const work = createLedgerWork(client, defaultTaskQueue, () => false, {
     stands: () => true,
     reportedAtMs: () => null,
     wake: async (id) => void wakes.push(id),

@@ -63,7 +63,7 @@ const test = systemTest
     perFile,
     ({ client, organisationId }) =>
       async ({ id: endpointId }: SeededEndpoint): Promise<void> => {
-        const work = createStartWork(client, defaultTaskQueue, () => undefined);
+        const work = createStartWork(client, defaultTaskQueue, () => false);
         await until("it is started", () => work.startDeliveries({ organisationId, endpointId }));
       },
   )

@@ -76,7 +76,7 @@ beforeAll(async () => {
     activities,
   });
   running = worker.run();
-  work = createStartWork(client, taskQueue, () => undefined);
+  work = createStartWork(client, taskQueue, () => false);
 });
 
 afterAll(async () => {
@@ -174,9 +174,10 @@ describe.concurrent("work in batches", () => {
 test("is left to the dispatcher if Temporal does not receive its start", async () => {
   const troubles: string[] = [];
   const away = Connection.lazy({ address: "127.0.0.1:1" });
-  const lost = createStartWork(new Client({ connection: away }), "billing", (workflowId) =>
-    troubles.push(workflowId),
-  );
+  const lost = createStartWork(new Client({ connection: away }), "billing", (workflowId) => {
+    troubles.push(workflowId);
+    return false;
+  });
   const input = newInput();
   expect(await lost.startAmendment(input)).toBe(false);
   expect(troubles).toEqual([amendmentWorkflowId(input.jobId)]);

@@ -97,7 +97,7 @@ afterAll(async () => {
 });
 
 async function wake(organisationId: string, by = client): Promise<void> {
-  const work = createLedgerWork(by, taskQueue, () => undefined);
+  const work = createLedgerWork(by, taskQueue, () => false);
   await until("it is woken", () => work.wake(organisationId));
 }
 

@@ -20,7 +20,7 @@ import { typedAttributes } from "./search-attributes.ts";
 export interface LedgerWork {
   /**
    * Resolves to true once a workflow knows of the waiting work, or to false if Temporal could not
-   * be reached in time.
+   * be reached in time. A caller that waits may have true for a wake-up that may have arrived.
    */
   wake(organisationId: string): Promise<boolean>;
 }
@@ -63,13 +63,13 @@ interface Flight {
 }
 
 /**
- * Creates wake-ups over a client. `onError` is called for each failed one. Without `standing` every
- * wake-up goes through Temporal.
+ * Creates wake-ups over a client. `onError` decides what a failed one resolves to. Without
+ * `standing` every wake-up goes through Temporal.
  */
 export function createLedgerWork(
   client: Client,
   taskQueue: string,
-  onError: (organisationId: string, error: unknown) => void,
+  onError: (organisationId: string, error: unknown) => boolean,
   standing?: StandingBatches,
 ): LedgerWork {
   const signal = coalesced(signalGapMs, (organisationId) =>
@@ -78,10 +78,7 @@ export function createLedgerWork(
         client.workflow.signalWithStart(ledgerPostingType, signalOf(taskQueue, organisationId)),
       )
       .then(() => true)
-      .catch((error: unknown) => {
-        onError(organisationId, error);
-        return false;
-      }),
+      .catch((error: unknown) => onError(organisationId, error)),
   );
   if (standing === undefined) return { wake: signal };
 

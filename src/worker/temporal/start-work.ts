@@ -39,7 +39,7 @@ import { type SearchAttributeName, typedAttributes } from "./search-attributes.t
 
 /**
  * Starts or wakes workflows. Each method resolves to true once one runs, or to false if Temporal
- * could not be reached in time.
+ * could not be reached in time. A caller that waits may have true for a start that may have begun.
  */
 export interface StartWork {
   startAmendment(input: InvoiceAmendmentInput): Promise<boolean>;
@@ -66,11 +66,11 @@ interface Start {
   readonly attributes: Partial<Record<SearchAttributeName, string>>;
 }
 
-/** Creates starts over a client. `onError` is called for each failed one. */
+/** Creates starts over a client. `onError` decides what a failed one resolves to. */
 export function createStartWork(
   client: Client,
   taskQueue: string,
-  onError: (workflowId: string, error: unknown) => void,
+  onError: (workflowId: string, error: unknown) => boolean,
 ): StartWork {
   const start: StartOne = async ({
     type,
@@ -98,8 +98,7 @@ export function createStartWork(
       });
       return true;
     } catch (error) {
-      onError(workflowId, error);
-      return false;
+      return onError(workflowId, error);
     }
   };
   return {

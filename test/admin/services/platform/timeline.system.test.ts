@@ -106,7 +106,7 @@ test("a timeline has what was requested, decided, posted, refused and sent, in o
   await admin.done("SubscriptionService/EndSubscription", end);
   await builder.posted(made);
   await publishAll(system.pool, made.organisationId);
-  const work = createStartWork(client, defaultTaskQueue, () => undefined);
+  const work = createStartWork(client, defaultTaskQueue, () => false);
   await until("it is started", () =>
     work.startDeliveries({ organisationId: made.organisationId, endpointId: endpoint.id }),
   );
