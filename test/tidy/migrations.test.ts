@@ -62,6 +62,23 @@ test.each([
   expect(faultsOf(`${sql};`)).toEqual([]);
 });
 
+const replacing = (definition: string) => [
+  { name: "1_schema", sql: "CREATE UNIQUE INDEX plans_code ON plans (kind, code);" },
+  {
+    name: "2_next",
+    sql: `CREATE UNIQUE INDEX narrow ON plans ${definition}; DROP INDEX plans_code;
+      ALTER INDEX narrow RENAME TO plans_code;`,
+  },
+];
+
+test("an index may be replaced by the one of the same columns without entries of nulls", () => {
+  const faults = (definition: string) => migrationFaults(replacing(definition), "2.1.0");
+  expect(faults("(kind, code)\n  WHERE code IS NOT NULL")).toEqual([]);
+  const others = ["(kind, code)", "(code) WHERE code IS NOT NULL", "(kind, code) WHERE code <> ''"];
+  for (const other of [...others, "(kind, code) WHERE name IS NOT NULL"])
+    expect(faults(other), other).toHaveLength(3);
+});
+
 test("a migration may contract what an earlier release was the last to use", () => {
   const sql = "-- Contracts: 2.0.4 was the last release that read code.\nDROP TABLE plans;";
   expect(faultsOf(sql)).toEqual([]);

@@ -70,12 +70,48 @@ function statementsOf(sql: string): readonly string[] {
     .filter((statement) => statement !== "");
 }
 
+const uniqueIndex = /^CREATE UNIQUE INDEX "?(\w+)"? (ON .+)$/i;
+
+/** The unique indexes that statements create: the text after the name, by name. */
+function uniqueIndexes(statements: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(
+    statements.flatMap((one) => {
+      const [, name, definition] = uniqueIndex.exec(one) ?? [];
+      return name === undefined || definition === undefined ? [] : [[name, definition]];
+    }),
+  );
+}
+
+/**
+ * Returns the statements that replace an index under its name by one without entries of nulls, of
+ * the same columns: `CREATE UNIQUE INDEX`, `DROP INDEX`, `ALTER INDEX … RENAME`. The previous
+ * version cannot break the new index. It has no ON CONFLICT with these columns: that is not checked
+ * here.
+ */
+function narrowings(
+  statements: readonly string[],
+  earlier: ReadonlyMap<string, string>,
+): ReadonlySet<string> {
+  const created = uniqueIndexes(statements);
+  const found = statements.flatMap((rename) => {
+    const [, from = "", to = ""] = /^ALTER INDEX (\w+) RENAME TO (\w+)$/i.exec(rename) ?? [];
+    const [before, after, drop] = [earlier.get(to), created.get(from), `DROP INDEX ${to}`];
+    if (before === undefined || after === undefined || !statements.includes(drop)) return [];
+    const [, nullable] = /(?: AND| WHERE) (\w+) IS NOT NULL$/i.exec(after) ?? [];
+    const rest = after.replace(/(?: AND| WHERE) \w+ IS NOT NULL$/i, "");
+    const isOfColumns = new RegExp(`[(, ]${nullable}[,)]`).test(before.replace(/ WHERE .*$/i, ""));
+    if (rest !== before || !isOfColumns) return [];
+    return [`CREATE UNIQUE INDEX ${from} ${after}`, drop, rename];
+  });
+  return new Set(found);
+}
+
 /**
  * Returns a fault for each statement that breaks the previous version. The first migration creates
  * everything. `version` is the version being developed: the stated release must be an earlier one.
  */
 export function migrationFaults(migrations: readonly Migration[], version: string): Fault[] {
-  return migrations.slice(1).flatMap(({ name, sql }) => {
+  return migrations.slice(1).flatMap(({ name, sql }, index) => {
     const stated = contracts.exec(sql)?.[1];
     if (stated !== undefined) {
       return isEarlier(stated, version)
@@ -88,7 +124,10 @@ export function migrationFaults(migrations: readonly Migration[], version: strin
         (one) => /^CREATE TABLE (?:IF NOT EXISTS )?"?(\w+)"?/i.exec(one)?.[1] ?? [],
       ),
     );
+    const earlier = migrations.slice(0, index + 1).flatMap((one) => statementsOf(one.sql));
+    const narrowed = narrowings(statements, uniqueIndexes(earlier));
     return statements.flatMap((statement) => {
+      if (narrowed.has(statement)) return [];
       const always = breaking.find(({ pattern }) => pattern.test(statement));
       const onOld = breakingOnOldTables.find(({ pattern }) => {
         const table = pattern.exec(statement)?.[1];
