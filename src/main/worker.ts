@@ -29,6 +29,7 @@ import type { TemporalClient } from "../worker/temporal/connect.ts";
 import { chooseCoreMetrics } from "../worker/temporal/core-metrics.ts";
 import { startDispatcher } from "../worker/temporal/dispatcher.ts";
 import { createLedgerWork } from "../worker/temporal/ledger-work.ts";
+import { createOtherWork } from "../worker/temporal/other-work.ts";
 import { runWorker } from "../worker/temporal/run-worker.ts";
 import { OtherQueue } from "../worker/temporal/schedules.ts";
 import { createStartWork } from "../worker/temporal/start-work.ts";
@@ -99,8 +100,10 @@ export async function startWorker(
     onAnswered: logAnswer(log),
   });
   const work = createWork(config, log, temporal, pool);
-  const webhooks = openWebhooks(config, pool, encryption, { log, metrics });
-  const standing = openStandingBatches(config, log, pool);
+  const otherWork = createOtherWork();
+  const observers = { log, metrics, hasOtherWork: otherWork.isThere };
+  const webhooks = openWebhooks(config, pool, encryption, observers);
+  const standing = openStandingBatches(config, log, pool, otherWork.woken);
   const shared = { config, log, metrics, pool, encryption, adapters, work, standing };
   // Before the first activity, so that no transaction waits for the client with its locks held.
   await warmUp(pool).catch((err) =>
@@ -112,7 +115,7 @@ export async function startWorker(
     activities: { ...activitiesOf(shared), ...webhooks.activities },
     log,
     onSchedules: metrics.onSchedules,
-    interceptors: [...(tracing.temporal?.activities ?? []), activityContext],
+    interceptors: [...(tracing.temporal?.activities ?? []), activityContext, otherWork.interceptor],
     ...(tracing.temporal && { sinks: tracing.temporal.sinks }),
     ...(core && { telemetryOptions: core.telemetryOptions }),
   }).catch(asSetting);

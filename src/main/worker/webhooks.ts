@@ -45,7 +45,15 @@ export function openWebhooks(
   config: Config,
   pool: Pool,
   encryption: Encryption,
-  { log, metrics }: { readonly log: Log; readonly metrics: WorkerMetrics },
+  {
+    log,
+    metrics,
+    hasOtherWork,
+  }: {
+    readonly log: Log;
+    readonly metrics: WorkerMetrics;
+    readonly hasOtherWork: () => boolean;
+  },
 ) {
   const poster = createPoster({ mode: config.webhooks.addresses });
   const stopping = new AbortController();
@@ -56,7 +64,7 @@ export function openWebhooks(
     }),
     poster: tracedPoster(poster),
     permits: createRequestPermits(),
-    pace: createDeliveryPace(),
+    pace: createDeliveryPace(hasOtherWork),
     firstPauseMs: config.webhooks.firstPauseMs,
     stopping: stopping.signal,
     onDisabled: (endpoint, reason) =>

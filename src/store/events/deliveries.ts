@@ -16,7 +16,7 @@ import {
   deferDeliveries,
   releaseDeliveries,
 } from "./delivery-claims.ts";
-import type { EndpointKey } from "./due-endpoints.ts";
+import { type EndpointKey, isUnclaimed } from "./due-endpoints.ts";
 import { endpointSecretBound } from "./signing-secrets.ts";
 
 /** An endpoint's state when something is to be sent to it. */
@@ -100,15 +100,22 @@ const deadReason = "It took nothing for five days";
 /** Older deliveries do not start again, so that each ends even if it can never be sent. */
 const restartWithin = "interval '30 days'";
 
+const pendingText = `FROM webhook_deliveries d
+  WHERE d.organisation_id = $1 AND d.endpoint_id = $2 AND d.state = 'pending'`;
+
+// Claims that have not expired are read only if everything due is claimed. Then they are few.
 const loadText = `SELECT w.url, w.status, w.failures, w.encrypted_secret AS "encryptedSecret",
     w.encryption_key_id AS "encryptionKeyId", w.previous_key_id AS "previousKeyId",
     CASE WHEN w.previous_until > now() THEN w.encrypted_previous END AS "encryptedPrevious",
     CASE WHEN w.open_until IS NOT NULL THEN
       greatest(0, 1000 * extract(epoch FROM w.open_until - clock_timestamp()))
     END::float8 AS "openMs",
-    (SELECT 1000 * extract(epoch FROM d.due_at - now()) FROM webhook_deliveries d
-      WHERE d.organisation_id = $1 AND d.endpoint_id = $2 AND d.state = 'pending'
-      ORDER BY d.endpoint_id, d.due_at LIMIT 1)::float8 AS "dueMs"
+    (1000 * extract(epoch FROM coalesce(
+      (SELECT d.due_at ${pendingText} AND d.due_at <= now() AND ${isUnclaimed}
+        ORDER BY d.endpoint_id, d.due_at LIMIT 1),
+      least((SELECT min(d.claimed_until) ${pendingText} AND d.due_at <= now()),
+        (SELECT d.due_at ${pendingText} AND d.due_at > now()
+          ORDER BY d.endpoint_id, d.due_at LIMIT 1))) - now()))::float8 AS "dueMs"
   FROM webhook_endpoints w WHERE w.organisation_id = $1 AND w.id = $2`;
 
 type LoadedEndpoint = Pick<EndpointState, "url" | "failures" | "openMs" | "dueMs"> &
@@ -188,10 +195,11 @@ async function endDue(
       ), due AS (
         SELECT d.id FROM webhook_deliveries d JOIN endpoint w ON w.id = d.endpoint_id
         WHERE d.organisation_id = $1 AND d.endpoint_id = $2 AND d.state = 'pending'
-          AND d.due_at <= now()
+          AND d.due_at <= now() AND ${isUnclaimed}
         ORDER BY d.endpoint_id, d.due_at LIMIT $3 FOR NO KEY UPDATE OF d SKIP LOCKED
       )
-      UPDATE webhook_deliveries d SET state = 'cancelled', due_at = NULL, finished_at = now()
+      UPDATE webhook_deliveries d SET state = 'cancelled', due_at = NULL,
+        claimed_until = NULL, finished_at = now()
       FROM due WHERE d.organisation_id = $1 AND d.id = due.id`,
     values: [organisationId, endpointId, limit],
   });
@@ -206,9 +214,8 @@ async function findOverdue(
 ): Promise<readonly string[]> {
   const { rows } = await executor.query<{ id: string }>({
     name: "find_overdue_deliveries",
-    text: `SELECT id FROM webhook_deliveries
-      WHERE organisation_id = $1 AND endpoint_id = $2 AND state = 'pending' AND due_at <= now()
-        AND began_at <= now() - $3 * interval '1 millisecond' LIMIT $4`,
+    text: `SELECT d.id ${pendingText} AND d.due_at <= now() AND ${isUnclaimed}
+        AND d.began_at <= now() - $3 * interval '1 millisecond' LIMIT $4`,
     values: [organisationId, endpointId, wholeMs, limit],
   });
   return rows.map(({ id }) => id);
@@ -229,7 +236,8 @@ const exhaustText = `WITH endpoint AS MATERIALIZED (
       AND d.began_at <= now() - $4 * interval '1 millisecond'
     ORDER BY d.id FOR NO KEY UPDATE OF d
   ), exhausted AS (
-    UPDATE webhook_deliveries d SET state = 'exhausted', due_at = NULL, finished_at = now()
+    UPDATE webhook_deliveries d SET state = 'exhausted', due_at = NULL,
+      claimed_until = NULL, finished_at = now()
     FROM over o WHERE d.organisation_id = $1 AND d.id = o.id AND NOT o.restarts RETURNING d.id
   ), restarted AS (
     UPDATE webhook_deliveries d SET began_at = now()

@@ -12,6 +12,8 @@ export interface Attempt {
   readonly deliveryId: string;
   /** The `beganAt` of its delivery when it was claimed. */
   readonly beganAt: string;
+  /** The end of the claim under which it was sent. */
+  readonly claimedUntil: string;
   /** How many milliseconds ago it was sent. */
   readonly agoMs: number;
   readonly latencyMs: number;
@@ -68,13 +70,14 @@ const healthyTime = "interval '10 seconds'";
 // Attempts that ran while the breaker opened add nothing: of concurrent failures only the first
 // ones count. The endpoint is locked before the deliveries, as everywhere, and deliveries by rising
 // id. A delivery with two concurrent attempts counts both and shows the successful one. A delivery
-// that was resent meanwhile stays due at once.
+// that was resent meanwhile stays due at once, and the claim of another process stays.
 const recordText = `
 WITH results AS MATERIALIZED (
   SELECT *, clock_timestamp() - ago_ms * interval '1 millisecond' AS at
   FROM unnest($3::uuid[], $4::timestamptz[], $5::float8[], $6::int[], $7::int[], $8::text[],
-      $9::text[], $10::text[], $11::float8[], $12::boolean[])
-    AS r (id, began_at, ago_ms, latency_ms, status, error, answer, verdict, pause_ms, restarts)
+      $9::text[], $10::text[], $11::float8[], $12::boolean[], $21::timestamptz[])
+    AS r (id, began_at, ago_ms, latency_ms, status, error, answer, verdict, pause_ms, restarts,
+      claimed_until)
 ), counted AS (
   SELECT w.id,
     CASE WHEN $14 THEN least($15::int, $18::int)
@@ -104,6 +107,7 @@ WITH results AS MATERIALIZED (
   SELECT count(*) = 0 AS has_moved FROM health
 ), locked AS MATERIALIZED (
   SELECT d.id, r.began_at, r.at, r.latency_ms, r.status, r.error, r.answer, r.pause_ms, r.restarts,
+    r.claimed_until,
     CASE WHEN v.has_moved AND r.verdict = 'gone' THEN 'failed' ELSE r.verdict END AS verdict
   FROM webhook_deliveries d JOIN results r ON r.id = d.id CROSS JOIN verdicts v
   WHERE d.organisation_id = $1 AND d.id = ANY ($3) ORDER BY d.id FOR NO KEY UPDATE OF d
@@ -122,6 +126,8 @@ WITH results AS MATERIALIZED (
       WHEN d.began_at <> r.began_at THEN d.due_at
       ELSE least(now() + r.pause_ms * interval '1 millisecond',
         CASE WHEN r.restarts THEN r.at ELSE d.began_at END + $20 * interval '1 millisecond') END,
+    claimed_until = CASE WHEN d.state = 'pending' AND r.verdict = 'failed'
+      THEN nullif(d.claimed_until, r.claimed_until) END,
     began_at = CASE WHEN r.restarts AND d.began_at = r.began_at THEN r.at ELSE d.began_at END
   FROM locked r WHERE d.organisation_id = $1 AND d.id = r.id
   RETURNING d.id, d.attempts, d.state, r.at, r.latency_ms, r.status, r.error, r.answer
@@ -168,6 +174,7 @@ export async function recordAttempts(
       breakerSteps.findIndex((ms) => ms > 0) + 1,
       attempts.find(({ verdict }) => verdict === "gone")?.error ?? null,
       wholeMs,
+      attempts.map(({ claimedUntil }) => claimedUntil),
     ],
   });
   return rows[0] ?? { delivered: 0, dropped: 0, hasDisabled: false };

@@ -1,11 +1,11 @@
 /**
- * Claims on due deliveries of one endpoint. A claim is a lease: it moves the due time of its rows.
- * If the process dies, the deliveries are due again when the lease is over.
+ * Claims on due deliveries of one endpoint. A claim is a lease: other processes skip its rows until
+ * it is over, also if the process dies. No index contains its end, so a claim writes no index.
  *
  * SQL: SKIP LOCKED, the server's clock, and another time for each of many rows.
  */
 import type { Executor } from "../database/client.ts";
-import type { EndpointKey } from "./due-endpoints.ts";
+import { type EndpointKey, isUnclaimed } from "./due-endpoints.ts";
 
 /** A claimed delivery with the body to send. */
 export interface ClaimedDelivery {
@@ -23,9 +23,8 @@ export interface ClaimedDelivery {
   readonly ageMs: number;
   /** Attempts since `beganAt`. */
   readonly tries: number;
-  /** The end of the lease, and the previous due time: a release needs both. */
+  /** The end of the lease, as text that keeps its microseconds. */
   readonly claimedUntil: string;
-  readonly wasDueAt: string;
 }
 
 /**
@@ -46,33 +45,33 @@ export async function claimDeliveries(
   const { rows } = await executor.query<ClaimedDelivery>({
     name: "claim_deliveries",
     text: `WITH due AS (
-        SELECT id, due_at FROM webhook_deliveries
-        WHERE organisation_id = $1 AND endpoint_id = $2 AND state = 'pending' AND due_at <= now()
-        ORDER BY endpoint_id, due_at LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
+        SELECT d.id FROM webhook_deliveries d
+        WHERE d.organisation_id = $1 AND d.endpoint_id = $2 AND d.state = 'pending'
+          AND d.due_at <= now() AND ${isUnclaimed}
+        ORDER BY d.endpoint_id, d.due_at LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
       ), claimed AS (
-        UPDATE webhook_deliveries d SET due_at = now() + ${claimTime} FROM due
+        UPDATE webhook_deliveries d SET claimed_until = now() + ${claimTime} FROM due
         WHERE d.organisation_id = $1 AND d.id = due.id
-        RETURNING d.id, d.event_id, d.began_at, d.due_at AS claimed_until, due.due_at AS was_due_at
+        RETURNING d.id, d.event_id, d.began_at, d.attempts, d.claimed_until, d.due_at
       )
       SELECT c.id, c.event_id AS "eventId", e.body, e.traceparent,
         c.began_at::text AS "beganAt", c.claimed_until::text AS "claimedUntil",
-        c.was_due_at::text AS "wasDueAt",
         (1000 * extract(epoch FROM now() - c.began_at))::float8 AS "ageMs",
-        (SELECT count(*) FROM webhook_attempts t WHERE t.organisation_id = $1
-          AND t.delivery_id = c.id AND t.at >= c.began_at)::int AS tries
+        CASE WHEN c.attempts = 0 THEN 0 ELSE
+          (SELECT count(*) FROM webhook_attempts t WHERE t.organisation_id = $1
+            AND t.delivery_id = c.id AND t.at >= c.began_at)::int END AS tries
       FROM claimed c JOIN events e ON e.organisation_id = $1 AND e.id = c.event_id
-      ORDER BY c.was_due_at, c.id`,
+      ORDER BY c.due_at, c.id`,
     values: [organisationId, endpointId, limit],
   });
   return rows;
 }
 
 /** The claim is the process's own: no other process has claimed, finished or resent it. */
-const isStillClaimed = "d.id = c.id AND d.state = 'pending' AND d.due_at = c.claimed_until";
+const isStillClaimed = "d.id = c.id AND d.state = 'pending' AND d.claimed_until = c.claimed_until";
 
 /**
- * Restores the due time of claimed deliveries that were not sent, unless another process has
- * claimed them since.
+ * Ends the claim on deliveries that were not sent, unless another process has claimed them since.
  */
 export async function releaseDeliveries(
   executor: Executor,
@@ -81,15 +80,13 @@ export async function releaseDeliveries(
 ): Promise<void> {
   await executor.query({
     name: "release_deliveries",
-    text: `UPDATE webhook_deliveries d SET due_at = c.was_due_at
-      FROM unnest($2::uuid[], $3::timestamptz[], $4::timestamptz[])
-        AS c (id, claimed_until, was_due_at)
+    text: `UPDATE webhook_deliveries d SET claimed_until = NULL
+      FROM unnest($2::uuid[], $3::timestamptz[]) AS c (id, claimed_until)
       WHERE d.organisation_id = $1 AND ${isStillClaimed}`,
     values: [
       organisationId,
       claimed.map(({ id }) => id),
       claimed.map(({ claimedUntil }) => claimedUntil),
-      claimed.map(({ wasDueAt }) => wasDueAt),
     ],
   });
 }
@@ -106,8 +103,8 @@ export async function deferDeliveries(
   await executor.query({
     name: "defer_deliveries",
     text: `UPDATE webhook_deliveries d
-      SET due_at = now() + c.pause_ms * interval '1 millisecond', last_error = $5,
-        last_status = NULL
+      SET due_at = now() + c.pause_ms * interval '1 millisecond', claimed_until = NULL,
+        last_error = $5, last_status = NULL
       FROM unnest($2::uuid[], $3::timestamptz[], $4::float8[]) AS c (id, claimed_until, pause_ms)
       WHERE d.organisation_id = $1 AND ${isStillClaimed}`,
     values: [

@@ -193,15 +193,41 @@ test("a due delivery is claimed once, the longest due first, and released as it 
   const both = await Promise.all([claim(10), claim(10)]);
   expect(both.flat().map(({ id }) => id)).toEqual([first.deliveryId]);
   expect(await claim(10)).toEqual([]);
-  expect(await deliveryRow(first)).toMatchObject({ state: "pending", in_ms: about(60_000) });
+  const { rows: claims } = await pool.query(
+    "SELECT claimed_until - now() > interval '50 seconds' AS held FROM webhook_deliveries " +
+      "WHERE id = ANY ($1)",
+    [[first.deliveryId, second.deliveryId]],
+  );
+  expect(claims).toEqual([{ held: true }, { held: true }]);
   await releaseDeliveries(pool, first, claimed === undefined ? [] : [claimed]);
   expect(Number((await deliveryRow(second)).in_ms)).toBeLessThan(-60_000);
   // Another process has claimed it since, and keeps it.
   await claim(1);
   await releaseDeliveries(pool, first, claimed === undefined ? [] : [claimed]);
   expect(await claim(10)).toEqual([]);
-  await changeDelivery(second, "due_at = now()");
+  await changeDelivery(second, "claimed_until = now()");
   expect((await claim(10)).map(({ id }) => id)).toEqual([second.deliveryId]);
+});
+
+test("a claim writes no index", async ({ fixture }) => {
+  const { pool, waiting } = fixture;
+  const { key } = await waiting(3);
+  const client = await pool.connect();
+  try {
+    await client.query("BEGIN");
+    const updatesWithoutIndex = async (): Promise<number> => {
+      const { rows } = await client.query(
+        "SELECT pg_stat_get_xact_tuples_hot_updated('webhook_deliveries'::regclass)::int AS count",
+      );
+      return rows[0].count;
+    };
+    const before = await updatesWithoutIndex();
+    expect(await claimDeliveries(client, key, 3)).toHaveLength(3);
+    expect(await updatesWithoutIndex()).toBe(before + 3);
+  } finally {
+    await client.query("ROLLBACK");
+    client.release();
+  }
 });
 
 test("endpoints with due deliveries are found, except those with an open breaker", async ({

@@ -50,7 +50,7 @@ test("two concurrent attempts of one delivery are both recorded", async ({ fixtu
   const first = deliver.deliverDue(key);
   await until("it was sent", async () => receiver.received(path).length === 1);
   // Its claim has expired.
-  await changeDelivery(delivery, "due_at = now()");
+  await changeDelivery(delivery, "claimed_until = now()");
   await Promise.all([first, createDelivery(parts()).deliverDue(key)]);
   expect((await attemptsOf(delivery)).map(({ number }) => number)).toEqual([1, 2]);
   expect(new Set(receiver.received(path).map(({ body }) => JSON.parse(body).id))).toEqual(
@@ -87,6 +87,7 @@ test("records of the same deliveries in any order never deadlock", async ({ fixt
       attempts: order.map(({ deliveryId }) => ({
         deliveryId,
         beganAt: began,
+        claimedUntil: began,
         agoMs: 0,
         latencyMs: 1,
         status: 200,

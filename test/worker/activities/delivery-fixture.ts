@@ -128,7 +128,7 @@ export async function createDeliveryFixture(): Promise<DeliveryFixture> {
       };
     },
     attempt: async (delivery, by = deliver) => {
-      await changeDelivery(delivery, "due_at = now()");
+      await changeDelivery(delivery, "due_at = now(), claimed_until = NULL");
       return by.deliverDue(delivery);
     },
     record: async (delivery, { url, ...attempt }) => {
@@ -137,6 +137,7 @@ export async function createDeliveryFixture(): Promise<DeliveryFixture> {
       const own = {
         deliveryId: delivery.deliveryId,
         beganAt: String(row.began_text),
+        claimedUntil: String(row.began_text),
         agoMs: 0,
         latencyMs: 1.4,
         status: 200,

@@ -47,7 +47,8 @@ const pageText = `WITH page AS MATERIALIZED (
     ) d ON true
   ), resent AS (
     UPDATE webhook_deliveries d
-    SET state = 'pending', began_at = now(), due_at = now(), finished_at = NULL
+    SET state = 'pending', began_at = now(), due_at = now(), claimed_until = NULL,
+      finished_at = NULL
     FROM standing s
     WHERE d.organisation_id = $1 AND d.id = s.id AND s.state = ANY ($6::text[])
       AND d.state = ANY ($6::text[])

@@ -150,7 +150,7 @@ export async function resendDelivery(
   if (delivery === null || now === null) return changed(null);
   await db(tx).webhookDelivery.update({
     where,
-    data: { state: "pending", beganAt: now, dueAt: now, finishedAt: null },
+    data: { state: "pending", beganAt: now, dueAt: now, claimedUntil: null, finishedAt: null },
   });
   const { state, attempts, endpointId: endpoint, eventId: event } = delivery;
   const shown = { endpoint, event, attempts };

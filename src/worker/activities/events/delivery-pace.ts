@@ -1,6 +1,7 @@
 /**
  * The pace of requests to webhook endpoints. A worker process does other work, and callers wait for
- * some of it. Each request pauses longer while the process has less than half of its time free.
+ * some of it. While there is some, each request pauses longer if the process has less than half of
+ * its time free. A process without other work leaves a tenth.
  */
 import { performance } from "node:perf_hooks";
 import { setTimeout as wait } from "node:timers/promises";
@@ -8,14 +9,20 @@ import { setTimeout as wait } from "node:timers/promises";
 /** Pauses before a request. Returns at once if the process has time. */
 export type DeliveryPace = () => Promise<void>;
 
-/** The share of its time that the process may be busy before requests pause. */
-const share = 0.5;
+/**
+ * The share of its time that the process may be busy before requests pause: with other work, and
+ * without. The rest is for work that begins.
+ */
+const [share, shareAlone] = [0.5, 0.9];
 
 /** How often the share is measured. A shorter window would measure single statements. */
 const windowMs = 25;
 
 /** The longest pause. Each of five requests still continues at least ten times a second. */
 const longestMs = 100;
+
+/** The least pause when other work has begun. It is about that of ten endpoints at half the time. */
+const yieldMs = 10;
 
 /** How a pause grows above the share and shrinks below it, with each window. */
 const [growth, leastMs, shrinking] = [1.5, 1, 0.7];
@@ -33,19 +40,29 @@ function measureProcess(): MeasureShare {
   };
 }
 
-/** Creates the pace of one process. `now` is in milliseconds. */
+/**
+ * Creates the pace of one process. `hasOtherWork` tells whether there is work besides deliveries.
+ * `now` is in milliseconds.
+ */
 export function createDeliveryPace(
+  hasOtherWork: () => boolean,
   measure: MeasureShare = measureProcess(),
   now: () => number = () => performance.now(),
   pause: (ms: number) => Promise<unknown> = wait,
 ): DeliveryPace {
   let measuredMs = now();
   let pauseMs = 0;
+  let wasAlone = false;
   return async () => {
     if (now() - measuredMs >= windowMs) {
       measuredMs = now();
-      if (measure() > share) pauseMs = Math.min(Math.max(pauseMs * growth, leastMs), longestMs);
+      const isAlone = !hasOtherWork();
+      const busy = measure();
+      if (wasAlone && !isAlone && busy > share) pauseMs = Math.max(pauseMs, yieldMs);
+      else if (busy > (isAlone ? shareAlone : share))
+        pauseMs = Math.min(Math.max(pauseMs * growth, leastMs), longestMs);
       else pauseMs = pauseMs * shrinking < leastMs ? 0 : pauseMs * shrinking;
+      wasAlone = isAlone;
     }
     if (pauseMs > 0) await pause(pauseMs);
   };

@@ -204,7 +204,7 @@ async function send(sending: Sending, delivery: ClaimedDelivery): Promise<void> 
 
 function attemptOf(
   { parts, isProbe }: Sending,
-  { id, beganAt, tries, ageMs, traceparent }: ClaimedDelivery,
+  { id, beganAt, claimedUntil, tries, ageMs, traceparent }: ClaimedDelivery,
   posted: PostOutcome,
   verdict: AttemptVerdict,
 ): Omit<Attempt, "agoMs"> {
@@ -213,6 +213,7 @@ function attemptOf(
   return {
     deliveryId: id,
     beganAt,
+    claimedUntil,
     latencyMs: posted.latencyMs,
     status: posted.kind === "answered" ? posted.status : null,
     error: verdict.kind === "delivered" ? null : verdict.error,
