@@ -8,7 +8,7 @@ import { renewalValue } from "../domain/billing/renewal-value.ts";
 import { type Charge, type Plan, type Tier, tierBounds } from "../domain/catalogue/plan.ts";
 import type { Customer } from "../domain/customers/customer.ts";
 import type { CreditNote } from "../domain/model/credit-note.ts";
-import type { ShownInvoice, ShownLine } from "../domain/model/invoice.ts";
+import type { ShownAmount, ShownInvoice, ShownLine } from "../domain/model/invoice.ts";
 import type { OrganisationSettings } from "../domain/model/organisation-settings.ts";
 import type { Subscription } from "../domain/model/subscription.ts";
 import { type Decimal, formatDecimal } from "../domain/money/decimal.ts";
@@ -157,9 +157,9 @@ export function presentInvoice(invoice: ShownInvoice): MessageInitShape<typeof I
     subscription: invoice.subscriptionId,
     status: documentStatuses[invoice.status],
     currency: invoice.currency,
-    subtotal: formatDecimal(invoice.subtotal),
-    total: formatDecimal(invoice.total),
-    amountDue: formatDecimal(invoice.amountDue),
+    subtotal: shownAmount(invoice.subtotal),
+    total: shownAmount(invoice.total),
+    amountDue: shownAmount(invoice.amountDue),
     issueDate: invoice.issueDate,
     dueDate: invoice.dueDate ?? undefined,
     period: invoice.period ?? undefined,
@@ -181,9 +181,9 @@ function presentLine(line: ShownLine): MessageInitShape<typeof InvoiceLineSchema
     name: line.name,
     description: line.description,
     units: line.units ?? undefined,
-    quantity: amount(line.quantity) ?? undefined,
-    unitPrice: amount(line.unitPrice) ?? undefined,
-    amount: formatDecimal(line.amount),
+    quantity: line.quantity === null ? undefined : shownAmount(line.quantity),
+    unitPrice: line.unitPrice === null ? undefined : shownAmount(line.unitPrice),
+    amount: shownAmount(line.amount),
     period: line.period ?? undefined,
     proration: line.proration ?? undefined,
   };
@@ -228,6 +228,10 @@ export function presentCreditNote(note: CreditNote): MessageInitShape<typeof Cre
     })),
     created: note.createdAt.toISOString(),
   };
+}
+
+function shownAmount(value: ShownAmount): string {
+  return typeof value === "string" ? value : formatDecimal(value);
 }
 
 /** Returns an amount with four places; null stays null. */

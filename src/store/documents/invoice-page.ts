@@ -3,12 +3,15 @@
  * moment. SQL: the hot path of lists. Lines are rows of the result. As JSON inside each invoice
  * they cost the server twice as much.
  */
+import { civilDate } from "../../domain/calendar/civil-date.ts";
 import type {
   DocumentStatus,
   InvoiceType,
   LineKind,
   ShownInvoice,
+  ShownLine,
 } from "../../domain/model/invoice.ts";
+import { withFourPlaces } from "../../domain/money/decimal.ts";
 import {
   joinColumns,
   numberOrNull,
@@ -16,12 +19,7 @@ import {
   splitColumns,
   textOrNull,
 } from "../database/joined-columns.ts";
-import {
-  type InvoiceRow,
-  readInvoiceWith,
-  readShownLine,
-  type ShownLineRow,
-} from "./invoice-row.ts";
+import { type InvoiceRow, readLedgerState, readPeriod, readProration } from "./invoice-row.ts";
 
 const invoiceColumns = [
   "id",
@@ -71,10 +69,18 @@ type InvoiceFreeTexts = Pick<
   "number" | "reference" | "ledger_invoice_id" | "sync_error"
 >;
 
-/** An invoice or a line with its place in the list: `seq`, or the position in its invoice. */
-type Placed<Row> = Row & { readonly place: number };
+/** A line with its place in its invoice. */
+interface PlacedLine {
+  readonly position: number;
+  readonly isAmending: boolean;
+  readonly line: ShownLine;
+}
 
-type PlacedInvoice = Placed<Omit<InvoiceRow, "lines">>;
+/** An invoice with its place in the list. */
+interface PlacedInvoice {
+  readonly seq: number;
+  readonly invoice: ShownInvoice;
+}
 
 /** Returns the statement. `selectRows` returns the SQL that selects columns of the invoices. */
 export function invoicePageText(selectRows: (columns: string) => string): string {
@@ -89,54 +95,60 @@ export function invoicePageText(selectRows: (columns: string) => string): string
       JOIN invoice_lines l ON l.organisation_id = $1 AND l.invoice_id = i.id`;
 }
 
-/** Returns the invoices of the page, newest first, each with its lines in order. */
+/**
+ * Returns the invoices of the page, newest first, each with its lines in order. Amounts stay the
+ * text of their columns, because nothing is computed with them.
+ */
 export function readInvoicePage(rows: readonly unknown[]): readonly ShownInvoice[] {
-  const invoices: PlacedInvoice[] = [];
-  const lines = new Map<string, Placed<ShownLineRow>[]>();
-  for (const row of rows as readonly PageRow[]) {
+  const lines = new Map<string, PlacedLine[]>();
+  for (const row of rows as readonly PageRow[])
     if (row.is_line) addLine(lines, row.joined, row.number, row.reference);
-    else invoices.push(invoiceOf(row.joined, row));
-  }
+  const invoices: PlacedInvoice[] = [];
+  for (const row of rows as readonly PageRow[])
+    if (!row.is_line) invoices.push(invoiceOf(row.joined, row, lines));
   // A union has no order, even if PostgreSQL returns its parts one after the other.
-  invoices.sort((left, right) => right.place - left.place);
-  return invoices.map((invoice) => {
-    const own = lines.get(invoice.id) ?? [];
-    own.sort((left, right) => left.place - right.place);
-    return readInvoiceWith(invoice, own, readShownLine);
-  });
+  invoices.sort((left, right) => right.seq - left.seq);
+  return invoices.map(({ invoice }) => invoice);
 }
 
-function invoiceOf(joined: string, free: InvoiceFreeTexts): PlacedInvoice {
-  const [id, seq, customerId, subscriptionId, type, status, currency, ...amountsAndDates] =
+function invoiceOf(
+  joined: string,
+  free: InvoiceFreeTexts,
+  linesById: ReadonlyMap<string, PlacedLine[]>,
+): PlacedInvoice {
+  const [id, seq, customerId, subscriptionId, type, state, currency, ...amountsAndDates] =
     splitColumns(invoiceColumns, joined);
   const [subtotal, total, amountDue, issueDate, dueDate, start, end, sent, createdAt] =
     amountsAndDates;
-  return {
-    place: Number(seq),
+  const lines = linesById.get(id) ?? [];
+  lines.sort((left, right) => left.position - right.position);
+  const status = state as DocumentStatus;
+  const isAmending = lines.some((line) => line.isAmending);
+  const invoice: ShownInvoice = {
     id,
-    customer_id: customerId,
-    subscription_id: subscriptionId,
     number: free.number,
-    reference: free.reference,
+    reference: free.reference === "" ? null : free.reference,
     type: type as InvoiceType,
-    status: status as DocumentStatus,
+    customerId,
+    subscriptionId,
+    status,
     currency,
-    subtotal,
-    total,
-    amount_due: amountDue,
-    issue_date: issueDate,
-    due_date: textOrNull(dueDate),
-    period_start: textOrNull(start),
-    period_end: textOrNull(end),
+    subtotal: withFourPlaces(subtotal),
+    total: withFourPlaces(total),
+    amountDue: withFourPlaces(amountDue),
+    issueDate: civilDate(issueDate),
+    dueDate: dueDate === "" ? null : civilDate(dueDate),
+    period: readPeriod(textOrNull(start), textOrNull(end)),
     sent: sent === "t",
-    ledger_invoice_id: free.ledger_invoice_id,
-    sync_error: free.sync_error,
-    created_at: readInstantText(createdAt),
+    lines: lines.map(({ line }) => line),
+    ledger: readLedgerState(status, free.ledger_invoice_id, free.sync_error, isAmending),
+    createdAt: readInstantText(createdAt),
   };
+  return { seq: Number(seq), invoice };
 }
 
 function addLine(
-  lines: Map<string, Placed<ShownLineRow>[]>,
+  lines: Map<string, PlacedLine[]>,
   joined: string,
   name: string,
   description: string,
@@ -144,25 +156,25 @@ function addLine(
   const [id, invoiceId, position, kind, units, quantity, unitPrice, amount, start, end, ...rest] =
     splitColumns(lineColumns, joined);
   const [fromUnits, toUnits, daysRemaining, daysInPeriod, amending] = rest;
-  const line: Placed<ShownLineRow> = {
-    place: Number(position),
+  const line: ShownLine = {
     id,
     kind: kind as LineKind,
     name,
     description,
     units: numberOrNull(units),
-    quantity: textOrNull(quantity),
-    unit_price: textOrNull(unitPrice),
-    amount,
-    period_start: textOrNull(start),
-    period_end: textOrNull(end),
-    from_units: numberOrNull(fromUnits),
-    to_units: numberOrNull(toUnits),
-    days_remaining: numberOrNull(daysRemaining),
-    days_in_period: numberOrNull(daysInPeriod),
-    amending: amending === "t",
+    quantity: quantity === "" ? null : withFourPlaces(quantity),
+    unitPrice: unitPrice === "" ? null : withFourPlaces(unitPrice),
+    amount: withFourPlaces(amount),
+    period: readPeriod(textOrNull(start), textOrNull(end)),
+    proration: readProration(
+      numberOrNull(fromUnits),
+      numberOrNull(toUnits),
+      numberOrNull(daysRemaining),
+      numberOrNull(daysInPeriod),
+    ),
   };
+  const placed = { position: Number(position), isAmending: amending === "t", line };
   const others = lines.get(invoiceId);
-  if (others === undefined) lines.set(invoiceId, [line]);
-  else others.push(line);
+  if (others === undefined) lines.set(invoiceId, [placed]);
+  else others.push(placed);
 }

@@ -9,15 +9,15 @@ import type {
   InvoicePeriod,
   InvoiceType,
   LineKind,
-  ShownLine,
+  ProrationParts,
 } from "../../domain/model/invoice.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
 import type { Prisma } from "../../gen/prisma/client.ts";
 import { readDecimal } from "../catalogue/catalogue.ts";
 import type { Row } from "../database/row.ts";
 
-/** A line of an invoice that is shown. Amounts are text. */
-export interface ShownLineRow
+/** A line inside an invoice's JSON. Amounts are text. */
+interface InvoiceLineRow
   extends Row<
     Prisma.InvoiceLineModel,
     | "id"
@@ -31,15 +31,15 @@ export interface ShownLineRow
     | "toUnits"
     | "daysRemaining"
     | "daysInPeriod"
-    | "amending",
+    | "amending"
+    | "chargeId"
+    | "meterId"
+    | "revenueAccount"
+    | "taxType",
     "periodStart" | "periodEnd"
   > {
   kind: LineKind;
 }
-
-/** A line inside an invoice's JSON. */
-type InvoiceLineRow = ShownLineRow &
-  Row<Prisma.InvoiceLineModel, "chargeId" | "meterId" | "revenueAccount" | "taxType">;
 
 /** A row of `invoices` with its lines. */
 export interface InvoiceRow
@@ -90,15 +90,7 @@ export function readLedgerState(
 
 /** Converts a row to an invoice. */
 export function readInvoice(row: InvoiceRow): Invoice {
-  return readInvoiceWith(row, row.lines ?? [], readLine);
-}
-
-/** Converts a row and its lines, each with `read`, to an invoice. */
-export function readInvoiceWith<LineRow extends ShownLineRow, Line>(
-  row: Omit<InvoiceRow, "lines">,
-  lines: readonly LineRow[],
-  read: (line: LineRow) => Line,
-): Omit<Invoice, "lines"> & { readonly lines: readonly Line[] } {
+  const lines = row.lines ?? [];
   const isAmending = lines.some(({ amending }) => amending);
   return {
     id: row.id,
@@ -116,27 +108,14 @@ export function readInvoiceWith<LineRow extends ShownLineRow, Line>(
     dueDate: row.due_date === null ? null : civilDate(row.due_date),
     period: readPeriod(row.period_start, row.period_end),
     sent: row.sent,
-    lines: lines.map(read),
+    lines: lines.map(readLine),
     ledger: readLedgerState(row.status, row.ledger_invoice_id, row.sync_error, isAmending),
     createdAt: row.created_at,
   };
 }
 
 function readLine(row: InvoiceLineRow): InvoiceLine {
-  return {
-    ...readShownLine(row),
-    chargeId: row.charge_id,
-    meterId: row.meter_id,
-    revenueAccount: row.revenue_account,
-    taxType: row.tax_type,
-  };
-}
-
-/** Converts a row to the line that is shown. */
-export function readShownLine(row: ShownLineRow): ShownLine {
   const { from_units, to_units, days_remaining, days_in_period } = row;
-  const prorated =
-    from_units !== null && to_units !== null && days_remaining !== null && days_in_period !== null;
   return {
     id: row.id,
     kind: row.kind,
@@ -147,17 +126,27 @@ export function readShownLine(row: ShownLineRow): ShownLine {
     unitPrice: readDecimal(row.unit_price),
     amount: parseDecimal(row.amount),
     period: readPeriod(row.period_start, row.period_end),
-    proration: prorated
-      ? {
-          fromUnits: from_units,
-          toUnits: to_units,
-          daysRemaining: days_remaining,
-          daysInPeriod: days_in_period,
-        }
-      : null,
+    proration: readProration(from_units, to_units, days_remaining, days_in_period),
+    chargeId: row.charge_id,
+    meterId: row.meter_id,
+    revenueAccount: row.revenue_account,
+    taxType: row.tax_type,
   };
 }
 
-function readPeriod(start: string | null, end: string | null): InvoicePeriod | null {
+/** Returns the figures of a proration line. Null for another line, which has none of them. */
+export function readProration(
+  fromUnits: number | null,
+  toUnits: number | null,
+  daysRemaining: number | null,
+  daysInPeriod: number | null,
+): ProrationParts | null {
+  const isNone =
+    fromUnits === null || toUnits === null || daysRemaining === null || daysInPeriod === null;
+  return isNone ? null : { fromUnits, toUnits, daysRemaining, daysInPeriod };
+}
+
+/** Returns the days of an invoice or a line. Null if it is for no period. */
+export function readPeriod(start: string | null, end: string | null): InvoicePeriod | null {
   return start === null || end === null ? null : { start: civilDate(start), end: civilDate(end) };
 }

@@ -3,7 +3,8 @@
  * planned once. OBJECT-3, OBJECT-9, OBJECT-10
  */
 import { expect } from "vitest";
-import type { Invoice, ShownInvoice } from "../../../src/domain/model/invoice.ts";
+import type { ShownInvoice } from "../../../src/domain/model/invoice.ts";
+import { presentInvoice } from "../../../src/services/present.ts";
 import { getThese } from "../../../src/store/database/page.ts";
 import { inTransaction, type Pool, type Transaction } from "../../../src/store/database/pool.ts";
 import { invoiceListing, listInvoices } from "../../../src/store/documents/invoices.ts";
@@ -61,16 +62,6 @@ const test = databaseTest.extend("organisations", perFile, async ({ pool }) => {
   return organisations;
 });
 
-/** An invoice without what a page does not have. */
-function shown({ lines, ...invoice }: Invoice): ShownInvoice {
-  return {
-    ...invoice,
-    lines: lines.map(
-      ({ chargeId: _c, meterId: _m, revenueAccount: _r, taxType: _t, ...line }) => line,
-    ),
-  };
-}
-
 /** Returns the statement that reads a page. */
 async function statementOf(
   pool: Pool,
@@ -106,8 +97,8 @@ test("pages of invoices have all invoices, newest first, as their retrievals ret
   expect(listed.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
   const ids = rows.slice(0, 200).map(({ id }) => id);
   const retrieved = await getThese(pool, organisationId, invoiceListing, ids);
-  const byId = new Map(retrieved.map((invoice) => [invoice.id, shown(invoice)]));
-  expect(listed.slice(0, 200)).toEqual(ids.map((id) => byId.get(id)));
+  const byId = new Map(retrieved.map((invoice) => [invoice.id, presentInvoice(invoice)]));
+  expect(listed.slice(0, 200).map(presentInvoice)).toEqual(ids.map((id) => byId.get(id)));
 });
 
 test("a page of invoices reads a few rows at any depth", async ({
