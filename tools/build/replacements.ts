@@ -52,6 +52,24 @@ function withEdgesInMaps(text: string): string | null {
     .replace(reading, "$1.edges.get($2)");
 }
 
+/**
+ * The rules of protovalidate with expressions that are compiled when a field needs them. All of a
+ * kind are compiled otherwise, also those that the library has in code: a seventh of a start.
+ */
+function withLazyExpressions(text: string): string | null {
+  const eager =
+    /standard\.push\(\{\s*field,\s*rule,\s*compiled: this\.compileRule\(rule\),\s*\}\)/g;
+  if (text.match(eager)?.length !== 1) return null;
+  const lazy = "standard.push(planOf(field, rule, () => this.compileRule(rule)))";
+  const planOf = `
+function planOf(field, rule, compile) {
+  let compiled;
+  return { field, rule, get compiled() { return (compiled ??= compile()); } };
+}
+`;
+  return text.replace(eager, lazy) + planOf;
+}
+
 /** Returns the plugin of esbuild that replaces them. Throws at the end if one was not found. */
 export function replacements(root: string): Plugin {
   const requiredDatabase = join(root, "tools/build/required-database.ts");
@@ -78,8 +96,13 @@ export function replacements(root: string): Plugin {
         if (contents !== null) found.add("Prisma's graph of parameters");
         return { contents: contents ?? "", loader: "js" };
       });
+      build.onLoad({ filter: /\/@bufbuild\/protovalidate\/dist\/\w+\/cel\.js$/ }, ({ path }) => {
+        const contents = withLazyExpressions(readFileSync(path, "utf8"));
+        if (contents !== null) found.add("the expressions of protovalidate");
+        return { contents: contents ?? "", loader: "js" };
+      });
       build.onEnd(() => {
-        if (found.size === 4) return;
+        if (found.size === 5) return;
         const text = `replaced only: ${[...found].join(", ")}. Correct tools/build/replacements.ts`;
         return { errors: [{ text }] };
       });

@@ -66,8 +66,21 @@ function alwaysBegins(message: DescMessage): boolean {
     : unsetMember(first, "") !== "";
 }
 
+/** Compiled once: most operations answer with the same few objects. */
+const knownMembers = {
+  "": new WeakMap<DescMessage, WriteValue>(),
+  ",": new WeakMap<DescMessage, WriteValue>(),
+};
+
 /** Writes the members of a message, each after a comma. The first one has `separator` instead. */
 function compileMembers(message: DescMessage, separator: "" | ","): WriteValue {
+  const known = knownMembers[separator];
+  const write = known.get(message) ?? compileEach(message, separator);
+  known.set(message, write);
+  return write;
+}
+
+function compileEach(message: DescMessage, separator: "" | ","): WriteValue {
   const verbatim = verbatimField(message);
   if (verbatim !== null) return compileVerbatim(verbatim, separator);
   const members = message.fields.map((field, index) =>
