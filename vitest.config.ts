@@ -3,6 +3,8 @@
  * PostgreSQL, Temporal and demo ledger.
  */
 import { defineConfig } from "vitest/config";
+import type { TestSequencerConstructor } from "vitest/node";
+import { SlowFilesFirst } from "./test/support/slow-files-first.ts";
 import { allow, stepLimitMs } from "./test/support/slowness.ts";
 
 /** The limit of `expect.poll`, whose default is a second. */
@@ -10,6 +12,8 @@ const pollTimeout = allow(4_000);
 
 export default defineConfig({
   test: {
+    // A function can be constructed too.
+    sequence: { sequencer: SlowFilesFirst as unknown as TestSequencerConstructor },
     projects: [
       {
         test: {
