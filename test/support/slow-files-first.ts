@@ -4,7 +4,7 @@
  */
 import { BaseSequencer, type TestSpecification, type Vitest } from "vitest/node";
 
-/** The files that take more than half a minute, the slowest first. A missing one loses time only. */
+/** The files of more than half a minute, the slowest first. A name without a file does no harm. */
 const slow = [
   "faults/clock-kills",
   "faults/restored-database",
