@@ -2,14 +2,22 @@
  * Two projects: `unit` needs no server and runs in `npm run verify`. `system` runs on real
  * PostgreSQL, Temporal and demo ledger.
  */
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import type { TestSequencerConstructor } from "vitest/node";
+import { SlowFilesFirst } from "./test/support/slow-files-first.ts";
 import { allow, stepLimitMs } from "./test/support/slowness.ts";
+
+/** Where modules are kept that processes of tests compiled, or stripped of their types. */
+const compiledFolder = join(import.meta.dirname, "node_modules/.cache/compiled");
 
 /** The limit of `expect.poll`, whose default is a second. */
 const pollTimeout = allow(4_000);
 
 export default defineConfig({
   test: {
+    // A function can be constructed too.
+    sequence: { sequencer: SlowFilesFirst as unknown as TestSequencerConstructor },
     projects: [
       {
         test: {
@@ -20,6 +28,8 @@ export default defineConfig({
           pool: "threads",
           // Their modules have no state: loading them once a thread halves the time.
           isolate: false,
+          // For the processes that they start from the sources, as in the other project.
+          env: { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? compiledFolder },
           // By default one core of two is left idle.
           maxWorkers: 2,
           // First: they take seconds, and the projects have different numbers of workers.

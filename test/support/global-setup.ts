@@ -46,6 +46,12 @@ const defaultLongHistory = 4_096;
 const ownLongHistory = 192;
 
 /**
+ * A server of one machine needs one partition of each task queue. With four, the queues of every
+ * namespace that a file left, which nothing polls, keep a tenth of a core busy for ten of them.
+ */
+const onePartition = ["Read", "Write"].map((kind) => `matching.numTaskqueue${kind}Partitions=1`);
+
+/**
  * Called by vitest before the first file; what it returns is called after the last, also when tests
  * failed.
  */
@@ -108,7 +114,7 @@ async function provideTemporal(stops: (() => Promise<void>)[]): Promise<string> 
     port: await freePort(),
     namespace: "tests",
     searchAttributes,
-    dynamicConfig: [`limit.historyCount.suggestContinueAsNew=${ownLongHistory}`],
+    dynamicConfig: [...onePartition, `limit.historyCount.suggestContinueAsNew=${ownLongHistory}`],
     log: (line) => console.log(line),
   });
   stops.push(() => temporal.stop());

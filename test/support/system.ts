@@ -24,7 +24,7 @@ import { testPool } from "./pool.ts";
 import { freePort } from "./ports.ts";
 import { type TestProcess, testProcess } from "./process.ts";
 import { processHere } from "./process-here.ts";
-import { createSchedules, testTemporal } from "./temporal.ts";
+import { createSchedules, deleteSchedules, testTemporal } from "./temporal.ts";
 
 export type { Answered, RequestOptions } from "./answer.ts";
 export type { TestProcess } from "./process.ts";
@@ -200,6 +200,7 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
     },
     stop: async () => {
       await Promise.all([api.stop(), worker.stop()]);
+      await deleteSchedules(temporal);
       await pool.end();
       await ledger?.stop();
       await database.drop();

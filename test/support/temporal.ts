@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
 import { msToTs } from "@temporalio/common/lib/time.js";
 import { inject } from "vitest";
-import { ensureSchedules } from "../../src/worker/temporal/schedules.ts";
+import { ensureSchedules, scheduleIds } from "../../src/worker/temporal/schedules.ts";
 import { ensureSearchAttributes } from "../../src/worker/temporal/search-attributes.ts";
 
 /** The address of a test's client and worker. */
@@ -47,5 +47,23 @@ export async function createSchedules(
     await ensureSchedules(new Client({ connection, namespace }), taskQueue);
   } finally {
     await connection.close();
+  }
+}
+
+/**
+ * Deletes them, so that the server starts no more runs that no worker takes. A test may have ended
+ * its server or deleted its schedules.
+ */
+export async function deleteSchedules({ address, namespace }: TestTemporal): Promise<void> {
+  try {
+    const connection = await Connection.connect({ address });
+    try {
+      const { schedule } = new Client({ connection, namespace });
+      await Promise.allSettled(scheduleIds.map((id) => schedule.getHandle(id).delete()));
+    } finally {
+      await connection.close();
+    }
+  } catch {
+    // The server is gone, and its schedules with it.
   }
 }

@@ -70,6 +70,27 @@ function planOf(field, rule, compile) {
   return text.replace(eager, lazy) + planOf;
 }
 
+/** Temporal's native code, which stays a package. Its JavaScript is bundled. */
+const nativePackage = "@temporalio/core-bridge";
+
+/** The start of the native package, which finds the native code by a file of the package. */
+function withNativePackage(text: string): string | null {
+  const finder = "require('./common')";
+  return text.includes(finder)
+    ? text.replace(finder, `require("${nativePackage}/common.js")`)
+    : null;
+}
+
+/**
+ * The errors of the native package with gRPC's library loaded for the first error of a call. Each
+ * thread of a worker loads this file, and that library and Node's TLS are a quarter of its start.
+ */
+function withLazyGrpc(text: string): string | null {
+  const eager = /const grpc = __importStar\((require\("@grpc\/grpc-js"\))\);\n/;
+  if (!eager.test(text) || text.match(/\bgrpc\./g)?.length !== 1) return null;
+  return text.replace(eager, "").replace("grpc.Metadata", '(require("@grpc/grpc-js").Metadata)');
+}
+
 /** Returns the plugin of esbuild that replaces them. Throws at the end if one was not found. */
 export function replacements(root: string): Plugin {
   const requiredDatabase = join(root, "tools/build/required-database.ts");
@@ -101,8 +122,21 @@ export function replacements(root: string): Plugin {
         if (contents !== null) found.add("the expressions of protovalidate");
         return { contents: contents ?? "", loader: "js" };
       });
+      build.onResolve({ filter: new RegExp(`^${nativePackage}$`) }, () => ({
+        path: join(root, "node_modules", nativePackage, "index.js"),
+      }));
+      build.onLoad({ filter: /\/core-bridge\/index\.js$/ }, ({ path }) => {
+        const contents = withNativePackage(readFileSync(path, "utf8"));
+        if (contents !== null) found.add("the start of Temporal's native package");
+        return { contents: contents ?? "", loader: "js" };
+      });
+      build.onLoad({ filter: /\/core-bridge\/lib\/errors\.js$/ }, ({ path }) => {
+        const contents = withLazyGrpc(readFileSync(path, "utf8"));
+        if (contents !== null) found.add("the errors of Temporal's native package");
+        return { contents: contents ?? "", loader: "js" };
+      });
       build.onEnd(() => {
-        if (found.size === 5) return;
+        if (found.size === 7) return;
         const text = `replaced only: ${[...found].join(", ")}. Correct tools/build/replacements.ts`;
         return { errors: [{ text }] };
       });
