@@ -26,21 +26,34 @@ export const planModes = ["force_custom_plan", "force_generic_plan"] as const;
 /** Returns the rows that all scans of the statement's plan read, those that it drops included. */
 export async function rowsRead(
   pool: pg.Pool,
+  statement: SentStatement,
+  mode: (typeof planModes)[number],
+): Promise<number> {
+  return inTransaction(pool, (client) => rowsReadWithin(client, statement, mode));
+}
+
+let measured = 0;
+
+/** The same within a transaction. What the statement writes is rolled back. */
+export async function rowsReadWithin(
+  client: Pick<pg.PoolClient, "query">,
   { text, values }: SentStatement,
   mode: (typeof planModes)[number],
 ): Promise<number> {
-  return inTransaction(pool, async (client) => {
-    await client.query(`SET LOCAL plan_cache_mode = ${mode}`);
-    await client.query(`PREPARE measured AS ${text}`);
-    const execute = `EXECUTE measured (${values.map(literal).join(", ")})`;
-    const { rows } = await client.query<{ "QUERY PLAN": readonly [{ readonly Plan: PlanNode }] }>(
-      `EXPLAIN (ANALYZE, FORMAT JSON) ${execute}`,
-    );
-    await client.query("DEALLOCATE measured");
-    const plan = rows[0]?.["QUERY PLAN"][0].Plan;
-    if (plan === undefined) throw new Error("PostgreSQL explained nothing");
-    return scannedBy(plan);
-  });
+  measured += 1;
+  const name = `measured_${measured}`;
+  await client.query("SAVEPOINT measured");
+  await client.query(`SET LOCAL plan_cache_mode = ${mode}`);
+  await client.query(`PREPARE ${name} AS ${text}`);
+  const list = values.length > 0 ? `(${values.map(literal).join(", ")})` : "";
+  const { rows } = await client.query<{ "QUERY PLAN": readonly [{ readonly Plan: PlanNode }] }>(
+    `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE ${name} ${list}`,
+  );
+  await client.query("ROLLBACK TO measured");
+  await client.query(`DEALLOCATE ${name}`);
+  const plan = rows[0]?.["QUERY PLAN"][0].Plan;
+  if (plan === undefined) throw new Error("PostgreSQL explained nothing");
+  return scannedBy(plan);
 }
 
 function scannedBy(node: PlanNode): number {
@@ -55,6 +68,16 @@ function scannedBy(node: PlanNode): number {
 
 function literal(value: unknown): string {
   if (value === null) return "NULL";
-  if (Array.isArray(value)) return pg.escapeLiteral(`{${value.join(",")}}`);
-  return pg.escapeLiteral(value instanceof Date ? value.toISOString() : String(value));
+  if (Array.isArray(value)) return pg.escapeLiteral(`{${value.map(element).join(",")}}`);
+  return pg.escapeLiteral(textOf(value));
+}
+
+function element(value: unknown): string {
+  if (value === null) return "NULL";
+  return `"${textOf(value).replaceAll(/["\\]/g, "\\$&")}"`;
+}
+
+function textOf(value: unknown): string {
+  if (value instanceof Date) return value.toISOString();
+  return Buffer.isBuffer(value) ? `\\x${value.toString("hex")}` : String(value);
 }

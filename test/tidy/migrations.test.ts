@@ -71,6 +71,13 @@ const replacing = (definition: string) => [
   },
 ];
 
+test("an index without a rule may be dropped", () => {
+  const drop = { name: "2_next", sql: "DROP INDEX plans_code;" };
+  const created = (kind: string) => ({ name: "1", sql: `CREATE ${kind} plans_code ON plans (a);` });
+  expect(migrationFaults([created("INDEX"), drop], "2.1.0")).toEqual([]);
+  expect(migrationFaults([created("UNIQUE INDEX"), drop], "2.1.0")).toHaveLength(1);
+});
+
 test("an index may be replaced by the one of the same columns without entries of nulls", () => {
   const faults = (definition: string) => migrationFaults(replacing(definition), "2.1.0");
   expect(faults("(kind, code)\n  WHERE code IS NOT NULL")).toEqual([]);

@@ -70,6 +70,12 @@ function statementsOf(sql: string): readonly string[] {
     .filter((statement) => statement !== "");
 }
 
+/** The statements that drop indexes without a rule, which no ON CONFLICT can need. */
+function plainDrops(earlier: readonly string[]): ReadonlySet<string> {
+  const names = earlier.flatMap((one) => /^CREATE INDEX (\w+) ON /i.exec(one)?.[1] ?? []);
+  return new Set(names.map((name) => `DROP INDEX ${name}`));
+}
+
 const uniqueIndex = /^CREATE UNIQUE INDEX "?(\w+)"? (ON .+)$/i;
 
 /** The unique indexes that statements create: the text after the name, by name. */
@@ -125,9 +131,9 @@ export function migrationFaults(migrations: readonly Migration[], version: strin
       ),
     );
     const earlier = migrations.slice(0, index + 1).flatMap((one) => statementsOf(one.sql));
-    const narrowed = narrowings(statements, uniqueIndexes(earlier));
+    const harmless = [plainDrops(earlier), narrowings(statements, uniqueIndexes(earlier))];
     return statements.flatMap((statement) => {
-      if (narrowed.has(statement)) return [];
+      if (harmless.some((those) => those.has(statement))) return [];
       const always = breaking.find(({ pattern }) => pattern.test(statement));
       const onOld = breakingOnOldTables.find(({ pattern }) => {
         const table = pattern.exec(statement)?.[1];

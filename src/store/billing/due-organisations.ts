@@ -19,7 +19,8 @@ export const advancing = `EXISTS (SELECT 1 FROM clock_advances a WHERE a.organis
 
 /**
  * Up to `limit` organisations with something due by their own clocks, by rising id after `after`.
- * It reads across organisations and returns ids only.
+ * It reads across organisations and returns ids only. The earliest due subscription of each is
+ * looked up by index: EXISTS is a join, for which PostgreSQL may read everything that is due.
  */
 export async function findDueOrganisations(
   pool: Pool,
@@ -30,9 +31,10 @@ export async function findDueOrganisations(
     name: "find_due_organisations",
     text: `SELECT o.id FROM organisations o
       WHERE ($1::uuid IS NULL OR o.id > $1) AND NOT ${advancing}
-        AND EXISTS (SELECT 1 FROM subscriptions s
+        AND (SELECT s.id FROM subscriptions s
         WHERE s.organisation_id = o.id AND s.due_at <= coalesce(o.test_clock, now())
-          AND ${performable})
+          AND ${performable}
+        ORDER BY s.organisation_id, s.due_at LIMIT 1) IS NOT NULL
       ORDER BY o.id LIMIT $2`,
     values: [after, limit],
   });

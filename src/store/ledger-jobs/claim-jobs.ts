@@ -177,6 +177,19 @@ export async function takeContacts(
   return take(pool, organisationId, leaseMs, contacts);
 }
 
+/**
+ * SQL: the oldest ready jobs of a condition. Each kind is looked up for itself, because the index
+ * has the jobs of one kind in their order. So a claim reads no more jobs than it takes, however
+ * many wait.
+ */
+const readyText = (condition: string): string => `
+      SELECT j.id, j.seq FROM unnest($2::text[]) k (kind) CROSS JOIN LATERAL (
+        SELECT id, seq FROM ledger_jobs
+        WHERE organisation_id = $1 AND state = 'ready' AND kind = k.kind AND not_before <= now()
+          AND ${condition}
+        ORDER BY seq LIMIT ${groupSize} FOR UPDATE SKIP LOCKED) j
+      ORDER BY j.seq LIMIT ${groupSize}`;
+
 async function take<T extends ClaimedJob>(
   pool: Pool,
   organisationId: string,
@@ -184,11 +197,11 @@ async function take<T extends ClaimedJob>(
   { kinds, columns, joins }: ClaimedKind,
 ): Promise<Taken<T>> {
   const text = `
-    WITH waiting AS (
-      SELECT id FROM ledger_jobs
-      WHERE organisation_id = $1 AND kind = ANY ($2) AND state = 'ready' AND not_before <= now()
-      ORDER BY (awaited_until IS NOT NULL AND awaited_until > now()) DESC, seq
-      LIMIT ${groupSize} FOR UPDATE SKIP LOCKED
+    WITH awaited AS (${readyText("awaited_until > now()")}
+    ), others AS (${readyText("(awaited_until IS NULL OR awaited_until <= now())")}
+    ), waiting AS (
+      SELECT id FROM (SELECT id, seq, 1 AS place FROM awaited
+        UNION ALL SELECT id, seq, 2 FROM others) r ORDER BY place, seq LIMIT ${groupSize}
     ), lost AS (
       SELECT id FROM ledger_jobs
       WHERE organisation_id = $1 AND kind = ANY ($2) AND state IN ('sending', 'uncertain')

@@ -1,0 +1,154 @@
+/**
+ * Query plans at size: a claim, a page, a publication and a creation read a few rows among
+ * thousands, by the plan for their values and by the plan for any values.
+ */
+import { randomBytes } from "node:crypto";
+import { expect } from "vitest";
+import { decideCreation } from "../../../src/domain/subscriptions/create.ts";
+import { createDeliveryStore } from "../../../src/store/admin/webhooks/webhook-deliveries.ts";
+import { loadStates } from "../../../src/store/billing/billing-state.ts";
+import { findDueOrganisations } from "../../../src/store/billing/due-organisations.ts";
+import { lockOrganisation } from "../../../src/store/billing/locked-subscription.ts";
+import { takeFree, takeInOrder } from "../../../src/store/billing/take-due.ts";
+import { newId } from "../../../src/store/database/ids.ts";
+import { inTransaction, type Pool } from "../../../src/store/database/pool.ts";
+import { claimDeliveries } from "../../../src/store/events/delivery-claims.ts";
+import { findAllDueEndpoints, findDueEndpoints } from "../../../src/store/events/due-endpoints.ts";
+import { findChangedOrganisations } from "../../../src/store/events/outbox.ts";
+import { publishChunk } from "../../../src/store/events/publish-changes.ts";
+import {
+  takeContacts,
+  takeCreditNotes,
+  takeInvoices,
+} from "../../../src/store/ledger-jobs/claim-jobs.ts";
+import { createStore } from "../../../src/store/tenant.ts";
+import { requestOf } from "../../domain/subscriptions/creation-builder.ts";
+import { dearStatements } from "../../support/dear-statements.ts";
+import { perFile } from "../../support/file-fixture.ts";
+import { billingTest } from "../billing/billing-fixture.ts";
+import { addSizedRows, type SizedRows } from "./sized-rows.ts";
+
+const now = new Date("2026-04-11T12:00:00Z");
+
+interface Sized extends SizedRows {
+  readonly pool: Pool;
+  readonly organisation: string;
+}
+
+const test = billingTest.extend("sized", perFile, async ({ fixture }): Promise<Sized> => {
+  const organisation = await fixture.sandbox("2026-03-10");
+  await fixture.subscribe(organisation);
+  await fixture.setClock(organisation, "2026-04-11");
+  const { pool } = fixture;
+  return { pool, organisation, ...(await addSizedRows(pool, organisation)) };
+});
+
+test("a chunk of the billing run reads the rows of its subscriptions", async ({ sized }) => {
+  const { pool, organisation } = sized;
+  // Two hundred are taken, among at most a thousand whose buckets may be free.
+  const take = (taken: typeof takeFree) =>
+    dearStatements(pool, 1_300, (observed) =>
+      inTransaction(observed, (client) => taken(client, organisation, now, 200)),
+    );
+  expect(await take(takeFree)).toEqual([]);
+  expect(await take(takeInOrder)).toEqual([]);
+  const found = (observed: Pool) => findDueOrganisations(observed, null, 500);
+  expect(await dearStatements(pool, 200, found)).toEqual([]);
+  const ids = sized.subscriptions.slice(0, 50);
+  const load = (observed: Pool) =>
+    inTransaction(observed, async (client) =>
+      loadStates(client, (await lockOrganisation(client, organisation)).organisation, { ids, now }),
+    );
+  // Each has a customer, a period, an invoice with a line, and a job.
+  expect(await dearStatements(pool, 500, load)).toEqual([]);
+});
+
+test("a claim of ledger jobs reads the jobs that it takes", async ({ sized }) => {
+  const { pool, organisation } = sized;
+  for (const take of [takeInvoices, takeCreditNotes, takeContacts])
+    expect(
+      await dearStatements(pool, 1_000, (observed) => take(observed, organisation, 60_000)),
+      take.name,
+    ).toEqual([]);
+});
+
+test("a claim of webhook deliveries reads the deliveries that it takes", async ({ sized }) => {
+  const { pool, organisation, endpointId } = sized;
+  const works = [
+    (observed: Pool) => findDueEndpoints(observed, organisation),
+    (observed: Pool) => findAllDueEndpoints(observed, null, 100),
+    (observed: Pool) => claimDeliveries(observed, { organisationId: organisation, endpointId }, 20),
+  ];
+  for (const work of works) expect(await dearStatements(pool, 200, work)).toEqual([]);
+});
+
+test("the relay reads the rows of the objects that it publishes", async ({ sized }) => {
+  const { pool, organisation } = sized;
+  const found = (observed: Pool) => findChangedOrganisations(observed, null, 100);
+  expect(await dearStatements(pool, 200, found)).toEqual([]);
+  const objects = [
+    ...sized.subscriptions.slice(0, 20).map((id) => ({ kind: "subscription" as const, id })),
+    ...sized.invoices.slice(0, 20).map((id) => ({ kind: "invoice" as const, id })),
+  ];
+  const publish = (observed: Pool) =>
+    publishChunk(observed, organisation, objects, {
+      write: ({ kind }) => JSON.stringify({ object: kind }),
+    });
+  expect(await dearStatements(pool, 500, publish)).toEqual([]);
+});
+
+test("a creation reads a few rows", async ({ sized }) => {
+  const { pool, organisation } = sized;
+  const create = async (observed: Pool) => {
+    const { subscriptions } = createStore(observed).tenant(organisation, now);
+    const codes = { customerCode: "ACME", planCode: "team", chargeCodes: [] };
+    const subscriptionId = newId();
+    const { facts, catalogueVersion } = await subscriptions.loadCreation({
+      subscriptionId,
+      ...codes,
+    });
+    const saved = await subscriptions.saveCreation({
+      subscriptionId,
+      requestHash: randomBytes(32),
+      setupMode: false,
+      catalogueVersion,
+      decision: decideCreation({ ...facts, now }, requestOf({ ...codes, units: 10 })),
+      first: { invoiceId: newId(), jobId: newId() },
+      awaitedUntil: now,
+    });
+    expect(saved).toBe("saved");
+  };
+  expect(await dearStatements(pool, 200, create)).toEqual([]);
+});
+
+test("each list reads the rows of its page", async ({ sized }) => {
+  const { pool, organisation } = sized;
+  const page = { limit: 25, startingAfter: null };
+  const any = { customer: null, subscription: null, statuses: [] };
+  const anyEntry = { code: null, status: null };
+  const lists = {
+    customers: (observed: Pool) =>
+      createStore(observed)
+        .tenant(organisation, now)
+        .customers.list({ ...anyEntry, email: null }, page),
+    creditNotes: (observed: Pool) =>
+      createStore(observed).tenant(organisation, now).creditNotes.list(any, page),
+    subscriptions: (observed: Pool) =>
+      createStore(observed)
+        .tenant(organisation, now)
+        .subscriptions.list({ customer: null, customerCode: null, status: "active" }, page),
+    plans: (observed: Pool) =>
+      createStore(observed).tenant(organisation, now).plans.list(anyEntry, page),
+    charges: (observed: Pool) =>
+      createStore(observed).tenant(organisation, now).charges.list(anyEntry, page),
+    deliveries: (observed: Pool) =>
+      createDeliveryStore(observed, { run: () => Promise.reject() }).list(
+        organisation,
+        { endpointId: null, state: null, eventType: null, since: null },
+        page,
+      ),
+  };
+  // A row of a page has at most a few others.
+  for (const [name, list] of Object.entries(lists))
+    expect(await dearStatements(pool, 300, list), name).toEqual([]);
+});
