@@ -3,13 +3,32 @@
  * without a bundler, and a workflow with a forbidden import fails before it is deployed.
  */
 import { join } from "node:path";
-import { bundleWorkflowCode } from "@temporalio/worker";
+import { type BundleOptions, bundleWorkflowCode } from "@temporalio/worker";
+import { shortenMap } from "./workflow-map.ts";
 
 /**
  * Carry a trace through workflows. They are always in the bundle, so that traces can be switched on
  * while workflows run. Without a worker that exports traces their spans go nowhere.
  */
 const tracingInterceptors = join(import.meta.dirname, "workflow-tracing.ts");
+
+/** The libraries of the interceptors. */
+const preloaded = join(import.meta.dirname, "workflow-preload.ts");
+
+/**
+ * Leaves out a file of `@opentelemetry/core` that exports the global object, which nothing reads.
+ * All that a loaded library exports is frozen, so the thread's own list of destructors would be.
+ */
+const withoutGlobals: NonNullable<BundleOptions["webpackConfigHook"]> = (config) => ({
+  ...config,
+  resolve: {
+    ...config.resolve,
+    alias: { ...config.resolve?.alias, "../../common/globalThis$": false },
+  },
+});
+
+/** That file's code, by which a bundle that has it is refused. */
+const exportedGlobals = "_globalThis = globalThis;";
 
 /**
  * Returns the code of the bundle of `workflows/index.ts` below `root`. Throws if it cannot be
@@ -21,6 +40,8 @@ export async function bundleWorkflows(root: string): Promise<string> {
   const { code } = await bundleWorkflowCode({
     workflowsPath: join(root, "workflows/index.ts"),
     workflowInterceptorModules: [tracingInterceptors],
+    preloadModules: [preloaded],
+    webpackConfigHook: withoutGlobals,
     logger: {
       log: quiet,
       trace: quiet,
@@ -32,5 +53,6 @@ export async function bundleWorkflows(root: string): Promise<string> {
   }).catch((error: unknown) => {
     throw new Error(errors.join("\n"), { cause: error });
   });
-  return code;
+  if (code.includes(exportedGlobals)) throw new Error("the bundle exports the global object");
+  return shortenMap(code);
 }

@@ -11,6 +11,7 @@ import {
   schemaEngineFile,
   workflowBundleFile,
 } from "../../src/assets.ts";
+import { shortenMap } from "../workflow-map.ts";
 import { type BundledCode, bundlePrograms } from "./bundle.ts";
 import { licenceText } from "./licences.ts";
 import { queryCompiler } from "./replacements.ts";
@@ -53,7 +54,7 @@ async function shortWorkflows(): Promise<string> {
   });
   // Else its process waits for further transformations.
   await stop();
-  return code;
+  return shortenMap(code);
 }
 
 /** Builds the repository at `root` into `folder`, which need not exist. */

@@ -51,7 +51,7 @@ test("within a window the pause stays as it is", async () => {
   expect(pauses).toEqual([1, 1, 1]);
 });
 
-test("without other work a process may be busy longer, and pauses at once when some begins", async () => {
+test("without other work a process is busy longer, and pauses once some begins", async () => {
   const { windows, alone } = paced();
   alone(true);
   expect(await windows(20, 0.89)).toEqual([]);

@@ -21,7 +21,7 @@ const windowMs = 25;
 /** The longest pause. Each of five requests still continues at least ten times a second. */
 const longestMs = 100;
 
-/** The least pause when other work has begun. It is about that of ten endpoints at half the time. */
+/** The least pause when other work has begun: about that of ten endpoints at half of the time. */
 const yieldMs = 10;
 
 /** How a pause grows above the share and shrinks below it, with each window. */
@@ -41,7 +41,7 @@ function measureProcess(): MeasureShare {
 }
 
 /**
- * Creates the pace of one process. `hasOtherWork` tells whether there is work besides deliveries.
+ * Creates the pace of one process. `hasOtherWork` returns whether there is work besides deliveries.
  * `now` is in milliseconds.
  */
 export function createDeliveryPace(
