@@ -6,12 +6,12 @@
  * Aim: half of the floor.
  */
 import assert from "node:assert/strict";
-import { create } from "@bufbuild/protobuf";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { DocumentStatus, LedgerSyncStatus } from "../src/gen/proto/billing/v1/common_pb.ts";
 import { InvoiceLineKind, InvoiceType } from "../src/gen/proto/billing/v1/invoices_pb.ts";
 import {
   type CreateSubscriptionRequest,
-  CreateSubscriptionResponseSchema,
+  type CreateSubscriptionResponseSchema,
   SubscriptionService,
   SubscriptionStatus,
 } from "../src/gen/proto/billing/v1/subscriptions_pb.ts";
@@ -49,10 +49,15 @@ const request = [
   body,
 ].join("\r\n");
 
-function answer({ customerCode, units, invoiceReference = "" }: CreateSubscriptionRequest) {
+/** Returns the initialiser of the response, as the service's methods do. */
+function answer({
+  customerCode,
+  units,
+  invoiceReference = "",
+}: CreateSubscriptionRequest): MessageInitShape<typeof CreateSubscriptionResponseSchema> {
   const created = "2026-03-01T09:30:00.000Z";
   const id = "6f1ed002-ab59-5d6e-9e0f-1c7a3f0d9b11";
-  return create(CreateSubscriptionResponseSchema, {
+  return {
     subscription: {
       id,
       object: "subscription",
@@ -100,7 +105,7 @@ function answer({ customerCode, units, invoiceReference = "" }: CreateSubscripti
       ledger: { syncStatus: LedgerSyncStatus.SYNCED, invoiceId: id },
       created,
     },
-  });
+  };
 }
 
 function startGateway() {

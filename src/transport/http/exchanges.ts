@@ -13,7 +13,7 @@ import { createKeylessQueue } from "./limits/keyless-queue.ts";
 import type { KeylessRequests } from "./limits/keyless-requests.ts";
 import type { SlowBodies } from "./limits/slow-request-bodies.ts";
 import type { UnreadAnswers } from "./limits/stalled-responses.ts";
-import { isRefused, noteTaken, refuseSocket } from "./refuse-socket.ts";
+import { isRefused, noteAnswered, noteTaken, refuseSocket } from "./refuse-socket.ts";
 import { isWellFormed, takeOriginForm } from "./request-form.ts";
 import { newRequestId } from "./request-id.ts";
 import type { Answer } from "./system-endpoints.ts";
@@ -110,13 +110,19 @@ export function exchanges(
     if (hasBody(request))
       parts.slowBodies.watch(request, exchange.startedMs, isOpenService(exchange));
     parts.unreadAnswers.watch(response);
-    response.once("close", () => end(parts, request, response, exchange));
+    const release = parts.keyless.admit(request, response, exchange);
+    // One listener for all, because each costs as much as its work.
+    response.once("close", () => {
+      if (request.stream === undefined) noteAnswered(request, response);
+      parts.unreadAnswers.unwatch(response);
+      end(parts, request, response, exchange);
+      release?.();
+    });
     // `close` reports a fault of the connection. Without this listener the fault would end the
     // process.
     request.on("error", ignore);
     response.on("error", ignore);
-    if (!parts.keyless.admit(request, response, exchange))
-      refuseExcess(request, response, exchange);
+    if (release === null) refuseExcess(request, response, exchange);
     else if (!isOpenService(exchange)) {
       const run = () => dispatch(parts, request, response, exchange);
       if (parts.within === undefined) run();

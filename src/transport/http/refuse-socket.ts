@@ -40,10 +40,14 @@ const taken = new WeakMap<Socket, Map<HttpResponse, HttpRequest>>();
  */
 export function noteTaken(request: HttpRequest, response: HttpResponse): void {
   const { socket } = request;
-  const open = taken.get(socket) ?? new Map<HttpResponse, HttpRequest>();
-  open.set(response, request);
-  taken.set(socket, open);
-  response.on("close", () => open.delete(response));
+  const open = taken.get(socket);
+  if (open === undefined) taken.set(socket, new Map([[response, request]]));
+  else open.set(response, request);
+}
+
+/** Removes the record of a request whose response has closed. */
+export function noteAnswered({ socket }: HttpRequest, response: HttpResponse): void {
+  taken.get(socket)?.delete(response);
 }
 
 const refused = new WeakSet<Socket>();

@@ -18,8 +18,8 @@ import { createValidate } from "./validation/validate.ts";
 
 /**
  * The answer: the response message, and whether it is the stored response of an earlier call
- * (`Idempotent-Replayed: true`). A read's message is only its initialiser. Creating it costs as
- * much as writing it, and Connect's library creates it if it is none.
+ * (`Idempotent-Replayed: true`). Without an idempotency key the message is only its initialiser.
+ * Creating it costs more than writing it, and Connect's library creates it if it is none.
  */
 export interface Answer {
   readonly message: object;
@@ -77,10 +77,11 @@ export function createCall<C extends Principal = Caller>({
       const message = await read(async () => implementation(request, context));
       return { message, replayed: false };
     }
+    if (idempotencyKey === null)
+      return { message: await implementation(request, context), replayed: false };
     const execute = async (): Promise<Message> =>
       create(method.output, await implementation(request, context));
-    if (idempotencyKey !== null) return idempotency.run({ pass, idempotencyKey, request }, execute);
-    return { message: await execute(), replayed: false };
+    return idempotency.run({ pass, idempotencyKey, request }, execute);
   };
 
   return (pass, request, context) => observe(pass, () => run(pass, request, context));

@@ -28,12 +28,17 @@ describe("text", () => {
     expect(formatDecimal(d(text))).toBe(printed);
   });
 
-  it.each(["0", "-0.5", "7.12", "19.9900", "-19.9900", "999999999999.0001", "1.00000000"])(
-    "%s as a text of a column gets the four places of the parsed number",
-    (text) => {
-      expect(withFourPlaces(text)).toBe(formatDecimal(d(text)));
-    },
-  );
+  it.each([
+    "0",
+    "-0.5",
+    "7.12",
+    "19.9900",
+    "-19.9900",
+    "999999999999.0001",
+    "1.00000000",
+  ])("%s as a text of a column gets the four places of the parsed number", (text) => {
+    expect(withFourPlaces(text)).toBe(formatDecimal(d(text)));
+  });
 
   it.each(["0.00001", "1.23456"])("%s is not printed with a digit lost", (text) => {
     expect(() => formatDecimal(d(text))).toThrow(/more than 4 places/);

@@ -14,10 +14,10 @@ import { createSlots, type Slot, type SlotHolder } from "./slots.ts";
 /** Limits requests whose key is not known to be valid. */
 export interface KeylessRequests {
   /**
-   * Counts a request until it closes. Returns false if it must be refused because too many are
-   * open.
+   * Counts a request. Returns the function to call once its response has closed, or null if it
+   * must be refused because too many are open.
    */
-  admit(request: HttpRequest, response: HttpResponse, exchange: Exchange): boolean;
+  admit(request: HttpRequest, response: HttpResponse, exchange: Exchange): (() => void) | null;
   /** Records how many bytes of a written answer the client has not read. */
   written(response: HttpResponse): void;
 }
@@ -42,10 +42,7 @@ export function watchKeylessRequests(limits: HttpLimits, addressOf: AddressOf): 
       const { authorization } = exchange.credentials;
       const digest =
         typeof authorization === "string" ? hash("sha256", authorization, "base64") : null;
-      if (digest !== null) {
-        response.on("close", () => known.note(digest, exchange));
-        if (known.has(digest)) return true;
-      }
+      if (digest !== null && known.has(digest)) return () => known.note(digest, exchange);
       const connection = request.stream === undefined ? request.socket : request.stream.session;
       const holder = {
         connection: connection ?? response,
@@ -57,10 +54,12 @@ export function watchKeylessRequests(limits: HttpLimits, addressOf: AddressOf): 
         evict: () => end(response),
       };
       const slot = (digest === null ? withoutCredentials : unprovenCredentials).take(holder);
-      if (slot === null) return false;
+      if (slot === null) return null;
       slots.set(response, slot);
-      response.once("close", slot.release);
-      return true;
+      return () => {
+        if (digest !== null) known.note(digest, exchange);
+        slot.release();
+      };
     },
     written: (response) => slots.get(response)?.setBytes(response.writableLength),
   };

@@ -11,6 +11,8 @@ import type { HttpLimits } from "./limits.ts";
 /** Watches answers until their clients have read them. */
 export interface UnreadAnswers {
   watch(response: HttpResponse): void;
+  /** Ends the watch of a response that has closed. */
+  unwatch(response: HttpResponse): void;
   stop(): void;
 }
 
@@ -36,10 +38,8 @@ export function watchUnreadAnswers({
   };
   const timer = setInterval(check, checkEveryMs).unref();
   return {
-    watch(response) {
-      open.set(response, null);
-      response.on("close", () => open.delete(response));
-    },
+    watch: (response) => void open.set(response, null),
+    unwatch: (response) => void open.delete(response),
     stop: () => clearInterval(timer),
   };
 }

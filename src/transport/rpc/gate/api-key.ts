@@ -3,7 +3,7 @@
  * a checksum, in base 62. The checksum lets the service refuse a mistyped or invented key without a
  * query. It also lets scanners of public code recognise a real one. ACCESS-1, ADMIN-1.
  */
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -52,7 +52,7 @@ function generate(prefix: string): NewApiKey {
 
 /** Returns the SHA-256 under which a key or token is stored. */
 export function hashApiKey(value: string): Buffer {
-  return createHash("sha256").update(value).digest();
+  return hash("sha256", value, "buffer");
 }
 
 /**
