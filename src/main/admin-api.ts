@@ -170,7 +170,8 @@ function platformOf(parts: AdminPortParts, writing: Pool): AdminDependencies["pl
   return (acting) =>
     subscriptionService({
       tenant: ({ caller }) => openTenant(caller.organisationId, caller.now, acting),
-      posting: ({ caller }) => createPosting(parts, caller.organisationId),
+      posting: ({ caller, waitOutside }) =>
+        createPosting(parts, caller.organisationId, waitOutside),
     });
 }
 

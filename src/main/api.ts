@@ -10,6 +10,7 @@ import { type LedgerKinds, ledgerKindOf } from "../ledger/port/ledger-kind.ts";
 import { createDeps } from "../services/deps.ts";
 import { services } from "../services/index.ts";
 import { createIdempotencyStore } from "../store/access/idempotency.ts";
+import { createEventLoopPace } from "../store/database/event-loop-pace.ts";
 import type { Pool } from "../store/database/pool.ts";
 import { createOutcomes, type Outcomes } from "../store/ledger-jobs/job-notifications.ts";
 import { createStore, warmUp } from "../store/tenant.ts";
@@ -56,7 +57,9 @@ export async function startApi(
   const work = createWork(config, log, temporal, outcomes);
   const { wake, startAmendment, startTermination } = work;
   const onIssued = (organisationId: string) => void wake(organisationId);
-  const store = createStore(pool, onIssued, (counts) => countUsage(metrics, counts));
+  const pace = createEventLoopPace();
+  const onUsage = (counts: UsageCounts) => countUsage(metrics, counts);
+  const store = createStore(pool, onIssued, onUsage, pace);
   warmUp(pool).catch((err) => log.warn({ err }, "the database could not be reached at the start"));
   const bindings = services(
     createDeps(store, { wake, startAmendment, startTermination, outcomes }),
@@ -77,7 +80,7 @@ export async function startApi(
     tls: config.api.tls,
     trustedProxies: config.api.trustedProxies,
     ...observed,
-    ...createPublicTransports({ ...shared, log, metrics, bindings }),
+    ...createPublicTransports({ ...shared, log, metrics, bindings, pace }),
     within: withinRequest,
     openapi: publishedOpenapi(readFileSync(openapiFile()), {
       publicUrl: config.ledger.publicUrl,

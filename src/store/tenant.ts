@@ -28,6 +28,8 @@ import {
   findCustomerCreation,
   saveCustomer,
 } from "./customers/customers.ts";
+import type { Executor } from "./database/client.ts";
+import { createEventLoopPace, type EventLoopPace, pacedReads } from "./database/event-loop-pace.ts";
 import { isId } from "./database/ids.ts";
 import { getOne, type Listing, listPage, type Page, type PageRequest } from "./database/page.ts";
 import type { AnyRow, Pool } from "./database/pool.ts";
@@ -148,12 +150,14 @@ export function createStore(
   pool: Pool,
   onIssued: (organisationId: string) => void = () => undefined,
   onUsage?: (counts: UsageCounts) => void,
+  pace: EventLoopPace = createEventLoopPace(),
 ): Store {
   const storeUsage = createStoreUsage(pool, onUsage);
   const saveCreation = joinCreations((...creations) => saveCreations(pool, ...creations));
+  const joined = { storeUsage, saveCreation };
   return {
     tenant: (organisationId, now) => ({
-      ...openTenant(pool, { storeUsage, saveCreation }, organisationId),
+      ...openTenant(pool, pacedReads(pool, pace, organisationId), joined, organisationId),
       previews: createPreviews(pool, organisationId, now),
       onCurrentSubscription: (id, work, { closing = false } = {}) =>
         onCurrentSubscription(
@@ -192,6 +196,7 @@ interface Joined {
 
 function openTenant(
   pool: Pool,
+  reads: Executor,
   { storeUsage, saveCreation }: Joined,
   organisationId: string,
 ): Omit<Tenant, "onCurrentSubscription" | "previews"> {
@@ -199,15 +204,15 @@ function openTenant(
     organisationId,
     settings: () => getOrganisation(pool, organisationId),
     customers: {
-      ...collect(pool, organisationId, customerListing, customerFilters),
+      ...collect(reads, organisationId, customerListing, customerFilters),
       save: (customer) => saveCustomer(pool, organisationId, customer),
       findCreation: (id) => findCustomerCreation(pool, organisationId, id),
       abandon: (jobId) => abandonContact(pool, organisationId, jobId),
     },
-    plans: collect(pool, organisationId, planListing, catalogueFilters),
-    charges: collect(pool, organisationId, chargeListing, catalogueFilters),
+    plans: collect(reads, organisationId, planListing, catalogueFilters),
+    charges: collect(reads, organisationId, chargeListing, catalogueFilters),
     subscriptions: {
-      ...collect(pool, organisationId, subscriptionListing, subscriptionFilters),
+      ...collect(reads, organisationId, subscriptionListing, subscriptionFilters),
       loadCreation: (query) => loadCreation(pool, organisationId, query),
       saveCreation: (creation) => saveCreation(organisationId, creation),
       findUnsent: (id) => findUnsent(pool, organisationId, id),
@@ -215,35 +220,35 @@ function openTenant(
     unitChanges: { get: (id) => getUnitChange(pool, organisationId, id) },
     terminations: { markReported: (id) => markReported(pool, organisationId, id) },
     invoices: {
-      ...collect(pool, organisationId, invoiceListing, documentFilters),
-      list: (filters, page) => listInvoices(pool, organisationId, documentFilters(filters), page),
+      ...collect(reads, organisationId, invoiceListing, documentFilters),
+      list: (filters, page) => listInvoices(reads, organisationId, documentFilters(filters), page),
       findFirst: (subscriptionId) => findFirstInvoice(pool, organisationId, subscriptionId),
     },
-    creditNotes: collect(pool, organisationId, creditNoteListing, documentFilters),
+    creditNotes: collect(reads, organisationId, creditNoteListing, documentFilters),
     events: (reader) => {
       const own = { ...reader, organisationId };
       return {
-        list: (filters, page) => listEvents(pool, own, filters, page),
-        get: (id) => getEvent(pool, own, id),
+        list: (filters, page) => listEvents(reads, own, filters, page),
+        get: (id) => getEvent(reads, own, id),
       };
     },
     usage: {
       report: (reported, now) => storeUsage(organisationId, reported, now),
-      list: (id, query) => listUsage(pool, organisationId, id, query),
+      list: (id, query) => listUsage(reads, organisationId, id, query),
       getEvent: (eventId) => getUsageEvent(pool, organisationId, eventId),
     },
   };
 }
 
 function collect<Row extends AnyRow, T, Filters>(
-  pool: Pool,
+  reads: Executor,
   organisationId: string,
   listing: Listing<Row, T>,
   toFilters: (filters: Filters) => Parameters<typeof listPage>[3],
 ): Collection<T, Filters> {
   return {
-    list: (filters, page) => listPage(pool, organisationId, listing, toFilters(filters), page),
+    list: (filters, page) => listPage(reads, organisationId, listing, toFilters(filters), page),
     // An id that is no UUID identifies no object. REQUEST-12.
-    get: async (id) => (isId(id) ? getOne(pool, organisationId, listing, id) : null),
+    get: async (id) => (isId(id) ? getOne(reads, organisationId, listing, id) : null),
   };
 }

@@ -4,6 +4,7 @@ import { permits } from "../../services/permits.ts";
 import { textFormats } from "../../services/text-formats.ts";
 import { createAccess } from "../../store/access/api-keys.ts";
 import type { IdempotencyStore } from "../../store/access/idempotency.ts";
+import type { EventLoopPace } from "../../store/database/event-loop-pace.ts";
 import type { Pool } from "../../store/database/pool.ts";
 import type { Readiness } from "../../transport/http/readiness.ts";
 import type { HttpParts } from "../../transport/http/server.ts";
@@ -14,6 +15,7 @@ import { createGate } from "../../transport/rpc/gate/gate.ts";
 import { createIdempotency } from "../../transport/rpc/idempotency.ts";
 import type { ServiceBinding } from "../../transport/rpc/implementation.ts";
 import { jobsOf } from "../../transport/rpc/operation.ts";
+import { createPermits, permitLimits } from "../../transport/rpc/permits.ts";
 import { createReportError } from "../../transport/rpc/refusals.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -30,6 +32,7 @@ export function createPublicTransports(parts: {
   readonly bindings: readonly ServiceBinding[];
   readonly readiness: Readiness;
   readonly shutdownSignal: AbortSignal;
+  readonly pace: EventLoopPace;
 }): Pick<HttpParts, "rest" | "connect"> {
   const { config, log, metrics, bindings } = parts;
   const access = createAccess(parts.pool, {
@@ -45,6 +48,11 @@ export function createPublicTransports(parts: {
     observe: observeInContext,
     implementations: bindings,
     formats: textFormats,
+    withPermit: createPermits(
+      parts.shutdownSignal,
+      permitLimits(config.database.poolSize),
+      parts.pace,
+    ),
   });
   const findRoute = compileRoutes(jobsOf(bindings.map(({ service }) => service)));
   return createTransports<Caller>({

@@ -66,7 +66,7 @@ export function createSubscription(deps: Deps): Method {
           return tenant.invoices.findFirst(id);
         }
         const decision = decideCreation({ ...loaded.facts, now: call.caller.now }, wanted);
-        const saved = await tenant.subscriptions.saveCreation({
+        const creation = {
           subscriptionId: id,
           requestHash: identity.requestHash,
           requestedBy: identity.requestedBy,
@@ -75,7 +75,8 @@ export function createSubscription(deps: Deps): Method {
           decision,
           first,
           awaitedUntil: posting.deadline,
-        });
+        };
+        const saved = await call.waitOutside(() => tenant.subscriptions.saveCreation(creation));
         if (saved === "saved") return decision.invoice === null ? null : first;
       }
       throw changesTooOften();

@@ -60,7 +60,7 @@ const mostRows = 101;
  * param `starting_after`.
  */
 export async function listPage<Row extends pg.QueryResultRow, T>(
-  pool: pg.Pool,
+  pool: Pick<pg.Pool, "query">,
   organisationId: string,
   listing: Listing<Row, T>,
   filters: readonly Filter[],
@@ -83,7 +83,7 @@ interface PageQuery<Row extends pg.QueryResultRow, T> {
 
 /** The same with another statement than the one of the listing's columns. */
 export async function listPageBy<Row extends pg.QueryResultRow, T>(
-  pool: pg.Pool,
+  pool: Pick<pg.Pool, "query">,
   organisationId: string,
   { listing, statement, filters, page }: PageQuery<Row, T>,
 ): Promise<Page<T>> {
@@ -172,7 +172,7 @@ export async function getThese<Row extends pg.QueryResultRow, T>(
  * exists.
  */
 async function requirePosition<Row extends pg.QueryResultRow, T>(
-  pool: pg.Pool,
+  pool: Pick<pg.Pool, "query">,
   organisationId: string,
   listing: Listing<Row, T>,
   page: PageRequest,

@@ -1,5 +1,7 @@
 /** Lists invoices with their lines. */
+
 import type { DocumentStatus, Invoice, ShownInvoice } from "../../domain/model/invoice.ts";
+import type { Executor } from "../database/client.ts";
 import {
   type Filter,
   type Listing,
@@ -7,7 +9,6 @@ import {
   type Page,
   type PageRequest,
 } from "../database/page.ts";
-import type { Pool } from "../database/pool.ts";
 import { invoicePageText, readInvoicePage } from "./invoice-page.ts";
 import { type InvoiceRow, readInvoice } from "./invoice-row.ts";
 
@@ -40,13 +41,18 @@ export const invoiceListing: Listing<InvoiceRow, Invoice> = {
 
 /** Returns the page of an organisation's invoices that pass all filters. */
 export function listInvoices(
-  pool: Pool,
+  executor: Executor,
   organisationId: string,
   filters: readonly Filter[],
   page: PageRequest,
 ): Promise<Page<ShownInvoice>> {
   const statement = { text: invoicePageText, read: readInvoicePage };
-  return listPageBy(pool, organisationId, { listing: invoiceListing, statement, filters, page });
+  return listPageBy(executor, organisationId, {
+    listing: invoiceListing,
+    statement,
+    filters,
+    page,
+  });
 }
 
 /** The filters of document lists. A null or empty filter excludes nothing (OBJECT-5). */

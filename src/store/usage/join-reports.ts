@@ -3,6 +3,10 @@
  * the next statement stores them together, also those of different organisations. A statement and
  * its commit cost as much as storing a hundred events. The reports of an organisation are evaluated
  * in the order of arrival, so that each has the answer that it would have alone (USAGE-2).
+ *
+ * While an organisation reports faster than its statements end, one more statement takes the
+ * reports of those that have none under way. They then never wait for a statement of hundreds of
+ * its events.
  */
 import type { UsageVerdict } from "../../domain/usage/ingest.ts";
 import { isDatabaseUnreachable } from "../access/api-keys.ts";
@@ -73,15 +77,24 @@ interface Batch extends UsageReports {
 export function joinReports(storing: Storing): StoreUsage {
   const queues = new Map<string, Queue>();
   let statements = 0;
+  let isApart = false;
 
   const next = (): void => {
     while (statements === 0 || (statements < mostStatements && isWorthStatement(queues))) {
-      const batches = takeBatches(queues);
-      if (batches.length === 0) return;
+      const batches = takeBatches(queues, isReady);
+      if (batches.length === 0) break;
       statements += 1;
-      for (const { queue } of batches) queue.inFlight += 1;
-      void store(batches);
+      void store(batches, () => {
+        statements -= 1;
+      });
     }
+    if (isApart || ![...queues.values()].some(isBusy)) return;
+    const idle = takeBatches(queues, isIdle);
+    if (idle.length === 0) return;
+    isApart = true;
+    void store(idle, () => {
+      isApart = false;
+    });
   };
 
   const release = ({ queue }: Batch): void => {
@@ -89,9 +102,10 @@ export function joinReports(storing: Storing): StoreUsage {
     if (queue.inFlight === 0 && queue.waiting.length === 0) queues.delete(queue.organisationId);
   };
 
-  const store = async (batches: readonly Batch[]): Promise<void> => {
+  const store = async (batches: readonly Batch[], onEnd: () => void): Promise<void> => {
+    for (const { queue } of batches) queue.inFlight += 1;
     const outcome = await outcomeOf(storing.together(batches));
-    statements -= 1;
+    onEnd();
     const verdictsOf = (at: number) => ("cause" in outcome ? null : (outcome.value[at] ?? null));
     for (const [at, batch] of batches.entries()) if (verdictsOf(at) !== null) release(batch);
     next();
@@ -126,6 +140,15 @@ function isReady({ waiting, inFlight }: Queue): boolean {
   return waiting.length > 0 && inFlight < mostInFlight;
 }
 
+/** Whether an organisation reports faster than its statements end. */
+function isBusy({ waiting, inFlight }: Queue): boolean {
+  return waiting.length > 0 && inFlight > 0;
+}
+
+function isIdle({ waiting, inFlight }: Queue): boolean {
+  return waiting.length > 0 && inFlight === 0;
+}
+
 function isWorthStatement(queues: ReadonlyMap<string, Queue>): boolean {
   let events = 0;
   for (const queue of queues.values()) {
@@ -138,11 +161,15 @@ function isWorthStatement(queues: ReadonlyMap<string, Queue>): boolean {
 }
 
 /**
- * Takes reports in the order of their arrival, one of each organisation, then a second one of each,
- * until there are enough events. The next statement begins with the other organisations.
+ * Takes reports of these organisations in the order of their arrival, one of each organisation,
+ * then a second one of each, until there are enough events. The next statement begins with the
+ * other organisations.
  */
-function takeBatches(queues: Map<string, Queue>): readonly Batch[] {
-  const ready = [...queues.values()].filter(isReady);
+function takeBatches(
+  queues: Map<string, Queue>,
+  isTaken: (queue: Queue) => boolean,
+): readonly Batch[] {
+  const ready = [...queues.values()].filter(isTaken);
   const counts = new Map<Queue, number>();
   let events = 0;
   for (let at = 0; ready.some(({ waiting }) => at < waiting.length); at += 1) {

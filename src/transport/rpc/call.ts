@@ -6,12 +6,13 @@ import assert from "node:assert/strict";
 import { create, type DescMethodUnary, type Message } from "@bufbuild/protobuf";
 import { Refusal } from "../../domain/refusal.ts";
 import { isDatabaseUnreachable } from "../../store/access/api-keys.ts";
-import type { Caller, Principal } from "./caller.ts";
+import { type Caller, organisationIdOf, type Principal } from "./caller.ts";
 import type { Pass } from "./gate/gate.ts";
 import type { Idempotency } from "./idempotency.ts";
 import type { MethodImplementation, ServiceBinding } from "./implementation.ts";
 import type { ObserveCall } from "./observe.ts";
 import { operationOf } from "./operation.ts";
+import { type WaitOutside, type WithPermit, withoutPermit } from "./permits.ts";
 import { temporarilyUnavailable } from "./refusals.ts";
 import type { TextFormats } from "./validation/string-rules.ts";
 import { createValidate } from "./validation/validate.ts";
@@ -50,6 +51,8 @@ interface CallParts<C extends Principal = Caller> {
   readonly implementations: readonly ServiceBinding<C>[];
   /** The rules of the contract's text formats. */
   readonly formats: TextFormats;
+  /** Limits the calls in progress. Operators' calls need no permit. */
+  readonly withPermit?: WithPermit;
 }
 
 /** Creates `call`. Throws if a method has no implementation. */
@@ -58,6 +61,7 @@ export function createCall<C extends Principal = Caller>({
   observe,
   implementations,
   formats,
+  withPermit,
 }: CallParts<C>): CallOperation<C> {
   const methods = collectMethods(implementations);
   const validate = createValidate(
@@ -65,14 +69,20 @@ export function createCall<C extends Principal = Caller>({
     formats,
   );
 
-  const run = async (pass: Pass<C>, request: Message, { signal }: CallContext): Promise<Answer> => {
+  const run = async (
+    pass: Pass<C>,
+    request: Message,
+    { signal }: CallContext,
+    waitOutside: WaitOutside,
+  ): Promise<Answer> => {
     const { operation, caller, requestId, idempotencyKey } = pass;
     const { method } = operation;
     const implementation = methods.get(method);
     if (implementation === undefined)
       throw new Refusal("unknown_endpoint", `${operation.name} is not available yet`);
     validate(method.input, request);
-    const context = { caller, operation: operation.name, requestId, idempotencyKey, signal };
+    const own = { operation: operation.name, requestId, idempotencyKey };
+    const context = { caller, ...own, signal, waitOutside };
     if (operation.idempotencyKey === "none") {
       const message = await read(async () => implementation(request, context));
       return { message, replayed: false };
@@ -84,7 +94,16 @@ export function createCall<C extends Principal = Caller>({
     return idempotency.run({ pass, idempotencyKey, request }, execute);
   };
 
-  return (pass, request, context) => observe(pass, () => run(pass, request, context));
+  const runPermitted: CallOperation<C> = (pass, request, context) => {
+    const organisationId = organisationIdOf(pass.caller);
+    if (withPermit === undefined || organisationId === null)
+      return run(pass, request, context, withoutPermit);
+    return withPermit({ organisationId, signal: context.signal }, (waitOutside) =>
+      run(pass, request, context, waitOutside),
+    );
+  };
+
+  return (pass, request, context) => observe(pass, () => runPermitted(pass, request, context));
 }
 
 /**

@@ -82,19 +82,37 @@ test("up to three statements run, the others if enough events wait for them", as
 test("organisations share a statement in turn, and each report has its answer", async () => {
   const { begun, report } = manual();
   for (let full = 0; full < 3; full += 1) void report("own", many(400), now);
+  void report("first", events("f"), now);
   const own = [report("own", many(700), now), report("own", events("refused", "y"), now)];
   const other = report("other", many(90), now);
   for (const size of [20, 700]) void report("third", many(size), now);
   await runReady();
   begun[0]?.end();
   await runReady();
-  expect(sizesOf(begun)[3]).toEqual([700, 90]);
-  begun[3]?.end();
-  await runReady();
-  expect(sizesOf(begun)[4]).toEqual([720, 2]);
+  // The statement apart has its organisation.
+  expect(sizesOf(begun).slice(3)).toEqual([[1], [700, 90]]);
   begun[4]?.end();
+  await runReady();
+  expect(sizesOf(begun)[5]).toEqual([720, 2]);
+  begun[5]?.end();
   const lengths = (await Promise.all([...own, other])).map(({ length }) => length);
   expect(lengths).toEqual([700, 2, 90]);
+});
+
+test("a report never waits for statements of an organisation that reports faster", async () => {
+  const { begun, report } = manual();
+  for (let full = 0; full < 5; full += 1) void report("own", many(400), now);
+  const other = report("other", events("x"), now);
+  const third = [report("third", events("y"), now), report("fourth", events("z"), now)];
+  await runReady();
+  expect(sizesOf(begun)).toEqual([[400], [400], [400], [1]]);
+  begun[3]?.end();
+  expect(await other).toEqual([{ status: "created" }]);
+  await runReady();
+  expect(begun[4]?.ids).toEqual([["y"], ["z"]]);
+  begun[4]?.end();
+  expect(await Promise.all(third)).toHaveLength(2);
+  expect(begun).toHaveLength(5);
 });
 
 test("an organisation that must wait is stored alone and holds up no other", async () => {
@@ -133,17 +151,18 @@ test("after a failure each report is stored by itself, and only the faulty one f
   const { begun, report } = manual();
   void report("own", events("a"), now);
   const [good, bad] = [report("own", events("good"), now), report("own", events("bad"), now)];
+  void report("first", events("f"), now);
   const other = report("other", events("x"), now);
   bad.catch(() => undefined);
   await runReady();
   begun[0]?.end();
   await runReady();
-  begun[1]?.end(new Error("one value is too large"));
+  begun[2]?.end(new Error("one value is too large"));
   await runReady();
-  for (const { end } of begun.slice(2)) end();
+  for (const { end } of begun.slice(3)) end();
   await runReady();
   begun.at(-1)?.end(new Error("too large"));
-  const taken = begun.slice(1).map(({ ids }) => ids);
+  const taken = begun.slice(2).map(({ ids }) => ids);
   expect(taken).toEqual([[["good", "bad"], ["x"]], [["good"]], [["x"]], [["bad"]]]);
   expect([await good, await other]).toEqual([[{ status: "created" }], [{ status: "created" }]]);
   await expect(bad).rejects.toThrow("too large");
