@@ -13,15 +13,30 @@ export async function replayFailure(
   history: unknown,
   dataConverter: DataConverter = {},
 ): Promise<string | null> {
+  const failures = await replayFailures(code, new Map([["replayed", history]]), dataConverter);
+  return failures.get("replayed") ?? null;
+}
+
+/**
+ * The same of several histories by their names. They share a worker, whose start takes longer than
+ * a replay.
+ */
+export async function replayFailures(
+  code: string,
+  histories: ReadonlyMap<string, unknown>,
+  dataConverter: DataConverter = {},
+): Promise<ReadonlyMap<string, string | null>> {
   quietRuntime();
   const options = { workflowBundle: { code }, sinks: unsentSpans, dataConverter };
-  const replays = Worker.runReplayHistories(options, [
-    { workflowId: "replayed", history: history as object },
-  ]);
-  const failures: (string | null)[] = [];
+  const replays = Worker.runReplayHistories(
+    options,
+    [...histories].map(([workflowId, history]) => ({ workflowId, history: history as object })),
+  );
+  const failures = new Map<string, string | null>(
+    [...histories.keys()].map((name) => [name, "nothing was replayed"]),
+  );
   // To its end: an iteration broken off never lets its worker stop.
-  for await (const { error } of replays)
-    failures.push(error === undefined ? null : `${error.name}: ${error.message}`);
-  const [failure = "nothing was replayed"] = failures;
-  return failure;
+  for await (const { workflowId, error } of replays)
+    failures.set(workflowId, error === undefined ? null : `${error.name}: ${error.message}`);
+  return failures;
 }

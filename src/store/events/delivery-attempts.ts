@@ -5,7 +5,7 @@
  * SQL: one statement locks the endpoint and its deliveries and writes many rows of three tables.
  */
 import type { Executor } from "../database/client.ts";
-import type { EndpointKey } from "./due-endpoints.ts";
+import { type EndpointKey, isOwn } from "./due-endpoints.ts";
 
 /** An attempt and its result. */
 export interface Attempt {
@@ -110,7 +110,7 @@ WITH results AS MATERIALIZED (
     r.claimed_until,
     CASE WHEN v.has_moved AND r.verdict = 'gone' THEN 'failed' ELSE r.verdict END AS verdict
   FROM webhook_deliveries d JOIN results r ON r.id = d.id CROSS JOIN verdicts v
-  WHERE d.organisation_id = $1 AND d.id = ANY ($3) ORDER BY d.id FOR NO KEY UPDATE OF d
+  WHERE ${isOwn} AND d.id = ANY ($3) ORDER BY d.id FOR NO KEY UPDATE OF d
 ), delivery AS (
   UPDATE webhook_deliveries d SET attempts = d.attempts + 1,
     last_status = CASE WHEN d.state = 'delivered' AND r.verdict <> 'delivered' THEN d.last_status
@@ -129,7 +129,7 @@ WITH results AS MATERIALIZED (
     claimed_until = CASE WHEN d.state = 'pending' AND r.verdict = 'failed'
       THEN nullif(d.claimed_until, r.claimed_until) END,
     began_at = CASE WHEN r.restarts AND d.began_at = r.began_at THEN r.at ELSE d.began_at END
-  FROM locked r WHERE d.organisation_id = $1 AND d.id = r.id
+  FROM locked r WHERE ${isOwn} AND d.id = r.id
   RETURNING d.id, d.attempts, d.state, r.at, r.latency_ms, r.status, r.error, r.answer
 ), attempt AS (
   INSERT INTO webhook_attempts

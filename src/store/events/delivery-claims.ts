@@ -5,7 +5,7 @@
  * SQL: SKIP LOCKED, the server's clock, and another time for each of many rows.
  */
 import type { Executor } from "../database/client.ts";
-import { type EndpointKey, isUnclaimed } from "./due-endpoints.ts";
+import { type EndpointKey, isOwn, isUnclaimed } from "./due-endpoints.ts";
 
 /** A claimed delivery with the body to send. */
 export interface ClaimedDelivery {
@@ -51,7 +51,7 @@ export async function claimDeliveries(
         ORDER BY d.endpoint_id, d.due_at LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
       ), claimed AS (
         UPDATE webhook_deliveries d SET claimed_until = now() + ${claimTime} FROM due
-        WHERE d.organisation_id = $1 AND d.id = due.id
+        WHERE ${isOwn} AND d.id = due.id
         RETURNING d.id, d.event_id, d.began_at, d.attempts, d.claimed_until, d.due_at
       )
       SELECT c.id, c.event_id AS "eventId", e.body, e.traceparent,
