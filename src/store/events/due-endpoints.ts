@@ -21,8 +21,8 @@ export interface DueDelivery extends EndpointKey {
 
 /**
  * The condition that the delivery `d` is of the organisation `$1`, next to one by its id. No index
- * has this operator, so the row is found by its id: a plan for few rows of an organisation would
- * read all that it has by then.
+ * has this operator, so an index is read by the id alone. A plan for an organisation with few rows
+ * would otherwise read all rows that it has by then.
  */
 export const isOwn = "d.organisation_id IS NOT DISTINCT FROM $1";
 
