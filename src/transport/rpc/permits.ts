@@ -75,23 +75,23 @@ export function createPermits(stopping: AbortSignal, limits: PermitLimits, pace:
     mostOfGroup: limits.mostOfOrganisation,
   });
 
-  const begin = ({ organisationId, signal }: PermitRequest): Promise<void> => {
+  const begin = async ({ organisationId, signal }: PermitRequest): Promise<void> => {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
+    if (places.enter(organisationId, resolve, false)) return;
     const refuse = () => {
-      if (places.withdraw(organisationId, start)) reject(tooBusy());
+      if (places.withdraw(organisationId, resolve)) reject(tooBusy());
     };
     const onAbort = () => {
       if (!stopping.aborted) refuse();
     };
     const timer = setTimeout(refuse, limits.waitMs);
-    const start = () => {
+    signal.addEventListener("abort", onAbort);
+    try {
+      await promise;
+    } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", onAbort);
-      resolve();
-    };
-    signal.addEventListener("abort", onAbort, { once: true });
-    if (places.enter(organisationId, start, false)) start();
-    return promise;
+    }
   };
 
   const resume = (organisationId: string): Promise<void> => {
