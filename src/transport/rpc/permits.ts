@@ -57,8 +57,8 @@ export function permitLimits(connections: number): PermitLimits {
 }
 
 /**
- * Starts steps of calls one for each iteration of the event loop, and organisations alternate.
- * Returns null if nothing else has started in this iteration.
+ * Starts few steps of calls in each iteration of the event loop, and organisations alternate.
+ * Returns null if the step may start in this iteration.
  */
 interface Pace {
   next(organisationId: string): Promise<void> | null;
