@@ -86,6 +86,8 @@ export function createPermits(stopping: AbortSignal, limits: PermitLimits, pace:
     };
     const timer = setTimeout(refuse, limits.waitMs);
     signal.addEventListener("abort", onAbort);
+    // The client may have disconnected during the admission.
+    if (signal.aborted) onAbort();
     try {
       await promise;
     } finally {

@@ -70,6 +70,19 @@ describe("a permit", () => {
     expect(begun).toEqual(["a1", "a3"]);
   });
 
+  test("is not awaited by a call whose client had disconnected before", async () => {
+    const { signal } = new AbortController();
+    const limits = { permits: 1, mostOfOrganisation: 1, waitMs: 600_000 };
+    const withPermit = createPermits(signal, limits, unpaced);
+    const held = Promise.withResolvers<void>();
+    const first = withPermit({ organisationId: "a", signal }, () => held.promise);
+    const gone = { organisationId: "a", signal: AbortSignal.abort() };
+    const refused = withPermit(gone, async () => "begun");
+    await expect(refused).rejects.toMatchObject({ code: "temporarily_unavailable" });
+    held.resolve();
+    await first;
+  });
+
   test("is still given to calls that wait when the process drains", async () => {
     const { begun, begin, stopping } = calls();
     const [first, second] = [begin("a1"), begin("a2")];
