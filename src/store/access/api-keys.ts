@@ -6,6 +6,7 @@
  * SQL: the hot path. A function of the database evaluates the requests of a batch under row locks.
  */
 import type { Executor } from "../database/client.ts";
+import { plannedOnce } from "../database/planned-once.ts";
 import { batchAdmissions } from "./admission-batches.ts";
 
 /** A valid key with what its organisation allows, at the instant of the admission. */
@@ -92,11 +93,7 @@ const admitText = `SELECT ordinal, api_key_id AS "apiKeyId", organisation_id AS 
 export function createAccess(executor: Executor, settings: AccessSettings = {}): Access {
   const limit = settings.limitPerMinute ?? defaultLimitPerMinute;
   const admit = batchAdmissions<AdmissionRow, Admission>(executor, {
-    statement: (hashes) => ({
-      name: "admit_api_keys",
-      text: admitText,
-      values: [hashes, limit],
-    }),
+    statement: (hashes) => plannedOnce(admitText, [hashes, limit], "admit_api_keys"),
     read: (row) => readAdmission(row, limit),
     largestBatch,
     statementsInFlight,

@@ -10,7 +10,7 @@ import type { BillingState } from "../../domain/model/billing-state.ts";
 import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
 import type { Subscription } from "../../domain/model/subscription.ts";
 import { planMetersJson, readPlanMeters } from "../catalogue/meters.ts";
-import { statementName } from "../database/page.ts";
+import { plannedOnce } from "../database/planned-once.ts";
 import type { Transaction } from "../database/pool.ts";
 import { readState, type StateRow } from "./billing-state-row.ts";
 import {
@@ -95,11 +95,7 @@ export async function loadStates(
   organisation: OrganisationSettings,
   { ids, now, closing = false, isSnapshot = false }: StateQuery,
 ): Promise<readonly LoadedState[]> {
-  const { rows } = await client.query<StateRow>({
-    name: statementName(stateText),
-    text: stateText,
-    values: [organisation.id, ids],
-  });
+  const { rows } = await client.query<StateRow>(plannedOnce(stateText, [organisation.id, ids]));
   const plans = new Map<string, Catalogued>();
   const todays = new Map<string, CivilDate>();
   const loaded = rows.map((row) => {

@@ -3,7 +3,7 @@
  * usage of its subscriptions as well, and two chunks of different organisations often need a common
  * bucket. So a chunk prefers subscriptions whose buckets are free. SQL, because it locks.
  */
-import { statementName } from "../database/page.ts";
+import { plannedOnce } from "../database/planned-once.ts";
 import type { Transaction } from "../database/pool.ts";
 import { performable } from "./due-organisations.ts";
 import { bucketText, usageLockClass } from "./usage-locks.ts";
@@ -71,7 +71,6 @@ async function idsOf(
   text: string,
   values: readonly unknown[],
 ): Promise<readonly string[]> {
-  const statement = { name: statementName(text), text, values: [...values] };
-  const { rows } = await client.query<{ id: string }>(statement);
+  const { rows } = await client.query<{ id: string }>(plannedOnce(text, [...values]));
   return rows.map(({ id }) => id);
 }

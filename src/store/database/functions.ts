@@ -3,6 +3,7 @@
  * the typed client cannot call them.
  */
 import type { Executor } from "./client.ts";
+import { plannedOnce } from "./planned-once.ts";
 import type { AnyRow } from "./pool.ts";
 
 /** An argument in milliseconds, where the function takes an interval. */
@@ -34,11 +35,9 @@ export async function callFunction<Row extends AnyRow>(
   const places = args.map((arg, index) =>
     isMilliseconds(arg) ? `$${index + 1} * interval '1 ms'` : `$${index + 1}`,
   );
-  const { rows } = await executor.query<Row>({
-    name,
-    text: `SELECT * FROM ${name}(${places.join(", ")})`,
-    values: args.map((arg) => (isMilliseconds(arg) ? arg.ms : arg)),
-  });
+  const text = `SELECT * FROM ${name}(${places.join(", ")})`;
+  const values = args.map((arg) => (isMilliseconds(arg) ? arg.ms : arg));
+  const { rows } = await executor.query<Row>(plannedOnce(text, values, name));
   const [row] = rows;
   if (row === undefined) throw new Error(`${name} returned nothing`);
   return row;

@@ -19,7 +19,7 @@
  * SQL, because the typed client has no locks.
  */
 import type { Executor } from "./client.ts";
-import { statementName } from "./page.ts";
+import { plannedOnce } from "./planned-once.ts";
 import type { Transaction } from "./pool.ts";
 
 /** Tables of an organisation whose rows are locked one at a time. */
@@ -70,11 +70,7 @@ async function lock(
   const conditions = Object.keys(key).map((column, index) => `${column} = $${index + 1}`);
   const text = `SELECT now() AS now FROM ${table}
     WHERE ${conditions.join(" AND ")} FOR ${strength}`;
-  const { rows } = await tx.query<{ readonly now: Date }>({
-    name: statementName(text),
-    text,
-    values: Object.values(key),
-  });
+  const { rows } = await tx.query<{ readonly now: Date }>(plannedOnce(text, Object.values(key)));
   return rows[0]?.now ?? null;
 }
 
@@ -166,11 +162,8 @@ export async function lockInOrder(
   if (organisation) await lock(client, "organisations", { id: organisationId }, "SHARE");
   const isPlain = jobIds.length + ledgerInvoiceIds.length + ledgerNoteIds.length === 0;
   if (isPlain) return lockRows(client, "subscriptions", organisationId, subscriptionIds);
-  await client.query({
-    name: "lock_concerned_subscriptions",
-    text: concernedText,
-    values: [organisationId, subscriptionIds, jobIds, ledgerInvoiceIds, ledgerNoteIds],
-  });
+  const values = [organisationId, subscriptionIds, jobIds, ledgerInvoiceIds, ledgerNoteIds];
+  await client.query(plannedOnce(concernedText, values, "lock_concerned_subscriptions"));
   await lockRows(client, "ledger_jobs", organisationId, jobIds);
 }
 
@@ -181,12 +174,9 @@ async function lockRows(
   ids: readonly string[],
 ): Promise<void> {
   if (ids.length === 0) return;
-  await client.query({
-    name: `lock_rows_of_${table}`,
-    text: `SELECT id FROM ${table} WHERE organisation_id = $1 AND id = ANY ($2::uuid[])
-      ORDER BY id FOR NO KEY UPDATE`,
-    values: [organisationId, ids],
-  });
+  const text = `SELECT id FROM ${table} WHERE organisation_id = $1 AND id = ANY ($2::uuid[])
+    ORDER BY id FOR NO KEY UPDATE`;
+  await client.query(plannedOnce(text, [organisationId, ids], `lock_rows_of_${table}`));
 }
 
 /**

@@ -3,9 +3,9 @@
  * for every page. OBJECT-3, OBJECT-4, OBJECT-5. SQL, because lists are a hot path, and one
  * statement reads their lines.
  */
-import { createHash } from "node:crypto";
 import type pg from "pg";
 import { Refusal } from "../../domain/refusal.ts";
+import { plannedOnce, statementName } from "./planned-once.ts";
 
 /** Selects a page: `limit` is 1 to 100, and the page starts after the object with this id. */
 export interface PageRequest {
@@ -87,9 +87,11 @@ export async function listPageBy<Row extends pg.QueryResultRow, T>(
   organisationId: string,
   { listing, statement, filters, page }: PageQuery<Row, T>,
 ): Promise<Page<T>> {
-  const { values, selectRows } = pageOf(organisationId, listing, filters, page);
+  const { values, selectRows, isBounded } = pageOf(organisationId, listing, filters, page);
   const text = statement.text(selectRows);
-  const { rows } = await pool.query({ name: statementName(text), text, values });
+  const { rows } = await pool.query(
+    isBounded ? plannedOnce(text, values) : { name: statementName(text), text, values },
+  );
   const objects = statement.read(rows);
   if (objects.length === 0 && page.startingAfter !== null)
     await requirePosition(pool, organisationId, listing, page);
@@ -97,17 +99,24 @@ export async function listPageBy<Row extends pg.QueryResultRow, T>(
   return { data: hasMore ? objects.slice(0, page.limit) : objects, hasMore };
 }
 
+/** The rows of a page's statement. */
+interface PageRows {
+  readonly values: unknown[];
+  readonly selectRows: (columns: string) => string;
+  /** Whether one plan is right for all values. */
+  readonly isBounded: boolean;
+}
+
 /**
  * Returns the values of a page's statement, and the SQL of its rows. PostgreSQL expects a tenth of
- * the rows for an unknown LIMIT, and would therefore plan each page again, which takes longer than
- * to read it. With a known bound inside it keeps one plan, if that plan is right for every value.
+ * the rows for an unknown LIMIT. A known bound inside makes one plan right for every limit.
  */
 function pageOf<Row extends pg.QueryResultRow>(
   organisationId: string,
   listing: Listing<Row, unknown>,
   filters: readonly Filter[],
   page: PageRequest,
-): { readonly values: unknown[]; readonly selectRows: (columns: string) => string } {
+): PageRows {
   const values: unknown[] = [organisationId, page.limit + 1];
   const conditions = ["t.organisation_id = $1"];
   if (listing.shown !== undefined) conditions.push(listing.shown);
@@ -129,7 +138,7 @@ function pageOf<Row extends pg.QueryResultRow>(
     isBounded
       ? `SELECT * FROM (SELECT ${columns} ${selected} LIMIT ${mostRows}) bounded LIMIT $2`
       : `SELECT ${columns} ${selected} LIMIT $2`;
-  return { values, selectRows };
+  return { values, selectRows, isBounded };
 }
 
 /**
@@ -159,11 +168,7 @@ export async function getThese<Row extends pg.QueryResultRow, T>(
   const shown = listing.shown === undefined ? "" : ` AND ${listing.shown}`;
   const text = `SELECT ${listing.columns} FROM ${listing.from}
     WHERE t.organisation_id = $1 AND t.id = ANY ($2)${shown}`;
-  const { rows } = await client.query<Row>({
-    name: statementName(text),
-    text,
-    values: [organisationId, ids],
-  });
+  const { rows } = await client.query<Row>(plannedOnce(text, [organisationId, ids]));
   return rows.map(listing.read);
 }
 
@@ -187,16 +192,4 @@ async function requirePosition<Row extends pg.QueryResultRow, T>(
       "starting_after",
     );
   }
-}
-
-const names = new Map<string, string>();
-
-/** Returns a short name for a statement's text, so that each connection plans it once. */
-export function statementName(text: string): string {
-  let name = names.get(text);
-  if (name === undefined) {
-    name = createHash("sha256").update(text).digest("base64url").slice(0, 22);
-    names.set(text, name);
-  }
-  return name;
 }

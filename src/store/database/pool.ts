@@ -5,6 +5,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { type AcquireObserver, observeAcquires } from "./acquires.ts";
+import { planOnce } from "./planned-once.ts";
 import { clientsWithin, limitQueries, limitWaiting } from "./time-limit.ts";
 import { inTransactionSpan, isTraced } from "./trace-context.ts";
 
@@ -53,6 +54,12 @@ const patience = 1.2;
  */
 const connectTimeoutMs = 3_000;
 
+/**
+ * How long a connection without work stays open. A new one takes tens of milliseconds until it has
+ * read the tables and planned its statements, which the calls of a quiet hour would each wait for.
+ */
+const idleTimeoutMs = 300_000;
+
 /** Dates stay `YYYY-MM-DD` text (object id 1082). A Date would shift them by the server's zone. */
 const dateType = 1082;
 
@@ -78,6 +85,7 @@ export function createPool(settings: PoolSettings, onError: (error: Error) => vo
     Client: clientsWithin(connectMs),
     statement_timeout: statementMs,
     keepAlive: true,
+    idleTimeoutMillis: idleTimeoutMs,
     // A transaction left open by a lost client would otherwise hold its row locks for ever.
     idle_in_transaction_session_timeout: statementTimeoutMs,
     types,
@@ -89,6 +97,7 @@ export function createPool(settings: PoolSettings, onError: (error: Error) => vo
   pool.on("connect", (client) => client.on("error", () => undefined));
   pool.on("connect", (client) => limitQueries(client, statementMs * patience));
   pool.on("connect", guard);
+  pool.on("connect", planOnce);
   limitWaiting(pool, connectMs);
   if (settings.onAcquire !== undefined) observeAcquires(pool, settings.onAcquire);
   return pool;

@@ -9,7 +9,8 @@ import { formatInstant, type Instant, instantOf } from "../../domain/usage/parse
 import type { Event } from "../../gen/prisma/client.ts";
 import type { Executor } from "../database/client.ts";
 import { isId } from "../database/ids.ts";
-import { type Page, type PageRequest, statementName } from "../database/page.ts";
+import type { Page, PageRequest } from "../database/page.ts";
+import { statementName } from "../database/planned-once.ts";
 
 /** Who lists, and which kinds of objects' events it may see. A sandbox has its own clock. */
 export interface EventReader {

@@ -12,7 +12,7 @@ import type {
   InvoiceLine,
   LedgerJob,
 } from "../../gen/prisma/client.ts";
-import { statementName } from "../database/page.ts";
+import { plannedOnce } from "../database/planned-once.ts";
 import type { Pool } from "../database/pool.ts";
 import { claimed } from "./job-lease.ts";
 import type { JobKind } from "./jobs.ts";
@@ -217,11 +217,9 @@ async function take<T extends ClaimedJob>(
       taken.key_variant AS "keyVariant", taken.number_taken AS "numberTaken", taken.traceparent,
       coalesce(taken.awaited_until > now(), false) AS "isAwaited", ${columns}
     FROM taken ${joins} ORDER BY taken.seq`;
-  const { rows } = await pool.query<T & Pick<LedgerJob, "state">>({
-    name: statementName(text),
-    text,
-    values: [organisationId, kinds, leaseMs],
-  });
+  const { rows } = await pool.query<T & Pick<LedgerJob, "state">>(
+    plannedOnce(text, [organisationId, kinds, leaseMs]),
+  );
   return {
     ready: rows.filter(({ state }) => state === "sending"),
     uncertain: rows.filter(({ state }) => state === "uncertain"),

@@ -5,6 +5,7 @@
  */
 
 import { lockInOrder } from "../database/lock-order.ts";
+import { plannedOnce } from "../database/planned-once.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { saveObservedNote } from "../documents/credit-note-state.ts";
 import { planAllocations } from "./credit-allocations.ts";
@@ -129,11 +130,9 @@ async function recordTogether(
         allocations.map(({ invoiceId }) => invoiceId),
       ),
     });
-    const { rows } = await client.query<Recorded>({
-      name: "record_outcomes",
-      text: recordText,
-      values,
-    });
+    const { rows } = await client.query<Recorded>(
+      plannedOnce(recordText, values, "record_outcomes"),
+    );
     await saveUsed(client, organisationId, used, rows[0]?.notes ?? []);
     return planAllocations(client, organisationId, rows[0]?.credited ?? []);
   });

@@ -18,6 +18,7 @@ import {
 } from "../catalogue/catalogue.ts";
 import { type CustomerRow, customerListing, readCustomer } from "../customers/customers.ts";
 import type { Executor } from "../database/client.ts";
+import { plannedOnce } from "../database/planned-once.ts";
 
 /** The keys of everything that a creation looks up. */
 export interface CreationQuery {
@@ -66,17 +67,14 @@ export async function loadCreation(
   organisationId: string,
   query: CreationQuery,
 ): Promise<LoadedCreation> {
-  const { rows } = await executor.query<FactsRow>({
-    name: "load_creation",
-    text: factsText,
-    values: [
-      organisationId,
-      query.subscriptionId,
-      query.customerCode,
-      query.planCode,
-      query.chargeCodes,
-    ],
-  });
+  const { subscriptionId, customerCode, planCode, chargeCodes } = query;
+  const { rows } = await executor.query<FactsRow>(
+    plannedOnce(
+      factsText,
+      [organisationId, subscriptionId, customerCode, planCode, chargeCodes],
+      "load_creation",
+    ),
+  );
   const row = rows[0];
   if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
   const charges = (row.charges ?? []).map((charge) => readCharge(charge));

@@ -8,6 +8,7 @@ import { startOfDay } from "../../domain/calendar/civil-date.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import type { CreationDecision } from "../../domain/subscriptions/create.ts";
 import { newId } from "../database/ids.ts";
+import { plannedOnce } from "../database/planned-once.ts";
 import {
   isDatabaseError,
   type Pool,
@@ -166,10 +167,9 @@ export function creationsQuery(
       draft === null ? [] : [{ ...ids, subscription_id: subscriptionId, position, draft }],
     ),
   );
-  return {
-    name: "save_creation",
-    text: saveText,
-    values: [
+  return plannedOnce(
+    saveText,
+    [
       organisationId,
       creations.map(({ decision }) => decision.subscription.customerId),
       JSON.stringify(creations.map(creationRecord)),
@@ -194,7 +194,8 @@ export function creationsQuery(
         })),
       ),
     ],
-  };
+    "save_creation",
+  );
 }
 
 function creationRecord(creation: CreationToSave, n: number): object {
