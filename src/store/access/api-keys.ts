@@ -93,7 +93,8 @@ const admitText = `SELECT ordinal, api_key_id AS "apiKeyId", organisation_id AS 
 export function createAccess(executor: Executor, settings: AccessSettings = {}): Access {
   const limit = settings.limitPerMinute ?? defaultLimitPerMinute;
   const admit = batchAdmissions<AdmissionRow, Admission>(executor, {
-    statement: (hashes) => plannedOnce(admitText, [hashes, limit], "admit_api_keys"),
+    statement: (hashes) =>
+      plannedOnce({ name: "admit_api_keys", text: admitText, values: [hashes, limit] }),
     read: (row) => readAdmission(row, limit),
     largestBatch,
     statementsInFlight,

@@ -95,7 +95,9 @@ export async function loadStates(
   organisation: OrganisationSettings,
   { ids, now, closing = false, isSnapshot = false }: StateQuery,
 ): Promise<readonly LoadedState[]> {
-  const { rows } = await client.query<StateRow>(plannedOnce(stateText, [organisation.id, ids]));
+  const { rows } = await client.query<StateRow>(
+    plannedOnce({ text: stateText, values: [organisation.id, ids] }),
+  );
   const plans = new Map<string, Catalogued>();
   const todays = new Map<string, CivilDate>();
   const loaded = rows.map((row) => {

@@ -71,6 +71,6 @@ async function idsOf(
   text: string,
   values: readonly unknown[],
 ): Promise<readonly string[]> {
-  const { rows } = await client.query<{ id: string }>(plannedOnce(text, [...values]));
+  const { rows } = await client.query<{ id: string }>(plannedOnce({ text, values: [...values] }));
   return rows.map(({ id }) => id);
 }

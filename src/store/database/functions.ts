@@ -37,7 +37,7 @@ export async function callFunction<Row extends AnyRow>(
   );
   const text = `SELECT * FROM ${name}(${places.join(", ")})`;
   const values = args.map((arg) => (isMilliseconds(arg) ? arg.ms : arg));
-  const { rows } = await executor.query<Row>(plannedOnce(text, values, name));
+  const { rows } = await executor.query<Row>(plannedOnce({ name, text, values }));
   const [row] = rows;
   if (row === undefined) throw new Error(`${name} returned nothing`);
   return row;

@@ -70,7 +70,8 @@ async function lock(
   const conditions = Object.keys(key).map((column, index) => `${column} = $${index + 1}`);
   const text = `SELECT now() AS now FROM ${table}
     WHERE ${conditions.join(" AND ")} FOR ${strength}`;
-  const { rows } = await tx.query<{ readonly now: Date }>(plannedOnce(text, Object.values(key)));
+  const statement = plannedOnce({ text, values: Object.values(key) });
+  const { rows } = await tx.query<{ readonly now: Date }>(statement);
   return rows[0]?.now ?? null;
 }
 
@@ -162,8 +163,13 @@ export async function lockInOrder(
   if (organisation) await lock(client, "organisations", { id: organisationId }, "SHARE");
   const isPlain = jobIds.length + ledgerInvoiceIds.length + ledgerNoteIds.length === 0;
   if (isPlain) return lockRows(client, "subscriptions", organisationId, subscriptionIds);
-  const values = [organisationId, subscriptionIds, jobIds, ledgerInvoiceIds, ledgerNoteIds];
-  await client.query(plannedOnce(concernedText, values, "lock_concerned_subscriptions"));
+  await client.query(
+    plannedOnce({
+      name: "lock_concerned_subscriptions",
+      text: concernedText,
+      values: [organisationId, subscriptionIds, jobIds, ledgerInvoiceIds, ledgerNoteIds],
+    }),
+  );
   await lockRows(client, "ledger_jobs", organisationId, jobIds);
 }
 
@@ -174,9 +180,14 @@ async function lockRows(
   ids: readonly string[],
 ): Promise<void> {
   if (ids.length === 0) return;
-  const text = `SELECT id FROM ${table} WHERE organisation_id = $1 AND id = ANY ($2::uuid[])
-    ORDER BY id FOR NO KEY UPDATE`;
-  await client.query(plannedOnce(text, [organisationId, ids], `lock_rows_of_${table}`));
+  await client.query(
+    plannedOnce({
+      name: `lock_rows_of_${table}`,
+      text: `SELECT id FROM ${table} WHERE organisation_id = $1 AND id = ANY ($2::uuid[])
+        ORDER BY id FOR NO KEY UPDATE`,
+      values: [organisationId, ids],
+    }),
+  );
 }
 
 /**

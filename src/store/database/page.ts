@@ -90,7 +90,7 @@ export async function listPageBy<Row extends pg.QueryResultRow, T>(
   const { values, selectRows, isBounded } = pageOf(organisationId, listing, filters, page);
   const text = statement.text(selectRows);
   const { rows } = await pool.query(
-    isBounded ? plannedOnce(text, values) : { name: statementName(text), text, values },
+    isBounded ? plannedOnce({ text, values }) : { name: statementName(text), text, values },
   );
   const objects = statement.read(rows);
   if (objects.length === 0 && page.startingAfter !== null)
@@ -168,7 +168,7 @@ export async function getThese<Row extends pg.QueryResultRow, T>(
   const shown = listing.shown === undefined ? "" : ` AND ${listing.shown}`;
   const text = `SELECT ${listing.columns} FROM ${listing.from}
     WHERE t.organisation_id = $1 AND t.id = ANY ($2)${shown}`;
-  const { rows } = await client.query<Row>(plannedOnce(text, [organisationId, ids]));
+  const { rows } = await client.query<Row>(plannedOnce({ text, values: [organisationId, ids] }));
   return rows.map(listing.read);
 }
 

@@ -24,13 +24,12 @@ interface PlannedOnce extends pg.QueryConfig {
   readonly isPlannedOnce: true;
 }
 
-/** Returns a statement that each connection plans once, for any values. */
-export function plannedOnce(
-  text: string,
-  values: unknown[],
-  name: string = statementName(text),
-): PlannedOnce {
-  return { name, text, values, isPlannedOnce: true };
+/**
+ * Returns a statement that each connection plans once, for any values. Without a name it gets one
+ * from its text.
+ */
+export function plannedOnce(statement: pg.QueryConfig): PlannedOnce {
+  return { name: statementName(statement.text), ...statement, isPlannedOnce: true };
 }
 
 type Send = (...args: unknown[]) => unknown;
@@ -62,8 +61,10 @@ export function planOnce(client: pg.PoolClient): void {
   };
 
   const query = (...args: unknown[]): unknown => {
-    const wanted = planningOf(args[0]);
-    if (isRollback(args[0])) current = null;
+    const [statement, values] = args;
+    const isUndoing = isRollback(statement);
+    if (isUndoing) current = null;
+    const wanted = isUndoing ? null : planningOf(statement, values);
     if (wanted === null || wanted === current) return send(...args);
     const done = args.at(-1);
     if (typeof done === "function")
@@ -76,12 +77,15 @@ export function planOnce(client: pg.PoolClient): void {
 }
 
 /** Returns null for a statement without values, which no setting concerns. */
-function planningOf(query: unknown): Planning | null {
-  if (typeof query !== "object" || query === null || !("values" in query)) return null;
-  return "isPlannedOnce" in query ? "once" : "default";
+function planningOf(statement: unknown, values: unknown): Planning | null {
+  if (typeof statement === "string") return Array.isArray(values) ? "default" : null;
+  if (typeof statement !== "object" || statement === null) return null;
+  if ("isPlannedOnce" in statement) return "once";
+  return "values" in statement || Array.isArray(values) ? "default" : null;
 }
 
-function isRollback(query: unknown): boolean {
-  const text = typeof query === "string" ? query : (query as { readonly text?: unknown }).text;
+function isRollback(statement: unknown): boolean {
+  const text =
+    typeof statement === "string" ? statement : (statement as { readonly text?: unknown }).text;
   return typeof text === "string" && text.startsWith("ROLLBACK");
 }

@@ -9,6 +9,7 @@
 import type { WebhookEndpoint } from "../../gen/prisma/client.ts";
 import type { Executor } from "../database/client.ts";
 import type { Encryption } from "../database/encryption.ts";
+import { plannedOnce } from "../database/planned-once.ts";
 import { type AttemptRecord, type RecordedAttempts, recordAttempts } from "./delivery-attempts.ts";
 import {
   type ClaimedDelivery,
@@ -144,11 +145,13 @@ async function load(
   encryption: Encryption,
   { organisationId, endpointId }: EndpointKey,
 ): Promise<EndpointState | null> {
-  const { rows } = await executor.query<LoadedEndpoint>({
-    name: "load_endpoint_of_deliveries",
-    text: loadText,
-    values: [organisationId, endpointId],
-  });
+  const { rows } = await executor.query<LoadedEndpoint>(
+    plannedOnce({
+      name: "load_endpoint_of_deliveries",
+      text: loadText,
+      values: [organisationId, endpointId],
+    }),
+  );
   const [row] = rows;
   if (row === undefined) return null;
   const { url, status, failures, openMs, dueMs } = row;

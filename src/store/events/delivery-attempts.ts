@@ -5,6 +5,7 @@
  * SQL: one statement locks the endpoint and its deliveries and writes many rows of three tables.
  */
 import type { Executor } from "../database/client.ts";
+import { plannedOnce } from "../database/planned-once.ts";
 import { type EndpointKey, isOwn } from "./due-endpoints.ts";
 
 /** An attempt and its result. */
@@ -148,34 +149,36 @@ export async function recordAttempts(
 ): Promise<RecordedAttempts> {
   const hasDelivered = attempts.some(({ verdict }) => verdict === "delivered");
   const lastDelivered = attempts.findLastIndex(({ verdict }) => verdict === "delivered");
-  const { rows } = await executor.query<RecordedAttempts>({
-    name: "record_attempts",
-    text: recordText,
-    values: [
-      organisationId,
-      endpointId,
-      attempts.map(({ deliveryId }) => deliveryId),
-      attempts.map(({ beganAt }) => beganAt),
-      attempts.map(({ agoMs }) => agoMs),
-      attempts.map(({ latencyMs }) => Math.round(latencyMs)),
-      attempts.map(({ status }) => status),
-      attempts.map(({ error }) => error),
-      attempts.map(({ answer }) => answer),
-      attempts.map(({ verdict }) => verdict),
-      attempts.map(({ pauseMs }) => pauseMs),
-      attempts.map(({ restarts }) => restarts),
-      url,
-      hasDelivered,
-      // Failures since the last success.
-      attempts.length - 1 - lastDelivered,
-      isProbe,
-      breakerSteps,
-      // The number of the failure that opens the breaker.
-      breakerSteps.findIndex((ms) => ms > 0) + 1,
-      attempts.find(({ verdict }) => verdict === "gone")?.error ?? null,
-      wholeMs,
-      attempts.map(({ claimedUntil }) => claimedUntil),
-    ],
-  });
+  const { rows } = await executor.query<RecordedAttempts>(
+    plannedOnce({
+      name: "record_attempts",
+      text: recordText,
+      values: [
+        organisationId,
+        endpointId,
+        attempts.map(({ deliveryId }) => deliveryId),
+        attempts.map(({ beganAt }) => beganAt),
+        attempts.map(({ agoMs }) => agoMs),
+        attempts.map(({ latencyMs }) => Math.round(latencyMs)),
+        attempts.map(({ status }) => status),
+        attempts.map(({ error }) => error),
+        attempts.map(({ answer }) => answer),
+        attempts.map(({ verdict }) => verdict),
+        attempts.map(({ pauseMs }) => pauseMs),
+        attempts.map(({ restarts }) => restarts),
+        url,
+        hasDelivered,
+        // Failures since the last success.
+        attempts.length - 1 - lastDelivered,
+        isProbe,
+        breakerSteps,
+        // The number of the failure that opens the breaker.
+        breakerSteps.findIndex((ms) => ms > 0) + 1,
+        attempts.find(({ verdict }) => verdict === "gone")?.error ?? null,
+        wholeMs,
+        attempts.map(({ claimedUntil }) => claimedUntil),
+      ],
+    }),
+  );
   return rows[0] ?? { delivered: 0, dropped: 0, hasDisabled: false };
 }

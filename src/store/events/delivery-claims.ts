@@ -5,6 +5,7 @@
  * SQL: SKIP LOCKED, the server's clock, and another time for each of many rows.
  */
 import type { Executor } from "../database/client.ts";
+import { plannedOnce } from "../database/planned-once.ts";
 import { type EndpointKey, isOwn, isUnclaimed } from "./due-endpoints.ts";
 
 /** A claimed delivery with the body to send. */
@@ -42,9 +43,10 @@ export async function claimDeliveries(
   { organisationId, endpointId }: EndpointKey,
   limit: number,
 ): Promise<readonly ClaimedDelivery[]> {
-  const { rows } = await executor.query<ClaimedDelivery>({
-    name: "claim_deliveries",
-    text: `WITH due AS (
+  const { rows } = await executor.query<ClaimedDelivery>(
+    plannedOnce({
+      name: "claim_deliveries",
+      text: `WITH due AS (
         SELECT d.id FROM webhook_deliveries d
         WHERE d.organisation_id = $1 AND d.endpoint_id = $2 AND d.state = 'pending'
           AND d.due_at <= now() AND ${isUnclaimed}
@@ -62,8 +64,9 @@ export async function claimDeliveries(
             AND t.delivery_id = c.id AND t.at >= c.began_at)::int END AS tries
       FROM claimed c JOIN events e ON e.organisation_id = $1 AND e.id = c.event_id
       ORDER BY c.due_at, c.id`,
-    values: [organisationId, endpointId, limit],
-  });
+      values: [organisationId, endpointId, limit],
+    }),
+  );
   return rows;
 }
 

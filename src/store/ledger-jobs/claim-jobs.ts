@@ -218,7 +218,7 @@ async function take<T extends ClaimedJob>(
       coalesce(taken.awaited_until > now(), false) AS "isAwaited", ${columns}
     FROM taken ${joins} ORDER BY taken.seq`;
   const { rows } = await pool.query<T & Pick<LedgerJob, "state">>(
-    plannedOnce(text, [organisationId, kinds, leaseMs]),
+    plannedOnce({ text, values: [organisationId, kinds, leaseMs] }),
   );
   return {
     ready: rows.filter(({ state }) => state === "sending"),

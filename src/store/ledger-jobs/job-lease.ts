@@ -5,7 +5,7 @@
  */
 import type { LedgerJob } from "../../gen/prisma/client.ts";
 import { msUntil } from "../database/clock.ts";
-import { plannedOnce } from "../database/planned-once.ts";
+import { statementName } from "../database/planned-once.ts";
 import type { AnyRow, Pool, Transaction } from "../database/pool.ts";
 import { doneMark, outcomesChannel } from "./job-notifications.ts";
 
@@ -45,7 +45,8 @@ export async function claimJob<Row extends AnyRow>(
       WHERE t.organisation_id = $1 AND ${condition} AND ${isDue} RETURNING t.*
     )
     SELECT ${columns} FROM taken ${joins}`;
-  const { rows } = await pool.query<Row>(plannedOnce(text, [organisationId, value, leaseMs]));
+  const values = [organisationId, value, leaseMs];
+  const { rows } = await pool.query<Row>({ name: statementName(text), text, values });
   return rows[0] ?? null;
 }
 
@@ -69,7 +70,8 @@ export async function readOpenJobs(
       CASE WHEN count(*) > 0 THEN ${msUntil(`min(${dueAt})`)} END AS "nextInMs"
     FROM ledger_jobs t WHERE t.organisation_id = $1
       AND t.state IN ('ready', 'sending', 'uncertain') AND ${condition}`;
-  const { rows } = await pool.query<OpenJobs>(plannedOnce(text, [organisationId, value]));
+  const values = [organisationId, value];
+  const { rows } = await pool.query<OpenJobs>({ name: statementName(text), text, values });
   return rows[0] ?? { waiting: 0, nextInMs: null };
 }
 

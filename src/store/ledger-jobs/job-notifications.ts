@@ -5,7 +5,7 @@
  */
 
 import { listen } from "../database/listen.ts";
-import { plannedOnce } from "../database/planned-once.ts";
+import { statementName } from "../database/planned-once.ts";
 import type { Pool } from "../database/pool.ts";
 import { createKnownBatches, type StandingBatches } from "./standing-batches.ts";
 
@@ -186,9 +186,11 @@ async function readOutcomes(
   jobIds: readonly string[],
   untilMs: number,
 ): Promise<{ outcomes: readonly JobOutcome[]; decided: boolean }> {
-  const { rows } = await pool.query<OutcomeRow>(
-    plannedOnce(readText, [organisationId, jobIds, new Date(untilMs)]),
-  );
+  const { rows } = await pool.query<OutcomeRow>({
+    name: statementName(readText),
+    text: readText,
+    values: [organisationId, jobIds, new Date(untilMs)],
+  });
   const outcomes = rows.map(
     ({ id, state, reason, message }): JobOutcome => ({
       id,

@@ -131,7 +131,7 @@ async function recordTogether(
       ),
     });
     const { rows } = await client.query<Recorded>(
-      plannedOnce(recordText, values, "record_outcomes"),
+      plannedOnce({ name: "record_outcomes", text: recordText, values }),
     );
     await saveUsed(client, organisationId, used, rows[0]?.notes ?? []);
     return planAllocations(client, organisationId, rows[0]?.credited ?? []);

@@ -69,11 +69,11 @@ export async function loadCreation(
 ): Promise<LoadedCreation> {
   const { subscriptionId, customerCode, planCode, chargeCodes } = query;
   const { rows } = await executor.query<FactsRow>(
-    plannedOnce(
-      factsText,
-      [organisationId, subscriptionId, customerCode, planCode, chargeCodes],
-      "load_creation",
-    ),
+    plannedOnce({
+      name: "load_creation",
+      text: factsText,
+      values: [organisationId, subscriptionId, customerCode, planCode, chargeCodes],
+    }),
   );
   const row = rows[0];
   if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);

@@ -167,9 +167,10 @@ export function creationsQuery(
       draft === null ? [] : [{ ...ids, subscription_id: subscriptionId, position, draft }],
     ),
   );
-  return plannedOnce(
-    saveText,
-    [
+  return plannedOnce({
+    name: "save_creation",
+    text: saveText,
+    values: [
       organisationId,
       creations.map(({ decision }) => decision.subscription.customerId),
       JSON.stringify(creations.map(creationRecord)),
@@ -194,8 +195,7 @@ export function creationsQuery(
         })),
       ),
     ],
-    "save_creation",
-  );
+  });
 }
 
 function creationRecord(creation: CreationToSave, n: number): object {

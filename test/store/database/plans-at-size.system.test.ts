@@ -1,6 +1,7 @@
 /**
- * Query plans at size: a claim, a page, a publication and a creation read a few rows among
- * thousands, by the plan for their values and by the plan for any values.
+ * Query plans at size: a claim, a page, a publication and a creation read a few rows among the
+ * thousands of a large organisation next to hundreds of small ones, by the plan for their values
+ * and by the plan for any values.
  */
 import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
@@ -10,8 +11,11 @@ import { loadStates } from "../../../src/store/billing/billing-state.ts";
 import { findDueOrganisations } from "../../../src/store/billing/due-organisations.ts";
 import { lockOrganisation } from "../../../src/store/billing/locked-subscription.ts";
 import { takeFree, takeInOrder } from "../../../src/store/billing/take-due.ts";
+import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { inTransaction, type Pool } from "../../../src/store/database/pool.ts";
+import { createDeliveryStore as createDueDeliveries } from "../../../src/store/events/deliveries.ts";
+import { recordAttempts } from "../../../src/store/events/delivery-attempts.ts";
 import { claimDeliveries } from "../../../src/store/events/delivery-claims.ts";
 import { findAllDueEndpoints, findDueEndpoints } from "../../../src/store/events/due-endpoints.ts";
 import { findChangedOrganisations } from "../../../src/store/events/outbox.ts";
@@ -21,6 +25,8 @@ import {
   takeCreditNotes,
   takeInvoices,
 } from "../../../src/store/ledger-jobs/claim-jobs.ts";
+import type { PostingOutcome } from "../../../src/store/ledger-jobs/document-outcomes.ts";
+import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { requestOf } from "../../domain/subscriptions/creation-builder.ts";
 import { dearStatements } from "../../support/dear-statements.ts";
@@ -72,14 +78,54 @@ test("a claim of ledger jobs reads the jobs that it takes", async ({ sized }) =>
     ).toEqual([]);
 });
 
+test("outcomes of ledger jobs read the jobs and their documents", async ({ sized }) => {
+  const { pool, organisation } = sized;
+  const { ready } = await takeInvoices(pool, organisation, 60_000);
+  const outcomes = ready.map(
+    ({ id, attempts }): PostingOutcome => ({
+      kind: "again",
+      jobId: id,
+      attempt: attempts,
+      delayMs: 0,
+      countsAsAttempt: true,
+      reason: "unavailable",
+    }),
+  );
+  const record = (observed: Pool) => recordOutcomes(observed, organisation, outcomes);
+  // Each has a subscription, an invoice and a line.
+  expect(await dearStatements(pool, 500, record)).toEqual([]);
+});
+
 test("a claim of webhook deliveries reads the deliveries that it takes", async ({ sized }) => {
   const { pool, organisation, endpointId } = sized;
+  const key = { organisationId: organisation, endpointId };
+  const encryption = createEncryption(randomBytes(32));
   const works = [
     (observed: Pool) => findDueEndpoints(observed, organisation),
     (observed: Pool) => findAllDueEndpoints(observed, null, 100),
-    (observed: Pool) => claimDeliveries(observed, { organisationId: organisation, endpointId }, 20),
+    (observed: Pool) => createDueDeliveries(observed, encryption).load(key),
+    (observed: Pool) => claimDeliveries(observed, key, 20),
   ];
   for (const work of works) expect(await dearStatements(pool, 200, work)).toEqual([]);
+  const claimed = await claimDeliveries(pool, key, 20);
+  const attempts = claimed.map(({ id, beganAt, claimedUntil }) => ({
+    deliveryId: id,
+    beganAt,
+    claimedUntil,
+    agoMs: 0,
+    latencyMs: 1,
+    status: 200,
+    error: null,
+    answer: "",
+    verdict: "delivered" as const,
+    pauseMs: 0,
+    restarts: false,
+  }));
+  const order = { attempts, isProbe: false, breakerSteps: [0], wholeMs: 60_000 };
+  const record = (observed: Pool) =>
+    recordAttempts(observed, key, { ...order, url: "https://receiver.example" });
+  // Each is compared with the others of the statement.
+  expect(await dearStatements(pool, 1_000, record)).toEqual([]);
 });
 
 test("the relay reads the rows of the objects that it publishes", async ({ sized }) => {
@@ -151,4 +197,25 @@ test("each list reads the rows of its page", async ({ sized }) => {
   // A row of a page has at most a few others.
   for (const [name, list] of Object.entries(lists))
     expect(await dearStatements(pool, 300, list), name).toEqual([]);
+});
+
+test("an object reads its own rows", async ({ sized }) => {
+  const { pool, organisation } = sized;
+  const [subscription = "", invoice = ""] = [sized.subscriptions[0], sized.invoices[0]];
+  const read = async (observed: Pool) => {
+    const { subscriptions, invoices } = createStore(observed).tenant(organisation, now);
+    expect(await subscriptions.get(subscription)).not.toBeNull();
+    expect(await invoices.get(invoice)).not.toBeNull();
+  };
+  expect(await dearStatements(pool, 100, read)).toEqual([]);
+});
+
+test("every table expects the size of the largest organisation", async ({ sized }) => {
+  const { rows } = await sized.pool.query<{ name: string }>(
+    `SELECT c.relname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+      WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
+        AND a.attname = 'organisation_id'
+        AND NOT coalesce('n_distinct=1' = ANY (a.attoptions), false)`,
+  );
+  expect(rows, "each needs ALTER COLUMN organisation_id SET (n_distinct = 1)").toEqual([]);
 });

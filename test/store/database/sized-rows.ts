@@ -33,8 +33,11 @@ function hashed(column: string): string {
   return `md5(t.${column}::text || n)::uuid`;
 }
 
-/** One copy of ten is another organisation's, so that plans for any organisation are as usual. */
-const organisationOf = `CASE WHEN n % 10 = 0 THEN md5('other' || n % 190)::uuid
+/**
+ * One copy of ten is of a separate organisation. A plan for any organisation may then expect a few
+ * rows of each, although one has thousands.
+ */
+const organisationOf = `CASE WHEN n % 10 = 0 THEN md5('other' || n)::uuid
   ELSE t.organisation_id END`;
 
 async function copyRows(client: Transaction, organisationId: string, table: string): Promise<void> {

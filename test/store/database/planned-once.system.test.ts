@@ -1,0 +1,82 @@
+/** Statements that a connection plans once, next to those that are planned for their values. */
+import { expect } from "vitest";
+import { plannedOnce } from "../../../src/store/database/planned-once.ts";
+import { createPool, inTransaction, type Transaction } from "../../../src/store/database/pool.ts";
+import { perFile } from "../../support/file-fixture.ts";
+import { databaseTest } from "../../support/fixtures.ts";
+
+/** A pool with one connection, so that each statement meets what earlier ones left. */
+const test = databaseTest.extend("single", perFile, ({ database }, { onCleanup }) => {
+  const pool = createPool({ databaseUrl: database.url, size: 1, name: "planned" }, () => undefined);
+  onCleanup(() => pool.end());
+  return pool;
+});
+
+const text = "SELECT id FROM organisations WHERE id = ANY ($1::uuid[])";
+const once = plannedOnce({ name: "once", text, values: [[]] });
+const each = { name: "each", text, values: [[]] };
+
+/** How often each of the two statements was planned for its values, and had its one plan. */
+async function plans(client: Pick<Transaction, "query">) {
+  const { rows } = await client.query(
+    `SELECT name, custom_plans::int AS custom, generic_plans::int AS generic
+      FROM pg_prepared_statements WHERE name IN ('once', 'each') ORDER BY name DESC`,
+  );
+  return rows;
+}
+
+test("a connection plans a marked statement once, and others for their values", async ({
+  single,
+}) => {
+  for (const statement of [once, each, once, once, each]) await single.query(statement);
+  expect(await plans(single)).toEqual([
+    { name: "once", custom: 0, generic: 3 },
+    { name: "each", custom: 2, generic: 0 },
+  ]);
+});
+
+test("a rollback leaves no statement with the other one's planning", async ({ single }) => {
+  const before = await plans(single);
+  const after = (times: number) => [
+    { ...before[0], generic: before[0].generic + times },
+    { ...before[1], custom: before[1].custom + times },
+  ];
+  const given = new Error("given up");
+  const giveUp = inTransaction(single, async (tx) => {
+    await tx.query(once);
+    throw given;
+  });
+  await expect(giveUp).rejects.toBe(given);
+  await single.query(each);
+  await single.query(once);
+  // A transaction that an error aborted.
+  const fail = inTransaction(single, async (tx) => {
+    await tx.query(each);
+    await tx.query("SELECT 1 / $1::int", [0]);
+  });
+  await expect(fail).rejects.toThrow("division by zero");
+  await single.query(once);
+  await inTransaction(single, async (tx) => {
+    await tx.query("SAVEPOINT before");
+    await tx.query(each);
+    // As Prisma's nested writes send it.
+    await tx.query({ text: "ROLLBACK TO SAVEPOINT before", values: [] });
+    await tx.query(once);
+    await tx.query(each);
+  });
+  expect(await plans(single)).toEqual(after(4));
+});
+
+test("a statement in an aborted transaction is refused", async ({ single }) => {
+  const client = await single.connect();
+  try {
+    await client.query(each);
+    await client.query("BEGIN");
+    await expect(client.query("SELECT 1 / $1::int", [0])).rejects.toThrow("division by zero");
+    await expect(client.query(once)).rejects.toThrow("current transaction is aborted");
+    await client.query("ROLLBACK");
+    expect((await client.query(once)).rows).toEqual([]);
+  } finally {
+    client.release();
+  }
+});
