@@ -79,7 +79,7 @@ export function createPool(settings: PoolSettings, onError: (error: Error) => vo
   const statementMs = settings.statementTimeoutMs ?? statementTimeoutMs;
   const connectMs = settings.connectTimeoutMs ?? connectTimeoutMs;
   const pool = new pg.Pool({
-    connectionString: inUtc(settings.databaseUrl),
+    connectionString: withSettings(settings.databaseUrl),
     max: settings.size,
     application_name: settings.name,
     Client: clientsWithin(connectMs),
@@ -117,13 +117,17 @@ export function createListener(databaseUrl: string, name: string): pg.Client {
 }
 
 /**
- * Returns the address with the session's time zone set. Prisma reads and writes every instant as if
- * the session were in UTC, and the server's own zone may be another one.
+ * Settings of each session. Prisma reads and writes every instant as if the session were in UTC,
+ * and the server's own zone may be another one. Compiling a statement takes longer than each of
+ * ours takes.
  */
-function inUtc(databaseUrl: string): string {
+const sessionSettings = "-c TimeZone=UTC -c jit=off";
+
+/** Returns the address with the settings of the session. */
+function withSettings(databaseUrl: string): string {
   if (!URL.canParse(databaseUrl)) return databaseUrl;
   const url = new URL(databaseUrl);
-  const options = [url.searchParams.get("options"), "-c TimeZone=UTC"];
+  const options = [url.searchParams.get("options"), sessionSettings];
   url.searchParams.set("options", options.filter((option) => option !== null).join(" "));
   return url.href;
 }

@@ -1,4 +1,5 @@
 /** Statements that a connection plans once, next to those that are planned for their values. */
+import pg from "pg";
 import { expect } from "vitest";
 import { plannedOnce } from "../../../src/store/database/planned-once.ts";
 import { createPool, inTransaction, type Transaction } from "../../../src/store/database/pool.ts";
@@ -78,5 +79,19 @@ test("a statement in an aborted transaction is refused", async ({ single }) => {
     expect((await client.query(once)).rows).toEqual([]);
   } finally {
     client.release();
+  }
+});
+
+test("no statement is compiled, also where the server would", async ({ database, single }) => {
+  const { rows } = await single.query<{ name: string }>("SELECT current_database() AS name");
+  const name = pg.escapeIdentifier(rows[0]?.name ?? "");
+  await single.query(`ALTER DATABASE ${name} SET jit = on`);
+  const settings = { databaseUrl: database.url, size: 1, name: "compiled" };
+  const pool = createPool(settings, () => undefined);
+  try {
+    expect((await pool.query("SHOW jit")).rows).toEqual([{ jit: "off" }]);
+  } finally {
+    await pool.end();
+    await single.query(`ALTER DATABASE ${name} RESET jit`);
   }
 });
