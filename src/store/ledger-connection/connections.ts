@@ -7,6 +7,7 @@ import type { LedgerConnection as ConnectionRecord } from "../../gen/prisma/clie
 import { msUntil } from "../database/clock.ts";
 import type { Encryption } from "../database/encryption.ts";
 import { columnsOf, type ModelRow } from "../database/model-columns.ts";
+import { plannedOnce } from "../database/planned-once.ts";
 import type { Pool } from "../database/pool.ts";
 
 /**
@@ -82,11 +83,13 @@ export async function readConnection(
   encryption: Encryption,
   organisationId: string,
 ): Promise<ConnectionState | null> {
-  const { rows } = await pool.query<ConnectionRow>({
-    name: "read_connection",
-    text: readText,
-    values: [organisationId],
-  });
+  const { rows } = await pool.query<ConnectionRow>(
+    plannedOnce({
+      name: "read_connection",
+      text: readText,
+      values: [organisationId],
+    }),
+  );
   const row = rows[0];
   if (row === undefined) return null;
   const { kind, tenantId, baseUrl, identityUrl, clientId, consentedAt } = row;

@@ -15,6 +15,7 @@ import type { LedgerReferenceData as ReferenceDataRecord } from "../../gen/prism
 import type { Encryption } from "../database/encryption.ts";
 import { updateInOrder } from "../database/lock-order.ts";
 import type { ModelRow } from "../database/model-columns.ts";
+import { plannedOnce } from "../database/planned-once.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "./connections.ts";
 
@@ -53,14 +54,16 @@ export async function loadReferenceData(
   pool: Pool,
   organisationId: string,
 ): Promise<LedgerReferenceData> {
-  const { rows } = await pool.query<ModelRow<ReferenceDataRecord, "kind" | "data">>({
-    name: "load_reference_data",
-    text: `SELECT o.kind, o.data FROM ledger_reference_data o
+  const { rows } = await pool.query<ModelRow<ReferenceDataRecord, "kind" | "data">>(
+    plannedOnce({
+      name: "load_reference_data",
+      text: `SELECT o.kind, o.data FROM ledger_reference_data o
         JOIN ledger_connections c ON c.organisation_id = $1 AND c.tenant_id = o.tenant_id
       WHERE o.organisation_id = $1 AND o.fetched_at > now() - ${trustedAge}
         AND (o.invalidated_at IS NULL OR o.invalidated_at < o.fetched_at)`,
-    values: [organisationId],
-  });
+      values: [organisationId],
+    }),
+  );
   const known = Object.fromEntries(rows.map(({ kind, data }) => [kind, data]));
   return { ...unknownReferenceData, ...known };
 }

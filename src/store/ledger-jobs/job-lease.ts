@@ -5,7 +5,7 @@
  */
 import type { LedgerJob } from "../../gen/prisma/client.ts";
 import { msUntil } from "../database/clock.ts";
-import { statementName } from "../database/planned-once.ts";
+import { plannedOnce, statementName } from "../database/planned-once.ts";
 import type { AnyRow, Pool, Transaction } from "../database/pool.ts";
 import { doneMark, outcomesChannel } from "./job-notifications.ts";
 
@@ -70,8 +70,8 @@ export async function readOpenJobs(
       CASE WHEN count(*) > 0 THEN ${msUntil(`min(${dueAt})`)} END AS "nextInMs"
     FROM ledger_jobs t WHERE t.organisation_id = $1
       AND t.state IN ('ready', 'sending', 'uncertain') AND ${condition}`;
-  const values = [organisationId, value];
-  const { rows } = await pool.query<OpenJobs>({ name: statementName(text), text, values });
+  const statement = plannedOnce({ text, values: [organisationId, value] });
+  const { rows } = await pool.query<OpenJobs>(statement);
   return rows[0] ?? { waiting: 0, nextInMs: null };
 }
 

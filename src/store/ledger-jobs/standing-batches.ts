@@ -4,6 +4,8 @@
  * creation's time. Nothing depends on a notification: the batch reads the database as well, and a
  * wake-up that finds no standing batch goes through Temporal (POSTING-3).
  */
+
+import { plannedOnce } from "../database/planned-once.ts";
 import type { Pool } from "../database/pool.ts";
 
 /** The channel of wake-ups. Its payload is an organisation's id. */
@@ -68,9 +70,11 @@ export async function notify(
   channel: string,
   payload: string,
 ): Promise<void> {
-  await pool.query({
-    name: "notify",
-    text: "SELECT pg_notify($1, $2)",
-    values: [channel, payload],
-  });
+  await pool.query(
+    plannedOnce({
+      name: "notify",
+      text: "SELECT pg_notify($1, $2)",
+      values: [channel, payload],
+    }),
+  );
 }

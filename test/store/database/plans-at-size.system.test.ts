@@ -20,6 +20,7 @@ import { claimDeliveries } from "../../../src/store/events/delivery-claims.ts";
 import { findAllDueEndpoints, findDueEndpoints } from "../../../src/store/events/due-endpoints.ts";
 import { findChangedOrganisations } from "../../../src/store/events/outbox.ts";
 import { publishChunk } from "../../../src/store/events/publish-changes.ts";
+import { loadReferenceData } from "../../../src/store/ledger-connection/reference-data.ts";
 import {
   takeContacts,
   takeCreditNotes,
@@ -94,6 +95,8 @@ test("outcomes of ledger jobs read the jobs and their documents", async ({ sized
   const record = (observed: Pool) => recordOutcomes(observed, organisation, outcomes);
   // Each has a subscription, an invoice and a line.
   expect(await dearStatements(pool, 500, record)).toEqual([]);
+  const readData = (observed: Pool) => loadReferenceData(observed, organisation);
+  expect(await dearStatements(pool, 100, readData)).toEqual([]);
 });
 
 test("a claim of webhook deliveries reads the deliveries that it takes", async ({ sized }) => {
