@@ -2,15 +2,12 @@
  * Query plans at size: a claim, a page, a publication and a creation read a few rows among
  * thousands, by the plan for their values and by the plan for any values.
  */
-import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
-import { decideCreation } from "../../../src/domain/subscriptions/create.ts";
 import { createDeliveryStore } from "../../../src/store/admin/webhooks/webhook-deliveries.ts";
 import { loadStates } from "../../../src/store/billing/billing-state.ts";
 import { findDueOrganisations } from "../../../src/store/billing/due-organisations.ts";
 import { lockOrganisation } from "../../../src/store/billing/locked-subscription.ts";
 import { takeFree, takeInOrder } from "../../../src/store/billing/take-due.ts";
-import { newId } from "../../../src/store/database/ids.ts";
 import { inTransaction, type Pool } from "../../../src/store/database/pool.ts";
 import { claimDeliveries } from "../../../src/store/events/delivery-claims.ts";
 import { findAllDueEndpoints, findDueEndpoints } from "../../../src/store/events/due-endpoints.ts";
@@ -22,9 +19,9 @@ import {
   takeInvoices,
 } from "../../../src/store/ledger-jobs/claim-jobs.ts";
 import { createStore } from "../../../src/store/tenant.ts";
-import { requestOf } from "../../domain/subscriptions/creation-builder.ts";
 import { dearStatements } from "../../support/dear-statements.ts";
 import { perFile } from "../../support/file-fixture.ts";
+import { createByStore } from "../../support/store-creation.ts";
 import { billingTest } from "../billing/billing-fixture.ts";
 import { addSizedRows, type SizedRows } from "./sized-rows.ts";
 
@@ -99,25 +96,7 @@ test("the relay reads the rows of the objects that it publishes", async ({ sized
 
 test("a creation reads a few rows", async ({ sized }) => {
   const { pool, organisation } = sized;
-  const create = async (observed: Pool) => {
-    const { subscriptions } = createStore(observed).tenant(organisation, now);
-    const codes = { customerCode: "ACME", planCode: "team", chargeCodes: [] };
-    const subscriptionId = newId();
-    const { facts, catalogueVersion } = await subscriptions.loadCreation({
-      subscriptionId,
-      ...codes,
-    });
-    const saved = await subscriptions.saveCreation({
-      subscriptionId,
-      requestHash: randomBytes(32),
-      setupMode: false,
-      catalogueVersion,
-      decision: decideCreation({ ...facts, now }, requestOf({ ...codes, units: 10 })),
-      first: { invoiceId: newId(), jobId: newId() },
-      awaitedUntil: now,
-    });
-    expect(saved).toBe("saved");
-  };
+  const create = (observed: Pool) => createByStore(createStore(observed), organisation, now);
   expect(await dearStatements(pool, 200, create)).toEqual([]);
 });
 
