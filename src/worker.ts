@@ -1,6 +1,9 @@
 /** The worker process: `npm run worker`. It keeps no state, so any number of processes may run. */
 import { ledgers } from "./ledger/index.ts";
 import { run } from "./main/run.ts";
-import { startWorker } from "./main/worker.ts";
 
-await run("worker", (config, log, tracing) => startWorker(config, log, ledgers, tracing));
+// Loaded after the settings are read, so that a wrong one is shown at once.
+await run("worker", async (config, log, tracing) => {
+  const { startWorker } = await import("./main/worker.ts");
+  return startWorker(config, log, ledgers, tracing);
+});

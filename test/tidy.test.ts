@@ -1,8 +1,8 @@
 /** The rules of tools/tidy, checked on every file, and each rule on a file that breaks it. */
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { circleFaults } from "../tools/tidy/circles.ts";
+import { circleFaults, fileCircleFaults } from "../tools/tidy/circles.ts";
 import { columnFaults } from "../tools/tidy/columns.ts";
 import { codeFolders, readFiles } from "../tools/tidy/files.ts";
 import { layerFaults } from "../tools/tidy/layers.ts";
@@ -26,26 +26,16 @@ const root = join(import.meta.dirname, "..");
 /** Statements that read or write over all organisations, each with its reason. */
 const excused: readonly ExcusedStatement[] = [];
 
-const folders = ["proto", "src", "workflows", "test", "tools", "bench", "prisma", "packages"];
-// Generated code is others' work, recorded histories are data.
-const leftOut =
-  /^(src\/gen|test\/histories|packages\/(client\/(src\/gen|dist)|contract\/(gen|proto)))(\/|$)/;
+const pages = ["docs", "README.md", "CONTRIBUTING.md", "SECURITY.md"];
+const settings = readdirSync(root).filter((name) => /\.ts$/.test(name));
 
-function filesBelow(folder: string): string[] {
-  if (leftOut.test(folder) || !existsSync(join(root, folder))) return [];
-  return readdirSync(join(root, folder)).flatMap((name) => {
-    const path = `${folder}/${name}`;
-    return statSync(join(root, path)).isDirectory() ? filesBelow(path) : [path];
-  });
-}
-
-const paths = [
-  ...folders.flatMap(filesBelow),
-  ...readdirSync(root).filter((name) => /\.ts$/.test(name)),
-];
-const sources = paths
-  .filter((path) => path.endsWith(".ts"))
-  .map((path) => readSource(path, readFileSync(join(root, path), "utf8")));
+/** Reads these files or folders, once for all rules. */
+const read = (entries: readonly string[]) =>
+  readFiles(root, entries).map((file) =>
+    file.path.endsWith(".ts") ? readSource(file.path, file.text) : file,
+  );
+const files = read([...codeFolders, ...pages]);
+const sources = [...files, ...read(settings)].filter((file): file is Source => "code" in file);
 // This file and the words' own list name what they forbid.
 const named = sources.filter(
   ({ path }) => path !== "test/tidy.test.ts" && path !== "tools/tidy/words.ts",
@@ -62,7 +52,6 @@ describe("every file", () => {
   });
 
   test("begins with a comment that says what it owns", () => {
-    const files = paths.map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
     expect(files.flatMap(headCommentFaults)).toEqual([]);
   });
 
@@ -86,6 +75,13 @@ describe("every file", () => {
     expect(circleFaults(sources, "src/store/")).toEqual([]);
   });
 
+  test("imports no file that imports it, also over others", () => {
+    const scripts = files
+      .filter(({ path }) => path.endsWith(".js"))
+      .map(({ path, text }) => readSource(path, text));
+    expect(fileCircleFaults([...sources, ...scripts])).toEqual([]);
+  });
+
   test("names a kind of ledger only in its folder and in the registry", () => {
     expect(faultsOf(ledgerNameFaults)).toEqual([]);
   });
@@ -95,17 +91,15 @@ describe("every file", () => {
   });
 
   test("uses none of the words that the glossary replaces", () => {
-    const pages = ["docs", "README.md", "CONTRIBUTING.md", "SECURITY.md"];
-    const files = readFiles(root, [...codeFolders, ...pages]).filter((file) => !namesWords(file));
-    expect(files.flatMap(glossaryFaults)).toEqual([]);
+    expect(files.filter((file) => !namesWords(file)).flatMap(glossaryFaults)).toEqual([]);
   });
 
   test("has no line over 100 columns", () => {
-    expect(readFiles(root, codeFolders).flatMap(columnFaults)).toEqual([]);
+    expect(files.flatMap(columnFaults)).toEqual([]);
   });
 
   test("is named in kebab-case after what it owns", () => {
-    expect(paths.flatMap(fileNameFaults)).toEqual([]);
+    expect(sources.flatMap(({ path }) => fileNameFaults(path))).toEqual([]);
   });
 });
 
@@ -206,6 +200,26 @@ describe("the rules themselves", () => {
       at("src/store/a/deeper/y.ts", 'import { x } from "../x.ts";'),
     ];
     expect(circleFaults(within, "src/store/")).toEqual([]);
+  });
+
+  test("find files that import each other, also over a third, and allow types to", () => {
+    const imports = (path: string, ...others: string[]) =>
+      at(path, others.map((other) => `import { x } from "${other}";\n`).join(""));
+    const circle = [
+      imports("src/a.ts", "./b/b.ts", "./alone.ts"),
+      imports("src/b/b.ts", "../c.ts"),
+      at("src/c.ts", 'export * from "./a.ts";'),
+      imports("src/alone.ts"),
+      imports("src/start.ts", "./a.ts"),
+    ];
+    expect(fileCircleFaults(circle)).toEqual([
+      "src/a.ts:1 closes a circle by importing src/b/b.ts",
+      "src/b/b.ts:1 closes a circle by importing src/c.ts",
+      "src/c.ts:1 closes a circle by importing src/a.ts",
+    ]);
+    const typed = at("src/c.ts", 'import type { X } from "./a.ts";');
+    expect(fileCircleFaults([...circle.slice(0, 2), typed])).toEqual([]);
+    expect(fileCircleFaults([imports("src/a.ts", "./a.ts")])).toHaveLength(1);
   });
 
   test("find words that the glossary replaces, in names and comments but not in strings", () => {

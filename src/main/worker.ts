@@ -103,7 +103,7 @@ export async function startWorker(
   const otherWork = createOtherWork();
   const observers = { log, metrics, hasOtherWork: otherWork.isThere };
   const webhooks = openWebhooks(config, pool, encryption, observers);
-  const standing = openStandingBatches(config, log, pool, otherWork.woken);
+  const standing = openStandingBatches(config, log, pool, otherWork.whileStanding);
   const shared = { config, log, metrics, pool, encryption, adapters, work, standing };
   // Before the first activity, so that no transaction waits for the client with its locks held.
   await warmUp(pool).catch((err) =>

@@ -61,18 +61,20 @@ async function run(
   return { code, output, log };
 }
 
-describe("a port that is taken names its setting", () => {
+describe("a port that is taken names its setting, and a misspelt setting is a warning", () => {
   const key = Buffer.alloc(32, 7).toString("base64");
   test.each([
     ["the API", "server.ts", "API_PORT"],
     ["the admin port", "server.ts", "ADMIN_PORT"],
     ["the worker", "worker.ts", "WORKER_PORT"],
   ])("of %s", async (_, script, setting) => {
-    const { code, output } = await run(script, { SECRET_KEY: key, [setting]: takenPort });
+    const env = { SECRET_KEY: key, [setting]: takenPort, API_HOTS: "x" };
+    const { code, output, log } = await run(script, env);
     expect(output).toBe(
       `Port ${takenPort} on 127.0.0.1 is taken by another process: set ${setting} to a free one\n`,
     );
     expect(code).toBe(1);
+    expect(log).toContain("API_HOTS is no setting of this service and has no effect.");
   });
 });
 
@@ -151,12 +153,6 @@ test("all wrong settings are named at once, one line each", async () => {
     "XERO_URL",
   ]);
   expect(output).not.toContain("hunter2");
-});
-
-test("a misspelt setting is a warning of the start", async () => {
-  const { output, log } = await run("server.ts", { API_PORT: takenPort, API_HOTS: "x" });
-  expect(output).toContain("API_PORT");
-  expect(log).toContain("API_HOTS is no setting of this service and has no effect.");
 });
 
 test("a host that is none of this machine's names its setting", async () => {

@@ -1,14 +1,14 @@
 /**
- * A million quantities and a million timestamps, good, bad and hostile, compared with a second
- * reader that walks over the characters and counts days, without expressions and without `Date`.
- * USAGE-8.
+ * 200,000 quantities and as many timestamps, good, bad and hostile, compared with a second reader
+ * that walks over the characters and counts days, without expressions and without `Date`. USAGE-8.
  */
 import { describe, expect, test } from "vitest";
 import { formatInstant, readQuantity, readTimestamp } from "../../src/domain/usage/parse.ts";
 import { UsageEventSchema } from "../../src/gen/proto/billing/v1/usage_pb.ts";
 import { patternOf } from "../../src/transport/rpc/validation/describe-pattern.ts";
 
-const count = 1_000_000;
+/** Of 59 faults put into the readers one by one, the last one shows after some 124,000 texts. */
+const count = 200_000;
 
 /** Numbers from 0 to below `end`, the same ones in every run (mulberry32). */
 function randomNumbers(seed: number): (end: number) => number {
@@ -28,6 +28,7 @@ const strange = [
   "\0",
   ".",
   ",",
+  "/",
   ":",
   "-",
   "+",
@@ -149,7 +150,7 @@ function compareReadings<T>(
   return good;
 }
 
-describe("a million of each:", () => {
+describe("200,000 of each:", () => {
   const digits = (length: number, below: (end: number) => number) =>
     Array.from({ length }, () => (below(3) === 0 ? "0" : below(10))).join("");
 
@@ -177,18 +178,22 @@ describe("a million of each:", () => {
     const two = (end: number) => String(below(end)).padStart(2, "0");
     const texts = () => {
       // Mostly days of the calendar and times of the clock, sometimes just beyond them.
-      const year = String(below(3) === 0 ? below(10_000) : 1890 + below(220)).padStart(4, "0");
-      const date = `${year}-${two(13)}-${below(4) === 0 ? "29" : two(below(20) === 0 ? 33 : 29)}`;
+      const century = 100 * below(24);
+      const anyYear = below(3) === 0 ? below(10_000) : 1890 + below(220);
+      const year = String(below(20) === 0 ? century : anyYear).padStart(4, "0");
+      const month = two(below(20) === 0 ? 15 : 13);
+      const date = `${year}-${month}-${below(4) === 0 ? "29" : two(below(20) === 0 ? 33 : 29)}`;
       const hour = two(below(20) === 0 ? 26 : 24);
       const minute = two(below(20) === 0 ? 62 : 60);
       const second = two(below(20) === 0 ? 62 : 60);
       const time = `${hour}:${minute}:${second}`;
       const fraction =
         below(2) === 0 ? "" : `.${digits(below(20) === 0 ? below(12) : 1 + below(9), below)}`;
-      const offset =
-        below(2) === 0
-          ? "Z"
-          : `${below(2) === 0 ? "+" : "-"}${two(below(20) === 0 ? 26 : 24)}:${two(60)}`;
+      const ahead = () => {
+        const sign = below(2) === 0 ? "+" : "-";
+        return `${sign}${two(below(20) === 0 ? 26 : 24)}:${two(below(20) === 0 ? 62 : 60)}`;
+      };
+      const offset = below(2) === 0 ? "Z" : ahead();
       return disturb(`${date}${below(10) === 0 ? "t" : "T"}${time}${fraction}${offset}`, below);
     };
     const good = compareReadings(texts, readTimestamp, ownTimestamp);

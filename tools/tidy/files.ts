@@ -39,7 +39,11 @@ export function readFiles(root: string, entries: readonly string[]): readonly Te
 function pathsBelow(root: string, path: string): readonly string[] {
   if (excluded.test(path) || !existsSync(join(root, path))) return [];
   if (!statSync(join(root, path)).isDirectory()) return [path];
-  return readdirSync(join(root, path)).flatMap((name) => pathsBelow(root, `${path}/${name}`));
+  return readdirSync(join(root, path), { withFileTypes: true }).flatMap((entry) => {
+    const found = `${path}/${entry.name}`;
+    if (entry.isDirectory()) return pathsBelow(root, found);
+    return excluded.test(found) ? [] : [found];
+  });
 }
 
 /** Prints how many faults each folder has, then each fault below the given path if there is one. */

@@ -35,28 +35,28 @@ export type Fault = string;
 export function readSource(path: string, text: string): Source {
   const comments: Piece[] = [];
   const strings: Piece[] = [];
-  const code = text.split("");
+  const code: string[] = [];
+  const lineOf = lineCounter(text);
   let at = 0;
   let previous = "";
-  const blank = (from: number, to: number) => {
-    for (let index = from; index < to; index++) if (code[index] !== "\n") code[index] = " ";
-  };
   while (at < text.length) {
     const end = literalEnd(text, at, previous);
     if (end === null) {
-      previous = tokenAfter(previous, text, at);
-      at += 1;
+      const token = tokenAt(text, at);
+      if (token.trim() !== "") previous = token;
+      code.push(token);
+      at += token.length;
       continue;
     }
-    const piece = { text: text.slice(at, end), line: lineAt(text, at) };
+    const piece = { text: text.slice(at, end), line: lineOf(at) };
     const isComment =
       text.startsWith("//", at) || text.startsWith("/*", at) || text.startsWith("#!", at);
     if (isComment) {
       comments.push(piece);
-      blank(at, end);
+      code.push(blank(piece.text));
     } else {
       if (text.charAt(at) !== "/") strings.push({ ...piece, text: piece.text.slice(1, -1) });
-      blank(at + 1, end - 1);
+      code.push(text.charAt(at), blank(piece.text.slice(1, -1)), piece.text.slice(1).slice(-1));
       previous = ")";
     }
     at = end;
@@ -64,15 +64,16 @@ export function readSource(path: string, text: string): Source {
   return { path, text, code: code.join(""), comments, strings };
 }
 
-/**
- * Returns the last word or sign up to and including the character at `at`. White space keeps the
- * previous one.
- */
-function tokenAfter(previous: string, text: string, at: number): string {
-  const character = text.charAt(at);
-  if (/\s/.test(character)) return previous;
-  const continues = /[\w$]/.test(character) && /[\w$]/.test(text.charAt(at - 1));
-  return continues ? previous + character : character;
+/** Returns the text with spaces in place of its characters. Its lines stay. */
+function blank(text: string): string {
+  return text.replace(/[^\n]/g, " ");
+}
+
+/** Returns the word, the white space or the sign that begins at `at`. */
+function tokenAt(text: string, at: number): string {
+  const token = /[\w$]+|\s+|[\s\S]/y;
+  token.lastIndex = at;
+  return token.exec(text)?.[0] ?? "";
 }
 
 /** After one of these a slash begins a regular expression, not a division. */
@@ -145,12 +146,21 @@ function indexOrEnd(text: string, searched: string, from: number): number {
   return found === -1 ? text.length : found;
 }
 
-/** Returns the line of a place in a text, counted from 1. */
-function lineAt(text: string, index: number): number {
-  return text.slice(0, index).split("\n").length;
+/**
+ * Returns a function that gives the line of a place in the text, counted from 1. Each place must be
+ * at or after the one before, so that a text is read once.
+ */
+function lineCounter(text: string): (index: number) => number {
+  let line = 1;
+  let next = text.indexOf("\n");
+  return (index) => {
+    for (; next !== -1 && next < index; next = text.indexOf("\n", next + 1)) line += 1;
+    return line;
+  };
 }
 
 /** Returns every match of a pattern in a text, with its line. */
 export function matches(text: string, pattern: RegExp): { match: RegExpExecArray; line: number }[] {
-  return [...text.matchAll(pattern)].map((match) => ({ match, line: lineAt(text, match.index) }));
+  const lineOf = lineCounter(text);
+  return [...text.matchAll(pattern)].map((match) => ({ match, line: lineOf(match.index) }));
 }

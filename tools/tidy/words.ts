@@ -70,15 +70,20 @@ type Kind = "names" | "prose";
 
 /**
  * Returns a fault for each word in names, comments, strings and paths that the glossary replaces.
+ * A file that is read into its parts is not read again, unless it has allowed phrases.
  */
-export function glossaryFaults(file: TextFile): Fault[] {
+export function glossaryFaults(file: TextFile | Source): Fault[] {
   const { path } = file;
   const text = withoutAllowed(file);
   const faults = [
     ...path.split("/").flatMap((segment) => find(path, "names", wordsOf(segment, 1))),
-    ...(path.endsWith(".ts") ? codeFaults(path, text) : textFaults(path, text)),
+    ...(path.endsWith(".ts") ? codeFaults(sourceOf(file, text)) : textFaults(path, text)),
   ];
   return [...new Set(faults)];
+}
+
+function sourceOf(file: TextFile | Source, text: string): Source {
+  return "code" in file && file.text === text ? file : readSource(file.path, text);
 }
 
 /** Replaces allowed phrases with letters of the same length, so that every place stays the same. */
@@ -88,11 +93,10 @@ function withoutAllowed({ path, text }: TextFile): string {
     .reduce((rest, { pattern }) => rest.replace(pattern, (one) => one.replace(/\S/g, "x")), text);
 }
 
-function codeFaults(path: string, text: string): Fault[] {
-  const { code, comments, strings } = readSource(path, text);
+function codeFaults({ path, code, comments, strings }: Source): Fault[] {
   return [
     ...nameFaults(path, code, 1, /[A-Za-z_$][\w$]*/g),
-    ...comments.flatMap((piece) => find(path, "prose", wordsOf(piece.text, piece.line))),
+    ...comments.flatMap((piece) => proseFaults(path, piece.text, piece.line)),
     ...strings.flatMap((piece) => stringFaults(path, piece)),
   ];
 }
@@ -103,16 +107,16 @@ function stringFaults(path: string, { text, line }: Piece): Fault[] {
   const names = isStatement
     ? /[A-Za-z_][\w$]*/g
     : /\$\{[^}]*\}|\b[A-Za-z]\w*_\w+|\b[a-z]+[A-Z]\w*/g;
-  return [...find(path, "prose", wordsOf(text, line)), ...nameFaults(path, text, line, names)];
+  return [...proseFaults(path, text, line), ...nameFaults(path, text, line, names)];
 }
 
 /** Protos, the schema and migrations: comments are prose, all else is names. */
 function textFaults(path: string, text: string): Fault[] {
-  if (!/\.(?:proto|prisma|sql)$/.test(path)) return find(path, "prose", wordsOf(text, 1));
+  if (!/\.(?:proto|prisma|sql)$/.test(path)) return proseFaults(path, text, 1);
   const comment = path.endsWith(".sql") ? /--.*$/gm : /\/\/.*$/gm;
   const comments = text.replace(/[^\n]+/g, (line) => line.match(comment)?.[0] ?? "");
   return [
-    ...find(path, "prose", wordsOf(comments, 1)),
+    ...proseFaults(path, comments, 1),
     ...nameFaults(path, text.replace(comment, ""), 1, /[A-Za-z_]\w*/g),
   ];
 }
@@ -121,52 +125,76 @@ function nameFaults(path: string, text: string, line: number, names: RegExp): Fa
   return text
     .split("\n")
     .flatMap((each, index) =>
-      [...each.matchAll(names)].flatMap(([name]) =>
-        find(path, "names", wordsOf(name, line + index)),
-      ),
+      (each.match(names) ?? []).flatMap((name) => nameFault(path, name, line + index)),
     );
+}
+
+function proseFaults(path: string, text: string, line: number): Fault[] {
+  return hasFaults("prose", text) ? find(path, "prose", wordsOf(text, line)) : [];
+}
+
+function nameFault(path: string, name: string, line: number): Fault[] {
+  let isWithout = withoutFaults.get(name);
+  if (isWithout === undefined) {
+    isWithout = !hasFaults("names", name);
+    withoutFaults.set(name, isWithout);
+  }
+  return isWithout ? [] : find(path, "names", wordsOf(name, line));
 }
 
 /** Splits text and its identifiers into lower-case words. */
 function wordsOf(text: string, line: number): readonly Word[] {
   return text.split("\n").flatMap((each, index) =>
-    each
-      .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
-      .toLowerCase()
-      .split(/[^a-z]+/)
+    phraseOf(each)
+      .split(" ")
       .filter((word) => word !== "")
       .map((word) => ({ text: word, line: line + index })),
   );
 }
 
-/** The replaced words of names. The same names occur in many places. */
-const foundInNames = new Map<string, readonly Found[]>();
+/** Returns the lower-case words of text and its identifiers, with single spaces. */
+function phraseOf(text: string): string {
+  return text
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .replace(/[^a-z]+/g, " ")
+    .trim();
+}
 
-interface Found {
-  readonly word: ReplacedWord;
-  readonly text: string;
-  readonly index: number;
+/** Whether a name has no replaced word. The same names occur in many places. */
+const withoutFaults = new Map<string, boolean>();
+
+/** The patterns of each kind as one, to pass over a text without a replaced word at once. */
+const anyWord: Readonly<Record<Kind, RegExp>> = {
+  names: patternOfAll("names"),
+  prose: patternOfAll("prose"),
+};
+
+function patternOfAll(kind: Kind): RegExp {
+  return new RegExp(
+    wordsFor(kind)
+      .map(({ pattern }) => pattern.source)
+      .join("|"),
+  );
+}
+
+function hasFaults(kind: Kind, text: string): boolean {
+  return anyWord[kind].test(phraseOf(text));
+}
+
+function wordsFor(kind: Kind): readonly ReplacedWord[] {
+  return replacedWords.filter((word) => word.in === "both" || word.in === kind);
 }
 
 function find(path: string, kind: Kind, words: readonly Word[]): Fault[] {
   const phrase = words.map(({ text }) => text).join(" ");
-  const found = (kind === "names" && foundInNames.get(phrase)) || findAll(kind, phrase);
-  if (kind === "names") foundInNames.set(phrase, found);
   const lineOf = (index: number) => words[phrase.slice(0, index).split(" ").length - 1]?.line ?? 1;
-  return found
-    .filter(({ word }) => word.paths === undefined || word.paths.test(path))
-    .map(({ word, text, index }) => fault(path, lineOf(index), text, word.use));
-}
-
-function findAll(kind: Kind, phrase: string): readonly Found[] {
-  return replacedWords
-    .filter((word) => word.in === "both" || word.in === kind)
+  return wordsFor(kind)
+    .filter((word) => word.paths === undefined || word.paths.test(path))
     .flatMap((word) =>
-      [...phrase.matchAll(word.pattern)].map(([text], place, all) => ({
-        word,
-        text,
-        index: all[place]?.index ?? 0,
-      })),
+      [...phrase.matchAll(word.pattern)].map((found) =>
+        fault(path, lineOf(found.index), found[0], word.use),
+      ),
     );
 }
 

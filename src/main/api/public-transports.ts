@@ -18,7 +18,7 @@ import { jobsOf } from "../../transport/rpc/operation.ts";
 import { createPermits, permitLimits } from "../../transport/rpc/permits.ts";
 import { createReportError } from "../../transport/rpc/refusals.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
+import { type Metrics, observePermits } from "../telemetry/metrics.ts";
 import { observeInContext } from "./request-context.ts";
 import { createTransports } from "./transports.ts";
 
@@ -48,11 +48,12 @@ export function createPublicTransports(parts: {
     observe: observeInContext,
     implementations: bindings,
     formats: textFormats,
-    withPermit: createPermits(
-      parts.shutdownSignal,
-      permitLimits(config.database.poolSize),
-      parts.pace,
-    ),
+    withPermit: createPermits({
+      stopping: parts.shutdownSignal,
+      limits: permitLimits(config.database.poolSize),
+      pace: parts.pace,
+      observer: observePermits(metrics),
+    }),
   });
   const findRoute = compileRoutes(jobsOf(bindings.map(({ service }) => service)));
   return createTransports<Caller>({

@@ -5,25 +5,22 @@ import { listenToWakes } from "../../store/ledger-jobs/batch-wakes.ts";
 import {
   createStandingBatches,
   type StandingBatches,
+  type StandingPlace,
 } from "../../worker/activities/posting/standing-batches.ts";
 import type { Log } from "../telemetry/log.ts";
 
 /**
  * Opens the places of this worker. `stop` makes the batches end, `close` ends the connection.
- * `onWake` is called for each wake-up.
+ * `whileStanding` runs each stand of a batch.
  */
 export function openStandingBatches(
   { database }: Config,
   log: Log,
   pool: Pool,
-  onWake: () => void,
+  whileStanding: StandingPlace["stand"],
 ): StandingBatches & { close(): Promise<void> } {
-  const standing = createStandingBatches((...lists) => wakes.report(...lists));
-  const wake: StandingBatches["wake"] = (organisationId) => {
-    onWake();
-    standing.wake(organisationId);
-  };
-  const wakes = listenToWakes(database.url, pool, wake, (err) =>
+  const standing = createStandingBatches((...lists) => wakes.report(...lists), whileStanding);
+  const wakes = listenToWakes(database.url, pool, standing.wake, (err) =>
     log.warn({ err }, "wake-ups: connection lost"),
   );
   return { ...standing, close: () => wakes.close() };

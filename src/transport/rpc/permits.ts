@@ -64,20 +64,52 @@ interface Pace {
   next(organisationId: string): Promise<void> | null;
 }
 
+/** What is measured of the waits for permits. */
+export interface PermitObserver {
+  /** A call begins to wait for a permit, or waits no longer. */
+  readonly onWaiting: (change: 1 | -1) => void;
+  /** A call has a permit, or none (`failed`), after so many milliseconds. */
+  readonly onWaited: (outcome: "ok" | "failed", waitedMs: number) => void;
+}
+
+/** What permits need. */
+interface PermitParts {
+  /**
+   * Aborted when the process drains. Calls then stay in the queue, because their clients have not
+   * disconnected.
+   */
+  readonly stopping: AbortSignal;
+  readonly limits: PermitLimits;
+  readonly pace: Pace;
+  readonly observer: PermitObserver;
+}
+
 /**
  * Creates the permits of a process. A call that waits holds its connection or stream, whose limits
- * bound the queue. `stopping` is aborted when the process drains: calls then stay in the queue,
- * because their clients have not disconnected.
+ * bound the queue.
  */
-export function createPermits(stopping: AbortSignal, limits: PermitLimits, pace: Pace): WithPermit {
+export function createPermits({ stopping, limits, pace, observer }: PermitParts): WithPermit {
   const places = createFairPlaces<() => void>({
     places: limits.permits,
     mostOfGroup: limits.mostOfOrganisation,
   });
 
+  const observed = async (permit: Promise<void>): Promise<void> => {
+    const beganMs = performance.now();
+    let outcome: "ok" | "failed" = "failed";
+    observer.onWaiting(1);
+    try {
+      await permit;
+      outcome = "ok";
+    } finally {
+      observer.onWaiting(-1);
+      observer.onWaited(outcome, performance.now() - beganMs);
+    }
+  };
+
   const begin = async ({ organisationId, signal }: PermitRequest): Promise<void> => {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    if (places.enter(organisationId, resolve, false)) return;
+    if (places.enter(organisationId, resolve, false)) return observer.onWaited("ok", 0);
     const refuse = () => {
       if (places.withdraw(organisationId, resolve)) reject(tooBusy());
     };
@@ -89,17 +121,17 @@ export function createPermits(stopping: AbortSignal, limits: PermitLimits, pace:
     // The client may have disconnected during the admission.
     if (signal.aborted) onAbort();
     try {
-      await promise;
+      await observed(promise);
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", onAbort);
     }
   };
 
-  const resume = (organisationId: string): Promise<void> => {
+  const resume = async (organisationId: string): Promise<void> => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    if (places.enter(organisationId, resolve, true)) resolve();
-    return promise;
+    if (places.enter(organisationId, resolve, true)) observer.onWaited("ok", 0);
+    else await observed(promise);
   };
 
   const leave = (organisationId: string) => places.leave(organisationId)?.();

@@ -4,15 +4,14 @@
  */
 import type { ActivityInterceptorsFactory } from "@temporalio/worker";
 import type { DeliveryActivities } from "../activities/events/deliver-due.ts";
-import type { PostingActivities } from "../activities/posting/posting.ts";
 
 /** The work of a process besides deliveries. */
 export interface OtherWork {
   /** Whether there is such work, or was some within the last seconds. */
   readonly isThere: () => boolean;
-  /** Notes the wake-up of a standing batch. */
-  readonly woken: () => void;
-  /** Notes each activity. */
+  /** Runs the wait of a standing batch, which is no work although its activity runs. */
+  readonly whileStanding: <T>(wait: () => Promise<T>) => Promise<T>;
+  /** Counts each activity as long as it runs. */
   readonly interceptor: ActivityInterceptorsFactory;
 }
 
@@ -21,31 +20,36 @@ const afterMs = 2_000;
 
 const deliveries: keyof DeliveryActivities = "deliverDue";
 
-/** Its batches mostly stand and wait for a caller, so only their ends and wake-ups are work. */
-const posting: keyof PostingActivities = "postBatch";
-
 /** Creates it for one process. `now` is in milliseconds. */
 export function createOtherWork(now: () => number = () => performance.now()): OtherWork {
   let running = 0;
   let untilMs = Number.NEGATIVE_INFINITY;
-  const woken = () => {
+  const begin = () => {
+    running += 1;
+  };
+  const end = () => {
+    running -= 1;
     untilMs = now() + afterMs;
   };
   return {
     isThere: () => running > 0 || now() < untilMs,
-    woken,
+    whileStanding: async (wait) => {
+      end();
+      try {
+        return await wait();
+      } finally {
+        begin();
+      }
+    },
     interceptor: ({ info: { activityType } }) => ({
       inbound: {
         execute: async (input, next) => {
           if (activityType === deliveries) return next(input);
-          const isCounted = activityType !== posting;
-          if (isCounted) running += 1;
-          woken();
+          begin();
           try {
             return await next(input);
           } finally {
-            if (isCounted) running -= 1;
-            woken();
+            end();
           }
         },
       },

@@ -1,13 +1,12 @@
 /** An operator's changes on behalf of a platform, each with its audit entry (ADMIN-13). */
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import { decideCreation } from "../../../src/domain/subscriptions/create.ts";
 import { createActingTenants } from "../../../src/store/admin/acting-tenant.ts";
 import type { Actor } from "../../../src/store/admin/changes.ts";
 import { db } from "../../../src/store/database/client.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import type { Store } from "../../../src/store/tenant.ts";
-import { requestOf } from "../../domain/subscriptions/creation-builder.ts";
+import { createByStore } from "../../support/store-creation.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
 import { type BillingFixture, billingTest as test } from "../billing/billing-fixture.ts";
 
@@ -28,27 +27,6 @@ function storeOf({ pool }: BillingFixture, by: Actor): Store {
 }
 
 const now = new Date("2026-03-10T12:00:00Z");
-
-async function create({ tenant }: Store, organisationId: string): Promise<string> {
-  const subscriptionId = newId();
-  const { subscriptions } = tenant(organisationId, now);
-  const codes = { customerCode: "ACME", planCode: "team", chargeCodes: [] };
-  const { facts, catalogueVersion } = await subscriptions.loadCreation({
-    subscriptionId,
-    ...codes,
-  });
-  const saved = await subscriptions.saveCreation({
-    subscriptionId,
-    requestHash: randomBytes(32),
-    setupMode: false,
-    catalogueVersion,
-    decision: decideCreation({ ...facts, now }, requestOf({ ...codes, units: 10 })),
-    first: { invoiceId: newId(), jobId: newId() },
-    awaitedUntil: now,
-  });
-  expect(saved).toBe("saved");
-  return subscriptionId;
-}
 
 const units = {
   units: 12,
@@ -87,9 +65,9 @@ test("a change and its audit entry are saved together or not at all", async ({ f
   const lost = tenantWrites(fixture.pool, organisation, unsaved);
 
   const empty = await stateOf(fixture, organisation);
-  await expect(create(unsaved, organisation)).rejects.toThrow("audit_log");
+  await expect(createByStore(unsaved, organisation, now)).rejects.toThrow("audit_log");
   expect(await stateOf(fixture, organisation)).toBe(empty);
-  const id = await create(own, organisation);
+  const id = await createByStore(own, organisation, now);
 
   const order = { id, now };
   const steps = [
@@ -123,7 +101,7 @@ test("a change and its audit entry are saved together or not at all", async ({ f
 test("a repeat of a saved request adds no audit entry", async ({ fixture }) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const store = storeOf(fixture, actor);
-  const id = await create(store, organisation);
+  const id = await createByStore(store, organisation, now);
   const writes = tenantWrites(fixture.pool, organisation, store);
   const order = { id, now, requestId: newId() };
   await writes.end(order, atPeriodEnd);

@@ -6,45 +6,31 @@ import pg from "pg";
 import { expect } from "vitest";
 import { createPlatformObjects } from "../../../src/store/admin/platform/platform-objects.ts";
 import { createTimelineStore } from "../../../src/store/admin/timeline/timeline.ts";
-import { inTransaction, type Transaction } from "../../../src/store/database/pool.ts";
+import { inTransaction } from "../../../src/store/database/pool.ts";
 import { perFile } from "../../support/file-fixture.ts";
+import { copiedId, copyRows } from "../../support/row-copies.ts";
 import { type BillingFixture, billingTest } from "../billing/billing-fixture.ts";
 
 /** Copies of one billed subscription, each with its rows in every table of the timeline. */
 const copies = 4_000;
 
-const copiedTables = ["subscriptions", "periods", "invoices", "ledger_jobs", "events"] as const;
-
-/** The columns that refer to a copied row, by their tables. */
-const references: Readonly<Record<string, readonly string[]>> = {
-  subscriptions: ["id"],
-  periods: ["subscription_id"],
-  invoices: ["id", "subscription_id"],
-  ledger_jobs: ["id", "subscription_id", "invoice_id"],
-  events: ["id", "object_id"],
+/** The columns of each copied table whose values are other ones in each copy, as SQL. */
+const copied: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  subscriptions: { id: copiedId("id") },
+  periods: { subscription_id: copiedId("subscription_id") },
+  invoices: {
+    id: copiedId("id"),
+    subscription_id: copiedId("subscription_id"),
+    number: "t.number || '-' || n",
+    ledger_invoice_id: "md5(t.ledger_invoice_id || n)",
+  },
+  ledger_jobs: {
+    id: copiedId("id"),
+    subscription_id: copiedId("subscription_id"),
+    invoice_id: copiedId("invoice_id"),
+  },
+  events: { id: copiedId("id"), object_id: copiedId("object_id") },
 };
-
-/** Inserts the copies of a table's rows. A copied id is the MD5 of the id and the copy's number. */
-async function copyRows(client: Transaction, organisationId: string, table: string): Promise<void> {
-  const { rows } = await client.query<{ column: string }>(
-    `SELECT column_name AS column FROM information_schema.columns
-      WHERE table_name = $1 AND table_schema = 'public' AND column_name <> 'seq'`,
-    [table],
-  );
-  const names = rows.map(({ column }) => column);
-  const values = names.map((name) => {
-    if (references[table]?.includes(name)) return `md5(t.${name}::text || n)::uuid`;
-    if (name === "number") return `t.number || '-' || n`;
-    if (name === "ledger_invoice_id") return "md5(t.ledger_invoice_id || n)";
-    return `t.${name}`;
-  });
-  await client.query(
-    `INSERT INTO ${table} (${names.join(", ")})
-      SELECT ${values.join(", ")} FROM ${table} t, generate_series(1, ${copies}) n
-      WHERE t.organisation_id = $1`,
-    [organisationId],
-  );
-}
 
 interface Sized {
   readonly fixture: BillingFixture;
@@ -68,9 +54,10 @@ const test = billingTest.extend("sized", perFile, async ({ fixture }): Promise<S
   await inTransaction(pool, async (client) => {
     // The copies have no lines, which the rules of the tables would refuse.
     await client.query("SET LOCAL session_replication_role = replica");
-    for (const table of copiedTables) await copyRows(client, organisation, table);
+    for (const [table, values] of Object.entries(copied))
+      await copyRows(client, { organisationId: organisation, table, copies, values });
   });
-  for (const table of copiedTables) await pool.query(`ANALYZE ${table}`);
+  for (const table of Object.keys(copied)) await pool.query(`ANALYZE ${table}`);
   return { fixture, organisation, id };
 });
 

@@ -5,14 +5,12 @@
  */
 import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
-import { decideCreation } from "../../../src/domain/subscriptions/create.ts";
 import { createDeliveryStore } from "../../../src/store/admin/webhooks/webhook-deliveries.ts";
 import { loadStates } from "../../../src/store/billing/billing-state.ts";
 import { findDueOrganisations } from "../../../src/store/billing/due-organisations.ts";
 import { lockOrganisation } from "../../../src/store/billing/locked-subscription.ts";
 import { takeFree, takeInOrder } from "../../../src/store/billing/take-due.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
-import { newId } from "../../../src/store/database/ids.ts";
 import { inTransaction, type Pool } from "../../../src/store/database/pool.ts";
 import { createDeliveryStore as createDueDeliveries } from "../../../src/store/events/deliveries.ts";
 import { recordAttempts } from "../../../src/store/events/delivery-attempts.ts";
@@ -29,9 +27,9 @@ import {
 import type { PostingOutcome } from "../../../src/store/ledger-jobs/document-outcomes.ts";
 import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
 import { createStore } from "../../../src/store/tenant.ts";
-import { requestOf } from "../../domain/subscriptions/creation-builder.ts";
 import { dearStatements } from "../../support/dear-statements.ts";
 import { perFile } from "../../support/file-fixture.ts";
+import { createByStore } from "../../support/store-creation.ts";
 import { billingTest } from "../billing/billing-fixture.ts";
 import { addSizedRows, type SizedRows } from "./sized-rows.ts";
 
@@ -148,25 +146,7 @@ test("the relay reads the rows of the objects that it publishes", async ({ sized
 
 test("a creation reads a few rows", async ({ sized }) => {
   const { pool, organisation } = sized;
-  const create = async (observed: Pool) => {
-    const { subscriptions } = createStore(observed).tenant(organisation, now);
-    const codes = { customerCode: "ACME", planCode: "team", chargeCodes: [] };
-    const subscriptionId = newId();
-    const { facts, catalogueVersion } = await subscriptions.loadCreation({
-      subscriptionId,
-      ...codes,
-    });
-    const saved = await subscriptions.saveCreation({
-      subscriptionId,
-      requestHash: randomBytes(32),
-      setupMode: false,
-      catalogueVersion,
-      decision: decideCreation({ ...facts, now }, requestOf({ ...codes, units: 10 })),
-      first: { invoiceId: newId(), jobId: newId() },
-      awaitedUntil: now,
-    });
-    expect(saved).toBe("saved");
-  };
+  const create = (observed: Pool) => createByStore(createStore(observed), organisation, now);
   expect(await dearStatements(pool, 200, create)).toEqual([]);
 });
 

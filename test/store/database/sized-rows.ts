@@ -1,37 +1,33 @@
 /** Thousands of copies of a subscription's rows, for tests of query plans at size. */
-import { inTransaction, type Pool, type Transaction } from "../../../src/store/database/pool.ts";
+import { inTransaction, type Pool } from "../../../src/store/database/pool.ts";
+import { copiedId, copyRows } from "../../support/row-copies.ts";
 
 const copies = 8_000;
 
 /** The columns of each copied table whose values are other ones in each copy, as SQL. */
 const copied: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   customers: {
-    id: hashed("id"),
+    id: copiedId("id"),
     code: "t.code || n",
     ledger_contact_id: "t.ledger_contact_id || n",
   },
-  plans: { id: hashed("id"), code: "t.code || n" },
-  charges: { id: hashed("id"), code: "t.code || n" },
-  subscriptions: { id: hashed("id") },
-  periods: { subscription_id: hashed("subscription_id") },
+  plans: { id: copiedId("id"), code: "t.code || n" },
+  charges: { id: copiedId("id"), code: "t.code || n" },
+  subscriptions: { id: copiedId("id") },
+  periods: { subscription_id: copiedId("subscription_id") },
   invoices: {
-    id: hashed("id"),
-    subscription_id: hashed("subscription_id"),
+    id: copiedId("id"),
+    subscription_id: copiedId("subscription_id"),
     number: "t.number || '-' || n",
   },
-  invoice_lines: { id: hashed("id"), invoice_id: hashed("invoice_id") },
+  invoice_lines: { id: copiedId("id"), invoice_id: copiedId("invoice_id") },
   ledger_jobs: {
-    id: hashed("id"),
-    subscription_id: hashed("subscription_id"),
-    invoice_id: hashed("invoice_id"),
+    id: copiedId("id"),
+    subscription_id: copiedId("subscription_id"),
+    invoice_id: copiedId("invoice_id"),
   },
-  outbox: { object_id: hashed("object_id") },
+  outbox: { object_id: copiedId("object_id") },
 };
-
-/** A copied id is the MD5 of the id and the copy's number. */
-function hashed(column: string): string {
-  return `md5(t.${column}::text || n)::uuid`;
-}
 
 /**
  * One copy of ten is of a separate organisation. A plan for any organisation may then expect a few
@@ -39,23 +35,6 @@ function hashed(column: string): string {
  */
 const organisationOf = `CASE WHEN n % 10 = 0 THEN md5('other' || n)::uuid
   ELSE t.organisation_id END`;
-
-async function copyRows(client: Transaction, organisationId: string, table: string): Promise<void> {
-  const { rows } = await client.query<{ column: string }>(
-    `SELECT column_name AS column FROM information_schema.columns
-      WHERE table_name = $1 AND table_schema = 'public' AND column_name <> 'seq'`,
-    [table],
-  );
-  const names = rows.map(({ column }) => column);
-  const own = { ...copied[table], organisation_id: organisationOf } as Record<string, string>;
-  const values = names.map((name) => own[name] ?? `t.${name}`);
-  await client.query(
-    `INSERT INTO ${table} (${names.join(", ")})
-      SELECT ${values.join(", ")} FROM generate_series(1, ${copies}) n,
-        (SELECT * FROM ${table} WHERE organisation_id = $1 LIMIT 1) t`,
-    [organisationId],
-  );
-}
 
 const creditNotesText = `
 INSERT INTO credit_notes (id, organisation_id, customer_id, subscription_id, number, status,
@@ -96,7 +75,10 @@ export async function addSizedRows(pool: Pool, organisationId: string): Promise<
   return inTransaction(pool, async (client) => {
     // The rows satisfy the rules of the tables, or are not read by what is tested.
     await client.query("SET LOCAL session_replication_role = replica");
-    for (const table of Object.keys(copied)) await copyRows(client, organisationId, table);
+    for (const [table, own] of Object.entries(copied)) {
+      const values = { ...own, organisation_id: organisationOf };
+      await copyRows(client, { organisationId, table, copies, rows: 1, values });
+    }
     await client.query(creditNotesText);
     await client.query(jobsText);
     const endpoints = await client.query<{ id: string }>(endpointText, [organisationId]);

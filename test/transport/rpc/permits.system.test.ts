@@ -1,6 +1,7 @@
 /**
  * An organisation whose requests all wait leaves permits and database connections to others, over
- * each protocol. A lock of the test holds its work, so no clock decides the order.
+ * each protocol, and the metrics show how many wait. A lock of the test holds its work, so no clock
+ * decides the order.
  */
 import { randomUUID } from "node:crypto";
 import { createClient } from "@connectrpc/connect";
@@ -15,6 +16,16 @@ import { until } from "../../support/system.ts";
 /** The default of DATABASE_POOL_SIZE. */
 const { mostOfOrganisation } = permitLimits(10);
 
+/** A number of the metrics of the admin port. */
+async function metric(adminUrl: string, series: string): Promise<number> {
+  const text = await (await fetch(`${adminUrl}/metrics`)).text();
+  const line = text.split("\n").find((each) => each.startsWith(`${series} `));
+  return Number(line?.slice(series.length));
+}
+
+const waiting = "billing_calls_waiting";
+const waitedSeconds = 'billing_call_permit_wait_seconds_sum{outcome="ok"}';
+
 test("an organisation's requests that wait hold up no other organisation's", async ({ system }) => {
   const [busy, other] = [await system.organisation(), await system.organisation()];
   const creation = { customer_code: "ACME", plan_code: "team", units: 10 };
@@ -28,10 +39,12 @@ test("an organisation's requests that wait hold up no other organisation's", asy
   /** Refused once the subscription is locked. */
   const change = (path: string, body: object) =>
     system.ask("POST", path, { ...units, body, idempotencyKey: randomUUID() });
+  const { adminUrl } = system;
+  const waitedBefore = await metric(adminUrl, waitedSeconds);
   let answered = 0;
   const statuses = await inTransaction(system.pool, async (client) => {
     await client.query("SELECT 1 FROM subscriptions WHERE id = $1 FOR UPDATE", [id]);
-    const waiting = Array.from({ length: 10 }, () => [
+    const requests = Array.from({ length: 10 }, () => [
       change(`/v1/subscriptions/${id}/units`, { units: 10 }),
       change("/billing.v1.SubscriptionService/ChangeUnits", { id, units: 10 }),
     ])
@@ -67,7 +80,12 @@ test("an organisation's requests that wait hold up no other organisation's", asy
     // The probes need no permit.
     expect((await system.ask("GET", "/healthz")).status).toBe(200);
     expect(answered).toBe(0);
-    return waiting;
+    await until("the other requests wait for a permit", async () => {
+      return (await metric(adminUrl, waiting)) === requests.length - mostOfOrganisation;
+    });
+    return requests;
   });
   expect(new Set(await Promise.all(statuses))).toEqual(new Set([400, 422]));
+  expect(await metric(adminUrl, waiting)).toBe(0);
+  expect(await metric(adminUrl, waitedSeconds)).toBeGreaterThan(waitedBefore);
 });

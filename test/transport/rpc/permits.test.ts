@@ -1,18 +1,35 @@
 /** Calls get their permits in turn by organisation, and give them back while they wait. */
 import { describe, expect, test } from "vitest";
-import { createPermits, permitLimits } from "../../../src/transport/rpc/permits.ts";
+import {
+  createPermits,
+  type PermitObserver,
+  permitLimits,
+} from "../../../src/transport/rpc/permits.ts";
 
 /** Each step starts at once. */
 const unpaced = { next: () => null };
 
+/** What was measured: how many wait, and each wait with its outcome, in milliseconds. */
+function measured() {
+  let waiting = 0;
+  const waits: { readonly outcome: string; readonly ms: number }[] = [];
+  const observer: PermitObserver = {
+    onWaiting: (change) => {
+      waiting += change;
+    },
+    onWaited: (outcome, ms) => {
+      waits.push({ outcome, ms });
+    },
+  };
+  return { observer, waits, waiting: () => waiting };
+}
+
 /** Two permits, one for each organisation. */
 function calls(waitMs = 600_000) {
   const stopping = new AbortController();
-  const withPermit = createPermits(
-    stopping.signal,
-    { permits: 2, mostOfOrganisation: 1, waitMs },
-    unpaced,
-  );
+  const { observer, ...observed } = measured();
+  const limits = { permits: 2, mostOfOrganisation: 1, waitMs };
+  const withPermit = createPermits({ stopping: stopping.signal, limits, pace: unpaced, observer });
   const begun: string[] = [];
   const begin = (name: string) => {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -31,7 +48,7 @@ function calls(waitMs = 600_000) {
     done.catch(() => undefined);
     return { done, end: resolve, client, back: outside.resolve };
   };
-  return { begun, begin, stopping };
+  return { begun, begin, stopping, observed };
 }
 
 const runReady = () => new Promise((resolve) => setImmediate(resolve));
@@ -73,7 +90,12 @@ describe("a permit", () => {
   test("is not awaited by a call whose client had disconnected before", async () => {
     const { signal } = new AbortController();
     const limits = { permits: 1, mostOfOrganisation: 1, waitMs: 600_000 };
-    const withPermit = createPermits(signal, limits, unpaced);
+    const withPermit = createPermits({
+      stopping: signal,
+      limits,
+      pace: unpaced,
+      observer: measured().observer,
+    });
     const held = Promise.withResolvers<void>();
     const first = withPermit({ organisationId: "a", signal }, () => held.promise);
     const gone = { organisationId: "a", signal: AbortSignal.abort() };
@@ -103,10 +125,52 @@ describe("a permit", () => {
     expect(await first?.done).toBe("a1");
   });
 
+  test("is counted while it is awaited, with the time and outcome of each wait", async () => {
+    const { begin, observed } = calls();
+    const [first, second, third] = [begin("a1"), begin("a outside"), begin("a3")];
+    await runReady();
+    expect(observed.waiting()).toBe(2);
+    expect(observed.waits).toEqual([{ outcome: "ok", ms: 0 }]);
+    third?.client.abort();
+    await third?.done.catch(() => undefined);
+    expect(observed.waiting()).toBe(1);
+    first?.end();
+    await runReady();
+    // The second call has its permit, gives it back and takes it again.
+    expect(observed.waiting()).toBe(0);
+    second?.back();
+    await runReady();
+    const waited = { ms: expect.toSatisfy((ms: number) => ms > 0) };
+    expect(observed.waits.slice(1)).toEqual([
+      { outcome: "failed", ...waited },
+      { outcome: "ok", ...waited },
+      { outcome: "ok", ms: 0 },
+    ]);
+  });
+
+  test("is counted while a call awaits it again after its wait outside", async () => {
+    const { begin, observed } = calls();
+    const [outside, second] = [begin("a outside"), begin("a2")];
+    await runReady();
+    outside?.back();
+    await runReady();
+    expect(observed.waiting()).toBe(1);
+    second?.end();
+    await runReady();
+    expect(observed.waiting()).toBe(0);
+    expect(observed.waits.map(({ outcome }) => outcome)).toEqual(["ok", "ok", "ok"]);
+    expect(observed.waits[2]?.ms).toBeGreaterThan(0);
+  });
+
   test("is given back by a call that fails", async () => {
     const stopping = new AbortController();
     const limits = { permits: 1, mostOfOrganisation: 1, waitMs: 600_000 };
-    const withPermit = createPermits(stopping.signal, limits, unpaced);
+    const withPermit = createPermits({
+      stopping: stopping.signal,
+      limits,
+      pace: unpaced,
+      observer: measured().observer,
+    });
     const request = { organisationId: "a", signal: stopping.signal };
     const fail = () => Promise.reject(new Error("failed"));
     await expect(withPermit(request, (outside) => outside(fail))).rejects.toThrow("failed");
@@ -119,7 +183,12 @@ test("calls that have permits begin at the pace of the event loop", async () => 
   const limits = { permits: 9, mostOfOrganisation: 8, waitMs: 600_000 };
   const steps: (() => void)[] = [];
   const pace = { next: () => new Promise<void>((resolve) => steps.push(resolve)) };
-  const withPermit = createPermits(signal, limits, pace);
+  const withPermit = createPermits({
+    stopping: signal,
+    limits,
+    pace,
+    observer: measured().observer,
+  });
   const begun: number[] = [];
   const done = [1, 2].map((number) =>
     withPermit({ organisationId: "a", signal }, async (waitOutside) => {

@@ -60,3 +60,21 @@ test("a stop wakes the standing batches, and no further one stands", async () =>
   expect(place?.isStopping()).toBe(true);
   expect(batches.take("other")).toBeNull();
 });
+
+test("a batch that stands is reported as standing, with the result of its wait", async () => {
+  const steps: string[] = [];
+  const batches = createStandingBatches(
+    async () => undefined,
+    async (wait) => {
+      steps.push("stands");
+      return wait().finally(() => steps.push("goes on"));
+    },
+  );
+  const place = batches.take("one");
+  const stood = place?.stand(async () => {
+    steps.push("waits");
+    return "woken";
+  });
+  expect(await stood).toBe("woken");
+  expect(steps).toEqual(["stands", "waits", "goes on"]);
+});

@@ -1,4 +1,4 @@
-/** Deliveries, and posting batches that stand, are no other work of a worker. */
+/** Deliveries, and posting batches while they stand, are no other work of a worker. */
 import { expect, test } from "vitest";
 import { createOtherWork } from "../../../src/worker/temporal/other-work.ts";
 
@@ -16,7 +16,7 @@ function start(work: ReturnType<typeof createOtherWork>, activityType: string) {
 
 test.each([
   { activity: "deliverDue", during: false, after: false },
-  { activity: "postBatch", during: false, after: true },
+  { activity: "postBatch", during: true, after: true },
   { activity: "billOrganisation", during: true, after: true },
 ])("$activity is other work while it runs: $during, and at its end: $after", async (each) => {
   let nowMs = 0;
@@ -30,9 +30,35 @@ test.each([
   expect(work.isThere()).toBe(false);
 });
 
-test("a standing batch is other work once it is woken", () => {
-  const work = createOtherWork(() => 0);
-  expect(work.isThere()).toBe(false);
-  work.woken();
+test("a posting batch is other work before and after it stands, and not meanwhile", async () => {
+  let nowMs = 0;
+  const work = createOtherWork(() => nowMs);
+  const end = start(work, "postBatch");
+  const { promise: wakeUp, resolve: wake } = Promise.withResolvers<void>();
+  nowMs += 60_000;
   expect(work.isThere()).toBe(true);
+  const stood = work.whileStanding(() => wakeUp);
+  // More work may follow at once.
+  expect(work.isThere()).toBe(true);
+  nowMs += 60_000;
+  expect(work.isThere()).toBe(false);
+  wake();
+  await stood;
+  nowMs += 60_000;
+  expect(work.isThere()).toBe(true);
+  await end();
+  nowMs += 60_000;
+  expect(work.isThere()).toBe(false);
+});
+
+test("a stand that fails leaves its batch counted", async () => {
+  let nowMs = 0;
+  const work = createOtherWork(() => nowMs);
+  const end = start(work, "postBatch");
+  await expect(work.whileStanding(() => Promise.reject(new Error("lost")))).rejects.toThrow("lost");
+  nowMs += 60_000;
+  expect(work.isThere()).toBe(true);
+  await end();
+  nowMs += 60_000;
+  expect(work.isThere()).toBe(false);
 });

@@ -127,7 +127,8 @@ async function postBatch(
     if (hasWorked) place.worked();
     const idleEndMs = workedAtMs + standingIdleMs;
     const store = parts.openStore(organisationId);
-    const open = await stand(store, place, group, Math.min(idleEndMs, beganMs + longestStandingMs));
+    const standEndMs = Math.min(idleEndMs, beganMs + longestStandingMs);
+    const open = await place.stand(() => stand(store, place, group, standEndMs));
     if (open === null) {
       if (isBusy) await pause(collectMs);
       continue;

@@ -28,6 +28,8 @@ export interface StandingPlace {
   worked(): void;
   /** Drops the wake-ups until now: what they announced is read next. */
   reading(): void;
+  /** Runs all waits between two groups, which are no work of the process. */
+  stand<T>(wait: () => Promise<T>): Promise<T>;
   /** Waits for a wake-up, at most this long. Returns whether there was one. */
   sleep(ms: number): Promise<boolean>;
   /** Leaves the place, which is not reported any more. */
@@ -51,8 +53,14 @@ interface Standing {
   workedAtMs: number | null;
 }
 
-/** Creates the places. A report that fails is lost: wake-ups then go through Temporal. */
-export function createStandingBatches(report: BatchWakes["report"]): StandingBatches {
+/**
+ * Creates the places. A report that fails is lost: wake-ups then go through Temporal.
+ * `whileStanding` runs each stand of a batch.
+ */
+export function createStandingBatches(
+  report: BatchWakes["report"],
+  whileStanding: StandingPlace["stand"] = (wait) => wait(),
+): StandingBatches {
   const standing = new Map<string, Standing>();
   let isStopping = false;
   let timer: NodeJS.Timeout | null = null;
@@ -84,6 +92,7 @@ export function createStandingBatches(report: BatchWakes["report"]): StandingBat
         reading: () => {
           own.isWoken = false;
         },
+        stand: whileStanding,
         sleep: async (ms) => {
           const { promise, resolve } = Promise.withResolvers<void>();
           own.resume = resolve;
