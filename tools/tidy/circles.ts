@@ -1,6 +1,6 @@
 /**
- * Finds folders, and files, that import each other, also over a third. None of them can be read,
- * tested or moved alone. Imports of types make no circle.
+ * Finds folders that import each other, also over a third folder. None of them can be read, tested
+ * or moved alone. Imports of types make no circle.
  */
 import { dirname, posix } from "node:path";
 import { importsOf } from "./layers.ts";
@@ -51,35 +51,4 @@ function reachable(ways: readonly Way[], start: string): ReadonlySet<string> {
   const found = new Set([start]);
   for (const folder of found) for (const { from, to } of ways) if (from === folder) found.add(to);
   return found;
-}
-
-/** An import of values from one file into another. */
-interface Edge {
-  readonly from: string;
-  readonly to: string;
-  readonly line: number;
-}
-
-/**
- * Returns a fault for each import of values between files that import each other, also over
- * others. Files that import none of the rest, or that none of the rest imports, are removed until
- * only circles, and what lies between two of them, remain.
- */
-export function fileCircleFaults(sources: readonly Source[]): Fault[] {
-  const paths = new Set(sources.map(({ path }) => path));
-  let edges = sources.flatMap(edgesOf).filter(({ to }) => paths.has(to));
-  for (let count = Number.POSITIVE_INFINITY; edges.length < count; ) {
-    count = edges.length;
-    const importing = new Set(edges.map(({ from }) => from));
-    const imported = new Set(edges.map(({ to }) => to));
-    edges = edges.filter(({ from, to }) => importing.has(to) && imported.has(from));
-  }
-  return edges.map(({ from, to, line }) => `${from}:${line} closes a circle by importing ${to}`);
-}
-
-function edgesOf(source: Source): Edge[] {
-  const { path: from } = source;
-  return importsOf(source)
-    .filter(({ typeOnly, specifier }) => !typeOnly && specifier.startsWith("."))
-    .map(({ specifier, line }) => ({ from, to: posix.join(dirname(from), specifier), line }));
 }
