@@ -71,7 +71,7 @@ function blank(text: string): string {
 
 /** Returns the word, the white space or the sign that begins at `at`. */
 function tokenAt(text: string, at: number): string {
-  const token = /[\w$]+|\s+|[^]/y;
+  const token = /[\w$]+|\s+|[\s\S]/y;
   token.lastIndex = at;
   return token.exec(text)?.[0] ?? "";
 }

@@ -171,7 +171,11 @@ const anyWord: Readonly<Record<Kind, RegExp>> = {
 };
 
 function patternOfAll(kind: Kind): RegExp {
-  return new RegExp(wordsFor(kind).map(({ pattern }) => pattern.source).join("|"));
+  return new RegExp(
+    wordsFor(kind)
+      .map(({ pattern }) => pattern.source)
+      .join("|"),
+  );
 }
 
 function hasFaults(kind: Kind, text: string): boolean {
