@@ -75,6 +75,8 @@ test("the next worker continues an advance from the clock of a killed one", asyn
   clocks,
 }) => {
   const own = await spread(system, clocks, 59);
+  await system.worker.stop();
+  await system.worker.start({}, true);
   await inTransaction(system.pool, async (client) => {
     await client.query("SET LOCAL idle_in_transaction_session_timeout = 0");
     // The clock passes no work that another process holds. So it is not there before the worker is
