@@ -55,7 +55,7 @@ let workerPort = 0;
 beforeAll(async () => {
   promtool = await findPromtool();
   workerPort = await freePort();
-  system = await startSystem({ env: { WORKER_PORT: String(workerPort) } });
+  system = await startSystem({ env: { WORKER_PORT: String(workerPort) }, areSeparate: true });
 });
 afterAll(() => system?.stop());
 

@@ -89,6 +89,9 @@ describe("a billing worker killed at a step bills every period once:", () => {
 test("a worker that gets SIGTERM takes no new work and records the ledger's answer", async ({
   system,
 }) => {
+  await system.worker.stop();
+  // Here it would get no signal.
+  await system.worker.start({}, true);
   const { organisationId, tenantId, ...own } = await system.organisation();
   await system.fault({
     kind: "slow_before",

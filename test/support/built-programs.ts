@@ -16,6 +16,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { layBuild } from "../../tools/build/lay-build.ts";
+import { builtParts } from "./process-here.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -30,7 +31,7 @@ export async function buildPrograms(): Promise<string> {
   const draft = join(builds, `draft-${randomUUID()}`);
   mkdirSync(draft, { recursive: true });
   try {
-    await layBuild(root, draft);
+    await layBuild(root, draft, { [builtParts]: "test/support/service-parts.ts" });
     // Else Node takes the code for CommonJS: it reads no package.json above node_modules.
     writeFileSync(join(draft, "package.json"), '{ "type": "module" }\n');
     const folder = join(builds, hashOf(draft));

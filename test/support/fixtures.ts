@@ -46,8 +46,8 @@ const clientOf = async ({ system }: OnSystem, { onCleanup }: Cleanup): Promise<T
 };
 
 /**
- * Tests on a new system, whose processes they may stop and kill. A file that needs other settings
- * extends `settings`.
+ * Tests on a new system, whose API and worker they may stop, start and let die at a crash point. A
+ * file that needs other settings, or always separate processes, extends `settings`.
  */
 export const systemTest = test
   .extend(

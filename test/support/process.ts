@@ -5,7 +5,8 @@ import { until } from "./until.ts";
 
 /** A process that can be ended in either way and started again, with other settings if wanted. */
 export interface TestProcess {
-  start(env?: NodeJS.ProcessEnv): Promise<void>;
+  /** Starts it, as a separate process if wanted: otherwise it may run in the test's own. */
+  start(env?: NodeJS.ProcessEnv, isSeparate?: boolean): Promise<void>;
   /** SIGKILL; returns once it is gone. */
   kill(): Promise<void>;
   /** SIGTERM; returns once it is gone. */

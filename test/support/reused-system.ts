@@ -25,7 +25,7 @@ export async function sharedSystem(): Promise<TestSystem> {
 async function start(): Promise<TestSystem> {
   // As in service: here no test needs an answer to count as lost, and a busy machine must not cause
   // it.
-  const system = await startSystem({ env: { LEDGER_CALL_SECONDS: "10" } });
+  const system = await startSystem({ env: { LEDGER_CALL_SECONDS: "10" }, areSeparate: true });
   // So the runner ends its processes, once no file is left.
   process.once("SIGTERM", () => {
     void system.api.kill();

@@ -1,6 +1,6 @@
 /**
- * The whole service as separate processes, for tests that speak HTTP: a database, a demo ledger
- * with faults, an API and a worker that can be killed and started again, and organisations in it.
+ * The whole service for tests that speak HTTP: a database, a demo ledger with faults, an API and a
+ * worker that can be stopped, killed and started again, and organisations in it.
  */
 import { randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";
@@ -23,7 +23,7 @@ import { freshDatabase } from "./database.ts";
 import { testPool } from "./pool.ts";
 import { freePort } from "./ports.ts";
 import { type TestProcess, testProcess } from "./process.ts";
-import { processHere } from "./process-here.ts";
+import { hereOr, processHere } from "./process-here.ts";
 import { createSchedules, deleteSchedules, testTemporal } from "./temporal.ts";
 
 export type { Answered, RequestOptions } from "./answer.ts";
@@ -84,7 +84,13 @@ export interface SystemSettings {
   readonly limits?: Partial<DemoLimits>;
   /** Processes that are not started at first. */
   readonly without?: readonly ("api" | "worker")[];
-  /** Kinds of ledger that only tests have. API and worker then run in the test's own process. */
+  /**
+   * Whether API and worker are always separate processes, for tests of signals, exits and all that
+   * a process writes. Otherwise they run in the test's own process, because the start of a separate
+   * one takes one to two seconds of processor time. To be killed they are started as separate ones.
+   */
+  readonly areSeparate?: boolean;
+  /** Kinds of ledger that only tests have. Separate processes lack them. */
   readonly kinds?: LedgerKinds;
   /** The demo ledger's database, if it is to outlive the service's. */
   readonly ledgerDatabaseUrl?: string;
@@ -128,13 +134,21 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
   await createSchedules(temporal, env.TASK_QUEUE);
   const pool = testPool(database.url, 4);
   const settingUp = createSettingUp(pool, createEncryption(secretKey));
-  const { kinds } = settings;
+  // From the sources, tests would share modules with the service, and Temporal's runtime.
+  const isBuilt = Boolean(process.env.TEST_PROGRAMS);
+  const { kinds, areSeparate = !isBuilt && kinds === undefined } = settings;
   const isUp = async () => (await fetch(`${baseUrl}/readyz`)).status === 200;
   const isStarted = async (output: string) => output.includes('"started"');
-  const api = kinds ? processHere("api", env, kinds) : testProcess("server.ts", env, isUp);
-  const worker = kinds
-    ? processHere("worker", env, kinds)
-    : testProcess("worker.ts", env, isStarted);
+  const processOf = (
+    part: "api" | "worker",
+    script: string,
+    isReady: (output: string) => Promise<boolean>,
+  ) => {
+    const separate = testProcess(script, env, isReady);
+    return areSeparate ? separate : hereOr(separate, processHere(part, env, { kinds, isReady }));
+  };
+  const api = processOf("api", "server.ts", isUp);
+  const worker = processOf("worker", "worker.ts", isStarted);
   const admin = async (verb: string, path: string, body?: object): Promise<Response> => {
     const answer = await fetch(`${demoUrl}/demo/${path}`, {
       method: verb,

@@ -39,6 +39,7 @@ beforeAll(async () => {
   system = await startSystem({
     without: ["api"],
     env: { WORKER_PORT: String(metricsPort) },
+    areSeparate: true,
   });
   const connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });

@@ -168,6 +168,7 @@ test("a worker with a build id polls all queues, and works once it is current", 
   const system = await startSystem({
     without: ["api"],
     env: { TEMPORAL_WORKER_BUILD_ID: buildId },
+    areSeparate: true,
   });
   try {
     const { namespace } = system.temporal;

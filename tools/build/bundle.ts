@@ -46,13 +46,20 @@ const services: readonly string[] = ["server", "worker"];
 /** Packages that bundled ones try to load, and that are not installed. */
 export const absentPackages: readonly string[] = ["pg-native"];
 
-/** Returns the code of all programs of the repository at `root`. Throws if it cannot be bundled. */
-export async function bundlePrograms(root: string): Promise<BundledCode> {
+/**
+ * Returns the code of all programs of the repository at `root`, and of further modules by their
+ * names in the build. Throws if it cannot be bundled.
+ */
+export async function bundlePrograms(
+  root: string,
+  further: Readonly<Record<string, string>> = {},
+): Promise<BundledCode> {
   const outdir = join(root, "dist");
   const { outputFiles, metafile } = await build({
     absWorkingDir: root,
     entryPoints: [
       ...Object.entries(programs).map(([name, path]) => ({ in: path, out: programFile(name) })),
+      ...Object.entries(further).map(([name, path]) => ({ in: path, out: name })),
       workflowThread,
       ...helpers,
     ],

@@ -57,9 +57,16 @@ async function shortWorkflows(): Promise<string> {
   return shortenMap(code);
 }
 
-/** Builds the repository at `root` into `folder`, which need not exist. */
-export async function layBuild(root: string, folder: string): Promise<BundledCode> {
-  const code = await bundlePrograms(root);
+/**
+ * Builds the repository at `root` into `folder`, which need not exist, with `further` modules by
+ * their names there.
+ */
+export async function layBuild(
+  root: string,
+  folder: string,
+  further: Readonly<Record<string, string>> = {},
+): Promise<BundledCode> {
+  const code = await bundlePrograms(root, further);
   mkdirSync(folder, { recursive: true });
   for (const { path, contents } of code.files) writeFileSync(join(folder, path), contents);
   writeFileSync(join(folder, queryCompiler), queryCompilerOf(root));

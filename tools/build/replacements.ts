@@ -3,8 +3,9 @@
  * memory.
  */
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { Plugin } from "esbuild";
+import { activationMessages, describedMessages } from "./activation-messages.ts";
 
 /**
  * Temporal's bundler of workflows, which loads webpack at its top. A build has the workflows
@@ -91,6 +92,28 @@ function withLazyGrpc(text: string): string | null {
   return text.replace(eager, "").replace("grpc.Metadata", '(require("@grpc/grpc-js").Metadata)');
 }
 
+/** What the code of a workflow thread imports instead of Temporal's messages. */
+const activationModule = "@temporalio/proto/activation";
+
+/** The code of a workflow thread with the messages alone that it reads. */
+function withFewMessages(text: string): string | null {
+  const all = 'require("@temporalio/proto")';
+  return text.split(all).length === 2 ? text.replace(all, `require("${activationModule}")`) : null;
+}
+
+/** Returns the module of these messages. The main thread loads it too, and needs none of them. */
+function activationCode(root: string): string {
+  const file = join(root, "node_modules/@temporalio/proto/protos/json-module.js");
+  const messages = JSON.stringify(activationMessages(describedMessages(file)));
+  return `
+const { Root } = require("protobufjs/light");
+const { patchProtobufRoot } = require("@temporalio/proto/lib/patch-protobuf-root");
+const create = () => patchProtobufRoot(new Root().addJSON(${messages})).coresdk;
+let coresdk;
+Object.defineProperty(exports, "coresdk", { get: () => (coresdk ??= create()) });
+`;
+}
+
 /** Returns the plugin of esbuild that replaces them. Throws at the end if one was not found. */
 export function replacements(root: string): Plugin {
   const requiredDatabase = join(root, "tools/build/required-database.ts");
@@ -135,8 +158,23 @@ export function replacements(root: string): Plugin {
         if (contents !== null) found.add("the errors of Temporal's native package");
         return { contents: contents ?? "", loader: "js" };
       });
+      const threadCode =
+        /@temporalio\/worker\/lib\/workflow\/(?:workflow-worker-thread|vm-shared)\.js$/;
+      build.onLoad({ filter: threadCode }, ({ path }) => {
+        const contents = withFewMessages(readFileSync(path, "utf8"));
+        if (contents !== null) found.add(`the messages of ${basename(path)}`);
+        return { contents: contents ?? "", loader: "js" };
+      });
+      build.onResolve({ filter: new RegExp(`^${activationModule}$`) }, ({ path }) => ({
+        path,
+        namespace: "activation",
+      }));
+      build.onLoad({ filter: /./, namespace: "activation" }, () => ({
+        contents: activationCode(root),
+        resolveDir: join(root, "node_modules/@temporalio/proto"),
+      }));
       build.onEnd(() => {
-        if (found.size === 7) return;
+        if (found.size === 9) return;
         const text = `replaced only: ${[...found].join(", ")}. Correct tools/build/replacements.ts`;
         return { errors: [{ text }] };
       });

@@ -41,7 +41,8 @@ export interface AuthorisationFixture {
 export async function startAuthorisationFixture(): Promise<AuthorisationFixture> {
   // Made here and not with the module: the files that share it in one process each close theirs.
   agent = createAgent({});
-  system = await startSystem({ without: ["api", "worker"] });
+  // Its whole output is searched for secrets.
+  system = await startSystem({ without: ["api", "worker"], areSeparate: true });
   await system.api.start({
     SECRET_KEY: key.toString("base64"),
     XERO_CLIENT_ID: app.clientId,

@@ -24,7 +24,10 @@ let client: Client;
 beforeAll(async () => {
   collector = await startTraceCollector();
   receiver = await startReceiver();
-  system = await startSystem({ env: { ...collector.env, WEBHOOK_ADDRESSES: "development" } });
+  system = await startSystem({
+    env: { ...collector.env, WEBHOOK_ADDRESSES: "development" },
+    areSeparate: true,
+  });
   own = await system.organisation();
   const { address, namespace } = system.temporal;
   client = new Client({ connection: await Connection.connect({ address }), namespace });

@@ -11,7 +11,11 @@ let port = 0;
 
 beforeAll(async () => {
   port = await freePort();
-  system = await startSystem({ without: ["api"], env: { WORKER_PORT: String(port) } });
+  system = await startSystem({
+    without: ["api"],
+    env: { WORKER_PORT: String(port) },
+    areSeparate: true,
+  });
 });
 afterAll(() => system?.stop());
 

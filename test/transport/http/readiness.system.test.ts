@@ -22,7 +22,7 @@ import { systemTest } from "../../support/fixtures.ts";
 import { freePort } from "../../support/ports.ts";
 import { type TestSystem, until } from "../../support/system.ts";
 
-const test = systemTest.extend("settings", perFile, { without: ["worker"] });
+const test = systemTest.extend("settings", perFile, { without: ["worker"], areSeparate: true });
 
 const urls = (system: TestSystem) => [system.baseUrl, system.adminUrl];
 

@@ -82,7 +82,7 @@ test.each([
 
 test("a worker process does its work over mutual TLS with an API key", async () => {
   const before = proxy.calls();
-  const system = await startSystem({ without: ["api"], env: settings });
+  const system = await startSystem({ without: ["api"], env: settings, areSeparate: true });
   // The test itself takes no part in the calls that are counted.
   const { address, namespace } = system.temporal;
   const connection = await Connection.connect({ address });

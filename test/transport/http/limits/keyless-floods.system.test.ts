@@ -12,7 +12,7 @@ import { floodOfCalls, floodOfResets, frameOfMessage } from "../../../support/ht
 import { until } from "../../../support/system.ts";
 
 const test = systemTest
-  .extend("settings", perFile, { without: ["worker"] })
+  .extend("settings", perFile, { without: ["worker"], areSeparate: true })
   .extend("key", perFile, async ({ system }) => (await system.organisation()).apiKey)
   /**
    * How requests with a key were answered, one after the other, by status; `none` within a client's
