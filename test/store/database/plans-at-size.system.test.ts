@@ -4,6 +4,7 @@
  * and by the plan for any values.
  */
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { expect } from "vitest";
 import { createDeliveryStore } from "../../../src/store/admin/webhooks/webhook-deliveries.ts";
 import { loadStates } from "../../../src/store/billing/billing-state.ts";
@@ -12,7 +13,7 @@ import { lockOrganisation } from "../../../src/store/billing/locked-subscription
 import { takeFree, takeInOrder } from "../../../src/store/billing/take-due.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { inTransaction, type Pool } from "../../../src/store/database/pool.ts";
-import { createDeliveryStore as createDueDeliveries } from "../../../src/store/events/deliveries.ts";
+import * as deliveries from "../../../src/store/events/deliveries.ts";
 import { recordAttempts } from "../../../src/store/events/delivery-attempts.ts";
 import { claimDeliveries } from "../../../src/store/events/delivery-claims.ts";
 import { findAllDueEndpoints, findDueEndpoints } from "../../../src/store/events/due-endpoints.ts";
@@ -33,6 +34,8 @@ import { createByStore } from "../../support/store-creation.ts";
 import { billingTest } from "../billing/billing-fixture.ts";
 import { addSizedRows, type SizedRows } from "./sized-rows.ts";
 
+const migration =
+  "../../../prisma/migrations/20261124000000_organisations_of_any_size/migration.sql";
 const now = new Date("2026-04-11T12:00:00Z");
 
 interface Sized extends SizedRows {
@@ -104,7 +107,7 @@ test("a claim of webhook deliveries reads the deliveries that it takes", async (
   const works = [
     (observed: Pool) => findDueEndpoints(observed, organisation),
     (observed: Pool) => findAllDueEndpoints(observed, null, 100),
-    (observed: Pool) => createDueDeliveries(observed, encryption).load(key),
+    (observed: Pool) => deliveries.createDeliveryStore(observed, encryption).load(key),
     (observed: Pool) => claimDeliveries(observed, key, 20),
   ];
   for (const work of works) expect(await dearStatements(pool, 200, work)).toEqual([]);
@@ -201,4 +204,20 @@ test("every table expects the size of the largest organisation", async ({ sized 
         AND NOT coalesce('n_distinct=1' = ANY (a.attoptions), false)`,
   );
   expect(rows, "each needs ALTER COLUMN organisation_id SET (n_distinct = 1)").toEqual([]);
+});
+
+test("the migration applies to tables with rows at once", async ({ sized }) => {
+  const { pool } = sized;
+  const expected = async () => {
+    const { rows } = await pool.query<{ n_distinct: number }>(
+      `SELECT n_distinct FROM pg_stats
+        WHERE tablename = 'subscriptions' AND attname = 'organisation_id'`,
+    );
+    return rows[0]?.n_distinct;
+  };
+  await pool.query("ALTER TABLE subscriptions ALTER COLUMN organisation_id RESET (n_distinct)");
+  await pool.query("ANALYZE subscriptions");
+  expect(await expected()).not.toBe(1);
+  await pool.query(readFileSync(new URL(migration, import.meta.url), "utf8"));
+  expect(await expected()).toBe(1);
 });
