@@ -4,7 +4,7 @@
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { Refusal } from "../domain/refusal.ts";
-import { isDatabaseUnreachable } from "../store/access/api-keys.ts";
+import { isDatabaseUnreachable } from "../store/database/unreachable.ts";
 
 /**
  * The pause before the next attempt. A database fail-over takes seconds, and many callers repeat at

@@ -12,34 +12,20 @@ import type { OrganisationSettings } from "../domain/model/organisation-settings
 import type { ReportedUsage, UsageVerdict } from "../domain/usage/ingest.ts";
 import { getOrganisation } from "./access/organisation-settings.ts";
 import { onCurrentSubscription } from "./billing/current-subscription.ts";
-import {
-  type CatalogueFilters,
-  catalogueFilters,
-  chargeListing,
-  planListing,
-} from "./catalogue/catalogue.ts";
+import type { CatalogueFilters } from "./catalogue/catalogue.ts";
+import { type Collection, createCollections } from "./collections.ts";
 import {
   type CustomerCreation,
   type CustomerFilters,
   type CustomerSave,
   type CustomerToSave,
-  customerFilters,
-  customerListing,
   findCustomerCreation,
   saveCustomer,
 } from "./customers/customers.ts";
-import type { Executor } from "./database/client.ts";
 import { createEventLoopPace, type EventLoopPace, pacedReads } from "./database/event-loop-pace.ts";
-import { isId } from "./database/ids.ts";
-import { getOne, type Listing, listPage, type Page, type PageRequest } from "./database/page.ts";
-import type { AnyRow, Pool } from "./database/pool.ts";
-import { creditNoteListing } from "./documents/credit-notes.ts";
-import {
-  type DocumentFilters,
-  documentFilters,
-  invoiceListing,
-  listInvoices,
-} from "./documents/invoices.ts";
+import type { Page } from "./database/page.ts";
+import type { Pool } from "./database/pool.ts";
+import { type DocumentFilters, documentFilters, listInvoices } from "./documents/invoices.ts";
 import { findFirstInvoice, findUnsent, type InvoiceIds } from "./documents/unsent-invoices.ts";
 import {
   type EventBody,
@@ -58,12 +44,7 @@ import {
   type CreationToSave,
   saveCreations,
 } from "./subscriptions/save-creation.ts";
-import {
-  type PlannedSubscription,
-  type SubscriptionFilters,
-  subscriptionFilters,
-  subscriptionListing,
-} from "./subscriptions/subscriptions.ts";
+import type { PlannedSubscription, SubscriptionFilters } from "./subscriptions/subscriptions.ts";
 import { markReported } from "./subscriptions/terminations.ts";
 import { findUnitChange, getUnitChange, type UnitChange } from "./subscriptions/unit-changes.ts";
 import { type TenantTransaction, tenantTransaction } from "./tenant-transaction.ts";
@@ -71,15 +52,6 @@ import type { StoreUsage } from "./usage/batch.ts";
 import { createStoreUsage, type UsageCounts } from "./usage/ingest.ts";
 import { listUsage, type UsageOfMeter, type UsageQuery } from "./usage/read-usage.ts";
 import { getEvent as getUsageEvent, type StoredUsageEvent } from "./usage/usage-events.ts";
-
-/**
- * A kind of object that can be listed, newest first, and looked up. Null for an id that does not
- * exist or belongs to another organisation.
- */
-export interface Collection<T, Filters, Listed = T> {
-  list(filters: Filters, page: PageRequest): Promise<Page<Listed>>;
-  get(id: string): Promise<T | null>;
-}
 
 /** Options of the work on a subscription. */
 interface WorkOptions {
@@ -154,10 +126,10 @@ export function createStore(
 ): Store {
   const storeUsage = createStoreUsage(pool, onUsage);
   const saveCreation = joinCreations((...creations) => saveCreations(pool, ...creations));
-  const joined = { storeUsage, saveCreation };
+  const joined = { storeUsage, saveCreation, collections: createCollections(pool, pace) };
   return {
     tenant: (organisationId, now) => ({
-      ...openTenant(pool, pacedReads(pool, pace, organisationId), joined, organisationId),
+      ...openTenant(pool, pace, joined, organisationId),
       previews: createPreviews(pool, organisationId, now),
       onCurrentSubscription: (id, work, { closing = false } = {}) =>
         onCurrentSubscription(
@@ -188,31 +160,33 @@ export async function warmUp(pool: Pool): Promise<void> {
   await findRestoration(tx, noOrganisation);
 }
 
-/** Writes of one process that join those of other requests. */
+/** What requests of one process share, so that their statements join. */
 interface Joined {
+  readonly collections: ReturnType<typeof createCollections>;
   readonly storeUsage: StoreUsage;
   readonly saveCreation: SaveCreation;
 }
 
 function openTenant(
   pool: Pool,
-  reads: Executor,
-  { storeUsage, saveCreation }: Joined,
+  pace: EventLoopPace,
+  { storeUsage, saveCreation, collections }: Joined,
   organisationId: string,
 ): Omit<Tenant, "onCurrentSubscription" | "previews"> {
+  const reads = pacedReads(pool, pace, organisationId);
   return {
     organisationId,
     settings: () => getOrganisation(pool, organisationId),
     customers: {
-      ...collect(reads, organisationId, customerListing, customerFilters),
+      ...collections.customers(organisationId),
       save: (customer) => saveCustomer(pool, organisationId, customer),
       findCreation: (id) => findCustomerCreation(pool, organisationId, id),
       abandon: (jobId) => abandonContact(pool, organisationId, jobId),
     },
-    plans: collect(reads, organisationId, planListing, catalogueFilters),
-    charges: collect(reads, organisationId, chargeListing, catalogueFilters),
+    plans: collections.plans(organisationId),
+    charges: collections.charges(organisationId),
     subscriptions: {
-      ...collect(reads, organisationId, subscriptionListing, subscriptionFilters),
+      ...collections.subscriptions(organisationId),
       loadCreation: (query) => loadCreation(pool, organisationId, query),
       saveCreation: (creation) => saveCreation(organisationId, creation),
       findUnsent: (id) => findUnsent(pool, organisationId, id),
@@ -220,11 +194,11 @@ function openTenant(
     unitChanges: { get: (id) => getUnitChange(pool, organisationId, id) },
     terminations: { markReported: (id) => markReported(pool, organisationId, id) },
     invoices: {
-      ...collect(reads, organisationId, invoiceListing, documentFilters),
+      ...collections.invoices(organisationId),
       list: (filters, page) => listInvoices(reads, organisationId, documentFilters(filters), page),
       findFirst: (subscriptionId) => findFirstInvoice(pool, organisationId, subscriptionId),
     },
-    creditNotes: collect(reads, organisationId, creditNoteListing, documentFilters),
+    creditNotes: collections.creditNotes(organisationId),
     events: (reader) => {
       const own = { ...reader, organisationId };
       return {
@@ -237,18 +211,5 @@ function openTenant(
       list: (id, query) => listUsage(reads, organisationId, id, query),
       getEvent: (eventId) => getUsageEvent(pool, organisationId, eventId),
     },
-  };
-}
-
-function collect<Row extends AnyRow, T, Filters>(
-  reads: Executor,
-  organisationId: string,
-  listing: Listing<Row, T>,
-  toFilters: (filters: Filters) => Parameters<typeof listPage>[3],
-): Collection<T, Filters> {
-  return {
-    list: (filters, page) => listPage(reads, organisationId, listing, toFilters(filters), page),
-    // An id that is no UUID identifies no object. REQUEST-12.
-    get: async (id) => (isId(id) ? getOne(reads, organisationId, listing, id) : null),
   };
 }

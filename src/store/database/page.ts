@@ -164,12 +164,23 @@ export async function getThese<Row extends pg.QueryResultRow, T>(
   listing: Listing<Row, T>,
   ids: readonly string[],
 ): Promise<readonly T[]> {
+  const rows = await readRows(client, organisationId, listing, ids);
+  return rows.map(listing.read);
+}
+
+/** Returns the rows of the objects with these ids, as `getThese` returns the objects. */
+export async function readRows<Row extends pg.QueryResultRow>(
+  client: Pick<pg.Pool, "query">,
+  organisationId: string,
+  listing: Listing<Row, unknown>,
+  ids: readonly string[],
+): Promise<readonly Row[]> {
   if (ids.length === 0) return [];
   const shown = listing.shown === undefined ? "" : ` AND ${listing.shown}`;
   const text = `SELECT ${listing.columns} FROM ${listing.from}
     WHERE t.organisation_id = $1 AND t.id = ANY ($2)${shown}`;
   const { rows } = await client.query<Row>(plannedOnce({ text, values: [organisationId, ids] }));
-  return rows.map(listing.read);
+  return rows;
 }
 
 /**

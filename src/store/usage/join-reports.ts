@@ -9,7 +9,7 @@
  * its events.
  */
 import type { UsageVerdict } from "../../domain/usage/ingest.ts";
-import { isDatabaseUnreachable } from "../access/api-keys.ts";
+import { isDatabaseUnreachable } from "../database/unreachable.ts";
 import type { StoreUsage, UsageReports } from "./batch.ts";
 
 /**

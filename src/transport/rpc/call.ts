@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { create, type DescMethodUnary, type Message } from "@bufbuild/protobuf";
 import { Refusal } from "../../domain/refusal.ts";
-import { isDatabaseUnreachable } from "../../store/access/api-keys.ts";
+import { isDatabaseUnreachable } from "../../store/database/unreachable.ts";
 import { type Caller, organisationIdOf, type Principal } from "./caller.ts";
 import type { Pass } from "./gate/gate.ts";
 import type { Idempotency } from "./idempotency.ts";

@@ -1,11 +1,8 @@
 /** Admission knows valid keys only, and no window admits more than its limit (ACCESS-5). */
 import pg from "pg";
 import { describe, expect } from "vitest";
-import {
-  type Admission,
-  createAccess,
-  isDatabaseUnreachable,
-} from "../../../src/store/access/api-keys.ts";
+import { type Admission, createAccess } from "../../../src/store/access/api-keys.ts";
+import { isDatabaseUnreachable } from "../../../src/store/database/unreachable.ts";
 import { perFile, stopInTime } from "../../support/file-fixture.ts";
 import { databaseTest } from "../../support/fixtures.ts";
 import { addOrganisation, insertKey } from "../../support/organisation-builder.ts";

@@ -79,7 +79,7 @@ async function killedClaim(pool: pg.Pool, request: KeyRequest): Promise<Claim> {
 
 /** The index of the lease's length in the values of each statement. */
 const leaseAt: Readonly<Record<string, number>> = {
-  begin_idempotent_request: 7,
+  begin_idempotent_requests: 7,
   renew_idempotent_requests: 3,
 };
 
@@ -179,6 +179,75 @@ describe("a key", () => {
   });
 });
 
+describe("requests that come together", () => {
+  test("share a statement of their organisation, each with its outcome", async ({
+    pool,
+    apiKey,
+  }) => {
+    const sent: string[] = [];
+    const counted = {
+      query: (config: pg.QueryConfig) => {
+        sent.push(config.name ?? "");
+        return pool.query(config);
+      },
+    } as unknown as pg.Pool;
+    const store = storeOver(pool, counted);
+    const other = await insertKey(pool);
+    await store.complete(await claimOf(store, requestOf(apiKey, "same", "done")), response);
+    await claimOf(store, requestOf(apiKey, "same", "running"));
+    sent.length = 0;
+    const begun = await Promise.all([
+      store.begin(requestOf(apiKey, "same", "running")),
+      store.begin(requestOf(apiKey, "same", "new-2")),
+      store.begin(requestOf(apiKey, "same", "done")),
+      store.begin(requestOf(apiKey, "other", "done")),
+      store.begin(requestOf(apiKey, "same", "new-1")),
+      store.begin(requestOf(apiKey, "same", "new-1", other)),
+    ]);
+    expect(begun).toMatchObject([
+      { kind: "running" },
+      { kind: "begun", claim: { key: "new-2", apiKeyId: apiKey.apiKeyId } },
+      { kind: "replay", response },
+      { kind: "conflict" },
+      { kind: "begun", claim: { key: "new-1", apiKeyId: apiKey.apiKeyId } },
+      { kind: "begun", claim: { key: "new-1", apiKeyId: other.apiKeyId } },
+    ]);
+    const claims = begun.flatMap((one) => (one.kind === "begun" ? [one.claim] : []));
+    const responseOf = ({ key, apiKeyId }: Claim) => Buffer.from(`${key} of ${apiKeyId}`);
+    await Promise.all(claims.map((claim) => store.complete(claim, responseOf(claim))));
+    for (const claim of claims)
+      expect(await store.begin(claim)).toEqual({ kind: "replay", response: responseOf(claim) });
+    expect(sent.slice(0, 4)).toEqual([
+      "begin_idempotent_requests",
+      "begin_idempotent_requests",
+      "complete_idempotent_requests",
+      "complete_idempotent_requests",
+    ]);
+  });
+
+  test("never deadlock with those of another process, in whatever order they come", async ({
+    pools,
+    pool,
+    apiKey,
+  }) => {
+    const [one, two] = pools.map((each) => storeOver(pool, each));
+    for (let trial = 0; trial < 20; trial++) {
+      const requests = Array.from({ length: 20 }, (_, index) =>
+        requestOf(apiKey, "same", `${trial}-${index}`),
+      );
+      const begun = await Promise.all([
+        ...requests.map((request) => one?.begin(request)),
+        ...requests.toReversed().map((request) => two?.begin(request)),
+      ]);
+      expect(begun.filter((each) => each?.kind === "begun")).toHaveLength(requests.length);
+    }
+    const { rows } = await pool.query<{ deadlocks: string }>(
+      "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()",
+    );
+    expect(rows).toEqual([{ deadlocks: "0" }]);
+  });
+});
+
 describe("a run whose lease expired", () => {
   test("cannot release or complete the new owner's key, and returns its response", async ({
     pool,
@@ -233,7 +302,7 @@ describe("while the process lives", () => {
     let broken = true;
     const troubles: unknown[] = [];
     const flaky = longLeased((config) =>
-      broken && config.name === "complete_idempotent_request"
+      broken && config.name === "complete_idempotent_requests"
         ? Promise.reject(new Error("Connection terminated unexpectedly"))
         : pool.query(config),
     );

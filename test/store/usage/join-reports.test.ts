@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { ReportedUsage, UsageVerdict } from "../../../src/domain/usage/ingest.ts";
 import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
-import { isDatabaseUnreachable } from "../../../src/store/access/api-keys.ts";
+import { isDatabaseUnreachable } from "../../../src/store/database/unreachable.ts";
 import type { UsageReports } from "../../../src/store/usage/batch.ts";
 import { joinReports } from "../../../src/store/usage/join-reports.ts";
 

@@ -5,12 +5,8 @@
  */
 import { crashPoint } from "../../../crash-points.ts";
 import { Refusal } from "../../../domain/refusal.ts";
-import {
-  type Access,
-  type AdmittedKey,
-  isDatabaseUnreachable,
-  type RateWindow,
-} from "../../../store/access/api-keys.ts";
+import type { Access, AdmittedKey, RateWindow } from "../../../store/access/api-keys.ts";
+import { isDatabaseUnreachable } from "../../../store/database/unreachable.ts";
 import type { Caller, Principal } from "../caller.ts";
 import type { Operation } from "../operation.ts";
 import { temporarilyUnavailable } from "../refusals.ts";

@@ -4,8 +4,8 @@
  * rate is counted. REQUEST-1, ADMIN-1.
  */
 import { Refusal } from "../../../domain/refusal.ts";
-import { isDatabaseUnreachable } from "../../../store/access/api-keys.ts";
 import type { OperatorAccess } from "../../../store/access/operator-tokens.ts";
+import { isDatabaseUnreachable } from "../../../store/database/unreachable.ts";
 import { type OperatorCaller, operatorRoles } from "../caller.ts";
 import type { Operation } from "../operation.ts";
 import { temporarilyUnavailable } from "../refusals.ts";

@@ -1,0 +1,41 @@
+/** Errors of a database that could not be reached or was lost. */
+
+/**
+ * SQLSTATE classes and codes of a server that cannot serve: connection, shutdown, starting up, too
+ * many connections.
+ */
+const unreachableStates = /^(08...|57P0[1-3]|53300)$/;
+
+/** Node's error codes for a server that cannot be reached. */
+const unreachableCodes = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ETIMEDOUT",
+  "EPIPE",
+  "ENOENT",
+]);
+
+/** Messages of pg, which have no code, for a connection that cannot be opened or breaks. */
+const unreachableMessages = new RegExp(
+  [
+    "timeout exceeded when trying to connect",
+    "Connection terminated",
+    "Cannot use a pool after calling end",
+    "Query read timeout",
+    "is not queryable",
+  ].join("|"),
+);
+
+/**
+ * Whether an error means that the database could not be reached or was lost. False for an error
+ * that the database itself answered.
+ */
+export function isDatabaseUnreachable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error instanceof AggregateError) return error.errors.some(isDatabaseUnreachable);
+  const code = (error as { code?: unknown }).code;
+  if (typeof code === "string") return unreachableStates.test(code) || unreachableCodes.has(code);
+  return unreachableMessages.test(error.message);
+}
