@@ -15,7 +15,7 @@ export interface PostingBatch {
   readonly posted: number;
   /** Documents that the ledger refused in this batch. */
   readonly refused: number;
-  /** Documents still waiting. */
+  /** Documents still waiting, counted up to 200. */
   readonly waiting: number;
   /** Milliseconds until the next waiting document can be tried; null if none waits. */
   readonly nextInMs: number | null;

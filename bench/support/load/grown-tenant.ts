@@ -5,18 +5,20 @@
  */
 import assert from "node:assert/strict";
 import pg from "pg";
-import { inTransaction } from "../../../src/store/database/pool.ts";
 import type { MeasuredSystem } from "../system.ts";
 import { addMeters } from "../usage-meters.ts";
 import type { Template } from "./paced-load.ts";
 
-/** Inserts running subscriptions with $3 months, an invoice with a line for each. */
+/**
+ * Inserts running subscriptions with $3 months, an invoice with a line for each. Ids are ordered by
+ * time as the service's are, those of the ledger and of usage events are random.
+ */
 const growText = `
 WITH day AS (
   SELECT date_trunc('month', now() AT TIME ZONE 'Pacific/Auckland')::date AS start
 ), customer AS (
   INSERT INTO customers (id, organisation_id, code, name, email, status, ledger_contact_id)
-  SELECT gen_random_uuid(), $1, 'OLD-' || gen_random_uuid(), 'Customer ' || n, n || '@old.example',
+  SELECT uuidv7(), $1, 'OLD-' || uuidv7(), 'Customer ' || n, n || '@old.example',
     'active', gen_random_uuid()
   FROM generate_series(1, ($2::int + 9) / 10) n RETURNING id, seq
 ), customers AS (
@@ -25,7 +27,7 @@ WITH day AS (
   INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency,
     interval_unit, interval_count, timezone, start_date, billing_day, current_period, renewal_date,
     units, minimum_units, discount_percent, due_at, request_hash, usage_bill, usage_billed)
-  SELECT gen_random_uuid(), $1, c.id, p.id, 'active', 'NZD', 'month', 1, 'Pacific/Auckland',
+  SELECT uuidv7(), $1, c.id, p.id, 'active', 'NZD', 'month', 1, 'Pacific/Auckland',
     day.start - ($3::int - 1) * interval '1 month', 1, $3 - 1, day.start + interval '1 month',
     10, 1, 0, '2100-01-01', '\\x00', $3 - 1, $3 - 1
   FROM generate_series(1, $2::int) n JOIN customers c ON c.place = 1 + (n - 1) / 10, day, plans p
@@ -43,7 +45,7 @@ WITH day AS (
   INSERT INTO invoices (id, organisation_id, customer_id, subscription_id, number, type, status,
     currency, subtotal, total, amount_due, issue_date, due_date, period_index, period_start,
     period_end, ledger_invoice_id)
-  SELECT gen_random_uuid(), $1, customer_id, id, 'OLD-' || gen_random_uuid(),
+  SELECT uuidv7(), $1, customer_id, id, 'OLD-' || uuidv7(),
     CASE n WHEN 0 THEN 'first' ELSE 'renewal' END, CASE n WHEN $3 - 1 THEN 'approved' ELSE 'paid'
     END, 'NZD', 125, 125, CASE n WHEN $3 - 1 THEN 125 ELSE 0 END, start, start + 14, n, start,
     "end", gen_random_uuid()
@@ -58,11 +60,17 @@ WITH day AS (
 )
 INSERT INTO invoice_lines (id, organisation_id, invoice_id, position, kind, name, description,
   units, unit_price, amount, period_start, period_end, revenue_account, tax_type)
-SELECT gen_random_uuid(), $1, id, 0, 'plan', 'Team', '10 × 12.50', 10, 12.5, 125, period_start,
+SELECT uuidv7(), $1, id, 0, 'plan', 'Team', '10 × 12.50', 10, 12.5, 125, period_start,
   period_end, '200', 'OUTPUT2' FROM invoice`;
 
-/** Subscriptions in one statement: far below a statement's time limit. */
+/** Subscriptions in one statement. */
 const batch = 500;
+
+/**
+ * While rows are inserted, checkpoints are rare: each makes PostgreSQL write every page again that
+ * a random id touches.
+ */
+const rareCheckpoints = { max_wal_size: "16GB", checkpoint_timeout: "1h" } as const;
 
 /** So many are inserted under all rules. */
 const checked = 50;
@@ -100,7 +108,7 @@ export async function createTenant(
   await addMeters(pool, organisationId);
   const keys = await system.addKeys(organisationId, keyCount);
   let count = 0;
-  const add = async (client: pg.Pool | pg.PoolClient, wanted: number) => {
+  const add = async (client: pg.Pool | pg.Client, wanted: number) => {
     await client.query(growText, [organisationId, wanted, invoicesOfEach]);
     count += wanted;
   };
@@ -109,24 +117,32 @@ export async function createTenant(
     keys,
     async growTo(subscriptions) {
       if (count === 0) await add(pool, Math.min(checked, subscriptions));
-      while (count < subscriptions) {
-        await inTransaction(pool, async (client) => {
-          await client.query("SET LOCAL session_replication_role = replica");
-          await add(client, Math.min(batch, subscriptions - count));
-        });
-      }
-      await vacuum(system.databaseUrl);
+      await withoutTimeLimit(system.databaseUrl, async (client) => {
+        for (const [name, value] of Object.entries(rareCheckpoints))
+          await client.query(`ALTER SYSTEM SET ${name} = '${value}'`);
+        await client.query("SELECT pg_reload_conf()");
+        await client.query("SET session_replication_role = replica");
+        while (count < subscriptions) await add(client, Math.min(batch, subscriptions - count));
+        await client.query("VACUUM ANALYZE");
+        for (const name of Object.keys(rareCheckpoints))
+          await client.query(`ALTER SYSTEM RESET ${name}`);
+        await client.query("SELECT pg_reload_conf()");
+        await client.query("CHECKPOINT");
+      });
     },
     requests: (most) => requestsOf(pool, organisationId, most),
   };
 }
 
 /** Not by the pool: its statements are limited to ten seconds. */
-async function vacuum(databaseUrl: string): Promise<void> {
+async function withoutTimeLimit(
+  databaseUrl: string,
+  work: (client: pg.Client) => Promise<void>,
+): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
-    await client.query("VACUUM ANALYZE");
+    await work(client);
   } finally {
     await client.end();
   }

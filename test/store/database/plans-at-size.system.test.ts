@@ -26,6 +26,7 @@ import {
   takeInvoices,
 } from "../../../src/store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../src/store/ledger-jobs/document-outcomes.ts";
+import { readWaiting } from "../../../src/store/ledger-jobs/jobs.ts";
 import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { dearStatements } from "../../support/dear-statements.ts";
@@ -78,6 +79,16 @@ test("a claim of ledger jobs reads the jobs that it takes", async ({ sized }) =>
       await dearStatements(pool, 1_000, (observed) => take(observed, organisation, 60_000)),
       take.name,
     ).toEqual([]);
+});
+
+test("what waits for the ledger is read of a few jobs while one can be claimed", async ({
+  sized,
+}) => {
+  const { pool, organisation } = sized;
+  const read = (observed: Pool) => readWaiting(observed, organisation);
+  // Two hundred are counted.
+  expect(await dearStatements(pool, 300, read)).toEqual([]);
+  expect(await readWaiting(pool, organisation)).toEqual({ waiting: 200, nextInMs: 0 });
 });
 
 test("outcomes of ledger jobs read the jobs and their documents", async ({ sized }) => {
