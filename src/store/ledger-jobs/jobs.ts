@@ -77,6 +77,20 @@ export async function readWaiting(pool: Pool, organisationId: string): Promise<O
   return rows[0] ?? { waiting: 0, nextInMs: null };
 }
 
+const kindsText = `SELECT k.kind FROM unnest($2::text[]) k (kind) CROSS JOIN LATERAL (
+    SELECT 1 FROM ledger_jobs t WHERE t.organisation_id = $1
+      AND t.state IN ('ready', 'sending', 'uncertain') AND t.kind = k.kind ${inOrder} 1) open`;
+
+/** The kinds of an organisation's open posting jobs. Most batches post one kind. */
+export async function readOpenKinds(
+  pool: Pool,
+  organisationId: string,
+): Promise<ReadonlySet<JobKind>> {
+  const statement = plannedOnce({ text: kindsText, values: [organisationId, postingKinds] });
+  const { rows } = await pool.query<{ kind: JobKind }>(statement);
+  return new Set(rows.map(({ kind }) => kind));
+}
+
 /**
  * Abandons a contact's job that was never sent. True if it did. The new customer is deleted with
  * it, because nothing was decided. A retry starts from nothing.

@@ -26,7 +26,7 @@ import {
   takeInvoices,
 } from "./claim-jobs.ts";
 import type { PostingOutcome } from "./document-outcomes.ts";
-import { readWaiting, reschedule } from "./jobs.ts";
+import { readOpenKinds, readWaiting, reschedule } from "./jobs.ts";
 import { recordOutcomes } from "./record-outcomes.ts";
 import { createUnknownDocuments, type UnknownDocuments } from "./unknown-documents.ts";
 
@@ -35,6 +35,8 @@ export interface PostingStore extends ConnectionAccess {
   readonly organisationId: string;
   /** Reschedules the ready jobs and notifies waiting callers. */
   reschedule(pauseMs: number, reason: string): Promise<void>;
+  /** The kinds of open jobs. A kind without any needs no claim. */
+  openKinds(): ReturnType<typeof readOpenKinds>;
   takeContacts(leaseMs: number): Promise<Taken<ContactToSend>>;
   takeInvoices(leaseMs: number): Promise<Taken<InvoiceToSend>>;
   takeCreditNotes(leaseMs: number): Promise<Taken<CreditNoteToSend>>;
@@ -59,6 +61,7 @@ export function createPosting(pool: Pool, encryption: Encryption): OpenPosting {
     organisationId,
     ...bindConnection(pool, encryption, organisationId),
     reschedule: (pauseMs, reason) => reschedule(pool, organisationId, pauseMs, reason),
+    openKinds: () => readOpenKinds(pool, organisationId),
     takeContacts: (leaseMs) => takeContacts(pool, organisationId, leaseMs),
     takeInvoices: (leaseMs) => takeInvoices(pool, organisationId, leaseMs),
     takeCreditNotes: (leaseMs) => takeCreditNotes(pool, organisationId, leaseMs),

@@ -5,6 +5,7 @@
  */
 import type { LedgerNotification } from "../../gen/prisma/client.ts";
 import { updateInOrder } from "../database/lock-order.ts";
+import { plannedOnce } from "../database/planned-once.ts";
 import type { Pool } from "../database/pool.ts";
 import { isBusy } from "./observed-state.ts";
 import { notificationRows, type SyncKind, takenAt } from "./pending-notifications.ts";
@@ -64,33 +65,45 @@ const objects = {
   },
 } as const;
 
-// An object that is not ours, and is not becoming ours, needs no read. Neither does one that was
-// written here since its change.
-const needless = (kind: SyncKind): string => {
+/**
+ * SQL: what becomes of notification `h` without a read. `drop`: its object is not ours and is not
+ * becoming ours, or was written here since its change. `later`: it may be becoming ours.
+ */
+const fateOf = (kind: SyncKind): string => {
   const { table, column, jobs } = objects[kind];
-  return `EXISTS (SELECT FROM ${table} d
-      WHERE d.organisation_id = $1 AND d.${column} = h.ledger_id
-        AND d.ledger_updated_at >= h.changed_at)
-    OR NOT EXISTS (SELECT FROM ${table} d
-      WHERE d.organisation_id = $1 AND d.${column} = h.ledger_id)
-      AND NOT EXISTS (SELECT FROM ledger_jobs o WHERE o.organisation_id = $1
-        AND o.kind IN (${jobs}) AND o.state IN ('sending', 'uncertain'))`;
+  const object = `SELECT FROM ${table} d WHERE d.organisation_id = $1 AND d.${column} = h.ledger_id`;
+  return `CASE WHEN EXISTS (${object} AND d.ledger_updated_at >= h.changed_at) THEN 'drop'
+      WHEN EXISTS (${object}) THEN NULL
+      WHEN EXISTS (SELECT FROM ledger_jobs o WHERE o.organisation_id = $1 AND o.kind IN (${jobs})
+        AND o.state IN ('sending', 'uncertain')) THEN 'later'
+      ELSE 'drop' END`;
 };
 
-const dropText = `
-WITH needless AS (
-  SELECT h.ledger_id FROM ledger_notifications h
-  WHERE h.organisation_id = $1 AND h.kind = $2 AND h.try_at <= now() AND CASE $2
-    WHEN 'invoices' THEN ${needless("invoices")}
-    WHEN 'credit_notes' THEN ${needless("credit_notes")}
-    ELSE ${needless("contacts")} END
-  ORDER BY h.ledger_id FOR UPDATE OF h
-)
-DELETE FROM ledger_notifications h USING needless
-WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = needless.ledger_id`;
+/** SQL: reschedules notification `h`, later each time. */
+const later = "try_at = now() + greatest(interval '2 seconds', (now() - h.received_at) / 2)";
 
-// Claims known objects and reschedules the others, later each time. An object that is being posted
-// has its outcome within seconds, or its own job finds it.
+/** SQL: drops and reschedules the due notifications of a condition over `h`. */
+const dropText = (condition: string): string => `
+WITH due AS (
+  SELECT h.ledger_id, CASE $2 WHEN 'invoices' THEN ${fateOf("invoices")}
+    WHEN 'credit_notes' THEN ${fateOf("credit_notes")}
+    ELSE ${fateOf("contacts")} END AS fate
+  FROM ledger_notifications h
+  WHERE h.organisation_id = $1 AND h.kind = $2 AND h.try_at <= now() AND ${condition}
+), locked AS (
+  SELECT h.ledger_id, due.fate FROM ledger_notifications h JOIN due USING (ledger_id)
+  WHERE h.organisation_id = $1 AND h.kind = $2 AND due.fate IS NOT NULL
+  ORDER BY h.ledger_id FOR UPDATE OF h
+), later AS (
+  UPDATE ledger_notifications h SET ${later} FROM locked
+  WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = locked.ledger_id
+    AND locked.fate = 'later'
+)
+DELETE FROM ledger_notifications h USING locked
+WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = locked.ledger_id
+  AND locked.fate = 'drop'`;
+
+// Claims known objects and reschedules the others.
 const takeText = `
 WITH due AS (
   SELECT h.ledger_id, h.received_at, h.try_at, CASE $2
@@ -110,8 +123,7 @@ WITH due AS (
   WHERE h.organisation_id = $1 AND h.kind = $2 AND NOT due.is_free
   ORDER BY h.ledger_id FOR UPDATE OF h
 ), later AS (
-  UPDATE ledger_notifications h
-  SET try_at = now() + greatest(interval '2 seconds', (now() - h.received_at) / 2) FROM busy
+  UPDATE ledger_notifications h SET ${later} FROM busy
   WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = busy.ledger_id
 )
 SELECT ledger_id AS "ledgerId", received_at::text AS "receivedAt", ${takenAt} AS "takenAt"
@@ -128,14 +140,37 @@ ORDER BY failures >= ${togetherFailures},
 
 /**
  * Deletes a kind's notifications that need no read: objects that are not ours, and objects written
- * here since their change.
+ * here since their change. One that may be of an object which is being posted is rescheduled: its
+ * outcome comes within seconds, or its own job finds it.
  */
 export async function dropNotifications(
   pool: Pool,
   organisationId: string,
   kind: SyncKind,
 ): Promise<void> {
-  await pool.query({ name: "drop_notifications", text: dropText, values: [organisationId, kind] });
+  await pool.query(
+    plannedOnce({
+      name: "drop_notifications",
+      text: dropText("true"),
+      values: [organisationId, kind],
+    }),
+  );
+}
+
+/** Does the same with those of these objects only. */
+export async function dropNotificationsOf(
+  pool: Pool,
+  organisationId: string,
+  kind: SyncKind,
+  ledgerIds: readonly string[],
+): Promise<void> {
+  await pool.query(
+    plannedOnce({
+      name: "drop_notifications_of",
+      text: dropText("h.ledger_id = ANY ($3)"),
+      values: [organisationId, kind, ledgerIds],
+    }),
+  );
 }
 
 /**
@@ -146,18 +181,18 @@ export async function claimNotifications(
   pool: Pool,
   organisationId: string,
 ): Promise<ClaimedNotifications | null> {
-  const { rows: due } = await pool.query<Pick<ClaimedNotifications, "kind" | "isAlone">>({
-    name: "due_notifications",
-    text: dueText,
-    values: [organisationId],
-  });
+  const { rows: due } = await pool.query<Pick<ClaimedNotifications, "kind" | "isAlone">>(
+    plannedOnce({ name: "due_notifications", text: dueText, values: [organisationId] }),
+  );
   for (const { kind, isAlone } of due) {
     await dropNotifications(pool, organisationId, kind);
-    const { rows } = await pool.query<ClaimedNotification & { readonly takenAt: string }>({
-      name: "claim_notifications",
-      text: takeText,
-      values: [organisationId, kind, isAlone],
-    });
+    const { rows } = await pool.query<ClaimedNotification & { readonly takenAt: string }>(
+      plannedOnce({
+        name: "claim_notifications",
+        text: takeText,
+        values: [organisationId, kind, isAlone],
+      }),
+    );
     const [first] = rows;
     if (first === undefined) continue;
     const notifications = (isAlone ? [first] : rows).map(({ ledgerId, receivedAt }) => ({

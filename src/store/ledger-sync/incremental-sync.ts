@@ -5,6 +5,7 @@
  * database's clock, and cursors keep their microseconds.
  */
 import type { LedgerSyncCursor } from "../../gen/prisma/client.ts";
+import { plannedOnce } from "../database/planned-once.ts";
 import type { Pool } from "../database/pool.ts";
 import { type SyncKind, syncKinds, takenAt } from "./pending-notifications.ts";
 import { firstSyncAt } from "./sync-cursors.ts";
@@ -90,38 +91,39 @@ export async function readSyncState(
   organisationId: string,
   syncIntervalMs: number,
 ): Promise<SyncState> {
-  const { rows } = await pool.query<SyncState>({
-    name: "read_sync_state",
-    text: stateText,
-    values: [organisationId, syncIntervalMs],
-  });
+  const values = [organisationId, syncIntervalMs];
+  const { rows } = await pool.query<SyncState>(
+    plannedOnce({ name: "read_sync_state", text: stateText, values }),
+  );
   return rows[0] ?? { waitMs: 0, reason: null, failures: 0, nextInMs: null };
 }
+
+const beginText = `
+UPDATE ledger_sync_cursors SET sync_kind = '${syncKinds[0]}', sync_cursor = NULL,
+  began_at = clock_timestamp(), contacts_changed = 0, credit_notes_changed = 0, invoices_changed = 0
+WHERE organisation_id = $1 AND sync_kind IS NULL AND next_sync_at <= now()`;
+
+const pageText = `
+SELECT s.sync_kind AS kind, s.sync_cursor AS cursor, ${takenAt} AS "takenAt",
+  coalesce(CASE s.sync_kind WHEN 'contacts' THEN s.contacts_since
+    WHEN 'credit_notes' THEN s.credit_notes_since ELSE s.invoices_since END, c.created_at)
+    - $2 * interval '1 millisecond' AS since
+FROM ledger_sync_cursors s JOIN ledger_connections c ON c.organisation_id = s.organisation_id
+WHERE s.organisation_id = $1 AND s.sync_kind IS NOT NULL AND s.next_sync_at <= now()`;
 
 /**
  * The next page of the running sync, or the first page of one that is due. Null if neither exists,
  * or if its page has just failed.
  */
 export async function claimSyncPage(pool: Pool, organisationId: string): Promise<SyncPage | null> {
-  const begun = await pool.query({
-    name: "begin_sync",
-    text: `UPDATE ledger_sync_cursors SET sync_kind = '${syncKinds[0]}', sync_cursor = NULL,
-        began_at = clock_timestamp(), contacts_changed = 0, credit_notes_changed = 0,
-        invoices_changed = 0
-      WHERE organisation_id = $1 AND sync_kind IS NULL AND next_sync_at <= now()`,
-    values: [organisationId],
-  });
+  const begun = await pool.query(
+    plannedOnce({ name: "begin_sync", text: beginText, values: [organisationId] }),
+  );
   if (begun.rowCount === 1) await notifyPartPaid(pool, organisationId);
-  const { rows } = await pool.query<Omit<SyncPage, "since"> & { readonly since: Date }>({
-    name: "claim_sync_page",
-    text: `SELECT s.sync_kind AS kind, s.sync_cursor AS cursor, ${takenAt} AS "takenAt",
-        coalesce(CASE s.sync_kind WHEN 'contacts' THEN s.contacts_since
-          WHEN 'credit_notes' THEN s.credit_notes_since ELSE s.invoices_since END, c.created_at)
-          - $2 * interval '1 millisecond' AS since
-      FROM ledger_sync_cursors s JOIN ledger_connections c ON c.organisation_id = s.organisation_id
-      WHERE s.organisation_id = $1 AND s.sync_kind IS NOT NULL AND s.next_sync_at <= now()`,
-    values: [organisationId, overlapMs],
-  });
+  const values = [organisationId, overlapMs];
+  const { rows } = await pool.query<Omit<SyncPage, "since"> & { readonly since: Date }>(
+    plannedOnce({ name: "claim_sync_page", text: pageText, values }),
+  );
   const [row] = rows;
   return row === undefined ? null : { ...row, since: row.since.toISOString() };
 }

@@ -4,6 +4,7 @@
  * does no harm (LEDGER-4). SQL, because one statement merges many notifications with the pending
  * ones.
  */
+import { plannedOnce } from "../database/planned-once.ts";
 import type { Pool } from "../database/pool.ts";
 
 /**
@@ -57,15 +58,12 @@ export async function saveNotifications(
   keepsPauses = false,
 ): Promise<void> {
   if (notifications.length === 0) return;
-  await pool.query({
-    name: "save_notifications",
-    text: saveText,
-    values: [
-      organisationId,
-      kind,
-      notifications.map(({ ledgerId }) => ledgerId),
-      notifications.map(({ changedAt }) => changedAt),
-      keepsPauses,
-    ],
-  });
+  const values = [
+    organisationId,
+    kind,
+    notifications.map(({ ledgerId }) => ledgerId),
+    notifications.map(({ changedAt }) => changedAt),
+    keepsPauses,
+  ];
+  await pool.query(plannedOnce({ name: "save_notifications", text: saveText, values }));
 }

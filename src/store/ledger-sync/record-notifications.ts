@@ -4,8 +4,9 @@
  */
 
 import type { LedgerConnection } from "../../gen/prisma/client.ts";
+import { plannedOnce } from "../database/planned-once.ts";
 import type { Pool } from "../database/pool.ts";
-import { dropNotifications } from "./claim-notifications.ts";
+import { dropNotificationsOf } from "./claim-notifications.ts";
 import {
   type ChangeNotification,
   type SyncKind,
@@ -19,6 +20,10 @@ interface ReceivedNotification extends ChangeNotification {
   readonly kind: SyncKind;
 }
 
+const tenantsText = `
+SELECT organisation_id AS "organisationId", tenant_id AS "tenantId" FROM ledger_connections
+WHERE lower(tenant_id) = ANY ($1) AND kind = $2 AND disconnected_at IS NULL`;
+
 /**
  * Stores notifications of a kind of ledger and returns the ids of organisations that have something
  * to read now. Unknown and disconnected tenants are skipped. After a reconnection the incremental
@@ -30,19 +35,21 @@ export async function recordNotifications(
   received: readonly ReceivedNotification[],
 ): Promise<readonly string[]> {
   if (received.length === 0) return [];
-  const { rows } = await pool.query<Pick<LedgerConnection, "organisationId" | "tenantId">>({
-    name: "find_connected_tenants",
-    text: `SELECT organisation_id AS "organisationId", tenant_id AS "tenantId"
-      FROM ledger_connections
-      WHERE lower(tenant_id) = ANY ($1) AND kind = $2 AND disconnected_at IS NULL`,
-    values: [[...new Set(received.map(({ tenantId }) => tenantId))], ledgerKind],
-  });
+  const tenants = [...new Set(received.map(({ tenantId }) => tenantId))];
+  const { rows } = await pool.query<Pick<LedgerConnection, "organisationId" | "tenantId">>(
+    plannedOnce({
+      name: "find_connected_tenants",
+      text: tenantsText,
+      values: [tenants, ledgerKind],
+    }),
+  );
   for (const { organisationId, tenantId } of rows) {
     const own = received.filter((one) => one.tenantId === tenantId.toLowerCase());
     for (const [kind, notifications] of Map.groupBy(own, (one) => one.kind)) {
       await saveNotifications(pool, organisationId, kind, notifications);
       // A ledger reports every object, and our own writes as well. Those wake no workflow.
-      await dropNotifications(pool, organisationId, kind);
+      const ledgerIds = notifications.map(({ ledgerId }) => ledgerId);
+      await dropNotificationsOf(pool, organisationId, kind, ledgerIds);
     }
   }
   return findWithNotifications(

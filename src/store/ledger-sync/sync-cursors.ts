@@ -3,6 +3,7 @@
  * because it reads over all organisations, and compares instants by the database's clock.
  */
 import type { LedgerConnection } from "../../gen/prisma/client.ts";
+import { plannedOnce } from "../database/planned-once.ts";
 import type { Pool } from "../database/pool.ts";
 
 /**
@@ -20,6 +21,12 @@ const callable = `ledger_connections c
   WHERE c.disconnected_at IS NULL
     AND coalesce(greatest(c.paused_until, s.not_before) <= now(), true)`;
 
+type Callable = Pick<LedgerConnection, "organisationId">;
+
+const callableText = (condition: string): string =>
+  `SELECT c.organisation_id AS "organisationId" FROM ${callable} AND ${condition}
+    ORDER BY c.organisation_id LIMIT $2`;
+
 const hasNotification = `EXISTS (SELECT FROM ledger_notifications h
     WHERE h.organisation_id = c.organisation_id AND h.try_at <= now())`;
 
@@ -36,7 +43,13 @@ export async function findDueSyncs(
   if (after === null) await createCursors(pool, syncIntervalMs);
   const condition = `($1::uuid IS NULL OR c.organisation_id > $1)
     AND (s.next_sync_at <= now() OR ${hasNotification})`;
-  return findCallable(pool, "find_due_syncs", condition, [after, limit]);
+  // Planned for its values: a page begins after the last one.
+  const { rows } = await pool.query<Callable>({
+    name: "find_due_syncs",
+    text: callableText(condition),
+    values: [after, limit],
+  });
+  return rows.map(({ organisationId }) => organisationId);
 }
 
 /** Of these organisations, those with a due notification whose ledger may be called now. */
@@ -45,21 +58,13 @@ export async function findWithNotifications(
   organisationIds: readonly string[],
 ): Promise<readonly string[]> {
   const condition = `c.organisation_id = ANY ($1::uuid[]) AND ${hasNotification}`;
-  return findCallable(pool, "find_with_notifications", condition, [organisationIds, null]);
-}
-
-async function findCallable(
-  pool: Pool,
-  name: string,
-  condition: string,
-  values: readonly unknown[],
-): Promise<readonly string[]> {
-  const { rows } = await pool.query<Pick<LedgerConnection, "organisationId">>({
-    name,
-    text: `SELECT c.organisation_id AS "organisationId" FROM ${callable} AND ${condition}
-      ORDER BY c.organisation_id LIMIT $2`,
-    values: [...values],
-  });
+  const { rows } = await pool.query<Callable>(
+    plannedOnce({
+      name: "find_with_notifications",
+      text: callableText(condition),
+      values: [organisationIds, null],
+    }),
+  );
   return rows.map(({ organisationId }) => organisationId);
 }
 

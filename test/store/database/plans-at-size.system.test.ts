@@ -26,8 +26,11 @@ import {
   takeInvoices,
 } from "../../../src/store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../src/store/ledger-jobs/document-outcomes.ts";
-import { readWaiting } from "../../../src/store/ledger-jobs/jobs.ts";
+import { readOpenKinds, readWaiting } from "../../../src/store/ledger-jobs/jobs.ts";
 import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
+import { claimNotifications } from "../../../src/store/ledger-sync/claim-notifications.ts";
+import { claimSyncPage, readSyncState } from "../../../src/store/ledger-sync/incremental-sync.ts";
+import { recordNotifications } from "../../../src/store/ledger-sync/record-notifications.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { dearStatements } from "../../support/dear-statements.ts";
 import { perFile } from "../../support/file-fixture.ts";
@@ -89,6 +92,28 @@ test("what waits for the ledger is read of a few jobs while one can be claimed",
   // Two hundred are counted.
   expect(await dearStatements(pool, 300, read)).toEqual([]);
   expect(await readWaiting(pool, organisation)).toEqual({ waiting: 200, nextInMs: 0 });
+  const kinds = (observed: Pool) => readOpenKinds(observed, organisation);
+  expect(await dearStatements(pool, 10, kinds)).toEqual([]);
+  expect(await readOpenKinds(pool, organisation)).toEqual(new Set(["create_invoice"]));
+});
+
+test("a webhook of a ledger and its reads concern the due notifications", async ({ sized }) => {
+  const { pool, organisation } = sized;
+  const text = "SELECT tenant_id FROM ledger_connections WHERE organisation_id = $1";
+  const { rows } = await pool.query<{ tenant_id: string }>(text, [organisation]);
+  const tenantId = rows[0]?.tenant_id.toLowerCase() ?? "";
+  const report = (observed: Pool) =>
+    recordNotifications(observed, "xero", [
+      { tenantId, kind: "invoices", ledgerId: "another", changedAt: null },
+    ]);
+  expect(await dearStatements(pool, 50, report)).toEqual([]);
+  expect(await report(pool)).toEqual([organisation]);
+  const read = async (observed: Pool) => {
+    await readSyncState(observed, organisation, 60_000);
+    await claimSyncPage(observed, organisation);
+    await claimNotifications(observed, organisation);
+  };
+  expect(await dearStatements(pool, 100, read)).toEqual([]);
 });
 
 test("outcomes of ledger jobs read the jobs and their documents", async ({ sized }) => {

@@ -63,6 +63,13 @@ INSERT INTO webhook_deliveries (id, organisation_id, event_id, endpoint_id)
 SELECT gen_random_uuid(), organisation_id, id, CASE WHEN organisation_id = $1 THEN $2::uuid
   ELSE organisation_id END FROM event`;
 
+// One notification in a thousand is due.
+const notificationsText = `
+INSERT INTO ledger_notifications (organisation_id, kind, ledger_id, try_at)
+SELECT $1, 'invoices', gen_random_uuid(),
+  now() + CASE WHEN n % 1000 = 0 THEN interval '-1 hour' ELSE interval '1 hour' END
+FROM generate_series(1, ${copies}) n`;
+
 /** Ids of the copies. */
 export interface SizedRows {
   readonly subscriptions: readonly string[];
@@ -79,6 +86,14 @@ export async function addSizedRows(pool: Pool, organisationId: string): Promise<
       const values = { ...own, organisation_id: organisationOf };
       await copyRows(client, { organisationId, table, copies, rows: 1, values });
     }
+    await copyRows(client, {
+      organisationId,
+      table: "ledger_connections",
+      copies: copies / 10,
+      rows: 1,
+      values: { organisation_id: "md5('other' || n * 10)::uuid", tenant_id: "t.tenant_id || n" },
+    });
+    await client.query(notificationsText, [organisationId]);
     await client.query(creditNotesText);
     await client.query(jobsText);
     const endpoints = await client.query<{ id: string }>(endpointText, [organisationId]);

@@ -261,4 +261,36 @@ describe.concurrent("a change notification", () => {
     expect(await open(pool, party).claimNotifications()).toBeNull();
     expect(await notificationsOf(party)).toEqual([`invoices ${id}`, `invoices ${unknown}`].sort());
   });
+
+  test("of an object that may be becoming ours wakes nobody, and is read later", async ({
+    pool,
+  }) => {
+    const party = await addConnectedParty(pool);
+    await addInvoice(party, "100");
+    const id = await ledgerIdOf(party, "INV-0001");
+    const other = { ...party, subscriptionId: await addSubscription(pool, party.organisationId) };
+    await issueInvoice(pool, party.organisationId, other.subscriptionId, "10");
+    await takenInvoices(other, "10", { status: "approved" });
+    const noteOf = (ledgerId: string) =>
+      recordNotifications(pool, "xero", [
+        { tenantId: party.organisationId, kind: "invoices", ledgerId, changedAt: null },
+      ]);
+    const unknown = anId();
+    expect(await noteOf(unknown)).toEqual([]);
+    expect(await noteOf(id)).toEqual([party.organisationId]);
+    expect(await notificationsOf(party)).toEqual([`invoices ${id}`, `invoices ${unknown}`].sort());
+    const next = "SELECT try_at > now() AS later FROM ledger_notifications WHERE ledger_id = $1";
+    expect((await pool.query(next, [unknown])).rows).toEqual([{ later: true }]);
+    // When no job is being sent any more, it is not ours.
+    await pool.query(
+      "UPDATE ledger_jobs SET state = 'done', lease_until = NULL, finished_at = now() " +
+        "WHERE organisation_id = $1",
+      [party.organisationId],
+    );
+    await pool.query("UPDATE ledger_notifications SET try_at = now() WHERE organisation_id = $1", [
+      party.organisationId,
+    ]);
+    await open(pool, party).claimNotifications();
+    expect(await notificationsOf(party)).toEqual([`invoices ${id}`]);
+  });
 });

@@ -8,6 +8,7 @@ import { invalidationsOf } from "../../../domain/billing/ledger-validation.ts";
 import type { Ledger } from "../../../ledger/port/ledger.ts";
 import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
+import type { JobKind } from "../../../store/ledger-jobs/jobs.ts";
 import type { OpenPosting, PostingStore } from "../../../store/ledger-jobs/posting-store.ts";
 import { connectionPause, type GroupOutcome, joinOutcomes, spentBudgetMs } from "./ledger-call.ts";
 import { postContacts } from "./post-contacts.ts";
@@ -56,7 +57,7 @@ export async function postGroup(
   { onPermit, onReading }: GroupObserver,
 ): Promise<PostingBatch> {
   const store = parts.openStore(organisationId);
-  const state = await store.connection();
+  const [state, openKinds] = await Promise.all([store.connection(), store.openKinds()]);
   if (state === null || state.pausedMs > 0) {
     return reschedule(
       store,
@@ -67,6 +68,7 @@ export async function postGroup(
   const ledger = parts.openLedger(organisationId, state.connection);
   const { contacts, invoices, creditNotes, referenceData } = await takeAll(
     store,
+    openKinds,
     leaseFactor * parts.callDeadlineMs,
   );
   const settings = {
@@ -122,11 +124,14 @@ export async function postGroup(
   return { ...(await reschedule(store, pause.pauseMs, pause.reason)), posted, refused };
 }
 
-async function takeAll(store: PostingStore, leaseMs: number) {
+const nothing = { ready: [], uncertain: [] } as const;
+
+async function takeAll(store: PostingStore, openKinds: ReadonlySet<JobKind>, leaseMs: number) {
+  const isOpen = (...kinds: readonly JobKind[]) => kinds.some((kind) => openKinds.has(kind));
   const [contacts, invoices, creditNotes, referenceData] = await Promise.all([
-    store.takeContacts(leaseMs),
-    store.takeInvoices(leaseMs),
-    store.takeCreditNotes(leaseMs),
+    isOpen("create_contact", "import_contact") ? store.takeContacts(leaseMs) : nothing,
+    isOpen("create_invoice") ? store.takeInvoices(leaseMs) : nothing,
+    isOpen("create_credit_note") ? store.takeCreditNotes(leaseMs) : nothing,
     store.referenceData(),
   ]);
   return { contacts, invoices, creditNotes, referenceData };

@@ -98,6 +98,7 @@ async function postBatch(
   let workedAtMs = beganMs;
   let posted = 0;
   let refused = 0;
+  let isRepeat = false;
   for (;;) {
     const release = await coalesce(organisationId);
     let sentMs = performance.now();
@@ -117,9 +118,11 @@ async function postBatch(
     const longestMs = place === null || atOnce > 1 ? batchMs : longestStandingMs;
     const endMs = beganMs + longestMs;
     const isBusy = group.posted >= busyFrom && group.waiting < groupSize;
-    if (group.nextInMs === 0 && hasWorked) {
+    // A group without work may have missed a job that came while it read what is open.
+    if (group.nextInMs === 0 && (hasWorked || !isRepeat)) {
       if (nowMs >= endMs || place?.isStopping()) return result;
-      place?.worked();
+      isRepeat = !hasWorked;
+      if (hasWorked) place?.worked();
       if (isBusy) await pause(collectMs);
       continue;
     }
