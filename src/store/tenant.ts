@@ -36,8 +36,13 @@ import {
 } from "./events/list-events.ts";
 import { abandonContact } from "./ledger-jobs/jobs.ts";
 import { createPreviews, type Previews } from "./previews.ts";
-import { type CreationQuery, type LoadedCreation, loadCreation } from "./subscriptions/create.ts";
-import { joinCreations, type SaveCreation } from "./subscriptions/join-creations.ts";
+import { type CreationQuery, type LoadedCreation, loadCreations } from "./subscriptions/create.ts";
+import {
+  joinCreations,
+  joinLoads,
+  type LoadCreation,
+  type SaveCreation,
+} from "./subscriptions/join-creations.ts";
 import { findRestoration } from "./subscriptions/restorations.ts";
 import {
   type CreationSave,
@@ -126,7 +131,13 @@ export function createStore(
 ): Store {
   const storeUsage = createStoreUsage(pool, onUsage);
   const saveCreation = joinCreations((...creations) => saveCreations(pool, ...creations));
-  const joined = { storeUsage, saveCreation, collections: createCollections(pool, pace) };
+  const loadCreation = joinLoads((...queries) => loadCreations(pool, ...queries));
+  const joined = {
+    storeUsage,
+    loadCreation,
+    saveCreation,
+    collections: createCollections(pool, pace),
+  };
   return {
     tenant: (organisationId, now) => ({
       ...openTenant(pool, pace, joined, organisationId),
@@ -164,13 +175,14 @@ export async function warmUp(pool: Pool): Promise<void> {
 interface Joined {
   readonly collections: ReturnType<typeof createCollections>;
   readonly storeUsage: StoreUsage;
+  readonly loadCreation: LoadCreation;
   readonly saveCreation: SaveCreation;
 }
 
 function openTenant(
   pool: Pool,
   pace: EventLoopPace,
-  { storeUsage, saveCreation, collections }: Joined,
+  { storeUsage, loadCreation, saveCreation, collections }: Joined,
   organisationId: string,
 ): Omit<Tenant, "onCurrentSubscription" | "previews"> {
   const reads = pacedReads(pool, pace, organisationId);
@@ -187,7 +199,7 @@ function openTenant(
     charges: collections.charges(organisationId),
     subscriptions: {
       ...collections.subscriptions(organisationId),
-      loadCreation: (query) => loadCreation(pool, organisationId, query),
+      loadCreation: (query) => loadCreation(organisationId, query),
       saveCreation: (creation) => saveCreation(organisationId, creation),
       findUnsent: (id) => findUnsent(pool, organisationId, id),
     },

@@ -1,6 +1,5 @@
 /**
- * Loads the facts of a creation in one read. SQL: the hot path. The write is in
- * `save-creation.ts`.
+ * Loads the facts of creations in one read. SQL: the hot path. The write is in `save-creation.ts`.
  */
 import type { CreationFacts } from "../../domain/subscriptions/create.ts";
 import {
@@ -43,6 +42,7 @@ export interface LoadedCreation {
 }
 
 interface FactsRow extends OrganisationRow {
+  readonly n: number;
   catalogue_version: string;
   request_hash: Buffer | null;
   customer: CustomerRow | null;
@@ -50,16 +50,19 @@ interface FactsRow extends OrganisationRow {
   charges: ChargeRow[] | null;
 }
 
-const factsText = `SELECT ${organisationColumns}, o.catalogue_version::text,
+const factsText = `SELECT ${organisationColumns}, o.catalogue_version::text, q.n,
   (SELECT s.request_hash FROM subscriptions s WHERE s.organisation_id = $1
-    AND s.id = $2) AS request_hash,
+    AND s.id = q.id) AS request_hash,
   (SELECT row_to_json(r) FROM (SELECT ${customerListing.columns} FROM customers t
-    WHERE t.organisation_id = $1 AND t.code = $3 AND ${customerListing.shown}) r) AS customer,
+    WHERE t.organisation_id = $1 AND t.code = q.customer AND ${customerListing.shown}) r)
+    AS customer,
   (SELECT row_to_json(r) FROM (SELECT ${planListing.columns} FROM plans t
-    WHERE t.organisation_id = $1 AND t.code = $4) r) AS plan,
+    WHERE t.organisation_id = $1 AND t.code = q.plan) r) AS plan,
   (SELECT json_agg(row_to_json(r)) FROM (SELECT ${chargeListing.columns} FROM charges t
-    WHERE t.organisation_id = $1 AND t.code = ANY ($5)) r) AS charges
-  FROM organisations o WHERE o.id = $1`;
+    WHERE t.organisation_id = $1 AND t.code = ANY (q.charges)) r) AS charges
+  FROM organisations o,
+    jsonb_to_recordset($2) AS q (n int, id uuid, customer text, plan text, charges text[])
+  WHERE o.id = $1`;
 
 /** Loads the facts of a creation in one read (CREATE-1). */
 export async function loadCreation(
@@ -67,16 +70,40 @@ export async function loadCreation(
   organisationId: string,
   query: CreationQuery,
 ): Promise<LoadedCreation> {
-  const { subscriptionId, customerCode, planCode, chargeCodes } = query;
+  const [loaded] = await loadCreations(executor, organisationId, [query]);
+  if (loaded === undefined) throw goneError(organisationId);
+  return loaded;
+}
+
+/** Loads the facts of several creations in one read. Returns them in the order of the queries. */
+export async function loadCreations(
+  executor: Executor,
+  organisationId: string,
+  queries: readonly CreationQuery[],
+): Promise<readonly LoadedCreation[]> {
+  const wanted = queries.map(({ subscriptionId, customerCode, planCode, chargeCodes }, n) => ({
+    n,
+    id: subscriptionId,
+    customer: customerCode,
+    plan: planCode,
+    charges: chargeCodes,
+  }));
   const { rows } = await executor.query<FactsRow>(
     plannedOnce({
       name: "load_creation",
       text: factsText,
-      values: [organisationId, subscriptionId, customerCode, planCode, chargeCodes],
+      values: [organisationId, JSON.stringify(wanted)],
     }),
   );
-  const row = rows[0];
-  if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
+  if (rows.length < queries.length) throw goneError(organisationId);
+  return rows.toSorted((left, right) => left.n - right.n).map(readLoaded);
+}
+
+function goneError(organisationId: string): Error {
+  return new Error(`organisation ${organisationId} is gone`);
+}
+
+function readLoaded(row: FactsRow): LoadedCreation {
   const charges = (row.charges ?? []).map((charge) => readCharge(charge));
   return {
     requestHash: row.request_hash,

@@ -3,6 +3,7 @@
  * until its commit, so several would wait for each other in PostgreSQL (INVARIANT-2).
  */
 import { type JoinedCall, joinCalls } from "../database/joined-calls.ts";
+import type { CreationQuery, LoadedCreation } from "./create.ts";
 import type { CreationSave, CreationToSave } from "./save-creation.ts";
 
 /** Writes creations of an organisation. Rejects if one of several cannot be written. */
@@ -13,6 +14,15 @@ type SaveCreations = (
 
 /** Writes one creation of an organisation. */
 export type SaveCreation = JoinedCall<CreationToSave, CreationSave>;
+
+/** Loads the facts of creations, in the order of the queries. */
+type LoadCreations = (
+  organisationId: string,
+  queries: readonly CreationQuery[],
+) => Promise<readonly LoadedCreation[]>;
+
+/** Loads the facts of one creation of an organisation. */
+export type LoadCreation = JoinedCall<CreationQuery, LoadedCreation>;
 
 /** The most creations of a statement. Its rows are locked for milliseconds. */
 const mostTogether = 25;
@@ -34,4 +44,9 @@ const collectMs = 5;
  */
 export function joinCreations(save: SaveCreations): SaveCreation {
   return joinCalls({ run: save, most: mostTogether, atOnce: 1, mostWaiting, collectMs });
+}
+
+/** Returns a read of facts that joins. */
+export function joinLoads(load: LoadCreations): LoadCreation {
+  return joinCalls({ run: load, most: mostTogether, atOnce: 2, mostWaiting });
 }

@@ -46,6 +46,35 @@ test("a creation is not saved if its customer became inactive after the facts lo
   ]);
 });
 
+test("facts that are loaded together are each creation's own", async ({ fixture }) => {
+  const organisation = await fixture.sandbox("2026-03-10");
+  const now = new Date("2026-03-10T12:00:00Z");
+  const { subscriptions } = createStore(fixture.pool).tenant(organisation, now);
+  const existing = await fixture.subscribe(organisation);
+  const load = (subscriptionId: string, customerCode: string, planCode: string) =>
+    subscriptions.loadCreation({ subscriptionId, customerCode, planCode, chargeCodes: ["none"] });
+  const loaded = await Promise.all([
+    load(newId(), "ACME", "team"),
+    load(newId(), "nobody", "team"),
+    load(newId(), "ACME", "nothing"),
+    load(existing, "ACME", "team"),
+  ]);
+  expect(
+    loaded.map(({ requestHash, facts }) => ({
+      customer: facts.customer?.code,
+      plan: facts.plan?.code,
+      organisation: facts.organisation.id,
+      charges: facts.charges.size,
+      isCreated: requestHash !== null,
+    })),
+  ).toEqual([
+    { customer: "ACME", plan: "team", organisation, charges: 0, isCreated: false },
+    { customer: undefined, plan: "team", organisation, charges: 0, isCreated: false },
+    { customer: "ACME", plan: undefined, organisation, charges: 0, isCreated: false },
+    { customer: "ACME", plan: "team", organisation, charges: 0, isCreated: true },
+  ]);
+});
+
 test("creations that arrive together share a commit, and one of them fails alone", async ({
   fixture,
 }) => {
