@@ -31,6 +31,9 @@ const protos = "src/gen/proto/";
  */
 const crashPoints = "src/crash-points.ts";
 
+/** Names the errors of a database that cannot be reached. */
+const unreachable = "src/store/database/unreachable.ts";
+
 /** The paths of the files that the code reads, from sources and in a build. */
 const assets = "src/assets.ts";
 
@@ -99,7 +102,7 @@ const layers: Readonly<Record<string, Layer>> = {
   },
   rpc: {
     paths: ["src/transport/rpc/"],
-    imports: [protos, "src/domain/refusal.ts", "src/store/access/", crashPoints],
+    imports: [protos, "src/domain/refusal.ts", "src/store/access/", unreachable, crashPoints],
     packagesNever: [...database, "@temporalio/"],
   },
   rest: {

@@ -48,7 +48,13 @@ export const replacedWords: readonly ReplacedWord[] = [
   { pattern: /\bkeepers?\b/g, use: "cache, token store, registry", in: "both" },
   { pattern: /\b(?:re|un)?seal\w*\b/g, use: "encrypt", in: "both" },
   { pattern: /\bjudg\w*\b/g, use: "decide, validate, evaluate", in: "both" },
-  { pattern: /\bcheckpoints?\b/g, use: "crash point", in: "both" },
+  {
+    pattern: /\bcheckpoints?\b/g,
+    use: "crash point",
+    in: "both",
+    // In the measurements it is PostgreSQL's own.
+    paths: /^(?!bench\/)/,
+  },
   {
     pattern: /\bscoped?\b|\bunscoped\b/g,
     use: "tenant",

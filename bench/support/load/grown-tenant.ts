@@ -67,10 +67,10 @@ SELECT uuidv7(), $1, id, 0, 'plan', 'Team', '10 × 12.50', 10, 12.5, 125, period
 const batch = 500;
 
 /**
- * While rows are inserted, checkpoints are rare: each makes PostgreSQL write every page again that
- * a random id touches.
+ * While rows are inserted, PostgreSQL seldom writes all changed pages to their files. Afterwards it
+ * would log each page again that a random id touches.
  */
-const rareCheckpoints = { max_wal_size: "16GB", checkpoint_timeout: "1h" } as const;
+const insertSettings = { max_wal_size: "16GB", checkpoint_timeout: "1h" } as const;
 
 /** So many are inserted under all rules. */
 const checked = 50;
@@ -118,13 +118,13 @@ export async function createTenant(
     async growTo(subscriptions) {
       if (count === 0) await add(pool, Math.min(checked, subscriptions));
       await withoutTimeLimit(system.databaseUrl, async (client) => {
-        for (const [name, value] of Object.entries(rareCheckpoints))
+        for (const [name, value] of Object.entries(insertSettings))
           await client.query(`ALTER SYSTEM SET ${name} = '${value}'`);
         await client.query("SELECT pg_reload_conf()");
         await client.query("SET session_replication_role = replica");
         while (count < subscriptions) await add(client, Math.min(batch, subscriptions - count));
         await client.query("VACUUM ANALYZE");
-        for (const name of Object.keys(rareCheckpoints))
+        for (const name of Object.keys(insertSettings))
           await client.query(`ALTER SYSTEM RESET ${name}`);
         await client.query("SELECT pg_reload_conf()");
         await client.query("CHECKPOINT");

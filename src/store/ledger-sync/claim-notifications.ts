@@ -71,7 +71,8 @@ const objects = {
  */
 const fateOf = (kind: SyncKind): string => {
   const { table, column, jobs } = objects[kind];
-  const object = `SELECT FROM ${table} d WHERE d.organisation_id = $1 AND d.${column} = h.ledger_id`;
+  const object = `SELECT FROM ${table} d
+    WHERE d.organisation_id = $1 AND d.${column} = h.ledger_id`;
   return `CASE WHEN EXISTS (${object} AND d.ledger_updated_at >= h.changed_at) THEN 'drop'
       WHEN EXISTS (${object}) THEN NULL
       WHEN EXISTS (SELECT FROM ledger_jobs o WHERE o.organisation_id = $1 AND o.kind IN (${jobs})

@@ -63,7 +63,7 @@ test("as many statements of a group run as may, and groups never wait for each o
   expect(await Promise.all(answers)).toEqual(["a 1", "a 2", "a 3", "a 4", "b 1"]);
 });
 
-test("after a failure each call is made by itself, and only its own failure concerns it", async () => {
+test("after a failure each call is made by itself and has its own failure only", async () => {
   const { begun, call } = manual();
   const answers = Promise.allSettled([call("a", "1"), call("a", "refused"), call("a", "2")]);
   for (const _ of [1, 2, 3, 4]) {
@@ -90,7 +90,7 @@ test("if the database was lost, no call is made again", async () => {
   expect(begun).toHaveLength(1);
 });
 
-test("with too many waiting calls one more is refused, and a group begins anew", async () => {
+test("with too many waiting calls one more is refused, and a group can begin again", async () => {
   const { begun, call } = manual({ mostWaiting: 2 });
   const first = call("a", "1");
   await runReady();
