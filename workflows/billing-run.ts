@@ -18,6 +18,7 @@ import {
   type OrganisationBillingInput,
   wakeSignal,
 } from "./contract.ts";
+import { counted } from "./counted.ts";
 import { databaseBatch } from "./policies.ts";
 import { continueInNewRun, endAs, isLongRun } from "./run-end.ts";
 
@@ -98,8 +99,4 @@ export async function organisationBilling({
 function describe({ done, parked, total }: BillingProgress): string {
   const most = counted(Math.max(total, done));
   return `${counted(done - parked)} of about ${most} renewed, ${counted(parked)} parked`;
-}
-
-function counted(count: number): string {
-  return count.toLocaleString("en");
 }

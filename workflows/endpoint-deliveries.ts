@@ -13,6 +13,7 @@ import {
 } from "@temporalio/workflow";
 import type { DeliveryActivities } from "../src/worker/activities/events/deliver-due.ts";
 import { type DeliveryCounts, type EndpointDeliveriesInput, wakeSignal } from "./contract.ts";
+import { counted } from "./counted.ts";
 import { deliveryBatches, idleBatchMs, longestDeliveryWaitMs } from "./policies.ts";
 import { continueInNewRun, endAs, isLongRun } from "./run-end.ts";
 
@@ -64,8 +65,6 @@ function add(one: DeliveryCounts, other: DeliveryCounts): DeliveryCounts {
 
 /** `1,204 delivered, 3 attempts failed, 0 exhausted, 0 cancelled`. */
 function describe({ delivered, failed, exhausted, dropped }: DeliveryCounts): string {
-  const [d, f, e, c] = [delivered, failed, exhausted, dropped].map((count) =>
-    count.toLocaleString("en"),
-  );
+  const [d, f, e, c] = [delivered, failed, exhausted, dropped].map(counted);
   return `${d} delivered, ${f} attempts failed, ${e} exhausted, ${c} cancelled`;
 }

@@ -11,6 +11,7 @@ import {
   type DuePageInput,
   type OrganisationEventsInput,
 } from "./contract.ts";
+import { counted } from "./counted.ts";
 import { databaseBatch } from "./policies.ts";
 import { continueInNewRun, endAs, isLongRun } from "./run-end.ts";
 
@@ -69,8 +70,4 @@ export async function organisationEvents(input: OrganisationEventsInput): Promis
     if (isLongRun())
       await continueInNewRun<typeof organisationEvents>({ ...input, published, started });
   }
-}
-
-function counted(count: number): string {
-  return count.toLocaleString("en");
 }

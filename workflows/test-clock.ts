@@ -19,6 +19,7 @@ import {
   progressQuery as progressName,
   type TestClockInput,
 } from "./contract.ts";
+import { counted } from "./counted.ts";
 import { databaseBatch } from "./policies.ts";
 import { continueInNewRun, endAs, isLongRun } from "./run-end.ts";
 
@@ -57,7 +58,6 @@ export async function testClock({ progress: known, ...order }: TestClockInput): 
  * 0 parked`.
  */
 function describe({ from, target, now, performed, issued, parked }: ClockProgressReport): string {
-  const counted = (count: number) => count.toLocaleString("en");
   const place =
     now === target ? `${now}, from ${from}` : `${now} on the way from ${from} to ${target}`;
   const counts = [
