@@ -135,6 +135,23 @@ export function todayIn(timezone: string, instant: Date): CivilDate {
  * next day.
  */
 export function startOfDay(timezone: string, date: CivilDate): Date {
+  const key = `${timezone} ${date}`;
+  let start = knownStarts.get(key);
+  if (start === undefined) {
+    start = findStartOfDay(timezone, date);
+    if (knownStarts.size === mostKnownStarts) knownStarts.clear();
+    knownStarts.set(key, start);
+  }
+  return new Date(start);
+}
+
+/** Thousands of subscriptions renew on a day. The search reads a zone's clocks three times. */
+const knownStarts = new Map<string, number>();
+
+/** Nearly three years of days in one zone: about 100 kB. */
+const mostKnownStarts = 1_000;
+
+function findStartOfDay(timezone: string, date: CivilDate): number {
   const midnight = dayNumber(date) * msPerDay;
   // No zone is more than 15 hours from UTC or shifts by more than a day. The offsets of a day
   // before and a day after are therefore those on both sides of any clock change at this midnight.
@@ -142,7 +159,7 @@ export function startOfDay(timezone: string, date: CivilDate): Date {
   const offsets = [offsetAt(timezone, before), offsetAt(timezone, after)];
   const candidates = offsets.map((offset) => midnight - offset).sort((left, right) => left - right);
   const valid = candidates.find((instant) => wallClock(timezone, instant) === midnight);
-  return new Date(valid ?? firstAtOrAfter(timezone, midnight, before, after));
+  return valid ?? firstAtOrAfter(timezone, midnight, before, after);
 }
 
 /**
