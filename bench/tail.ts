@@ -5,6 +5,7 @@
  *
  * Aim: p99 within five times p50, no pause over 50 ms, no statement over 100 ms.
  */
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { addDueSubscriptions } from "./support/due-subscriptions.ts";
 import { printFigure } from "./support/figure.ts";
 import { createTenant, requestKinds } from "./support/load/grown-tenant.ts";
@@ -53,10 +54,16 @@ async function measureRequests(loaded: LoadedTenant): Promise<void> {
     printFigure(`tail_${kind}_sustained`, perSecond, "requests/s");
     await watch(loaded.system);
     const pace = { durationMs: halfRateMs, perSecond: perSecond / 2 };
-    const { p50Ms, p99Ms, worstMs } = await sendRequests(loaded, kind, pace);
+    const pauses = monitorEventLoopDelay({ resolution: 5 });
+    pauses.enable();
+    const { p50Ms, p99Ms, worstMs, slowMoments } = await sendRequests(loaded, kind, pace);
+    pauses.disable();
     printFigure(`tail_${kind}_p50`, p50Ms, "ms");
     printFigure(`tail_${kind}_p99`, p99Ms, "ms", p50Ms);
     printFigure(`tail_${kind}_worst`, worstMs, "ms", p50Ms);
+    printFigure(`tail_${kind}_slow_moments`, slowMoments, "tenths of a second");
+    // This process only waits. What it pauses, the machine paused.
+    printFigure(`tail_${kind}_pause_idle`, pauses.max / 1e6, "ms", 50);
     await printPauses(loaded.system, kind);
   }
 }

@@ -42,6 +42,11 @@ export interface PacedResult {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly worstMs: number;
+  /**
+   * In how many moments of a tenth of a second the slowest hundredth began. A fault of the service
+   * spreads them over the whole run, a pause of the machine has them all in one or two.
+   */
+  readonly slowMoments: number;
 }
 
 /** A process that sends one run after the other. */
@@ -63,11 +68,13 @@ export function startPacedLoad(): PacedLoad {
   };
 }
 
+const momentMs = 100;
+
 /** The state of a run over all its connections. */
 interface Run {
   readonly parameters: PacedParameters;
   readonly beganMs: number;
-  readonly tookMs: number[];
+  readonly took: { readonly fromMs: number; readonly tookMs: number }[];
   claimed: number;
   failures: number;
   failure: string | null;
@@ -79,11 +86,13 @@ let sent = 0;
 
 async function send(parameters: PacedParameters): Promise<PacedResult> {
   const counts = { claimed: 0, failures: 0, failure: null };
-  const run: Run = { parameters, beganMs: performance.now(), tookMs: [], ...counts };
+  const run: Run = { parameters, beganMs: performance.now(), took: [], ...counts };
   await Promise.all(Array.from({ length: parameters.connections }, () => drive(run)));
   const seconds = (performance.now() - run.beganMs) / 1_000;
-  const sorted = run.tookMs.toSorted((a, b) => a - b);
-  const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
+  const sorted = run.took.toSorted((a, b) => a.tookMs - b.tookMs);
+  const placeOf = (share: number) => Math.floor(sorted.length * share);
+  const at = (share: number) => sorted[placeOf(share)]?.tookMs ?? Number.NaN;
+  const slowest = sorted.slice(placeOf(0.99));
   return {
     answers: sorted.length,
     failures: run.failures,
@@ -91,7 +100,8 @@ async function send(parameters: PacedParameters): Promise<PacedResult> {
     perSecond: sorted.length / seconds,
     p50Ms: at(0.5),
     p99Ms: at(0.99),
-    worstMs: sorted.at(-1) ?? Number.NaN,
+    worstMs: slowest.at(-1)?.tookMs ?? Number.NaN,
+    slowMoments: new Set(slowest.map(({ fromMs }) => Math.floor(fromMs / momentMs))).size,
   };
 }
 
@@ -124,7 +134,7 @@ function drive(run: Run): Promise<void> {
   };
   socket.once("connect", next);
   readAnswers(socket, (head, body) => {
-    run.tookMs.push(performance.now() - fromMs);
+    run.took.push({ fromMs, tookMs: performance.now() - fromMs });
     if (!/^HTTP\/1\.1 20[01] /.test(head)) {
       run.failures++;
       run.failure ??= `${head}\n${body.toString("utf8", 0, 500)}`;
