@@ -67,13 +67,17 @@ function isHighVolume({ posted, waiting, nextInMs, atOnce = 1 }: PostingBatch): 
   return atOnce > 1 && posted > 0 && nextInMs === 0 && waiting >= highVolume;
 }
 
-/** `12 waiting, 340 posted, 1 refused, paused until 10:32:05 UTC: minute limit`. */
+/**
+ * `12 waiting, 340 posted, 1 refused, paused until 10:32:05 UTC: minute limit`. Many are not
+ * counted.
+ */
 function describe(
   { waiting, paused, nextInMs }: PostingBatch,
   posted: number,
   refused: number,
 ): string {
-  const state = `${waiting} waiting, ${posted} posted, ${refused} refused`;
+  const count = waiting < highVolume ? waiting : `${highVolume} or more`;
+  const state = `${count} waiting, ${posted} posted, ${refused} refused`;
   if (paused === null) return state;
   const until = new Date(Date.now() + (nextInMs ?? 0))
     .toISOString()
