@@ -83,10 +83,14 @@ const fateOf = (kind: SyncKind): string => {
 /** SQL: reschedules notification `h`, later each time. */
 const later = "try_at = now() + greatest(interval '2 seconds', (now() - h.received_at) / 2)";
 
-/** SQL: drops and reschedules the due notifications of a condition over `h`. */
+/**
+ * SQL: drops and reschedules the due notifications of a condition over `h`. One that a later
+ * webhook changes meanwhile stays.
+ */
 const dropText = (condition: string): string => `
 WITH due AS (
-  SELECT h.ledger_id, CASE $2 WHEN 'invoices' THEN ${fateOf("invoices")}
+  SELECT h.ledger_id, h.received_at, h.changed_at, CASE $2
+    WHEN 'invoices' THEN ${fateOf("invoices")}
     WHEN 'credit_notes' THEN ${fateOf("credit_notes")}
     ELSE ${fateOf("contacts")} END AS fate
   FROM ledger_notifications h
@@ -94,6 +98,7 @@ WITH due AS (
 ), locked AS (
   SELECT h.ledger_id, due.fate FROM ledger_notifications h JOIN due USING (ledger_id)
   WHERE h.organisation_id = $1 AND h.kind = $2 AND due.fate IS NOT NULL
+    AND h.received_at = due.received_at AND h.changed_at IS NOT DISTINCT FROM due.changed_at
   ORDER BY h.ledger_id FOR UPDATE OF h
 ), later AS (
   UPDATE ledger_notifications h SET ${later} FROM locked

@@ -40,15 +40,16 @@ GROUP BY ledger_id ORDER BY ledger_id
 ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE SET
   received_at = CASE WHEN $5 AND n.reason IS NOT NULL THEN n.received_at
     ELSE clock_timestamp() END,
-  try_at = CASE WHEN $5 OR n.reason IS NULL THEN n.try_at
-    ELSE least(n.try_at, now() + interval '1 minute') END,
+  try_at = CASE WHEN $5 THEN n.try_at
+    ELSE least(n.try_at, now() + CASE WHEN n.reason IS NULL THEN interval '0'
+      ELSE interval '1 minute' END) END,
   changed_at = CASE WHEN n.changed_at IS NOT NULL AND excluded.changed_at IS NOT NULL
     THEN greatest(n.changed_at, excluded.changed_at) END`;
 
 /**
- * Stores notifications of objects that are ours or may become ours. A new notification shortens the
- * pause of an unreadable object to one minute, because its cause may be repaired. With
- * `keepsPauses` the pause stays, because nothing new was reported.
+ * Stores notifications of objects that are ours or may become ours. A new notification ends the
+ * pause of a rescheduled one. It shortens the pause of an unreadable object to one minute, because
+ * its cause may be repaired. With `keepsPauses` the pause stays, because nothing new was reported.
  */
 export async function saveNotifications(
   pool: Pick<Pool, "query">,

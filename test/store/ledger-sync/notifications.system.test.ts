@@ -281,6 +281,17 @@ describe.concurrent("a change notification", () => {
     expect(await notificationsOf(party)).toEqual([`invoices ${id}`, `invoices ${unknown}`].sort());
     const next = "SELECT try_at > now() AS later FROM ledger_notifications WHERE ledger_id = $1";
     expect((await pool.query(next, [unknown])).rows).toEqual([{ later: true }]);
+    // A person changes it as soon as it is ours: it is read at once.
+    const become = (from: string, to: string) =>
+      pool.query("UPDATE invoices SET ledger_invoice_id = $2 WHERE ledger_invoice_id = $1", [
+        from,
+        to,
+      ]);
+    await become(id, unknown);
+    await pool.query("DELETE FROM ledger_notifications WHERE ledger_id = $1", [id]);
+    expect(await noteOf(unknown)).toEqual([party.organisationId]);
+    await become(unknown, id);
+    await noteOf(id);
     // When no job is being sent any more, it is not ours.
     await pool.query(
       "UPDATE ledger_jobs SET state = 'done', lease_until = NULL, finished_at = now() " +

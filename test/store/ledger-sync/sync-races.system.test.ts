@@ -2,13 +2,17 @@
 import { expect } from "vitest";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { saveObservedInvoice } from "../../../src/store/documents/credit-note-state.ts";
+import { dropNotifications } from "../../../src/store/ledger-sync/claim-notifications.ts";
+import { saveNotifications } from "../../../src/store/ledger-sync/pending-notifications.ts";
 import { databaseTest as test } from "../../support/fixtures.ts";
+import { until } from "../../support/system.ts";
 import { addInvoice, ledgerIdOf } from "../ledger-jobs/credit-party.ts";
 import {
   addConnectedParty,
   clockOf,
   describeDocument,
   ledgerTime,
+  notificationsOf,
   observedInvoice,
   open,
 } from "./sync-fixture.ts";
@@ -84,4 +88,36 @@ test("concurrent reads and outcomes never replace newer state with older state",
   const written = rows.map((row) => Number(row.due));
   expect(written.length).toBeGreaterThan(5);
   expect(written).toEqual(written.toSorted((one, other) => other - one));
+});
+
+test("a notification that a later webhook changes meanwhile is not dropped", async ({ pool }) => {
+  const party = await addConnectedParty(pool);
+  const { organisationId } = party;
+  await addInvoice(party, "100");
+  const id = await ledgerIdOf(party, "INV-0001");
+  await open(pool, party).syncInvoices(
+    [observedInvoice(id, { updatedAt: ledgerTime(7) })],
+    await clockOf(party),
+  );
+  const notify = (on: Pick<typeof pool, "query">, minute: number) =>
+    saveNotifications(on, organisationId, "invoices", [
+      { ledgerId: id, changedAt: ledgerTime(minute) },
+    ]);
+  await notify(pool, 7);
+  const dropped = await inTransaction(pool, async (tx) => {
+    await notify(tx as Pick<typeof pool, "query">, 8);
+    const dropping = dropNotifications(pool, organisationId, "invoices");
+    await until("the drop waits", async () => {
+      const { rows } = await pool.query(
+        `SELECT 1 FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      return rows.length > 0;
+    });
+    return { dropping };
+  });
+  await dropped.dropping;
+  expect(await notificationsOf(party)).toEqual([`invoices ${id}`]);
+  await dropNotifications(pool, organisationId, "invoices");
+  expect(await notificationsOf(party)).toEqual([`invoices ${id}`]);
 });
