@@ -262,7 +262,7 @@ describe.concurrent("a change notification", () => {
     expect(await notificationsOf(party)).toEqual([`invoices ${id}`, `invoices ${unknown}`].sort());
   });
 
-  test("of an object that may be becoming ours wakes nobody, and is read later", async ({
+  test("of an object that may be becoming ours starts no sync, and is read later", async ({
     pool,
   }) => {
     const party = await addConnectedParty(pool);

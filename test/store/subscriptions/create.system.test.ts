@@ -55,7 +55,7 @@ test("facts that are loaded together are each creation's own", async ({ fixture 
     subscriptions.loadCreation({ subscriptionId, customerCode, planCode, chargeCodes: ["none"] });
   const loaded = await Promise.all([
     load(newId(), "ACME", "team"),
-    load(newId(), "nobody", "team"),
+    load(newId(), "UNKNOWN", "team"),
     load(newId(), "ACME", "nothing"),
     load(existing, "ACME", "team"),
   ]);
