@@ -7,6 +7,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { readAnswers } from "../http-answers.ts";
 
 /**
@@ -47,6 +48,8 @@ export interface PacedResult {
    * spreads them over the whole run, a pause of the machine has them all in one or two.
    */
   readonly slowMoments: number;
+  /** The longest pause of this process. Requests that were due meanwhile count as slow. */
+  readonly pauseMs: number;
 }
 
 /** A process that sends one run after the other. */
@@ -87,7 +90,10 @@ let sent = 0;
 async function send(parameters: PacedParameters): Promise<PacedResult> {
   const counts = { claimed: 0, failures: 0, failure: null };
   const run: Run = { parameters, beganMs: performance.now(), took: [], ...counts };
+  const pauses = monitorEventLoopDelay({ resolution: 5 });
+  pauses.enable();
   await Promise.all(Array.from({ length: parameters.connections }, () => drive(run)));
+  pauses.disable();
   const seconds = (performance.now() - run.beganMs) / 1_000;
   const sorted = run.took.toSorted((a, b) => a.tookMs - b.tookMs);
   const placeOf = (share: number) => Math.floor(sorted.length * share);
@@ -102,6 +108,7 @@ async function send(parameters: PacedParameters): Promise<PacedResult> {
     p99Ms: at(0.99),
     worstMs: slowest.at(-1)?.tookMs ?? Number.NaN,
     slowMoments: new Set(slowest.map(({ fromMs }) => Math.floor(fromMs / momentMs))).size,
+    pauseMs: pauses.max / 1e6,
   };
 }
 
