@@ -35,13 +35,7 @@ const requireOfNode =
   "const require = requireFrom(import.meta.url);";
 
 /** What a program's start imports before the program. */
-const helpers = ["source-lines", "small-start"].map((name) => ({
-  in: `tools/build/${name}.ts`,
-  out: name,
-}));
-
-/** The programs that run for long. */
-const services: readonly string[] = ["server", "worker"];
+const sourceLines = { in: "tools/build/source-lines.ts", out: "source-lines" };
 
 /** Packages that bundled ones try to load, and that are not installed. */
 export const absentPackages: readonly string[] = ["pg-native"];
@@ -61,7 +55,7 @@ export async function bundlePrograms(
       ...Object.entries(programs).map(([name, path]) => ({ in: path, out: programFile(name) })),
       ...Object.entries(further).map(([name, path]) => ({ in: path, out: name })),
       workflowThread,
-      ...helpers,
+      sourceLines,
     ],
     outdir,
     bundle: true,
@@ -149,13 +143,10 @@ function withFastNames(files: readonly BuiltFile[]): readonly BuiltFile[] {
 
 /** The file that starts a program. Its stacks name files and lines of the sources. */
 function startOf(name: string): BuiltFile {
-  const small = `import { startSmall } from "./small-start.js";
-startSmall();
-`;
   const contents = `#!/usr/bin/env node
 import { showSourceLines } from "./source-lines.js";
 showSourceLines();
-${services.includes(name) ? small : ""}await import("./${programFile(name)}.js");
+await import("./${programFile(name)}.js");
 `;
   return { path: `${name}.js`, contents };
 }
