@@ -31,6 +31,9 @@ const protos = "src/gen/proto/";
  */
 const crashPoints = "src/crash-points.ts";
 
+/** A list and a Map for what comes and goes with every request. */
+const shortLived = "src/short-lived.ts";
+
 /** Names the errors of a database that cannot be reached. */
 const unreachable = "src/store/database/unreachable.ts";
 
@@ -49,7 +52,7 @@ const layers: Readonly<Record<string, Layer>> = {
   domain: { paths: ["src/domain/"], imports: [], packagesOnly: ["node:assert"] },
   store: {
     paths: ["src/store/"],
-    imports: ["src/domain/", "src/gen/prisma/", assets],
+    imports: ["src/domain/", "src/gen/prisma/", assets, shortLived],
     packagesNever: ["@connectrpc/", "@temporalio/", "undici"],
   },
   ledger: {
@@ -102,7 +105,14 @@ const layers: Readonly<Record<string, Layer>> = {
   },
   rpc: {
     paths: ["src/transport/rpc/"],
-    imports: [protos, "src/domain/refusal.ts", "src/store/access/", unreachable, crashPoints],
+    imports: [
+      protos,
+      "src/domain/refusal.ts",
+      "src/store/access/",
+      unreachable,
+      crashPoints,
+      shortLived,
+    ],
     packagesNever: [...database, "@temporalio/"],
   },
   rest: {
@@ -121,6 +131,7 @@ const layers: Readonly<Record<string, Layer>> = {
       "src/webhooks/",
       "workflows/contract.ts",
       crashPoints,
+      shortLived,
     ],
     packagesNever: [...database, "@connectrpc/"],
   },
@@ -144,6 +155,7 @@ const layers: Readonly<Record<string, Layer>> = {
       "src/worker/activities/",
       "workflows/contract.ts",
       assets,
+      shortLived,
     ],
     packagesNever: [...database, "@connectrpc/"],
   },

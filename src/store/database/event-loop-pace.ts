@@ -3,6 +3,7 @@
  * presented and written without a pause, for most of a millisecond. If many were presented in one
  * iteration, each step of another organisation's request would wait for all of them. LIMIT-3.
  */
+import { createShortLivedMap } from "../../short-lived.ts";
 import type { Executor } from "./client.ts";
 
 /** Starts steps of calls. Organisations alternate. */
@@ -26,7 +27,7 @@ export function createEventLoopPace(
   steps = stepsOfIteration,
 ): EventLoopPace {
   /** By organisation, the next one first. */
-  const waiting = new Map<string, (() => void)[]>();
+  const waiting = createShortLivedMap<(() => void)[]>();
   /** In this iteration. */
   let started = 0;
 

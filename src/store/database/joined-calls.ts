@@ -4,6 +4,7 @@
  * much as several calls within it. A single caller never waits.
  */
 import { setTimeout as pause } from "node:timers/promises";
+import { createShortLivedMap } from "../../short-lived.ts";
 import { isTraced } from "./trace-context.ts";
 import { isDatabaseUnreachable } from "./unreachable.ts";
 
@@ -48,7 +49,7 @@ export function joinCalls<Call, Answer>({
   mostWaiting,
   collectMs = 0,
 }: Joining<Call, Answer>): JoinedCall<Call, Answer> {
-  const groups = new Map<string, Group<Call, Answer>>();
+  const groups = createShortLivedMap<Group<Call, Answer>>();
 
   const callAlone = async (group: string, call: Call): Promise<Answer> => {
     const [answer] = await run(group, [call]);

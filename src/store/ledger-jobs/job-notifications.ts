@@ -4,6 +4,7 @@
  * read again once it is back.
  */
 
+import { createShortLivedMap, type ShortLivedMap } from "../../short-lived.ts";
 import { listen } from "../database/listen.ts";
 import { statementName } from "../database/planned-once.ts";
 import type { Pool } from "../database/pool.ts";
@@ -69,8 +70,8 @@ export function createOutcomes(
   pool: Pool,
   onError: (error: Error) => void,
 ): Outcomes {
-  const watchers: Watchers = new Map();
-  const last: LastNotifications = new Map();
+  const watchers: Watchers = createShortLivedMap();
+  const last: LastNotifications = createShortLivedMap();
   const known = createKnownBatches(pool);
   const wake = (id: string, isDone: boolean) => {
     for (const watcher of watchers.get(id) ?? []) watcher(id, isDone);
@@ -99,19 +100,15 @@ export function createOutcomes(
 }
 
 /** The callbacks to notify, by job id. */
-type Watchers = Map<string, Set<(id: string, isDone: boolean) => void>>;
+type Watchers = ShortLivedMap<Set<(id: string, isDone: boolean) => void>>;
 
 /** The last notifications by job id, oldest first: whether the job is done. */
-type LastNotifications = Map<string, boolean>;
+type LastNotifications = ShortLivedMap<boolean>;
 
 function remember(last: LastNotifications, id: string, isDone: boolean): void {
   last.delete(id);
   last.set(id, isDone);
-  if (last.size <= mostRemembered) return;
-  for (const oldest of last.keys()) {
-    last.delete(oldest);
-    return;
-  }
+  if (last.size > mostRemembered) last.deleteOldest();
 }
 
 function startWatch(

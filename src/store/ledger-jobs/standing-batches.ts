@@ -5,6 +5,7 @@
  * wake-up that finds no standing batch goes through Temporal (POSTING-3).
  */
 
+import { createShortLivedMap } from "../../short-lived.ts";
 import { plannedOnce } from "../database/planned-once.ts";
 import type { Pool } from "../database/pool.ts";
 
@@ -44,7 +45,7 @@ export interface KnownBatches extends StandingBatches {
 
 /** Creates the knowledge of a process. It is empty at first. */
 export function createKnownBatches(pool: Pick<Pool, "query">): KnownBatches {
-  const reported = new Map<string, number>();
+  const reported = createShortLivedMap<number>();
   return {
     read: (part) => {
       const organisationId = part.slice(1);
@@ -52,7 +53,7 @@ export function createKnownBatches(pool: Pick<Pool, "query">): KnownBatches {
       if (part.startsWith(endedMark)) return true;
       if (!part.startsWith(standingMark)) return false;
       reported.set(organisationId, performance.now());
-      if (reported.size > mostRemembered) reported.delete(reported.keys().next().value ?? "");
+      if (reported.size > mostRemembered) reported.deleteOldest();
       return true;
     },
     stands: (organisationId) => {

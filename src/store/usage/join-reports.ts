@@ -9,6 +9,7 @@
  * its events.
  */
 import type { UsageVerdict } from "../../domain/usage/ingest.ts";
+import { createShortLivedMap, type ShortLivedMap } from "../../short-lived.ts";
 import { isDatabaseUnreachable } from "../database/unreachable.ts";
 import type { StoreUsage, UsageReports } from "./batch.ts";
 
@@ -75,7 +76,7 @@ interface Batch extends UsageReports {
 
 /** Returns a store that joins the reports which arrive while others are stored. */
 export function joinReports(storing: Storing): StoreUsage {
-  const queues = new Map<string, Queue>();
+  const queues = createShortLivedMap<Queue>();
   let statements = 0;
   let isApart = false;
 
@@ -149,7 +150,7 @@ function isIdle({ waiting, inFlight }: Queue): boolean {
   return waiting.length > 0 && inFlight === 0;
 }
 
-function isWorthStatement(queues: ReadonlyMap<string, Queue>): boolean {
+function isWorthStatement(queues: ShortLivedMap<Queue>): boolean {
   let events = 0;
   for (const queue of queues.values()) {
     for (const { reported } of isReady(queue) ? queue.waiting : []) {
@@ -166,7 +167,7 @@ function isWorthStatement(queues: ReadonlyMap<string, Queue>): boolean {
  * other organisations.
  */
 function takeBatches(
-  queues: Map<string, Queue>,
+  queues: ShortLivedMap<Queue>,
   isTaken: (queue: Queue) => boolean,
 ): readonly Batch[] {
   const ready = [...queues.values()].filter(isTaken);

@@ -107,14 +107,16 @@ export function exchanges(
     const exchange = begin(request, awaitsContinue);
     if (request.stream === undefined) noteTaken(request, response);
     if (parts.isDraining() && response.stream === undefined) response.shouldKeepAlive = false;
-    if (hasBody(request))
-      parts.slowBodies.watch(request, exchange.startedMs, isOpenService(exchange));
-    parts.unreadAnswers.watch(response);
+    const unwatchBody = hasBody(request)
+      ? parts.slowBodies.watch(request, exchange.startedMs, isOpenService(exchange))
+      : null;
+    const unwatchAnswer = parts.unreadAnswers.watch(response);
     const release = parts.keyless.admit(request, response, exchange);
     // One listener for all, because each costs as much as its work.
     response.once("close", () => {
       if (request.stream === undefined) noteAnswered(request, response);
-      parts.unreadAnswers.unwatch(response);
+      unwatchBody?.();
+      unwatchAnswer();
       end(parts, request, response, exchange);
       release?.();
     });

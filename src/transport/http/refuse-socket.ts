@@ -31,8 +31,13 @@ export function statusOfSocketError(error: Error & { code?: string }): keyof typ
   return error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
 }
 
+interface Taken {
+  readonly request: HttpRequest;
+  readonly response: HttpResponse;
+}
+
 /** The open HTTP/1.1 requests of each connection, in the order in which they are answered. */
-const taken = new WeakMap<Socket, Map<HttpResponse, HttpRequest>>();
+const taken = new WeakMap<Socket, Taken[]>();
 
 /**
  * Records a request until its answer is written, so that `refuseSocket` does not write into that
@@ -41,13 +46,15 @@ const taken = new WeakMap<Socket, Map<HttpResponse, HttpRequest>>();
 export function noteTaken(request: HttpRequest, response: HttpResponse): void {
   const { socket } = request;
   const open = taken.get(socket);
-  if (open === undefined) taken.set(socket, new Map([[response, request]]));
-  else open.set(response, request);
+  if (open === undefined) taken.set(socket, [{ request, response }]);
+  else open.push({ request, response });
 }
 
 /** Removes the record of a request whose response has closed. */
 export function noteAnswered({ socket }: HttpRequest, response: HttpResponse): void {
-  taken.get(socket)?.delete(response);
+  const open = taken.get(socket);
+  const place = open?.findIndex((one) => one.response === response) ?? -1;
+  if (place !== -1) open?.splice(place, 1);
 }
 
 const refused = new WeakSet<Socket>();
@@ -72,14 +79,13 @@ export function refuseSocket(socket: Socket, status: keyof typeof answers): void
   // The parser reports every further piece of unreadable input.
   if (refused.has(socket)) return;
   refused.add(socket);
-  const [last] = [...(taken.get(socket) ?? [])].filter(([, request]) => request.complete).slice(-1);
+  const last = taken.get(socket)?.findLast(({ request }) => request.complete);
   if (last === undefined) {
     writeRefusal(socket, status);
     socket.destroySoon();
     return;
   }
-  const [response] = last;
-  response.once("close", () => {
+  last.response.once("close", () => {
     if (!socket.writableEnded) writeRefusal(socket, status);
     const timer = setTimeout(() => socket.destroy(), lingeringMs).unref();
     socket.once("close", () => clearTimeout(timer));

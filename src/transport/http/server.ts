@@ -11,6 +11,7 @@ import {
   type ServerHttp2Session,
 } from "node:http2";
 import type { AddressInfo, BlockList, Server, Socket } from "node:net";
+import { createShortLivedList } from "../../short-lived.ts";
 import type { HttpRequest, HttpResponse } from "../rest/exchange.ts";
 import { exchanges, type RequestLine, type Within } from "./exchanges.ts";
 import { clientAddresses, limitConnections } from "./limits/client-addresses.ts";
@@ -70,8 +71,8 @@ export interface HttpPort {
 /** Opens the port. Rejects with an error that names the setting if another process has the port. */
 export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const limits = { ...defaultLimits, ...parts.limits };
-  const sockets = new Set<Socket>();
-  const sessions = new Set<ServerHttp2Session>();
+  const sockets = createShortLivedList<Socket>();
+  const sessions = createShortLivedList<ServerHttp2Session>();
   let draining = false;
 
   const slowBodies = watchSlowBodies(limits, (socket) => refuseSocket(socket, 408));
@@ -84,8 +85,8 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const watches = { slowBodies, unreadAnswers, keyless };
   const onRequest = exchanges({ ...parts, own, ...watches, isDraining: () => draining });
   const onSession = (session: ServerHttp2Session) => {
-    sessions.add(session);
-    session.once("close", () => sessions.delete(session));
+    const place = sessions.add(session);
+    session.once("close", () => sessions.remove(place));
     refusedHeaders.watch(session);
     limitBursts(session);
   };
@@ -100,8 +101,8 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     parts.onConnectionLimit,
   );
   takeConnections(server, byAddress.admit, (socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
+    const place = sockets.add(socket);
+    socket.once("close", () => sockets.remove(place));
   });
   await listen(server, parts.host, parts.port, parts.portSetting ?? "API_PORT");
 
@@ -247,8 +248,8 @@ async function listen(server: Server, host: string, port: number, setting: strin
 
 async function drain(
   server: Server,
-  sockets: ReadonlySet<Socket>,
-  sessions: ReadonlySet<ServerHttp2Session>,
+  sockets: Iterable<Socket>,
+  sessions: Iterable<ServerHttp2Session>,
   graceMs: number,
 ): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -3,6 +3,12 @@
  * holds the fewest. Among equals it goes to the one that got a place longest ago.
  */
 
+import {
+  createShortLivedList,
+  createShortLivedMap,
+  type ShortLivedList,
+} from "../../short-lived.ts";
+
 /** How many places there are, and the most that one group may hold. */
 interface PlaceLimits {
   readonly places: number;
@@ -13,27 +19,30 @@ interface PlaceLimits {
 /** The places. An item is anything that stands for a piece of work. */
 export interface FairPlaces<Item> {
   /**
-   * Takes a place for a group and returns true, or queues the item and returns false. `isBegun`
-   * items, which had a place before, precede the other items of their group.
+   * Takes a place for a group and returns null, or queues the item. Then it returns the function
+   * that removes the item, which returns false if it does not wait any more. `isBegun` items, which
+   * had a place before, precede the other items of their group.
    */
-  enter(group: string, item: Item, isBegun: boolean): boolean;
+  enter(group: string, item: Item, isBegun: boolean): (() => boolean) | null;
   /** Gives a place of the group back. Returns the item that has it now, or null. */
   leave(group: string): Item | null;
-  /** Removes an item that waits. Returns false if it does not wait. */
-  withdraw(group: string, item: Item): boolean;
 }
 
-interface Group<Item> {
+interface Group<Item extends NonNullable<unknown>> {
   readonly name: string;
   held: number;
-  readonly begun: Set<Item>;
-  readonly fresh: Set<Item>;
+  /** The items that wait. Null until one does: most requests get a place at once. */
+  begun: ShortLivedList<Item> | null;
+  fresh: ShortLivedList<Item> | null;
 }
 
 /** Creates the places, all of them free. */
-export function createFairPlaces<Item>({ places, mostOfGroup }: PlaceLimits): FairPlaces<Item> {
+export function createFairPlaces<Item extends NonNullable<unknown>>({
+  places,
+  mostOfGroup,
+}: PlaceLimits): FairPlaces<Item> {
   /** Groups that hold a place or wait. The one that got a place last is last. */
-  const groups = new Map<string, Group<Item>>();
+  const groups = createShortLivedMap<Group<Item>>();
   let held = 0;
 
   const take = (group: Group<Item>): void => {
@@ -59,14 +68,21 @@ export function createFairPlaces<Item>({ places, mostOfGroup }: PlaceLimits): Fa
 
   return {
     enter: (name, item, isBegun) => {
-      const group = groups.get(name) ?? { name, held: 0, begun: new Set(), fresh: new Set() };
-      groups.set(name, group);
+      const group = groups.get(name) ?? { name, held: 0, begun: null, fresh: null };
       if (held < places && group.held < mostOfGroup) {
         take(group);
-        return true;
+        return null;
       }
-      (isBegun ? group.begun : group.fresh).add(item);
-      return false;
+      groups.set(name, group);
+      const order = isBegun ? "begun" : "fresh";
+      group[order] ??= createShortLivedList();
+      const waiting = group[order];
+      const place = waiting.add(item);
+      return () => {
+        const isFound = waiting.remove(place);
+        if (isFound) removeIfIdle(group);
+        return isFound;
+      };
     },
     leave: (name) => {
       const left = groups.get(name);
@@ -78,26 +94,13 @@ export function createFairPlaces<Item>({ places, mostOfGroup }: PlaceLimits): Fa
       removeIfIdle(left);
       return next === null ? null : shift(next);
     },
-    withdraw: (name, item) => {
-      const group = groups.get(name);
-      if (group === undefined) return false;
-      const isFound = group.fresh.delete(item) || group.begun.delete(item);
-      removeIfIdle(group);
-      return isFound;
-    },
   };
 }
 
-function isWaiting<Item>({ begun, fresh }: Group<Item>): boolean {
-  return begun.size + fresh.size > 0;
+function isWaiting<Item extends NonNullable<unknown>>({ begun, fresh }: Group<Item>): boolean {
+  return (begun?.size ?? 0) + (fresh?.size ?? 0) > 0;
 }
 
-function shift<Item>({ begun, fresh }: Group<Item>): Item | null {
-  for (const items of [begun, fresh]) {
-    for (const item of items) {
-      items.delete(item);
-      return item;
-    }
-  }
-  return null;
+function shift<Item extends NonNullable<unknown>>({ begun, fresh }: Group<Item>): Item | null {
+  return begun?.shift() ?? fresh?.shift() ?? null;
 }

@@ -109,9 +109,10 @@ export function createPermits({ stopping, limits, pace, observer }: PermitParts)
 
   const begin = async ({ organisationId, signal }: PermitRequest): Promise<void> => {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    if (places.enter(organisationId, resolve, false)) return observer.onWaited("ok", 0);
+    const withdraw = places.enter(organisationId, resolve, false);
+    if (withdraw === null) return observer.onWaited("ok", 0);
     const refuse = () => {
-      if (places.withdraw(organisationId, resolve)) reject(tooBusy());
+      if (withdraw()) reject(tooBusy());
     };
     const onAbort = () => {
       if (!stopping.aborted) refuse();
@@ -130,7 +131,7 @@ export function createPermits({ stopping, limits, pace, observer }: PermitParts)
 
   const resume = async (organisationId: string): Promise<void> => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    if (places.enter(organisationId, resolve, true)) observer.onWaited("ok", 0);
+    if (places.enter(organisationId, resolve, true) === null) observer.onWaited("ok", 0);
     else await observed(promise);
   };
 

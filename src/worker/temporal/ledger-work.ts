@@ -13,6 +13,7 @@ import {
   ledgerWorkflowId,
   wakeSignal,
 } from "../../../workflows/contract.ts";
+import { createShortLivedMap } from "../../short-lived.ts";
 import { reportEveryMs, type StandingBatches } from "../../store/ledger-jobs/standing-batches.ts";
 import { typedAttributes } from "./search-attributes.ts";
 
@@ -89,7 +90,7 @@ export function createLedgerWork(
     ),
   );
   /** The last wake-up of each organisation through PostgreSQL that no report has followed yet. */
-  const notifiedAtMs = new Map<string, number>();
+  const notifiedAtMs = createShortLivedMap<number>();
   const check = (organisationId: string) => {
     setTimeout(() => {
       const atMs = notifiedAtMs.get(organisationId) ?? 0;
@@ -143,7 +144,7 @@ function coalesced(
   gapMs: number,
   send: (organisationId: string) => Promise<boolean>,
 ): LedgerWork["wake"] {
-  const flights = new Map<string, Flight>();
+  const flights = createShortLivedMap<Flight>();
   const fly = (organisationId: string): Promise<boolean> => {
     const sent = send(organisationId);
     const landed = Promise.all([sent, pause(gapMs)]).then(() => {

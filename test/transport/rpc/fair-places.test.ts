@@ -7,15 +7,16 @@ import { createFairPlaces } from "../../../src/transport/rpc/fair-places.ts";
 function recorded(places: number, mostOfGroup: number) {
   const fair = createFairPlaces<number>({ places, mostOfGroup });
   const holding: { group: string; item: number }[] = [];
-  const waiting: { group: string; item: number; isBegun: boolean }[] = [];
+  const waiting: { group: string; item: number; isBegun: boolean; withdraw: () => boolean }[] = [];
   let count = 0;
   return {
     holding,
     waiting,
     enter: (group: string, isBegun = false) => {
       const item = count++;
-      if (fair.enter(group, item, isBegun)) holding.push({ group, item });
-      else waiting.push({ group, item, isBegun });
+      const withdraw = fair.enter(group, item, isBegun);
+      if (withdraw === null) holding.push({ group, item });
+      else waiting.push({ group, item, isBegun, withdraw });
       return item;
     },
     /** Returns the item that has the place now, with its group. */
@@ -29,7 +30,7 @@ function recorded(places: number, mostOfGroup: number) {
     },
     withdraw: (at: number) => {
       const [gone] = waiting.splice(at, 1);
-      return gone !== undefined && fair.withdraw(gone.group, gone.item);
+      return gone?.withdraw();
     },
     held: (group: string) => holding.filter((one) => one.group === group).length,
   };

@@ -4,35 +4,44 @@
  * waits for one call of each connection.
  */
 
+import { createShortLivedList } from "../../../short-lived.ts";
+
 /** The queue of calls to be started. */
 interface KeylessQueue {
   /** Starts the call when its connection is next. One connection is always the same object. */
   readonly enter: (connection: object, start: () => void) => void;
 }
 
+interface Waiting {
+  readonly connection: object;
+  readonly starts: (() => void)[];
+}
+
 /** Creates an empty queue. The number of open streams of a connection bounds its entries. */
 export function createKeylessQueue(): KeylessQueue {
-  /** By connection, the next one first. */
-  const waiting = new Map<object, (() => void)[]>();
+  /** The next connection first. */
+  const waiting = createShortLivedList<Waiting>();
+  const ofConnection = new WeakMap<object, Waiting>();
   const startOne = (): void => {
-    for (const [connection, starts] of waiting) {
-      const start = starts.shift();
-      waiting.delete(connection);
-      if (starts.length > 0) waiting.set(connection, starts);
-      if (waiting.size > 0) setImmediate(startOne);
-      start?.();
-      return;
-    }
+    const next = waiting.shift();
+    if (next === undefined) return;
+    const start = next.starts.shift();
+    if (next.starts.length > 0) waiting.add(next);
+    else ofConnection.delete(next.connection);
+    if (waiting.size > 0) setImmediate(startOne);
+    start?.();
   };
   return {
     enter: (connection, start) => {
-      const starts = waiting.get(connection);
-      if (starts !== undefined) {
-        starts.push(start);
+      const known = ofConnection.get(connection);
+      if (known !== undefined) {
+        known.starts.push(start);
         return;
       }
       if (waiting.size === 0) setImmediate(startOne);
-      waiting.set(connection, [start]);
+      const added = { connection, starts: [start] };
+      ofConnection.set(connection, added);
+      waiting.add(added);
     },
   };
 }

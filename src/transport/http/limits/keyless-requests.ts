@@ -5,6 +5,7 @@
  */
 import { hash } from "node:crypto";
 import { constants } from "node:http2";
+import { createShortLivedMap } from "../../../short-lived.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../rest/exchange.ts";
 import { hasBody } from "../../rest/read-body.ts";
 import type { AddressOf } from "./client-addresses.ts";
@@ -92,7 +93,7 @@ function end(response: HttpResponse): void {
  * its request.
  */
 function knownCredentials() {
-  const digests = new Set<string>();
+  const digests = createShortLivedMap<true>();
   return {
     has: (digest: string) => digests.has(digest),
     /** Records the outcome of a request with these credentials. */
@@ -101,10 +102,8 @@ function knownCredentials() {
       digests.delete(digest);
       if (apiKeyId === null) return;
       // The most recently used digest is last, so the first one is dropped.
-      digests.add(digest);
-      if (digests.size <= mostKnown) return;
-      const [oldest] = digests;
-      if (oldest !== undefined) digests.delete(oldest);
+      digests.set(digest, true);
+      if (digests.size > mostKnown) digests.deleteOldest();
     },
   };
 }

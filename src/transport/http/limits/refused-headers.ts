@@ -4,6 +4,7 @@
  * that were opened and never became requests.
  */
 import { constants, type ServerHttp2Session } from "node:http2";
+import { createShortLivedList } from "../../../short-lived.ts";
 import type { HttpLimits } from "./limits.ts";
 
 /** Watches sessions for refused header blocks. */
@@ -12,15 +13,20 @@ interface RefusedHeaders {
   stop(): void;
 }
 
+interface Watched {
+  readonly session: ServerHttp2Session;
+  /** The number of its streams that became requests. */
+  taken: number;
+}
+
 /** Starts the watch with the given limits. */
 export function watchRefusedHeaders({
   headersCheckMs,
   refusedHeaders,
 }: HttpLimits): RefusedHeaders {
-  /** By session, the number of its streams that became requests. */
-  const requests = new Map<ServerHttp2Session, number>();
+  const watched = createShortLivedList<Watched>();
   const check = () => {
-    for (const [session, taken] of requests) {
+    for (const { session, taken } of watched) {
       if (session.destroyed) continue;
       const refused = openedStreams(session) - taken;
       // A client may skip stream numbers, but not more of them than it uses.
@@ -30,9 +36,12 @@ export function watchRefusedHeaders({
   const timer = setInterval(check, headersCheckMs).unref();
   return {
     watch(session) {
-      requests.set(session, 0);
-      session.on("stream", () => requests.set(session, (requests.get(session) ?? 0) + 1));
-      session.once("close", () => requests.delete(session));
+      const own: Watched = { session, taken: 0 };
+      const place = watched.add(own);
+      session.on("stream", () => {
+        own.taken += 1;
+      });
+      session.once("close", () => watched.remove(place));
     },
     stop: () => clearInterval(timer),
   };

@@ -4,6 +4,12 @@
  * at once therefore always get in.
  */
 
+import {
+  createShortLivedList,
+  createShortLivedMap,
+  type ShortLivedList,
+} from "../../../short-lived.ts";
+
 /** The most that may be held at once. */
 interface SlotLimit {
   readonly count: number;
@@ -51,47 +57,60 @@ interface Entry {
   readonly holder: SlotHolder;
   /** The narrowest first: an entry evicted there no longer counts in the wider ones. */
   readonly groups: readonly Group[];
+  /** Takes the entry out of its groups. */
+  readonly leave: (() => void)[];
   bytes: number;
+  isHeld: boolean;
 }
 
 interface Group {
   readonly limit: SlotLimit;
   /** In order of arrival. */
-  readonly entries: Set<Entry>;
+  readonly entries: ShortLivedList<Entry>;
   bytes: number;
   /** Removes the group once it is empty. */
   readonly remove: () => void;
 }
 
+/** The groups of one limit, by connection or address. */
+interface Groups<Key> {
+  get(key: Key): Group | undefined;
+  set(key: Key, group: Group): unknown;
+  delete(key: Key): boolean;
+}
+
 /** Creates the slots, all of them free. */
 export function createSlots({ perConnection, perAddress, total }: SlotLimits): Slots {
-  const connections = new Map<unknown, Group>();
-  const addresses = new Map<unknown, Group>();
+  const connections = new WeakMap<object, Group>();
+  const addresses = createShortLivedMap<Group>();
   const all = newGroup(total, () => undefined);
 
   return {
     take(holder) {
       const { connection, address } = holder;
       const here = connections.get(connection);
-      const there = addresses.get(address);
+      const there = address === null ? undefined : addresses.get(address);
       if (![here, there, all].every((group) => group === undefined || evictUntilFree(group)))
         return null;
       // A group is removed with its last entry, so the groups are looked up only now.
       const groups = [groupOf(connections, connection, perConnection)];
       if (address !== null) groups.push(groupOf(addresses, address, perAddress));
       groups.push(all);
-      const entry = { holder, groups, bytes: 0 };
-      for (const group of groups) group.entries.add(entry);
+      const entry: Entry = { holder, groups, leave: [], bytes: 0, isHeld: true };
+      for (const { entries } of groups) {
+        const place = entries.add(entry);
+        entry.leave.push(() => entries.remove(place));
+      }
       return { setBytes: (bytes) => setBytes(entry, bytes), release: () => remove(entry) };
     },
   };
 }
 
 function newGroup(limit: SlotLimit, remove: () => void): Group {
-  return { limit, entries: new Set(), bytes: 0, remove };
+  return { limit, entries: createShortLivedList(), bytes: 0, remove };
 }
 
-function groupOf(groups: Map<unknown, Group>, key: unknown, limit: SlotLimit): Group {
+function groupOf<Key>(groups: Groups<Key>, key: Key, limit: SlotLimit): Group {
   const known = groups.get(key);
   if (known !== undefined) return known;
   const group = newGroup(limit, () => groups.delete(key));
@@ -106,7 +125,7 @@ function evictUntilFree(group: Group): boolean {
 }
 
 function setBytes(entry: Entry, bytes: number): void {
-  if (!isHeld(entry)) return;
+  if (!entry.isHeld) return;
   if (entry.holder.state() === "exempt") {
     remove(entry);
     return;
@@ -136,13 +155,11 @@ function evictOldest(group: Group, mayBe: (entry: Entry) => boolean = () => true
   return false;
 }
 
-function isHeld(entry: Entry): boolean {
-  return entry.groups.every(({ entries }) => entries.has(entry));
-}
-
 function remove(entry: Entry): void {
+  if (!entry.isHeld) return;
+  entry.isHeld = false;
+  for (const leave of entry.leave) leave();
   for (const group of entry.groups) {
-    if (!group.entries.delete(entry)) continue;
     group.bytes -= entry.bytes;
     if (group.entries.size === 0) group.remove();
   }

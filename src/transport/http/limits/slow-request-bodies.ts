@@ -5,6 +5,7 @@
 
 import { constants } from "node:http2";
 import type { Socket } from "node:net";
+import { createShortLivedList } from "../../../short-lived.ts";
 import type { HttpRequest } from "../../rest/exchange.ts";
 import type { HttpLimits } from "./limits.ts";
 
@@ -20,35 +21,40 @@ interface Receiving {
 export interface SlowBodies {
   /**
    * Watches a request that has a body. A stream of messages may pause, so only the total time
-   * applies to it.
+   * applies to it. Returns the function to call once its response has closed.
    */
-  watch(request: HttpRequest, startedMs: number, isStream: boolean): void;
+  watch(request: HttpRequest, startedMs: number, isStream: boolean): () => void;
   stop(): void;
 }
 
 /** Starts the watch. `refuse` answers a slow HTTP/1.1 request and ends its connection. */
 export function watchSlowBodies(limits: HttpLimits, refuse: (socket: Socket) => void): SlowBodies {
-  // HTTP/1.1 receives one body at a time on a connection. HTTP/2 receives many, so there the stream
-  // is the key.
-  const receiving = new Map<object, Receiving>();
+  const receiving = createShortLivedList<Receiving>();
   const check = () => {
     const nowMs = performance.now();
-    for (const [key, body] of receiving) {
-      if (body.request.complete || body.request.destroyed) receiving.delete(key);
-      else if (isSlow(body, nowMs, limits)) {
-        receiving.delete(key);
-        end(body.request, refuse);
-      }
-    }
+    receiving.removeWhere((body) => {
+      if (isOver(body.request)) return true;
+      const isTooSlow = isSlow(body, nowMs, limits);
+      if (isTooSlow) end(body.request, refuse);
+      return isTooSlow;
+    });
   };
   const timer = setInterval(check, limits.checkEveryMs).unref();
   return {
     watch(request, startedMs, isStream) {
-      const key = request.stream ?? request.socket;
-      receiving.set(key, { request, startedMs, isStream, bytesBefore: bytesReceived(request) });
+      const bytesBefore = bytesReceived(request);
+      const place = receiving.add({ request, startedMs, isStream, bytesBefore });
+      // A body may continue after its answer.
+      return () => {
+        if (isOver(request)) receiving.remove(place);
+      };
     },
     stop: () => clearInterval(timer),
   };
+}
+
+function isOver({ complete, destroyed }: HttpRequest): boolean {
+  return complete || destroyed;
 }
 
 function bytesReceived(request: HttpRequest): number {

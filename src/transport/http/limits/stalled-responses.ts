@@ -5,15 +5,21 @@
  * ended.
  */
 import { constants } from "node:http2";
+import { createShortLivedList } from "../../../short-lived.ts";
 import type { HttpResponse } from "../../rest/exchange.ts";
 import type { HttpLimits } from "./limits.ts";
 
 /** Watches answers until their clients have read them. */
 export interface UnreadAnswers {
-  watch(response: HttpResponse): void;
-  /** Ends the watch of a response that has closed. */
-  unwatch(response: HttpResponse): void;
+  /** Returns the function that ends the watch of a response that has closed. */
+  watch(response: HttpResponse): () => void;
   stop(): void;
+}
+
+interface Watched {
+  readonly response: HttpResponse;
+  /** The time when it was first found whole and unread. Null before. */
+  wholeSinceMs: number | null;
 }
 
 /** Starts the watch, with a check every `checkEveryMs`. */
@@ -22,24 +28,24 @@ export function watchUnreadAnswers({
   checkEveryMs,
   unreadBytes,
 }: HttpLimits): UnreadAnswers {
-  /** By response, the time when it was first found whole and unread. Null before. */
-  const open = new Map<HttpResponse, number | null>();
+  const open = createShortLivedList<Watched>();
   const check = () => {
     const nowMs = performance.now();
-    for (const [response, wholeSinceMs] of open) {
-      if (!response.writableEnded) continue;
-      if (wholeSinceMs === null) open.set(response, nowMs);
-      else if (nowMs - wholeSinceMs > unreadMs) {
-        open.delete(response);
-        end(response);
-      }
-    }
-    for (const response of largest(open.keys(), unreadBytes)) end(response);
+    open.removeWhere((watched) => {
+      if (!watched.response.writableEnded) return false;
+      watched.wholeSinceMs ??= nowMs;
+      const isTooLong = nowMs - watched.wholeSinceMs > unreadMs;
+      if (isTooLong) end(watched.response);
+      return isTooLong;
+    });
+    for (const response of largest(open, unreadBytes)) end(response);
   };
   const timer = setInterval(check, checkEveryMs).unref();
   return {
-    watch: (response) => void open.set(response, null),
-    unwatch: (response) => void open.delete(response),
+    watch: (response) => {
+      const place = open.add({ response, wholeSinceMs: null });
+      return () => void open.remove(place);
+    },
     stop: () => clearInterval(timer),
   };
 }
@@ -53,10 +59,10 @@ interface Holding {
  * Returns one answer for each connection that must end, so that the others together hold at most
  * `most` bytes.
  */
-function largest(open: Iterable<HttpResponse>, most: number): readonly HttpResponse[] {
+function largest(open: Iterable<Watched>, most: number): readonly HttpResponse[] {
   const holdings = new Map<object, Holding>();
   let total = 0;
-  for (const response of open) {
+  for (const { response } of open) {
     const bytes = response.writableLength;
     if (bytes === 0) continue;
     const connection = response.stream === undefined ? response.socket : response.stream.session;

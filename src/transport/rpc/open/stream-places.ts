@@ -16,7 +16,7 @@ export interface Places {
 
 /** Creates the places. One connection is always the same object. */
 export function createPlaces({ inAll, perConnection }: PlaceLimits): Places {
-  const byConnection = new Map<object, number>();
+  const byConnection = new WeakMap<object, number>();
   let taken = 0;
   return {
     enter: (connection) => {

@@ -4,6 +4,8 @@
  * request of an endpoint always gets a permit, so that no endpoint waits for slow ones.
  */
 
+import { createShortLivedMap } from "../../../short-lived.ts";
+
 /** The permits of all organisations. */
 export interface RequestPermits {
   /**
@@ -21,7 +23,7 @@ export const organisationRequestsAtOnce = 20;
 
 /** Creates the permits of one process. */
 export function createRequestPermits(): RequestPermits {
-  const taken = new Map<string, number>();
+  const taken = createShortLivedMap<number>();
   return {
     take: (organisationId, isFirst) => {
       const count = taken.get(organisationId) ?? 0;
