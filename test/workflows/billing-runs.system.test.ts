@@ -144,14 +144,14 @@ test("a billing run shows how many organisations it found, and its history repla
   await runs.start();
   for (const organisationId of organisationIds) await runs.untilDone(organisationId);
   const query = `WorkflowType = '${billingRunType}' AND ExecutionStatus = 'Completed'`;
-  const seen = new Set<string>();
-  const none = () => `a run that found both has ended, but: ${[...seen].join("; ")}`;
+  const others = new Set<string>();
+  const none = () => `a run that found both has ended, but: ${[...others].join("; ")}`;
   const { workflowId, runId, details } = await until(none, async () => {
     // Two starts of one second have the same workflow id.
     for await (const { workflowId, runId } of runs.client.workflow.list({ query })) {
       const details = await detailsOf(runs, workflowId, runId);
       if (/^[2-9] organisations/.test(details)) return { workflowId, runId, details };
-      seen.add(`${workflowId}, ${runId}: ${details}`);
+      others.add(`${workflowId}, ${runId}: ${details}`);
     }
     return null;
   });
