@@ -69,7 +69,7 @@ test("organisations are started in pages, without the ones that Temporal refuses
   expect(await startChanged({ after: "o499" })).toEqual({ found: 3, started: 2, next: null });
 });
 
-test("a batch publishes chunks of 200 and stops after two seconds", async () => {
+test("a batch publishes chunks of 100 and stops after two seconds", async () => {
   const chunks: number[] = [];
   const store: Partial<OutboxStore> = {
     findChangedObjects: async (organisationId, upTo, limit) => {
@@ -85,11 +85,11 @@ test("a batch publishes chunks of 200 and stops after two seconds", async () => 
   };
   const { publishBatch } = activities(store);
   expect(await publishBatch({ organisationId: "o", until })).toEqual({
-    published: 402,
+    published: 202,
     started: 3,
     isMore: true,
   });
-  expect(chunks).toEqual([200, 200]);
+  expect(chunks).toEqual([100, 100]);
 });
 
 test("a batch loads changed objects until none is left", async () => {

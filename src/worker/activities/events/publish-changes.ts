@@ -52,8 +52,11 @@ const startsAtOnce = 16;
  */
 const batchMs = 2_000;
 
-/** Objects of a transaction: enough that its round trips cost each object almost nothing. */
-const chunkSize = 200;
+/**
+ * Objects of a transaction: enough that its round trips cost each object almost nothing, and few
+ * enough that its longest statement takes less than 100 ms on a busy machine.
+ */
+const chunkSize = 100;
 
 /**
  * Objects that a batch loads at once. It is more than a batch publishes, since the query reads all
