@@ -13,6 +13,7 @@ import { createTenant, requestKinds } from "./support/load/grown-tenant.ts";
 import { startPacedLoad } from "./support/load/paced-load.ts";
 import { type LoadedTenant, sendRequests, sustainedRate } from "./support/load/sustained.ts";
 import { deliverEvents, renewDue, startDeliveries } from "./support/load/worker-work.ts";
+import { watchDisk } from "./support/probe/disk.ts";
 import { readingObserver } from "./support/probe/observer.ts";
 import { readStatements, resetStatements, shortText } from "./support/probe/statements.ts";
 import { type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
@@ -57,8 +58,10 @@ async function measureRequests(loaded: LoadedTenant): Promise<void> {
     const pace = { durationMs: halfRateMs, perSecond: perSecond / 2 };
     const pauses = monitorEventLoopDelay({ resolution: 5 });
     pauses.enable();
+    const endDisk = await watchDisk();
     const { p50Ms, p99Ms, worstMs, slowMoments, pauseMs } = await sendRequests(loaded, kind, pace);
     pauses.disable();
+    const disk = await endDisk();
     printFigure(`tail_${kind}_p50`, p50Ms, "ms");
     printFigure(`tail_${kind}_p99`, p99Ms, "ms", p50Ms);
     printFigure(`tail_${kind}_worst`, worstMs, "ms", p50Ms);
@@ -66,6 +69,9 @@ async function measureRequests(loaded: LoadedTenant): Promise<void> {
     printFigure(`tail_${kind}_pause_load`, pauseMs, "ms", 50);
     // This process only waits. What it pauses, the machine paused.
     printFigure(`tail_${kind}_pause_idle`, pauses.max / 1e6, "ms", 50);
+    // Stored pages of this process alone. What the longest pauses, the disk paused.
+    printFigure(`tail_${kind}_disk_p50`, disk.p50Ms, "ms");
+    printFigure(`tail_${kind}_disk_longest`, disk.longestMs, "ms", p50Ms);
     await printPauses(loaded.system, kind);
   }
 }

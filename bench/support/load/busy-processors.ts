@@ -8,7 +8,9 @@ import { availableParallelism } from "node:os";
 /** Starts the processes. The returned function ends them. */
 export function keepProcessorsBusy(): () => void {
   const children = Array.from({ length: availableParallelism() }, () =>
-    fork(import.meta.filename, ["compute"], { stdio: "inherit" }),
+    // Linux shares processors among sessions first. In the session of the load they would take its
+    // time rather than the service's.
+    fork(import.meta.filename, ["compute"], { stdio: "inherit", detached: true }),
   );
   return () => {
     for (const child of children) child.kill();

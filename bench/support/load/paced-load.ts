@@ -60,7 +60,10 @@ export interface PacedLoad {
 
 /** Starts the process. */
 export function startPacedLoad(): PacedLoad {
-  const child: ChildProcess = fork(import.meta.filename, ["paced"], { stdio: "inherit" });
+  // A client is on another machine. Linux shares processors among sessions first, and two loads in
+  // one session would wait for each other.
+  const options = { stdio: "inherit", detached: true } as const;
+  const child: ChildProcess = fork(import.meta.filename, ["paced"], options);
   return {
     async run(parameters) {
       child.send(parameters);
@@ -175,6 +178,8 @@ function nextRequest({ templates, keys }: PacedParameters): string {
 }
 
 if (process.argv[2] === "paced" && process.send !== undefined) {
+  // A signal to the session of the bench does not reach this one.
+  process.once("disconnect", () => process.exit());
   process.on("message", async (parameters: PacedParameters) =>
     process.send?.(await send(parameters)),
   );
