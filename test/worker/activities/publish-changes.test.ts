@@ -71,25 +71,40 @@ test("organisations are started in pages, without the ones that Temporal refuses
 
 test("a batch publishes chunks of 100 and stops after two seconds", async () => {
   const chunks: number[] = [];
+  const pauses: number[] = [];
   const store: Partial<OutboxStore> = {
     findChangedObjects: async (organisationId, upTo, limit) => {
       expect([organisationId, upTo, limit]).toEqual(["o", now, 5_000]);
       return objects(1_000);
     },
     publish: async (_, chunk) => {
-      vi.advanceTimersByTime(1_100);
+      vi.advanceTimersByTime(700);
       chunks.push(chunk.length);
       return { events: chunk.length + 1, deliveries: 0, unpublished: [] };
     },
     findDueEndpoints: async () => endpoints(3),
   };
-  const { publishBatch } = activities(store);
+  const pause = async (ms: number) => {
+    vi.advanceTimersByTime(ms);
+    pauses.push(ms);
+  };
+  const { publishBatch } = activities(store, { pause });
   expect(await publishBatch({ organisationId: "o", until })).toEqual({
     published: 202,
     started: 3,
     isMore: true,
   });
   expect(chunks).toEqual([100, 100]);
+  expect(pauses, "as long as the chunk took").toEqual([700]);
+});
+
+test("a batch does not pause after its last chunk", async () => {
+  const pages = [objects(100), objects(30), []];
+  const { publishBatch } = activities(
+    { findChangedObjects: async () => pages.shift() ?? expect.unreachable("nothing was left") },
+    { pause: async () => expect.unreachable("no chunk follows") },
+  );
+  expect(await publishBatch({ organisationId: "o", until })).toMatchObject({ isMore: false });
 });
 
 test("a batch loads changed objects until none is left", async () => {
