@@ -71,26 +71,41 @@ function slopeOf(samples: readonly Sample[], of: "rssMb" | "heapMb"): number {
   return above / below;
 }
 
-/** Prints the whole memory of each process, its part that is no file, and each thread's heap. */
+/** Prints the parts of a process without work. */
 async function printIdle(system: MeasuredSystem, name: string): Promise<void> {
   await wait(idleMs);
+  await printParts(system, name, 150);
+}
+
+/**
+ * Prints the whole memory of each process and its parts: files, which processes share, each
+ * thread's heap of V8, and native memory, of which much may be free within malloc.
+ */
+async function printParts(system: MeasuredSystem, name: string, aimMb: number): Promise<void> {
   const readings = (await system.probes?.send({ do: "read" })) ?? [];
   for (const program of programs) {
     const threads = readings.filter((one) => one.program === program || isThreadOf(one, program));
-    for (const { threadId, rssBytes, heapBytes, pid } of threads) {
-      if (threadId === 0) {
-        printFigure(`memory_${name}_${program}_rss`, rssBytes / 1e6, "MB", 150);
-        printFigure(`memory_${name}_${program}_anonymous`, await anonymousMb(pid), "MB");
-      }
-      printFigure(`memory_${name}_${program}_heap_thread_${threadId}`, heapBytes / 1e6, "MB");
+    const main = threads.find(({ threadId }) => threadId === 0);
+    if (main === undefined) continue;
+    const print = (part: string, megabytes: number, aim?: number) =>
+      printFigure(`memory_${name}_${program}_${part}`, megabytes, "MB", aim);
+    const inFiles = await filesMb(main.pid);
+    print("rss", main.rssBytes / 1e6, aimMb);
+    print("files", inFiles);
+    for (const { threadId, heapBytes, v8Bytes, newSpaceBytes } of threads) {
+      print(`heap_thread_${threadId}`, heapBytes / 1e6);
+      print(`v8_thread_${threadId}_new`, newSpaceBytes / 1e6);
+      print(`v8_thread_${threadId}_rest`, (v8Bytes - newSpaceBytes) / 1e6);
     }
+    const inV8 = threads.reduce((sum, { v8Bytes }) => sum + v8Bytes, 0);
+    print("native", (main.rssBytes - inV8) / 1e6 - inFiles);
   }
 }
 
-/** Without the pages of programs and libraries, which processes share. */
-async function anonymousMb(pid: number): Promise<number> {
+/** The pages of programs and libraries. */
+async function filesMb(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
-  return Number(/^RssAnon:\s+(\d+)/m.exec(status)?.[1] ?? Number.NaN) / 1_000;
+  return (Number(/^RssFile:\s+(\d+)/m.exec(status)?.[1] ?? Number.NaN) * 1_024) / 1e6;
 }
 
 async function underLoad(loads: readonly PacedLoad[], loaded: LoadedTenant): Promise<void> {
@@ -114,6 +129,7 @@ async function underLoad(loads: readonly PacedLoad[], loaded: LoadedTenant): Pro
     for (const program of programs) samples[program].push(await sample(loaded.system, program));
   }
   await running;
+  await printParts(loaded.system, "load_end", 300);
   for (const program of programs) {
     const all = samples[program];
     const second = all.slice(Math.floor(all.length / 2));

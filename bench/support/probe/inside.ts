@@ -8,6 +8,7 @@ import { Session } from "node:inspector/promises";
 import { createServer } from "node:net";
 import { basename, dirname, join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import { getHeapSpaceStatistics, getHeapStatistics } from "node:v8";
 import { threadId } from "node:worker_threads";
 
 /** The name of the environment's setting with the folder of the sockets. */
@@ -32,6 +33,10 @@ export interface ProbeReading {
   /** Of this thread. */
   readonly heapBytes: number;
   readonly externalBytes: number;
+  /** What V8 keeps for this thread: in memory, in use or not. */
+  readonly v8Bytes: number;
+  /** Its part for new objects. */
+  readonly newSpaceBytes: number;
   /** Of the whole process, since its start. */
   readonly cpuSeconds: number;
   /** The longest pause of this thread's event loop since `watch pauses`, in milliseconds. */
@@ -97,6 +102,11 @@ function pauseMs(nanoseconds: number | undefined): number | null {
   return nanoseconds === undefined ? null : Math.max(0, nanoseconds / 1e6 - resolutionMs);
 }
 
+function newSpaceBytes(): number {
+  const space = getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space");
+  return space?.physical_space_size ?? 0;
+}
+
 function read(): ProbeReading {
   const { rss, heapUsed, external } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
@@ -109,6 +119,8 @@ function read(): ProbeReading {
     rssBytes: rss,
     heapBytes: heapUsed,
     externalBytes: external,
+    v8Bytes: getHeapStatistics().total_physical_size,
+    newSpaceBytes: newSpaceBytes(),
     cpuSeconds: (user + system) / 1e6,
     longestPauseMs: pauseMs(pauses?.max),
     longestBusyMs,
