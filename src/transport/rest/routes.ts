@@ -44,15 +44,23 @@ interface Segment {
  */
 export function compileRoutes(operations: readonly Operation[]): FindRoute {
   const root = newSegment();
+  // A path without parameters is found whole, which costs less than word by word.
+  const whole = new Map<string, Segment>();
   for (const operation of operations) {
     const http = httpRoute(operation.method);
     if (http === null) continue;
     const leaf = http.path.split("/").reduce(childFor, root);
     assert(!leaf.byVerb.has(http.verb), `${http.verb} ${http.path} is the path of two operations`);
     leaf.byVerb.set(http.verb, compileRoute(operation));
+    if (http.pathParameters.length === 0) whole.set(http.path, leaf);
   }
-  return (verb, path) => find(root, verb, path);
+  return (verb, path) => {
+    const route = whole.get(path)?.byVerb.get(verb);
+    return route === undefined ? find(root, verb, path) : { route, parameters: none };
+  };
 }
+
+const none: readonly string[] = [];
 
 function newSegment(): Segment {
   return { words: new Map(), parameter: null, byVerb: new Map() };
