@@ -14,3 +14,15 @@ test("ids are of version 7, begin with the time, and are unique across pool fill
     expect(timeMs).toBeLessThanOrEqual(after);
   }
 });
+
+test("every random digit of an id takes each of its values, whatever the others are", () => {
+  const ids = Array.from({ length: 8_000 }, () => newRequestId().replaceAll("-", ""));
+  const valuesAt = (at: number) => new Set(ids.map((id) => id[at])).size;
+  const random = [13, 14, 15, 16, ...Array.from({ length: 15 }, (_, index) => 17 + index)];
+  expect(random.map(valuesAt)).toEqual(random.map((at) => (at === 16 ? 4 : 16)));
+  for (const [index, one] of random.entries())
+    for (const other of random.slice(index + 1)) {
+      const pairs = new Set(ids.map((id) => `${id[one]}${id[other]}`)).size;
+      expect(pairs, `digits ${one} and ${other}`).toBe(valuesAt(one) * valuesAt(other));
+    }
+});
