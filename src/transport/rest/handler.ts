@@ -45,7 +45,8 @@ export function restHandler(
       const pass = await parts.pass(operation, exchange.credentials, exchange.requestId, setHeader);
       exchange.organisationId = pass.caller.organisationId;
       exchange.apiKeyId = pass.caller.apiKeyId;
-      const message = await readRequest(match, request, response, exchange);
+      const reading = readRequest(match, request, response, exchange);
+      const message = reading instanceof Promise ? await reading : reading;
       exchange.abort = new AbortController();
       const answer = await parts.call(pass, message, { signal: exchange.abort.signal });
       const text = match.route.write(answer.message);
@@ -96,18 +97,27 @@ function unknownEndpoint(request: HttpRequest, exchange: Exchange): RequestFault
   );
 }
 
-async function readRequest(
+/** Returns the message, or its promise if the body has not arrived yet. */
+function readRequest(
   match: RouteMatch,
   request: HttpRequest,
   response: HttpResponse,
   exchange: Exchange,
-): Promise<Message> {
-  const { route, parameters } = match;
-  const message =
-    route.readBody === null
-      ? readBare(match, request, exchange)
-      : await readWithBody(match, route.readBody, request, response, exchange);
-  for (const [index, name] of route.pathFields.entries()) {
+): Message | Promise<Message> {
+  const { readBody: read } = match.route;
+  if (read === null) return withPathFields(match, readBare(match, request, exchange));
+  assertAnnouncedSize(request);
+  if (exchange.awaitsContinue) response.writeContinue();
+  const body = readBody(request);
+  return body instanceof Promise
+    ? body.then((bytes) => readWithBody(match, read, request, exchange, bytes))
+    : readWithBody(match, read, request, exchange, body);
+}
+
+function withPathFields({ route, parameters }: RouteMatch, message: Message): Message {
+  const { pathFields } = route;
+  for (let index = 0; index < pathFields.length; index++) {
+    const name = pathFields[index] ?? "";
     (message as Message & Record<string, unknown>)[name] = parameters[index];
   }
   return message;
@@ -122,21 +132,18 @@ function readBare(match: RouteMatch, request: HttpRequest, exchange: Exchange): 
   return match.route.readQuery(exchange.query);
 }
 
-async function readWithBody(
+function readWithBody(
   match: RouteMatch,
   read: (body: Uint8Array) => Message,
   request: HttpRequest,
-  response: HttpResponse,
   exchange: Exchange,
-): Promise<Message> {
-  assertAnnouncedSize(request);
-  if (exchange.awaitsContinue) response.writeContinue();
-  const body = await readBody(request);
+  body: Uint8Array,
+): Message {
   const absent = body.length === 0 && match.route.operation.bodyOptional;
   if (!absent) assertJsonBody(request);
   // The operation has no query parameter, so any query is refused.
-  match.route.readQuery(exchange.query);
-  return read(absent ? emptyObject : body);
+  if (exchange.query !== "") match.route.readQuery(exchange.query);
+  return withPathFields(match, read(absent ? emptyObject : body));
 }
 
 const emptyObject = new TextEncoder().encode("{}");

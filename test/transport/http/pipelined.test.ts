@@ -148,3 +148,43 @@ test("HTTP/1.0 without chunks is answered, with and without a host", async () =>
     ).toEqual(["404"]);
   }
 });
+
+test("each of several requests on a connection is logged once, answered or not", async () => {
+  const port = await startPort(async () => {
+    await release.promise;
+    return { subscription };
+  });
+  await exchange(port, `${create()}${create()}${create("Connection: close")}`, 3);
+  expect(port.lines.map(({ answered }) => answered)).toEqual([true, true, true]);
+
+  release = Promise.withResolvers<void>();
+  const gone = connectTcp({ port: port.port, host: "127.0.0.1" });
+  gone.write(create() + create());
+  await expect.poll(() => port.calls.length).toBe(5);
+  gone.destroy();
+  await expect.poll(() => port.lines.length).toBe(5);
+  release.resolve();
+  await port.stop({ graceMs: 0 });
+  expect(port.lines.map(({ answered }) => answered)).toEqual([true, true, true, false, false]);
+});
+
+test("a body that comes in parts after its head is read like one that came with it", async () => {
+  const { calls } = cleartext;
+  const before = calls.length;
+  const body = '{"units":12}';
+  const head =
+    "POST /v1/subscriptions/s/units HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk_test_1\r\n" +
+    `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+  await exchange(cleartext, `${head}Connection: close\r\n\r\n${body}`, 1);
+  release.resolve();
+  const late = connectTcp({ port: cleartext.port, host: "127.0.0.1", noDelay: true });
+  const answered = new Promise((resolve) => late.once("data", resolve));
+  for (const part of [`${head}\r\n`, body.slice(0, 5), body.slice(5)]) {
+    await new Promise<void>((resolve) => late.write(part, () => setImmediate(resolve)));
+  }
+  await answered;
+  late.destroy();
+  const [whole, inParts] = calls.slice(before).map(({ request }) => request);
+  expect(whole).toMatchObject({ id: "s", units: 12 });
+  expect(inParts).toEqual(whole);
+});
