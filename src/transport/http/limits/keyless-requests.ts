@@ -3,13 +3,12 @@
  * request with it was admitted. Requests with a proven key are never limited here, so they continue
  * during a flood of other requests.
  */
-import { hash } from "node:crypto";
 import { constants } from "node:http2";
-import { createShortLivedMap } from "../../../short-lived.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../rest/exchange.ts";
 import { hasBody } from "../../rest/read-body.ts";
 import type { AddressOf } from "./client-addresses.ts";
 import type { HttpLimits } from "./limits.ts";
+import { type CredentialDigest, createProvenCredentials, digestOf } from "./proven-credentials.ts";
 import { createSlots, type Slot, type SlotHolder } from "./slots.ts";
 
 /** Limits requests whose key is not known to be valid. */
@@ -23,8 +22,8 @@ export interface KeylessRequests {
   written(response: HttpResponse): void;
 }
 
-/** The most proven keys in use at once. Together they take about a megabyte. */
-const mostKnown = 10_000;
+/** As many proven keys may be in use at once. Twice as many take about two megabytes. */
+const leastProven = 10_000;
 
 /** The gates' error codes for an invalid key or token. */
 const invalidCredentials = new Set<string | null>(["invalid_api_key", "invalid_operator_token"]);
@@ -35,15 +34,18 @@ export function watchKeylessRequests(limits: HttpLimits, addressOf: AddressOf): 
   // invented keys, new keys and probes.
   const withoutCredentials = createSlots(limits.withoutCredentials);
   const unprovenCredentials = createSlots(limits.unprovenCredentials);
-  const known = knownCredentials();
+  const proven = createProvenCredentials(leastProven);
+  const note = (digest: CredentialDigest, { apiKeyId, code }: Exchange): void => {
+    if (apiKeyId !== null) proven.add(digest);
+    else if (invalidCredentials.has(code)) proven.delete(digest);
+  };
   const slots = new WeakMap<HttpResponse, Slot>();
 
   return {
     admit(request, response, exchange) {
       const { authorization } = exchange.credentials;
-      const digest =
-        typeof authorization === "string" ? hash("sha256", authorization, "base64") : null;
-      if (digest !== null && known.has(digest)) return () => known.note(digest, exchange);
+      const digest = typeof authorization === "string" ? digestOf(authorization) : null;
+      if (digest !== null && proven.has(digest)) return () => note(digest, exchange);
       const connection = request.stream === undefined ? request.socket : request.stream.session;
       const holder = {
         connection: connection ?? response,
@@ -58,7 +60,7 @@ export function watchKeylessRequests(limits: HttpLimits, addressOf: AddressOf): 
       if (slot === null) return null;
       slots.set(response, slot);
       return () => {
-        if (digest !== null) known.note(digest, exchange);
+        if (digest !== null) note(digest, exchange);
         slot.release();
       };
     },
@@ -86,24 +88,4 @@ function stateWith(response: HttpResponse, exchange: Exchange): ReturnType<SlotH
 function end(response: HttpResponse): void {
   if (response.stream === undefined) response.destroy();
   else response.stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
-}
-
-/**
- * The most recently admitted credentials, by digest. This process does not hold a key longer than
- * its request.
- */
-function knownCredentials() {
-  const digests = createShortLivedMap<true>();
-  return {
-    has: (digest: string) => digests.has(digest),
-    /** Records the outcome of a request with these credentials. */
-    note(digest: string, { apiKeyId, code }: Exchange): void {
-      if (apiKeyId === null && !invalidCredentials.has(code)) return;
-      digests.delete(digest);
-      if (apiKeyId === null) return;
-      // The most recently used digest is last, so the first one is dropped.
-      digests.set(digest, true);
-      if (digests.size > mostKnown) digests.deleteOldest();
-    },
-  };
 }
