@@ -112,8 +112,8 @@ export function exchanges(
       : null;
     const unwatchAnswer = parts.unreadAnswers.watch(response);
     const release = parts.keyless.admit(request, response, exchange);
-    // One listener for all, because each costs as much as its work.
-    response.once("close", () => {
+    // One listener for all, because each costs as much as its work. Node emits `close` once.
+    response.on("close", () => {
       if (request.stream === undefined) noteAnswered(request, response);
       unwatchBody?.();
       unwatchAnswer();

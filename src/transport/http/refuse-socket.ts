@@ -53,8 +53,13 @@ export function noteTaken(request: HttpRequest, response: HttpResponse): void {
 /** Removes the record of a request whose response has closed. */
 export function noteAnswered({ socket }: HttpRequest, response: HttpResponse): void {
   const open = taken.get(socket);
-  const place = open?.findIndex((one) => one.response === response) ?? -1;
-  if (place !== -1) open?.splice(place, 1);
+  if (open === undefined) return;
+  // It is the first, because answers have the order of their requests. A connection that ends with
+  // several open requests may close them in another order.
+  const place =
+    open[0]?.response === response ? 0 : open.findIndex((one) => one.response === response);
+  if (place === 0) open.shift();
+  else if (place !== -1) open.splice(place, 1);
 }
 
 const refused = new WeakSet<Socket>();

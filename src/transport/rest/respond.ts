@@ -29,7 +29,7 @@ export function respond(
 ): void {
   if (response.headersSent || response.destroyed) return;
   // The delayed `end` of `lingerAfterAnswer` is for a library's answer and would drop this body.
-  Reflect.deleteProperty(response, "end");
+  if (Object.hasOwn(response, "end")) Reflect.deleteProperty(response, "end");
   const length = Buffer.byteLength(body);
   // ASCII is the same in both encodings, and Latin-1 goes to the socket without being encoded. A
   // buffer is written as it is.
