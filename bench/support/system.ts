@@ -78,7 +78,7 @@ export async function startMeasuredSystem(
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    const observed = observer && (await startObservedParts(folder, parts, observer.slowMs));
+    const observed = observer && (await startObservedParts(folder, parts, observer));
     const ports = await environment(folder);
     const env = { ...ports, ...settings, ...observed?.env };
     const stack = await startStack({

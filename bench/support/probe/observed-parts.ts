@@ -8,6 +8,7 @@ import pg from "pg";
 import { startPostgres } from "../../../src/dev/local-stack/postgres/postgres.ts";
 import type { Parts } from "../../../src/dev/local-stack/stack-settings.ts";
 import { freePort } from "../../../test/support/ports.ts";
+import type { Observer } from "./observer.ts";
 import { type Probes, probedEnvironment, probesIn } from "./probes.ts";
 import { benchRole, countingSettings } from "./statements.ts";
 
@@ -22,7 +23,7 @@ export interface ObservedParts {
 export async function startObservedParts(
   folder: string,
   parts: Parts,
-  slowMs: number,
+  { slowMs, settings }: Observer,
 ): Promise<ObservedParts> {
   const dataFolder = join(folder, "observed-postgres");
   const port = await freePort();
@@ -33,7 +34,7 @@ export async function startObservedParts(
         dataFolder,
         port,
         log: () => undefined,
-        serverSettings: countingSettings(slowMs),
+        serverSettings: { ...countingSettings(slowMs), ...settings },
       }),
     () => "",
   );

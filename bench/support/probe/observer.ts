@@ -20,6 +20,8 @@ export interface Observed {
 export interface Observer {
   /** Statements that take longer are logged with their plan. */
   readonly slowMs: number;
+  /** Settings of PostgreSQL in addition to those of its counting. */
+  readonly settings?: Readonly<Record<string, string>>;
   begin(observed: Observed): Promise<void>;
   end(observed: Observed): Promise<void>;
 }

@@ -41,9 +41,14 @@ export interface StatementCost {
   readonly rows: number;
   /** Pages of 8 KiB that were read, in memory or not. */
   readonly buffers: number;
+  /** Those of them that were not in PostgreSQL's memory, and the time that reading them took. */
+  readonly readBuffers: number;
+  readonly readMs: number;
   readonly walBytes: number;
   /** Unlike bytes, without whole pages, which depend on when the last ones were written. */
   readonly walRecords: number;
+  /** Whole pages in the log: the first change of each page after a checkpoint. */
+  readonly walPages: number;
 }
 
 /** Makes statements countable, once for each database. */
@@ -71,7 +76,8 @@ export async function readStatements(
       sum(s.rows)::float8 AS rows,
       sum(s.shared_blks_hit + s.shared_blks_read)::float8 AS buffers,
       sum(s.wal_bytes)::float8 AS "walBytes",
-      sum(s.wal_records)::float8 AS "walRecords"
+      sum(s.shared_blks_read)::float8 AS "readBuffers", sum(s.shared_blk_read_time) AS "readMs",
+      sum(s.wal_records)::float8 AS "walRecords", sum(s.wal_fpi)::float8 AS "walPages"
     FROM pg_stat_statements s
     JOIN pg_database d ON d.oid = s.dbid AND d.datname = current_database()
     LEFT JOIN pg_roles r ON r.oid = s.userid
