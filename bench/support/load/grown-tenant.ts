@@ -8,10 +8,13 @@ import pg from "pg";
 import type { MeasuredSystem } from "../system.ts";
 import { addMeters } from "../usage-meters.ts";
 import type { Template } from "./paced-load.ts";
+import { withoutIndexes } from "./without-indexes.ts";
 
 /**
- * Inserts running subscriptions with $3 months, an invoice with a line for each. Ids are ordered by
- * time as the service's are, those of the ledger and of usage events are random.
+ * Inserts running subscriptions with $3 months, and for each month what the service leaves: an
+ * invoice with a line, a finished job and a published snapshot. Ids are ordered by time as the
+ * service's are. Those of subscriptions (IDEMPOTENCY-7), of the ledger and of usage events are
+ * random.
  */
 const growText = `
 WITH day AS (
@@ -27,7 +30,7 @@ WITH day AS (
   INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency,
     interval_unit, interval_count, timezone, start_date, billing_day, current_period, renewal_date,
     units, minimum_units, discount_percent, due_at, request_hash, usage_bill, usage_billed)
-  SELECT uuidv7(), $1, c.id, p.id, 'active', 'NZD', 'month', 1, 'Pacific/Auckland',
+  SELECT gen_random_uuid(), $1, c.id, p.id, 'active', 'NZD', 'month', 1, 'Pacific/Auckland',
     day.start - ($3::int - 1) * interval '1 month', 1, $3 - 1, day.start + interval '1 month',
     10, 1, 0, '2100-01-01', '\\x00', $3 - 1, $3 - 1
   FROM generate_series(1, $2::int) n JOIN customers c ON c.place = 1 + (n - 1) / 10, day, plans p
@@ -49,7 +52,15 @@ WITH day AS (
     CASE n WHEN 0 THEN 'first' ELSE 'renewal' END, CASE n WHEN $3 - 1 THEN 'approved' ELSE 'paid'
     END, 'NZD', 125, 125, CASE n WHEN $3 - 1 THEN 125 ELSE 0 END, start, start + 14, n, start,
     "end", gen_random_uuid()
-  FROM month ORDER BY n RETURNING id, period_start, period_end
+  FROM month ORDER BY n RETURNING id, subscription_id, period_start, period_end
+), job AS (
+  INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, attempts,
+    first_sent_at, finished_at)
+  SELECT uuidv7(), $1, 'create_invoice', 'done', subscription_id, id, 1, now(), now() FROM invoice
+), snapshot AS (
+  INSERT INTO published_snapshots (organisation_id, object_kind, object_id, sequence, object)
+  SELECT $1, 'invoice', id, 1, '{}' FROM invoice UNION ALL
+  SELECT $1, 'subscription', id, 1, '{}' FROM subscription
 ), usage AS (
   INSERT INTO usage_events (organisation_id, event_id, subscription_id, meter_id, period_index,
     bill, quantity, occurred_at)
@@ -64,13 +75,25 @@ SELECT uuidv7(), $1, id, 0, 'plan', 'Team', '10 × 12.50', 10, 12.5, 125, period
   period_end, '200', 'OUTPUT2' FROM invoice`;
 
 /** Subscriptions in one statement. */
-const batch = 500;
+const batch = 2_000;
 
 /**
  * While rows are inserted, PostgreSQL seldom writes all changed pages to their files. Afterwards it
  * would log each page again that a random id touches.
  */
-const insertSettings = { max_wal_size: "16GB", checkpoint_timeout: "1h" } as const;
+const insertSettings = { max_wal_size: "8GB", checkpoint_timeout: "1h" } as const;
+
+/** The tables that get many rows. */
+const grownTables = [
+  "customers",
+  "subscriptions",
+  "periods",
+  "invoices",
+  "invoice_lines",
+  "ledger_jobs",
+  "published_snapshots",
+  "usage_events",
+] as const;
 
 /** So many are inserted under all rules. */
 const checked = 50;
@@ -122,7 +145,9 @@ export async function createTenant(
           await client.query(`ALTER SYSTEM SET ${name} = '${value}'`);
         await client.query("SELECT pg_reload_conf()");
         await client.query("SET session_replication_role = replica");
-        while (count < subscriptions) await add(client, Math.min(batch, subscriptions - count));
+        await withoutIndexes(client, grownTables, async () => {
+          while (count < subscriptions) await add(client, Math.min(batch, subscriptions - count));
+        });
         await client.query("VACUUM ANALYZE");
         for (const name of Object.keys(insertSettings))
           await client.query(`ALTER SYSTEM RESET ${name}`);
