@@ -62,13 +62,37 @@ const parts = [
 /** A part of a system. `bench` is this process, `load` are its other descendants. */
 export type Part = (typeof parts)[number][0] | "bench" | "load";
 
-/** Seconds of processor time that each part of the system has used so far. */
-export function cpuSecondsByPart(): Readonly<Record<Part, number>> {
+/** The processes that this one has started and that have not ended. */
+export function childProcesses(): ReadonlySet<number> {
+  const children = [...readProcesses()].filter(([, { parent }]) => parent === process.pid);
+  return new Set(children.map(([pid]) => pid));
+}
+
+/** Whether a process is one of these or a descendant. */
+function isBelow(
+  processes: ReadonlyMap<number, OneProcess>,
+  pid: number,
+  roots: ReadonlySet<number>,
+): boolean {
+  if (roots.has(pid)) return true;
+  const parent = processes.get(pid)?.parent;
+  return parent !== undefined && isBelow(processes, parent, roots);
+}
+
+/**
+ * Seconds of processor time that each part of the system has used so far. `roots` are the processes
+ * of one system among several, or null for all of this process.
+ */
+export function cpuSecondsByPart(
+  roots: ReadonlySet<number> | null = null,
+): Readonly<Record<Part, number>> {
   const seconds = { postgresql: 0, api: 0, worker: 0, "demo-ledger": 0, temporal: 0 };
   const used: Record<Part, number> = { ...seconds, bench: 0, load: 0 };
   const processes = readProcesses();
   for (const [pid, { ticks }] of processes) {
-    if (isOurs(processes, pid, null)) used[partOf(pid)] += ticks / ticksPerSecond;
+    const isCounted =
+      roots === null ? isOurs(processes, pid, null) : isBelow(processes, pid, roots);
+    if (isCounted) used[partOf(pid)] += ticks / ticksPerSecond;
   }
   return used;
 }
