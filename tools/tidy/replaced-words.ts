@@ -52,8 +52,8 @@ export const replacedWords: readonly ReplacedWord[] = [
     pattern: /\bcheckpoints?\b/g,
     use: "crash point",
     in: "both",
-    // In the measurements it is PostgreSQL's own.
-    paths: /^(?!bench\/)/,
+    // In the measurements and their results it is PostgreSQL's own.
+    paths: /^(?!bench\/|docs\/sizing\.md$)/,
   },
   {
     pattern: /\bscoped?\b|\bunscoped\b/g,
