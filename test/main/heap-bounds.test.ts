@@ -16,11 +16,11 @@ import { setTimeout as wait } from "node:timers/promises";
 const workMs = 20;
 const size = () =>
   getHeapSpaceStatistics().find((space) => space.space_name === "new_space").space_size;
-const work = async (pauseMs) => {
+const work = async (pauseMs, batches, enough) => {
   const living = [];
   let number = 0;
   let most = 0;
-  for (let batch = 0; batch < 40; batch++) {
+  for (let batch = 0; batch < batches && most < enough; batch++) {
     const untilMs = performance.now() + workMs;
     for (let count = 0; count < 20_000; count++) {
       living[number % 40_000] = { number, values: [number, number + 1] };
@@ -61,9 +61,13 @@ async function printed(code: string, flags: readonly string[] = []): Promise<num
 test("the space of new objects grows to its bound and no further", async () => {
   // The bound of V8 itself depends on its version and on the memory of the machine.
   const flags = ["--max-semi-space-size=32"];
-  const most = await printed(`${surviving} ${tuned} console.log(await work(50));`, flags);
+  const most = await printed(
+    `${surviving} ${tuned} console.log(await work(50, 60, Infinity));`,
+    flags,
+  );
   expect(most).toBe(newSpaceBytes);
-  const unbounded = await printed(`${surviving} console.log(await work(0));`, flags);
+  const rest = `console.log(await work(0, 2_000, ${newSpaceBytes + 1}));`;
+  const unbounded = await printed(`${surviving} ${rest}`, flags);
   expect(unbounded, "without the setting").toBeGreaterThan(newSpaceBytes);
 });
 
