@@ -15,7 +15,7 @@ const busyShare = 0.1;
  * The bound of the space of new objects, of which V8 uses one half at a time. What a request
  * creates lives for milliseconds.
  */
-export const newSpaceBytes = 32 * 2 ** 20;
+const newSpaceBytes = 32 * 2 ** 20;
 
 /** The same of a thread that runs workflows, in megabytes of one half. It creates few objects. */
 const threadHalfMb = 4;
@@ -26,8 +26,11 @@ const threadHalfMb = 4;
  */
 const growingPercent = 50;
 
-/** Keeps the memory of a process small. Is called before it starts threads. */
-export function tuneHeap(afterMs = startMs): void {
+/**
+ * Keeps the memory of a process small. Is called before it starts threads. After `afterMs` the
+ * space of new objects may grow to `mostBytes`.
+ */
+export function tuneHeap(afterMs = startMs, mostBytes = newSpaceBytes): void {
   // V8 takes a place in the code whose objects once lived long, as in a burst of requests, and from
   // then on puts all objects of that place into the old generation. What every request creates then
   // stays, with all that it refers to, until the next full collection.
@@ -37,21 +40,21 @@ export function tuneHeap(afterMs = startMs): void {
   setFlagsFromString(`--max-semi-space-size=${threadHalfMb}`);
   // What a start loads survives, so V8 would double the space for it.
   allowGrowth(false);
-  setTimeout(boundNewSpace, afterMs).unref();
+  setTimeout(() => boundNewSpace(mostBytes), afterMs).unref();
 }
 
 /**
  * V8 doubles the space of new objects for what survives in it, to 128 MB on a machine with much
  * memory. It may do so while the process works and the space is smaller than its bound.
  */
-function boundNewSpace(): void {
+function boundNewSpace(mostBytes: number): void {
   let before = performance.eventLoopUtilization();
   let canGrow = false;
   setInterval(() => {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, before);
     before = now;
-    const mayGrow = utilization >= busyShare && 2 * newSpaceSize() <= newSpaceBytes;
+    const mayGrow = utilization >= busyShare && 2 * newSpaceSize() <= mostBytes;
     if (mayGrow !== canGrow) allowGrowth(mayGrow);
     canGrow = mayGrow;
   }, checkMs).unref();
