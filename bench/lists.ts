@@ -10,6 +10,7 @@ import { listInvoices } from "../src/store/documents/invoices.ts";
 import { cpuSecondsUsed } from "./support/cpu.ts";
 import { median, printFigure } from "./support/figure.ts";
 import { type HttpLoad, type LoadResult, startHttpLoad } from "./support/http-load.ts";
+import { publishAll } from "./support/load/worker-work.ts";
 import { type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
 
 /** Enough to keep both cores busy. */
@@ -101,7 +102,6 @@ async function seed({ organisation, addKeys, pool }: MeasuredSystem): Promise<re
     const positions = [null, ...rows.map(({ id }) => id)];
     seeded.push({ organisationId, keys: await addKeys(organisationId, keysOfEach), positions });
   }
-  await pool.query("VACUUM ANALYZE");
   return seeded;
 }
 
@@ -190,6 +190,8 @@ export async function run(): Promise<void> {
   const load = startHttpLoad();
   try {
     const seeded = await seed(system);
+    await publishAll(system);
+    await system.pool.query("VACUUM ANALYZE");
     const requests = requestsOf(seeded);
     const statements = statementsOf(seeded);
     const port = Number(new URL(system.baseUrl).port);

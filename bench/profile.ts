@@ -13,8 +13,11 @@ import { readProfile, type Share } from "./support/probe/cpu-profile.ts";
 import { obey, type ProbeReading } from "./support/probe/inside.ts";
 import { type Observed, observe } from "./support/probe/observer.ts";
 import {
+  readSequentialReads,
   readStatements,
+  resetSequentialReads,
   resetStatements,
+  type SequentialReads,
   type StatementCost,
   sampleWaits,
   shortText,
@@ -25,7 +28,14 @@ import {
 const slowMs = 100;
 
 /** Lines of each table. */
-const most = { functions: 25, packages: 12, totals: 20, statements: 20, waits: 15 } as const;
+const most = {
+  functions: 25,
+  packages: 12,
+  totals: 20,
+  statements: 20,
+  tables: 8,
+  waits: 15,
+} as const;
 
 /** A thread that did less says nothing. */
 const leastBusyMs = 50;
@@ -82,6 +92,13 @@ function printStatements(title: string, statements: readonly StatementCost[]): v
   }
 }
 
+/** A plan that is right for few rows reads a whole table, and costs more with every row of it. */
+function printSequentialReads(tables: readonly SequentialReads[]): void {
+  console.log("\nread without an index\n   scans        rows  table");
+  for (const { table, scans, rows } of tables)
+    console.log(`${fixed(scans, 0, 8)} ${fixed(rows, 0, 11)}  ${table}`);
+}
+
 async function printWaits(sampler: WaitSampler): Promise<void> {
   const { taken, shares } = await sampler.stop();
   console.log(`\nwhat connections did, in ${taken} samples`);
@@ -125,11 +142,13 @@ function observeInto(folder: string): void {
     await obey({ do: "start profile" });
     before = cpuSecondsByPart();
     await resetStatements(pool);
+    await resetSequentialReads(pool);
     sampler = await sampleWaits(pool.options.connectionString ?? "", role);
   };
   const end = async ({ pool, probes, role, postgresLog }: Observed) => {
     if (before === null || sampler === null) return;
     const statements = await readStatements(pool, role);
+    const tables = await readSequentialReads(pool, most.tables);
     printParts(before);
     before = null;
     const into = join(folder, String(systems));
@@ -150,6 +169,7 @@ function observeInto(folder: string): void {
       "statements within functions and triggers",
       statements.filter(({ isTop }) => !isTop),
     );
+    printSequentialReads(tables);
     await printWaits(sampler);
     await writeFile(join(into, "statements.sql"), wholeStatements(statements));
     await copyFile(postgresLog, join(into, "slow-plans.log"));

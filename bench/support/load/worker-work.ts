@@ -51,6 +51,20 @@ export async function renewDue(system: MeasuredSystem, organisationId: string): 
   await until(system, billingScheduleId, left);
 }
 
+/**
+ * Waits until all changes are published. Rows that a measurement inserts are published like any
+ * others, which takes about as long as their insertion: beside a measurement, it would be measured.
+ */
+export async function publishAll(system: MeasuredSystem): Promise<void> {
+  const left = async () => {
+    const { rows } = await system.pool.query<{ left: number }>(
+      "SELECT count(*)::int AS left FROM outbox",
+    );
+    return rows[0]?.left ?? 0;
+  };
+  await until(system, outboxScheduleId, left);
+}
+
 /** An endpoint with its receiver. */
 export interface Deliveries {
   readonly receiver: WebhookReceiver;

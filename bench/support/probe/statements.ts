@@ -88,6 +88,31 @@ export async function readStatements(
   return rows;
 }
 
+/** A table's rows that were read without an index. */
+export interface SequentialReads {
+  readonly table: string;
+  readonly scans: number;
+  readonly rows: number;
+}
+
+/** Sets the sums of the tables to zero. */
+export async function resetSequentialReads(pool: pg.Pool): Promise<void> {
+  await pool.query("SELECT pg_stat_reset()");
+}
+
+/** Returns the tables with most rows read without an index since the reset. */
+export async function readSequentialReads(
+  pool: pg.Pool,
+  most: number,
+): Promise<readonly SequentialReads[]> {
+  const { rows } = await pool.query<SequentialReads>(
+    `SELECT relname AS table, seq_scan::float8 AS scans, seq_tup_read::float8 AS rows
+      FROM pg_stat_user_tables WHERE seq_tup_read > 0 ORDER BY seq_tup_read DESC LIMIT $1`,
+    [most],
+  );
+  return rows;
+}
+
 /** How often connections were seen in a statement, and what they waited for. */
 export interface WaitShare {
   /** `working`, or the kind and name of the wait. */

@@ -248,9 +248,28 @@ test("an unreachable database differs from one that answers an error", async ({ 
   expect(isDatabaseUnreachable(refused)).toBe(false);
 });
 
-test("an admission keeps the plan of its join", async ({ pool }) => {
-  const { rows } = await pool.query(
-    "SELECT proconfig AS settings FROM pg_proc WHERE proname = 'admit_api_keys'",
+test("an admission reads its keys alone, however few others there are", async ({ pool }) => {
+  const key = await insertKey(pool);
+  await pool.query(
+    `INSERT INTO api_keys (id, organisation_id, name, key_hash, hint, scopes)
+      SELECT gen_random_uuid(), $1, 'Another', sha256(convert_to(n::text, 'UTF8')), '', '{}'
+      FROM generate_series(1, 300) n`,
+    [key.organisationId],
   );
-  expect(rows).toEqual([{ settings: ["plan_cache_mode=force_generic_plan"] }]);
+  await pool.query("ANALYZE api_keys");
+  const client = await pool.connect();
+  try {
+    // The statistics of the tables are those of this transaction alone.
+    await client.query("BEGIN");
+    const admission = await createAccess(client).admit(key.hash);
+    const { rows } = await client.query(
+      `SELECT seq_tup_read::int AS read, idx_scan::int > 0 AS "isIndexed"
+        FROM pg_stat_xact_user_tables WHERE relname = 'api_keys'`,
+    );
+    expect(admission.kind).toBe("admitted");
+    expect(rows).toEqual([{ read: 0, isIndexed: true }]);
+  } finally {
+    await client.query("ROLLBACK");
+    client.release();
+  }
 });
