@@ -9,6 +9,7 @@ import type { MeasuredSystem } from "../system.ts";
 import { addMeters } from "../usage-meters.ts";
 import type { Template } from "./paced-load.ts";
 import { withoutIndexes } from "./without-indexes.ts";
+import { publishAll } from "./worker-work.ts";
 
 /**
  * Inserts running subscriptions with $3 months, and for each month what the service leaves: an
@@ -139,7 +140,11 @@ export async function createTenant(
     organisationId,
     keys,
     async growTo(subscriptions) {
-      if (count === 0) await add(pool, Math.min(checked, subscriptions));
+      if (count === 0) {
+        await add(pool, Math.min(checked, subscriptions));
+        // Otherwise the relay could insert a snapshot again while no index prevents it.
+        await publishAll(system);
+      }
       await withoutTimeLimit(system.databaseUrl, async (client) => {
         for (const [name, value] of Object.entries(insertSettings))
           await client.query(`ALTER SYSTEM SET ${name} = '${value}'`);
