@@ -71,14 +71,17 @@ export async function findChangedOrganisations(
 
 /**
  * How many entries are read to find objects: enough for some per object, and few enough that a
- * million entries never cost one read more.
+ * million entries never cost one read more than some 15 ms.
  */
-const entriesAtOnce = 20_000;
+const entriesAtOnce = 10_000;
 
 /**
  * Up to `limit` objects of the organisation with an entry from before `until`, longest waiting
  * first. Empty if none is left. If `until` is a minute ago or more, whole minutes are added to it.
  * So a long run leaves nothing behind, and still combines changes within a minute (EVENT-2).
+ *
+ * The instant is a sub-select, which is evaluated once. As a condition it would be evaluated for
+ * each entry, an eighth of the time of the read.
  */
 export async function findChangedObjects(
   executor: Executor,
@@ -90,8 +93,8 @@ export async function findChangedObjects(
     text: `SELECT kind, id FROM (
         SELECT object_kind AS kind, object_id AS id, seq FROM outbox
         WHERE organisation_id = $1
-          AND recorded_at <= $2::timestamptz + interval '1 minute'
-            * greatest(0, floor(extract(epoch FROM now() - $2::timestamptz) / 60))
+          AND recorded_at <= (SELECT $2::timestamptz + interval '1 minute'
+            * greatest(0, floor(extract(epoch FROM now() - $2::timestamptz) / 60)))
         ORDER BY organisation_id, seq LIMIT ${entriesAtOnce}) oldest
       GROUP BY kind, id ORDER BY min(seq) LIMIT $3`,
     values: [organisationId, until, limit],
