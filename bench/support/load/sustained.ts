@@ -8,7 +8,7 @@ import type { PacedLoad, PacedResult } from "./paced-load.ts";
 const sustainedMs = 4_000;
 
 /**
- * How long requests are sent before. V8 compiles a function anew at its ten-thousandth call or so.
+ * How long requests are sent before. V8 compiles a function again at its ten-thousandth call or so.
  * Those that each request calls once are then compiled together: 150 functions in half a second,
  * on both processors, once in the life of a process.
  */

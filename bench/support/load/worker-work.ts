@@ -53,7 +53,7 @@ export async function renewDue(system: MeasuredSystem, organisationId: string): 
 
 /**
  * Waits until all changes are published. Rows that a measurement inserts are published like any
- * others, which takes about as long as their insertion: beside a measurement, it would be measured.
+ * others, which takes about as long as their insertion. A measurement would include it.
  */
 export async function publishAll(system: MeasuredSystem): Promise<void> {
   const left = async () => {

@@ -1,5 +1,5 @@
--- An admission read all keys of the service where they were fewer than about 1,100: one plan for any
--- number of hashes expects ten, and then a hash join with the whole table looks cheaper. OFFSET
+-- An admission read all keys of the service where they were fewer than about 1,100: one plan for
+-- any number of hashes expects ten, and a hash join with the whole table then costs less. OFFSET
 -- keeps the lookup of each key apart, which uses the index however many hashes are expected. So the
 -- setting of the function is no longer needed. Otherwise the function is the one before.
 CREATE OR REPLACE FUNCTION admit_api_keys(hashes bytea[], allowed integer)
