@@ -9,7 +9,7 @@ import { printFigure } from "./support/figure.ts";
 import { keepProcessorsBusy } from "./support/load/busy-processors.ts";
 import { createTenant, requestKinds } from "./support/load/grown-tenant.ts";
 import { startPacedLoad } from "./support/load/paced-load.ts";
-import { sendRequests } from "./support/load/sustained.ts";
+import { sendRequests, warmUpMs } from "./support/load/sustained.ts";
 import { startMeasuredSystem } from "./support/system.ts";
 
 /** `npm run bench -- neighbours 5` measures fewer seconds. */
@@ -20,8 +20,6 @@ const otherPerSecond = { list: 20, create: 8, units: 4, usage_single: 20, usage_
 
 /** The busy one starts first, and ends last. */
 const marginMs = 1_000;
-
-const warmUpMs = 3_000;
 
 const subscriptions = 2_000;
 

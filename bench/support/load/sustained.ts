@@ -12,7 +12,7 @@ const sustainedMs = 4_000;
  * Those that each request calls once are then compiled together: 150 functions in half a second,
  * on both processors, once in the life of a process.
  */
-const warmUpMs = 20_000;
+export const warmUpMs = 20_000;
 
 /** Connections of a load. Creations wait for the ledger, so fewer would leave both cores idle. */
 const connections = 32;
