@@ -8,7 +8,6 @@ import type { PricedMeter } from "../../domain/catalogue/meter.ts";
 import type { Subscription } from "../../domain/model/subscription.ts";
 import type { OpenUsage } from "../../domain/model/usage.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
-import { plannedOnce } from "../database/planned-once.ts";
 import type { Transaction } from "../database/pool.ts";
 import { lockToBill, readUnlocked } from "./usage-locks.ts";
 
@@ -31,8 +30,7 @@ interface OpenRow {
 }
 
 // An index-only read of `usage_events`. That index lacks the organisation, but the subscriptions
-// are the organisation's. Planned once: to plan it for sixteen partitions takes a tenth of the sums
-// of fifty subscriptions with a thousand events each.
+// are the organisation's.
 const openText = `
 SELECT s.id AS subscription_id, e.bill, e.period_index, e.meter_id, e.events, e.quantity,
   coalesce(b.quantity, 0) AS before,
@@ -67,9 +65,11 @@ export async function loadOpenUsage(
   if (metered.length === 0) return usage;
   const ids = [...usage.keys()];
   await (isSnapshot ? readUnlocked(client) : lockToBill(client, ids));
-  const { rows } = await client.query<OpenRow>(
-    plannedOnce({ name: "load_open_usage", text: openText, values: [organisationId, ids] }),
-  );
+  const { rows } = await client.query<OpenRow>({
+    name: "load_open_usage",
+    text: openText,
+    values: [organisationId, ids],
+  });
   for (const row of rows) {
     const one = bySubscription.get(row.subscription_id);
     const meter = one?.meters.find(({ id }) => id === row.meter_id);
