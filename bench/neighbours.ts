@@ -5,6 +5,7 @@
  * Aim: the other's p99 is at most 1.5 times as long as alone. The floor is the operating system's
  * part: the other's requests next to processes that only compute.
  */
+import assert from "node:assert/strict";
 import { printFigure } from "./support/figure.ts";
 import { keepProcessorsBusy } from "./support/load/busy-processors.ts";
 import { createTenant, requestKinds } from "./support/load/grown-tenant.ts";
@@ -12,8 +13,10 @@ import { startPacedLoad } from "./support/load/paced-load.ts";
 import { sendRequests, warmUpMs } from "./support/load/sustained.ts";
 import { startMeasuredSystem } from "./support/system.ts";
 
-/** `npm run bench -- neighbours 5` measures fewer seconds. */
+/** `npm run bench -- neighbours 5 list units` measures fewer seconds, and these kinds alone. */
 const durationMs = 1_000 * Number(process.argv[3] ?? 20);
+
+const wantedKinds = process.argv.slice(4);
 
 /** Requests a second of the other: a small part of what is sustained. */
 const otherPerSecond = { list: 20, create: 8, units: 4, usage_single: 20, usage_batch100: 8 };
@@ -24,10 +27,14 @@ const marginMs = 1_000;
 const subscriptions = 2_000;
 
 /** The busy organisation must never reach the limit of its keys, 120 requests a minute each. */
-const keyCount = 600;
+const keyCount = 2_400;
 
 /** Prints the durations. The ratios are to the duration alone. */
 export async function run(): Promise<void> {
+  const kinds = requestKinds.filter(
+    (kind) => wantedKinds.length === 0 || wantedKinds.includes(kind),
+  );
+  assert(kinds.length >= wantedKinds.length, `kinds are ${requestKinds.join(", ")}`);
   const system = await startMeasuredSystem();
   const [busyLoad, otherLoad] = [startPacedLoad(), startPacedLoad()];
   try {
@@ -45,7 +52,7 @@ export async function run(): Promise<void> {
       })),
     );
     if (busy === undefined || other === undefined) return;
-    for (const kind of requestKinds) {
+    for (const kind of kinds) {
       await sendRequests(busy, kind, { durationMs: warmUpMs, perSecond: null });
       const pace = { durationMs, perSecond: otherPerSecond[kind] };
       const alone = await sendRequests(other, kind, pace);

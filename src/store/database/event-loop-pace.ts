@@ -15,21 +15,48 @@ export interface EventLoopPace {
   next(organisationId: string): Promise<void> | null;
 }
 
-/**
- * Steps of an iteration, together about four milliseconds: a list has two. With one a process
- * answers a quarter fewer lists a second, because it then wakes PostgreSQL for each by itself.
- */
-const stepsOfIteration = 8;
+/** How many steps start in an iteration. */
+export interface PaceLimits {
+  /** While one organisation has steps. */
+  readonly alone: number;
+  /** While several have. */
+  readonly shared: number;
+  /** How long after a step the steps of its organisation are expected to go on. */
+  readonly sharedMs: number;
+}
 
-/** Creates the pace of a process. `defer` runs a function in the next iteration. */
+/**
+ * Alone, the steps of an iteration take about four milliseconds: a list has two. With one, a
+ * process answers a quarter fewer lists a second, because it then wakes PostgreSQL for each by
+ * itself. A request waits for about three iterations. With three steps instead of eight, it is
+ * twice as fast next to an organisation at full rate, which has a sixth fewer lists answered.
+ */
+const defaultLimits: PaceLimits = { alone: 8, shared: 3, sharedMs: 1_000 };
+
+/** What the pace needs of the process. */
+export interface EventLoop {
+  /** Runs a function in the next iteration. */
+  readonly defer: (run: () => void) => unknown;
+  readonly nowMs: () => number;
+}
+
+const processLoop: EventLoop = {
+  defer: (run) => setImmediate(run),
+  nowMs: () => performance.now(),
+};
+
+/** Creates the pace of a process. */
 export function createEventLoopPace(
-  defer: (run: () => void) => unknown = (run) => setImmediate(run),
-  steps = stepsOfIteration,
+  { defer, nowMs }: EventLoop = processLoop,
+  limits: PaceLimits = defaultLimits,
 ): EventLoopPace {
   /** By organisation, the next one first. */
   const waiting = createShortLivedMap<(() => void)[]>();
   /** In this iteration. */
   let started = 0;
+  let steps = limits.alone;
+  let lastOrganisationId: string | null = null;
+  let sharedUntilMs = 0;
 
   const start = (): void => {
     if (started === 0) defer(beginIteration);
@@ -38,6 +65,7 @@ export function createEventLoopPace(
 
   const beginIteration = (): void => {
     started = 0;
+    if (steps === limits.shared && nowMs() >= sharedUntilMs) steps = limits.alone;
     for (const [organisationId, continues] of waiting) {
       waiting.delete(organisationId);
       const first = continues.shift();
@@ -45,12 +73,23 @@ export function createEventLoopPace(
       if (continues.length > 0) waiting.set(organisationId, continues);
       start();
       first?.();
-      if (started === steps) return;
+      if (started >= steps) return;
     }
+  };
+
+  /** While several organisations have steps, two in a row are soon of different ones. */
+  const observe = (organisationId: string): void => {
+    if (organisationId === lastOrganisationId) return;
+    if (lastOrganisationId !== null) {
+      steps = limits.shared;
+      sharedUntilMs = nowMs() + limits.sharedMs;
+    }
+    lastOrganisationId = organisationId;
   };
 
   return {
     next: (organisationId) => {
+      observe(organisationId);
       if (waiting.size === 0 && started < steps) {
         start();
         return null;

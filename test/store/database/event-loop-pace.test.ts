@@ -1,13 +1,26 @@
 /** Few reads continue in an iteration of the event loop, and organisations alternate. */
 import { expect, test } from "vitest";
 import type { Executor } from "../../../src/store/database/client.ts";
-import { createEventLoopPace, pacedReads } from "../../../src/store/database/event-loop-pace.ts";
+import {
+  createEventLoopPace,
+  type EventLoopPace,
+  pacedReads,
+} from "../../../src/store/database/event-loop-pace.ts";
 
 /** Iterations that the test runs. */
-function manual(steps: number) {
+function manual(alone: number, shared = alone) {
   const deferred: (() => void)[] = [];
-  const pace = createEventLoopPace((run) => deferred.push(run), steps);
-  return { pace, deferred, runNext: () => deferred.shift()?.() };
+  const clock = { nowMs: 0 };
+  const pace = createEventLoopPace(
+    { defer: (run) => deferred.push(run), nowMs: () => clock.nowMs },
+    { alone, shared, sharedMs: 1_000 },
+  );
+  return { pace, clock, deferred, runNext: () => deferred.shift()?.() };
+}
+
+/** Returns how many of an organisation's steps start at once. */
+function startedAtOnce(pace: EventLoopPace, organisationId: string): number {
+  return [1, 2, 3, 4, 5, 6].filter(() => pace.next(organisationId) === null).length;
 }
 
 test.each([
@@ -42,4 +55,26 @@ test("an answer that comes alone continues at once", () => {
   expect(pace.next("a")).toBeNull();
   runNext();
   expect(pace.next("a")).toBeNull();
+});
+
+test("fewer start while another organisation has steps, and for a second afterwards", () => {
+  const { pace, clock, deferred, runNext } = manual(4, 2);
+  const runAll = () => {
+    while (deferred.length > 0) runNext();
+  };
+  expect(startedAtOnce(pace, "a")).toBe(4);
+  runAll();
+  pace.next("b");
+  runAll();
+  expect(startedAtOnce(pace, "a")).toBe(2);
+  runAll();
+  clock.nowMs = 999;
+  pace.next("a");
+  runAll();
+  expect(startedAtOnce(pace, "a")).toBe(2);
+  runAll();
+  clock.nowMs = 1_000;
+  pace.next("a");
+  runAll();
+  expect(startedAtOnce(pace, "a")).toBe(4);
 });
