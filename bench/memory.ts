@@ -30,7 +30,7 @@ const sampleMs = 2_000;
 const idleMs = 10_000;
 
 const subscriptions = 5_000;
-const keyCount = 600;
+const keyCount = 2_400;
 
 /** Of the two processes that the aim is about. */
 const programs = ["server", "worker"] as const;

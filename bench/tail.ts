@@ -25,7 +25,7 @@ const subscriptions = Number(process.argv[3] ?? 10_000);
 const halfRateMs = 15_000;
 
 /** Over all kinds at their rates: far more than the limit of 120 requests a minute each. */
-const keyCount = 600;
+const keyCount = 2_400;
 
 /** Subscriptions and deliveries of the worker's part. */
 const workCount = 1_000;

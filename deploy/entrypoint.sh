@@ -14,4 +14,6 @@ case "$name" in
     exit 64
     ;;
 esac
+# By default malloc keeps an arena for nearly each of the worker's native threads, with its free memory.
+export MALLOC_ARENA_MAX="${MALLOC_ARENA_MAX:-2}"
 exec node "$(dirname "$0")/dist/$program.js" "$@"

@@ -116,6 +116,8 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
     WEBHOOK_ADDRESSES: env.WEBHOOK_ADDRESSES || "development",
     // So does the demo ledger.
     LEDGER_ADDRESSES: env.LEDGER_ADDRESSES || "development",
+    // As in the image: see deploy/entrypoint.sh.
+    MALLOC_ARENA_MAX: env.MALLOC_ARENA_MAX || "2",
     ...temporal.env,
   };
   const run = childRunner(childEnv, plan, parts, record);
