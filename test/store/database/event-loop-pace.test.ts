@@ -8,12 +8,12 @@ import {
 } from "../../../src/store/database/event-loop-pace.ts";
 
 /** Iterations that the test runs. */
-function manual(alone: number, shared = alone) {
+function manual(steps: number, mostOfOrganisation = steps) {
   const deferred: (() => void)[] = [];
   const clock = { nowMs: 0 };
   const pace = createEventLoopPace(
     { defer: (run) => deferred.push(run), nowMs: () => clock.nowMs },
-    { alone, shared, sharedMs: 1_000 },
+    { steps, mostOfOrganisation, sharedMs: 1_000 },
   );
   return { pace, clock, deferred, runNext: () => deferred.shift()?.() };
 }
@@ -57,24 +57,44 @@ test("an answer that comes alone continues at once", () => {
   expect(pace.next("a")).toBeNull();
 });
 
-test("fewer start while another organisation has steps, and for a second afterwards", () => {
+test("fewer of an organisation start while another has steps, and for a second afterwards", () => {
   const { pace, clock, deferred, runNext } = manual(4, 2);
   const runAll = () => {
     while (deferred.length > 0) runNext();
   };
   expect(startedAtOnce(pace, "a")).toBe(4);
   runAll();
-  pace.next("b");
-  runAll();
+  expect(startedAtOnce(pace, "b")).toBe(2);
+  // The other's steps start at once although this one's wait.
   expect(startedAtOnce(pace, "a")).toBe(2);
+  expect(startedAtOnce(pace, "c")).toBe(0);
   runAll();
   clock.nowMs = 999;
-  pace.next("a");
-  runAll();
-  expect(startedAtOnce(pace, "a")).toBe(2);
+  expect(startedAtOnce(pace, "c")).toBe(2);
   runAll();
   clock.nowMs = 1_000;
-  pace.next("a");
+  pace.next("c");
   runAll();
-  expect(startedAtOnce(pace, "a")).toBe(4);
+  expect(startedAtOnce(pace, "c")).toBe(4);
+});
+
+test("all waiting steps start, each organisation's in order", async () => {
+  const { pace, deferred, runNext } = manual(4, 2);
+  const started: string[] = [];
+  const steps = ["a1", "a2", "a3", "a4", "b1", "b2", "b3", "c1", "a5"].map(async (step) => {
+    await pace.next(step.charAt(0));
+    started.push(step);
+  });
+  const iterations: string[][] = [];
+  const iterate = async () => {
+    await new Promise((resolve) => setImmediate(resolve));
+    iterations.push(started.splice(0));
+  };
+  await iterate();
+  while (deferred.length > 0) {
+    runNext();
+    await iterate();
+  }
+  await Promise.all(steps);
+  expect(iterations.map((one) => one.join(" "))).toEqual(["a1 a2 a3 a4", "b1 c1 a5 b2", "b3", ""]);
 });
