@@ -28,7 +28,7 @@ export interface PaceLimits {
  * The steps of an iteration take about four milliseconds: a list has two. With one, a process
  * answers a quarter fewer lists a second, because it then wakes PostgreSQL for each by itself. A
  * request waits for about three iterations. With three steps of an organisation at full rate
- * instead of eight, others are answered in half the time, and it has a sixth fewer answers.
+ * instead of eight, others are answered in half the time, and it has a tenth fewer answers.
  */
 const defaultLimits: PaceLimits = { steps: 8, mostOfOrganisation: 3, sharedMs: 1_000 };
 
