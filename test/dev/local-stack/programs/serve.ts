@@ -15,9 +15,9 @@ process.on("SIGTERM", () => {
   process.exit(0);
 });
 
-/** Listens on the port and records the start, and whether it got the address of Temporal. */
+/** Listens on the port and records the start, and whether it got the address and malloc's bound. */
 export function serve(port: string | undefined): void {
-  server.listen(Number(port), "127.0.0.1", () =>
-    story(`started ${process.env.TEMPORAL_ADDRESS !== undefined}`),
-  );
+  const { TEMPORAL_ADDRESS, MALLOC_ARENA_MAX } = process.env;
+  const isGiven = TEMPORAL_ADDRESS !== undefined && MALLOC_ARENA_MAX === "2";
+  server.listen(Number(port), "127.0.0.1", () => story(`started ${isGiven}`));
 }
