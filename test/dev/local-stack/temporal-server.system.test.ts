@@ -2,14 +2,16 @@
  * The embedded Temporal dev server keeps its file, knows the search attributes, and follows a
  * killed start.
  */
-import { mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { Client, Connection } from "@temporalio/client";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { commandOf } from "../../../src/dev/local-stack/processes/process.ts";
+import { linesInto } from "../../../src/dev/local-stack/progress-line.ts";
+import { findTemporalCli } from "../../../src/dev/local-stack/temporal/temporal-cli.ts";
 import {
   type EmbeddedTemporal,
   startTemporal,
@@ -28,6 +30,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  vi.unstubAllEnvs();
   for (const temporal of running) await temporal.stop();
   await rm(folder, { recursive: true, force: true });
 });
@@ -166,4 +169,29 @@ test("a taken port is an error that names the setting", async () => {
     `The port ${port}, wanted for Temporal, is taken. Set TEMPORAL_PORT to a free one.`,
   );
   await new Promise((done) => other.close(done));
+});
+
+test("a server whose last service got no port is ended and started again", async () => {
+  const cli = await findTemporalCli(linesInto((line) => lines.push(line)));
+  const starts = join(folder, "starts");
+  // The first start answers on its port, as a server does whose other services have started.
+  const script = `#!${process.execPath}
+    const { appendFileSync, readFileSync } = require("node:fs");
+    const args = process.argv.slice(2);
+    appendFileSync(${JSON.stringify(starts)}, "start\\n");
+    if (readFileSync(${JSON.stringify(starts)}, "utf8") !== "start\\n")
+      process.execve(${JSON.stringify(cli)}, [${JSON.stringify(cli)}, ...args]);
+    const port = Number(args[args.indexOf("--port") + 1]);
+    require("node:net").createServer().listen(port, "127.0.0.1", () => {
+      console.log("Failed to start gRPC listener: bind: address already in use");
+      console.log("Temporal Server: 127.0.0.1:" + port);
+    });`;
+  await writeFile(join(folder, "temporal"), script);
+  await chmod(join(folder, "temporal"), 0o700);
+  vi.stubEnv("PATH", `${folder}${delimiter}${process.env.PATH}`);
+  const temporal = await start(searchAttributes);
+  expect(await commandOf(temporal.pid)).toContain(cli);
+  await startWorkflow(temporal);
+  await expectKept(temporal);
+  expect(await readFile(starts, "utf8")).toBe("start\nstart\n");
 });

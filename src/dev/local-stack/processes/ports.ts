@@ -2,7 +2,8 @@
  * Checks local ports before anything is started. An error names the setting that chooses another
  * port.
  */
-import { connect, createServer } from "node:net";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
 
 /** Everything embedded listens only here, because it has default passwords or none. */
 export const localHost = "127.0.0.1";
@@ -92,4 +93,19 @@ export function isListening(port: number, host: string = localHost): Promise<boo
       resolve(true);
     });
   });
+}
+
+/**
+ * Returns a port of this machine on which nothing listens. The system assigns it to nobody else for
+ * a minute, because a connection to it was just closed from its side. A server may still listen on
+ * it: the Temporal dev server picks its inner ports itself and must not get this one.
+ */
+export async function anyFreePort(): Promise<number> {
+  const server = createServer((socket) => socket.end());
+  await once(server.listen(0, localHost), "listening");
+  const { port } = server.address() as AddressInfo;
+  const socket = connect({ port, host: localHost });
+  await once(socket.resume(), "close");
+  await new Promise((done) => server.close(done));
+  return port;
 }

@@ -4,7 +4,6 @@
  * start workflows. The proxy refuses every name except this machine's own.
  */
 import { createServer, type IncomingHttpHeaders, request, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { localHost } from "../processes/ports.ts";
 
 /**
@@ -41,15 +40,6 @@ export async function guardHosts(port: number, target: number): Promise<{ stop()
 function isOwn({ host = "", origin }: IncomingHttpHeaders): boolean {
   if (!ownHost.test(host)) return false;
   return origin === undefined || (origin.startsWith("http://") && ownHost.test(origin.slice(7)));
-}
-
-/** Returns a port of this machine on which no server listens now. */
-export async function anyFreePort(): Promise<number> {
-  const server = createServer();
-  await listen(server, 0);
-  const { port } = server.address() as AddressInfo;
-  await new Promise((done) => server.close(done));
-  return port;
 }
 
 function listen(server: Server, port: number): Promise<void> {

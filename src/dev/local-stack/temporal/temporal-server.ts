@@ -10,26 +10,12 @@ import { dirname, join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { ensureSearchAttributes } from "../../../worker/temporal/search-attributes.ts";
 import { privateFolder } from "../private-folder.ts";
-import { assertPortsFree, isListening, localHost } from "../processes/ports.ts";
+import { anyFreePort, assertPortsFree, isListening, localHost } from "../processes/ports.ts";
 import { commandOf, endProcess, isAlive } from "../processes/process.ts";
 import { linesInto } from "../progress-line.ts";
-import { anyFreePort, guardHosts } from "./own-hosts-only.ts";
+import { guardHosts } from "./own-hosts-only.ts";
+import { argumentsOf, type InnerPorts, type TemporalSettings } from "./server-arguments.ts";
 import { findTemporalCli } from "./temporal-cli.ts";
-
-/**
- * The settings of `startTemporal`. Without `dataFile` nothing is kept. Without `uiPort` there is no
- * Web UI.
- */
-interface TemporalSettings {
-  readonly dataFile?: string;
-  readonly port: number;
-  readonly uiPort?: number;
-  readonly namespace: string;
-  readonly searchAttributes: readonly string[];
-  /** Further settings of the server, as `name=value`. */
-  readonly dynamicConfig?: readonly string[];
-  readonly log: (line: string) => void;
-}
 
 /**
  * A running dev server. `exited` resolves with how it ended, for any reason. `stop` returns once it
@@ -46,27 +32,6 @@ export interface EmbeddedTemporal {
   stop(): Promise<void>;
 }
 
-/**
- * A dev server has one history shard, which reads its queues at most 20 times a second by default.
- * Three reads a workflow then cost 150 ms. With these settings a workflow of one activity takes 34
- * ms. They are for the dev server only; a production cluster has 512 shards.
- */
-const dynamicConfig = [
-  "history.transferProcessorMaxPollRPS=2000",
-  "history.timerProcessorMaxPollRPS=2000",
-  "history.visibilityProcessorMaxPollRPS=200",
-];
-
-/**
- * The server's HTTP API has no credentials, accepts a web page's simple requests and cannot be
- * turned off. No part uses it, so its only accepted Host is one that no request can carry. This
- * machine's own names are refused too, because a page of another site sends those.
- */
-const noHost = 'frontend.httpAllowedHosts=["no host at all"]';
-
-/** Without a write-ahead log a file database halves the throughput. */
-const pragmas = ["journal_mode=WAL", "synchronous=NORMAL"];
-
 /** It serves after 1 to 2 s. The rest is for a machine under load. */
 const readyLimitMs = 60_000;
 
@@ -75,6 +40,17 @@ const endSteps = [{ signal: "SIGTERM", limitMs: 10_000 }] as const;
 
 /** The server picks ports for its inner services itself and may lose a race for one. */
 const tries = 3;
+const lostRace = "address already in use";
+
+/**
+ * The line that the server prints once all services were started. Before, it may answer although
+ * its last service got no port. It ends then, within a second, and the reason stands before the
+ * line.
+ */
+const allStarted = /Server:\s+\S+:\d/;
+
+/** Enough for all services after the first. Another version may print another line. */
+const allStartedLimitMs = 5_000;
 
 /**
  * Starts the dev server and resolves once it serves the namespace with all search attributes.
@@ -104,49 +80,15 @@ export async function startTemporal(settings: TemporalSettings): Promise<Embedde
   for (let attempt = 1; ; attempt++) {
     const inner = { http: await anyFreePort(), ui: await anyFreePort() };
     const started = await launch(cli, dataFile, logFile, settings, inner);
-    const problem = await untilReady(started, settings);
+    const problem = await untilReady(started, logFile, settings);
     if (problem === undefined) return running(started, dataFile, logFile, settings, inner);
-    const words = await lastWordsOf(logFile);
-    if (!words.includes("address already in use") || attempt === tries) {
+    if (!(await logOf(logFile)).includes(lostRace) || attempt === tries) {
+      const words = await lastWordsOf(logFile);
       throw new Error(
         `The Temporal dev server did not start (${problem}). Its last words:\n${words}`,
       );
     }
   }
-}
-
-/** Ports that the server needs and that are not published. */
-interface InnerPorts {
-  readonly http: number;
-  readonly ui: number;
-}
-
-function argumentsOf(
-  dataFile: string | undefined,
-  settings: TemporalSettings,
-  inner: InnerPorts,
-): string[] {
-  const args = [
-    "server",
-    "start-dev",
-    "--ip",
-    localHost,
-    "--port",
-    String(settings.port),
-    "--namespace",
-    settings.namespace,
-    "--http-port",
-    String(inner.http),
-  ];
-  if (settings.uiPort === undefined) args.push("--headless");
-  else args.push("--ui-port", String(inner.ui), "--ui-disable-news-fetch");
-  if (dataFile !== undefined) args.push("--db-filename", dataFile);
-  // The server accepts pragmas for a file only.
-  if (dataFile !== undefined) for (const pragma of pragmas) args.push("--sqlite-pragma", pragma);
-  const values = [...dynamicConfig, noHost, ...(settings.dynamicConfig ?? [])];
-  for (const value of values) args.push("--dynamic-config-value", value);
-  for (const name of settings.searchAttributes) args.push("--search-attribute", `${name}=Keyword`);
-  return [...args, "--log-level", "error"];
 }
 
 interface Started {
@@ -181,6 +123,7 @@ async function launch(
 /** Returns undefined once the server serves the namespace, else the reason why it does not. */
 async function untilReady(
   { child, exited }: Started,
+  logFile: string,
   settings: TemporalSettings,
 ): Promise<string | undefined> {
   let ended: string | undefined;
@@ -191,21 +134,32 @@ async function untilReady(
   // Loaded while the server starts, which takes longer.
   await import("@temporalio/client");
   let last = "no answer";
+  let listeningSince = Number.POSITIVE_INFINITY;
   while (ended === undefined && performance.now() < end) {
     try {
       // After a closed port a client waits a second before its next try. A plain connection check
       // does not.
       if (await isListening(settings.port)) {
-        await prepareNamespace(settings);
-        return undefined;
+        listeningSince = Math.min(listeningSince, performance.now());
+        const words = await logOf(logFile);
+        if (words.includes(lostRace)) {
+          last = "a service got no port";
+          break;
+        }
+        if (allStarted.test(words) || performance.now() - listeningSince > allStartedLimitMs) {
+          await prepareNamespace(settings);
+          return undefined;
+        }
       }
     } catch (error) {
       last = error instanceof Error ? error.message : String(error);
     }
     await wait(50);
   }
-  if (ended === undefined) child.kill("SIGKILL");
-  return ended ?? last;
+  if (ended !== undefined) return ended;
+  child.kill("SIGKILL");
+  await exited;
+  return last;
 }
 
 async function prepareNamespace({
@@ -260,8 +214,11 @@ async function running(
 }
 
 async function lastWordsOf(logFile: string): Promise<string> {
-  const text = await readFile(logFile, "utf8").catch(() => "");
-  return text.trimEnd().split("\n").slice(-10).join("\n");
+  return (await logOf(logFile)).trimEnd().split("\n").slice(-10).join("\n");
+}
+
+function logOf(logFile: string): Promise<string> {
+  return readFile(logFile, "utf8").catch(() => "");
 }
 
 function pidFileOf(dataFile: string): string {

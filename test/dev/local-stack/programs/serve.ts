@@ -18,6 +18,6 @@ process.on("SIGTERM", () => {
 /** Listens on the port and records the start, and whether it got the address and malloc's bound. */
 export function serve(port: string | undefined): void {
   const { TEMPORAL_ADDRESS, MALLOC_ARENA_MAX } = process.env;
-  const isGiven = TEMPORAL_ADDRESS !== undefined && MALLOC_ARENA_MAX === "2";
-  server.listen(Number(port), "127.0.0.1", () => story(`started ${isGiven}`));
+  const isPassedOn = TEMPORAL_ADDRESS !== undefined && MALLOC_ARENA_MAX === "2";
+  server.listen(Number(port), "127.0.0.1", () => story(`started ${isPassedOn}`));
 }
