@@ -9,6 +9,7 @@
  * turn, because the speed of a machine changes more than that within half an hour. Each work begins
  * right after a checkpoint, when PostgreSQL logs each page whole at its first change: the dearest
  * moment. `--shared-buffers 4GB` shows how much of a growth is pages that are not in its memory.
+ * `growth list renew` measures these works alone, and `--pairs 3` each pair three times.
  */
 import { childProcesses } from "./support/cpu.ts";
 import { addDueSubscriptions } from "./support/due-subscriptions.ts";
@@ -137,9 +138,16 @@ function optionOf(name: string): string | null {
   return at === -1 ? null : (process.argv[at + 1] ?? null);
 }
 
+/** The works that the command names, or all. */
+function wantedWorks<T>(works: readonly (readonly [string, T])[]): typeof works {
+  const wanted = works.filter(([name]) => process.argv.includes(name));
+  return wanted.length === 0 ? works : wanted;
+}
+
 /** Prints each cost against that of the first size, and the statements that read more pages. */
 export async function run(): Promise<void> {
   const most = Number(optionOf("--most") ?? 100_000);
+  const pairs = Number(optionOf("--pairs") ?? 1);
   const memory = optionOf("--shared-buffers");
   const settings = { ...logSettings, ...(memory && { shared_buffers: memory }) };
   const observer: Observer = { ...readingObserver, settings };
@@ -162,9 +170,11 @@ export async function run(): Promise<void> {
         ["renew", renewals],
         ["deliver", delivered],
       ];
-      for (const [work, perform] of works) {
-        const first = await perform(small);
-        printGrowth(work, name, await perform(grown), first);
+      for (const [work, perform] of wantedWorks(works)) {
+        for (let pair = 1; pair <= pairs; pair += 1) {
+          const first = await perform(small);
+          printGrowth(work, pairs === 1 ? name : `${name}_${pair}`, await perform(grown), first);
+        }
       }
     }
   } finally {

@@ -14,12 +14,16 @@ import { startPacedLoad } from "./support/load/paced-load.ts";
 import { type LoadedTenant, sendRequests, sustainedRate } from "./support/load/sustained.ts";
 import { deliverEvents, renewDue, startDeliveries } from "./support/load/worker-work.ts";
 import { watchDisk } from "./support/probe/disk.ts";
+import { readNewLogFiles } from "./support/probe/new-log-files.ts";
 import { readingObserver } from "./support/probe/observer.ts";
 import { readStatements, resetStatements, shortText } from "./support/probe/statements.ts";
 import { type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
 
 /** `npm run bench -- tail 1000` takes fewer subscriptions. */
 const subscriptions = Number(process.argv[3] ?? 10_000);
+
+/** `npm run bench -- tail 10000 list` measures these kinds of requests alone. */
+const wantedKinds = process.argv.slice(4);
 
 /** Enough for a hundred requests above the 99th percentile of the fast kinds. */
 const halfRateMs = 15_000;
@@ -52,6 +56,7 @@ async function printPauses(system: MeasuredSystem, name: string): Promise<void> 
 
 async function measureRequests(loaded: LoadedTenant): Promise<void> {
   for (const kind of requestKinds) {
+    if (wantedKinds.length > 0 && !wantedKinds.includes(kind)) continue;
     const perSecond = await sustainedRate(loaded, kind);
     printFigure(`tail_${kind}_sustained`, perSecond, "requests/s");
     await watch(loaded.system);
@@ -59,6 +64,7 @@ async function measureRequests(loaded: LoadedTenant): Promise<void> {
     const pauses = monitorEventLoopDelay({ resolution: 5 });
     pauses.enable();
     const endDisk = await watchDisk();
+    const logFiles = await readNewLogFiles(loaded.system.pool);
     const { p50Ms, p99Ms, worstMs, slowMoments, pauseMs } = await sendRequests(loaded, kind, pace);
     pauses.disable();
     const disk = await endDisk();
@@ -72,6 +78,9 @@ async function measureRequests(loaded: LoadedTenant): Promise<void> {
     // Stored pages of this process alone. What the longest pauses, the disk paused.
     printFigure(`tail_${kind}_disk_p50`, disk.p50Ms, "ms");
     printFigure(`tail_${kind}_disk_longest`, disk.longestMs, "ms", p50Ms);
+    const { count, ms } = await readNewLogFiles(loaded.system.pool);
+    printFigure(`tail_${kind}_new_log_files`, count - logFiles.count, "files");
+    printFigure(`tail_${kind}_new_log_files_took`, ms - logFiles.ms, "ms");
     await printPauses(loaded.system, kind);
   }
 }

@@ -19,6 +19,7 @@ export function countingSettings(slowMs: number): Readonly<Record<string, string
     "pg_stat_statements.max": "10000",
     "pg_stat_statements.track_planning": "on",
     track_io_timing: "on",
+    track_wal_io_timing: "on",
     "auto_explain.log_min_duration": String(slowMs),
     "auto_explain.log_analyze": "on",
     "auto_explain.log_timing": "off",
