@@ -3,7 +3,8 @@
  * that at 1,000: create, list, change units, store usage, renew and deliver. Each subscription has
  * ten invoices, ten usage events and a delivered event. The cost is the processor time of
  * PostgreSQL, API and worker, and the time, pages and log records of the statements. `--most
- * 1000000` adds a step with 10,000,000 invoices: about 30 GB of disk and half an hour.
+ * 1000000` adds a step with 10,000,000 invoices: about 30 GB of disk and half an hour. `--events
+ * 1000` gives each subscription so many usage events.
  *
  * Aim: no cost grows to more than 1.3 times. Both sizes run at the same time and are measured in
  * turn, because the speed of a machine changes more than that within half an hour. Each work begins
@@ -72,7 +73,7 @@ interface Sized extends CountedSystem {
   stop(): Promise<void>;
 }
 
-async function startSized(observer: Observer): Promise<Sized> {
+async function startSized(observer: Observer, events: number | undefined): Promise<Sized> {
   const before = childProcesses();
   const system = await startMeasuredSystem({}, observer);
   const processes = new Set([...childProcesses()].filter((pid) => !before.has(pid)));
@@ -83,7 +84,7 @@ async function startSized(observer: Observer): Promise<Sized> {
   };
   try {
     await addLogReading(system.pool);
-    const tenant = await createTenant(system, "Grown", keyCount);
+    const tenant = await createTenant(system, "Grown", keyCount, events);
     const growTo = async (subscriptions: number) => {
       await deliveries.addHistory(subscriptions);
       await tenant.growTo(subscriptions);
@@ -113,9 +114,13 @@ function requestWork(load: PacedLoad, kind: RequestKind, isFirst: boolean): Work
 /** The first time compiles the code, so it does not count. */
 const renewals: Work = async (sized) => {
   const { system, tenant } = sized;
-  const renew = async () => {
+  const renew = async (): Promise<Measured> => {
     await addDueSubscriptions(system.pool, tenant.organisationId, counts.renew);
-    return measure(sized, counts.renew, () => renewDue(system, tenant.organisationId));
+    let left = 0;
+    const measured = await measure(sized, counts.renew, async () => {
+      left = await renewDue(system, tenant.organisationId);
+    });
+    return left === counts.renew ? measured : renew();
   };
   await renewDue(system, tenant.organisationId);
   await renew();
@@ -148,16 +153,17 @@ function wantedWorks<T>(works: readonly (readonly [string, T])[]): typeof works 
 export async function run(): Promise<void> {
   const most = Number(optionOf("--most") ?? 100_000);
   const pairs = Number(optionOf("--pairs") ?? 1);
+  const events = Number(optionOf("--events") ?? 0) || undefined;
   const memory = optionOf("--shared-buffers");
   const settings = { ...logSettings, ...(memory && { shared_buffers: memory }) };
   const observer: Observer = { ...readingObserver, settings };
   const started: Sized[] = [];
   const load = startPacedLoad();
   try {
-    const small = await startSized(observer);
+    const small = await startSized(observer, undefined);
     started.push(small);
     await small.growTo(firstSubscriptions);
-    const grown = await startSized(observer);
+    const grown = await startSized(observer, events);
     started.push(grown);
     for (const [step, { name, subscriptions }] of steps.entries()) {
       if (subscriptions > most) break;

@@ -12,10 +12,10 @@ import { withoutIndexes } from "./without-indexes.ts";
 import { publishAll } from "./worker-work.ts";
 
 /**
- * Inserts running subscriptions with $3 months, and for each month what the service leaves: an
- * invoice with a line, a finished job and a published snapshot. Ids are ordered by time as the
- * service's are. Those of subscriptions (IDEMPOTENCY-7), of the ledger and of usage events are
- * random.
+ * Inserts running subscriptions with $3 months and $4 usage events, and for each month what the
+ * service leaves: an invoice with a line, a finished job and a published snapshot. Ids are ordered
+ * by time as the service's are. Those of subscriptions (IDEMPOTENCY-7), of the ledger and of usage
+ * events are random.
  */
 const growText = `
 WITH day AS (
@@ -67,7 +67,7 @@ WITH day AS (
     bill, quantity, occurred_at)
   SELECT $1, gen_random_uuid()::text, m.id, p.meter_id, $3 - 1, $3 - 1, 1 + n,
     m.start::timestamp AT TIME ZONE 'Pacific/Auckland' + k * interval '1 second'
-  FROM month m, generate_series(1, 10) k, (SELECT id AS meter_id FROM meters
+  FROM month m, generate_series(1, $4::int) k, (SELECT id AS meter_id FROM meters
     WHERE organisation_id = $1 ORDER BY seq LIMIT 1) p WHERE n = $3 - 1
 )
 INSERT INTO invoice_lines (id, organisation_id, invoice_id, position, kind, name, description,
@@ -121,11 +121,15 @@ export const requestKinds = ["list", "create", "units", "usage_single", "usage_b
 /** A kind of request. */
 export type RequestKind = (typeof requestKinds)[number];
 
+/** The usage events of each subscription, unless a measurement is about more. */
+const eventsOfEachByDefault = 10;
+
 /** Creates the organisation without subscriptions. */
 export async function createTenant(
   system: MeasuredSystem,
   name: string,
   keyCount: number,
+  eventsOfEach: number = eventsOfEachByDefault,
 ): Promise<GrownTenant> {
   const { pool } = system;
   const { organisationId } = await system.organisation(name);
@@ -133,7 +137,7 @@ export async function createTenant(
   const keys = await system.addKeys(organisationId, keyCount);
   let count = 0;
   const add = async (client: pg.Pool | pg.Client, wanted: number) => {
-    await client.query(growText, [organisationId, wanted, invoicesOfEach]);
+    await client.query(growText, [organisationId, wanted, invoicesOfEach, eventsOfEach]);
     count += wanted;
   };
   return {

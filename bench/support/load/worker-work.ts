@@ -17,15 +17,16 @@ const pollMs = 50;
 /** A trigger is skipped if a run is active. It is sent again after this time. */
 const triggerMs = 5_000;
 
-/** Triggers the schedule until nothing is left. */
+/** Triggers the schedule until nothing is left. Returns how much was left before. */
 async function until(
   system: MeasuredSystem,
   scheduleId: string,
   left: () => Promise<number>,
-): Promise<void> {
+): Promise<number> {
   const endMs = performance.now() + limitMs;
   let triggeredMs = Number.NEGATIVE_INFINITY;
-  for (let count = await left(); count > 0; count = await left()) {
+  const first = await left();
+  for (let count = first; count > 0; count = await left()) {
     const nowMs = performance.now();
     assert.ok(nowMs < endMs, `${scheduleId}: ${count} are left after ${limitMs / 1_000} s`);
     if (nowMs - triggeredMs > triggerMs) {
@@ -34,10 +35,14 @@ async function until(
     }
     await wait(pollMs);
   }
+  return first;
 }
 
-/** Waits until all that was due is renewed and all documents are posted. */
-export async function renewDue(system: MeasuredSystem, organisationId: string): Promise<void> {
+/**
+ * Waits until all that was due is renewed and all documents are posted. Returns how many were left
+ * before: fewer if the schedule's own start of the minute has begun with them.
+ */
+export async function renewDue(system: MeasuredSystem, organisationId: string): Promise<number> {
   const left = async () => {
     const { rows } = await system.pool.query<{ left: number }>(
       `SELECT ((SELECT count(*) FROM subscriptions
@@ -48,7 +53,7 @@ export async function renewDue(system: MeasuredSystem, organisationId: string): 
     );
     return rows[0]?.left ?? 0;
   };
-  await until(system, billingScheduleId, left);
+  return until(system, billingScheduleId, left);
 }
 
 /**
@@ -69,6 +74,7 @@ export async function publishAll(system: MeasuredSystem): Promise<void> {
 export interface Deliveries {
   readonly receiver: WebhookReceiver;
   readonly endpoint: SeededEndpoint;
+  /** Adds deliveries that `deliverEvents` makes due. A batch that still runs would begin before. */
   add(events: number): Promise<unknown>;
   /** Adds delivered events until there are so many. */
   addHistory(events: number): Promise<void>;
@@ -100,14 +106,20 @@ export async function startDeliveries(system: MeasuredSystem): Promise<Deliverie
       history += count;
     }
   };
-  return { receiver, endpoint, add: (events) => rows.events([endpoint], events), addHistory };
+  const add = (events: number) => rows.events([endpoint], events, "later");
+  return { receiver, endpoint, add, addHistory };
 }
 
-/** Waits until every delivery of the endpoint is recorded. */
+/** Makes the endpoint's deliveries due and waits until each is recorded. */
 export async function deliverEvents(
   system: MeasuredSystem,
   { endpoint }: Deliveries,
 ): Promise<void> {
+  await system.pool.query(
+    `UPDATE webhook_deliveries SET due_at = now()
+      WHERE organisation_id = $1 AND endpoint_id = $2 AND state = 'pending'`,
+    [endpoint.organisationId, endpoint.id],
+  );
   const left = async () => {
     const { rows } = await system.pool.query<{ left: number }>(
       `SELECT count(*)::int AS left FROM webhook_deliveries
