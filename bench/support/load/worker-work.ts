@@ -110,7 +110,10 @@ export async function startDeliveries(system: MeasuredSystem): Promise<Deliverie
   return { receiver, endpoint, add, addHistory };
 }
 
-/** Makes the endpoint's deliveries due and waits until each is recorded. */
+/**
+ * Makes the endpoint's deliveries due and waits until each is recorded. The first is the bench's
+ * own statement: its pages are not among those of the service.
+ */
 export async function deliverEvents(
   system: MeasuredSystem,
   { endpoint }: Deliveries,
