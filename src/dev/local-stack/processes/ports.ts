@@ -1,6 +1,6 @@
 /**
- * Checks local ports before anything is started. An error names the setting that chooses another
- * port.
+ * Checks and picks local ports before anything is started. An error names the setting that chooses
+ * another port.
  */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
@@ -96,9 +96,10 @@ export function isListening(port: number, host: string = localHost): Promise<boo
 }
 
 /**
- * Returns a port of this machine on which nothing listens. The system assigns it to nobody else for
- * a minute, because a connection to it was just closed from its side. A server may still listen on
- * it: the Temporal dev server picks its inner ports itself and must not get this one.
+ * Returns a port of this machine on which nothing listens. For a minute the system assigns it to no
+ * program that asks for any port, because a connection to it was just closed from its side. A
+ * server may still listen on it. The Temporal dev server picks its inner ports itself, and must not
+ * get this one.
  */
 export async function anyFreePort(): Promise<number> {
   const server = createServer((socket) => socket.end());
