@@ -12,6 +12,7 @@
  * moment. `--shared-buffers 4GB` shows how much of a growth is pages that are not in its memory.
  * `growth list renew` measures these works alone, and `--pairs 3` each pair three times.
  */
+import assert from "node:assert/strict";
 import { childProcesses } from "./support/cpu.ts";
 import { addDueSubscriptions } from "./support/due-subscriptions.ts";
 import { printFigure } from "./support/figure.ts";
@@ -143,10 +144,14 @@ function optionOf(name: string): string | null {
   return at === -1 ? null : (process.argv[at + 1] ?? null);
 }
 
-/** The works that the command names, or all. */
+/** The works that the command names before its first option, or all. */
 function wantedWorks<T>(works: readonly (readonly [string, T])[]): typeof works {
-  const wanted = works.filter(([name]) => process.argv.includes(name));
-  return wanted.length === 0 ? works : wanted;
+  const words = process.argv.slice(3);
+  const option = words.findIndex((one) => one.startsWith("--"));
+  const names = option === -1 ? words : words.slice(0, option);
+  const wanted = works.filter(([name]) => names.length === 0 || names.includes(name));
+  assert(wanted.length >= names.length, `works are ${works.map(([name]) => name).join(", ")}`);
+  return wanted;
 }
 
 /** Prints each cost against that of the first size, and the statements that read more pages. */

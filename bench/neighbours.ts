@@ -5,10 +5,9 @@
  * Aim: the other's p99 is at most 1.5 times as long as alone. The floor is the operating system's
  * part: the other's requests next to processes that only compute.
  */
-import assert from "node:assert/strict";
 import { printFigure } from "./support/figure.ts";
 import { keepProcessorsBusy } from "./support/load/busy-processors.ts";
-import { createTenant, requestKinds } from "./support/load/grown-tenant.ts";
+import { createTenant, kindsNamed } from "./support/load/grown-tenant.ts";
 import { startPacedLoad } from "./support/load/paced-load.ts";
 import { sendRequests, warmUpMs } from "./support/load/sustained.ts";
 import { startMeasuredSystem } from "./support/system.ts";
@@ -31,10 +30,7 @@ const keyCount = 2_400;
 
 /** Prints the durations. The ratios are to the duration alone. */
 export async function run(): Promise<void> {
-  const kinds = requestKinds.filter(
-    (kind) => wantedKinds.length === 0 || wantedKinds.includes(kind),
-  );
-  assert(kinds.length >= wantedKinds.length, `kinds are ${requestKinds.join(", ")}`);
+  const kinds = kindsNamed(wantedKinds);
   const system = await startMeasuredSystem();
   const [busyLoad, otherLoad] = [startPacedLoad(), startPacedLoad()];
   try {

@@ -124,6 +124,13 @@ export type RequestKind = (typeof requestKinds)[number];
 /** The usage events of each subscription, unless a measurement is about more. */
 const eventsOfEachByDefault = 10;
 
+/** Returns the kinds with these names, or all if there is none. Throws for another name. */
+export function kindsNamed(names: readonly string[]): readonly RequestKind[] {
+  const kinds = requestKinds.filter((kind) => names.length === 0 || names.includes(kind));
+  assert(kinds.length >= names.length, `kinds are ${requestKinds.join(", ")}`);
+  return kinds;
+}
+
 /** Creates the organisation without subscriptions. */
 export async function createTenant(
   system: MeasuredSystem,
