@@ -2,6 +2,7 @@
 import pg from "pg";
 import { onTestFinished } from "vitest";
 import { freshDatabase } from "../support/database.ts";
+import { testPool } from "../support/pool.ts";
 
 /** Inserts rows into `grown`, whose index is `grown_part`. */
 export const insertRows = "INSERT INTO grown SELECT n, n FROM generate_series(1, 2000) n";
@@ -13,7 +14,7 @@ export async function partitionedTable(): Promise<{
 }> {
   const database = await freshDatabase();
   const client = new pg.Client({ connectionString: database.url });
-  const pool = new pg.Pool({ connectionString: database.url, max: 1 });
+  const pool = testPool(database.url, 1);
   await client.connect();
   onTestFinished(async () => {
     await client.end();

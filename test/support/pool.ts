@@ -12,7 +12,10 @@ import { allow } from "./slowness.ts";
  */
 const connectTimeoutMs = allow(4_000);
 
-/** A pool like the service's, with a longer connection time limit. */
+/**
+ * A pool like the service's, with a longer connection time limit. A connection may learn that its
+ * database is dropped after the pool's end has resolved. The driver's own pool would throw that.
+ */
 export function testPool(databaseUrl: string, size: number, name = "test"): pg.Pool {
   return createPool({ databaseUrl, size, name, connectTimeoutMs }, () => undefined);
 }

@@ -8,6 +8,7 @@ import type { TokenSource } from "../../../src/ledger/xero/auth/tokens.ts";
 import { createAgent } from "../../../src/ledger/xero/wire/exchange.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { createLedgerTokens } from "../../../src/store/ledger-connection/oauth-tokens.ts";
+import { testPool } from "../../support/pool.ts";
 import { startSystem, type TestSystem } from "../../support/system.ts";
 import { type AdminAsk, askWith, createTenant, type Tenant } from "../services/request.ts";
 import { askDemo, comeBack, tickTenants } from "./browser.ts";
@@ -51,7 +52,7 @@ export async function startAuthorisationFixture(): Promise<AuthorisationFixture>
     ...{ LOG_LEVEL: "trace", LEDGER_CALL_SECONDS: "20" },
   });
   owner = askWith(system, await system.operator("owner", "Olga"));
-  pools = [1, 2, 3].map(() => new pg.Pool({ connectionString: system.databaseUrl, max: 3 }));
+  pools = [1, 2, 3].map(() => testPool(system.databaseUrl, 3));
   const callback = `http://localhost:${new URL(system.adminUrl).port}/ledger/xero/callback`;
   await demo("apps", { ...app, name: "Billing", redirectUrls: [callback] });
   return { system, owner, pools, callback };

@@ -1,8 +1,8 @@
 /** The fixtures of tests on a demo ledger: the ledger, and organisations in it. */
-import pg from "pg";
 import { test } from "vitest";
 import type { DemoLedgerOptions } from "../../../src/dev/demo-ledger/server.ts";
 import { failOnce, perFile, started, stopInTime } from "../../support/file-fixture.ts";
+import { testPool } from "../../support/pool.ts";
 import { addLedgerContact, startDemoLedgerFixture } from "./demo-ledger-fixture.ts";
 import { openDemoHttp } from "./request.ts";
 
@@ -25,7 +25,7 @@ export const demoLedgerTest = test
   })
   .extend("http", perFile, async ({ fixture }) => openDemoHttp(await fixture.connect()))
   .extend("database", perFile, ({ fixture }, { onCleanup }) => {
-    const database = new pg.Pool({ connectionString: fixture.databaseUrl, max: 1 });
+    const database = testPool(fixture.databaseUrl, 1);
     onCleanup(() => stopInTime(() => database.end()));
     return database;
   })
