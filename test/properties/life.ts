@@ -123,6 +123,10 @@ export function stateIn(life: Life): BillingState {
     plan,
     period,
     nextPeriod,
+    endRemovedRenewal: life.papers.some(
+      ({ type, periodIndex, isRemoved }) =>
+        type === "renewal" && periodIndex === current + 1 && isRemoved,
+    ),
     invoices: openIn(life).filter(({ periodIndex }) => periodIndex >= current),
     deferred: deferred.flatMap(({ line, paperId }) => (paperId === null ? [line] : [])),
     usage: [],

@@ -1,6 +1,7 @@
 /** How much of a credit note has been applied. */
 import type { CreditNote } from "../model/credit-note.ts";
 import { compare, isZero } from "../money/decimal.ts";
+import { keepsPlace } from "./document-presence.ts";
 
 /** The values of `allocation_status` (OBJECT-11). */
 type AllocationStatus = "unapplied" | "partially_applied" | "applied" | "not_applicable";
@@ -11,10 +12,10 @@ type AllocationStatus = "unapplied" | "partially_applied" | "applied" | "not_app
  * (OBJECT-11).
  */
 export function allocationStatus(
-  note: Pick<CreditNote, "status" | "total" | "remainingCredit">,
+  note: Pick<CreditNote, "status" | "total" | "remainingCredit" | "ledger">,
 ): AllocationStatus {
-  if (note.status === "voided" || note.status === "deleted" || isZero(note.total))
-    return "not_applicable";
+  const inLedger = note.ledger.invoiceId !== null;
+  if (!keepsPlace({ status: note.status, inLedger }) || isZero(note.total)) return "not_applicable";
   if (isZero(note.remainingCredit)) return "applied";
   return compare(note.remainingCredit, note.total) < 0 ? "partially_applied" : "unapplied";
 }

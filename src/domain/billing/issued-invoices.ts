@@ -1,12 +1,14 @@
-/** What an issued invoice still allows: whether it is ahead, unsent, paid on, or amendable. */
+/**
+ * What an issued invoice still allows: whether it is ahead, unsent, paid on, or amendable. Whether
+ * the next period is invoiced.
+ */
 import type { BillingState, IssuedInvoice } from "../model/billing-state.ts";
 import type { DocumentStatus } from "../model/invoice.ts";
 import { equals, isZero } from "../money/decimal.ts";
+import { presenceOf } from "./document-presence.ts";
+import { willRenew } from "./renewal-value.ts";
 
-/**
- * Returns the renewal invoice that was issued ahead and is not removed. While it exists the
- * subscription is inside its invoice window (UNITS-7).
- */
+/** Returns the renewal invoice that was issued ahead and keeps its place (DOCUMENT-7). */
 export function issuedAhead({
   nextPeriod,
   invoices,
@@ -20,16 +22,27 @@ export function issuedAhead({
 }
 
 /**
+ * Whether the next period is invoiced: a renewal invoice was issued for it, and no end of ours
+ * removed it. It stays invoiced if a person removes that invoice in the ledger (UNITS-7).
+ */
+export function isNextInvoiced(
+  state: Pick<BillingState, "subscription" | "nextPeriod" | "invoices" | "endRemovedRenewal">,
+): boolean {
+  if (state.nextPeriod === null || !willRenew(state.subscription)) return false;
+  return issuedAhead(state) !== null || !state.endRemovedRenewal;
+}
+
+/**
  * Returns why an invoice's plan line cannot be re-priced, as the end of a sentence; null if it can
  * (UNITS-8).
  */
 export function notAmendable(invoice: IssuedInvoice): string | null {
   const { number, status, inLedger, total, amountDue, isPlanLineKnown } = invoice;
-  if (status === "scheduled") return `invoice ${number} is still to be sent to the ledger`;
-  if (!inLedger || status === "not_in_external") return `invoice ${number} is not in the ledger`;
+  const presence = presenceOf(invoice);
+  if (presence === "to_be_sent") return `invoice ${number} is still to be sent to the ledger`;
+  if (presence === "nowhere" || !inLedger) return `invoice ${number} is not in the ledger`;
   if (status === "paid") return `invoice ${number} is paid`;
   if (!equals(total, amountDue)) return `invoice ${number} has a payment or credit on it`;
-  if (status === "voided" || status === "deleted") return `invoice ${number} is removed`;
   // A line that is sent without the ledger's id would be added a second time (LEDGER-13).
   return isPlanLineKnown ? null : `it is not known which line of invoice ${number} is the plan's`;
 }

@@ -12,7 +12,7 @@ import type { Subscription } from "../model/subscription.ts";
 import { deferredInvoice } from "./deferred-invoice.ts";
 import { isOver, nextDueDate } from "./due-date.ts";
 import { draftInvoice, planLine, prorationLine } from "./invoice-lines.ts";
-import { issuedAhead } from "./issued-invoices.ts";
+import { isNextInvoiced, issuedAhead } from "./issued-invoices.ts";
 import {
   beginUsage,
   billApart,
@@ -48,6 +48,7 @@ export type DueFacts = Pick<
   | "plan"
   | "period"
   | "nextPeriod"
+  | "endRemovedRenewal"
   | "invoices"
   | "deferred"
   | "usage"
@@ -195,12 +196,12 @@ function billLastUsage(facts: DueFacts, walk: Walk): void {
 }
 
 /**
- * Begins the period whose invoice was issued ahead. If that invoice was removed in the ledger, the
- * billed units are the units at the period's start. If the period begins in Setup Mode, nothing of
+ * Begins the period that was invoiced ahead. It keeps its billed units, also if a person removed
+ * its invoice in the ledger (MONEY-5). If the period begins in Setup Mode, nothing of
  * it is billed afterwards, also no usage (SETUP-3).
  */
 function beginIssued(facts: DueFacts, walk: Walk, next: PeriodState): PeriodState {
-  const isBilled = issuedAhead(facts) !== null || !hasUnits(facts.plan.type);
+  const isBilled = isNextInvoiced(facts) || !hasUnits(facts.plan.type);
   if (isBilled && !facts.organisation.setupMode) return next;
   const period = {
     ...next,

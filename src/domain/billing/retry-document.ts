@@ -1,6 +1,7 @@
 /** Decides how an operator's retry brings a document to the ledger. ADMIN-6. */
 import type { DocumentStatus } from "../model/invoice.ts";
 import { Refusal } from "../refusal.ts";
+import { isLost } from "./document-presence.ts";
 
 /**
  * The ledger state of a document. `waiting`: its last job is not done. `failed`: its last job was
@@ -34,7 +35,7 @@ export function decideRetry(
   setupMode: boolean,
 ): Retry {
   if (state === "waiting") return "bring_forward";
-  const isGone = status === "not_in_external" && ledgerId !== null;
+  const isGone = isLost({ status, inLedger: ledgerId !== null });
   if (state === "synced" || operation === null || isGone)
     throw new Refusal(
       "invalid_state",

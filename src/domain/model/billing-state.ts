@@ -25,7 +25,8 @@ export interface PeriodState extends Period {
 }
 
 /**
- * An invoice that is not removed, with the members that rules read. `inLedger`: the ledger has it.
+ * An invoice that keeps its place (DOCUMENT-7), with the members that rules read. `inLedger`: the
+ * ledger has it.
  * `isPlanLineKnown`: if it has a plan line, the ledger's id of that line is known.
  */
 export interface IssuedInvoice {
@@ -55,9 +56,10 @@ export interface RunningJob {
 
 /**
  * A subscription with everything that its rules read. `nextPeriod` exists once its invoice was
- * issued ahead. `invoices` are those of the current and the next period that are not removed,
- * newest first. `usage` is all unbilled usage, or null if it was not loaded because no bill of it
- * is due. `today` is the date in the subscription's zone.
+ * issued ahead. `endRemovedRenewal`: an end of ours removed that invoice, and it was not issued
+ * again. `invoices` are those of the current and the next period that keep their place, newest
+ * first. `usage` is all unbilled usage, or null if it was not loaded because no bill of it is due.
+ * `today` is the date in the subscription's zone.
  */
 export interface BillingState {
   readonly organisation: OrganisationSettings;
@@ -65,6 +67,7 @@ export interface BillingState {
   readonly plan: Plan;
   readonly period: PeriodState;
   readonly nextPeriod: PeriodState | null;
+  readonly endRemovedRenewal: boolean;
   readonly invoices: readonly IssuedInvoice[];
   readonly deferred: readonly DeferredLine[];
   readonly usage: readonly OpenUsage[] | null;

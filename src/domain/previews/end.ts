@@ -94,7 +94,11 @@ function removeAhead(
   const waiting =
     type !== "renewal" ? state.deferred : own === undefined ? deferred : deferredAgain(state, own);
   const invoices = state.invoices.filter((one) => one.id !== id);
-  const removed = { ...before, state: { ...state, invoices, deferred: waiting } };
+  const endRemovedRenewal = type === "renewal";
+  const removed = {
+    ...before,
+    state: { ...state, invoices, deferred: waiting, endRemovedRenewal },
+  };
   const { invoice, creditNote } = decideReversal(removed.state, next);
   const charged = invoice === null ? removed : issue(removed, invoice);
   return creditNote === null ? charged : credit(charged, creditNote);

@@ -35,6 +35,7 @@ export function previewCreation(
     subscription: { ...subscription, id: noId },
     period: { ...firstPeriod, ...flags },
     nextPeriod: renewalPeriod && { ...renewalPeriod, ...flags },
+    endRemovedRenewal: false,
     invoices: [],
     deferred: [],
     usage: [],

@@ -3,7 +3,7 @@
  * to be allowed (UNITS-1, UNITS-4, UNITS-5).
  */
 import { strict as assert } from "node:assert";
-import { issuedAhead } from "../billing/issued-invoices.ts";
+import { isNextInvoiced, issuedAhead } from "../billing/issued-invoices.ts";
 import { type Proration, prorate } from "../billing/proration.ts";
 import type { CivilDate } from "../calendar/civil-date.ts";
 import type { BillingState, IssuedInvoice, PeriodState } from "../model/billing-state.ts";
@@ -12,7 +12,9 @@ import type { UnitsChangeRequest } from "./change-units.ts";
 
 /** A change measured against what was billed. */
 export interface MeasuredChange {
-  /** The invoice that bills the next period, issued ahead; null outside the invoice window. */
+  /** Whether the subscription is in its invoice window (UNITS-7). */
+  readonly isNextInvoiced: boolean;
+  /** The renewal invoice of the next period; null if it is removed or was not issued. */
   readonly renewalInvoice: IssuedInvoice | null;
   /**
    * The charge for the rest of the current period above its billed units. Null if it was not
@@ -39,6 +41,7 @@ export function measureChange(facts: BillingState, request: UnitsChangeRequest):
   const isAboveBilled = isAbove(period, facts, request) && subscription.status === "active";
   const whole = isAboveBilled ? prorateFrom(period.start, period, facts, request).amount : ZERO;
   return {
+    isNextInvoiced: isNextInvoiced(facts),
     renewalInvoice: issuedAhead(facts),
     proration:
       isAboveBilled && request.prorate && from !== null

@@ -117,15 +117,13 @@ export function checkBehaviour(
 }
 
 function fixedBecause(
-  { subscription, nextPeriod }: BillingState,
-  { renewalInvoice, proration }: MeasuredChange,
+  { subscription }: BillingState,
+  { isNextInvoiced, renewalInvoice, proration }: MeasuredChange,
 ): string | null {
   if (!willRenew(subscription)) return "the subscription is in its final period";
   if (renewalInvoice !== null)
     return `the next period is invoiced already, by ${renewalInvoice.number}`;
-  // The next period's invoice was removed: the renewal issues no second one that could carry the
-  // amount.
-  if (nextPeriod !== null) return "the next period was invoiced already";
+  if (isNextInvoiced) return "the next period was invoiced already";
   return proration !== null && isNegative(proration.amount) ? "the change is a credit" : null;
 }
 
@@ -135,14 +133,16 @@ function fixedBecause(
  */
 export function checkDocument(
   { document }: UnitsChangeRequest,
-  { renewalInvoice }: MeasuredChange,
+  { isNextInvoiced, renewalInvoice }: MeasuredChange,
 ): void {
-  if (renewalInvoice !== null && document === null) {
-    const there = `the renewal invoice ${renewalInvoice.number} is there already`;
-    const message = `document is required: ${there}. Send amend or separate.`;
-    throw new Refusal("document_required", message, "document");
+  if (isNextInvoiced && document === null) {
+    const why =
+      renewalInvoice === null
+        ? "the next period was invoiced already. Send separate."
+        : `the renewal invoice ${renewalInvoice.number} is there already. Send amend or separate.`;
+    throw new Refusal("document_required", `document is required: ${why}`, "document");
   }
-  if (renewalInvoice === null && document !== null) {
+  if (!isNextInvoiced && document !== null) {
     throw new Refusal(
       "document_not_allowed",
       "document is allowed inside the invoice window only.",
@@ -175,15 +175,19 @@ export function checkProration(
   }
 }
 
-/** Refuses `renewal_invoice_not_amendable` for `amend` (UNITS-8). */
-export function checkRenewalAmendable(
+/**
+ * Returns the renewal invoice, to be amended. Refuses `renewal_invoice_not_amendable` (UNITS-8).
+ */
+export function requireRenewalInvoice(
   { nextPeriod }: BillingState,
-  renewalInvoice: IssuedInvoice,
-): void {
+  { renewalInvoice }: MeasuredChange,
+): IssuedInvoice {
   const why = nextPeriod?.billedSeparately
     ? "an earlier change was billed separately"
-    : notAmendable(renewalInvoice);
-  if (why === null) return;
+    : renewalInvoice === null
+      ? "it is removed"
+      : notAmendable(renewalInvoice);
+  if (renewalInvoice !== null && why === null) return renewalInvoice;
   const message = `The renewal invoice cannot be amended: ${why}. Send document separate.`;
   throw new Refusal("renewal_invoice_not_amendable", message, "document");
 }

@@ -36,9 +36,9 @@ import {
   checkDocument,
   checkEffectiveDate,
   checkProration,
-  checkRenewalAmendable,
   checkUnits,
   requireFirstInvoice,
+  requireRenewalInvoice,
 } from "./change-units-rules.ts";
 
 /** How the amount for the rest of the current period is billed (UNITS-12). */
@@ -88,17 +88,15 @@ export function decideUnitsChange(facts: BillingState, request: UnitsChangeReque
   checkBehaviour(facts, request, change);
   checkDocument(request, change);
   checkProration(facts, request, change);
-  const { renewalInvoice } = change;
-  if (renewalInvoice !== null && request.document === "amend")
-    checkRenewalAmendable(facts, renewalInvoice);
+  const amended = request.document === "amend" ? requireRenewalInvoice(facts, change) : null;
   const first = facts.subscription.status === "pending" ? requireFirstInvoice(facts) : null;
   checkAccounts(facts);
   if (first !== null) return repriceFirst(facts, request, first);
   const current = billCurrent(facts, request, change);
-  if (renewalInvoice === null) return billOutsideWindow(facts, request, current);
-  return request.document === "amend"
-    ? amendRenewal(facts, request, current, renewalInvoice)
-    : billSeparately(facts, request, current);
+  if (!change.isNextInvoiced) return billOutsideWindow(facts, request, current);
+  return amended === null
+    ? billSeparately(facts, request, current)
+    : amendRenewal(facts, request, current, amended);
 }
 
 /** What a change of units bills in a period, and the period afterwards. */

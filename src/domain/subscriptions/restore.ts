@@ -5,7 +5,7 @@
 import { strict as assert } from "node:assert";
 import { nextDueDate } from "../billing/due-date.ts";
 import { draftInvoice, planLine, prorationLine } from "../billing/invoice-lines.ts";
-import { issuedAhead } from "../billing/issued-invoices.ts";
+import { isNextInvoiced } from "../billing/issued-invoices.ts";
 import { decideDue } from "../billing/renewal.ts";
 import type { DueInvoice } from "../billing/renewal-usage.ts";
 import { type CivilDate, compareDates } from "../calendar/civil-date.ts";
@@ -66,16 +66,18 @@ export interface Restoration {
  * Decides a restoration. Refuses `invalid_state` in this order: another operation runs; neither
  * ended nor set to end; the renewal date has come; the customer is not active; the plan is neither
  * active nor legacy; in Setup Mode a document would be issued. Add-ons, which could be inactive
- * too, do not exist yet. A next period without its renewal invoice gets one, whatever removed it.
- * If today is in the invoice window and none was ever issued, it is issued with the restoration
- * (RESTORE-1, RESTORE-4).
+ * too, do not exist yet. A next period that is not invoiced gets its renewal invoice. What a person
+ * removed is never issued again. If today is in the invoice window and none was ever issued, it is
+ * issued with the restoration (RESTORE-1, RESTORE-4).
  */
 export function decideRestoration(facts: RestorationFacts): Restoration {
   const { state, removed, next } = facts;
   checkRestorable(facts);
   const subscription = asBefore(state);
   const { organisation, period } = state;
-  const renewal = lacksRenewal(state) ? issueRenewal({ ...state, subscription }, next) : null;
+  const renewal = lacksRenewal(state, subscription)
+    ? issueRenewal({ ...state, subscription }, next)
+    : null;
   const copies = removed.flatMap((one) => (isAhead(state, one) ? [] : copyOf(state, one)));
   const nextPeriod = renewal?.period ?? state.nextPeriod;
   const due = decideDue({ ...state, subscription, nextPeriod });
@@ -136,7 +138,7 @@ function checkRestorable({ state, customerStatus, removed }: RestorationFacts): 
       `The organisation is in Setup Mode: invoice ${again.number} would have to be issued again.`,
     );
   }
-  if (lacksRenewal(state)) {
+  if (lacksRenewal(state, asBefore(state))) {
     throw refuse(
       "The organisation is in Setup Mode: the renewal invoice of the next period would have to " +
         "be issued.",
@@ -158,9 +160,12 @@ function asBefore({ subscription, today }: BillingState): Subscription {
   };
 }
 
-/** Whether the next period was billed ahead and has no renewal invoice any more. */
-function lacksRenewal(state: BillingState): boolean {
-  return state.nextPeriod !== null && issuedAhead(state) === null;
+/**
+ * Whether the subscription goes on to a next period that an end of ours left without its renewal
+ * invoice (RESTORE-4).
+ */
+function lacksRenewal(state: BillingState, subscription: Subscription): boolean {
+  return state.nextPeriod !== null && !isNextInvoiced({ ...state, subscription });
 }
 
 function isAhead({ period }: BillingState, { type, periodIndex }: RemovedInvoice): boolean {

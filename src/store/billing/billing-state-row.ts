@@ -66,7 +66,7 @@ export interface StateRow extends Omit<SubscriptionRow, "plan"> {
   setup_mode: boolean | null;
   proration_closed: boolean | null;
   billed_separately: boolean | null;
-  next_period: PeriodRow | null;
+  next_period: (PeriodRow & { end_removed_renewal: boolean }) | null;
   issued: IssuedRow[] | null;
   deferred: DeferredRow[] | null;
   running: RunningRow | null;
@@ -90,6 +90,7 @@ export function readState(
     ...known,
     period: readCurrentPeriod(row),
     nextPeriod: row.next_period === null ? null : readPeriod(row.next_period),
+    endRemovedRenewal: row.next_period?.end_removed_renewal ?? false,
     invoices: (row.issued ?? []).map(readIssued),
     deferred: (row.deferred ?? []).map(readDeferred),
     usageBills: { open: row.usage_bill, billed: row.usage_billed },

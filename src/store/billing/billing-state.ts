@@ -12,6 +12,7 @@ import type { Subscription } from "../../domain/model/subscription.ts";
 import { planMetersJson, readPlanMeters } from "../catalogue/meters.ts";
 import { plannedOnce } from "../database/planned-once.ts";
 import type { Transaction } from "../database/pool.ts";
+import { keepsPlace } from "../documents/document-presence.ts";
 import { readState, type StateRow } from "./billing-state-row.ts";
 import {
   planJson,
@@ -34,7 +35,11 @@ const stateText = `SELECT ${subscriptionColumns}, t.current_period, t.due_at, t.
     p.start_date AS period_start, p.end_date AS period_end, p.billed_units, p.setup_mode,
     p.proration_closed, p.billed_separately,
     (SELECT row_to_json(n) FROM (SELECT n.index, n.start_date, n.end_date, n.billed_units,
-      n.setup_mode, n.proration_closed, n.billed_separately
+      n.setup_mode, n.proration_closed, n.billed_separately,
+      coalesce((SELECT bool_and(EXISTS (SELECT FROM removals r WHERE r.organisation_id = $1
+          AND r.invoice_id = i.id AND r.state = 'removed'))
+        FROM invoices i WHERE i.organisation_id = $1 AND i.subscription_id = t.id
+          AND i.type = 'renewal' AND i.period_index = n.index), false) AS end_removed_renewal
       FROM periods n WHERE n.organisation_id = $1 AND n.subscription_id = t.id
         AND n.index = t.current_period + 1) n) AS next_period,
     (SELECT json_agg(i) FROM (SELECT i.id, i.number, i.type, i.period_index, i.status,
@@ -49,7 +54,7 @@ const stateText = `SELECT ${subscriptionColumns}, t.current_period, t.due_at, t.
           AND l.ledger_line_id IS NULL) AS is_plan_line_known
       FROM invoices i WHERE i.organisation_id = $1 AND i.subscription_id = t.id
         AND i.period_index >= t.current_period
-        AND i.status NOT IN ('voided', 'deleted') ORDER BY i.seq DESC) i) AS issued,
+        AND ${keepsPlace("i")} ORDER BY i.seq DESC) i) AS issued,
     (SELECT json_agg(d) FROM (SELECT d.id, d.name, d.description, d.amount::text, d.period_start,
       d.period_end, d.from_units, d.to_units,
         d.days_remaining, d.days_in_period

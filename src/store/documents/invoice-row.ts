@@ -1,5 +1,6 @@
 /** Rows of invoices and lines, and their conversion to invoices with their state in the ledger. */
 
+import { presenceOf } from "../../domain/billing/document-presence.ts";
 import { civilDate } from "../../domain/calendar/civil-date.ts";
 import type {
   DocumentStatus,
@@ -80,8 +81,9 @@ export function readLedgerState(
   syncError: string | null,
   isAmending = false,
 ): InvoiceLedgerState {
-  const isRemoved = status === "voided" || status === "deleted";
-  if (status === "scheduled" || (isAmending && !isRemoved && syncError === null)) {
+  const presence = presenceOf({ status });
+  const isUnsent = presence === "stands" && isAmending && syncError === null;
+  if (presence === "to_be_sent" || isUnsent) {
     return { syncStatus: "failed", invoiceId: ledgerId, syncError: unreachable };
   }
   const isFailed = status === "not_in_external" || syncError !== null;

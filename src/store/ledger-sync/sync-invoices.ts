@@ -9,6 +9,7 @@ import { db } from "../database/client.ts";
 import { lockInOrder, lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { type ObservedInvoiceState, unfitText } from "../documents/credit-note-state.ts";
+import { stands } from "../documents/document-presence.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
 import {
@@ -164,7 +165,7 @@ const goneText = (kind: DocumentKind): string => `
 WITH evaluated AS (
   SELECT d.id AS own_id, d.${ledgerIdColumn[kind]} AS ledger_id,
     coalesce(d.ledger_reported_at >= $3::timestamptz, false) OR ${isBusy[kind]} AS is_busy
-  FROM ${kind} d WHERE d.organisation_id = $1 AND d.status NOT IN ('scheduled', 'not_in_external')
+  FROM ${kind} d WHERE d.organisation_id = $1 AND ${stands("d")}
     AND d.${ledgerIdColumn[kind]} = ANY ($2)
   ORDER BY d.id FOR NO KEY UPDATE OF d
 ), lost AS (

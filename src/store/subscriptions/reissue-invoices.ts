@@ -7,6 +7,7 @@ import type { Reissued, RemovedInvoice } from "../../domain/subscriptions/restor
 import { savePeriods } from "../billing/locked-subscription.ts";
 import { newId } from "../database/ids.ts";
 import type { Transaction } from "../database/pool.ts";
+import { keepsPlace } from "../documents/document-presence.ts";
 import { type InvoiceRow, readInvoice } from "../documents/invoice-row.ts";
 import { invoiceListing } from "../documents/invoices.ts";
 import { type Issuing, issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
@@ -25,7 +26,7 @@ SELECT ${invoiceListing.columns}, t.period_index,
     AND d.invoice_id = t.id) AS bills_deferred
 FROM invoices t
 WHERE t.organisation_id = $1 AND t.subscription_id = $2 AND t.period_index >= $3::int - 1
-  AND t.status IN ('voided', 'deleted')
+  AND NOT ${keepsPlace("t")}
   AND EXISTS (
     SELECT 1 FROM removals r JOIN terminations e ON e.organisation_id = $1
       AND e.id = r.termination_id

@@ -18,6 +18,7 @@ import type { LockedOrganisation } from "../billing/locked-subscription.ts";
 import { newId } from "../database/ids.ts";
 import type { Transaction } from "../database/pool.ts";
 import type { Row } from "../database/row.ts";
+import { counts } from "../documents/document-presence.ts";
 import { issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
 
 interface LineRow
@@ -43,7 +44,7 @@ SELECT (SELECT json_agg(line ORDER BY line.seq, line.position) FROM (
       l.revenue_account, l.tax_type
     FROM invoices i JOIN invoice_lines l ON l.organisation_id = $1 AND l.invoice_id = i.id
     WHERE i.organisation_id = $1 AND i.subscription_id = $2
-      AND i.status NOT IN ('voided', 'deleted')
+      AND ${counts("i")}
       AND NOT (i.type = 'renewal' AND i.period_index = $3) AND l.kind <> 'usage'
         AND l.period_start >= $4::date AND l.period_end <= $5::date
       AND NOT EXISTS (SELECT 1 FROM removals r WHERE r.organisation_id = $1 AND r.invoice_id = i.id
@@ -54,7 +55,7 @@ SELECT (SELECT json_agg(line ORDER BY line.seq, line.position) FROM (
     FROM credit_notes n JOIN credit_note_lines l ON l.organisation_id = $1
       AND l.credit_note_id = n.id
     WHERE n.organisation_id = $1 AND n.subscription_id = $2
-      AND n.status NOT IN ('voided', 'deleted') AND l.meter_id IS NULL
+      AND ${counts("n")} AND l.meter_id IS NULL
       AND l.effective_date >= $4::date::timestamp AT TIME ZONE 'UTC'
         AND l.effective_date < $5::date::timestamp AT TIME ZONE 'UTC'
   ) line) AS lines,

@@ -19,6 +19,7 @@ import { updateSubscriptions } from "../billing/locked-subscription.ts";
 import { leavesDocuments, saveCharges } from "../billing/save-billing.ts";
 import { db, type Executor } from "../database/client.ts";
 import type { Transaction } from "../database/pool.ts";
+import { counts, keepsPlace } from "../documents/document-presence.ts";
 import { loadNextPeriodLines } from "./reversals.ts";
 import { foundSince, type RequestToSave } from "./saved-requests.ts";
 
@@ -168,13 +169,13 @@ SELECT i.id, i.number, i.type, i.period_index AS "periodIndex", i.status, i.tota
       FROM credit_notes n
         JOIN credit_note_lines l ON l.organisation_id = $1 AND l.credit_note_id = n.id
       WHERE n.organisation_id = $1 AND n.subscription_id = $2
-        AND n.status NOT IN ('voided', 'deleted') AND l.reversed_invoice_id = i.id)
+        AND ${counts("n")} AND l.reversed_invoice_id = i.id)
     - (SELECT coalesce(sum(c.amount), 0) FROM ledger_jobs c
       WHERE c.organisation_id = $1 AND c.subscription_id = $2 AND c.invoice_id = i.id
         AND c.kind = 'allocate_credit' AND c.state IN ('ready', 'sending', 'uncertain'))
     AS "amountDue"
 FROM invoices i
-WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.status NOT IN ('voided', 'deleted')
+WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND ${keepsPlace("i")}
 ORDER BY i.seq DESC`;
 
 /** The invoices of a subscription that are not removed, newest first. */

@@ -21,6 +21,8 @@ test.each([
   string,
   string,
 ])[])("of one that is %s over %s, with %s left, it is %s", (status, total, left, expected) => {
-  const note = { status, total: parseDecimal(total), remainingCredit: parseDecimal(left) };
+  const ledger = { syncStatus: "synced", invoiceId: null, syncError: null } as const;
+  const amounts = { total: parseDecimal(total), remainingCredit: parseDecimal(left) };
+  const note = { status, ledger, ...amounts };
   expect(allocationStatus(note)).toBe(expected);
 });

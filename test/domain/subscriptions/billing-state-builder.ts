@@ -70,6 +70,8 @@ export interface StateOrder {
   readonly next?: Partial<PeriodState>;
   /** The renewal invoice of the next period, null if it was removed. */
   readonly renewalInvoice?: Partial<IssuedInvoice> | null;
+  /** Whether an end of ours removed it, and no person. */
+  readonly endRemovedRenewal?: boolean;
   readonly invoices?: readonly IssuedInvoice[];
   readonly deferred?: BillingState["deferred"];
   readonly usage?: BillingState["usage"];
@@ -139,6 +141,7 @@ export function stateOf(order: StateOrder = {}): BillingState {
     plan,
     period,
     nextPeriod: isAhead ? periodState(index + 1, units, order.next) : null,
+    endRemovedRenewal: order.endRemovedRenewal ?? false,
     invoices: isAhead ? [...renewal, ...invoices] : invoices,
     deferred: order.deferred ?? [],
     usage: order.usage === undefined ? [] : order.usage,

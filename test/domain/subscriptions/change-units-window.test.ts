@@ -3,6 +3,7 @@
  * periods count as billed afterwards.
  */
 import { describe, expect, it } from "vitest";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 import {
   decideUnitsChange,
@@ -321,8 +322,28 @@ describe("the window", () => {
     expect(refusalOf(stateOf({ today: "2026-06-20" }), amend(12))[0]).toBe("document_not_allowed");
   });
 
-  it("is left once the renewal invoice is removed: the change is billed as outside it", () => {
+  it("stays open if a person has removed the renewal invoice: a change is billed apart", () => {
     const order = { today: "2026-06-20", renewalInvoice: null };
+    const state = stateOf(order);
+    expect(refusalOf(state, changeTo(12))).toEqual([
+      "document_required",
+      "document",
+      "document is required: the next period was invoiced already. Send separate.",
+    ]);
+    expect(refusalOf(state, amend(12))).toEqual([
+      "renewal_invoice_not_amendable",
+      "document",
+      "The renewal invoice cannot be amended: it is removed. Send document separate.",
+    ]);
+    expect(change(order, separate(12, "2026-06-16"))).toEqual({
+      units: 12,
+      periods: ["5: 12 billed", "6: 12 billed, billed separately"],
+      invoice: [halfOfJune, allOfJuly],
+    });
+  });
+
+  it("is left once an end of ours has removed the renewal invoice", () => {
+    const order = { today: "2026-06-20", renewalInvoice: null, endRemovedRenewal: true };
     expect(change(order, changeTo(12, { from: "2026-06-16" }))).toEqual({
       units: 12,
       periods: ["5: 12 billed"],
@@ -330,11 +351,21 @@ describe("the window", () => {
     });
   });
 
+  it("is left once the subscription is set to end, also if a person removed the renewal", () => {
+    const subscription = { cancelAtPeriodEnd: true, endDate: civilDate("2026-07-01") };
+    const order = { today: "2026-06-20", renewalInvoice: null, subscription };
+    expect(change(order, changeTo(12, { from: "2026-06-16" }))).toMatchObject({
+      periods: ["5: 12 billed"],
+    });
+    expect(refusalOf(stateOf(order), separate(12))[0]).toBe("document_not_allowed");
+  });
+
   it("takes only the renewal invoice of the next period for it", () => {
     const invoices = [
       issued({ id: "usage of July", type: "usage", periodIndex: 6 }),
       issued({ status: "approved" }),
     ];
-    expect(change({ renewalInvoice: null, invoices }, changeTo(12))).toHaveProperty("units", 12);
+    const order = { renewalInvoice: null, endRemovedRenewal: true, invoices };
+    expect(change(order, changeTo(12))).toHaveProperty("units", 12);
   });
 });

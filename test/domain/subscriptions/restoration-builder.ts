@@ -32,6 +32,13 @@ export const setToEnd = {
   subscription: { endDate: civilDate("2026-07-01"), cancelAtPeriodEnd: true },
 } as const satisfies StateOrder;
 
+/** In the invoice window of July, whose renewal invoice an end removed. */
+export const ahead = {
+  today: "2026-06-20",
+  renewalInvoice: null,
+  endRemovedRenewal: true,
+} as const satisfies StateOrder;
+
 /** The facts of an order. By default nothing was removed and the customer is active. */
 export function factsOf(
   order: StateOrder,

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import { type StateOrder, seats, stateOf } from "./billing-state-builder.ts";
 import {
+  ahead,
   ended,
   factsOf,
   planLineOf,
@@ -12,9 +13,6 @@ import {
   restored,
   setToEnd,
 } from "./restoration-builder.ts";
-
-/** In the invoice window of July, whose renewal invoice an end removed. */
-const ahead = { today: "2026-06-20", renewalInvoice: null } as const satisfies StateOrder;
 
 describe("a refusal", () => {
   const passed = (day: string) =>

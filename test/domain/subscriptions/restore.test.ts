@@ -17,6 +17,7 @@ import {
 } from "./billing-state-builder.ts";
 import { setupCharge } from "./creation-builder.ts";
 import {
+  ahead,
   ended,
   factsOf,
   planLineOf,
@@ -28,8 +29,6 @@ import {
 
 const d = parseDecimal;
 const flatFee = planOf("flat_fee", { name: "Site", price: d("49") });
-/** In the invoice window of July, whose renewal invoice an end removed. */
-const ahead = { today: "2026-06-20", renewalInvoice: null } as const satisfies StateOrder;
 const july = "2026-07-01 to 2026-08-01";
 const june = "2026-06-01 to 2026-07-01";
 const asItWas = { is: "active, 10 units, until 2026-07-01, ends null" };
@@ -239,12 +238,13 @@ describe("the renewal invoice", () => {
     });
   });
 
-  it("that a person removed in the ledger is reissued: the next period has none", () => {
-    expect(restored({ ...ahead, ...ended })).toEqual({
+  it.each([
+    ["ended", ended],
+    ["set to end", setToEnd],
+  ])("that a person removed of one %s stays removed", (_, form) => {
+    expect(restored({ ...ahead, ...form, endRemovedRenewal: false })).toEqual({
       ...asItWas,
       dueDate: "2026-07-01",
-      periods: ["6: 10 billed"],
-      invoices: [["renewal of 6", `100.0000 for ${july}: 10 × 10.0000`]],
     });
   });
 

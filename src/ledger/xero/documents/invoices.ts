@@ -1,4 +1,5 @@
 /** Sales invoices in Xero: create, get, find by our number, remove. */
+import { presenceOf } from "../../../domain/billing/document-presence.ts";
 import { isUnsent } from "../../../domain/billing/issued-invoices.ts";
 import {
   type ExactObject,
@@ -148,7 +149,7 @@ export async function removeInvoice(
   }
   if (current.kind !== "ok") return current;
   const invoice = current.value;
-  if (invoice.status === "deleted" || invoice.status === "voided") {
+  if (presenceOf(invoice) === "nowhere") {
     return { kind: "ok", value: { outcome: "already_removed", invoice } };
   }
   const refused = refusedMoney(invoice);

@@ -9,6 +9,7 @@ import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
 import { readDecimal } from "../../catalogue/catalogue.ts";
 import { type Listing, listPage, type Page, type PageRequest } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
+import { isNeverThere, stands } from "../../documents/document-presence.ts";
 import { isRefusedPair } from "../../ledger-jobs/credit-allocations.ts";
 
 /** Invoices and credit notes. */
@@ -110,7 +111,7 @@ const refused = `SELECT o.*, NULL::timestamptz AS next_attempt_at FROM ledger_jo
 // Amounts do not matter for a removed document. The condition matches the partial indexes of the
 // few that drift.
 const drifts = (document: string) => `(${document}.ledger_subtotal <> ${document}.subtotal
-    AND ${document}.status IN ('draft', 'awaiting_approval', 'approved', 'paid'))`;
+    AND ${stands(document)})`;
 
 /** Lists every document, including those without a failed or waiting job. */
 export const documentListing: Listing<DocumentRow, AdminDocument> = {
@@ -119,8 +120,8 @@ export const documentListing: Listing<DocumentRow, AdminDocument> = {
     t.subscription_id AS "subscriptionId", t.currency, t.total, t.subtotal,
     t.ledger_subtotal AS "ledgerSubtotal", t.ledger_id AS "ledgerId", t.sync_error AS "syncError",
     t.created_at AS "createdAt",
-    coalesce(o.kind, CASE WHEN t.status = 'not_in_external' AND t.ledger_id IS NULL
-      THEN 'create_' || t.kind END) AS operation,
+    coalesce(o.kind,
+      CASE WHEN ${isNeverThere("t", "ledger_id")} THEN 'create_' || t.kind END) AS operation,
     o.id AS "jobId", CASE WHEN o.kind = 'allocate_credit' THEN o.invoice_id END AS "invoiceId",
     o.reason,
     CASE s.state WHEN 'failed' THEN coalesce(t.sync_error, o.message) ELSE o.message END AS message,

@@ -6,6 +6,7 @@
 import { strict as assert } from "node:assert";
 import { invalidationsOf } from "../../../domain/billing/ledger-validation.ts";
 import type { Transaction } from "../../database/pool.ts";
+import { isNeverThere } from "../../documents/document-presence.ts";
 import { documentNumber } from "../../documents/invoice-writes.ts";
 import { invalidateReferenceData } from "../../ledger-connection/reference-data.ts";
 import { numberPrefixes } from "../../ledger-jobs/unknown-documents.ts";
@@ -51,7 +52,7 @@ const mapTexts: Readonly<Record<DocumentKind, string>> = {
         LEFT JOIN charges c ON c.organisation_id = i.organisation_id AND c.id = k.charge_id
         LEFT JOIN meters m ON m.organisation_id = i.organisation_id AND m.id = k.meter_id
       WHERE k.organisation_id = $1 AND k.invoice_id = $2
-        AND (k.amending OR i.status = 'not_in_external')
+        AND (k.amending OR ${isNeverThere("i")})
     ) m
     WHERE l.organisation_id = $1 AND l.id = m.id AND ($3 OR l.revenue_account IS NULL)`,
   credit_note: `UPDATE credit_note_lines l

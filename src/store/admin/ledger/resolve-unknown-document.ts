@@ -2,6 +2,8 @@
  * An operator's decision about a document of the ledger that a restored database does not know.
  * SQL, because jobs are due by the server's clock. LEDGER-19
  */
+import { presenceOf } from "../../../domain/billing/document-presence.ts";
+import type { DocumentStatus } from "../../../domain/model/invoice.ts";
 import { db } from "../../database/client.ts";
 import { isId } from "../../database/ids.ts";
 import { lockSubscriptions } from "../../database/lock-order.ts";
@@ -21,7 +23,7 @@ interface NamedDocument {
   readonly kind: UnknownKind;
   readonly subscriptionId: string;
   readonly currency: string;
-  readonly status: string;
+  readonly status: DocumentStatus;
   readonly contactId: string | null;
 }
 
@@ -113,7 +115,7 @@ async function nameDocument(
 function unfitness(unknown: AdminUnknownDocument, named: NamedDocument | null): string | null {
   if (named === null) return null;
   if (named.kind !== unknown.kind) return "The documents are of different kinds.";
-  if (named.status !== "scheduled") return "The document does not wait to be created.";
+  if (presenceOf(named) !== "to_be_sent") return "The document does not wait to be created.";
   if (named.contactId !== unknown.contactId) return "The documents have different customers.";
   return named.currency === unknown.currency ? null : "The documents have different currencies.";
 }

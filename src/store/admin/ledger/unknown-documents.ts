@@ -5,6 +5,7 @@
  */
 import type { Page, PageRequest } from "../../database/page.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
+import { stands } from "../../documents/document-presence.ts";
 import { numberPrefixes, type UnknownKind } from "../../ledger-jobs/unknown-documents.ts";
 import { type Actor, type Changed, type Changes, changed } from "../changes.ts";
 import { type Resolution, resolveUnknown } from "./resolve-unknown-document.ts";
@@ -142,7 +143,7 @@ async function save(
         status, currency, reference, issue_date, subtotal, total, lines, state)
       SELECT $1, $2, r."ledgerId", r.number, r."contactId", r.status, r.currency, r.reference,
         r."issueDate", r.subtotal, r.total, r.lines,
-        CASE WHEN r.status IN ('voided', 'deleted') THEN 'removed' ELSE 'open' END
+        CASE WHEN ${stands("r")} THEN 'open' ELSE 'removed' END
       FROM jsonb_to_recordset($3) AS r("ledgerId" text, number text, "contactId" text,
         status text, currency text, reference text, "issueDate" date, subtotal numeric,
         total numeric, lines jsonb)

@@ -2,6 +2,7 @@
  * Before a document is created in the ledger, takes an equal one that the ledger has from before
  * the database was restored. Nothing is billed twice by it. LEDGER-19
  */
+import { presenceOf } from "../../../domain/billing/document-presence.ts";
 import type { Taken } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import type { UnknownDocument } from "../../../store/ledger-jobs/unknown-documents.ts";
@@ -115,7 +116,10 @@ async function adopt<Document extends DocumentToSend, Draft, Found extends Found
   const read = matches.map((match) => {
     const found = answer.value.find(({ id }) => id === match.unknown.ledgerId);
     const isOurs = match.unknown.documentId !== null;
-    return { ...match, found: found !== undefined && (isOurs || isStanding(found)) ? found : null };
+    return {
+      ...match,
+      found: found !== undefined && (isOurs || presenceOf(found) === "stands") ? found : null,
+    };
   });
   const gone = read.filter(({ found, unknown }) => found === null && unknown.documentId === null);
   await settings.unknown.remove(
@@ -161,10 +165,6 @@ function isSame(
 function textOf(lines: readonly { readonly description: string; readonly amount: string }[]) {
   // A ledger may remove outer blanks.
   return JSON.stringify(lines.map(({ description, amount }) => [description.trim(), amount]));
-}
-
-function isStanding({ status }: FoundDocument): boolean {
-  return status !== "voided" && status !== "deleted";
 }
 
 function again(document: DocumentToSend, delayMs: number, reason: string): PostingOutcome {

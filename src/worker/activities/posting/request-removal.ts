@@ -3,6 +3,7 @@
  * invoice is read first (LEDGER-3). Only a refusal that still holds after a second read stops an
  * end.
  */
+import { presenceOf } from "../../../domain/billing/document-presence.ts";
 import { isUnsent } from "../../../domain/billing/issued-invoices.ts";
 import type {
   Ledger,
@@ -101,8 +102,8 @@ async function findLostInvoice(
   return { kind: "removed", removed: { outcome: "not_found", invoice: null } };
 }
 
-function isRemoved({ status }: LedgerInvoice): boolean {
-  return status === "voided" || status === "deleted";
+function isRemoved(invoice: LedgerInvoice): boolean {
+  return presenceOf(invoice) === "nowhere";
 }
 
 function reported({ status, total, amountDue, sent, updatedAt }: LedgerInvoice): ReportedInvoice {

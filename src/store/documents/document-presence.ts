@@ -1,0 +1,26 @@
+/**
+ * SQL: the definition of the domain, whether a document stands, is to be sent, or is nowhere
+ * (DOCUMENT-7). `document` is the alias of a row.
+ */
+import { type DocumentPresence, presences } from "../../domain/billing/document-presence.ts";
+
+function isOneOf(document: string, wanted: readonly DocumentPresence[]): string {
+  const statuses = Object.entries(presences).flatMap(([status, presence]) =>
+    wanted.includes(presence) ? [`'${status}'`] : [],
+  );
+  return `${document}.status IN (${statuses.join(", ")})`;
+}
+
+/** SQL: the ledger has the document and it is not removed there. */
+export const stands = (document: string): string => isOneOf(document, ["stands"]);
+
+/** SQL: the document bills or credits: it stands or is to be sent. */
+export const counts = (document: string): string => isOneOf(document, ["stands", "to_be_sent"]);
+
+/** SQL: the ledger refused the document and never had it. `ledgerId` is its column. */
+export const isNeverThere = (document: string, ledgerId = "ledger_invoice_id"): string =>
+  `(${document}.status = 'not_in_external' AND ${document}.${ledgerId} IS NULL)`;
+
+/** SQL: the document keeps its place: it counts, or a retry can still send it. */
+export const keepsPlace = (document: string, ledgerId = "ledger_invoice_id"): string =>
+  `(${counts(document)} OR ${isNeverThere(document, ledgerId)})`;
