@@ -2,6 +2,8 @@
  * Compares state observed in the ledger with our state. An older observation never replaces a newer
  * one. An observation that does not fit the columns here is only reported (LEDGER-4, LEDGER-5).
  */
+import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
+
 /** Which kind of document of the ledger. */
 export type DocumentKind = "invoices" | "credit_notes";
 
@@ -34,6 +36,29 @@ export function joinSyncResults(all: readonly SyncResult[]): SyncResult {
     again: all.flatMap(({ again }) => again),
     unfit: all.flatMap(({ unfit }) => unfit),
   };
+}
+
+/**
+ * Writes objects of the ledger together. If one breaks a type or a rule of the database, each is
+ * written alone, and `alone` is the result of one that breaks it then. So no object stops the
+ * others (LEDGER-5).
+ */
+export async function writeTogether<T>(
+  objects: readonly T[],
+  write: (some: readonly T[]) => Promise<SyncResult>,
+  alone: (object: T) => SyncResult | Promise<SyncResult>,
+): Promise<SyncResult> {
+  if (objects.length === 0) return nothingSynced;
+  try {
+    return await write(objects);
+  } catch (error) {
+    if (!isUnwritable(error)) throw error;
+    const [only] = objects;
+    if (objects.length === 1 && only !== undefined) return alone(only);
+    const each: SyncResult[] = [];
+    for (const one of objects) each.push(await writeTogether([one], write, alone));
+    return joinSyncResults(each);
+  }
 }
 
 /** The column with a document's id in the ledger. */

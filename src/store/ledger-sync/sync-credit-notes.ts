@@ -16,6 +16,7 @@ import {
   nothingSynced,
   type SyncResult,
   verdict,
+  writeTogether,
 } from "./observed-state.ts";
 
 /** A credit note as observed. */
@@ -39,7 +40,19 @@ export async function syncCreditNotes(
   notes: readonly ObservedCreditNote[],
   queriedAt: string,
 ): Promise<SyncResult> {
-  if (notes.length === 0) return nothingSynced;
+  return writeTogether(
+    notes,
+    (some) => syncNotes(pool, organisationId, some, queriedAt),
+    ({ id }) => ({ ...nothingSynced, unfit: [id] }),
+  );
+}
+
+async function syncNotes(
+  pool: Pool,
+  organisationId: string,
+  notes: readonly ObservedCreditNote[],
+  queriedAt: string,
+): Promise<SyncResult> {
   const { rows } = await pool.query<NoteRow>({
     name: "find_synced_notes",
     text: `SELECT d.id, d.ledger_credit_note_id AS "ledgerId", d.subscription_id AS "subscriptionId"

@@ -18,7 +18,12 @@ import {
   uniqueViolation,
 } from "../database/pool.ts";
 import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
-import { joinSyncResults, nothingSynced, type SyncResult } from "./observed-state.ts";
+import {
+  joinSyncResults,
+  nothingSynced,
+  type SyncResult,
+  writeTogether,
+} from "./observed-state.ts";
 import { saveNotifications } from "./pending-notifications.ts";
 
 /** A contact as observed, with its id in the ledger and the ledger's change time (ISO 8601). */
@@ -38,7 +43,18 @@ export async function syncContacts(
   organisationId: string,
   contacts: readonly ObservedContact[],
 ): Promise<SyncResult> {
-  if (contacts.length === 0) return nothingSynced;
+  return writeTogether(
+    contacts,
+    (some) => syncEach(pool, organisationId, some),
+    ({ id }) => ({ ...nothingSynced, unfit: [id] }),
+  );
+}
+
+async function syncEach(
+  pool: Pool,
+  organisationId: string,
+  contacts: readonly ObservedContact[],
+): Promise<SyncResult> {
   const { rows } = await pool.query<{ ledgerContactId: string }>({
     name: "find_synced_customers",
     text: `SELECT c.ledger_contact_id AS "ledgerContactId" FROM customers c

@@ -11,16 +11,15 @@ import { inTransaction, type Pool, type Transaction } from "../database/pool.ts"
 import { type ObservedInvoiceState, unfitText } from "../documents/credit-note-state.ts";
 import { stands } from "../documents/document-presence.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
-import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
 import {
   type Dated,
   type DocumentKind,
   isBusy,
-  joinSyncResults,
   ledgerIdColumn,
   nothingSynced,
   type SyncResult,
   verdict,
+  writeTogether,
 } from "./observed-state.ts";
 
 /** An invoice as observed. */
@@ -75,21 +74,12 @@ export async function syncInvoices(
   invoices: readonly ObservedInvoice[],
   queriedAt: string,
 ): Promise<SyncResult> {
-  if (invoices.length === 0) return nothingSynced;
-  try {
-    return await inTransaction(pool, (client) =>
-      writeInvoices(client, organisationId, invoices, queriedAt),
-    );
-  } catch (error) {
-    if (!isUnwritable(error)) throw error;
-    const [only] = invoices;
-    if (invoices.length === 1 && only !== undefined)
-      return leaveUnfit(pool, organisationId, only, queriedAt);
-    const each: SyncResult[] = [];
-    for (const one of invoices)
-      each.push(await syncInvoices(pool, organisationId, [one], queriedAt));
-    return joinSyncResults(each);
-  }
+  return writeTogether(
+    invoices,
+    (some) =>
+      inTransaction(pool, (client) => writeInvoices(client, organisationId, some, queriedAt)),
+    (one) => leaveUnfit(pool, organisationId, one, queriedAt),
+  );
 }
 
 async function writeInvoices(
@@ -176,10 +166,25 @@ WITH evaluated AS (
 SELECT ledger_id AS "ledgerId", is_busy AS "isBusy" FROM evaluated`;
 
 /**
- * Records that the ledger no longer has these documents, neither by id nor by number. One that was
- * written since `queriedAt`, or that a job is posting, is read again.
+ * Records that the ledger no longer has these documents, neither by id nor by number. What was
+ * removed stays removed. One that was written since `queriedAt`, or that a job is posting, is read
+ * again (DOCUMENT-7).
  */
 export async function loseDocuments(
+  pool: Pool,
+  organisationId: string,
+  kind: DocumentKind,
+  ledgerIds: readonly string[],
+  queriedAt: string,
+): Promise<SyncResult> {
+  return writeTogether(
+    ledgerIds,
+    (some) => loseTogether(pool, organisationId, kind, some, queriedAt),
+    (id) => ({ ...nothingSynced, unfit: [id] }),
+  );
+}
+
+async function loseTogether(
   pool: Pool,
   organisationId: string,
   kind: DocumentKind,

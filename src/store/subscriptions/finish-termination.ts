@@ -73,7 +73,7 @@ async function finish(
       SELECT pg_notify('${outcomesChannel}', '${doneMark}' || op.id) FROM op`,
     values: [organisationId, terminationId],
   });
-  await saveEnded(client, organisationId, { ...ended, currentPeriod: loaded.currentPeriod }, now);
+  await saveEnded(client, loaded.state, ended, now);
   return { issued: leavesDocuments(ended) };
 }
 

@@ -11,6 +11,7 @@ import { keepsPlace } from "../documents/document-presence.ts";
 import { type InvoiceRow, readInvoice } from "../documents/invoice-row.ts";
 import { invoiceListing } from "../documents/invoices.ts";
 import { type Issuing, issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
+import { dropRefusedLines } from "./reversals.ts";
 
 interface RemovedRow extends InvoiceRow {
   period_index: number;
@@ -75,10 +76,14 @@ function readRemoved(row: RemovedRow): RemovedInvoice {
 /** Reissues the invoices of a subscription. Returns the ids of the jobs that post them. */
 export async function reissueInvoices(
   client: Transaction,
-  { organisation, subscription }: BillingState,
+  state: BillingState,
   { periods, invoices, creditNote }: Reissued,
   issuing: Issuing,
 ): Promise<readonly string[]> {
+  const { organisation, subscription, nextPeriod } = state;
+  // The renewal invoice alone bills its period: what else bills of it is reversed (RESTORE-4).
+  if (periods.some(({ index }) => index === nextPeriod?.index))
+    await dropRefusedLines(client, state);
   const organisationId = organisation.id;
   const ids = () => ({ id: newId(), jobId: newId(), subscriptionId: subscription.id });
   const issued = invoices.map((invoice) => ({ ...ids(), ...invoice }));

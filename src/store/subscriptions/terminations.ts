@@ -20,7 +20,7 @@ import { leavesDocuments, saveCharges } from "../billing/save-billing.ts";
 import { db, type Executor } from "../database/client.ts";
 import type { Transaction } from "../database/pool.ts";
 import { counts, keepsPlace } from "../documents/document-presence.ts";
-import { loadNextPeriodLines } from "./reversals.ts";
+import { dropRefusedLines, loadNextPeriodLines } from "./reversals.ts";
 import { foundSince, type RequestToSave } from "./saved-requests.ts";
 
 /** An end to save. `id` is also the id of its job. */
@@ -107,7 +107,7 @@ export async function saveTermination(
     },
     select: { id: true },
   });
-  await saveEnded(client, organisationId, { ...ended, currentPeriod: state.period.index }, now);
+  await saveEnded(client, state, ended, now);
   return leavesDocuments(ended);
 }
 
@@ -142,14 +142,20 @@ export async function saveRemovals(
   await client.query({ name: "insert_termination", text: removalsText, values });
 }
 
-/** Saves a subscription that is over or set to end, and issues its outstanding charges (END-6). */
+/**
+ * Saves a subscription that is over or set to end, and issues its outstanding charges. Documents
+ * that the ledger refused bill nothing of the next period any more (END-6, END-7).
+ */
 export async function saveEnded(
   client: Transaction,
-  organisationId: string,
-  ended: EndedSubscription & { readonly currentPeriod: number },
+  state: BillingState,
+  ended: EndedSubscription,
   now: Date,
 ): Promise<void> {
-  await updateSubscriptions(client, organisationId, [ended], now);
+  const { id: organisationId } = state.organisation;
+  await dropRefusedLines(client, state);
+  const changed = { ...ended, currentPeriod: state.period.index };
+  await updateSubscriptions(client, organisationId, [changed], now);
   const charges = { subscriptionId: ended.subscription.id, ...ended };
   await saveCharges(client, organisationId, [charges], now);
 }

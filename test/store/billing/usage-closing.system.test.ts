@@ -180,8 +180,7 @@ test("an end that finishes after the renewal date bills no later usage", async (
     await lockSubscriptions(client, organisation, [id]);
     const [loaded] = await loadStates(client, settings, { ids: [id], now, closing: true });
     if (loaded === undefined) throw new Error("no such subscription");
-    const ended = { ...decideEnded(loaded.state, "now"), currentPeriod: loaded.currentPeriod };
-    await saveEnded(client, organisation, ended, now);
+    await saveEnded(client, loaded.state, decideEnded(loaded.state, "now"), now);
   });
   const row = await fixture.row(id);
   expect([row.end_date, row.ended_at]).toEqual(["2026-04-10", new Date("2026-04-09T22:00:00Z")]);

@@ -15,6 +15,7 @@ import { holdOrganisation, savePeriods } from "../../billing/locked-subscription
 import { newId } from "../../database/ids.ts";
 import { lockSubscriptions } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
+import { stands } from "../../documents/document-presence.ts";
 import { type Issuing, issueCreditNotes, issueInvoices } from "../../documents/issue-documents.ts";
 import { appendLines } from "../../documents/save-amendment.ts";
 import { plain } from "../document-outcomes.ts";
@@ -154,10 +155,11 @@ async function restorePrice(
   await savePeriods(client, organisationId, [{ subscriptionId, period }]);
 }
 
-// While the ledger lacks a line of an earlier amendment, the invoice keeps that error. If a retry
+// Removed stays removed. While the ledger lacks a line of an earlier amendment, the invoice keeps that error. If a retry
 // cleared it, the job's message replaces it.
 const leaveText = `
-UPDATE invoices i SET status = $3, total = coalesce($4, i.total),
+UPDATE invoices i SET status = CASE WHEN $3 = 'not_in_external' AND NOT ${stands("i")}
+    THEN i.status ELSE $3 END, total = coalesce($4, i.total),
   amount_due = coalesce($5, i.amount_due), sent = coalesce($6, i.sent),
   ledger_updated_at = coalesce($9, i.ledger_updated_at), ledger_reported_at = now(),
   ledger_subtotal = coalesce($10, i.ledger_subtotal),
