@@ -40,6 +40,14 @@ export function creditIn(life: Life, { lines }: CreditNoteDraft): Life {
   return { ...life, credits: [...life.credits, ...lines] };
 }
 
+/** A person removes an invoice in the ledger: nothing else bills what was on it. */
+export function removeByHand(life: Life, id: string): Life {
+  const papers = life.papers.map((paper) =>
+    paper.id === id ? { ...paper, isRemoved: true, byHand: true } : paper,
+  );
+  return { ...life, papers };
+}
+
 /** Deferred lines of a removed renewal invoice are pending again. */
 export function remove(life: Life, id: string): Life {
   const papers = life.papers.map((paper) =>

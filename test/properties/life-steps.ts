@@ -3,6 +3,7 @@
  * comes about by itself.
  */
 import fc from "fast-check";
+import { isNextInvoiced } from "../../src/domain/billing/issued-invoices.ts";
 import { addDays, civilDate } from "../../src/domain/calendar/civil-date.ts";
 import { daysInPeriod } from "../../src/domain/calendar/period.ts";
 import type { Plan } from "../../src/domain/catalogue/plan.ts";
@@ -190,9 +191,8 @@ export function requestIn(
   life: Life,
   { units, isRise, prorate: isProrated, onRenewal, day, document }: Step & { kind: "change" },
 ): UnitsChangeRequest {
-  const { plan, period, nextPeriod, subscription, invoices } = stateIn(life);
-  const isAhead =
-    nextPeriod !== null && invoices.some(({ periodIndex }) => periodIndex === nextPeriod.index);
+  const state = stateIn(life);
+  const { plan, period, subscription } = state;
   const [most, risen] = [mostUnits(plan), subscription.units + 1 + (units % 6)];
   return changeTo(isRise && risen <= most ? risen : units % (most + 1), {
     ...(isProrated &&
@@ -201,6 +201,6 @@ export function requestIn(
       }),
     behaviour:
       isProrated && onRenewal && subscription.status === "active" ? "charge_on_renewal" : null,
-    document: isAhead ? document : null,
+    document: isNextInvoiced(state) ? document : null,
   });
 }

@@ -40,10 +40,11 @@ import {
 } from "../../src/domain/subscriptions/reversal.ts";
 import { amend, creditIn, defer, remove } from "./life-documents.ts";
 
-/** An invoice, standing or removed. */
+/** An invoice, standing or removed. `byHand`: a person removed it in the ledger. */
 export interface Paper extends Pick<InvoiceDraft, "type" | "periodIndex" | "lines"> {
   readonly id: string;
   readonly isRemoved: boolean;
+  readonly byHand?: boolean;
 }
 
 /** A deferred charge: `paperId` is the paper that bills it, or null. */
@@ -123,9 +124,10 @@ export function stateIn(life: Life): BillingState {
     plan,
     period,
     nextPeriod,
-    endRemovedRenewal: life.papers.some(
-      ({ type, periodIndex, isRemoved }) =>
-        type === "renewal" && periodIndex === current + 1 && isRemoved,
+    endRemovedRenewal: isRemovedByEnd(
+      life.papers.filter(
+        ({ type, periodIndex }) => type === "renewal" && periodIndex === current + 1,
+      ),
     ),
     invoices: openIn(life).filter(({ periodIndex }) => periodIndex >= current),
     deferred: deferred.flatMap(({ line, paperId }) => (paperId === null ? [line] : [])),
@@ -134,6 +136,10 @@ export function stateIn(life: Life): BillingState {
     running: null,
     today,
   };
+}
+
+function isRemovedByEnd(renewals: readonly Paper[]): boolean {
+  return renewals.length > 0 && renewals.every(({ isRemoved, byHand }) => isRemoved && !byHand);
 }
 
 /** A paper that a credit reverses counts as credited. */

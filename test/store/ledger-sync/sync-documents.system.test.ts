@@ -164,6 +164,32 @@ describe.concurrent("an invoice", () => {
     expect(await describeDocument(party, "INV-0001")).toBe("approved 100.00 of 100.00");
   });
 
+  test.for([
+    "voided",
+    "deleted",
+  ])("that was %s stays so if the ledger no longer shows it", async (status, { pool }) => {
+    const { party, id } = await withInvoice(pool, status);
+    expect(
+      await open(pool, party).loseDocuments("invoices", [id], await clockOf(party)),
+    ).toMatchObject({ changed: 0, again: [], unfit: [] });
+    expect(await describeDocument(party, "INV-0001")).toBe(`${status} 100.00 of 100.00`);
+  });
+
+  test("that the database refuses to lose is unfit and blocks no other", async ({ pool }) => {
+    const { party, id } = await withInvoice(pool);
+    await addInvoice(party, "50");
+    const other = await ledgerIdOf(party, "INV-0002");
+    await pool.query(
+      `ALTER TABLE invoices ADD CONSTRAINT never_lost
+        CHECK (ledger_invoice_id <> '${id}' OR status <> 'not_in_external') NOT VALID`,
+    );
+    expect(
+      await open(pool, party).loseDocuments("invoices", [id, other], await clockOf(party)),
+    ).toMatchObject({ changed: 1, unfit: [id] });
+    expect(await describeDocument(party, "INV-0001")).toBe("approved 100.00 of 100.00");
+    expect(await describeDocument(party, "INV-0002")).toMatch(/^not_in_external /);
+  });
+
   test("whose amounts do not fit keeps its state, has the error and blocks no other", async ({
     pool,
   }) => {
