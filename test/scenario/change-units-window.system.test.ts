@@ -304,7 +304,7 @@ test("a change after a gap of years comes after every period, each billed once",
   expect(shown.map(({ period }) => period.start)).toEqual(months.reverse());
 });
 
-test("a subscription is outside its window once its renewal invoice is removed", async () => {
+test("a change after a person removed the renewal invoice is billed for both periods", async () => {
   const own = await builder.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
   await builder.setClock(own, "2026-04-16");
   const { id } = await inWindow(own);
@@ -313,10 +313,26 @@ test("a subscription is outside its window once its renewal invoice is removed",
       AND type = 'renewal'`,
     [id],
   );
-  const answer = await builder.change(own, id, { units: 12, document: "amend" });
-  expect(refusalOf(answer)).toEqual(refused(422, "document_not_allowed", "document"));
-  const { change } = await builder.changed(own, id, { units: 12, ...half });
-  expect(change.invoice).toMatchObject({ type: "change", subtotal: "10.0000" });
+  for (const [differs, code, param] of [
+    [{ document: "amend" }, "renewal_invoice_not_amendable", "document"],
+    [half, "document_required", "document"],
+    [
+      { ...half, document: "separate", proration_behaviour: "charge_on_renewal" },
+      "proration_behaviour_not_allowed",
+      "proration_behaviour",
+    ],
+  ] as const) {
+    const answer = await builder.change(own, id, { units: 12, ...differs });
+    expect(refusalOf(answer)).toEqual(refused(422, code, param));
+  }
+  const separate = { units: 12, ...half, document: "separate" };
+  const { change, renewal_value } = await builder.changed(own, id, separate);
+  // Half of April, and May: two seats that the removed invoice did not have.
+  expect(change.invoice.lines.map(({ amount }: Json) => amount)).toEqual(["10.0000", "20.0000"]);
+  expect(renewal_value).toBe("120.0000");
+  const path = `/v1/subscriptions/${id}/upcoming_invoice`;
+  const { json: upcoming } = await checkedAsk(system)("GET", path, { key: own.apiKey });
+  expect(upcoming).toMatchObject({ lines: [], subtotal: "0.0000" });
 });
 
 describe("a change while the subscription is pending", () => {

@@ -363,10 +363,18 @@ describe.concurrent("a credit note", () => {
       again: [],
       unfit: [noteId],
     });
-    expect(await describeDocument(party, "CN-0001")).toBe("voided 0.00 of 100.00");
+    // What was removed stays so if the ledger no longer shows it.
     expect(await sync.loseDocuments("credit_notes", [noteId], await clockOf(party))).toMatchObject({
-      changed: 1,
+      changed: 0,
     });
+    expect(await describeDocument(party, "CN-0001")).toBe("voided 0.00 of 100.00");
+  });
+
+  test("that the ledger lost becomes not_in_external", async ({ pool }) => {
+    const { party, noteId } = await withNote(pool);
+    expect(
+      await open(pool, party).loseDocuments("credit_notes", [noteId], await clockOf(party)),
+    ).toMatchObject({ changed: 1 });
     expect(await describeDocument(party, "CN-0001")).toMatch(/^not_in_external/);
   });
 });
