@@ -1,6 +1,6 @@
 /**
- * Subscriptions in their invoice window whose next period is billed by a document of its own, for
- * tests of ends without a ledger: a test decides what the ledger did with each document.
+ * Subscriptions in their invoice window whose next period a separate document bills, for tests of
+ * ends without a ledger: a test decides what the ledger did with each document.
  */
 import { randomBytes } from "node:crypto";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
@@ -83,7 +83,7 @@ export async function inWindow(
     invoice_create_days: 20,
     first_invoice_status: "approved",
   });
-  if (order.planCode === "scale") await makeCheaper(fixture, organisation);
+  if (order.planCode === "scale") await addCheaperBand(fixture, organisation);
   const id = await fixture.subscribe(organisation, order);
   const at = { organisation, id, now: new Date(`${day}T12:00:00Z`) };
   await postAll(fixture, at);
@@ -94,7 +94,7 @@ export async function inWindow(
 }
 
 /** From six priced units on all cost 6.00 instead of 10.00. */
-async function makeCheaper({ pool }: UsageFixture, organisation: string): Promise<void> {
+async function addCheaperBand({ pool }: UsageFixture, organisation: string): Promise<void> {
   const plan = "(SELECT id FROM plans WHERE organisation_id = $1 AND code = 'scale')";
   await pool.query(
     `DELETE FROM plan_tiers WHERE organisation_id = $1 AND plan_id = ${plan} AND position > 1`,
@@ -108,7 +108,7 @@ async function makeCheaper({ pool }: UsageFixture, organisation: string): Promis
   );
 }
 
-/** Changes the units on a document of its own, prorated from today. */
+/** Changes the units on a separate document, prorated from today. */
 export async function changeSeparately(
   { pool }: UsageFixture,
   { organisation, id, now }: InWindow,
@@ -133,7 +133,7 @@ export async function billedSeparately(fixture: UsageFixture): Promise<InWindow>
   return at;
 }
 
-/** Seven units for 50.00, and an eighth that makes all cheaper: CN-0001 has 14.00 of April. */
+/** Seven units for 50.00, and an eighth with which all are cheaper: CN-0001 has 14.00 of April. */
 export async function volumeCredit(fixture: UsageFixture): Promise<InWindow> {
   const at = await inWindow(fixture, { planCode: "scale", units: 7 });
   await changeSeparately(fixture, at, 8);

@@ -112,7 +112,9 @@ describe("an end takes back nothing of a document that is nowhere", () => {
     }
   });
 
-  test("what stands is taken back once, beside what is refused", async ({ fixture }) => {
+  test("what stands is taken back once, also if a later change was refused", async ({
+    fixture,
+  }) => {
     const at = await billedSeparately(fixture);
     await postAll(fixture, at);
     await changeSeparately(fixture, at, 16);

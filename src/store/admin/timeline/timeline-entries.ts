@@ -89,7 +89,8 @@ SELECT d.id, least(d.reported_at, (SELECT min(e.created_at) FROM event e
     WHERE e.object_id = d.id AND e.type = d.kind || '.' || d.status)),
   7, d.status, d.id, NULL, '{}'
 FROM document d
-WHERE d.status IN ('paid', 'voided', 'deleted') AND d.reported_at IS NOT NULL
+WHERE d.status IN ('paid', 'voided', 'deleted') AND d.ledger_id IS NOT NULL
+  AND d.reported_at IS NOT NULL
   AND NOT EXISTS (SELECT 1 FROM removals r WHERE r.organisation_id = $1 AND r.invoice_id = d.id
     AND r.state = 'removed')`;
 

@@ -155,8 +155,8 @@ async function restorePrice(
   await savePeriods(client, organisationId, [{ subscriptionId, period }]);
 }
 
-// Removed stays removed. While the ledger lacks a line of an earlier amendment, the invoice keeps that error. If a retry
-// cleared it, the job's message replaces it.
+// Removed stays removed. While the ledger lacks a line of an earlier amendment, the invoice keeps
+// that error. If a retry cleared it, the job's message replaces it.
 const leaveText = `
 UPDATE invoices i SET status = CASE WHEN $3 = 'not_in_external' AND NOT ${stands("i")}
     THEN i.status ELSE $3 END, total = coalesce($4, i.total),
