@@ -165,8 +165,7 @@ function eventOf(index: number) {
 }
 
 /**
- * The batch with this number. With a key of its own a repeat may be answered from the stored
- * response.
+ * The batch with this number. If it has a key, a repeat may be answered from the stored response.
  */
 function batchOf(index: number, isKeyed: boolean): Post {
   const events = Array.from(

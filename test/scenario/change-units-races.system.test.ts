@@ -312,8 +312,8 @@ describe("an Idempotency-Key of a change", () => {
 
 test("a change is 409 while an amendment runs, and the message names the invoice", async () => {
   const { id, invoice } = await builder.subscribe(drafts, april);
-  // Until it is let go: less than a call to the ledger may take here, and an answer.
-  const held = { kind: "slow_before", delayMs: 10_000 };
+  // Until it is let go: less than a call to the ledger may take here.
+  const held = { kind: "slow_before", delayMs: 18_000 };
   await system.fault({ ...held, match: "POST /api.xro/2.0/Invoices", tenantId: drafts.tenantId });
   const first = builder.change(drafts, id, { units: 13, ...half });
   await until("it is on its way", async () => {

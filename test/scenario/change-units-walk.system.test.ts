@@ -5,20 +5,10 @@
  */
 import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { type Below, seeded } from "../support/seeded.ts";
 import type { TestSystem } from "../support/system.ts";
 import { scenarioTest as test } from "./fixtures.ts";
 import { addBands, type Json } from "./units-builder.ts";
-
-/** Whole numbers from 0 up to but without `below`, the same for the same seed. */
-type Pick = (below: number) => number;
-
-function pickFrom(seed: number): Pick {
-  let state = seed * 7_919 + 13;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
 
 const statuses = ["draft", "approved", "awaiting_approval"];
 const plans = ["bands", "team", "growth", "steps", "scale"];
@@ -40,7 +30,7 @@ const answers = new Set([
 ]);
 
 /** A change that may well be refused, of a subscription with so many units on this day. */
-function anyChange(pick: Pick, units: number, today: Date): Record<string, unknown> {
+function anyChange(pick: Below, units: number, today: Date): Record<string, unknown> {
   const body: Record<string, unknown> = { units: Math.max(1, units - 4 + pick(9)) };
   if (pick(2) === 0) {
     const day = new Date(today.getTime() + (pick(6) - 3) * 86_400_000);
@@ -50,7 +40,7 @@ function anyChange(pick: Pick, units: number, today: Date): Record<string, unkno
   return pick(3) === 0 ? { ...body, document: anyDocument(pick) } : body;
 }
 
-function anyDocument(pick: Pick): string {
+function anyDocument(pick: Below): string {
   return pick(2) === 0 ? "amend" : "separate";
 }
 
@@ -77,7 +67,7 @@ const hundredths = (amount: string): number => Math.round(Number(amount) * 100);
 
 describe.concurrent("random changes leave the same documents here and in the ledger", () => {
   test.for([1, 2, 7, 10, 16, 18, 20, 23])("seed %i", async (seed, { system, builder }) => {
-    const pick = pickFrom(seed);
+    const pick = seeded(seed * 7_919 + 13);
     const own = await builder.sandbox({
       first_invoice_status: statuses[seed % statuses.length],
       invoice_create_days: [0, 10, 25][pick(3)],

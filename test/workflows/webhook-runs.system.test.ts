@@ -166,7 +166,7 @@ test("deliveries to two dead endpoints of ten do not delay the others", async ({
       (await statesOf(endpoint)).every((state) => state === "delivered"),
     );
   }
-  for (const endpoint of dead) expect(await statesOf(endpoint)).toEqual(["pending"]);
+  for (const endpoint of dead) expect(await statesOf(endpoint)).not.toContain("delivered");
   const wanted = new Set(deliveries.map(({ eventId }) => eventId));
   for (const path of paths.slice(2)) {
     expect(new Set(receiver.received(path).map(({ body }) => JSON.parse(body).id))).toEqual(wanted);

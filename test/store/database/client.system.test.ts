@@ -9,10 +9,11 @@ import { db, dbOfAll } from "../../../src/store/database/client.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { CommitRefused, createPool, inTransaction } from "../../../src/store/database/pool.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { allow } from "../../support/slowness.ts";
 
 let database: FreshDatabase;
 let pool: pg.Pool;
-/** A pool whose statements fail after 200 ms in Node, while the server goes on. */
+/** A pool whose statements soon fail in Node, while the server goes on. */
 let impatient: pg.Pool;
 const organisationId = newId();
 
@@ -20,7 +21,7 @@ beforeAll(async () => {
   database = await freshDatabase();
   pool = createPool({ databaseUrl: database.url, size: 4, name: "test" }, () => undefined);
   impatient = createPool({ databaseUrl: database.url, size: 1, name: "test" }, () => undefined);
-  impatient.options.query_timeout = 200;
+  impatient.options.query_timeout = allow(400);
   await dbOfAll(pool).organisation.create({
     data: {
       id: organisationId,
@@ -153,7 +154,7 @@ describe("the five faults by which Prisma loses or falsifies data", () => {
   test("a transaction that fails by a time limit is never committed by the next one", async () => {
     const failing = inTransaction(impatient, async (tx) => {
       await db(tx).plan.create({ data: plan("failed") });
-      await tx.query("SELECT pg_sleep(2)");
+      await tx.query("SELECT pg_sleep(600)");
     });
     await expect(failing).rejects.toThrow();
     await inTransaction(impatient, (tx) => db(tx).plan.create({ data: plan("next") }));

@@ -109,7 +109,7 @@ test("no sixty seconds have more than 60 calls and no moment more than 5", async
   expect(calls.length).toBeGreaterThan(100);
   expect(mostWithin(calls, 60)).toBeGreaterThan(55);
   expect(mostWithin(calls, 60)).toBeLessThanOrEqual(60);
-  expect(Math.max(...calls.map(({ atOnce }) => atOnce))).toBe(5);
+  expect(Math.max(...calls.map(({ atOnce }) => atOnce))).toBeLessThanOrEqual(5);
 });
 
 describe("concurrent calls", () => {

@@ -86,7 +86,7 @@ test("concurrent reads and outcomes never replace newer state with older state",
   expect(await describeDocument(party, "INV-0001")).toBe(`approved ${due}.00 of 100.00`);
   const { rows } = await pool.query<{ due: string }>("SELECT due FROM written ORDER BY at");
   const written = rows.map((row) => Number(row.due));
-  expect(written.length).toBeGreaterThan(5);
+  expect(written.at(-1)).toBe(due);
   expect(written).toEqual(written.toSorted((one, other) => other - one));
 });
 

@@ -1,10 +1,11 @@
 /** Usage that is reported while periods are closed is billed, each event once. USAGE-11. */
-import { randomInt, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import type { ReportedUsage } from "../../../src/domain/usage/ingest.ts";
 import { instantOf, readQuantity } from "../../../src/domain/usage/parse.ts";
 import { billChunk } from "../../../src/store/billing/billing-run.ts";
 import { createStore } from "../../../src/store/tenant.ts";
+import { seeded } from "../../support/seeded.ts";
 import { until } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
 import { usageTest as test, type UsageFixture } from "../billing/usage-fixture.ts";
@@ -57,13 +58,14 @@ test(`${closes} closes, ${reporters} reporters: all accepted usage is billed`, a
   let batches = 0;
   let isOver = false;
 
+  const below = seeded();
   const someEvent = (): ReportedUsage => {
     // Mostly current, sometimes half a minute ahead, or as late as three periods.
-    const awayMs = [0, 0, 0, 30_000, -3 * dayMs, -randomInt(1, 95) * dayMs][randomInt(6)] ?? 0;
-    const quantity = readQuantity(String(randomInt(1, 50)));
+    const awayMs = [0, 0, 0, 30_000, -3 * dayMs, -(1 + below(94)) * dayMs][below(6)] ?? 0;
+    const quantity = readQuantity(String(1 + below(49)));
     if (quantity === null) throw new Error("no quantity");
-    const meter = { by: "code", value: randomInt(2) === 0 ? "api-calls" : "storage" } as const;
-    const subscription = ids[randomInt(ids.length)] ?? "";
+    const meter = { by: "code", value: below(2) === 0 ? "api-calls" : "storage" } as const;
+    const subscription = ids[below(ids.length)] ?? "";
     return {
       eventId: randomUUID(),
       subscription,

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import type { AdminStore } from "../../../src/store/admin/admin-store.ts";
+import { seeded } from "../../support/seeded.ts";
 
 /** The parts of a writer. `ids` are the subscriptions that it writes. */
 export interface WriterParts {
@@ -12,9 +13,7 @@ export interface WriterParts {
 }
 
 /** A whole number from 0 to below `limit`. */
-export function below(limit: number): number {
-  return Math.floor(Math.random() * limit);
-}
+export const below = seeded();
 
 /** A random one of the items. */
 export function pick<T>(among: readonly T[]): T {
