@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const surviving = `
 import { getHeapSpaceStatistics } from "node:v8";
 import { setTimeout as wait } from "node:timers/promises";
-const workMs = 20;
+const workMs = 60;
 const size = () =>
   getHeapSpaceStatistics().find((space) => space.space_name === "new_space").space_size;
 const work = async (pauseMs, batches, enough) => {
@@ -54,8 +54,9 @@ const mostBytes = 16 * 2 ** 20;
 
 const tuned = `const { tuneHeap } = await import("${heap}"); tuneHeap(0, ${mostBytes});`;
 
-async function printed(code: string, flags: readonly string[] = []): Promise<number> {
-  const start = ["--input-type=module", "--eval", code];
+/** Without threads beside the program: how far these are depends on the machine. */
+async function printed(code: string, flags: readonly string[]): Promise<number> {
+  const start = ["--predictable", "--input-type=module", "--eval", code];
   const { stdout } = await run(process.execPath, [...flags, ...start]);
   return Number(stdout);
 }
@@ -64,7 +65,7 @@ test("the space of new objects grows to its bound and no further", async () => {
   // The bound of V8 itself depends on its version and on the memory of the machine.
   const flags = ["--max-semi-space-size=32"];
   const most = await printed(
-    `${surviving} ${tuned} console.log(await work(100, 40, Infinity));`,
+    `${surviving} ${tuned} console.log(await work(60, 40, Infinity));`,
     flags,
   );
   expect(most).toBe(mostBytes);
@@ -77,5 +78,5 @@ test("the old generation is collected before it is a multiple of what lives", as
   const flags = ["--max-semi-space-size=1"];
   const bounded = await printed(`${tuned} ${dying}`, flags);
   const unbounded = await printed(dying, flags);
-  expect(bounded).toBeLessThan(0.7 * unbounded);
+  expect(bounded).toBeLessThan(0.9 * unbounded);
 });

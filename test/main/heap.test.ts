@@ -10,11 +10,7 @@ const program = `
 import { getHeapSpaceStatistics } from "node:v8";
 const old = () =>
   getHeapSpaceStatistics().find((space) => space.space_name === "old_space").space_used_size / 1e6;
-const create = (number) => {
-  const values = [];
-  values.push(number, number + 1);
-  return values;
-};
+const create = (number) => [number, number + 1];
 let burst = [];
 for (let number = 0; number < 400_000; number++) burst.push(create(number));
 burst = null;
@@ -32,10 +28,15 @@ for (let number = 0; number < 2_000_000; number++) {
 console.log(sum === 4_000_000 ? added : "wrong");
 `;
 
-/** V8 decides so only once the space of new objects has its full size, here a megabyte. */
+/**
+ * V8 decides so only once the space of new objects has its full size, here a megabyte. It compiles
+ * and collects beside the program unless it is to be predictable, and then the speed of the machine
+ * decides what it sees.
+ */
 async function megabytes(start: string): Promise<number> {
   const code = ["--input-type=module", "--eval", `${start}\n${program}`];
-  const { stdout } = await run(process.execPath, ["--max-semi-space-size=1", ...code]);
+  const flags = ["--max-semi-space-size=1", "--predictable"];
+  const { stdout } = await run(process.execPath, [...flags, ...code]);
   return Number(stdout);
 }
 

@@ -9,6 +9,7 @@ import {
   type Retry,
 } from "../../packages/client/src/index.ts";
 import { methods } from "../contract/methods.ts";
+import { allow } from "../support/slowness.ts";
 import {
   type Answer,
   noAnswer,
@@ -112,7 +113,7 @@ describe("a failed attempt", () => {
   });
 
   test("is repeated after a time without an answer", async () => {
-    const { client, retries } = await clientOf([silence, created], { timeoutMs: 200 });
+    const { client, retries } = await clientOf([silence, created], { timeoutMs: allow(200) });
     await client.createSubscription(order);
     expect(retries).toMatchObject([{ error: { code: "timeout" } }]);
   });

@@ -106,8 +106,8 @@ test("a repeat during the first request gets Retry-After: 2, then its answer", a
 }) => {
   const { value: key } = await newKey();
   const body = { customer_code: "ACME", plan_code: "site" };
-  // Until it is let go: less than a call to the ledger may take here, and an answer.
-  const held = { kind: "slow_before", delayMs: 10_000 };
+  // Until it is let go: less than a call to the ledger may take here.
+  const held = { kind: "slow_before", delayMs: 18_000 };
   await system.fault({ ...held, match: "PUT /api.xro/2.0/Invoices", tenantId: own.tenantId });
   const asked = { key, idempotencyKey: "running", body };
   const first = ask("POST", "/v1/subscriptions", asked);

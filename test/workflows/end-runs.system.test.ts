@@ -90,8 +90,9 @@ describe.concurrent("an end", () => {
     const { own, id } = endable;
     const [change] = await ends.builder.invoices(own, id);
     const match = `${write}${change.ledger.invoice_id}`;
-    // For as long as a slow machine may need to see it, and not longer than an answer waits.
-    await system.fault({ kind: "rate_limit", match, tenantId: own.tenantId, retryAfterSeconds: 8 });
+    // For as long as a slow machine may need to see it.
+    const limit = { kind: "rate_limit", match, retryAfterSeconds: 30 };
+    await system.fault({ ...limit, tenantId: own.tenantId });
     const answer = postUntilDecided(system.baseUrl, endPost(endable, "paused"));
     const terminationId = await terminationOf(system, endable);
     await until("it waits", async () => {

@@ -193,7 +193,8 @@ async function publishChanges(): Promise<void> {
     body: { organisation: organisationId, url },
   };
   const made = await system.askAdmin("WebhookService/CreateWebhookEndpoint", asked);
-  // Published since, or with it: three customers.
+  // Three customers. What their creation published may be delivered too, if the schedule's relay
+  // runs now.
   await system.pool.query("UPDATE customers SET first_name = 'Ada' WHERE organisation_id = $1", [
     organisationId,
   ]);
@@ -206,13 +207,13 @@ async function publishChanges(): Promise<void> {
   found['OrganisationId = "…" AND JobKind = "publish_changes"'] = {
     id: organisationId,
     workflowId: eventsWorkflowId(organisationId),
-    details: /^published 3 events, started deliveries to \d endpoints$/,
+    details: /^published [36] events, started deliveries to \d endpoints$/,
     outcome: "done",
   };
   found['EndpointId = "…"'] = {
     id: made.json.endpoint.id,
     workflowId: deliveriesWorkflowId(made.json.endpoint.id),
-    details: /^3 delivered, 0 attempts failed, 0 exhausted, 0 cancelled$/,
+    details: /^[36] delivered, 0 attempts failed, 0 exhausted, 0 cancelled$/,
     outcome: "done",
   };
 }
