@@ -29,9 +29,9 @@ console.log(sum === 4_000_000 ? added : "wrong");
 `;
 
 /**
- * V8 decides so only once the space of new objects has its full size, here a megabyte. It compiles
- * and collects beside the program unless it is to be predictable, and then the speed of the machine
- * decides what it sees.
+ * V8 decides so only once the space of new objects has its full size, here a megabyte. Unless
+ * it is to be predictable, it compiles and collects on threads whose progress depends on the
+ * machine.
  */
 async function megabytes(start: string): Promise<number> {
   const code = ["--input-type=module", "--eval", `${start}\n${program}`];
