@@ -11,6 +11,7 @@ import type { PostingOutcome } from "../../../src/store/ledger-jobs/document-out
 import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
 import { operatorWrites } from "../../support/operator-writes.ts";
 import { testPool } from "../../support/pool.ts";
+import { stepLimitMs } from "../../support/slowness.ts";
 import { until } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
 import { isWaiting, usageTest as test, type UsageFixture } from "../billing/usage-fixture.ts";
@@ -38,9 +39,12 @@ async function deadlocks(fixture: UsageFixture): Promise<number> {
 /** The instances of each of the two writers, and the writes of each instance. */
 const [atOnce, times] = [2, 2];
 
-test("two writers at the same time never deadlock, fail or bill anything twice", async ({
-  fixture,
-}) => {
+/** Hundreds of pairs take as long as several tests. */
+const timeout = 4 * stepLimitMs;
+
+test("two writers at the same time never deadlock, fail or bill anything twice", {
+  timeout,
+}, async ({ fixture }) => {
   const before = await deadlocks(fixture);
   const faults = new Map<string, number>();
   const done = new Map<string, number>();
