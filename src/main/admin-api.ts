@@ -5,7 +5,7 @@
 import { answerConsent } from "../admin/oauth/consent.ts";
 import { consentPage } from "../admin/oauth/consent-page.ts";
 import type { AdminDependencies } from "../admin/services/dependencies.ts";
-import { adminServices } from "../admin/services/index.ts";
+import { adminServices, dearReads } from "../admin/services/index.ts";
 import type { Config } from "../config.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { callbackPathOf } from "../ledger/port/oauth-app.ts";
@@ -26,6 +26,7 @@ import { createCall } from "../transport/rpc/call.ts";
 import type { OperatorCaller } from "../transport/rpc/caller.ts";
 import { createOperatorGate } from "../transport/rpc/gate/operator-gate.ts";
 import { createIdempotency } from "../transport/rpc/idempotency.ts";
+import { createPermits, type WithPermit } from "../transport/rpc/permits.ts";
 import { createReportError } from "../transport/rpc/refusals.ts";
 import { observeInContext, withinRequest } from "./api/request-context.ts";
 import { createTransports } from "./api/transports.ts";
@@ -51,8 +52,6 @@ interface AdminPortParts
     Pick<HttpParts, "log" | "logFailure" | "metrics" | "onConnectionLimit"> {
   readonly config: Config;
   readonly readiness: Readiness;
-  /** The pool of the process, for admissions and lists. Writes use a second pool. */
-  readonly pool: Pool;
   readonly keys: IdempotencyStore;
   readonly onPoolError: (error: Error) => void;
   /** Aborted when the process stops. */
@@ -66,24 +65,32 @@ interface AdminPort {
 }
 
 /**
- * A write holds one connection while it reads through another. With a single pool, as many writes
- * as connections would wait for each other. Operators are few.
+ * The port has connections of its own, so that no operator's call takes one from the public API. A
+ * write holds one while it reads through another. With a single pool, as many writes as connections
+ * would wait for each other. Operators are few.
  */
 const writers = 4;
+
+/** Two of them are never held by dear reads: they are for admissions and all other calls. */
+const readers = 4;
 
 /**
  * Opens the port. Rejects with an error that names `ADMIN_PORT` if another process has the port.
  */
 export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> {
-  const { config, pool, keys } = parts;
-  const { url } = config.database;
-  const writing = createPool({ databaseUrl: url, size: writers, name: "admin" }, parts.onPoolError);
+  const { config, keys } = parts;
+  const pools = openPools(parts);
   const encryption = encryptionOf(config);
-  const store = createAdminStore({ reading: pool, writing }, encryption);
+  const store = createAdminStore(pools, encryption);
   const listening = { port: config.admin.port };
-  const apps = createLedgerApps({ ...parts, encryption, redirectPort: () => listening.port });
+  const apps = createLedgerApps({
+    ...parts,
+    pool: pools.reading,
+    encryption,
+    redirectPort: () => listening.port,
+  });
   const ledgerApps = apps.byKind;
-  const platform = platformOf(parts, writing);
+  const platform = platformOf(parts, pools);
   const adminParts = { ...parts, ...settingsOf(config), store, ledgerApps, platform };
   const bindings = adminServices(adminParts);
   const reportError = createReportError(parts.logFailure);
@@ -92,8 +99,11 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
     observe: observeInContext,
     implementations: bindings,
     formats: textFormats,
+    withPermit: dearReadPermits(parts),
+    permitHolderOf: ({ operation, caller }) =>
+      dearReads.has(operation.name) ? caller.operatorId : null,
   });
-  const gate = createOperatorGate(createOperatorAccess(pool));
+  const gate = createOperatorGate(createOperatorAccess(pools.reading));
   const transports = createTransports<OperatorCaller>({
     ...parts,
     bindings,
@@ -121,7 +131,7 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
     logFailure: parts.logFailure,
     within: withinRequest,
   }).catch(async (error: unknown) => {
-    await writing.end();
+    await pools.end();
     throw error;
   });
   listening.port = port.port;
@@ -130,7 +140,7 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
     stop: async (options) => {
       await port.stop(options);
       await apps.close();
-      await writing.end();
+      await pools.end();
     },
   };
 }
@@ -163,10 +173,39 @@ function consentAnswer(parts: AdminDependencies): Answer {
   };
 }
 
+/** The pools of the port. */
+interface AdminPools {
+  readonly reading: Pool;
+  readonly writing: Pool;
+  end(): Promise<void>;
+}
+
+function openPools({ config, onPoolError }: AdminPortParts): AdminPools {
+  const open = (name: string, size: number) =>
+    createPool({ databaseUrl: config.database.url, size, name }, onPoolError);
+  const [reading, writing] = [open("admin-reads", readers), open("admin", writers)];
+  return {
+    reading,
+    writing,
+    end: async () => void (await Promise.all([reading.end(), writing.end()])),
+  };
+}
+
+/** At most two dear reads of the process at once, and operators have them in turn (ADMIN-14). */
+function dearReadPermits({ config, shutdownSignal }: AdminPortParts): WithPermit {
+  return createPermits({
+    stopping: shutdownSignal,
+    limits: { permits: 2, mostOfOrganisation: 2, waitMs: config.admin.dearReadWaitMs },
+    pace: { next: () => null },
+    observer: { onWaiting: () => undefined, onWaited: () => undefined },
+    tooBusyText: "Two calls as large as this one are in progress; please retry",
+  });
+}
+
 /** Returns the platform's own methods, for an operator that acts on behalf of a platform. */
-function platformOf(parts: AdminPortParts, writing: Pool): AdminDependencies["platform"] {
+function platformOf(parts: AdminPortParts, pools: AdminPools): AdminDependencies["platform"] {
   const onIssued = (organisationId: string) => void parts.wake(organisationId);
-  const openTenant = createActingTenants({ reading: parts.pool, writing }, onIssued);
+  const openTenant = createActingTenants(pools, onIssued);
   return (acting) =>
     subscriptionService({
       tenant: ({ caller }) => openTenant(caller.organisationId, caller.now, acting),

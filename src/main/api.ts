@@ -68,7 +68,7 @@ export async function startApi(
   const shutdownSignal = stopping.signal;
   const ledgers = openLedgers(config, log, kinds, { pool, metrics });
   const readiness = openReadiness(config, log, temporal, { isTemporalRequired: false });
-  const shared = { config, pool, keys, readiness, shutdownSignal };
+  const shared = { config, keys, readiness, shutdownSignal };
   const observed = {
     log: createRequestObserver({ log, requests: metrics.requests }),
     logFailure: (err: unknown, requestId: string) => log.error({ requestId, err }, "failure"),
@@ -80,7 +80,7 @@ export async function startApi(
     tls: config.api.tls,
     trustedProxies: config.api.trustedProxies,
     ...observed,
-    ...createPublicTransports({ ...shared, log, metrics, bindings, pace }),
+    ...createPublicTransports({ ...shared, pool, log, metrics, bindings, pace }),
     within: withinRequest,
     openapi: publishedOpenapi(readFileSync(openapiFile()), {
       publicUrl: config.ledger.publicUrl,

@@ -74,3 +74,21 @@ export function adminServices(deps: AdminDependencies): readonly ServiceBinding<
     bind(AuditService, auditService(deps)),
   ];
 }
+
+/**
+ * The reads whose cost a platform decides by what it has stored: they sum usage, or join the whole
+ * log of a subscription. Few of them run at once (ADMIN-14).
+ */
+export const dearReads: ReadonlySet<string> = new Set(
+  [
+    SubscriptionService.method.previewCreateSubscription,
+    SubscriptionService.method.previewChangeUnits,
+    SubscriptionService.method.previewEndSubscription,
+    SubscriptionService.method.previewRestoreSubscription,
+    SubscriptionService.method.getUpcomingInvoice,
+    SubscriptionService.method.listSubscriptionTimeline,
+    UsageService.method.listUsage,
+    UsageService.method.listUsageEvents,
+    AuditService.method.listAuditEntries,
+  ].map(({ parent, name }) => `${parent.typeName}/${name}`),
+);

@@ -51,8 +51,10 @@ interface CallParts<C extends Principal = Caller> {
   readonly implementations: readonly ServiceBinding<C>[];
   /** The rules of the contract's text formats. */
   readonly formats: TextFormats;
-  /** Limits the calls in progress. Operators' calls need no permit. */
+  /** Limits the calls in progress. */
   readonly withPermit?: WithPermit;
+  /** Who shares the permits, by default organisations. Null for a call that needs none. */
+  readonly permitHolderOf?: (pass: Pass<C>) => string | null;
 }
 
 /** Creates `call`. Throws if a method has no implementation. */
@@ -62,6 +64,7 @@ export function createCall<C extends Principal = Caller>({
   implementations,
   formats,
   withPermit,
+  permitHolderOf = ({ caller }) => organisationIdOf(caller),
 }: CallParts<C>): CallOperation<C> {
   const methods = collectMethods(implementations);
   const validate = createValidate(
@@ -95,10 +98,10 @@ export function createCall<C extends Principal = Caller>({
   };
 
   const runPermitted: CallOperation<C> = (pass, request, context) => {
-    const organisationId = organisationIdOf(pass.caller);
-    if (withPermit === undefined || organisationId === null)
+    const holder = permitHolderOf(pass);
+    if (withPermit === undefined || holder === null)
       return run(pass, request, context, withoutPermit);
-    return withPermit({ organisationId, signal: context.signal }, (waitOutside) =>
+    return withPermit({ organisationId: holder, signal: context.signal }, (waitOutside) =>
       run(pass, request, context, waitOutside),
     );
   };

@@ -82,13 +82,21 @@ interface PermitParts {
   readonly limits: PermitLimits;
   readonly pace: Pace;
   readonly observer: PermitObserver;
+  /** What a call that waited too long is told, if it is not that its organisation is busy. */
+  readonly tooBusyText?: string;
 }
 
 /**
  * Creates the permits of a process. A call that waits holds its connection or stream, whose limits
  * bound the queue.
  */
-export function createPermits({ stopping, limits, pace, observer }: PermitParts): WithPermit {
+export function createPermits({
+  stopping,
+  limits,
+  pace,
+  observer,
+  tooBusyText = "Too many requests of the organisation are waiting; please retry",
+}: PermitParts): WithPermit {
   const places = createFairPlaces<() => void>({
     places: limits.permits,
     mostOfGroup: limits.mostOfOrganisation,
@@ -112,7 +120,7 @@ export function createPermits({ stopping, limits, pace, observer }: PermitParts)
     const withdraw = places.enter(organisationId, resolve, false);
     if (withdraw === null) return observer.onWaited("ok", 0);
     const refuse = () => {
-      if (withdraw()) reject(tooBusy());
+      if (withdraw()) reject(new Refusal("temporarily_unavailable", tooBusyText, null, 1));
     };
     const onAbort = () => {
       if (!stopping.aborted) refuse();
@@ -156,9 +164,4 @@ export function createPermits({ stopping, limits, pace, observer }: PermitParts)
       leave(organisationId);
     }
   };
-}
-
-function tooBusy(): Refusal {
-  const message = "Too many requests of the organisation are waiting; please retry";
-  return new Refusal("temporarily_unavailable", message, null, 1);
 }
