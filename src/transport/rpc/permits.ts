@@ -82,7 +82,7 @@ interface PermitParts {
   readonly limits: PermitLimits;
   readonly pace: Pace;
   readonly observer: PermitObserver;
-  /** What a call that waited too long is told, if it is not that its organisation is busy. */
+  /** The message of a refusal for too long a wait, if it is not that of a busy organisation. */
   readonly tooBusyText?: string;
 }
 
