@@ -159,10 +159,11 @@ function sourceOf(
 }
 
 /**
- * Returns the conditions of the range, by the instant that the bodies show. In a live organisation
- * they are bounded by number, so that events outside the range are not read: one transaction at a
- * time publishes an organisation's events, so both rise together within `slack`. Test events are
- * not in that order. A sandbox's clock jumps, and its events are few.
+ * Returns the conditions of the range, by the instant that the bodies show. They are also bounded
+ * by number, so that events outside the range are not read: one transaction at a time publishes an
+ * organisation's events, so instants and numbers rise together. In a live organisation they do so
+ * within `slack`. A test clock stands and jumps, and never goes back. Test events of endpoints are
+ * not in that order.
  */
 function rangeOf(
   { livemode }: EventReader,
@@ -171,22 +172,25 @@ function rangeOf(
   value: Statement["value"],
 ): readonly string[] {
   const conditions: string[] = [];
-  const shown = livemode ? "t.created_at" : "coalesce(t.clock_at, t.created_at)";
-  const bound = (condition: string, direction: string, otherwise: string) =>
-    `coalesce((SELECT b.seq FROM events b
-      WHERE b.organisation_id = ${organisation} AND b.object_kind <> 'webhook_endpoint'
-        AND ${condition} ORDER BY b.created_at ${direction} LIMIT 1), ${otherwise})`;
+  const own = `b.organisation_id = ${organisation}`;
+  const numberOf = (condition: string, order: string, otherwise: string) =>
+    `coalesce((SELECT b.seq FROM events b WHERE ${own} AND ${condition} ORDER BY ${order} LIMIT 1),
+      ${otherwise})`;
+  const live = "b.object_kind <> 'webhook_endpoint' AND b.created_at";
+  const shown = livemode ? "created_at" : "clock_at";
   if (createdFrom !== null) {
     const from = `${value(instantText(createdFrom))}::timestamptz`;
-    conditions.push(`${shown} >= ${from}`);
-    if (livemode)
-      conditions.push(`t.seq > ${bound(`b.created_at < ${from} - ${slack}`, "DESC", "0")}`);
+    const bound = livemode
+      ? `> ${numberOf(`${live} < ${from} - ${slack}`, "b.created_at DESC", "0")}`
+      : `>= ${numberOf(`b.clock_at >= ${from}`, "b.clock_at, b.seq", top)}`;
+    conditions.push(`t.${shown} >= ${from}`, `t.seq ${bound}`);
   }
   if (createdBefore !== null) {
     const before = `${value(instantText(createdBefore))}::timestamptz`;
-    conditions.push(`${shown} < ${before}`);
-    if (livemode)
-      conditions.push(`t.seq < ${bound(`b.created_at >= ${before} + ${slack}`, "ASC", top)}`);
+    const bound = livemode
+      ? `< ${numberOf(`${live} >= ${before} + ${slack}`, "b.created_at ASC", top)}`
+      : `<= ${numberOf(`b.clock_at < ${before}`, "b.clock_at DESC, b.seq DESC", "0")}`;
+    conditions.push(`t.${shown} < ${before}`, `t.seq ${bound}`);
   }
   return conditions;
 }

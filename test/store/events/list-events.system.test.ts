@@ -25,15 +25,23 @@ import { publishingTest } from "./publish-fixture.ts";
 const all: EventFilters = { types: null, objectId: null, createdFrom: null, createdBefore: null };
 const newest = { limit: 100, startingAfter: null };
 
-/** As many events of the organisation, one a minute until now; the body of each is its number. */
-async function addMany(pool: pg.Pool, organisationId: string, count: number): Promise<void> {
+/**
+ * As many events of the organisation, one a minute until now; the body of each is its number. With
+ * a test clock all were published just now, and it was moved a minute before each.
+ */
+async function addMany(
+  pool: pg.Pool,
+  organisationId: string,
+  count: number,
+  [created, clock] = ["now() - ($2 - i) * interval '1 minute'", "NULL::timestamptz"],
+): Promise<void> {
   await pool.query(
     `INSERT INTO events (id, organisation_id, type, object_kind, object_id, sequence, body,
-      created_at)
+      created_at, clock_at)
     SELECT gen_random_uuid(), $1, CASE WHEN i = 7 THEN 'invoice.voided'
         WHEN i % 2 = 0 THEN 'invoice.updated' ELSE 'subscription.updated' END,
       CASE WHEN i = 7 OR i % 2 = 0 THEN 'invoice' ELSE 'subscription' END,
-      md5((i % 9973)::text)::uuid, i, i::text, now() - ($2 - i) * interval '1 minute'
+      md5((i % 9973)::text)::uuid, i, i::text, ${created}, ${clock}
     FROM generate_series(1, $2) i`,
     [organisationId, count],
   );
@@ -42,15 +50,19 @@ async function addMany(pool: pg.Pool, organisationId: string, count: number): Pr
 /** Events of an organisation, so many that a walk over them shows. */
 const many = 40_000;
 
-const test = publishingTest.extend("own", perFile, async ({ fixture }) => {
-  const own = await fixture.sandbox("2026-03-01");
-  const other = await fixture.sandbox("2026-03-01");
-  await fixture.pool.query("DELETE FROM outbox");
-  await addMany(fixture.pool, other, 2_000);
-  await addMany(fixture.pool, own, many);
-  await fixture.pool.query("VACUUM ANALYZE events");
-  return own;
-});
+const test = publishingTest
+  .extend("filled", perFile, async ({ fixture }) => {
+    const own = await fixture.sandbox("2026-03-01");
+    const other = await fixture.sandbox("2026-03-01");
+    const byClock = await fixture.sandbox("2026-03-01");
+    await fixture.pool.query("DELETE FROM outbox");
+    await addMany(fixture.pool, other, 2_000);
+    await addMany(fixture.pool, own, many);
+    await addMany(fixture.pool, byClock, many, ["now()", "now() - ($2 - i) * interval '1 minute'"]);
+    await fixture.pool.query("VACUUM ANALYZE events");
+    return { own, byClock };
+  })
+  .extend("own", perFile, async ({ filled }) => filled.own);
 
 const reader = (organisationId: string, change: Partial<EventReader> = {}): EventReader => ({
   organisationId,
@@ -172,6 +184,24 @@ test("a range of a sandbox is by the instants that its bodies show", async ({ fi
   expect(before.length + since.length).toBe((await list({})).length);
 });
 
+test("a range of a sandbox whose clock stands has all of its events or none", async ({
+  fixture,
+}) => {
+  const own = await fixture.sandbox("2026-03-01");
+  await addMany(fixture.pool, own, 9, ["now()", "'2026-03-01'::date + i / 3"]);
+  const list = async (createdFrom: string, createdBefore: string) => {
+    const range = [createdFrom, createdBefore].map((at) => instantOf(new Date(at)));
+    const filters = { ...all, createdFrom: range[0] ?? null, createdBefore: range[1] ?? null };
+    const inSandbox = reader(own, { livemode: false });
+    return (await listEvents(fixture.pool, inSandbox, filters, newest)).data.join("");
+  };
+  expect(await list("2026-03-02T00:00:00Z", "2026-03-03T00:00:00Z")).toBe("543");
+  expect(await list("2026-03-02T00:00:01Z", "2026-03-03T00:00:01Z")).toBe("876");
+  expect(await list("2026-03-02T00:00:01Z", "2026-03-03T00:00:00Z")).toBe("");
+  expect(await list("2026-03-05T00:00:00Z", "2026-03-06T00:00:00Z")).toBe("");
+  expect(await list("2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z")).toBe("");
+});
+
 test("test events of an endpoint are not listed", async ({ fixture }) => {
   const own = await fixture.sandbox("2026-03-01");
   await fixture.pool.query(
@@ -183,7 +213,12 @@ test("test events of an endpoint are not listed", async ({ fixture }) => {
   expect((await listEvents(fixture.pool, reader(own), all, newest)).data).toEqual([]);
 });
 
-describe.for(planModes)("a page among many events, by %s,", (mode) => {
+const pages = planModes.flatMap((mode) => [
+  { mode, livemode: true, owner: "a live organisation" },
+  { mode, livemode: false, owner: "a sandbox" },
+]);
+
+describe.for(pages)("a page among many events of $owner, by $mode,", ({ mode, livemode }) => {
   const objectId = "c20ad4d7-6fe9-7759-aa27-a0c99bff6710";
   const cases: readonly (readonly [name: string, filters: () => Partial<EventFilters>])[] = [
     ["without a filter", () => ({})],
@@ -203,7 +238,8 @@ describe.for(planModes)("a page among many events, by %s,", (mode) => {
     ["of the time before all", () => ({ createdBefore: minutesAgo(10 * many) })],
   ];
 
-  test.for(cases)("%s reads at most a thousand rows", async ([, filters], { fixture, own }) => {
+  test.for(cases)("%s reads at most a thousand rows", async ([, filters], { fixture, filled }) => {
+    const own = livemode ? filled.own : filled.byClock;
     const sent: SentStatement[] = [];
     const recording = {
       query: async (statement: SentStatement) => {
@@ -211,7 +247,8 @@ describe.for(planModes)("a page among many events, by %s,", (mode) => {
         return { rows: [] };
       },
     } as unknown as pg.Pool;
-    await listEvents(recording, reader(own), { ...all, ...filters() }, { ...newest, limit: 25 });
+    const range = { ...all, ...filters() };
+    await listEvents(recording, reader(own, { livemode }), range, { ...newest, limit: 25 });
     const [statement] = sent;
     if (statement === undefined) throw new Error("nothing was sent");
     expect(await rowsRead(fixture.pool, statement, mode)).toBeLessThan(1_000);
