@@ -13,7 +13,7 @@ import {
 } from "../../ledger/port/ledger-kind.ts";
 import type { Acting } from "../../store/admin/acting-tenant.ts";
 import type { AdminStore } from "../../store/admin/admin-store.ts";
-import type { Actor } from "../../store/admin/changes.ts";
+import { type Actor, otherRequest } from "../../store/admin/changes.ts";
 import type { AdminOrganisation } from "../../store/admin/organisations/organisations.ts";
 import { type DerivedKind, derivedId, newId } from "../../store/database/ids.ts";
 import type { PageRequest } from "../../store/database/page.ts";
@@ -101,9 +101,7 @@ export function identityOf(call: AdminCall, kind: DerivedKind): string {
  * 24 hours are over.
  */
 export function requireSame(isSame: boolean): void {
-  if (isSame) return;
-  const message = "This Idempotency-Key created something else by another request.";
-  throw new Refusal("idempotency_conflict", message, "Idempotency-Key");
+  if (!isSame) throw otherRequest();
 }
 
 /** The organisation of a call's request. Refuses `organisation_not_found`. */

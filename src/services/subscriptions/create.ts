@@ -53,6 +53,7 @@ export function createSubscription(deps: Deps): Method {
 
     /** Returns the ids of the first invoice, an earlier try's too. Null in Setup Mode. */
     const decideAndSave = async (): Promise<InvoiceIds | null> => {
+      let isTaken = false;
       for (let attempt = 0; attempt < tries; attempt += 1) {
         const loaded = await tenant.subscriptions.loadCreation({
           subscriptionId: id,
@@ -61,7 +62,8 @@ export function createSubscription(deps: Deps): Method {
           chargeCodes: wanted.charges.map(({ chargeCode }) => chargeCode),
         });
         crashPoint("creation_loaded");
-        if (loaded.requestHash !== null) {
+        // An operator's key may have created another organisation's subscription.
+        if (loaded.requestHash !== null || isTaken) {
           requireSameRequest(loaded.requestHash, identity, conflict);
           return tenant.invoices.findFirst(id);
         }
@@ -78,6 +80,7 @@ export function createSubscription(deps: Deps): Method {
         };
         const saved = await call.waitOutside(() => tenant.subscriptions.saveCreation(creation));
         if (saved === "saved") return decision.invoice === null ? null : first;
+        isTaken = saved === "exists";
       }
       throw changesTooOften();
     };

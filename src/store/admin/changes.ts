@@ -3,6 +3,7 @@
  * change without an entry, and no entry without a change. ADMIN-2. SQL, because one statement
  * writes any number of entries.
  */
+import { Refusal } from "../../domain/refusal.ts";
 import { Prisma } from "../../gen/prisma/client.ts";
 import { loadClient } from "../database/client.ts";
 import { newId } from "../database/ids.ts";
@@ -144,6 +145,20 @@ function jsonOf(value: unknown): Prisma.InputJsonValue | null {
   if (Array.isArray(value)) return value.map(jsonOf);
   if (typeof value === "object" && value !== null) return snapshotOf(value);
   return value as string | number | boolean | null;
+}
+
+/**
+ * Refuses `idempotency_conflict` if the error means that the id of a new object is taken: it is
+ * derived from the operator's key, which created an object of another organisation (IDEMPOTENCY-7).
+ */
+export function refuseIfIdTaken(error: unknown, table: string): void {
+  if (isDatabaseError(error, uniqueViolation, `${table}_pkey`)) throw otherRequest();
+}
+
+/** The refusal for a key that created something else. It can be used again after 24 hours. */
+export function otherRequest(): Refusal {
+  const message = "This Idempotency-Key created something else by another request.";
+  return new Refusal("idempotency_conflict", message, "Idempotency-Key");
 }
 
 /** Whether an error means that a unique value is taken. */

@@ -16,6 +16,7 @@ import {
   type Changes,
   changed,
   isTaken,
+  refuseIfIdTaken,
 } from "./changes.ts";
 import { pageBySeq } from "./page-by-seq.ts";
 
@@ -160,8 +161,9 @@ async function createOnce<T>(
     return { created: await create(), isNew: true };
   } catch (error) {
     const earlier = isTaken(error) ? await findEarlier() : null;
-    if (earlier === null) throw error;
-    return { created: earlier, isNew: false };
+    if (earlier !== null) return { created: earlier, isNew: false };
+    refuseIfIdTaken(error, "api_keys");
+    throw error;
   }
 }
 

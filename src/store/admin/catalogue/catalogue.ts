@@ -24,6 +24,7 @@ import {
   type Changes,
   changed,
   isTaken,
+  refuseIfIdTaken,
 } from "../changes.ts";
 
 /** Fields that every catalogue entry has. */
@@ -123,17 +124,17 @@ export function createCatalogueStore<Row extends AnyRow, T extends CatalogueEntr
     get,
     update,
     create: async (actor, organisationId, entry) => {
-      const outcome = await orTaken(
-        run(actor, async (tx) => {
-          await lockCatalogue(tx, organisationId);
-          await kind.insert(tx, organisationId, entry);
-          return changed("stored", changeOf(kind, organisationId, null, entry));
-        }),
-      );
+      const create = run(actor, async (tx) => {
+        await lockCatalogue(tx, organisationId);
+        await kind.insert(tx, organisationId, entry);
+        return changed("stored", changeOf(kind, organisationId, null, entry));
+      });
+      const failure = await create.then(() => null, failureIfTaken);
       const view = await get(organisationId, entry.id);
-      if (view === null && outcome === "stored")
-        throw new Error(`${kind.targetKind} ${entry.id} is gone`);
-      return view ?? "code_taken";
+      if (view !== null) return view;
+      if (failure === null) throw new Error(`${kind.targetKind} ${entry.id} is gone`);
+      refuseIfIdTaken(failure, `${kind.targetKind}s`);
+      return "code_taken";
     },
     list: (organisationId, filters, page) =>
       listPage(pool, organisationId, listing, conditions(filters), page),
@@ -151,9 +152,15 @@ async function orTaken<T>(writing: Promise<T>): Promise<T | "code_taken"> {
   try {
     return await writing;
   } catch (error) {
-    if (isTaken(error)) return "code_taken";
-    throw error;
+    failureIfTaken(error);
+    return "code_taken";
   }
+}
+
+/** Returns the error if it means that a unique value is taken. Throws any other one. */
+function failureIfTaken(error: unknown): unknown {
+  if (isTaken(error)) return error;
+  throw error;
 }
 
 async function replace<T extends CatalogueEntry, View>(

@@ -10,7 +10,7 @@ import { db } from "../../database/client.ts";
 import { newId } from "../../database/ids.ts";
 import { lockRow } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
-import { type Changed, changed } from "../changes.ts";
+import { type Changed, changed, refuseIfIdTaken } from "../changes.ts";
 import type { ResendOutcome, TestToSend } from "./resend-orders.ts";
 
 type LockedEndpoint = Pick<
@@ -46,7 +46,10 @@ export async function sendTest(
   const sequence = await nextSequence(tx, organisationId, endpoint);
   await closeBreaker(tx, organisationId, endpoint.id);
   const delivery = { id: newId(), organisationId, eventId, endpointId: endpoint.id };
-  await saveTest(tx, delivery, testEvent(endpoint, eventId, sequence));
+  await saveTest(tx, delivery, testEvent(endpoint, eventId, sequence)).catch((error: unknown) => {
+    refuseIfIdTaken(error, "events");
+    throw error;
+  });
   return changed<ResendOutcome>(due(delivery), {
     targetKind: "webhook_delivery",
     targetId: delivery.id,
