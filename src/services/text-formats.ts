@@ -7,9 +7,12 @@ import { readTimestamp } from "../domain/usage/parse.ts";
 import { TextFormat } from "../gen/proto/billing/options/v1/options_pb.ts";
 import type { TextFormats } from "../transport/rpc/validation/string-rules.ts";
 
+/** A character that leaves a mark: no blank, control, direction or other invisible one. */
+const visible = /[^\s\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
 /**
  * A date must be a real day, a zone must be in the time zone database, and a timestamp must be one
- * instant.
+ * instant. A reason says something to the readers of the audit log (ADMIN-13).
  */
 export const textFormats: TextFormats = new Map([
   [
@@ -28,6 +31,13 @@ export const textFormats: TextFormats = new Map([
     {
       holds: (text: string) => readTimestamp(text) !== null,
       must: "must be a time of the calendar with seconds and offset, such as 2026-03-05T10:15:00Z",
+    },
+  ],
+  [
+    TextFormat.REASON,
+    {
+      holds: (text: string) => visible.test(text),
+      must: "must say why: it has no visible character",
     },
   ],
 ]);

@@ -8,6 +8,7 @@ import { SubscriptionService } from "../../src/gen/proto/billing/admin/v1/subscr
 import {
   field as fieldOption,
   operation as operationOption,
+  TextFormat,
 } from "../../src/gen/proto/billing/options/v1/options_pb.ts";
 import { SubscriptionService as PlatformService } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import { http } from "../../src/gen/proto/google/api/annotations_pb.ts";
@@ -50,6 +51,18 @@ describe("the contract of the admin API", () => {
       const isRead = reads.test(method.name);
       expect([name, idempotencyKey]).toEqual([name, isRead ? "none" : "optional"]);
     }
+  });
+
+  test("refuses a reason without a visible character, wherever one is given", () => {
+    const reasons = adminMethods.flatMap(({ input }) =>
+      input.fields.filter(({ name }) => name === "reason"),
+    );
+    expect(reasons.length).toBeGreaterThan(5);
+    for (const field of reasons)
+      expect([String(field), getOption(field, fieldOption).format]).toEqual([
+        String(field),
+        TextFormat.REASON,
+      ]);
   });
 
   test("has no path of REST", () => {

@@ -172,10 +172,9 @@ function rangeOf(
   value: Statement["value"],
 ): readonly string[] {
   const conditions: string[] = [];
-  const own = `b.organisation_id = ${organisation}`;
   const numberOf = (condition: string, order: string, otherwise: string) =>
-    `coalesce((SELECT b.seq FROM events b WHERE ${own} AND ${condition} ORDER BY ${order} LIMIT 1),
-      ${otherwise})`;
+    `coalesce((SELECT b.seq FROM events b WHERE b.organisation_id = ${organisation}
+      AND ${condition} ORDER BY ${order} LIMIT 1), ${otherwise})`;
   const live = "b.object_kind <> 'webhook_endpoint' AND b.created_at";
   const shown = livemode ? "created_at" : "clock_at";
   if (createdFrom !== null) {

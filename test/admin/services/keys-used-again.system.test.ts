@@ -28,14 +28,14 @@ test.for(creations)("a key used again for another organisation is a conflict: %s
 ], { admin, system, own }) => {
   const { organisationId: organisation } = await system.organisation();
   const asked = { idempotencyKey: newId() };
-  const forget = () =>
+  const deleteStored = () =>
     system.pool.query("DELETE FROM idempotency_keys WHERE key = $1", [asked.idempotencyKey]);
   await admin.done(method, { ...own, ...body }, asked);
   const conflict = expect.stringMatching(/^idempotency_conflict/);
   expect(await admin.refused(method, { organisation, ...body }, asked)).toEqual(conflict);
-  await forget();
+  await deleteStored();
   expect(await admin.refused(method, { organisation, ...body }, asked)).toEqual(conflict);
-  await forget();
+  await deleteStored();
   // The first organisation's own repeat still finds what it created.
   await admin.done(method, { ...own, ...body }, asked);
 });

@@ -145,8 +145,10 @@ test("acting needs the role admin and a reason, and reading the least role", asy
     expect(await reader.refused(service(method), body)).toBe("insufficient_role");
     const anonymous = await system.askAdmin(service(method), { key: "op_none", body });
     expect(codeOf(anonymous)).toBe("invalid_operator_token");
-    const silent = { ...body, reason: undefined };
-    expect(await writer.refused(service(method), silent)).toBe("invalid_parameter reason");
+    for (const reason of [undefined, "", " \t\n", "\u200b\u202e"]) {
+      const silent = { ...body, reason };
+      expect(await writer.refused(service(method), silent)).toBe("invalid_parameter reason");
+    }
     await writer.done(service(method), body);
   }
   for (const [method, body] of reads) {
