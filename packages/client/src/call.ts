@@ -61,9 +61,7 @@ export async function call<I extends DescMessage, O extends DescMessage>(
   options: CallOptions,
 ): Promise<MessageShape<O>> {
   const key = idempotencyKeyOf(method, options);
-  const headers = new Headers(options.headers);
-  headers.set("Authorization", `Bearer ${settings.apiKey}`);
-  if (key !== null) headers.set("Idempotency-Key", key);
+  const headers = headersOf(settings, options, key);
   // A copy: a caller who changes the request meanwhile would send the key with another body.
   const message = clone(method.input, create(method.input, request));
   for (let attempt = 1; ; attempt += 1) {
@@ -83,6 +81,22 @@ export async function call<I extends DescMessage, O extends DescMessage>(
     settings.onRetry({ method: method.localName, attempt, pauseMs, error: answer });
     await pause(pauseMs, options.signal);
     if (isAborted(options.signal)) throw answer;
+  }
+}
+
+/** Throws a TypeError that repeats no value: a further header may be a secret, too. */
+function headersOf(
+  { apiKey }: CallSettings,
+  { headers: further }: CallOptions,
+  key: string | null,
+): Headers {
+  try {
+    const headers = new Headers(further);
+    headers.set("Authorization", `Bearer ${apiKey}`);
+    if (key !== null) headers.set("Idempotency-Key", key);
+    return headers;
+  } catch {
+    throw new TypeError("idempotencyKey or headers have characters that no header can have");
   }
 }
 

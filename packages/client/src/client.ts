@@ -75,11 +75,14 @@ export type BillingClient = Intersection<
   { [Name in keyof Services]: MethodsOf<Services[Name]> }[keyof Services]
 >;
 
-/** Returns a client. It opens no connection before its first call and needs no closing. */
+/**
+ * Returns a client. It opens no connection before its first call and needs no closing. Throws a
+ * TypeError for an address or a key that cannot be used.
+ */
 export function createBillingClient(options: ClientOptions): BillingClient {
-  const { baseUrl, apiKey, retries = 4, timeoutMs = 30_000, fetch, onRetry = () => {} } = options;
-  if (!URL.canParse(baseUrl)) throw new TypeError(`baseUrl is no address: ${baseUrl}`);
-  if (apiKey === "") throw new TypeError("apiKey is empty");
+  const { baseUrl, retries = 4, timeoutMs = 30_000, fetch, onRetry = () => {} } = options;
+  requireAddress(baseUrl);
+  const apiKey = keyOf(options.apiKey);
   const transport = createConnectTransport({
     baseUrl: baseUrl.replace(/\/+$/, ""),
     ...(fetch === undefined ? {} : { fetch }),
@@ -90,6 +93,27 @@ export function createBillingClient(options: ClientOptions): BillingClient {
   );
   // The names and types are those of the same descriptors.
   return Object.fromEntries(methods) as BillingClient;
+}
+
+/** No message repeats what stands before an `@`, which may be a password. */
+function requireAddress(baseUrl: string): void {
+  const shown = baseUrl.replace(/^.*@/s, "…@");
+  const isAddress = URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol);
+  if (!isAddress) throw new TypeError(`baseUrl is no http or https address: ${shown}`);
+  const { username, password } = new URL(baseUrl);
+  // `fetch` takes no such address, and its error would repeat the password.
+  if (username !== "" || password !== "")
+    throw new TypeError(`baseUrl must have no user name and no password: ${shown}`);
+}
+
+/** White space around a key is that of the file from which it was read. */
+function keyOf(apiKey: string): string {
+  const key = apiKey.trim();
+  if (key === "") throw new TypeError("apiKey is empty");
+  // Other characters cannot be in a header, and the error of `fetch` would repeat the key.
+  if (!/^[\x21-\x7e]+$/.test(key))
+    throw new TypeError("apiKey has characters that are not allowed in a key");
+  return key;
 }
 
 function isUnary(method: DescMethod): method is DescMethodUnary {

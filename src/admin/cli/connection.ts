@@ -80,9 +80,14 @@ async function unary<M extends DescMethodUnary>(
   return message as MessageShape<M["output"]>;
 }
 
+/** No message repeats what stands before an `@`, which may be a password. */
 function addressOf(url: string): string {
+  const shown = url.replace(/^.*@/s, "…@");
   const isAddress = /^https?:\/\//.test(url) && URL.canParse(url);
-  if (!isAddress) throw new UsageError(`${url} is not an address of the form http://host:port`);
+  if (!isAddress) throw new UsageError(`${shown} is not an address of the form http://host:port`);
+  const { username, password } = new URL(url);
+  if (username !== "" || password !== "")
+    throw new UsageError(`${shown}: the address must have no user name and no password`);
   return url.replace(/\/+$/, "");
 }
 

@@ -122,11 +122,14 @@ describe("the request", () => {
     ["organisations setup-mode x maybe", "on, off"],
     ["customers import", "--contact or --file is required"],
     ["plans list --url nowhere", "is not an address"],
+    ["plans list --url http://a:s3cr3t@host", "…@host: the address must have no user name"],
+    ["plans list --url http//a:s3cr3t@host", "…@host is not an address"],
   ] as const)("is refused as wrong usage by: %s", async ([words, reason], { server }) => {
     const files = { "wrong.json": '{"colour":"red"}', "broken.json": "{", "list.json": "[]" };
     const ended = await run(words, { env: server.env, files });
     expect(ended.exitCode).toBe(2);
     expect(ended.err).toContain(reason);
+    expect(ended.err).not.toContain("s3cr3t");
     expect(ended.out).toBe("");
     expect(server.received).toEqual([]);
   });
