@@ -47,10 +47,16 @@ export function objectCsv(json: Json): string {
   return csvText([lines.map(([name]) => name), lines.map(([, value]) => value)]);
 }
 
+/**
+ * What precedes a formula within a cell. A spreadsheet whose list separator is `;` begins a new
+ * cell there, and a quote in front of the comma's cell does not keep it together.
+ */
+const beforeFormula = /(^\s+|;[\s"']*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
+
 /** A text that a spreadsheet would take for a formula gets an apostrophe in front. */
-function csvText(rows: readonly (readonly string[])[]): string {
+export function csvText(rows: readonly (readonly string[])[]): string {
   return stringify(
-    rows.map((row) => [...row]),
+    rows.map((row) => row.map((cell) => cell.replaceAll(beforeFormula, "$1'"))),
     { escape_formulas: true, record_delimiter: "windows" },
   );
 }
