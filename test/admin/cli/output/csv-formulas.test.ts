@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { csvText } from "../../../../src/admin/cli/output/formats.ts";
 
-/** The cells that a spreadsheet with this list separator reads. A quote opens a cell at its start. */
+/** The cells that a spreadsheet with this list separator reads. A quote at its start opens one. */
 function cellsBy(separator: string, csv: string): readonly string[] {
   const cells: string[] = [];
   let at = 0;
