@@ -128,6 +128,12 @@ export interface Config {
    * serves health and metrics. Null, the default: it serves none.
    */
   readonly worker: { readonly host: string; readonly port: number } | null;
+  /**
+   * METRICS_PORT (with 0 the system chooses) and METRICS_HOST, default `127.0.0.1`: where an API
+   * process serves metrics and health without the admin API. Null, the default: the admin port
+   * alone has the metrics.
+   */
+  readonly metrics: { readonly host: string; readonly port: number } | null;
   /** The settings of Temporal: `TEMPORAL_…`. */
   readonly temporal: TemporalSettings;
   /**
@@ -221,6 +227,7 @@ function readAll(
       firstPauseMs: whole("WEBHOOK_RETRY_MILLISECONDS"),
     },
     worker: env.WORKER_PORT ? { host: text("WORKER_HOST"), port: whole("WORKER_PORT") } : null,
+    metrics: env.METRICS_PORT ? { host: text("METRICS_HOST"), port: whole("METRICS_PORT") } : null,
     temporal: readTemporalSettings(env, reader, onFault),
     taskQueue: text("TASK_QUEUE"),
     secretKey: attempt(null, () => secretKey(env, "SECRET_KEY")),

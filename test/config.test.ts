@@ -20,6 +20,7 @@ describe("the settings", () => {
       database: { url: database.DATABASE_URL, poolSize: 10 },
       taskQueue: "billing",
       worker: null,
+      metrics: null,
       secretKey: null,
       secretKeysBefore: [],
       ledger: { apps: {}, webhookKeys: {}, addresses: "public" },
@@ -40,6 +41,7 @@ describe("the settings", () => {
       GRPC_REFLECTION: "off",
       DATABASE_POOL_SIZE: "25",
       WORKER_PORT: "9082",
+      METRICS_PORT: "9083",
       LOG_LEVEL: "",
       SECRET_KEY: secret.toString("base64"),
       SECRET_KEYS_BEFORE: [9, 8].map((byte) => Buffer.alloc(32, byte).toString("base64")).join(","),
@@ -51,6 +53,7 @@ describe("the settings", () => {
       admin: { host: "10.0.0.7", port: 9081, temporalUiUrl: "https://temporal.example.com" },
       database: { poolSize: 25 },
       worker: { host: "127.0.0.1", port: 9082 },
+      metrics: { host: "127.0.0.1", port: 9083 },
       logLevel: "info",
     });
     expect(config.secretKey).toEqual(secret);

@@ -26,12 +26,13 @@ import { docsPages } from "./api/docs-pages.ts";
 import { createPublicTransports } from "./api/public-transports.ts";
 import { publishedOpenapi } from "./api/published-openapi.ts";
 import { withinRequest } from "./api/request-context.ts";
+import { type HealthPortParts, openHealthPort } from "./health-port.ts";
 import { createLedgerAdapters, disconnectedText, logAnswer } from "./ledger/ledger-adapters.ts";
 import { createLedgerConnect } from "./ledger/ledger-connect.ts";
 import { ledgerWebhookEndpoints } from "./ledger/ledger-webhook-endpoints.ts";
 import { openReadiness } from "./readiness.ts";
 import type { Running } from "./run.ts";
-import { assertPortsFree } from "./settings/free-ports.ts";
+import { assertPortsFree, type WantedPort } from "./settings/free-ports.ts";
 import type { Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 import { openPool, openTemporal } from "./telemetry/observed-parts.ts";
@@ -47,10 +48,7 @@ export async function startApi(
   kinds: LedgerKinds,
   tracing: Tracing = noTracing,
 ): Promise<Running> {
-  await assertPortsFree([
-    { setting: "API_PORT", ...config.api },
-    { setting: "ADMIN_PORT", ...config.admin },
-  ]);
+  await assertPortsFree(portsOf(config));
   const stores = openStores(config, log);
   const { metrics, pool, outcomes, keys } = stores;
   const temporal = openTemporal(config, metrics, tracing);
@@ -104,6 +102,7 @@ export async function startApi(
     onConnectionLimit: warnOfConnections(log),
     onPoolError: (err) => log.warn({ err }, "a database connection was lost"),
   });
+  const metricsPort = await openMetricsPort(config, { readiness, metrics: metrics.text });
   const ended = Promise.withResolvers<void>();
   return {
     port: port.port,
@@ -114,6 +113,7 @@ export async function startApi(
       stopping.abort();
       const graceMs = config.api.shutdownMs;
       await Promise.all([port.stop({ graceMs }), admin.stop({ graceMs })]);
+      await metricsPort?.stop();
       await ledgers.adapters.close();
       await keys.stop();
       await outcomes.close();
@@ -123,6 +123,18 @@ export async function startApi(
       ended.resolve();
     },
   };
+}
+
+function portsOf({ api, admin, metrics }: Config): readonly WantedPort[] {
+  const always = [
+    { setting: "API_PORT", ...api },
+    { setting: "ADMIN_PORT", ...admin },
+  ];
+  return metrics === null ? always : [...always, { setting: "METRICS_PORT", ...metrics }];
+}
+
+async function openMetricsPort({ metrics: address }: Config, parts: HealthPortParts) {
+  return address === null ? null : openHealthPort("METRICS_PORT", address, parts);
 }
 
 /** Opens the pool with its metrics, the outcomes of ledger jobs, and the idempotency keys. */

@@ -92,9 +92,9 @@ describe.each(renderings)("the chart with %s", (_, values) => {
 
   test("opens the ports on which the processes listen, to other machines", () => {
     for (const container of containers.filter((one) => one.ports !== undefined)) {
-      const { api, admin, worker } = configOf(container);
+      const { api, admin, worker, metrics } = configOf(container);
       const listening =
-        container.args[0] === "worker" ? { health: worker } : { public: api, admin };
+        container.args[0] === "worker" ? { health: worker } : { public: api, admin, metrics };
       expect(container.ports).toEqual(
         Object.entries(listening).map(([name, at]) => ({ name, containerPort: at?.port })),
       );
@@ -119,7 +119,7 @@ describe.each(renderings)("the chart with %s", (_, values) => {
       ({ metadata }) => metadata.labels["billing/metrics"] !== undefined,
     );
     for (const { spec } of kinds("ServiceMonitor")) {
-      expect(metrics.map((one) => one.spec.ports[0].port)).toEqual([ports.admin, ports.worker]);
+      expect(metrics.map((one) => one.spec.ports[0].port)).toEqual([ports.metrics, ports.worker]);
       for (const endpoint of spec.endpoints)
         for (const one of metrics)
           expect(one.spec.ports.map(({ name }: Manifest) => name)).toContain(endpoint.port);
@@ -147,11 +147,11 @@ test("the chart takes the secrets that the code can read from files, and no othe
 
 test("the chart's ports are those of the image and of Prometheus' configuration", () => {
   const { api, worker } = parse(deployed("helm/values.yaml"));
-  expect([api.port, api.adminPort, worker.port]).toEqual(Object.values(ports));
+  expect([api.port, api.adminPort, worker.port, api.metricsPort]).toEqual(Object.values(ports));
   expect(deployed("Dockerfile")).toContain(`EXPOSE ${Object.values(ports).join(" ")}\n`);
   const { scrape_configs: jobs } = parse(deployed("prometheus/prometheus.yml"));
   expect(jobs.map((job: Manifest) => job.dns_sd_configs[0].port)).toEqual([
-    ports.admin,
+    ports.metrics,
     ports.worker,
   ]);
 });

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
-import { helm, renderChart, renderings } from "./rendered-chart.ts";
+import { helm, type Manifest, renderChart, renderings } from "./rendered-chart.ts";
 import { tryTool } from "./tools.ts";
 
 describe.each(renderings)("the chart with %s", (_, values) => {
@@ -43,6 +43,49 @@ describe.each(renderings)("the chart with %s", (_, values) => {
     expect(pods).toHaveLength(rendered === null ? 0 : 4);
   });
 
+  test("lets no peer of the metrics reach the admin port", () => {
+    const peersOf = (wanted: string): readonly string[] =>
+      kinds("NetworkPolicy")
+        .flatMap(({ spec }) => spec.ingress ?? [])
+        .filter(({ ports }) => ports.some(({ port }: { port: string }) => port === wanted))
+        .flatMap(({ from }) => from.map((peer: object) => JSON.stringify(peer)));
+    const [admin, metrics] = [peersOf("admin"), peersOf("metrics")];
+    expect(metrics).toHaveLength(rendered === null ? 0 : 1);
+    expect(admin.filter((peer) => metrics.includes(peer))).toEqual([]);
+  });
+
+  test("lets the pods reach DNS, database, Temporal, and https in the public network", () => {
+    for (const { spec } of kinds("NetworkPolicy")) {
+      expect(spec.policyTypes).toEqual(["Ingress", "Egress"]);
+      const ports = spec.egress.map((rule: Manifest) =>
+        rule.ports.map(({ protocol, port }: Manifest) => `${protocol} ${port}`).join(" "),
+      );
+      expect(ports.slice(0, 4)).toEqual([
+        "UDP 53 TCP 53",
+        expect.stringMatching(/^TCP 5432/),
+        "TCP 7233",
+        "TCP 443",
+      ]);
+      const { to } = spec.egress[3];
+      expect(to[0].ipBlock.except).toContain("169.254.0.0/16");
+    }
+  });
+
+  test("bounds what a pod can write", () => {
+    const written = pods.flatMap(({ volumes }) => volumes.filter((one: Manifest) => one.emptyDir));
+    expect(written).toHaveLength(pods.length);
+    for (const { emptyDir } of written) expect(emptyDir).toEqual({ sizeLimit: "64Mi" });
+  });
+
+  test("names the trusted proxies only if it has them", () => {
+    const named = pods.flatMap(({ containers: [{ env }] }) =>
+      env.filter(({ name }: Manifest) => name === "TRUSTED_PROXIES"),
+    );
+    const { trustedProxies } = (values as { api?: { trustedProxies?: string } }).api ?? {};
+    const wanted = trustedProxies && rendered ? [trustedProxies] : [];
+    expect(named.map(({ value }) => value)).toEqual(wanted);
+  });
+
   test("opens the admin port and the workers' port to named peers only", () => {
     const rules = kinds("NetworkPolicy").flatMap(({ spec }) => spec.ingress ?? []);
     for (const { ports, from } of rules)
@@ -71,6 +114,8 @@ test.each([
   ["a secret's name that no Secret can have", { secrets: { settings: { SECRET_KEY: "a/b" } } }],
   ["a secret that no program reads", { secrets: { settings: { SECRET_KEI: "key" } } }],
   ["a secret among the settings", { settings: { TEMPORAL_API_KEY: "abc" } }],
+  ["a size of /tmp without a unit", { tmpSize: "64" }],
+  ["a destination without a port", { networkPolicy: { egress: { https: { ports: [] } } } }],
   ["a setting that it sets itself", { api: { settings: { DRAIN_SECONDS: 5 } } }],
 ])("the chart refuses %s", (_, values) => {
   const ended = helm(["template", "trial"], values);

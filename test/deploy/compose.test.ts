@@ -54,8 +54,8 @@ function configOf({ command, environment = {} }: Service): Config {
 function openPorts(service: Service): readonly number[] {
   if (service.command?.[0] === "demo-ledger")
     return [Number(service.environment?.DEMO_LEDGER_PORT ?? 0)];
-  const { api, admin, worker } = configOf(service);
-  const listening = service.command?.[0] === "worker" ? [worker] : [api, admin];
+  const { api, admin, worker, metrics } = configOf(service);
+  const listening = service.command?.[0] === "worker" ? [worker] : [api, admin, metrics];
   return listening.flatMap((at) => (at?.host === "0.0.0.0" ? [at.port] : []));
 }
 

@@ -11,7 +11,7 @@ import { unknownSettings } from "../../src/main/settings/unknown-settings.ts";
 export const deployFolder = join(import.meta.dirname, "../../deploy");
 
 /** The ports of the processes, as Dockerfile, compose file, chart and Prometheus use them. */
-export const ports = { api: 8080, admin: 8081, worker: 8082 } as const;
+export const ports = { api: 8080, admin: 8081, worker: 8082, metrics: 8083 } as const;
 
 /** Returns the text of a file of `deploy/`. */
 export function deployed(path: string): string {

@@ -26,7 +26,7 @@ const everything = {
   api: {
     tlsSecret: "billing-tls",
     shutdownSeconds: 30,
-    settings: { TRUSTED_PROXIES: "10.0.0.0/8" },
+    trustedProxies: "10.0.0.0/8",
     autoscaling: { enabled: true },
     podAnnotations: { team: "billing" },
     nodeSelector: { pool: "services" },
@@ -36,6 +36,11 @@ const everything = {
   networkPolicy: {
     apiFrom: [{ podSelector: { matchLabels: { app: "gateway" } } }],
     adminFrom: [{ podSelector: { matchLabels: { app: "console" } } }],
+    egress: {
+      dns: { to: [{ namespaceSelector: {} }] },
+      database: { ports: [5432, 6432], to: [{ ipBlock: { cidr: "10.1.0.0/16" } }] },
+      extra: [{ ports: [{ protocol: "TCP", port: 4318 }] }],
+    },
   },
   serviceMonitor: { enabled: true, labels: { release: "prometheus" } },
 };

@@ -31,8 +31,8 @@ function readNames(settings: Readonly<Record<string, string>>): ReadonlySet<stri
   return names;
 }
 
-// WORKER_HOST is read only if WORKER_PORT is set.
-const read = readNames({ WORKER_PORT: "0" });
+// A host is read only if its port is set.
+const read = readNames({ WORKER_PORT: "0", METRICS_PORT: "0" });
 
 function sourcesBelow(folder: string): readonly string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {

@@ -69,7 +69,31 @@ capabilities:
     secretName: {{ .Values.secrets.name }}
     defaultMode: 0440
 - name: tmp
-  emptyDir: {}
+  emptyDir:
+    sizeLimit: {{ .Values.tmpSize }}
+{{- end -}}
+
+{{/* What the pods may reach, as the rules of a NetworkPolicy. */}}
+{{- define "billing.egress" -}}
+{{- range $name := list "dns" "database" "temporal" "https" }}
+{{- $destination := index $.Values.networkPolicy.egress $name }}
+- ports:
+    {{- range $destination.ports }}
+    {{- if eq $name "dns" }}
+    - protocol: UDP
+      port: {{ . }}
+    {{- end }}
+    - protocol: TCP
+      port: {{ . }}
+    {{- end }}
+  {{- with $destination.to }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
+{{- with .Values.networkPolicy.egress.extra }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}
 
 {{/* Spreads the pods of a part over nodes: (dict "root" $ "part" name). */}}

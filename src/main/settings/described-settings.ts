@@ -28,6 +28,7 @@ export const wholeNumbers = {
   LEDGER_SYNC_MINUTES: { fallback: 15, least: 1, most: 1_440 },
   WEBHOOK_RETRY_MILLISECONDS: { fallback: defaultFirstPauseMs, least: 1, most: 30_000 },
   WORKER_PORT: { fallback: 0, least: 0, most: 65_535 },
+  METRICS_PORT: { fallback: 0, least: 0, most: 65_535 },
 } as const satisfies Readonly<Record<string, WholeNumber>>;
 
 /** A word out of a few, with its default. */
@@ -54,6 +55,7 @@ export const texts = {
   API_HOST: "127.0.0.1",
   ADMIN_HOST: "127.0.0.1",
   WORKER_HOST: "127.0.0.1",
+  METRICS_HOST: "127.0.0.1",
   TASK_QUEUE: defaultTaskQueue,
   TEMPORAL_DEPLOYMENT_NAME: "billing",
   TRUSTED_PROXIES: defaultTrustedProxies,
@@ -196,6 +198,12 @@ export const settingSections: readonly SettingSection[] = [
         fallback: "off, `127.0.0.1`",
         underNpmStart: "8082",
         meaning: "where a worker serves `/healthz`, `/readyz` and `/metrics`",
+      },
+      {
+        names: ["METRICS_PORT", "METRICS_HOST"],
+        fallback: "off, `127.0.0.1`",
+        meaning:
+          "where an API process serves the same, for a Prometheus that must not reach the admin API",
       },
       {
         names: ["OTEL_EXPORTER_OTLP_ENDPOINT"],

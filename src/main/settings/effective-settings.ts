@@ -59,8 +59,8 @@ function masked(name: string, value: string): string {
 }
 
 function defaultOf(name: string, env: NodeJS.ProcessEnv, kinds: LedgerKinds): string | null {
-  if (isKey(wholeNumbers, name) && name !== "WORKER_PORT")
-    return String(wholeNumbers[name].fallback);
+  if (name === "WORKER_PORT" || name === "METRICS_PORT") return null;
+  if (isKey(wholeNumbers, name)) return String(wholeNumbers[name].fallback);
   if (isKey(choices, name)) return choices[name].fallback;
   if (isKey(texts, name)) return texts[name];
   if (name === "TEMPORAL_ADDRESS") return "localhost:7233";

@@ -14,7 +14,8 @@ export interface WantedPort {
 /** Returns the ports that a part opens, except those whose own settings are wrong. */
 export function wantedPorts(env: NodeJS.ProcessEnv, part: ConfiguredPart): readonly WantedPort[] {
   const worker = env.WORKER_PORT ? (["WORKER"] as const) : [];
-  const groups = part === "api" ? (["API", "ADMIN"] as const) : worker;
+  const metrics = env.METRICS_PORT ? (["METRICS"] as const) : [];
+  const groups = part === "api" ? (["API", "ADMIN", ...metrics] as const) : worker;
   return groups.flatMap((group) => {
     const faults: string[] = [];
     const { text, whole } = settingsReader(env, (fault) => faults.push(fault));

@@ -5,10 +5,10 @@
 import type { Config } from "../../config.ts";
 import type { TemporalClient } from "../../worker/temporal/connect.ts";
 import type { RunningWorker } from "../../worker/temporal/run-worker.ts";
+import { openHealthPort } from "../health-port.ts";
 import { checkSchemaOnce, openReadiness } from "../readiness.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { WorkerMetrics } from "../telemetry/worker-metrics.ts";
-import { openWorkerPort } from "./worker-port.ts";
 
 /**
  * The health of a worker. `port` is null without WORKER_PORT. Then only the migrations are checked,
@@ -45,7 +45,8 @@ export async function openWorkerHealth(
     isStarting: () => worker === null,
   });
   try {
-    const opened = await openWorkerPort(config.worker, { readiness, metrics: metrics.text });
+    const parts = { readiness, metrics: metrics.text };
+    const opened = await openHealthPort("WORKER_PORT", config.worker, parts);
     const stop = async () => {
       await opened.stop();
       await readiness.close();

@@ -1,18 +1,21 @@
-/** The port of a worker: `/healthz`, `/readyz` and `/metrics`. It is not for the public network. */
+/**
+ * A port for `/healthz`, `/readyz` and `/metrics` alone: the worker's, and one of the API for
+ * Prometheus. It is not for the public network.
+ */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Config } from "../../config.ts";
-import { listenFault } from "../../transport/http/listen-fault.ts";
-import type { Readiness } from "../../transport/http/readiness.ts";
+import type { Config } from "../config.ts";
+import { listenFault } from "../transport/http/listen-fault.ts";
+import type { Readiness } from "../transport/http/readiness.ts";
 
 /** What the port answers. */
-export interface WorkerPortParts {
+export interface HealthPortParts {
   readonly readiness: Pick<Readiness, "report">;
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
 /** The open port. */
-export interface WorkerPort {
+export interface HealthPort {
   readonly port: number;
   stop(): Promise<void>;
 }
@@ -24,13 +27,14 @@ interface PortAnswer {
   readonly text: string;
 }
 
-/** Opens the port. Rejects with a SettingError if it is taken. */
-export async function openWorkerPort(
+/** Opens the port that this setting chooses. Rejects with a SettingError if it is taken. */
+export async function openHealthPort(
+  setting: "WORKER_PORT" | "METRICS_PORT",
   address: NonNullable<Config["worker"]>,
-  parts: WorkerPortParts,
-): Promise<WorkerPort> {
+  parts: HealthPortParts,
+): Promise<HealthPort> {
   const server = createServer((request, response) => void answer(parts, request, response));
-  const port = await listen(server, address);
+  const port = await listen(server, setting, address);
   const stop = (): Promise<void> =>
     new Promise((done) => {
       server.close(() => done());
@@ -40,7 +44,7 @@ export async function openWorkerPort(
 }
 
 async function answer(
-  parts: WorkerPortParts,
+  parts: HealthPortParts,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -51,7 +55,7 @@ async function answer(
 }
 
 async function answerOf(
-  { readiness, metrics }: WorkerPortParts,
+  { readiness, metrics }: HealthPortParts,
   { method, url = "" }: IncomingMessage,
 ): Promise<PortAnswer> {
   const path = method === "GET" || method === "HEAD" ? url.split("?")[0] : null;
@@ -66,9 +70,13 @@ function json(status: number, value: object): PortAnswer {
   return { status, contentType: "application/json", text: JSON.stringify(value) };
 }
 
-function listen(server: Server, { host, port }: NonNullable<Config["worker"]>): Promise<number> {
+function listen(
+  server: Server,
+  setting: string,
+  { host, port }: NonNullable<Config["worker"]>,
+): Promise<number> {
   return new Promise((done, fail) => {
-    server.once("error", (cause) => fail(listenFault(cause, host, port, "WORKER_PORT")));
+    server.once("error", (cause) => fail(listenFault(cause, host, port, setting)));
     server.listen(port, host, () => done((server.address() as AddressInfo).port));
   });
 }
