@@ -203,7 +203,7 @@ export const settingSections: readonly SettingSection[] = [
         names: ["METRICS_PORT", "METRICS_HOST"],
         fallback: "off, `127.0.0.1`",
         meaning:
-          "where an API process serves the same, for a Prometheus that must not reach the admin API",
+          "where an API process serves the same, so that Prometheus need not reach the admin API",
       },
       {
         names: ["OTEL_EXPORTER_OTLP_ENDPOINT"],
