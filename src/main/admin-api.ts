@@ -65,7 +65,7 @@ interface AdminPort {
 }
 
 /**
- * The port has its own connections, so that no operator's call takes one from the public API. A
+ * The port has its own connections, so that no operator's read takes one from the public API. A
  * write holds one while it reads through another. With a single pool, as many writes as connections
  * would wait for each other. Operators are few.
  */

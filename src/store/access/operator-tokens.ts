@@ -25,13 +25,13 @@ export interface OperatorAccess {
 
 /**
  * There are few operators. Batches bound the cost of unknown tokens: 300 concurrent requests take
- * five statements. Unbatched, each would queue for the pool before the requests of the API.
+ * five statements. Unbatched, each would queue for the pool before the other calls of operators.
  */
 const largestBatch = 64;
 
 /**
- * At most one connection of the pool. The others are for the API, no matter how many requests this
- * port gets.
+ * At most one connection of the pool. The others are for admitted calls, no matter how many
+ * requests the port gets.
  */
 const statementsInFlight = 1;
 
