@@ -155,7 +155,7 @@ export function refuseIfIdTaken(error: unknown, table: string): void {
   if (isDatabaseError(error, uniqueViolation, `${table}_pkey`)) throw otherRequest();
 }
 
-/** The refusal for a key that created something else. It can be used again after 24 hours. */
+/** The refusal for a key that created something else, also once its 24 hours are over. */
 export function otherRequest(): Refusal {
   const message = "This Idempotency-Key created something else by another request.";
   return new Refusal("idempotency_conflict", message, "Idempotency-Key");
