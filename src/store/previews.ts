@@ -16,7 +16,7 @@ import type { Invoice } from "../domain/model/invoice.ts";
 import type { EndPreviewFacts } from "../domain/previews/end.ts";
 import { billDue, type Preview } from "../domain/previews/preview.ts";
 import type { RestorationFacts } from "../domain/subscriptions/restore.ts";
-import { loadStates } from "./billing/billing-state.ts";
+import { type LoadedUsage, loadStates } from "./billing/billing-state.ts";
 import { type DeferredRow, readDeferred } from "./billing/billing-state-row.ts";
 import { notFound, type OpenTransaction } from "./billing/current-subscription.ts";
 import { loadOrganisation } from "./billing/locked-subscription.ts";
@@ -32,6 +32,10 @@ import { loadEndFacts } from "./subscriptions/terminations.ts";
 /** The reads of a preview on one subscription. All belong to one snapshot. */
 export interface PreviewReads {
   endFacts(state: BillingState): Promise<EndPreviewFacts>;
+  /**
+   * The state of these facts also has the usage of a subscription that is over: once it is
+   * restored, its next renewal bills that usage (PREVIEW-5).
+   */
   restorationFacts(state: BillingState): Promise<RestorationFacts>;
   /** The invoices with these ids, in no order. Ids that name no stored invoice are left out. */
   invoices(ids: readonly string[]): Promise<readonly Invoice[]>;
@@ -64,25 +68,34 @@ export function createPreviews(pool: Pool, organisationId: string, now: Date): P
           organisationId,
         );
         const at = testClock !== null && testClock > now ? testClock : now;
-        // All usage is loaded, also if no bill of it is due: the next renewal bills it.
-        const query = { ids: [id], now: at, closing: true, isSnapshot: true };
-        const [loaded] = await loadStates(client, organisation, query);
-        if (loaded === undefined) throw notFound();
-        const reads = readsOf({ client, organisationId, now, databaseNow });
-        return work(reads, billDue(loaded.state));
+        const load = async (usage: LoadedUsage): Promise<BillingState> => {
+          const query = { ids: [id], now: at, usage, isSnapshot: true };
+          const [loaded] = await loadStates(client, organisation, query);
+          if (loaded === undefined) throw notFound();
+          return loaded.state;
+        };
+        const reads = readsOf({ client, organisationId, now, databaseNow }, load);
+        // The next renewal of a subscription that runs bills all of its usage.
+        return work(reads, billDue(await load("of_running")));
       });
     },
   };
 }
 
-function readsOf(tx: OpenTransaction): PreviewReads {
+function readsOf(
+  tx: OpenTransaction,
+  load: (usage: LoadedUsage) => Promise<BillingState>,
+): PreviewReads {
   const { client, organisationId } = tx;
   return {
     endFacts: async (state) => {
       const { invoices, next } = await loadEndFacts(tx, state);
       return { invoices, next, deferred: await loadDeferred(tx, state) };
     },
-    restorationFacts: (state) => loadRestorationFacts(tx, state),
+    restorationFacts: async (state) => {
+      const usage = state.usage ?? (await load("all")).usage;
+      return loadRestorationFacts(tx, { ...state, usage });
+    },
     invoices: (ids) => getThese(client, organisationId, invoiceListing, ids.filter(isId)),
   };
 }

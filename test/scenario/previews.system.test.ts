@@ -11,6 +11,7 @@ import { refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest } from "./fixtures.ts";
 import { invoiceInShort, preview } from "./preview-comparison.ts";
 import { addBands, type Json } from "./units-builder.ts";
+import { addMeter } from "./usage-builder.ts";
 
 const april = { start_date: "2026-04-01" };
 const half = { prorate: true, effective_date: "2026-04-16" };
@@ -60,10 +61,12 @@ describe("a preview of a creation", () => {
     ["one that begins later", { start_date: "2026-05-10", end_after_cycles: 1 }, {}],
     ["in Setup Mode", april, { setup_mode: true }],
   ] as const)("has the subscription and the invoices that follow: %s", async ([, body, settings], {
+    system,
     ask,
     builder,
   }) => {
     const own = await builder.sandbox(settings);
+    await addMeter(system.pool, own.organisationId, { plans: ["team"] });
     await builder.setClock(own, "2026-04-16");
     const charges = [{ charge_code: "onboarding", quantity: 2 }];
     const requested = { customer_code: "ACME", plan_code: "team", units: 10, charges, ...body };

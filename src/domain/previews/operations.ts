@@ -88,11 +88,11 @@ function applyUnitsChange(before: Preview, decision: UnitsDecision): Preview {
 
 /**
  * Previews a restoration. Refuses as `decideRestoration` does. `facts` are of the state of
- * `before`.
+ * `before`, with all of its usage.
  */
 export function previewRestoration(before: Preview, facts: RestorationFacts): Preview {
   const { subscription, periods, invoices, creditNote } = decideRestoration(facts);
-  const { state } = before;
+  const { state } = facts;
   const restored: Preview = {
     ...before,
     state: { ...state, ...periodsAfter(state, periods, state.period.index), subscription },

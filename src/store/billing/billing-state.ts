@@ -3,6 +3,7 @@
  * running job. SQL: one read loads a chunk with its lists and sums.
  */
 
+import { isOver } from "../../domain/billing/due-date.ts";
 import { type CivilDate, compareDates, todayIn } from "../../domain/calendar/civil-date.ts";
 import type { PlanMeter } from "../../domain/catalogue/meter.ts";
 import type { Plan } from "../../domain/catalogue/plan.ts";
@@ -81,13 +82,19 @@ export interface LoadedState {
 }
 
 /**
- * Which subscriptions to load. `now` is the organisation's. `closing`: the last usage bill is
- * needed, also if nothing is due. `isSnapshot`: nothing is locked, and nothing will be written.
+ * Which usage is loaded: that of bills that are `due`, also all of a subscription that runs, or
+ * `all`.
+ */
+export type LoadedUsage = "due" | "of_running" | "all";
+
+/**
+ * Which subscriptions to load. `now` is the organisation's. `isSnapshot`: nothing is locked, and
+ * nothing will be written.
  */
 interface StateQuery {
   readonly ids: readonly string[];
   readonly now: Date;
-  readonly closing?: boolean;
+  readonly usage?: LoadedUsage;
   readonly isSnapshot?: boolean;
 }
 
@@ -98,7 +105,7 @@ interface StateQuery {
 export async function loadStates(
   client: Transaction,
   organisation: OrganisationSettings,
-  { ids, now, closing = false, isSnapshot = false }: StateQuery,
+  { ids, now, usage = "due", isSnapshot = false }: StateQuery,
 ): Promise<readonly LoadedState[]> {
   const { rows } = await client.query<StateRow>(
     plannedOnce({ text: stateText, values: [organisation.id, ids] }),
@@ -112,15 +119,18 @@ export async function loadStates(
     const today = todays.get(timezone) ?? todayIn(timezone, now);
     plans.set(planId, catalogued);
     todays.set(timezone, today);
-    const isBilled = isUsageDue(row, subscription, { today, now, closing });
-    return { row, subscription, ...catalogued, today, isBilled };
+    const isNeeded =
+      usage === "all" ||
+      (usage === "of_running" && !isOver(subscription)) ||
+      isUsageDue(row, subscription, { today, now });
+    return { row, subscription, ...catalogued, today, isNeeded };
   });
-  const billed = loaded.filter(({ meters, isBilled }) => isBilled && meters.length > 0);
-  const usage = await loadOpenUsage(client, organisation.id, billed, isSnapshot);
+  const metered = loaded.filter(({ meters, isNeeded }) => isNeeded && meters.length > 0);
+  const open = await loadOpenUsage(client, organisation.id, metered, isSnapshot);
   return loaded.map(({ row, subscription, plan, meters, today }) => {
     const state = readState(row, { organisation, subscription, plan, today });
-    const open = usage.get(subscription.id) ?? (meters.length === 0 ? [] : null);
-    return { currentPeriod: row.current_period, state: { ...state, usage: open } };
+    const own = open.get(subscription.id) ?? (meters.length === 0 ? [] : null);
+    return { currentPeriod: row.current_period, state: { ...state, usage: own } };
   });
 }
 
@@ -141,12 +151,8 @@ function readCatalogued(row: StateRow): Catalogued {
 function isUsageDue(
   row: StateRow,
   { status, renewalDate }: Subscription,
-  {
-    today,
-    now,
-    closing,
-  }: { readonly today: CivilDate; readonly now: Date; readonly closing: boolean },
+  { today, now }: { readonly today: CivilDate; readonly now: Date },
 ): boolean {
-  if (status === "ended" || status === "complete") return row.due_at !== null && row.due_at <= now;
-  return closing || compareDates(renewalDate, today) <= 0;
+  if (isOver({ status })) return row.due_at !== null && row.due_at <= now;
+  return compareDates(renewalDate, today) <= 0;
 }

@@ -57,7 +57,8 @@ export async function onCurrentSubscription<T>(
       );
       await lockSubscriptions(client, organisationId, [id]);
       const at = testClock !== null && testClock > now ? testClock : now;
-      const [loaded] = await loadStates(client, organisation, { ids: [id], now: at, closing });
+      const usage = closing ? "of_running" : "due";
+      const [loaded] = await loadStates(client, organisation, { ids: [id], now: at, usage });
       if (loaded === undefined) throw notFound();
       const due = decideDueBefore(loaded.state);
       if (due === null) {

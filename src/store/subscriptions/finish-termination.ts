@@ -51,7 +51,7 @@ async function finish(
   const [loaded] = await loadStates(client, organisation, {
     ids: [subscriptionId],
     now,
-    closing: when === "now",
+    usage: when === "now" ? "of_running" : "due",
   });
   if (loaded === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
   const ended = endedUnlessRefused(

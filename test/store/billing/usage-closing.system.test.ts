@@ -178,7 +178,7 @@ test("an end that finishes after the renewal date bills no later usage", async (
   const now = new Date("2026-04-11T12:00:00Z");
   await inTransaction(fixture.pool, async (client) => {
     await lockSubscriptions(client, organisation, [id]);
-    const [loaded] = await loadStates(client, settings, { ids: [id], now, closing: true });
+    const [loaded] = await loadStates(client, settings, { ids: [id], now, usage: "of_running" });
     if (loaded === undefined) throw new Error("no such subscription");
     await saveEnded(client, loaded.state, decideEnded(loaded.state, "now"), now);
   });
