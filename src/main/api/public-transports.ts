@@ -17,7 +17,7 @@ import type { ServiceBinding } from "../../transport/rpc/implementation.ts";
 import { jobsOf } from "../../transport/rpc/operation.ts";
 import { createPermits, permitLimits } from "../../transport/rpc/permits.ts";
 import { createReportError } from "../../transport/rpc/refusals.ts";
-import type { Log } from "../telemetry/log.ts";
+import { createLogFailure, type Log } from "../telemetry/log.ts";
 import { type Metrics, observePermits } from "../telemetry/metrics.ts";
 import { observeInContext } from "./request-context.ts";
 import { createTransports } from "./transports.ts";
@@ -60,7 +60,7 @@ export function createPublicTransports(parts: {
     ...parts,
     gate,
     call,
-    reportError: createReportError((err, requestId) => log.error({ requestId, err }, "failure")),
+    reportError: createReportError(createLogFailure(log)),
     rest: { findRoute, pass: gate.pass, call },
     isReflected: config.api.grpcReflection,
   });

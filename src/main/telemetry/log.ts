@@ -1,6 +1,9 @@
 /** The log of a process: one JSON line for each event, on standard output, without secrets. */
 import { type Logger, pino } from "pino";
 import type { LogLevel } from "../../config.ts";
+import { sqlState } from "../../store/database/pool.ts";
+import { isDatabaseUnreachable } from "../../store/database/unreachable.ts";
+import type { LogFailure } from "../../transport/rpc/refusals.ts";
 import { logFields } from "./log-context.ts";
 
 /** The logger that every part writes to. */
@@ -56,6 +59,17 @@ export function createLog(
   return destination === undefined ? pino(options) : pino(options, destination);
 }
 
+/**
+ * Returns what logs the failed requests of a port. The cause of a refusal is not an error of this
+ * service, so it is a warning.
+ */
+export function createLogFailure(log: Log): LogFailure {
+  return (err, requestId, refused) =>
+    refused === undefined
+      ? log.error({ requestId, err }, "failure")
+      : log.warn({ requestId, code: refused, err }, "refused");
+}
+
 /** Returns a line's members without the values of secret ones. */
 function hideSecrets(members: Record<string, unknown>): Record<string, unknown> {
   const shown = hideOwn(members);
@@ -78,7 +92,8 @@ function hideOwn(members: Record<string, unknown>): Record<string, unknown> {
 
 /**
  * Returns an error without PostgreSQL's data of the faulty row (`detail`, `where`, parameters),
- * because those are customers' data. Causes are included up to four deep.
+ * because those are customers' data. Causes are included up to four deep. An error of a database
+ * that is away has no stack: it may come with each request, and nothing in our code explains it.
  */
 function reportFailure(error: unknown, depth = 0): PublishFailure {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
@@ -88,13 +103,16 @@ function reportFailure(error: unknown, depth = 0): PublishFailure {
     constraint?: unknown;
     table?: unknown;
   };
+  // Prisma has its own code for PostgreSQL's.
+  const known = sqlState(error) ?? code;
+  const isStackShown = stack !== undefined && !isDatabaseUnreachable(error);
   return {
     type: name,
     message,
-    ...(code === undefined ? {} : { code }),
+    ...(known === undefined ? {} : { code: known }),
     ...(constraint === undefined ? {} : { constraint }),
     ...(table === undefined ? {} : { table }),
-    ...(stack === undefined ? {} : { stack }),
+    ...(isStackShown && { stack }),
     ...(cause === undefined || depth >= 4 ? {} : { cause: reportFailure(cause, depth + 1) }),
   };
 }

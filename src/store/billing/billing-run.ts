@@ -12,6 +12,7 @@ import {
   decideDue,
 } from "../../domain/billing/renewal.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
+import { isTransient } from "../database/unreachable.ts";
 import { type LoadedState, loadStates } from "./billing-state.ts";
 import { type BillingCounts, countDue, findDueOrganisations } from "./due-organisations.ts";
 import {
@@ -20,7 +21,7 @@ import {
   lockOrganisation,
   saveDue,
 } from "./locked-subscription.ts";
-import { isTransient, park, reasonOf } from "./parking.ts";
+import { park, reasonOf } from "./parking.ts";
 import { takeAmong, takeFree, takeInOrder } from "./take-due.ts";
 
 /**

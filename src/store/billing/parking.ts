@@ -3,7 +3,7 @@
  * (POSTING-8).
  */
 import { db } from "../database/client.ts";
-import { sqlState, type Transaction } from "../database/pool.ts";
+import type { Transaction } from "../database/pool.ts";
 
 /** Characters of a stored reason: an error's message, not its whole context. */
 const reasonLimit = 500;
@@ -38,15 +38,6 @@ export async function park(
       parkedUntil: new Date(databaseNow.getTime() + Math.min(longestPauseMs, pauseMs)),
     },
   });
-}
-
-/**
- * Whether an error passes by itself: conflict (SQLSTATE class 40), resources (53), another object's
- * state (55), intervention (57). The chunk is repeated. A statement timeout (57014) would recur
- * each time.
- */
-export function isTransient(error: unknown): boolean {
-  return /^(40|53|55|57(?!014))/.test(sqlState(error) ?? "");
 }
 
 /** Returns the stored reason of an error: its message, cut to 500 characters. */

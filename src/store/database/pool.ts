@@ -205,22 +205,27 @@ export async function repeatBrokenOff<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
+/** What Prisma's adapter says about an error of pg: its kind, the SQLSTATE and the constraint. */
 interface AdapterCause {
-  readonly cause?: {
-    readonly originalCode?: string;
-    readonly constraint?: { readonly index?: string };
+  readonly kind?: string;
+  readonly originalCode?: string;
+  readonly constraint?: { readonly index?: string };
+}
+
+/** Returns what Prisma's adapter says about an error. Undefined for an error of pg itself. */
+export function adapterCause(error: Error): AdapterCause | undefined {
+  // Prisma puts it into `meta` for a statement and into `cause` for a COMMIT.
+  const { meta, cause } = error as {
+    readonly cause?: AdapterCause;
+    readonly meta?: { readonly driverAdapterError?: { readonly cause?: AdapterCause } };
   };
+  return meta?.driverAdapterError?.cause ?? cause;
 }
 
 /** Returns the SQLSTATE of an error of pg or of Prisma's client, or null if it has none. */
 export function sqlState(error: unknown): string | null {
   if (error instanceof pg.DatabaseError) return error.code ?? null;
-  if (!(error instanceof Error)) return null;
-  // Prisma puts it into `meta` for a statement and into `cause` for a COMMIT.
-  const { meta, cause } = error as AdapterCause & {
-    readonly meta?: { readonly driverAdapterError?: AdapterCause };
-  };
-  return meta?.driverAdapterError?.cause?.originalCode ?? cause?.originalCode ?? null;
+  return error instanceof Error ? (adapterCause(error)?.originalCode ?? null) : null;
 }
 
 /**
@@ -288,8 +293,7 @@ export function isDatabaseError(error: unknown, code: string, constraint?: strin
 /** The violated constraint, or null if PostgreSQL or Prisma does not name it. */
 function constraintOf(error: unknown): string | null {
   if (error instanceof pg.DatabaseError) return error.constraint ?? null;
-  const { meta } = error as { readonly meta?: { readonly driverAdapterError?: AdapterCause } };
-  return meta?.driverAdapterError?.cause?.constraint?.index ?? null;
+  return error instanceof Error ? (adapterCause(error)?.constraint?.index ?? null) : null;
 }
 
 /** SQLSTATE of a violated unique constraint. */

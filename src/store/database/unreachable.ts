@@ -1,4 +1,8 @@
-/** Errors of a database that could not be reached or was lost. */
+/**
+ * Errors of a database that could not be reached or was lost, of both clients: pg's own and
+ * Prisma's, which wraps what pg threw. Nothing else classifies them (REQUEST-14).
+ */
+import { adapterCause, sqlState } from "./pool.ts";
 
 /**
  * SQLSTATE classes and codes of a server that cannot serve: connection, shutdown, starting up, too
@@ -16,6 +20,9 @@ const unreachableCodes = new Set([
   "EPIPE",
   "ENOENT",
 ]);
+
+/** What Prisma's adapter calls a socket that cannot be opened or breaks. */
+const unreachableKinds = new Set(["DatabaseNotReachable", "ConnectionClosed", "SocketTimeout"]);
 
 /** Messages of pg, which have no code, for a connection that cannot be opened or breaks. */
 const unreachableMessages = new RegExp(
@@ -35,7 +42,18 @@ const unreachableMessages = new RegExp(
 export function isDatabaseUnreachable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof AggregateError) return error.errors.some(isDatabaseUnreachable);
-  const code = (error as { code?: unknown }).code;
+  const kind = adapterCause(error)?.kind;
+  if (kind !== undefined && unreachableKinds.has(kind)) return true;
+  const code = sqlState(error) ?? (error as { code?: unknown }).code;
   if (typeof code === "string") return unreachableStates.test(code) || unreachableCodes.has(code);
   return unreachableMessages.test(error.message);
+}
+
+/**
+ * Whether an error passes by itself: the database was lost, or SQLSTATE class 40 (conflict), 53
+ * (resources), 55 (another object's state) or 57 (intervention). A statement timeout (57014) would
+ * recur each time.
+ */
+export function isTransient(error: unknown): boolean {
+  return isDatabaseUnreachable(error) || /^(40|53|55|57(?!014))/.test(sqlState(error) ?? "");
 }

@@ -4,7 +4,8 @@
  *
  * SQL: the new time is the server's clock plus an hour.
  */
-import { type Pool, sqlState } from "../database/pool.ts";
+import type { Pool } from "../database/pool.ts";
+import { isTransient } from "../database/unreachable.ts";
 import {
   type PublishedChunk,
   PublishingHeld,
@@ -29,12 +30,9 @@ export interface PublishedIsolated extends PublishedChunk {
  */
 const rescheduleFor = "interval '1 hour'";
 
-/**
- * Transient: another process publishes, or SQLSTATE class 40, 53, 55 or 57, except a statement
- * timeout (57014). The caller repeats the whole chunk.
- */
-function isTransient(error: unknown): boolean {
-  return error instanceof PublishingHeld || /^(40|53|55|57(?!014))/.test(sqlState(error) ?? "");
+/** Whether another process publishes, or the cause passes: the caller repeats the whole chunk. */
+function passes(error: unknown): boolean {
+  return error instanceof PublishingHeld || isTransient(error);
 }
 
 /** Publishes a chunk, or each of its objects alone if that fails. Throws transient errors. */
@@ -47,7 +45,7 @@ export async function publishOrReschedule(
   try {
     return { ...(await publishChunk(pool, organisationId, objects, order)), unpublished: [] };
   } catch (error) {
-    if (isTransient(error)) throw error;
+    if (passes(error)) throw error;
   }
   let [events, deliveries] = [0, 0];
   const unpublished: Unpublished[] = [];
@@ -57,7 +55,7 @@ export async function publishOrReschedule(
       events += published.events;
       deliveries += published.deliveries;
     } catch (error) {
-      if (isTransient(error)) throw error;
+      if (passes(error)) throw error;
       await reschedule(pool, organisationId, object);
       unpublished.push({ ...object, error });
     }

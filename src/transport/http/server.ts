@@ -13,6 +13,7 @@ import {
 import type { AddressInfo, BlockList, Server, Socket } from "node:net";
 import { createShortLivedList } from "../../short-lived.ts";
 import type { HttpRequest, HttpResponse } from "../rest/exchange.ts";
+import type { LogFailure } from "../rpc/refusals.ts";
 import { exchanges, type RequestLine, type Within } from "./exchanges.ts";
 import { clientAddresses, limitConnections } from "./limits/client-addresses.ts";
 import { watchKeylessRequests } from "./limits/keyless-requests.ts";
@@ -47,7 +48,7 @@ export interface HttpParts extends SystemEndpoints {
   /** Called once for every finished request except probes. */
   readonly log: (line: RequestLine) => void;
   /** Called for an error that a handler did not catch. The client gets `internal_error`. */
-  readonly logFailure: (error: unknown, requestId: string) => void;
+  readonly logFailure: LogFailure;
   /** Surrounds the handling of each request. */
   readonly within?: Within;
   readonly limits?: Partial<HttpLimits>;

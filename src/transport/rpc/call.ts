@@ -13,7 +13,7 @@ import type { MethodImplementation, ServiceBinding } from "./implementation.ts";
 import type { ObserveCall } from "./observe.ts";
 import { operationOf } from "./operation.ts";
 import { type WaitOutside, type WithPermit, withoutPermit } from "./permits.ts";
-import { temporarilyUnavailable } from "./refusals.ts";
+import { temporarilyUnavailable, unknownOutcome } from "./refusals.ts";
 import type { TextFormats } from "./validation/string-rules.ts";
 import { createValidate } from "./validation/validate.ts";
 
@@ -87,13 +87,14 @@ export function createCall<C extends Principal = Caller>({
     const own = { operation: operation.name, requestId, idempotencyKey };
     const context = { caller, ...own, signal, waitOutside };
     if (operation.idempotencyKey === "none") {
-      const message = await read(async () => implementation(request, context));
+      const message = await refusing(temporarilyUnavailable, async () =>
+        implementation(request, context),
+      );
       return { message, replayed: false };
     }
-    if (idempotencyKey === null)
-      return { message: await implementation(request, context), replayed: false };
-    const execute = async (): Promise<Message> =>
-      create(method.output, await implementation(request, context));
+    const write = () => refusing(unknownOutcome, async () => implementation(request, context));
+    if (idempotencyKey === null) return { message: await write(), replayed: false };
+    const execute = async (): Promise<Message> => create(method.output, await write());
     return idempotency.run({ pass, idempotencyKey, request }, execute);
   };
 
@@ -110,14 +111,17 @@ export function createCall<C extends Principal = Caller>({
 }
 
 /**
- * A read that could not reach the database has decided nothing, so it is `temporarily_unavailable`.
- * A write that lost the database midway has an unknown outcome, so it is a 500.
+ * Refuses a call that lost the database: a read has decided nothing, the outcome of a write is
+ * unknown (REQUEST-14).
  */
-async function read(execute: () => Promise<object>): Promise<object> {
+async function refusing<T>(
+  refusal: (cause: unknown) => Refusal,
+  execute: () => Promise<T>,
+): Promise<T> {
   try {
     return await execute();
   } catch (error) {
-    throw isDatabaseUnreachable(error) ? temporarilyUnavailable(error) : error;
+    throw isDatabaseUnreachable(error) ? refusal(error) : error;
   }
 }
 

@@ -35,8 +35,11 @@ export interface ErrorReport {
 /** Turns any error into its public form, and logs errors that are not refusals. Never throws. */
 export type ReportError = (error: unknown, requestId: string) => ErrorReport;
 
-/** Receives what a client must not see: an unexpected error, or the cause behind a refusal. */
-type LogFailure = (error: unknown, requestId: string) => void;
+/**
+ * Receives what a client must not see: an unexpected error, or the cause behind a refusal with this
+ * code.
+ */
+export type LogFailure = (error: unknown, requestId: string, refused?: RefusalCode) => void;
 
 /**
  * The message of an internal error. It has nothing that could help an attacker, and helps to find
@@ -52,7 +55,7 @@ const internalMessage =
 export function createReportError(log: LogFailure): ReportError {
   return (error, requestId) => {
     if (error instanceof Refusal) {
-      if (error.cause !== undefined) log(error.cause, requestId);
+      if (error.cause !== undefined) log(error.cause, requestId, error.code);
       return reportOf(error, requestId);
     }
     log(error, requestId);
@@ -71,6 +74,18 @@ export function temporarilyUnavailable(cause: unknown): Refusal {
     null,
     1,
   );
+  refusal.cause = cause;
+  return refusal;
+}
+
+/**
+ * Returns the refusal of a write whose database was lost midway. The cause is logged (REQUEST-14).
+ */
+export function unknownOutcome(cause: unknown): Refusal {
+  const message =
+    "The service lost its database, and the request may have been done or not; " +
+    "please retry it unchanged";
+  const refusal = new Refusal("temporarily_unavailable", message, null, 1);
   refusal.cause = cause;
   return refusal;
 }

@@ -1,6 +1,6 @@
 /** What may stand in the log. */
 import { expect, test } from "vitest";
-import { createLog } from "../../../src/main/telemetry/log.ts";
+import { createLog, createLogFailure } from "../../../src/main/telemetry/log.ts";
 import { createMetrics } from "../../../src/main/telemetry/metrics.ts";
 import { watchPool } from "../../../src/main/telemetry/process-metrics.ts";
 import { wantsTracing } from "../../../src/main/telemetry/tracing.ts";
@@ -54,6 +54,28 @@ test("an error is logged with its cause and code, without the quoted row", () =>
     err: { message: "failed", cause: { code: "23505", constraint: "customers_code" } },
   });
   expect(JSON.stringify(line)).not.toContain("a@b.c");
+});
+
+test("a request refused without its database is a warning by its code, without a stack", () => {
+  const lost = Object.assign(new Error("connect ECONNREFUSED 10.0.0.7:5432"), {
+    code: "ECONNREFUSED",
+  });
+  const typed = Object.assign(new Error("Database error. Code: `57P01`."), {
+    code: "P2039",
+    meta: { driverAdapterError: { cause: { originalCode: "57P01" } } },
+  });
+  const lines = logged((log) => {
+    const logFailure = createLogFailure(log);
+    for (const error of [lost, typed]) logFailure(error, "request-1", "temporarily_unavailable");
+    logFailure(new Error("a defect"), "request-2");
+  });
+  const refused = { level: "warn", msg: "refused", code: "temporarily_unavailable" };
+  expect(lines).toMatchObject([
+    { ...refused, requestId: "request-1", err: { code: "ECONNREFUSED" } },
+    { ...refused, requestId: "request-1", err: { code: "57P01" } },
+    { level: "error", msg: "failure", requestId: "request-2" },
+  ]);
+  expect(lines.map(({ err }) => "stack" in (err as object))).toEqual([false, false, true]);
 });
 
 test("a request is one line and one sample, with its outcome", async () => {

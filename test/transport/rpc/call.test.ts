@@ -110,9 +110,14 @@ describe("a call", () => {
       code: "temporarily_unavailable",
       cause: lost,
     });
-    await expect(call(passOf(createSubscription, "order-1"), request, { signal })).rejects.toBe(
-      lost,
-    );
+    for (const key of [null, "order-1"])
+      await expect(
+        call(passOf(createSubscription, key), request, { signal }),
+      ).rejects.toMatchObject({
+        code: "temporarily_unavailable",
+        message: expect.stringContaining("may have been done or not"),
+        cause: lost,
+      });
   });
 
   test("passes a method's refusal on as it is", async () => {
