@@ -34,6 +34,9 @@ const crashPoints = "src/crash-points.ts";
 /** A list and a Map for what comes and goes with every request. */
 const shortLived = "src/short-lived.ts";
 
+/** The values that the rules of an enum field allow. */
+const enumWords = "src/transport/rpc/validation/enum-words.ts";
+
 /** Names the errors of a database that cannot be reached. */
 const unreachable = "src/store/database/unreachable.ts";
 
@@ -82,7 +85,7 @@ const layers: Readonly<Record<string, Layer>> = {
       protos,
       "src/transport/rest/",
       "src/transport/rpc/operation.ts",
-      "src/transport/rpc/validation/enum-words.ts",
+      enumWords,
       "src/version.ts",
       assets,
     ],
@@ -118,7 +121,7 @@ const layers: Readonly<Record<string, Layer>> = {
   rest: {
     paths: ["src/transport/rest/"],
     // The options and the HTTP rules, without any billing message.
-    imports: [`${protos}billing/options/`, `${protos}google/api/`],
+    imports: [`${protos}billing/options/`, `${protos}google/api/`, enumWords],
     typesOf: ["src/transport/rpc/"],
     packagesNever: [...database, "@temporalio/", "undici"],
   },

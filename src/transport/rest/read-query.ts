@@ -11,6 +11,7 @@ import {
   type Message,
   ScalarType,
 } from "@bufbuild/protobuf";
+import { allowedValues } from "../rpc/validation/enum-words.ts";
 import { enumJsonName, isCommaSeparated, jsonName } from "./json-shape.ts";
 import { RequestFault } from "./request-fault.ts";
 
@@ -100,7 +101,7 @@ function separated(read: ReadText): ReadText {
 }
 
 function compileText(field: DescField): ReadText {
-  if (field.enum !== undefined) return enumReader(field.enum);
+  if (field.enum !== undefined) return enumReader(field, field.enum);
   switch (field.scalar) {
     case ScalarType.STRING:
       return (text) => text;
@@ -115,10 +116,10 @@ function compileText(field: DescField): ReadText {
   }
 }
 
-function enumReader(descriptor: DescEnum): ReadText {
+function enumReader(field: DescField, descriptor: DescEnum): ReadText {
   const values = descriptor.values.filter(({ number }) => number !== 0);
   const numbers = new Map(values.map((value) => [enumJsonName(value), value.number]));
-  const expectation = `must be one of ${[...numbers.keys()].join(", ")}`;
+  const expectation = `must be one of ${allowedValues(field).map(enumJsonName).join(", ")}`;
   return (text, name) => numbers.get(text) ?? refuse(name, expectation);
 }
 

@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { type DescEnumValue, type DescField, ScalarType } from "@bufbuild/protobuf";
+import { allowedValues } from "../rpc/validation/enum-words.ts";
 import {
   type Cursor,
   quote,
@@ -77,7 +78,7 @@ export function compileEnum(
       : field.enum.values;
   const nameOf = (value: DescEnumValue) => (form === "contract" ? enumJsonName(value) : value.name);
   const numbers = new Map(values.map((value) => [nameOf(value), value.number]));
-  const expectation = `must be one of ${[...numbers.keys()].join(", ")}`;
+  const expectation = `must be one of ${allowedValues(field).map(nameOf).join(", ")}`;
   const readWord: ReadValue = (cursor) =>
     numbers.get(readString(cursor)) ?? refuseValue(cursor, expectation);
   if (form === "contract") return readWord;

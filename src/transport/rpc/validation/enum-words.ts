@@ -1,25 +1,26 @@
-/** The words that the rules of an enum field allow, for choices and for messages. */
-import { type DescEnum, type DescField, getOption } from "@bufbuild/protobuf";
+/** The values that the rules of an enum field allow, for choices and for messages. */
+import { type DescEnum, type DescEnumValue, type DescField, getOption } from "@bufbuild/protobuf";
 import {
   type EnumRules,
   field as rulesExtension,
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 
 /**
- * Returns the words in the order of the proto file, for a list those of its items. Empty for a
- * field of another type.
+ * Returns the values in the order of the proto file, for a list those of its items. Empty for a
+ * field of another type. The zero value means unset.
  */
-export function enumWords(field: DescField): readonly string[] {
-  const descriptor = field.enum;
-  if (descriptor === undefined) return [];
+export function allowedValues(field: DescField): readonly DescEnumValue[] {
   const rules = rulesOf(field);
   const isAllowed = (number: number) =>
     number !== 0 &&
     !rules?.notIn.includes(number) &&
     (rules === null || rules.in.length === 0 || rules.in.includes(number));
-  return descriptor.values
-    .filter(({ number }) => isAllowed(number))
-    .map(({ name }) => wordOf(descriptor, name));
+  return field.enum?.values.filter(({ number }) => isAllowed(number)) ?? [];
+}
+
+/** Returns the words of these values. */
+export function enumWords(field: DescField): readonly string[] {
+  return allowedValues(field).map(({ name, parent }) => wordOf(parent, name));
 }
 
 function rulesOf(field: DescField): EnumRules | null {
