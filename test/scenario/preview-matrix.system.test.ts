@@ -9,7 +9,13 @@ import type { Answered } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
 import { scenarioTest as test } from "./fixtures.ts";
 import { expectRefusedAlike, preview } from "./preview-comparison.ts";
-import { makeStates, type OperationName, operations, states, type Twin } from "./preview-states.ts";
+import {
+  createStates,
+  type OperationName,
+  operations,
+  states,
+  type Twin,
+} from "./preview-states.ts";
 import type { Json } from "./units-builder.ts";
 import { addMeter } from "./usage-builder.ts";
 
@@ -50,7 +56,7 @@ test.for([
   if (isMetered) await addMeter(system.pool, own.organisationId);
   const park = async (ids: readonly string[]) =>
     void (await system.pool.query(parkText, [own.organisationId, ids]));
-  const twins = await makeStates({ ask, clocks, reports, park }, own, isMetered);
+  const twins = await createStates({ ask, clocks, reports, park }, own, isMetered);
   const compared = { system, ask, builder, own };
 
   /** Holds the preview of one operation against it. Returns a comparison for later. */

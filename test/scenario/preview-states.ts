@@ -14,7 +14,7 @@ const half = { units: 15, prorate: true, effective_date: today };
 
 /** The operations that are previewed: the last part of the path, and the body. */
 export const operations = {
-  raise: ["units", { units: 15 }],
+  increase: ["units", { units: 15 }],
   lower: ["units", { units: 5 }],
   prorate: ["units", half],
   defer: ["units", { ...half, proration_behaviour: "charge_on_renewal" }],
@@ -46,7 +46,7 @@ interface PreviewedState {
   readonly does: readonly OperationName[];
 }
 
-const changes = ["raise", "lower", "prorate"] as const;
+const changes = ["increase", "lower", "prorate"] as const;
 const ends = ["endNow", "endAll", "endLater"] as const;
 const [pending, quiet, renewed, window, due, over] = [
   { start_date: "2026-05-10" },
@@ -59,7 +59,7 @@ const [pending, quiet, renewed, window, due, over] = [
 
 /** The states by name. */
 export const states = {
-  pending: { body: pending, does: ["raise", "lower", ...ends] },
+  pending: { body: pending, does: ["increase", "lower", ...ends] },
   active: { body: quiet, does: [...changes, "defer", ...ends] },
   renewed: {
     body: renewed,
@@ -154,8 +154,8 @@ export interface Twin {
   readonly id: string;
 }
 
-/** What the states are made with. */
-interface Makers {
+/** What the states are created with. */
+interface Creators {
   readonly ask: Ask;
   readonly clocks: ClockBuilder;
   readonly reports: UsageBuilder;
@@ -163,11 +163,11 @@ interface Makers {
 }
 
 /**
- * Makes the subscriptions: of each state one for each operation that it does, and one for the
+ * Creates the subscriptions: of each state one for each operation that it does, and one for the
  * others. Without meters no usage is reported. Returns them on the day of the previews.
  */
-export async function makeStates(
-  { ask, clocks, reports, park }: Makers,
+export async function createStates(
+  { ask, clocks, reports, park }: Creators,
   own: CreatedOrganisation,
   isMetered: boolean,
 ): Promise<readonly Twin[]> {
