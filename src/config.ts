@@ -22,6 +22,7 @@ import {
 import { resolveSecrets, secretNames } from "./main/settings/secret-files.ts";
 import { readTemporalSettings } from "./main/settings/temporal-settings.ts";
 import { type TlsPair, tlsFiles } from "./main/settings/tls-files.ts";
+import { createEncryption, type Encryption } from "./store/database/encryption.ts";
 import { trustedProxiesOf } from "./transport/http/limits/trusted-proxies.ts";
 import type { TemporalSettings } from "./worker/temporal/connect.ts";
 
@@ -143,7 +144,7 @@ export interface Config {
   readonly taskQueue: string;
   /**
    * SECRET_KEY, 32 bytes in base64: it encrypts ledger credentials (AES-256-GCM, ADMIN-3). Null if
-   * not set: then no credentials can be encrypted or decrypted.
+   * not set, for a program that is no part of the service and does without.
    */
   readonly secretKey: Buffer | null;
   /**
@@ -163,26 +164,34 @@ export type { LogLevel } from "./main/settings/described-settings.ts";
 /** A part of the service, and the settings that it needs in addition to the common ones. */
 export type ConfiguredPart = "api" | "worker";
 
+const noSecretKey = "SECRET_KEY is not set: it encrypts the secrets of ledgers and webhooks.";
+
 /**
  * Reads the settings, with those of these kinds of ledger. Throws a SettingError with one line for
- * each wrong one: what it is and what it must be. No line repeats a secret.
+ * each wrong one: what it is and what it must be. No line repeats a secret. Each part of the service
+ * needs SECRET_KEY. A program that is none, such as the one that migrates, does not.
  */
 export function readConfig(
   env: NodeJS.ProcessEnv,
   kinds: LedgerKinds = ledgers,
-  part: ConfiguredPart = "api",
+  part?: ConfiguredPart,
 ): Config {
   const secrets = resolveSecrets(env, secretNames(kinds));
   const faults = [...secrets.faults];
   const config = readAll(secrets.env, kinds, (fault) => faults.push(fault));
-  if (part === "worker" && !secrets.env.SECRET_KEY && !secrets.paths.has("SECRET_KEY")) {
-    faults.push("SECRET_KEY is not set: the worker needs it to open ledger credentials.");
-  }
+  const isKeyNamed = Boolean(secrets.env.SECRET_KEY) || secrets.paths.has("SECRET_KEY");
+  if (part !== undefined && !isKeyNamed) faults.push(noSecretKey);
   const { api, admin } = config;
   if (api.port === admin.port && api.port !== 0 && api.host === admin.host)
     faults.push(`API_PORT and ADMIN_PORT are both ${api.port}: change one of them.`);
   if (faults.length > 0) throw new SettingError(faults.join("\n"));
   return config;
+}
+
+/** Returns the encryption with the configured keys. Throws a SettingError without SECRET_KEY. */
+export function encryptionOf({ secretKey, secretKeysBefore }: Config): Encryption {
+  if (secretKey === null) throw new SettingError(noSecretKey);
+  return createEncryption(secretKey, secretKeysBefore);
 }
 
 /** With a fault the result is not to be used: a wrong setting reads as its default. */

@@ -1,12 +1,15 @@
 /** The worker process: `npm run worker`. It keeps no state, so any number of processes may run. */
-import { ledgers } from "./ledger/index.ts";
 import { tuneHeap } from "./main/heap.ts";
-import { run } from "./main/run.ts";
+import { exitOnStopSignals } from "./main/stop-signals.ts";
 
+exitOnStopSignals();
 tuneHeap();
 
-// Loaded after the settings are read, so that a wrong one is shown at once.
+// Everything else is loaded after this, so that a signal meanwhile ends the process well. The part
+// is loaded after the settings are read, so that a wrong one is shown at once.
+const { run } = await import("./main/run.ts");
 await run("worker", async (config, log, tracing) => {
+  const { ledgers } = await import("./ledger/index.ts");
   const { startWorker } = await import("./main/worker.ts");
   return startWorker(config, log, ledgers, tracing);
 });

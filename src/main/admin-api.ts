@@ -6,8 +6,7 @@ import { answerConsent } from "../admin/oauth/consent.ts";
 import { consentPage } from "../admin/oauth/consent-page.ts";
 import type { AdminDependencies } from "../admin/services/dependencies.ts";
 import { adminServices, dearReads } from "../admin/services/index.ts";
-import type { Config } from "../config.ts";
-import { Refusal } from "../domain/refusal.ts";
+import { type Config, encryptionOf } from "../config.ts";
 import { callbackPathOf } from "../ledger/port/oauth-app.ts";
 import { createPosting, type LedgerWork } from "../services/posting.ts";
 import { subscriptionService } from "../services/subscriptions/index.ts";
@@ -16,7 +15,6 @@ import type { IdempotencyStore } from "../store/access/idempotency.ts";
 import { createOperatorAccess } from "../store/access/operator-tokens.ts";
 import { createActingTenants } from "../store/admin/acting-tenant.ts";
 import { createAdminStore } from "../store/admin/admin-store.ts";
-import { createEncryption, type Encryption } from "../store/database/encryption.ts";
 import { createPool, type Pool } from "../store/database/pool.ts";
 import type { Readiness } from "../transport/http/readiness.ts";
 import { type HttpParts, startHttp } from "../transport/http/server.ts";
@@ -230,18 +228,3 @@ const unknownPaths = {
   pass: () => Promise.reject(new Error("there is no REST on this port")),
   call: () => Promise.reject(new Error("there is no REST on this port")),
 };
-
-/**
- * Returns the encryption with the configured keys. Without SECRET_KEY everything works except what
- * needs a ledger's credentials.
- */
-export function encryptionOf({ secretKey, secretKeysBefore }: Config): Encryption {
-  if (secretKey !== null) return createEncryption(secretKey, secretKeysBefore);
-  const refuse = (): never => {
-    throw new Refusal(
-      "temporarily_unavailable",
-      "SECRET_KEY is not set for this process: it cannot encrypt or decrypt credentials",
-    );
-  };
-  return { encrypt: refuse, decrypt: refuse };
-}

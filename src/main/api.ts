@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { docsSiteFolder, openapiFile } from "../assets.ts";
-import type { Config } from "../config.ts";
+import { type Config, encryptionOf } from "../config.ts";
 import { type LedgerKinds, ledgerKindOf } from "../ledger/port/ledger-kind.ts";
 import { createDeps } from "../services/deps.ts";
 import { services } from "../services/index.ts";
@@ -20,7 +20,7 @@ import { createRequestObserver } from "../transport/rpc/observe.ts";
 import { isOutcomeUnknown, type TemporalClient } from "../worker/temporal/connect.ts";
 import { createLedgerWork } from "../worker/temporal/ledger-work.ts";
 import { createStartWork } from "../worker/temporal/start-work.ts";
-import { encryptionOf, startAdminPort } from "./admin-api.ts";
+import { startAdminPort } from "./admin-api.ts";
 import { warnOfConnections } from "./api/connection-warnings.ts";
 import { docsPages } from "./api/docs-pages.ts";
 import { createPublicTransports } from "./api/public-transports.ts";
@@ -30,10 +30,10 @@ import { type HealthPortParts, openHealthPort } from "./health-port.ts";
 import { createLedgerAdapters, disconnectedText, logAnswer } from "./ledger/ledger-adapters.ts";
 import { createLedgerConnect } from "./ledger/ledger-connect.ts";
 import { ledgerWebhookEndpoints } from "./ledger/ledger-webhook-endpoints.ts";
-import { openReadiness } from "./readiness.ts";
+import { awaitSchema, openReadiness } from "./readiness.ts";
 import type { Running } from "./run.ts";
 import { assertPortsFree, type WantedPort } from "./settings/free-ports.ts";
-import type { Log } from "./telemetry/log.ts";
+import { createLogFailure, type Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 import { openPool, openTemporal } from "./telemetry/observed-parts.ts";
 import { noTracing, type Tracing } from "./telemetry/tracing.ts";
@@ -58,18 +58,18 @@ export async function startApi(
   const pace = createEventLoopPace();
   const onUsage = (counts: UsageCounts) => countUsage(metrics, counts);
   const store = createStore(pool, onIssued, onUsage, pace);
-  warmUp(pool).catch((err) => log.warn({ err }, "the database could not be reached at the start"));
   const bindings = services(
     createDeps(store, { wake, startAmendment, startTermination, outcomes }),
   );
   const stopping = new AbortController();
   const shutdownSignal = stopping.signal;
+  void warmOnceMigrated(config, log, pool, shutdownSignal);
   const ledgers = openLedgers(config, log, kinds, { pool, metrics });
   const readiness = openReadiness(config, log, temporal, { isTemporalRequired: false });
   const shared = { config, keys, readiness, shutdownSignal };
   const observed = {
     log: createRequestObserver({ log, requests: metrics.requests }),
-    logFailure: (err: unknown, requestId: string) => log.error({ requestId, err }, "failure"),
+    logFailure: createLogFailure(log),
     onConnectionLimit: warnOfConnections(log),
   };
   const port = await startHttp({
@@ -135,6 +135,20 @@ function portsOf({ api, admin, metrics }: Config): readonly WantedPort[] {
 
 async function openMetricsPort({ metrics: address }: Config, parts: HealthPortParts) {
   return address === null ? null : openHealthPort("METRICS_PORT", address, parts);
+}
+
+/** Never rejects. */
+async function warmOnceMigrated(
+  config: Config,
+  log: Log,
+  pool: Pool,
+  signal: AbortSignal,
+): Promise<void> {
+  await awaitSchema(config, log, signal);
+  if (signal.aborted) return;
+  await warmUp(pool).catch((err) =>
+    log.warn({ err }, "the database could not be reached at the start"),
+  );
 }
 
 /** Opens the pool with its metrics, the outcomes of ledger jobs, and the idempotency keys. */

@@ -2,6 +2,7 @@
  * The readiness of a process: its database with the migrations that the code needs, Temporal, and
  * what only this kind of process needs. API and worker check in the same way.
  */
+import { setTimeout as wait } from "node:timers/promises";
 import type { Config } from "../config.ts";
 import { createSchemaCheck } from "../store/database/migrations/schema-state.ts";
 import {
@@ -29,14 +30,24 @@ export interface ReadinessNeeds {
   readonly isStarting?: () => boolean;
 }
 
+/** How often the migrations are looked for at a start. */
+const schemaEveryMs = 1_000;
+
 /**
- * Checks the migrations of the database once, for a process without probes. The log has what is
- * wrong. A database that cannot be reached is not news: the start logs it.
+ * Waits until the database can be reached and has the migrations that the code needs, so that
+ * nothing of the process meets tables that are not there. The log has each reason to wait once.
+ * Returns early if `signal` is aborted.
  */
-export async function checkSchemaOnce(config: Config, log: Log): Promise<void> {
+export async function awaitSchema(config: Config, log: Log, signal?: AbortSignal): Promise<void> {
   const schema = createSchemaCheck({ databaseUrl: config.database.url, onError: () => undefined });
-  const fault = await schema.check().catch(() => null);
-  if (fault !== null) log.warn({ reasons: { database: fault } }, "readiness");
+  let known: string | null = null;
+  while (!signal?.aborted) {
+    const fault = await schema.check().catch(() => "The database cannot be reached");
+    if (fault === null) break;
+    if (fault !== known) log.warn({ reasons: { database: fault } }, "waiting for the database");
+    known = fault;
+    await wait(schemaEveryMs, undefined, { signal }).catch(() => undefined);
+  }
   await schema.close();
 }
 

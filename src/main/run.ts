@@ -1,10 +1,12 @@
 /** Runs a process from start to end: settings, log, signals and the exit code. */
 import { flushCompileCache } from "node:module";
+import { setTimeout as wait } from "node:timers/promises";
 import { type Config, type ConfiguredPart, readConfig, SettingError } from "../config.ts";
 import { ledgers } from "../ledger/index.ts";
 import { assertNodeVersion } from "./node-version.ts";
 import { portFaults, wantedPorts } from "./settings/free-ports.ts";
 import { unknownSettings, unknownText } from "./settings/unknown-settings.ts";
+import { onStopSignal } from "./stop-signals.ts";
 import { createLog, type Log } from "./telemetry/log.ts";
 import { startTracing, type Tracing } from "./telemetry/tracing.ts";
 
@@ -17,6 +19,9 @@ export interface Running {
   readonly done: Promise<void>;
   stop(): Promise<void>;
 }
+
+/** How long the last spans may take. The collector may be away or silent, and nobody waits. */
+const lastSpansMs = 2_000;
 
 /**
  * Runs one process until a signal or its own end, and does not return before. The exit code is 0
@@ -45,18 +50,29 @@ export async function run(
     stopping ??= running.stop();
     return stopping;
   };
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void stop());
+  const unstopped = Promise.withResolvers<never>();
+  onStopSignal(() => void stop().catch(unstopped.reject));
   try {
-    await running.done;
+    await Promise.race([running.done, unstopped.promise]);
     await stop();
   } catch (err) {
     log.fatal({ err }, "ended by an error");
     process.exitCode = 1;
   }
-  await tracing.stop();
+  await sendLastSpans(tracing, log);
   log.info("stopped");
   // A library's handle that is still open must not keep a stopped process alive.
   process.exit();
+}
+
+/** Traces are optional: what cannot be sent is a warning. */
+async function sendLastSpans(tracing: Tracing, log: Log): Promise<void> {
+  const late = wait(lastSpansMs).then(() => {
+    throw new Error(`the collector of traces has not answered for ${lastSpansMs} ms`);
+  });
+  await Promise.race([tracing.stop(), late]).catch((err) =>
+    log.warn({ err }, "the last spans were not sent"),
+  );
 }
 
 /**

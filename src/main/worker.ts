@@ -2,11 +2,11 @@
  * The composition root of the worker process: it builds the parts and connects them. The API's is
  * `api.ts`. In all other files, neither process loads the libraries of the other.
  */
-import { type Config, SettingError } from "../config.ts";
+import { type Config, encryptionOf, SettingError } from "../config.ts";
 import type { LedgerKinds } from "../ledger/port/ledger-kind.ts";
 import { createBillingRun, type Parked } from "../store/billing/billing-run.ts";
 import { createTestClock, findStoppedClocks } from "../store/billing/test-clock.ts";
-import { createEncryption, type Encryption } from "../store/database/encryption.ts";
+import type { Encryption } from "../store/database/encryption.ts";
 import type { Pool } from "../store/database/pool.ts";
 import { createAllocations } from "../store/ledger-jobs/allocations/allocation-store.ts";
 import { createAmendments } from "../store/ledger-jobs/amendments/amendments.ts";
@@ -40,6 +40,7 @@ import {
   logAnswer,
 } from "./ledger/ledger-adapters.ts";
 import { createLedgerConnect } from "./ledger/ledger-connect.ts";
+import { awaitSchema } from "./readiness.ts";
 import type { Running } from "./run.ts";
 import type { Log } from "./telemetry/log.ts";
 import { openPool, openTemporal } from "./telemetry/observed-parts.ts";
@@ -70,7 +71,7 @@ interface Shared {
 
 /**
  * Starts a worker for these kinds of ledger: the workflows, their activities, the dispatcher and
- * the cleanups. Throws a SettingError if SECRET_KEY is not set.
+ * the cleanups, once the database is migrated. Throws a SettingError if SECRET_KEY is not set.
  */
 export async function startWorker(
   config: Config,
@@ -78,16 +79,13 @@ export async function startWorker(
   kinds: LedgerKinds,
   tracing: Tracing = noTracing,
 ): Promise<Running> {
-  if (config.secretKey === null)
-    throw new SettingError(
-      "SECRET_KEY is not set: the worker needs it to open ledger credentials.",
-    );
+  const encryption = encryptionOf(config);
   const core = config.worker === null ? null : await chooseCoreMetrics();
   const metrics = createWorkerMetrics(core?.text);
   const temporal = openTemporal(config, metrics, tracing);
   const health = await openWorkerHealth(config, log, temporal, metrics);
+  await awaitSchema(config, log);
   const pool = openPool("worker", config, log, metrics);
-  const encryption = createEncryption(config.secretKey, config.secretKeysBefore);
   const { callDeadlineMs, addresses, apps } = config.ledger;
   const adapters = createLedgerAdapters(pool, {
     kinds,

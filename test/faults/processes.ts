@@ -14,6 +14,8 @@ export interface ApiProcess {
   readonly baseUrl: string;
   /** Resolves with the signal or code by which it ended. */
   readonly exited: Promise<string>;
+  /** Closes the pipe of its log, as a reader that has gone. */
+  closeOutput(): void;
   stop(): Promise<void>;
 }
 
@@ -44,6 +46,8 @@ export async function startApiProcess(
       TEMPORAL_NAMESPACE: system.temporal.namespace,
       RATE_LIMIT_PER_MINUTE: "100000",
       LEDGER_ADDRESSES: "development",
+      // It opens no ledger.
+      SECRET_KEY: Buffer.alloc(32).toString("base64"),
       ...env,
       // It reports which port it got: a port that was free before may be taken by then.
       API_PORT: "0",
@@ -67,6 +71,10 @@ export async function startApiProcess(
   return {
     baseUrl,
     exited,
+    closeOutput: () => {
+      child.stdout.destroy();
+      child.stderr.destroy();
+    },
     stop: async () => {
       child.kill("SIGTERM");
       await exited;

@@ -17,7 +17,8 @@ import { certificate } from "../transport/http/tls-fixture.ts";
 const nowhere = "postgresql://nobody@127.0.0.1:1/nothing";
 
 /** Also against settings of the shell that runs the tests. */
-const defaults = { DATABASE_URL: nowhere, SECRET_KEY: "", API_PORT: "0", ADMIN_PORT: "0" };
+const key = Buffer.alloc(32, 7).toString("base64");
+const defaults = { DATABASE_URL: nowhere, SECRET_KEY: key, API_PORT: "0", ADMIN_PORT: "0" };
 
 let folder: string;
 let taken: Server;
@@ -62,13 +63,12 @@ async function run(
 }
 
 describe("a port that is taken names its setting, and a misspelt setting is a warning", () => {
-  const key = Buffer.alloc(32, 7).toString("base64");
   test.each([
     ["the API", "server.ts", "API_PORT"],
     ["the admin port", "server.ts", "ADMIN_PORT"],
     ["the worker", "worker.ts", "WORKER_PORT"],
   ])("of %s", async (_, script, setting) => {
-    const env = { SECRET_KEY: key, [setting]: takenPort, API_HOTS: "x" };
+    const env = { [setting]: takenPort, API_HOTS: "x" };
     const { code, output, log } = await run(script, env);
     expect(output).toBe(
       `Port ${takenPort} on 127.0.0.1 is taken by another process: set ${setting} to a free one\n`,
@@ -118,6 +118,7 @@ test("a taken port and misspelt settings are named in addition to wrong settings
 test("all wrong settings are named at once, one line each", async () => {
   const { code, output } = await run("worker.ts", {
     DATABASE_URL: "",
+    SECRET_KEY: "",
     LOG_LEVEL: "loud",
     DRAIN_SECONDS: "x",
     TRUSTED_PROXIES: "me",
@@ -205,8 +206,13 @@ describe("a pair of PEM files names the one at fault and shows no key", () => {
   });
 });
 
-test("a log that is silent does not hide why a process did not start", async () => {
-  const { code, output } = await run("worker.ts", { LOG_LEVEL: "silent" });
-  expect(code).toBe(1);
-  expect(output).toContain("SECRET_KEY");
+test.each([
+  "server.ts",
+  "worker.ts",
+])("%s does not start without SECRET_KEY, and a silent log does not hide why", async (script) => {
+  const { code, output } = await run(script, { SECRET_KEY: "", LOG_LEVEL: "silent" });
+  expect([code, output]).toEqual([
+    1,
+    "SECRET_KEY is not set: it encrypts the secrets of ledgers and webhooks.\n",
+  ]);
 });

@@ -2,9 +2,14 @@
  * The demo ledger as a separate process: settings from the environment, one line once it listens, a
  * clean end on a signal.
  */
-import { withSecrets } from "../../main/settings/secret-files.ts";
-import { xeroLimits } from "./api/limits.ts";
-import { startDemoLedger } from "./server.ts";
+import { exitOnStopSignals, onStopSignal } from "../../main/stop-signals.ts";
+
+exitOnStopSignals();
+
+// Loaded after this, so that a signal meanwhile ends the process well.
+const { withSecrets } = await import("../../main/settings/secret-files.ts");
+const { xeroLimits } = await import("./api/limits.ts");
+const { startDemoLedger } = await import("./server.ts");
 
 // An unusual number that is probably free. `npm start` sets another one if needed.
 const defaultPort = 4_010;
@@ -27,14 +32,13 @@ if (!databaseUrl) {
       log: (line) => console.error(JSON.stringify(line)),
     });
     console.log(JSON.stringify({ event: "listening", url: ledger.url, port: ledger.port }));
-    const stop = () => {
+    onStopSignal(() => {
+      onStopSignal(() => undefined);
       ledger.stop().then(
         () => process.exit(0),
         (error: Error) => end(error.message),
       );
-    };
-    process.once("SIGTERM", stop);
-    process.once("SIGINT", stop);
+    });
   } catch (error) {
     end(reasonOf(error));
   }

@@ -6,13 +6,12 @@ import type { Config } from "../../config.ts";
 import type { TemporalClient } from "../../worker/temporal/connect.ts";
 import type { RunningWorker } from "../../worker/temporal/run-worker.ts";
 import { openHealthPort } from "../health-port.ts";
-import { checkSchemaOnce, openReadiness } from "../readiness.ts";
+import { openReadiness } from "../readiness.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { WorkerMetrics } from "../telemetry/worker-metrics.ts";
 
 /**
- * The health of a worker. `port` is null without WORKER_PORT. Then only the migrations are checked,
- * once.
+ * The health of a worker. `port` is null without WORKER_PORT. Then nothing is checked.
  */
 export interface WorkerHealth {
   readonly port: number | null;
@@ -34,10 +33,8 @@ export async function openWorkerHealth(
   const started = (running: Pick<RunningWorker, "unpolled">): void => {
     worker = running;
   };
-  if (config.worker === null) {
-    const checked = checkSchemaOnce(config, log);
-    return { port: null, started, drain: () => undefined, stop: () => checked };
-  }
+  if (config.worker === null)
+    return { port: null, started, drain: () => undefined, stop: async () => undefined };
   const check = async () => pollingFault(worker?.unpolled() ?? null);
   const readiness = openReadiness(config, log, temporal, {
     isTemporalRequired: true,

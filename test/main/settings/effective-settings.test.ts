@@ -78,10 +78,10 @@ test("the command prints what is in force, unknown settings and all faults", asy
   expect(bad.stderr).toContain("API_PORT=x must be");
   expect(bad.stderr).toContain("LOG_LEVEL=loud must be");
   expect(bad.stdout + bad.stderr).not.toContain("hunter2");
-  // The API starts without a key, and a worker does not.
+  // No part starts without a key.
   const keyless = await run({ ...env, SECRET_KEY_FILE: "" });
   expect([keyless.code, keyless.stderr]).toEqual([
     1,
-    "SECRET_KEY is not set: the worker needs it to open ledger credentials.\n",
+    "SECRET_KEY is not set: it encrypts the secrets of ledgers and webhooks.\n",
   ]);
 });

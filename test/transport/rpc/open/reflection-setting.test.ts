@@ -29,6 +29,7 @@ const nowhere = "postgresql://nobody@127.0.0.1:1/nothing";
 async function start(reflection: string) {
   const env = {
     DATABASE_URL: nowhere,
+    SECRET_KEY: Buffer.alloc(32).toString("base64"),
     API_PORT: "0",
     ADMIN_PORT: "0",
     GRPC_REFLECTION: reflection,
