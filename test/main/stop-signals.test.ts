@@ -1,8 +1,13 @@
-/** A signal ends a process with 0, also while it still loads or waits for its database. */
+/**
+ * A signal ends a process with 0, also while it still loads, waits for its database, or cannot
+ * write its log.
+ */
 import { spawn } from "node:child_process";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { freePort } from "../support/ports.ts";
 import { until } from "../support/until.ts";
 
 /** A database that never answers. */
@@ -34,17 +39,22 @@ function signalAt(file: string): string {
 }
 
 /** Runs a program of the sources. `ended` resolves with its signal or code. */
-function start(script: string, options: readonly string[] = []) {
+function start(
+  script: string,
+  options: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+  log: "pipe" | number = "pipe",
+) {
   const { port } = silent.address() as AddressInfo;
   const databaseUrl = `postgresql://nobody@127.0.0.1:${port}/nothing?sslmode=disable`;
   const path = fileURLToPath(new URL(`../../src/${script}`, import.meta.url));
   const child = spawn(process.execPath, [...options, path], {
-    env: { ...process.env, DATABASE_URL: databaseUrl, ...defaults },
-    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, DATABASE_URL: databaseUrl, ...defaults, ...env },
+    stdio: ["ignore", log, log],
   });
   let output = "";
   for (const stream of [child.stdout, child.stderr])
-    stream.on("data", (chunk) => {
+    stream?.on("data", (chunk) => {
       output += String(chunk);
     });
   const ended = new Promise((resolve) =>
@@ -77,3 +87,19 @@ test("a worker waits for its database, says so in one line, and ends with 0", as
     },
   ]);
 });
+
+// Each write to this device fails as on a full disk. Only Linux has it.
+test.runIf(existsSync("/dev/full"))(
+  "an API whose log is on a full disk answers, and ends with 0",
+  async () => {
+    const port = await freePort();
+    const full = openSync("/dev/full", "w");
+    const { child, ended } = start("server.ts", [], { API_PORT: String(port) }, full);
+    closeSync(full);
+    const probe = () => fetch(`http://127.0.0.1:${port}/healthz`).then(({ ok }) => ok);
+    await until("it answers", () => probe().catch(() => false));
+    expect((await fetch(`http://127.0.0.1:${port}/v1/organisation`)).status).toBe(401);
+    child.kill("SIGTERM");
+    expect(await ended).toBe(0);
+  },
+);

@@ -1,4 +1,5 @@
 /** The log of a process: one JSON line for each event, on standard output, without secrets. */
+import { writeSync } from "node:fs";
 import { type Logger, pino } from "pino";
 import type { LogLevel } from "../../config.ts";
 import { sqlState } from "../../store/database/pool.ts";
@@ -37,6 +38,29 @@ interface PublishFailure {
   readonly cause?: PublishFailure;
 }
 
+/** How long to wait for a reader that is slower than the log, in milliseconds. */
+const readerMs = 10;
+
+const pause = new Int32Array(new SharedArrayBuffer(4));
+
+/**
+ * Standard output. A line that cannot be written is lost: neither a full disk nor a reader that has
+ * gone ends a process. pino's own destination throws then, and tries for ever at the exit.
+ */
+const standardOutput = {
+  write(line: string): void {
+    let rest = Buffer.from(line);
+    while (rest.length > 0) {
+      try {
+        rest = rest.subarray(writeSync(1, rest));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "EAGAIN") return;
+        Atomics.wait(pause, 0, 0, readerMs);
+      }
+    }
+  },
+};
+
 /**
  * Creates the log of this process. `part` (`api`, `worker`) is in every line. `destination` is
  * standard output unless a test sets it.
@@ -44,7 +68,7 @@ interface PublishFailure {
 export function createLog(
   part: string,
   level: LogLevel,
-  destination?: { write(line: string): void },
+  destination: { write(line: string): void } = standardOutput,
 ): Log {
   const options = {
     level,
@@ -56,7 +80,7 @@ export function createLog(
     formatters: { level: (label: string) => ({ level: label }), log: hideSecrets },
     serializers: { err: reportFailure },
   };
-  return destination === undefined ? pino(options) : pino(options, destination);
+  return pino(options, destination);
 }
 
 /**
