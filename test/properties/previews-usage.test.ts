@@ -1,14 +1,16 @@
 /**
  * A preview bills overdue usage in memory as the store bills it: the same documents, and the same
- * usage left for the next bill (PREVIEW-3).
+ * usage left for the next bill. The upcoming invoice has the lines that billing day by day issues
+ * (PREVIEW-3, PREVIEW-5).
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { decideDueBefore } from "../../src/domain/billing/renewal.ts";
-import { addDays } from "../../src/domain/calendar/civil-date.ts";
+import { type DueDecision, decideDue, decideDueBefore } from "../../src/domain/billing/renewal.ts";
+import { addDays, daysBetween } from "../../src/domain/calendar/civil-date.ts";
 import type { OpenUsage } from "../../src/domain/model/usage.ts";
 import { formatDecimal } from "../../src/domain/money/decimal.ts";
 import { billDue } from "../../src/domain/previews/preview.ts";
+import { decideUpcoming } from "../../src/domain/previews/upcoming.ts";
 import { beginLife, openOf, pass, type UsedLife } from "./used-life.ts";
 import { someLife, someReport, someSteps } from "./used-life-steps.ts";
 
@@ -54,4 +56,40 @@ it("billing in memory leaves the usage that billing in the store leaves", () => 
     { numRuns: 1_000 },
   );
   expect(overdue).toBeGreaterThan(100);
+});
+
+const linesOf = (due: DueDecision) => [
+  ...due.invoices.flatMap(({ draft }) => draft.lines),
+  ...(due.joined?.amendment.added ?? []),
+];
+const lineText = ({ kind, description, amount }: ReturnType<typeof linesOf>[number]) =>
+  `${kind} ${formatDecimal(amount)}: ${description}`;
+
+it("the upcoming invoice has the lines that billing on each day until the renewal issues", () => {
+  let withUsage = 0;
+  fc.assert(
+    fc.property(someLife, someSteps, (order, steps) => {
+      const life = pass(
+        steps.reduce((now, step) => step(now), beginLife(order)),
+        0,
+      );
+      const { today, subscription } = life.state;
+      const upcoming = decideUpcoming({ ...life.state, usage: openOf(life) });
+      if (upcoming === null) return;
+      const billed: ReturnType<typeof linesOf>[number][] = [];
+      let now = life;
+      for (let day = daysBetween(today, subscription.renewalDate); day > 0; day -= 1) {
+        now = pass(now, 1, (state) => {
+          const due = decideDue(state);
+          billed.push(...(due === null ? [] : linesOf(due)));
+          return due;
+        });
+      }
+      // What is due on the same day of the next window is billed with the period after.
+      expect(upcoming.lines.map(lineText).toSorted()).toEqual(billed.map(lineText).toSorted());
+      if (billed.some(({ kind }) => kind === "usage")) withUsage += 1;
+    }),
+    { numRuns: 1_000 },
+  );
+  expect(withUsage).toBeGreaterThan(100);
 });

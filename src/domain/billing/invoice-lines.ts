@@ -24,6 +24,8 @@ import type {
 import type { OrganisationSettings } from "../model/organisation-settings.ts";
 import { roundToMinorUnit } from "../money/currency.ts";
 import { type Decimal, decimalOf, multiply, sum } from "../money/decimal.ts";
+import { Refusal } from "../refusal.ts";
+import { tooMuch } from "./document-amount.ts";
 import { describeProration, type Proration } from "./proration.ts";
 
 /** The organisation's defaults for lines and invoices. */
@@ -151,13 +153,14 @@ export function creditLine(
 
 /**
  * Drafts a credit note of the subscription, dated like an invoice: the later of its start date and
- * today (UNITS-5).
+ * today (UNITS-5). Refuses `invalid_state` if it cannot hold the lines (MONEY-8).
  */
 export function draftCreditNote(
   subscription: InvoicedSubscription,
   lines: readonly CreditNoteLineDraft[],
   today: CivilDate,
 ): CreditNoteDraft {
+  requireHeld(lines);
   return {
     reference: subscription.invoiceReference,
     currency: subscription.currency,
@@ -170,13 +173,14 @@ export function draftCreditNote(
 /**
  * Drafts an invoice of the subscription. Its date is the later of the start date and today, also if
  * it is issued ahead of the period that it bills (OBJECT-9). It is due the organisation's number of
- * days later.
+ * days later. Refuses `invalid_state` if it cannot hold the lines (MONEY-8).
  */
 export function draftInvoice(
   subscription: InvoicedSubscription,
   defaults: InvoiceDefaults,
   { type, period, lines, today }: InvoiceOrder,
 ): InvoiceDraft {
+  requireHeld(lines);
   const issueDate = laterDate(subscription.startDate, today);
   return {
     type,
@@ -189,6 +193,11 @@ export function draftInvoice(
     lines,
     subtotal: sum(lines.map(({ amount }) => amount)),
   };
+}
+
+function requireHeld(lines: readonly (InvoiceLineDraft | CreditNoteLineDraft)[]): void {
+  const why = tooMuch(lines);
+  if (why !== null) throw new Refusal("invalid_state", why);
 }
 
 /**

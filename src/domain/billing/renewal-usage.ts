@@ -8,6 +8,7 @@ import type { CreditNoteDraft } from "../model/credit-note.ts";
 import type { InvoiceAmendment, InvoiceDraft } from "../model/invoice.ts";
 import type { BilledUsage, OpenUsage, UsageBills } from "../model/usage.ts";
 import { equals } from "../money/decimal.ts";
+import { tooMuch } from "./document-amount.ts";
 import { chargeUsage, type UsageCharges, type UsageFacts, usageInvoice } from "./usage-charges.ts";
 
 /** An invoice to issue, with the deferred charges and the usage that it bills. */
@@ -137,17 +138,20 @@ export function joinRenewal(walk: UsageWalk, charges: UsageCharges, { id }: Issu
 }
 
 /**
- * Whether usage lines may be added to the invoice now: it is a draft in the ledger and no other job
- * of the subscription runs (USAGE-9).
+ * Whether the usage may be added to the invoice now: it is a draft in the ledger that can hold the
+ * lines, and no other job of the subscription runs (USAGE-9, MONEY-8).
  */
 export function isJoinable(
   invoice: IssuedInvoice,
+  { lines }: Pick<UsageCharges, "lines">,
   { running }: Pick<BillingState, "running">,
 ): boolean {
+  const added = lines.map(({ line }) => line);
   return (
     running === null &&
     invoice.status === "draft" &&
     invoice.inLedger &&
-    equals(invoice.total, invoice.amountDue)
+    equals(invoice.total, invoice.amountDue) &&
+    tooMuch(added, invoice.total) === null
   );
 }

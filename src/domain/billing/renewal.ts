@@ -26,6 +26,7 @@ import {
   type UsageWalk,
 } from "./renewal-usage.ts";
 import { willRenew } from "./renewal-value.ts";
+import { asBegun } from "./setup-mode.ts";
 import type { UsageCharges, UsageFacts } from "./usage-charges.ts";
 
 /**
@@ -100,9 +101,8 @@ export function decideDue(
     mayJoin,
     ...beginUsage(facts),
   };
-  if (subscription.status === "pending" && compareDates(subscription.startDate, today) <= 0) {
-    walk.subscription = { ...subscription, status: "active" };
-  }
+  if (subscription.status === "pending" && compareDates(subscription.startDate, today) <= 0)
+    beginFirst(facts, walk);
   while (
     walk.subscription.status === "active" &&
     compareDates(walk.subscription.renewalDate, today) <= 0 &&
@@ -145,6 +145,13 @@ export function decideDueBefore(facts: DueFacts): DueDecision | null {
   return facts.running?.kind === "end_subscription" ? null : decideDue(facts, { mayJoin: false });
 }
 
+/** Begins the first period of a pending subscription. Its invoice was issued before (STATE-4). */
+function beginFirst({ organisation }: DueFacts, walk: Walk): void {
+  walk.subscription = { ...walk.subscription, status: "active" };
+  walk.period = asBegun(walk.period, organisation);
+  if (walk.period.setupMode) walk.periods.push(walk.period);
+}
+
 /**
  * Begins the next period. Issues its invoice unless that was issued ahead, and bills the usage of
  * the period that ends.
@@ -175,7 +182,7 @@ function billUsage(
   charges: UsageCharges,
 ): void {
   const renewal = usageFacts.period.index === facts.period.index ? issuedAhead(facts) : null;
-  if (renewal !== null && walk.mayJoin && isJoinable(renewal, facts)) {
+  if (renewal !== null && walk.mayJoin && isJoinable(renewal, charges, facts)) {
     joinRenewal(walk, charges, renewal);
     return;
   }
@@ -202,14 +209,11 @@ function billLastUsage(facts: DueFacts, walk: Walk): void {
  */
 function beginIssued(facts: DueFacts, walk: Walk, next: PeriodState): PeriodState {
   const isBilled = isNextInvoiced(facts) || !hasUnits(facts.plan.type);
-  if (isBilled && !facts.organisation.setupMode) return next;
-  const period = {
-    ...next,
-    billedUnits: isBilled ? next.billedUnits : walk.subscription.units,
-    setupMode: facts.organisation.setupMode,
-  };
-  walk.periods.push(period);
-  return period;
+  const period = asBegun(next, facts.organisation);
+  if (isBilled && !period.setupMode) return next;
+  const begun = isBilled ? period : { ...period, billedUnits: walk.subscription.units };
+  walk.periods.push(begun);
+  return begun;
 }
 
 /**
@@ -253,13 +257,14 @@ function openNextPeriod(
 ): PeriodState {
   const { subscription, deferred } = walk;
   const anchor = { start: subscription.startDate, billingDay: subscription.billingDay };
-  const period: PeriodState = {
+  const opened = {
     ...periodAt(anchor, subscription.interval, walk.period.index + 1),
     billedUnits: hasUnits(plan.type) ? subscription.units : null,
-    setupMode: organisation.setupMode,
     prorationClosed: false,
     billedSeparately: false,
   };
+  // One that is issued ahead begins later, in `beginIssued`. Setup Mode is off until then.
+  const period: PeriodState = asBegun(opened, organisation);
   walk.periods.push(period);
   walk.next = period;
   if (organisation.setupMode) return period;

@@ -5,12 +5,7 @@
 
 import type { Period } from "../calendar/period.ts";
 import type { PricedMeter } from "../catalogue/meter.ts";
-import {
-  amountLimit,
-  describeParts,
-  partsValue,
-  pricingModels,
-} from "../catalogue/pricing/index.ts";
+import { describeParts, partsValue, pricingModels } from "../catalogue/pricing/index.ts";
 import type { BillingState } from "../model/billing-state.ts";
 import type { CreditNoteDraft, CreditNoteLineDraft } from "../model/credit-note.ts";
 import type { InvoiceDraft, InvoiceLineDraft } from "../model/invoice.ts";
@@ -18,19 +13,17 @@ import type { BilledUsage, OpenUsage } from "../model/usage.ts";
 import { roundToMinorUnit } from "../money/currency.ts";
 import {
   add,
-  compare,
   type Decimal,
   equals,
-  formatDecimal,
   formatShort,
   isNegative,
   isZero,
   negate,
   subtract,
-  sum,
   ZERO,
 } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
+import { tooMuch } from "./document-amount.ts";
 import { accountOf, draftCreditNote, draftInvoice } from "./invoice-lines.ts";
 
 /** Usage with the line that bills it. */
@@ -126,17 +119,16 @@ function priceUsage(usage: OpenUsage, currency: string): BilledUsage {
   return { usage, amount, priced: isZero(amount) ? usage.priced : whole };
 }
 
-/**
- * Checks the sum of usage lines of one sign on one document, without the document's other lines.
- */
+/** Refuses usage lines of one sign that one document cannot hold, without its other lines. */
 function checkAmounts(billed: readonly BilledUsage[]): void {
-  const whole = sum(billed.map(({ amount }) => amount));
-  const size = isNegative(whole) ? negate(whole) : whole;
-  if (compare(size, amountLimit) < 0) return;
-  const names = [...new Set(billed.map(({ usage }) => usage.meter.name))].join(", ");
-  const limit = `less than ${formatDecimal(amountLimit)} can be billed at once`;
-  const message = `The usage of ${names} comes to ${formatDecimal(size)}: ${limit}.`;
-  throw new Refusal("invalid_state", `${message} Events of it have to be voided.`);
+  const why = tooMuch(
+    billed.map(({ usage: { meter }, amount }) => ({
+      name: meter.name,
+      amount: isNegative(amount) ? negate(amount) : amount,
+      meterId: meter.id,
+    })),
+  );
+  if (why !== null) throw new Refusal("invalid_state", why);
 }
 
 /** Returns V(quantity): the exact price of a period's quantity of the meter. */

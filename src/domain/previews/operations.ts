@@ -24,11 +24,7 @@ export function previewCreation(
   decision: CreationDecision,
 ): Preview {
   const { plan, subscription, firstPeriod, renewalPeriod, invoice, renewalInvoice } = decision;
-  const flags = {
-    setupMode: organisation.setupMode,
-    prorationClosed: false,
-    billedSeparately: false,
-  };
+  const flags = { prorationClosed: false, billedSeparately: false };
   const state: BillingState = {
     organisation,
     plan,

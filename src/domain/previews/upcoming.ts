@@ -3,15 +3,14 @@
  * by the same step that performs it (PREVIEW-5).
  */
 
-import { isOver } from "../billing/due-date.ts";
+import { isOver, nextDueDate } from "../billing/due-date.ts";
 import { issuedAhead } from "../billing/issued-invoices.ts";
-import { decideDue } from "../billing/renewal.ts";
 import { willRenew } from "../billing/renewal-value.ts";
 import type { CivilDate } from "../calendar/civil-date.ts";
 import type { BillingState, IssuedInvoice } from "../model/billing-state.ts";
 import type { CreditNoteDraft } from "../model/credit-note.ts";
 import type { InvoiceLineDraft, InvoicePeriod } from "../model/invoice.ts";
-import { afterPosting } from "./preview.ts";
+import { afterPosting, billDue } from "./preview.ts";
 
 /**
  * What is billed on `date`, the renewal date. `period` begins then; null if the subscription does
@@ -35,19 +34,23 @@ export function decideUpcoming(state: BillingState): Upcoming | null {
   const { subscription } = state;
   if (isOver(subscription)) return null;
   const date = subscription.renewalDate;
+  const lines: InvoiceLineDraft[] = [];
+  const creditNotes: CreditNoteDraft[] = [];
   // The ledger has decided and other operations are over by then.
-  const due = decideDue({ ...afterPosting(state), running: null, today: date });
-  const renews = willRenew(subscription);
-  const begun = due?.periods.find(({ index }) => index === state.period.index + 1);
-  const next = begun ?? state.nextPeriod;
+  let now: BillingState = { ...state, running: null };
+  // Each step on its own day: usage joins no renewal invoice that is issued ahead (USAGE-9).
+  while (now.subscription.renewalDate === date && !isOver(now.subscription)) {
+    const step = billDue({ ...afterPosting(now), today: nextDueDate(now) ?? date });
+    lines.push(...step.issued.flatMap(({ draft }) => draft.lines));
+    creditNotes.push(...step.creditNotes.map(({ draft }) => draft));
+    now = step.state;
+  }
+  const { start, end } = now.period;
   return {
     date,
-    period: renews && next !== null ? { start: next.start, end: next.end } : null,
-    ahead: renews ? issuedAhead(state) : null,
-    lines: [
-      ...(due?.invoices ?? []).flatMap(({ draft }) => draft.lines),
-      ...(due?.joined?.amendment.added ?? []),
-    ],
-    creditNotes: (due?.creditNotes ?? []).map(({ draft }) => draft),
+    period: willRenew(subscription) ? { start, end } : null,
+    ahead: willRenew(subscription) ? issuedAhead(state) : null,
+    lines,
+    creditNotes,
   };
 }

@@ -1,12 +1,19 @@
 /** The refusals of a change of units, one function for each group, in the order of UNITS-11. */
 
-import { accountOf } from "../billing/invoice-lines.ts";
+import { tooMuch } from "../billing/document-amount.ts";
+import { accountOf, planLine } from "../billing/invoice-lines.ts";
 import { notAmendable } from "../billing/issued-invoices.ts";
 import { willRenew } from "../billing/renewal-value.ts";
 import { compareDates } from "../calendar/civil-date.ts";
 import { amountLimit, hasUnits, lineAmount, maximumUnits } from "../catalogue/pricing/index.ts";
-import type { BillingState, IssuedInvoice } from "../model/billing-state.ts";
-import { compare, formatDecimal, isNegative, isZero } from "../money/decimal.ts";
+import type {
+  BillingState,
+  IssuedInvoice,
+  PeriodState,
+  ProratedCharge,
+} from "../model/billing-state.ts";
+import type { InvoiceAmendment } from "../model/invoice.ts";
+import { compare, formatDecimal, isNegative, isZero, subtract } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
 import { checkNothingRuns } from "./billing-state.ts";
 import type { UnitsChangeRequest } from "./change-units.ts";
@@ -226,4 +233,37 @@ export function isUnamendable(error: unknown): boolean {
     error instanceof Refusal &&
     (error.code === "renewal_invoice_not_amendable" || error.code === "first_invoice_not_amendable")
   );
+}
+
+/** Refuses `invalid_parameter` if one document cannot hold the lines (MONEY-8). */
+export function checkAmount(...held: Parameters<typeof tooMuch>): void {
+  const why = tooMuch(...held);
+  if (why !== null) throw new Refusal("invalid_parameter", why, "units");
+}
+
+/**
+ * Refuses `invalid_parameter` if the renewal invoice to come could not hold the plan at the new
+ * units with everything that is deferred to it (MONEY-8).
+ */
+export function checkDeferred(
+  { plan, subscription, organisation, period, deferred }: BillingState,
+  { units }: UnitsChangeRequest,
+  charge: ProratedCharge | null,
+): void {
+  const all = charge === null ? deferred : [...deferred, charge];
+  checkAmount([planLine(plan, { ...subscription, units }, period, organisation), ...all]);
+}
+
+/**
+ * Refuses `invalid_parameter` if the invoice could not hold its new plan line with its other lines.
+ * `period` has the units of the old one. The invoice's total has tax, which it holds too (MONEY-8).
+ */
+export function checkRepriced(
+  { plan, subscription }: BillingState,
+  { total }: IssuedInvoice,
+  { billedUnits }: PeriodState,
+  { planLine: line, added }: Pick<InvoiceAmendment, "planLine" | "added">,
+): void {
+  const before = lineAmount(plan, { ...subscription, units: billedUnits ?? 0 });
+  checkAmount([...(line === null ? [] : [line]), ...added], subtract(total, before));
 }

@@ -4,6 +4,7 @@
  */
 
 import { strict as assert } from "node:assert";
+import { tooMuch } from "../billing/document-amount.ts";
 import {
   creditLine,
   draftCreditNote,
@@ -31,11 +32,14 @@ import {
 } from "./change-units-proration.ts";
 import {
   checkAccounts,
+  checkAmount,
   checkBehaviour,
   checkChangeable,
+  checkDeferred,
   checkDocument,
   checkEffectiveDate,
   checkProration,
+  checkRepriced,
   checkUnits,
   requireFirstInvoice,
   requireRenewalInvoice,
@@ -78,7 +82,8 @@ export interface UnitsDecision {
 
 /**
  * Decides the change. What is due for the subscription today was billed before (STATE-2). Refuses
- * in the order of UNITS-11, with `invalid_state` (another operation runs) after `setup_mode_on`.
+ * in the order of UNITS-11, with `invalid_state` (another operation runs) after `setup_mode_on`,
+ * and last `invalid_parameter` (more than one document can hold).
  */
 export function decideUnitsChange(facts: BillingState, request: UnitsChangeRequest): UnitsDecision {
   checkChangeable(facts);
@@ -156,13 +161,15 @@ function billOutsideWindow(
     periods: [current.state],
     creditNote: credit(facts, [current.credit]),
   };
+  const isDeferred = request.behaviour === "charge_on_renewal";
+  checkDeferred(facts, request, isDeferred ? charge : null);
   if (charge === null) return decision;
-  if (request.behaviour === "charge_on_renewal") return { ...decision, deferred: charge };
+  if (isDeferred) return { ...decision, deferred: charge };
   const line = prorationLine(plan, charge, organisation);
   const newest = invoices.find(
     ({ type, periodIndex }) => type !== "usage" && periodIndex === period.index,
   );
-  if (newest?.status === "draft" && newest.inLedger) {
+  if (newest?.status === "draft" && newest.inLedger && tooMuch([line], newest.total) === null) {
     const joined = { invoiceId: newest.id, planLine: null, added: [line], onlyDraft: true };
     return { ...decision, joined };
   }
@@ -181,15 +188,17 @@ function amendRenewal(
 ): UnitsDecision {
   const { plan, organisation, subscription, nextPeriod } = facts;
   assert(nextPeriod !== null, "a renewal invoice bills the next period");
+  const amended = {
+    invoiceId: renewalInvoice.id,
+    planLine: planLine(plan, { ...subscription, units: request.units }, nextPeriod, organisation),
+    added: current.charge === null ? [] : [prorationLine(plan, current.charge, organisation)],
+    onlyDraft: false,
+  };
+  checkRepriced(facts, renewalInvoice, nextPeriod, amended);
   return {
     ...nothingIssued(facts, request),
     periods: [current.state, { ...nextPeriod, billedUnits: request.units }],
-    amended: {
-      invoiceId: renewalInvoice.id,
-      planLine: planLine(plan, { ...subscription, units: request.units }, nextPeriod, organisation),
-      added: current.charge === null ? [] : [prorationLine(plan, current.charge, organisation)],
-      onlyDraft: false,
-    },
+    amended,
     creditNote: credit(facts, [current.credit]),
   };
 }
@@ -246,10 +255,12 @@ function repriceFirst(
 ): UnitsDecision {
   const { plan, organisation, subscription, period } = facts;
   const line = planLine(plan, { ...subscription, units: request.units }, period, organisation);
+  const joined = { invoiceId: first.id, planLine: line, added: [], onlyDraft: false };
+  checkRepriced(facts, first, period, joined);
   return {
     ...nothingIssued(facts, request),
     periods: [{ ...period, billedUnits: request.units }],
-    joined: { invoiceId: first.id, planLine: line, added: [], onlyDraft: false },
+    joined,
   };
 }
 
@@ -269,6 +280,7 @@ function issue(
   { subscription, organisation, period, today }: BillingState,
   lines: readonly InvoiceLineDraft[],
 ): InvoiceDraft {
+  checkAmount(lines);
   return draftInvoice(subscription, organisation, { type: "change", period, lines, today });
 }
 
@@ -279,5 +291,6 @@ function credit(
   const lines: readonly CreditNoteLineDraft[] = credits.flatMap((one) =>
     one === null ? [] : [creditLine(plan, one, organisation)],
   );
+  checkAmount(lines);
   return lines.length === 0 ? null : draftCreditNote(subscription, lines, today);
 }

@@ -3,9 +3,11 @@
  * subscription, its periods and its invoices.
  */
 
+import { tooMuch } from "../billing/document-amount.ts";
 import { nextDueDate } from "../billing/due-date.ts";
 import { chargeLine, draftInvoice, planLine } from "../billing/invoice-lines.ts";
 import { willRenew } from "../billing/renewal-value.ts";
+import { asBegun } from "../billing/setup-mode.ts";
 import type { CivilDate } from "../calendar/civil-date.ts";
 import { invoiceCreateDays, isInvoiceWindow, type Period, periodAt } from "../calendar/period.ts";
 import type { Charge, Plan } from "../catalogue/plan.ts";
@@ -15,6 +17,7 @@ import type { InvoiceDraft } from "../model/invoice.ts";
 import type { OrganisationSettings } from "../model/organisation-settings.ts";
 import type { Subscription } from "../model/subscription.ts";
 import { type Decimal, ZERO } from "../money/decimal.ts";
+import { Refusal } from "../refusal.ts";
 import {
   checkCatalogue,
   checkOverrides,
@@ -63,9 +66,13 @@ export interface CreationFacts {
   readonly now: Date;
 }
 
-/** A period to write, with its billed units; null if the plan has none (MONEY-5). */
+/**
+ * A period to write, with its billed units; null if the plan has none (MONEY-5). `setupMode`: it
+ * has begun in Setup Mode (SETUP-3).
+ */
 interface BilledPeriod extends Period {
   readonly billedUnits: number | null;
+  readonly setupMode: boolean;
 }
 
 /** Everything that a creation writes, without ids and numbers. */
@@ -92,7 +99,7 @@ export interface CreationDecision {
  * `plan_not_active`, `charge_not_active`, `currency_mismatch`. Then `price_override_not_allowed`,
  * `plan_has_no_units`, `invalid_parameter` (units, minimum_units), `units_below_minimum`,
  * `units_above_maximum`. Then `start_date_in_future`, `invalid_parameter` (start_date, billing_day,
- * end_after_cycles).
+ * end_after_cycles, charges).
  */
 export function decideCreation(facts: CreationFacts, request: CreationRequest): CreationDecision {
   const { organisation, now } = facts;
@@ -136,6 +143,8 @@ export function decideCreation(facts: CreationFacts, request: CreationRequest): 
     extraLines: InvoiceDraft["lines"],
   ): InvoiceDraft => {
     const lines = [planLine(plan, subscription, billed, organisation), ...extraLines];
+    const why = tooMuch(lines);
+    if (why !== null) throw new Refusal("invalid_parameter", why, "charges");
     return draftInvoice(subscription, organisation, { type, period: billed, lines, today });
   };
   const createDays = invoiceCreateDays(period, plan.interval, organisation.invoiceCreateDays);
@@ -144,14 +153,15 @@ export function decideCreation(facts: CreationFacts, request: CreationRequest): 
     willRenew(subscription) &&
     isInvoiceWindow(period.end, createDays, today);
   const next = renewsNow ? periodAt(anchor, plan.interval, 1) : null;
+  const opened = { ...period, billedUnits, setupMode: false };
   return {
     customer,
     plan,
     subscription,
     dueDate: nextDueDate({ organisation, subscription, period, nextPeriod: next }),
-    firstPeriod: { ...period, billedUnits },
+    firstPeriod: subscription.status === "pending" ? opened : asBegun(opened, organisation),
     invoice: organisation.setupMode ? null : issue("first", period, chargeLines),
-    renewalPeriod: next && { ...next, billedUnits },
+    renewalPeriod: next && { ...next, billedUnits, setupMode: false },
     renewalInvoice: next && issue("renewal", next, []),
   };
 }

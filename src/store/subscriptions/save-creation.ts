@@ -90,9 +90,9 @@ WITH organisation AS (
   INSERT INTO periods (organisation_id, subscription_id, index, previous_index, start_date,
     end_date, billed_units, setup_mode)
   SELECT $1, s.id, r.index, nullif(r.index, 0) - 1, r.start_date, r.end_date, r.billed_units,
-    s.setup_mode
+    r.setup_mode
   FROM jsonb_to_recordset($4) AS r(subscription_id uuid, index int, start_date date,
-    end_date date, billed_units int)
+    end_date date, billed_units int, setup_mode boolean)
   JOIN creation s ON s.id = r.subscription_id ORDER BY s.n, r.index
 ), invoice AS (
   INSERT INTO invoices (id, organisation_id, customer_id, subscription_id, number, reference, type,
@@ -237,11 +237,12 @@ function periodRecords({ subscriptionId, decision }: CreationToSave): object[] {
   const { firstPeriod, renewalPeriod }: CreationDecision = decision;
   return [firstPeriod, renewalPeriod]
     .filter((period) => period !== null)
-    .map(({ index, start, end, billedUnits }) => ({
+    .map(({ index, start, end, billedUnits, setupMode }) => ({
       subscription_id: subscriptionId,
       index,
       start_date: start,
       end_date: end,
       billed_units: billedUnits,
+      setup_mode: setupMode,
     }));
 }

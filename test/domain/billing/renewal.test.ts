@@ -41,6 +41,15 @@ describe("a pending subscription", () => {
     expect(due({ ...pending, today })).toEqual(decision);
   });
 
+  it("whose first period begins in Setup Mode is never billed for that period's usage", () => {
+    const organisation = { setupMode: true };
+    expect(due({ ...pending, today: "2026-06-20", organisation })).toEqual({
+      is: "active, in 0, until 2026-07-20",
+      periods: ["0: 10 billed, in Setup Mode"],
+      invoices: [],
+    });
+  });
+
   it("whose start was missed for long begins and renews at once", () => {
     expect(due({ ...pending, today: "2026-07-20" })).toEqual({
       is: "active, in 1, until 2026-08-20",

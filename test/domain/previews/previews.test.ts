@@ -132,6 +132,14 @@ describe("the upcoming invoice", () => {
     ]);
   });
 
+  test("has no line for usage over nothing if no document gets one", () => {
+    const usage = [usageOf("0.0001")];
+    const lines = (invoiceCreateDays: number) =>
+      linesOf(stateOf({ usage, organisation: { invoiceCreateDays } }));
+    // Without Create Days the usage joins the renewal invoice, also a line over nothing.
+    expect([lines(0), lines(14)]).toEqual([["plan 100.0000", "usage 0.0000"], ["plan 100.0000"]]);
+  });
+
   test("has no lines in Setup Mode, and is none once the subscription is over", () => {
     expect(linesOf(stateOf({ organisation: { setupMode: true } }))).toEqual([]);
     for (const status of ["ended", "complete"] as const)

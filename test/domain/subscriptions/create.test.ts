@@ -58,6 +58,7 @@ describe("the subscription", () => {
       start: "2026-06-10",
       end: "2026-07-10",
       billedUnits: 5,
+      setupMode: false,
     });
   });
 
@@ -266,6 +267,7 @@ describe("the renewal invoice", () => {
       start: "2026-06-24",
       end: "2026-07-24",
       billedUnits: 5,
+      setupMode: false,
     });
     expect(renewalInvoice).toMatchObject({
       type: "renewal",
@@ -315,6 +317,7 @@ describe("Setup Mode", () => {
       start: "2026-05-31",
       end: "2026-06-30",
       billedUnits: 5,
+      setupMode: true,
     });
     expect(decision.subscription).toMatchObject({ status: "active", billingDay: 31 });
     expect(nextValue(decision)).toBe("50.0000");

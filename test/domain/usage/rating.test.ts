@@ -266,15 +266,15 @@ describe("more than a document can hold", () => {
     expect(refusalOf([usageOf("999999999.99", { meter: million })])).toBeNull();
     expect(refusalOf([usageOf("1000000000", { meter: million })])).toEqual([
       "invalid_state",
-      "The usage of API calls comes to 1000000000000000.0000: " +
+      "The amount of API calls comes to 1000000000000000.0000: " +
         "less than 1000000000000000.0000 can be billed at once. " +
-        "Events of it have to be voided.",
+        "Events of API calls have to be voided.",
     ]);
     const half = usageOf("500000000", { meter: million });
     const other = usageOf("500000000", { meter: { ...million, id: "other", name: "Other" } });
     expect(refusalOf([half])).toBeNull();
     expect(refusalOf([half, other])?.[1]).toMatch(
-      /^The usage of API calls, Other comes to 1000000000000000\.0000/,
+      /^The amount of API calls, Other comes to 1000000000000000\.0000/,
     );
     const falls = { ...storage, tiers: tiersOf([10_000_000, "999999999.9999"], [null, "0"]) };
     expect(refusalOf([usageOf("1", { meter: falls, before: "10000000" })])?.[0]).toBe(

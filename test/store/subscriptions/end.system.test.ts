@@ -79,7 +79,7 @@ test("an end is refused if usage during it comes to more than can be billed", as
   expect(repeated.message).toMatch(
     new RegExp(
       "^The subscription goes on\\. Removed already, and staying so: INV-0002\\. " +
-        "The usage of API calls comes to .* have to be voided\\.$",
+        "The amount of API calls comes to .* have to be voided\\.$",
     ),
   );
 });

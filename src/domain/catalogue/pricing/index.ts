@@ -80,8 +80,8 @@ export function maximumUnits(plan: Pick<Plan, "tiers" | "freeUnits">): number | 
 }
 
 /**
- * The limit that a period's amount must stay below. 16 digits before the point are stored, and one
- * is reserved for tax and charges.
+ * The limit that the amount of a period, and of a document, must stay below (MONEY-8). 16 digits
+ * before the point are stored, and one is reserved for tax.
  */
 export const amountLimit = decimalOf(10n ** 15n);
 
