@@ -7,7 +7,7 @@ import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { askWith } from "../admin/services/request.ts";
 import type { BillingRuns } from "../support/billing.ts";
-import type { TestSystem } from "../support/system.ts";
+import { type TestSystem, until } from "../support/system.ts";
 import { scenarioTest as test } from "./fixtures.ts";
 import type { Json, UnitsBuilder } from "./units-builder.ts";
 
@@ -177,15 +177,16 @@ describe("a renewal invoice", () => {
     const organisation = await builder.sandbox();
     const { id } = await builder.subscribe(organisation);
     const setupMode = (isOn: boolean) =>
-      admin.done("OrganisationService/SetSetupMode", {
+      admin.ask("OrganisationService/SetSetupMode", {
         id: organisation.organisationId,
         setupMode: isOn,
       });
     await builder.setClock(organisation, "2026-05-10");
-    await setupMode(true);
+    // The switch bills what is due, and is refused until the ledger has it.
+    await until("Setup Mode is on", async () => (await setupMode(true)).status === 200);
     await advance(builder, runs, organisation, "2026-06-10");
     await builder.setClock(organisation, "2026-07-10");
-    await setupMode(false);
+    expect((await setupMode(false)).status).toBe(200);
     await advance(builder, runs, organisation, "2026-08-10");
     expect((await shown(builder, organisation, id)).map((text) => text.slice(0, 18))).toEqual([
       "first 2026-04-01 2",

@@ -69,7 +69,8 @@ export function organisationService({
       const billing = { isNeeded: isSwitch, onIssued: () => wake(id) };
       const outcome = await tenant.onCurrentOrganisation(billing, async (tx, found) => {
         const before = required(found, "organisation_not_found");
-        if (isSwitch(before)) requireNothingInTheWay(await tx.organisation.loadObstacles());
+        const to = setupMode ? "on" : "off";
+        if (isSwitch(before)) requireNothingInTheWay(await tx.organisation.loadObstacles(to));
         const after = await tx.organisation.save(before, { setupMode });
         return { organisation: after, changed: isSwitch(before) };
       });
@@ -110,7 +111,7 @@ const effectsOn = [
   "Ending a subscription with invoice removal is refused. Nothing is changed in the ledger.",
   "Periods that begin from now on are never billed, also not after Setup Mode is off.",
   "Amounts that are deferred to a renewal during Setup Mode are billed once it is off.",
-  "Earlier documents and held credit still go to the ledger. Failed documents are not retried.",
+  "Held credit is not allocated, failed documents are not retried, and none is adopted.",
 ] as const;
 
 /** The effects of turning Setup Mode off. SETUP-3 */
@@ -120,4 +121,5 @@ const effectsOff = [
   "Running subscriptions are billed from their next period on.",
   "Periods that began in Setup Mode stay unbilled.",
   "Deferred amounts of those periods are billed with the next renewal, or at completion.",
+  "Held credit is allocated again.",
 ] as const;

@@ -28,22 +28,21 @@ export type Retry = "bring_forward" | DocumentOperation;
 
 /**
  * Returns the retry. Refuses `invalid_state` if no job of the document failed or waits, if the
- * ledger has lost the document, and if Setup Mode allows no posting.
+ * ledger has lost the document, and in Setup Mode (SETUP-1).
  */
 export function decideRetry(
   { state, status, ledgerId, operation }: RetriableDocument,
   setupMode: boolean,
 ): Retry {
-  if (state === "waiting") return "bring_forward";
   const isGone = isLost({ status, inLedger: ledgerId !== null });
-  if (state === "synced" || operation === null || isGone)
+  if (state !== "waiting" && (state === "synced" || operation === null || isGone))
     throw new Refusal(
       "invalid_state",
       "The document has no failed or pending ledger job: the ledger has it, or had it.",
     );
   if (setupMode)
     throw new Refusal("invalid_state", "The organisation is in Setup Mode: no document is posted.");
-  return operation;
+  return state === "waiting" || operation === null ? "bring_forward" : operation;
 }
 
 /**

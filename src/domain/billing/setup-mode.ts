@@ -13,7 +13,7 @@ export function asBegun<Opened extends object>(
   return { ...period, setupMode };
 }
 
-/** Work under way that was decided in the current mode. `name` is its subscription or invoice. */
+/** Work under way that was decided in the current mode. `name` is its subscription or document. */
 export interface SwitchObstacle {
   readonly kind: keyof typeof introductions;
   readonly name: string;
@@ -30,7 +30,8 @@ const introductions = {
   parked: "Due, and parked",
   ended: "Being ended",
   amended: "Being amended in the ledger",
-  restored: "Being restored, with documents that the ledger does not have yet",
+  unsent: "Still to be sent to the ledger",
+  credited: "With credit that is being allocated in the ledger",
 } as const;
 
 /** Refuses `invalid_state` while any work blocks the switch. The text names the obstacles. */

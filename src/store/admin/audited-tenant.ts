@@ -21,8 +21,8 @@ import { lockEvent, saveVoid, type VoidToSave } from "./usage/void-usage.ts";
 /** What the work may do in the transaction. Each save adds its entries to the audit log. */
 export interface AuditedTransaction {
   readonly organisation: {
-    /** Returns the work under way that blocks a switch of Setup Mode. */
-    loadObstacles(): Promise<SwitchObstacles>;
+    /** Returns the work under way that blocks this switch of Setup Mode. */
+    loadObstacles(to: "on" | "off"): Promise<SwitchObstacles>;
     save(before: Organisation, settings: Partial<Organisation>): Promise<AdminOrganisation>;
   };
   readonly documents: {
@@ -116,7 +116,7 @@ async function audited<T>(
   };
   const result = await work({
     organisation: {
-      loadObstacles: () => loadObstacles(tx, organisationId),
+      loadObstacles: (to) => loadObstacles(tx, organisationId, to),
       save: (before, settings) => save(updateOrganisation(tx, before, settings)),
     },
     documents: {

@@ -28,6 +28,10 @@ export const isRefusedPair = (note: string, invoice: string): string => `EXISTS 
   HAVING count(*) >= ${mostRefusals}
     OR bool_or(f.amount = least(${note}.remaining_credit, ${invoice}.amount_due)))`;
 
+/** SQL condition: the note holds credit of organisation `$1` that can be allocated. */
+export const holdsCredit = (note: string): string =>
+  `${note}.organisation_id = $1 AND ${note}.status = 'approved' AND ${note}.remaining_credit > 0`;
+
 // Only a person removes an allocation in the ledger, never this service. The note shows the
 // removal. Before the note is read again the invoice shows it: less of it is paid than the note's
 // credit there.
@@ -47,13 +51,14 @@ const isFree = `(NOT EXISTS (SELECT 1 FROM removals r
       AND a.state IN ('ready', 'sending', 'uncertain')))`;
 
 // Invoices and notes share one number sequence: a greater number is later. Of the earlier invoices,
-// those that the note reverses accept credit.
+// those that the note reverses accept credit. In Setup Mode nothing is allocated (SETUP-1).
 const planText = `
 INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, credit_note_id,
   invoice_id, amount)
 SELECT party.job_id, $1, 'allocate_credit', 'ready', party.subscription_id, pair.credit_note_id,
   pair.invoice_id, pair.amount
-FROM unnest($2::uuid[], $3::uuid[]) AS party(subscription_id, job_id) CROSS JOIN LATERAL (
+FROM organisations o
+  CROSS JOIN unnest($2::uuid[], $3::uuid[]) AS party(subscription_id, job_id) CROSS JOIN LATERAL (
   SELECT n.id AS credit_note_id, i.id AS invoice_id,
     least(n.remaining_credit, i.amount_due) AS amount
   FROM credit_notes n
@@ -62,13 +67,13 @@ FROM unnest($2::uuid[], $3::uuid[]) AS party(subscription_id, job_id) CROSS JOIN
         OR EXISTS (SELECT 1 FROM credit_note_lines l
           WHERE l.organisation_id = $1 AND l.credit_note_id = n.id
             AND l.reversed_invoice_id = i.id))
-  WHERE n.organisation_id = $1 AND n.subscription_id = party.subscription_id
-    AND n.status = 'approved' AND n.remaining_credit > 0
+  WHERE n.subscription_id = party.subscription_id AND ${holdsCredit("n")}
     AND i.status = 'approved' AND i.amount_due > 0 AND ${isFree}
     AND NOT ${isRefusedPair("n", "i")}
     AND ((n.id, i.id) = ($4::uuid, $5::uuid) OR NOT ${isTakenOff})
   ORDER BY n.seq, i.seq LIMIT 1
 ) AS pair
+WHERE o.id = $1 AND NOT o.setup_mode
 ON CONFLICT DO NOTHING RETURNING subscription_id AS "subscriptionId"`;
 
 /** A note and an invoice that an operator wants to be tried again together. */
@@ -81,8 +86,8 @@ export interface PairToRetry {
  * Plans the next allocation of each subscription that holds credit for a later or a reversed
  * invoice. Returns the subscriptions with a new allocation, whose workflows must be started. If one
  * is planned already, that one continues. Credit that a person removed from an invoice stays
- * removed, unless an operator retries that pair. Call it in the transaction that may make a
- * step possible. It locks the subscriptions, so that the later of two transactions sees both.
+ * removed, unless an operator retries that pair. In Setup Mode nothing is planned. Call it in the
+ * transaction that may make a step possible. It locks the subscriptions, so that the later of two transactions sees both.
  */
 export async function planAllocations(
   client: Transaction,
@@ -105,4 +110,21 @@ export async function planAllocations(
     ],
   });
   return rows.map(({ subscriptionId }) => subscriptionId);
+}
+
+/**
+ * Plans the next allocation of each subscription that holds credit, once Setup Mode is off. The
+ * dispatcher starts their workflows. The caller has locked these subscriptions (SETUP-1).
+ */
+export async function planHeldCredit(client: Transaction, organisationId: string): Promise<void> {
+  const { rows } = await client.query<{ id: string }>({
+    name: "find_held_credit",
+    text: `SELECT DISTINCT n.subscription_id AS id FROM credit_notes n WHERE ${holdsCredit("n")}`,
+    values: [organisationId],
+  });
+  await planAllocations(
+    client,
+    organisationId,
+    rows.map(({ id }) => id),
+  );
 }

@@ -23,12 +23,15 @@ test.each([
   expect(decideRetry({ ...failed, operation }, false)).toBe(operation);
 });
 
-test("a retry brings a waiting job forward, also in Setup Mode", () => {
-  expect(decideRetry({ ...failed, state: "waiting" }, true)).toBe("bring_forward");
+test("a retry brings a waiting job forward", () => {
+  expect(decideRetry({ ...failed, state: "waiting" }, false)).toBe("bring_forward");
 });
 
-test("a retry of a refused job is refused in Setup Mode", () => {
-  expect(() => decideRetry(failed, true)).toThrow(
+test.each([
+  "failed",
+  "waiting",
+] as const)("a retry of a %s job is refused in Setup Mode", (state) => {
+  expect(() => decideRetry({ ...failed, state }, true)).toThrow(
     "The organisation is in Setup Mode: no document is posted.",
   );
 });

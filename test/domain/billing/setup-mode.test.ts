@@ -23,11 +23,13 @@ test("parked subscriptions come first in the refusal of a switch, with the advic
 test("work that ends by itself refuses a switch with the advice to try again", () => {
   const named = [
     { kind: "ended", name: "subscription a" },
-    { kind: "restored", name: "subscription b" },
+    { kind: "unsent", name: "invoice INV-0001" },
+    { kind: "credited", name: "credit note CN-0001" },
   ] as const;
-  expect(() => requireNothingInTheWay({ named, total: 2 })).toThrow(
+  expect(() => requireNothingInTheWay({ named, total: 3 })).toThrow(
     "Setup Mode cannot be switched before this is done. Being ended: subscription a. " +
-      "Being restored, with documents that the ledger does not have yet: subscription b. " +
+      "Still to be sent to the ledger: invoice INV-0001. " +
+      "With credit that is being allocated in the ledger: credit note CN-0001. " +
       "Try again once it is done.",
   );
 });

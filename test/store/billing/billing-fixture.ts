@@ -53,6 +53,8 @@ export interface BillingFixture {
   setClock(organisationId: string, instant: string): Promise<void>;
   /** Creates a subscription of 10 units of `team`, at 12.50 each by default. Returns its id. */
   subscribe(organisationId: string, fields?: SubscriptionFields): Promise<string>;
+  /** Sets the organisation's documents to their state once the ledger has those that wait. */
+  posted(organisationId: string, status?: string): Promise<void>;
   /** Performs chunks until nothing is due. Returns their outcomes, without the last, empty one. */
   bill(organisationId: string, order?: ChunkOrder): Promise<readonly ChunkOutcome[]>;
   /** The columns of a subscription. */
@@ -159,6 +161,22 @@ export async function billingFixture(given?: FreshDatabase): Promise<BillingFixt
       });
       expect(saved).toBe("saved");
       return subscriptionId;
+    },
+    posted: async (organisationId, status = "approved") => {
+      await pool.query(
+        `WITH job AS (
+            UPDATE ledger_jobs SET state = 'done', finished_at = now()
+            WHERE organisation_id = $1 AND state = 'ready'
+              AND kind IN ('create_invoice', 'create_credit_note')
+          ), invoice AS (
+            UPDATE invoices SET status = $2, ledger_invoice_id = gen_random_uuid()::text
+            WHERE organisation_id = $1 AND status = 'scheduled'
+          )
+          UPDATE credit_notes SET status = 'approved',
+            ledger_credit_note_id = gen_random_uuid()::text
+          WHERE organisation_id = $1 AND status = 'scheduled'`,
+        [organisationId, status],
+      );
     },
     bill: async (organisationId, order) => {
       const outcomes: ChunkOutcome[] = [];

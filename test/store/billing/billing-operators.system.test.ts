@@ -37,6 +37,10 @@ test.for([
     "VALUES ($1, '2026-03-10', '2027-01-01')";
   if (way === "advances") await fixture.pool.query(advance, [organisation]);
   await fixture.setClock(organisation, "2026-04-20");
+  await fixture.posted(organisation);
+  // What the switch bills has to be sent first (SETUP-4).
+  await expect(setSetupMode(organisation, true)).rejects.toMatchObject({ code: "invalid_state" });
+  await fixture.posted(organisation);
   await setSetupMode(organisation, true);
   expect(await starts(), "periods that began before Setup Mode are billed").toEqual([
     "2026-03-10",
@@ -68,6 +72,7 @@ test("a switch of Setup Mode is refused if the billing before it takes too long"
   expect(await get(organisation)).toMatchObject({ setupMode: false });
   expect(await fixture.invoices(id)).toHaveLength(1);
   await fixture.bill(organisation);
+  await fixture.posted(organisation);
   expect(await setSetupMode(organisation, true)).toMatchObject({ changed: true, issued: 0 });
 });
 

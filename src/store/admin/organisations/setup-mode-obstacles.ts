@@ -8,17 +8,32 @@ import type { Transaction } from "../../database/pool.ts";
 /** As many as a person can handle at once. SETUP-4. */
 const namedAtMost = 10;
 
+/** What blocks each switch: while Setup Mode is on, nothing new reaches the ledger. SETUP-1. */
+const blocking = {
+  off: ["end_subscription", "amend_invoice"],
+  on: [
+    "end_subscription",
+    "amend_invoice",
+    "create_invoice",
+    "create_credit_note",
+    "allocate_credit",
+  ],
+} as const;
+
 /**
- * Returns up to ten obstacles, and the number of all. The caller has locked the organisation. Every
- * transaction that starts such work, or parks a subscription, shares that lock and waits.
+ * Returns up to ten obstacles to the switch on or off, and the number of all. The caller has locked
+ * the organisation. Every transaction that starts such work, or parks a subscription, shares that
+ * lock and waits. Only the plan of an allocation does not: one that commits at this very moment may
+ * still be carried out, as if the switch came after it.
  */
 export async function loadObstacles(
   tx: Transaction,
   organisationId: string,
+  to: keyof typeof blocking,
 ): Promise<SwitchObstacles> {
   const { rows } = await tx.query<SwitchObstacle & { readonly total: number }>({
     text: obstaclesText,
-    values: [organisationId, namedAtMost],
+    values: [organisationId, namedAtMost, blocking[to]],
   });
   return { named: rows, total: rows[0]?.total ?? 0 };
 }
@@ -28,17 +43,16 @@ const obstaclesText = `SELECT kind, name, (count(*) OVER ())::int AS total FROM 
     FROM subscriptions s JOIN organisations o ON o.id = s.organisation_id
     WHERE o.id = $1 AND s.due_at <= coalesce(o.test_clock, clock_timestamp())
       AND s.parked_until > now()
-    UNION
+    UNION ALL
     SELECT
       CASE o.kind WHEN 'end_subscription' THEN 'ended' WHEN 'amend_invoice' THEN 'amended'
-        ELSE 'restored' END,
-      CASE o.kind WHEN 'amend_invoice' THEN 'invoice ' || i.number
-        ELSE 'subscription ' || o.subscription_id END
+        WHEN 'allocate_credit' THEN 'credited' ELSE 'unsent' END,
+      CASE WHEN o.kind = 'end_subscription' THEN 'subscription ' || o.subscription_id
+        WHEN n.id IS NOT NULL THEN 'credit note ' || n.number ELSE 'invoice ' || i.number END
     FROM ledger_jobs o
       LEFT JOIN invoices i ON i.organisation_id = o.organisation_id AND i.id = o.invoice_id
+      LEFT JOIN credit_notes n ON n.organisation_id = o.organisation_id AND n.id = o.credit_note_id
     WHERE o.organisation_id = $1 AND o.state IN ('ready', 'sending', 'uncertain')
-      AND (o.kind IN ('end_subscription', 'amend_invoice') OR EXISTS (
-        SELECT 1 FROM restorations r WHERE r.organisation_id = o.organisation_id
-          AND r.subscription_id = o.subscription_id AND o.id = ANY (r.job_ids)))
+      AND o.kind = ANY ($3)
   ) obstacles
   ORDER BY kind, name LIMIT $2`;

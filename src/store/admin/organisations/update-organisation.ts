@@ -11,6 +11,7 @@ import type { Organisation } from "../../../gen/prisma/client.ts";
 import { db } from "../../database/client.ts";
 import { lockOrganisation } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
+import { holdsCredit, planHeldCredit } from "../../ledger-jobs/credit-allocations.ts";
 import { type Changed, changed } from "../changes.ts";
 
 /** An organisation with fields that only the admin API shows. */
@@ -33,7 +34,8 @@ export async function loadLocked(tx: Transaction, id: string): Promise<Organisat
 
 /**
  * Changes settings of an organisation, which the caller has locked. If the settings decide when a
- * subscription is due, the next billing run checks all of them.
+ * subscription is due, the next billing run checks all of them. Once Setup Mode is off, held credit
+ * is allocated again.
  */
 export async function updateOrganisation(
   tx: Transaction,
@@ -51,6 +53,7 @@ export async function updateOrganisation(
   const isSameDue =
     before.setupMode === after.setupMode && before.invoiceCreateDays === after.invoiceCreateDays;
   if (!isSameDue) await recheckSubscriptions(tx, id);
+  if (before.setupMode && !after.setupMode) await planHeldCredit(tx, id);
   const result = readOrganisationRecord(record);
   if (fields.every((field) => before[field] === after[field])) return changed(result);
   return changed(result, {
@@ -68,8 +71,9 @@ const recheckBatch = 5_000;
 /**
  * Makes the next billing run check every subscription that is not over. Setup Mode and Invoice
  * Create Days decide when a subscription is due. A subscription that ended in Setup Mode is
- * included if a deferred amount or usage was not billed then. Subscriptions are locked by id, the
- * common order. PERIOD-4, INVARIANT-5.
+ * included if a deferred amount or usage was not billed then, and each that holds credit, which is
+ * allocated under these locks. Subscriptions are locked by id, the common order. PERIOD-4,
+ * INVARIANT-5.
  */
 async function recheckSubscriptions(tx: Transaction, organisationId: string): Promise<void> {
   for (let after = "00000000-0000-0000-0000-000000000000"; ; ) {
@@ -91,7 +95,8 @@ const recheckText = `WITH batch AS (
         s.id IN (SELECT d.subscription_id FROM deferred_lines d
           WHERE d.organisation_id = $1 AND d.invoice_id IS NULL)
         OR EXISTS (SELECT 1 FROM usage_events e
-          WHERE e.subscription_id = s.id AND e.bill >= s.usage_billed AND e.voided_at IS NULL)))
+          WHERE e.subscription_id = s.id AND e.bill >= s.usage_billed AND e.voided_at IS NULL))
+      OR s.id IN (SELECT n.subscription_id FROM credit_notes n WHERE ${holdsCredit("n")}))
     ORDER BY s.id LIMIT $3 FOR NO KEY UPDATE OF s
   ), checked AS (
     UPDATE subscriptions s SET due_at = 'epoch' FROM batch
