@@ -213,9 +213,10 @@ function platformOf(parts: AdminPortParts, pools: AdminPools): AdminDependencies
 }
 
 function settingsOf({ admin, ledger, temporal, webhooks }: Config) {
-  const { callDeadlineMs, addresses: ledgerAddresses } = ledger;
+  const { callDeadlineMs, publicUrl, addresses: ledgerAddresses } = ledger;
   return {
     callDeadlineMs,
+    publicUrl,
     ledgerAddresses,
     webhookAddresses: webhooks.addresses,
     workflowPages: createWorkflowPages(admin.temporalUiUrl, temporal.namespace),

@@ -15,14 +15,18 @@ import {
   settingNamesOf,
 } from "../../ledger/port/oauth-app.ts";
 import type { Actor } from "../../store/admin/changes.ts";
-import type { ConnectionView } from "../../store/admin/ledger/connections.ts";
+import {
+  type ConnectionView,
+  isUnsaved,
+  type Unsaved,
+} from "../../store/admin/ledger/connections.ts";
 import type {
   ConsentTenant,
   ConsentTokens,
   UsedConsent,
 } from "../../store/admin/ledger/consents.ts";
 import { type AdminDependencies, requireKind } from "../services/dependencies.ts";
-import { describeFailure } from "../services/ledger/ledger-answers.ts";
+import { describeFailure, whyUnsaved } from "../services/ledger/ledger-answers.ts";
 
 /**
  * Our app at a kind of ledger, with its calls for a consent. `settings` has its addresses. Its
@@ -165,8 +169,8 @@ async function completeConsent(
     requestId,
   };
   const saved = await connectTenant(parts, actor, { organisationId, kind }, meant, tokens.value);
-  return saved === "other_tenant"
-    ? { kind: "failed", why: otherTenant }
+  return isUnsaved(saved)
+    ? { kind: "failed", why: whyUnsaved(saved) }
     : { kind: "connected", tenantName: meant.name };
 }
 
@@ -214,16 +218,9 @@ export async function chooseTenant(
     meant,
     choice.tokens,
   );
-  if (saved === "other_tenant") throw new Refusal("invalid_state", otherTenant, "tenant_id");
+  if (isUnsaved(saved)) throw new Refusal("invalid_state", whyUnsaved(saved), "tenant_id");
   return saved;
 }
-
-/**
- * The message if a new connection would lead to another tenant than the customers' contacts belong
- * to.
- */
-export const otherTenant =
-  "There are customers: the connection must lead to the tenant they are of.";
 
 async function connectTenant(
   parts: AdminDependencies,
@@ -231,7 +228,7 @@ async function connectTenant(
   { organisationId, kind }: { readonly organisationId: string; readonly kind: string },
   { connectionId, tenantId }: ConsentTenant,
   tokens: ConsentTokens,
-): Promise<ConnectionView | "other_tenant"> {
+): Promise<ConnectionView | Unsaved> {
   const { clientId, baseUrl, identityUrl } = requireApp(parts, kind).settings;
   const connection = {
     kind,
@@ -249,7 +246,7 @@ async function connectTenant(
     granted,
   );
   // Jobs that were rescheduled because the connection was missing are due again.
-  if (saved !== "other_tenant") await parts.wake(organisationId);
+  if (!isUnsaved(saved)) await parts.wake(organisationId);
   return saved;
 }
 

@@ -68,6 +68,8 @@ export interface AdminDependencies {
   readonly startDeliveries: (endpoint: EndpointKey) => Promise<boolean>;
   /** The addresses of workflows in the Temporal UI. Null if the UI's address is not configured. */
   readonly workflowPages: WorkflowPages | null;
+  /** Where documents in the ledger link to: PUBLIC_URL, or null if it is not set. */
+  readonly publicUrl: string | null;
   /** Which addresses ledgers may have. */
   readonly ledgerAddresses: AddressMode;
   /** Which addresses webhook endpoints may have. WEBHOOK-3 */

@@ -35,7 +35,10 @@ export interface Adoption {
 
 /** The unknown documents of one organisation, for posting. */
 export interface UnknownDocuments {
-  /** Open ones of these contacts, and those that these documents have taken. */
+  /**
+   * Open ones of these contacts, and those that these documents have taken. One that another
+   * organisation has by now is neither taken nor waited for.
+   */
   load(
     kind: UnknownKind,
     contactIds: readonly string[],
@@ -54,12 +57,13 @@ export function createUnknownDocuments(pool: Pool, organisationId: string): Unkn
   return {
     load: async (kind, contactIds, documentIds) => {
       const { rows } = await pool.query<UnknownDocument>({
-        name: "load_unknown_documents",
+        name: `load_unknown_${tables[kind]}`,
         text: `SELECT ledger_id AS "ledgerId", number, contact_id AS "contactId", currency,
             reference, issue_date AS "issueDate", subtotal, lines, document_id AS "documentId"
-          FROM unknown_documents
+          FROM unknown_documents u
           WHERE organisation_id = $1 AND kind = $2
-            AND (state = 'open' AND contact_id = ANY ($3) OR document_id = ANY ($4::uuid[]))
+            AND (state = 'open' AND contact_id = ANY ($3) AND NOT ${isAnothers(kind, "u.ledger_id")}
+              OR document_id = ANY ($4::uuid[]))
           ORDER BY number, ledger_id`,
         values: [organisationId, kind, contactIds, documentIds],
       });
@@ -91,6 +95,18 @@ export const numberPrefixes: Readonly<Record<UnknownKind, string>> = {
 const tables = { invoice: "invoices", credit_note: "credit_notes" } as const;
 
 const ledgerIds = { invoice: "ledger_invoice_id", credit_note: "ledger_credit_note_id" } as const;
+
+/**
+ * SQL condition: another organisation of the same tenant has the document with this id of the
+ * ledger. Organisation `$1` never takes it (LEDGER-19).
+ */
+export const isAnothers = (kind: UnknownKind, ledgerId: string): string => `EXISTS (
+  SELECT 1 FROM ledger_connections own
+    JOIN ledger_connections c ON lower(c.tenant_id) = lower(own.tenant_id)
+      AND c.organisation_id <> own.organisation_id
+    JOIN ${tables[kind]} a ON a.organisation_id = c.organisation_id
+      AND a.${ledgerIds[kind]} = ${ledgerId}
+  WHERE own.organisation_id = $1)`;
 
 /**
  * The documents take open unknown ones, with their numbers. Another document here that has such a

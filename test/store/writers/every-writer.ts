@@ -10,6 +10,7 @@ import { decideCreation } from "../../../src/domain/subscriptions/create.ts";
 import type { Quantity } from "../../../src/domain/usage/parse.ts";
 import { createAdminStore } from "../../../src/store/admin/admin-store.ts";
 import type { Actor } from "../../../src/store/admin/changes.ts";
+import type { FoundUnknown } from "../../../src/store/admin/ledger/unknown-documents.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { createStore } from "../../../src/store/tenant.ts";
@@ -81,9 +82,13 @@ export async function everyWriter(
   const parts: WriterParts = { pool, organisationId, ids, admin };
   const { postInvoices, ...workers } = workersOf(parts);
   const api = apiOf(parts);
+  const post = async () => {
+    await postInvoices();
+    await workers["post credit notes"]();
+  };
   return {
     organisationId,
-    writers: { ...api, ...workers, "post invoices": postInvoices, ...adminOf(parts) },
+    writers: { ...api, ...workers, "post invoices": postInvoices, ...adminOf(parts, post) },
     renew: async () => {
       const subscribe = (planCode: string) =>
         fixture.subscribe(organisationId, { planCode, startDate: "2026-03-01" });
@@ -203,13 +208,27 @@ function customerOf(id: string, ledgerContactId: string | null): Customer {
   };
 }
 
-/** The writers of operators. */
-function adminOf({
-  pool,
-  organisationId,
-  ids,
-  admin,
-}: WriterParts): Record<string, () => Promise<unknown>> {
+/** A document that the database does not know. Nothing takes it: no customer has its contact. */
+function unknownDocument(number: string): FoundUnknown {
+  return {
+    ledgerId: `unknown ${number}`,
+    number,
+    contactId: "nobody",
+    status: "approved",
+    currency: "NZD",
+    reference: "",
+    issueDate: "2026-03-20",
+    subtotal: "1.0000",
+    total: "1.0000",
+    lines: [],
+  };
+}
+
+/** The writers of operators. `post` posts the invoices and credit notes that wait. */
+function adminOf(
+  { pool, organisationId, ids, admin }: WriterParts,
+  post: () => Promise<unknown>,
+): Record<string, () => Promise<unknown>> {
   const { organisations, plans, customers, connections, testClock } = admin;
   const writes = operatorWrites(pool);
   const first = async (text: string): Promise<string | null> => {
@@ -291,8 +310,21 @@ function adminOf({
     },
     "retry a parked subscription": () => admin.billing.retry(actor, organisationId, pick(ids)),
     "switch Setup Mode": async () => {
-      await writes.setSetupMode(organisationId, true);
+      // Documents that wait refuse it.
+      await post();
+      await writes.setSetupMode(organisationId, true).catch(unlessRefused);
       return writes.setSetupMode(organisationId, false);
+    },
+    reconcile: async () => {
+      // Both counters have a document to move past (LEDGER-19).
+      for (const [kind, number] of [
+        ["invoice", "INV-0001"],
+        ["credit_note", "CN-0001"],
+      ] as const) {
+        const found = unknownDocument(number);
+        await admin.unknownDocuments.save(actor, organisationId, kind, [found], false);
+      }
+      return admin.unknownDocuments.save(actor, organisationId, "credit_note", [], true);
     },
   };
 }

@@ -150,6 +150,7 @@ describe("a transaction that holds a subscription", () => {
       );
     await fallsDueAfter(ids[1], 1);
     await fallsDueAfter(ids[0], 2);
+    await fixture.posted(organisationId);
     const { deadlockCount } = await apart(fixture, async (pool) => {
       const { setSetupMode } = operatorWrites(pool);
       const switched = await holding(fixture, organisationId, ids.slice(0, 1), async (client) => {

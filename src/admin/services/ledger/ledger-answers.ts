@@ -9,6 +9,7 @@ import type {
   LedgerCall,
   LedgerFailure,
 } from "../../../ledger/port/ledger.ts";
+import type { Unsaved } from "../../../store/admin/ledger/connections.ts";
 import type { AdminDependencies } from "../dependencies.ts";
 
 /**
@@ -77,4 +78,12 @@ export function refusalOf(failure: LedgerFailure): Refusal {
   if (isDecided) return new Refusal("ledger_refused", message);
   const seconds = failure.kind === "rate_limited" ? Math.ceil(failure.retryAfterMs / 1000) : null;
   return new Refusal("ledger_unavailable", message, null, seconds);
+}
+
+/** The message if a connection is not saved. ADMIN-7 */
+export function whyUnsaved(unsaved: Unsaved): string {
+  if (unsaved.unsaved === "other_tenant")
+    return "There are customers: the connection must lead to the tenant they are of.";
+  const names = unsaved.by.join(", ");
+  return `Another organisation is connected to this tenant: ${names}. Disconnect that first.`;
 }

@@ -11,9 +11,10 @@ import { fillForm } from "../../../ledger/port/connection-form.ts";
 import type { LedgerOrganisation } from "../../../ledger/port/ledger.ts";
 import { settingNamesOf } from "../../../ledger/port/oauth-app.ts";
 import { wordOf } from "../../../services/enums.ts";
+import { isUnsaved } from "../../../store/admin/ledger/connections.ts";
 import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
 import { urlFault } from "../../../webhooks/address.ts";
-import { beginConsent, chooseTenant, otherTenant } from "../../oauth/consent.ts";
+import { beginConsent, chooseTenant } from "../../oauth/consent.ts";
 import { authorisationStatuses, mappingKinds } from "../../present/enums.ts";
 import { present, presentConnection, presentLedger } from "../../present/present.ts";
 import { unfitCurrencies } from "../catalogue/fitting-currency.ts";
@@ -24,15 +25,22 @@ import {
   requireKind,
   requireOrganisation,
 } from "../dependencies.ts";
-import { describeFailure, notConnected, readCall, refusalOf } from "./ledger-answers.ts";
+import {
+  describeFailure,
+  notConnected,
+  readCall,
+  refusalOf,
+  whyUnsaved,
+} from "./ledger-answers.ts";
 import { describeLedger, queryMappingOptions } from "./query-reference-data.ts";
 
 /**
  * Implements the service. Refuses `organisation_not_found`, `ledger_not_connected`,
  * `ledger_refused`, `ledger_unavailable`. Refuses `invalid_parameter` for an unknown kind of
  * ledger, for a field that its form does not accept, and for an address outside the public network,
- * unless the server is started for development. Refuses `invalid_state` for a
- * connection to another tenant than the customers' contacts belong to.
+ * unless the server is started for development. Refuses `invalid_state` for a connection to another
+ * tenant than the customers' contacts belong to, and for a new one to a tenant that another
+ * organisation is connected to.
  */
 export function ledgerConnectionService(
   parts: AdminDependencies,
@@ -49,15 +57,13 @@ export function ledgerConnectionService(
       const connection = connectionOf(parts, request);
       const ledger = request.skipCheck ? null : await describe(parts, connection);
       const saved = await connections.save(actorOf(call), id, connection);
-      if (saved === "other_tenant") {
-        throw new Refusal("invalid_state", otherTenant, "tenant_id");
-      }
+      if (isUnsaved(saved)) throw new Refusal("invalid_state", whyUnsaved(saved), "tenant_id");
       // Jobs that were rescheduled because of a pause or a missing connection are due again.
       await parts.wake(id);
       return {
         connection: presentConnection(saved),
         ...present("ledger", ledger && presentLedger(ledger)),
-        warnings: [...(await unfitCurrencies(parts, id))],
+        warnings: await warningsOf(parts, id),
       };
     },
     beginLedgerAuthorisation: async ({ organisation, kind }, call) => {
@@ -103,7 +109,7 @@ export function ledgerConnectionService(
           ? { ledger: presentLedger(answer.value) }
           : { problem: describeFailure(answer) }),
         ...present("pausedUntil", pausedUntil ?? null),
-        warnings: [...(await unfitCurrencies(parts, id))],
+        warnings: await warningsOf(parts, id),
       };
     },
     listMappingOptions: async ({ organisation, kind }) => {
@@ -120,6 +126,19 @@ export function ledgerConnectionService(
       };
     },
   };
+}
+
+/** What an operator should know of the connection, in sentences. */
+async function warningsOf(parts: AdminDependencies, id: string): Promise<string[]> {
+  const others = await parts.store.connections.sharing(id);
+  const shared =
+    others.length === 0
+      ? []
+      : [
+          `The same tenant is connected to other organisations: ${others.join(", ")}. ` +
+            "They share its daily calls, and its numbers.",
+        ];
+  return [...shared, ...(await unfitCurrencies(parts, id))];
 }
 
 /**

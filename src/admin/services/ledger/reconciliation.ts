@@ -13,6 +13,7 @@ import type { LedgerCreditNote, LedgerInvoice } from "../../../ledger/port/ledge
 import { documentStatuses } from "../../../services/enums.ts";
 import type { AdminUnknownDocument } from "../../../store/admin/ledger/unknown-document-view.ts";
 import type { FoundUnknown } from "../../../store/admin/ledger/unknown-documents.ts";
+import { isId } from "../../../store/database/ids.ts";
 import { documentKinds, unknownDocumentStates } from "../../present/enums.ts";
 import { present } from "../../present/present.ts";
 import {
@@ -38,11 +39,15 @@ const rowKinds = { invoices: "invoice", credit_notes: "credit_note" } as const;
 
 const linkPaths = { invoices: "/v1/invoices/", credit_notes: "/v1/credit_notes/" } as const;
 
-/** The position of a reconciliation: the kind, its start, and the ledger's own cursor. */
+/**
+ * The position of a reconciliation: the kind, its start, the ledger's own cursor, and whether links
+ * to other hosts than ours count.
+ */
 interface Position {
   readonly kind: Kind;
   readonly since: string | null;
   readonly cursor: string | null;
+  readonly anyHost: boolean;
 }
 
 /**
@@ -93,9 +98,11 @@ async function reconcilePage(
     }),
   );
   const documents: readonly (LedgerInvoice | LedgerCreditNote)[] = page.changes;
-  const compared = documents.map(({ id, number, sourceUrl }) => {
-    return { ledgerId: id, number, ownId: ownIdOf(position.kind, sourceUrl) };
-  });
+  const compared = documents
+    .filter(({ sourceUrl }) => position.anyHost || isOfHost(sourceUrl, deps.publicUrl))
+    .map(({ id, number, sourceUrl }) => {
+      return { ledgerId: id, number, ownId: ownIdOf(position.kind, sourceUrl) };
+    });
   const ids = await unknownDocuments.unknownOf(organisationId, rowKind, compared);
   const unknown = documents.filter(({ id }) => ids.has(id));
   const next = positionAfter(position, page.cursor);
@@ -138,29 +145,38 @@ function foundOf(document: LedgerInvoice | LedgerCreditNote): FoundUnknown {
   return { ledgerId: id, ...texts, issueDate, subtotal, total, lines };
 }
 
+/**
+ * Whether the document may be ours by its link: it has none, or one to the host of PUBLIC_URL. Any
+ * other one belongs to another installation or program (LEDGER-19).
+ */
+function isOfHost(sourceUrl: string | null, publicUrl: string | null): boolean {
+  const host = URL.parse(sourceUrl ?? "")?.host ?? null;
+  return host === null || host === URL.parse(publicUrl ?? "")?.host;
+}
+
 /** The id in a link to a document of ours, whatever the host. Null for any other link. */
 function ownIdOf(kind: Kind, sourceUrl: string | null): string | null {
   const [, id] = new RegExp(`${linkPaths[kind]}([0-9a-f-]{36})$`).exec(sourceUrl ?? "") ?? [];
-  return id ?? null;
+  return id !== undefined && isId(id) ? id : null;
 }
 
 async function positionOf(
   deps: AdminDependencies,
   organisationId: string,
-  { since, cursor }: Pick<ReconcileLedgerRequest, "since" | "cursor">,
+  { since, cursor, anyHost = false }: Pick<ReconcileLedgerRequest, "since" | "cursor" | "anyHost">,
 ): Promise<Position> {
   if (cursor !== undefined) return readCursor(cursor);
   if (since !== undefined && Number.isNaN(Date.parse(since)))
     throw new Refusal("invalid_parameter", "since must be an instant in ISO 8601", "since");
   const fallback = await deps.store.unknownDocuments.since(organisationId);
   const start = since === undefined ? fallback : new Date(since);
-  return { kind: kinds[0], since: start?.toISOString() ?? null, cursor: null };
+  return { kind: kinds[0], since: start?.toISOString() ?? null, cursor: null, anyHost };
 }
 
-function positionAfter({ kind, since }: Position, cursor: string | null): Position | null {
-  if (cursor !== null) return { kind, since, cursor };
-  const next = kinds[kinds.indexOf(kind) + 1];
-  return next === undefined ? null : { kind: next, since, cursor: null };
+function positionAfter(position: Position, cursor: string | null): Position | null {
+  if (cursor !== null) return { ...position, cursor };
+  const next = kinds[kinds.indexOf(position.kind) + 1];
+  return next === undefined ? null : { ...position, kind: next, cursor: null };
 }
 
 function cursorOf(position: Position): string {
@@ -169,11 +185,11 @@ function cursorOf(position: Position): string {
 
 function readCursor(text: string): Position {
   try {
-    const { kind, since, cursor } = JSON.parse(
+    const { kind, since, cursor, anyHost } = JSON.parse(
       Buffer.from(text, "base64url").toString(),
     ) as Position;
     const texts = [since, cursor].every((one) => one === null || typeof one === "string");
-    if (kinds.includes(kind) && texts) return { kind, since, cursor };
+    if (kinds.includes(kind) && texts) return { kind, since, cursor, anyHost: anyHost === true };
   } catch {
     // Refused below.
   }

@@ -4,7 +4,12 @@ import { type LedgerConnection as ConnectionRecord, Prisma } from "../../../gen/
 import { db, type Executor } from "../../database/client.ts";
 import { databaseNow } from "../../database/clock.ts";
 import type { Encryption } from "../../database/encryption.ts";
-import { lockAuthorisation, lockOrganisation, updateInOrder } from "../../database/lock-order.ts";
+import {
+  lockAuthorisation,
+  lockName,
+  lockOrganisation,
+  updateInOrder,
+} from "../../database/lock-order.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import {
   type ConnectionState,
@@ -18,6 +23,19 @@ import type { ConsentTokens } from "./consents.ts";
 
 /** A connection without its secret. */
 export type ConnectionView = Omit<ConnectionRecord, "encryptedSecret" | "encryptionKeyId">;
+
+/**
+ * Why a connection was not saved. `other_tenant`: customers exist, and their contacts belong to the
+ * connected tenant. `taken`: the names of other organisations that are connected to the tenant.
+ */
+export type Unsaved =
+  | { readonly unsaved: "other_tenant" }
+  | { readonly unsaved: "taken"; readonly by: readonly string[] };
+
+/** Whether the connection was not saved. */
+export function isUnsaved(saved: ConnectionView | Unsaved): saved is Unsaved {
+  return "unsaved" in saved;
+}
 
 /** The tokens of a connection by authorisation, and the ledger's own id of the connection. */
 interface GrantedTokens extends ConsentTokens {
@@ -39,15 +57,16 @@ export interface ConnectionStore extends MappingStore {
   open(organisationId: string): Promise<ConnectionState | null>;
   /**
    * Creates or replaces the connection and ends its pause. A connection by authorisation comes with
-   * its tokens. `other_tenant`: nothing was changed, because customers exist, and their contacts
-   * belong to the connected tenant.
+   * its tokens. One to the tenant that the organisation has is saved even if others have it too.
    */
   save(
     actor: Actor,
     organisationId: string,
     connection: LedgerConnection,
     granted?: GrantedTokens,
-  ): Promise<ConnectionView | "other_tenant">;
+  ): Promise<ConnectionView | Unsaved>;
+  /** The names of up to ten other organisations that are connected to the same tenant. */
+  sharing(organisationId: string): Promise<readonly string[]>;
   /**
    * Ends the connection on our side: its secrets are deleted and its tenant is kept. Null if there
    * is none.
@@ -79,6 +98,10 @@ export function createConnectionStore(
     open: (organisationId) => readConnection(pool, encryption, organisationId),
     save: (actor, organisationId, connection, granted) =>
       run(actor, (tx) => save(tx, encryption, organisationId, { connection, granted })),
+    sharing: async (organisationId) => {
+      const connection = await db(pool).ledgerConnection.findFirst({ where: { organisationId } });
+      return connection === null ? [] : loadOthers(pool, organisationId, connection.tenantId);
+    },
     disconnect: (actor, organisationId, reason) =>
       run(actor, (tx) => disconnect(tx, organisationId, reason)),
   };
@@ -95,13 +118,16 @@ async function save(
   encryption: Encryption,
   organisationId: string,
   { connection, granted }: ConnectionToSave,
-): Promise<Changed<ConnectionView | "other_tenant">> {
+): Promise<Changed<ConnectionView | Unsaved>> {
   const where = { organisationId };
   await lockConnection(tx, organisationId);
   const before = await db(tx).ledgerConnection.findFirst({ where });
   const isOtherKind = before !== null && before.kind !== connection.kind;
-  if (before !== null && (isOtherKind || before.tenantId !== connection.tenantId)) {
-    if ((await db(tx).customer.count({ where })) > 0) return changed("other_tenant");
+  if (before === null || isOtherKind || before.tenantId !== connection.tenantId) {
+    if (before !== null && (await db(tx).customer.count({ where })) > 0)
+      return changed({ unsaved: "other_tenant" });
+    const by = await takenBy(tx, organisationId, connection.tenantId);
+    if (by.length > 0) return changed({ unsaved: "taken", by });
   }
   const { clientSecret, ...shown } = connection;
   const secret = granted === undefined ? encryption.encrypt(clientSecret, organisationId) : null;
@@ -127,6 +153,39 @@ async function save(
   });
   await resumeJobs(tx, organisationId);
   return changed(after, changeOf(before, after));
+}
+
+/** The class of the advisory lock on a tenant: "tena" in ASCII. */
+const tenantLockClass = 0x74656e61;
+
+/**
+ * Locks the tenant, so that of two organisations that connect to it at once the second one sees the
+ * first, and returns the organisations that have it. ADMIN-7
+ */
+async function takenBy(
+  tx: Transaction,
+  organisationId: string,
+  tenantId: string,
+): Promise<readonly string[]> {
+  await lockName(tx, tenantLockClass, tenantId.toLowerCase());
+  return loadOthers(tx, organisationId, tenantId);
+}
+
+/** SQL, because the index on tenants is over their lower case. */
+async function loadOthers(
+  executor: Executor,
+  organisationId: string,
+  tenantId: string,
+): Promise<readonly string[]> {
+  const { rows } = await executor.query<{ readonly name: string }>({
+    name: "load_organisations_of_tenant",
+    text: `SELECT o.name FROM ledger_connections c JOIN organisations o ON o.id = c.organisation_id
+      WHERE lower(c.tenant_id) = lower($2) AND c.organisation_id <> $1
+        AND c.disconnected_at IS NULL
+      ORDER BY o.name LIMIT 10`,
+    values: [organisationId, tenantId],
+  });
+  return rows.map(({ name }) => name);
 }
 
 /** A connection that is neither paused nor disconnected. */

@@ -4,11 +4,12 @@
  */
 import { presenceOf } from "../../../domain/billing/document-presence.ts";
 import type { DocumentStatus } from "../../../domain/model/invoice.ts";
+import { holdOrganisation } from "../../billing/locked-subscription.ts";
 import { db } from "../../database/client.ts";
 import { isId } from "../../database/ids.ts";
 import { lockSubscriptions } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
-import { adoptUnknown, type UnknownKind } from "../../ledger-jobs/unknown-documents.ts";
+import { adoptUnknown, isAnothers, type UnknownKind } from "../../ledger-jobs/unknown-documents.ts";
 import { type Changed, changed } from "../changes.ts";
 import { type AdminUnknownDocument, selectUnknown } from "./unknown-document-view.ts";
 
@@ -29,7 +30,7 @@ interface NamedDocument {
 
 /**
  * A document here takes an open one of the ledger, or the operator dismisses that one. Documents
- * that waited for the decision become due.
+ * that waited for the decision become due. In Setup Mode no document takes one (SETUP-1).
  */
 export async function resolveUnknown(
   tx: Transaction,
@@ -37,11 +38,18 @@ export async function resolveUnknown(
   ledgerId: string,
   documentId: string | null,
 ): Promise<Changed<Resolution>> {
+  const { setupMode } = await holdOrganisation(tx, organisationId);
+  if (setupMode && documentId !== null) {
+    const why = "The organisation is in Setup Mode: no document takes one of the ledger.";
+    return changed({ kind: "unfit", why });
+  }
   const named = documentId === null ? null : await nameDocument(tx, organisationId, documentId);
   const before = await readOne(tx, organisationId, ledgerId);
   if (before === null || (documentId !== null && named === null))
     return changed({ kind: "not_found" });
-  const why = before.state === "open" ? unfitness(before, named) : `It is ${before.state}.`;
+  const isTaken = named !== null && (await isOfAnother(tx, organisationId, before));
+  const unfit = isTaken ? "Another organisation has it." : unfitness(before, named);
+  const why = before.state === "open" ? unfit : `It is ${before.state}.`;
   if (why !== null) return changed({ kind: "unfit", why });
   if (documentId === null) {
     await db(tx).unknownDocument.updateMany({
@@ -83,6 +91,19 @@ async function readOne(
     values: [organisationId, ledgerId],
   });
   return rows[0] ?? null;
+}
+
+async function isOfAnother(
+  tx: Transaction,
+  organisationId: string,
+  { kind, ledgerId }: AdminUnknownDocument,
+): Promise<boolean> {
+  const { rows } = await tx.query<{ readonly isAnothers: boolean }>({
+    name: `is_unknown_${kind}_anothers`,
+    text: `SELECT ${isAnothers(kind, "$2")} AS "isAnothers"`,
+    values: [organisationId, ledgerId],
+  });
+  return rows[0]?.isAnothers === true;
 }
 
 /** Reads the document under the lock of its subscription. Null if there is none. */

@@ -3,10 +3,16 @@
  * listing them and deciding about them. SQL, because a page of a thousand documents is compared
  * with the rows here in one statement. LEDGER-19
  */
+import { Refusal } from "../../../domain/refusal.ts";
+import { db } from "../../database/client.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import { stands } from "../../documents/document-presence.ts";
-import { numberPrefixes, type UnknownKind } from "../../ledger-jobs/unknown-documents.ts";
+import {
+  isAnothers,
+  numberPrefixes,
+  type UnknownKind,
+} from "../../ledger-jobs/unknown-documents.ts";
 import { type Actor, type Changed, type Changes, changed } from "../changes.ts";
 import { type Resolution, resolveUnknown } from "./resolve-unknown-document.ts";
 import { type AdminUnknownDocument, selectUnknown } from "./unknown-document-view.ts";
@@ -50,7 +56,7 @@ export interface UnknownDocumentStore {
     found: readonly FoundUnknown[],
     isEnd: boolean,
   ): Promise<readonly AdminUnknownDocument[]>;
-  /** Lists the open ones, by their numbers. */
+  /** Lists the open ones, by their numbers. Refuses `invalid_parameter` for a position. */
   list(organisationId: string, page: PageRequest): Promise<Page<AdminUnknownDocument>>;
   resolve(
     actor: Actor,
@@ -92,11 +98,24 @@ export function createUnknownDocumentStore(pool: Pool, { run }: Changes): Unknow
           ORDER BY u.number, u.ledger_id LIMIT $3`,
         values: [organisationId, startingAfter, limit + 1],
       });
+      // Nothing follows a position that is none.
+      if (rows.length === 0 && startingAfter !== null)
+        await requirePosition(pool, organisationId, startingAfter);
       return { data: rows.slice(0, limit), hasMore: rows.length > limit };
     },
     resolve: (actor, organisationId, ledgerId, documentId) =>
       run(actor, (tx) => resolveUnknown(tx, organisationId, ledgerId, documentId)),
   };
+}
+
+async function requirePosition(pool: Pool, organisationId: string, id: string): Promise<void> {
+  const where = { organisationId, ledgerId: id };
+  if ((await db(pool).unknownDocument.findFirst({ where })) !== null) return;
+  throw new Refusal(
+    "invalid_parameter",
+    "starting_after is not the id of an object of this list.",
+    "starting_after",
+  );
 }
 
 const tables = { invoice: "invoices", credit_note: "credit_notes" } as const;
@@ -112,7 +131,8 @@ function countOf(kind: UnknownKind, number: string): string {
 }
 
 // Ours is a document with a link to us. Without a link it is one under a number that only we would
-// use: one that is not reserved yet, or one whose document here is not in the ledger.
+// use: one that is not reserved yet, or one whose document here is not in the ledger. What any
+// organisation has is known.
 function unknownText(kind: UnknownKind): string {
   const [table, ledgerId] = [tables[kind], ledgerIds[kind]];
   return `SELECT d."ledgerId" FROM jsonb_to_recordset($3)
@@ -121,7 +141,8 @@ function unknownText(kind: UnknownKind): string {
     LEFT JOIN document_counters k ON k.organisation_id = $1 AND k.kind = $2
     WHERE NOT EXISTS (SELECT 1 FROM ${table} i
         WHERE i.organisation_id = $1 AND i.${ledgerId} = d."ledgerId")
-      AND NOT EXISTS (SELECT 1 FROM ${table} i WHERE i.organisation_id = $1 AND i.id = d."ownId")
+      AND NOT ${isAnothers(kind, 'd."ledgerId"')}
+      AND NOT EXISTS (SELECT 1 FROM ${table} i WHERE i.id = d."ownId")
       AND (d."ownId" IS NOT NULL
         OR EXISTS (SELECT 1 FROM unknown_documents u WHERE u.organisation_id = $1
           AND u.kind = $2 AND u.ledger_id = d."ledgerId")
@@ -172,7 +193,10 @@ async function save(
   });
 }
 
-/** The next numbers are after those that the ledger has. */
+/**
+ * The next numbers are after those that the ledger has. The invoices' counter is locked before the
+ * notes', as by every writer that issues both (INVARIANT-5).
+ */
 async function moveNumbers(tx: Transaction, organisationId: string): Promise<void> {
   const count = `CASE u.kind WHEN 'invoice' THEN ${countOf("invoice", "u.number")}
     ELSE ${countOf("credit_note", "u.number")} END`;
@@ -182,7 +206,7 @@ async function moveNumbers(tx: Transaction, organisationId: string): Promise<voi
       SELECT $1, u.kind, max(${count}) + 1
       FROM unknown_documents u JOIN organisations o ON o.id = $1
       WHERE u.organisation_id = $1 GROUP BY u.kind HAVING max(${count}) IS NOT NULL
-      ORDER BY u.kind
+      ORDER BY u.kind DESC
       ON CONFLICT (organisation_id, kind) DO UPDATE SET next = greatest(k.next, excluded.next)`,
     values: [organisationId],
   });

@@ -65,6 +65,49 @@ describe("ledger connections and mappings", () => {
     expect(connection).toEqual({ ...fresh, ...shown, grant, created: expect.any(String) });
   });
 
+  test("to a tenant that another organisation has are refused, also at once", async ({
+    system,
+    admin,
+  }) => {
+    const tenant = await createTenant(system);
+    const connect = "LedgerConnectionService/ConnectLedger";
+    const [first, second] = await Promise.all(
+      ["First", "Second"].map(async (name) => {
+        const settings = { name, timezone: "Pacific/Auckland", defaultCurrency: "NZD" };
+        const made = await admin.done("OrganisationService/CreateOrganisation", settings);
+        return { organisation: made.organisation.id as string };
+      }),
+    );
+    const shouted = { ...tenant, tenantId: tenant.tenantId.toUpperCase() };
+    const answers = await Promise.all([
+      admin.ask(connect, { ...first, ...tenant }),
+      admin.ask(connect, { ...second, ...shouted, skipCheck: true }),
+    ]);
+    const [taken] = answers.filter(({ status }) => status !== 200);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(taken?.json.message).toMatch(
+      /^Another organisation is connected to this tenant: (First|Second)\. Disconnect that first\.$/,
+    );
+    const isFirst = answers[0]?.status === 200;
+    const [connected, other] = isFirst ? [first, second] : [second, first];
+    // An organisation connects again to its own tenant.
+    await admin.done(connect, { ...connected, ...tenant });
+    await admin.done("LedgerConnectionService/DisconnectLedger", connected);
+    await admin.done(connect, { ...other, ...tenant });
+    // So that both have it, as an earlier version allowed. Both are warned.
+    await admin.done(connect, { ...connected, ...tenant });
+    const check = "LedgerConnectionService/CheckLedgerConnection";
+    const { ok, warnings } = await admin.done(check, connected);
+    expect([ok, warnings]).toEqual([
+      true,
+      [
+        `The same tenant is connected to other organisations: ${isFirst ? "Second" : "First"}. ` +
+          "They share its daily calls, and its numbers.",
+      ],
+    ]);
+    expect((await admin.done(check, other)).warnings).toHaveLength(1);
+  });
+
   test("list the ledger's codes, and map only onto accounts that accept revenue", async ({
     admin,
     own,

@@ -38,10 +38,12 @@ export const reconciliationVerbs: readonly Verb[] = [
     examples: [
       "ledger reconcile",
       "ledger reconcile --since 2026-11-22T09:00:00Z --json",
+      "ledger reconcile --any-host    # PUBLIC_URL was another one",
       "ledger reconcile --cursor eyJraW5kIjoiaW52b2ljZXMifQ",
     ],
     fields: {
       since: "documents changed since this instant; a day before the newest ledger job if left out",
+      any_host: "also documents that link to another host than PUBLIC_URL",
       cursor: "continue an interrupted reconciliation",
     },
     columns,
