@@ -11,6 +11,7 @@
  */
 
 import { issuedAhead } from "../domain/billing/issued-invoices.ts";
+import { laterOfClock } from "../domain/calendar/test-clock.ts";
 import type { BillingState, DeferredLine } from "../domain/model/billing-state.ts";
 import type { Invoice } from "../domain/model/invoice.ts";
 import type { EndPreviewFacts } from "../domain/previews/end.ts";
@@ -67,14 +68,14 @@ export function createPreviews(pool: Pool, organisationId: string, now: Date): P
           client,
           organisationId,
         );
-        const at = testClock !== null && testClock > now ? testClock : now;
+        const at = laterOfClock(now, testClock);
         const load = async (usage: LoadedUsage): Promise<BillingState> => {
           const query = { ids: [id], now: at, usage, isSnapshot: true };
           const [loaded] = await loadStates(client, organisation, query);
           if (loaded === undefined) throw notFound();
           return loaded.state;
         };
-        const reads = readsOf({ client, organisationId, now, databaseNow }, load);
+        const reads = readsOf({ client, organisationId, now: at, databaseNow }, load);
         // The next renewal of a subscription that runs bills all of its usage.
         return work(reads, billDue(await load("of_running")));
       });

@@ -32,6 +32,14 @@ type ClockDecision =
   | { readonly kind: "advances"; readonly target: Date }
   | { readonly kind: "stands" | "joins" };
 
+/**
+ * The instant of a request that came at `now`: the later of it and of the sandbox's clock, which
+ * may have moved since. A live organisation has no clock (CLOCK-1).
+ */
+export function laterOfClock(now: Date, testClock: Date | null): Date {
+  return testClock !== null && testClock > now ? testClock : now;
+}
+
 /** The most months of one advance: sixty renewals of every subscription take minutes, not hours. */
 const longestMonths = 60;
 

@@ -5,6 +5,7 @@
 import { strict as assert } from "node:assert";
 import { crashPoint } from "../../crash-points.ts";
 import { civilDate } from "../../domain/calendar/civil-date.ts";
+import { laterOfClock } from "../../domain/calendar/test-clock.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import { type CreationRequest, decideCreation } from "../../domain/subscriptions/create.ts";
@@ -67,7 +68,8 @@ export function createSubscription(deps: Deps): Method {
           requireSameRequest(loaded.requestHash, identity, conflict);
           return tenant.invoices.findFirst(id);
         }
-        const decision = decideCreation({ ...loaded.facts, now: call.caller.now }, wanted);
+        const now = laterOfClock(call.caller.now, loaded.testClock);
+        const decision = decideCreation({ ...loaded.facts, now }, wanted);
         const creation = {
           subscriptionId: id,
           requestHash: identity.requestHash,

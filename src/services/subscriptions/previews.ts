@@ -5,6 +5,7 @@
 import { strict as assert } from "node:assert";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { isOver } from "../../domain/billing/due-date.ts";
+import { laterOfClock } from "../../domain/calendar/test-clock.ts";
 import type { Invoice } from "../../domain/model/invoice.ts";
 import { previewEnd } from "../../domain/previews/end.ts";
 import {
@@ -47,13 +48,14 @@ export function previewMethods(deps: Pick<Deps, "tenant">): Methods {
   return {
     previewCreateSubscription: async (request, call) => {
       const wanted = readCreation(request);
-      const { facts } = await deps.tenant(call).previews.loadCreation({
+      const { facts, testClock } = await deps.tenant(call).previews.loadCreation({
         subscriptionId: noId,
         customerCode: wanted.customerCode,
         planCode: wanted.planCode,
         chargeCodes: wanted.charges.map(({ chargeCode }) => chargeCode),
       });
-      const decision = decideCreation({ ...facts, now: call.caller.now }, wanted);
+      const now = laterOfClock(call.caller.now, testClock);
+      const decision = decideCreation({ ...facts, now }, wanted);
       return { preview: await present(previewCreation(facts.organisation, decision), null) };
     },
     previewChangeUnits: async (request, call) => ({

@@ -4,6 +4,7 @@
  * (INVARIANT-5).
  */
 import { decideDueBefore } from "../../domain/billing/renewal.ts";
+import { laterOfClock } from "../../domain/calendar/test-clock.ts";
 import type { BillingState } from "../../domain/model/billing-state.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import { isId } from "../database/ids.ts";
@@ -31,7 +32,10 @@ interface CurrentSubscription {
 export interface OpenTransaction {
   readonly client: Transaction;
   readonly organisationId: string;
-  /** The organisation's now when the request came. What the work saves is dated by it. */
+  /**
+   * The organisation's now: the instant by which the state was loaded and the work decides. What it
+   * saves is dated by it (CLOCK-1).
+   */
   readonly now: Date;
   /** The database's time at the start of the transaction. An Idempotency-Key lives by it. */
   readonly databaseNow: Date;
@@ -56,13 +60,13 @@ export async function onCurrentSubscription<T>(
         organisationId,
       );
       await lockSubscriptions(client, organisationId, [id]);
-      const at = testClock !== null && testClock > now ? testClock : now;
+      const at = laterOfClock(now, testClock);
       const usage = closing ? "of_running" : "due";
       const [loaded] = await loadStates(client, organisation, { ids: [id], now: at, usage });
       if (loaded === undefined) throw notFound();
       const due = decideDueBefore(loaded.state);
       if (due === null) {
-        const tx = { client, organisationId, now, databaseNow };
+        const tx = { client, organisationId, now: at, databaseNow };
         return { kind: "current", result: await work(tx, loaded.state) } as const;
       }
       await saveDue(client, organisationId, [due], at);

@@ -39,18 +39,21 @@ export interface LoadedCreation {
    * current.
    */
   readonly catalogueVersion: string;
+  /** The sandbox's clock, which may have moved since the request came. */
+  readonly testClock: Date | null;
 }
 
 interface FactsRow extends OrganisationRow {
   readonly n: number;
   catalogue_version: string;
+  test_clock: Date | null;
   request_hash: Buffer | null;
   customer: CustomerRow | null;
   plan: PlanRow | null;
   charges: ChargeRow[] | null;
 }
 
-const factsText = `SELECT ${organisationColumns}, o.catalogue_version::text, q.n,
+const factsText = `SELECT ${organisationColumns}, o.catalogue_version::text, o.test_clock, q.n,
   (SELECT s.request_hash FROM subscriptions s WHERE s.organisation_id = $1
     AND s.id = q.id) AS request_hash,
   (SELECT row_to_json(r) FROM (SELECT ${customerListing.columns} FROM customers t
@@ -108,6 +111,7 @@ function readLoaded(row: FactsRow): LoadedCreation {
   return {
     requestHash: row.request_hash,
     catalogueVersion: row.catalogue_version,
+    testClock: row.test_clock,
     facts: {
       organisation: readOrganisation(row),
       customer: row.customer === null ? null : readCustomer(row.customer),
