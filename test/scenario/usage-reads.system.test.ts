@@ -122,14 +122,20 @@ describe("usage is refused", () => {
       );
   });
 
-  test("for a wrong parameter, by its name", async ({ ask, metered }) => {
+  test("for a wrong parameter, by its name", async ({ ask, metered, use }) => {
     const [own, id] = await metered();
+    await use(own, id, ["10", "2026-04-01"]);
+    const listed = await ask("GET", `/v1/subscriptions/${id}/usage`, { key: own.apiKey });
+    const [, meter] = listed.json.data[0].id.split(".");
     const wrong: readonly (readonly [query: string, param: string])[] = [
       ["limit=0", "limit"],
       ["limit=101", "limit"],
       ["starting_after=abc", "starting_after"],
       [`starting_after=${randomUUID()}`, "starting_after"],
       ["starting_after=1.2", "starting_after"],
+      // A period that has not begun, and a meter that is not on the plan.
+      [`starting_after=999.${meter}`, "starting_after"],
+      [`starting_after=0.${randomUUID()}`, "starting_after"],
       ["meter_code=", "meter_code"],
       ["meter=api-calls", "meter"],
     ];

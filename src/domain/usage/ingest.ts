@@ -6,7 +6,7 @@ import { strict as assert } from "node:assert";
 import { addDays, type CivilDate, todayIn } from "../calendar/civil-date.ts";
 import type { Meter } from "../catalogue/meter.ts";
 import type { SubscriptionStatus } from "../model/subscription.ts";
-import { formatInstant, type Instant, type Quantity } from "./parse.ts";
+import { formatInstant, type Instant, instantOf, type Quantity } from "./parse.ts";
 import { dayStart, type PeriodTerms, periodOf } from "./period.ts";
 
 /**
@@ -113,6 +113,11 @@ export type EvaluatedUsage =
 
 /** The clock skew that is not "in the future": 60 seconds, in microseconds (USAGE-6). */
 const toleratedSkew = 60_000_000n;
+
+/** The index of the latest period that usage can be of at this instant; -1 before the first. */
+export function latestPeriod(terms: PeriodTerms, now: Date): number {
+  return periodOf(terms, instantOf(now) + toleratedSkew)?.index ?? -1;
+}
 
 /**
  * Evaluates an event against the state: subscription, meter, times, in the order of USAGE-5. Stored

@@ -16,6 +16,7 @@ import type { Executor } from "../database/client.ts";
 import { isId } from "../database/ids.ts";
 import { columnsOf, type ModelRow } from "../database/model-columns.ts";
 import type { Page } from "../database/page.ts";
+import { requireUsagePosition } from "./usage-position.ts";
 
 /** A position in the list. */
 export interface UsagePosition {
@@ -119,6 +120,7 @@ const usageText = `SELECT
 
 /**
  * Returns a page of usage, newest period first. Null if the organisation has no such subscription.
+ * Refuses `invalid_parameter`, param `starting_after`.
  */
 export async function listUsage(
   executor: Executor,
@@ -135,6 +137,7 @@ export async function listUsage(
   });
   const [row] = rows;
   if (row === undefined) return null;
+  if (after !== null) await requireUsagePosition(executor, organisationId, subscriptionId, after);
   const found = usageOf(row);
   return { data: found.slice(0, limit), hasMore: found.length > limit };
 }

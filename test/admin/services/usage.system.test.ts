@@ -313,7 +313,8 @@ test("another organisation's usage is neither shown nor voided", async () => {
     for (const subscription of [others, randomUUID(), "x"]) {
       expect(await admin.refused(method, { ...own, subscription })).toBe("subscription_not_found");
     }
-    for (const startingAfter of ["theirs", "1.x", "0.0.x"]) {
+    const unknown = ["theirs", "1.x", "0.0.x", `0.0.${randomUUID()}`];
+    for (const startingAfter of unknown) {
       const refused = await admin.refused(method, { ...own, subscription: id, startingAfter });
       expect(refused).toBe("invalid_parameter starting_after");
     }

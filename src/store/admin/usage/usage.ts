@@ -17,6 +17,7 @@ import {
   listEvents,
   type StoredUsageEvent,
 } from "../../usage/usage-events.ts";
+import { requireUsagePosition } from "../../usage/usage-position.ts";
 import {
   readUsagePlace,
   type UsagePlace,
@@ -61,7 +62,7 @@ interface UsageQuery {
 
 /** Usage. Null stands for a subscription or an event that the organisation does not have. */
 export interface UsageStore {
-  /** Newest period first. */
+  /** Newest period first. Refuses `invalid_parameter`, param `starting_after`. */
   list(
     organisationId: string,
     subscriptionId: string,
@@ -80,10 +81,12 @@ export interface UsageStore {
 /** Creates the usage store over a pool. */
 export function createUsageStore(pool: Pool): UsageStore {
   return {
-    list: async (organisationId, subscriptionId, query) =>
-      (await hasSubscription(pool, organisationId, subscriptionId))
-        ? listUsage(pool, organisationId, subscriptionId, query)
-        : null,
+    list: async (organisationId, subscriptionId, query) => {
+      if (!(await hasSubscription(pool, organisationId, subscriptionId))) return null;
+      const { after } = query;
+      if (after !== null) await requireUsagePosition(pool, organisationId, subscriptionId, after);
+      return listUsage(pool, organisationId, subscriptionId, query);
+    },
     listEvents: async (organisationId, subscriptionId, filters, page) =>
       (await hasSubscription(pool, organisationId, subscriptionId))
         ? listEvents(pool, organisationId, subscriptionId, filters, page)

@@ -1,0 +1,54 @@
+/**
+ * Positions in the lists of a subscription's usage. SQL, because one read finds the terms, the
+ * meter on the plan and the organisation's clock.
+ */
+import { type CivilDate, civilDate } from "../../domain/calendar/civil-date.ts";
+import type { Interval } from "../../domain/calendar/period.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import { latestPeriod } from "../../domain/usage/ingest.ts";
+import type { Executor } from "../database/client.ts";
+
+interface PositionRow {
+  readonly timezone: string;
+  readonly startDate: CivilDate;
+  readonly billingDay: number;
+  readonly intervalUnit: Interval["unit"];
+  readonly intervalCount: number;
+  readonly now: Date;
+  readonly isOfPlan: boolean;
+}
+
+/**
+ * Refuses `invalid_parameter`, param `starting_after`, for a position where usage can never stand:
+ * of a meter that is not on the plan, or of a period that has not begun. Anything else is a
+ * position, also if nothing stands there any more: voided usage leaves the list (OBJECT-3).
+ */
+export async function requireUsagePosition(
+  executor: Executor,
+  organisationId: string,
+  subscriptionId: string,
+  { periodIndex, meterId }: { readonly periodIndex: number; readonly meterId: string },
+): Promise<void> {
+  const { rows } = await executor.query<PositionRow>({
+    name: "find_usage_position",
+    text: `SELECT s.timezone, s.start_date AS "startDate", s.billing_day AS "billingDay",
+        s.interval_unit AS "intervalUnit", s.interval_count AS "intervalCount",
+        coalesce(o.test_clock, now()) AS now,
+        EXISTS (SELECT FROM plan_meters p WHERE p.organisation_id = $1
+          AND p.plan_id = s.plan_id AND p.meter_id = $3) AS "isOfPlan"
+      FROM subscriptions s JOIN organisations o ON o.id = s.organisation_id
+      WHERE s.organisation_id = $1 AND s.id = $2`,
+    values: [organisationId, subscriptionId, meterId],
+  });
+  const [row] = rows;
+  if (row?.isOfPlan === true) {
+    const { now, startDate, intervalUnit: unit, intervalCount: count, ...terms } = row;
+    const periods = { ...terms, startDate: civilDate(startDate), interval: { unit, count } };
+    if (periodIndex <= latestPeriod(periods, now)) return;
+  }
+  throw new Refusal(
+    "invalid_parameter",
+    "starting_after is not the id of an object of this list.",
+    "starting_after",
+  );
+}
