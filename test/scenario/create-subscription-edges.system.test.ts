@@ -94,19 +94,19 @@ describe("the largest amounts", () => {
       quantity: 999,
       price,
     }));
-    // 1,000,000 × 999,999,999.9999, and 20 times 999 × it, 998,999,999,999.9001 rounded to
+    // 980,000 × 999,999,999.9999, and 20 times 999 × it, 998,999,999,999.9001 rounded to
     // 998,999,999,999.90.
-    const { invoice } = await created({ plan_code: "team", units: 1_000_000, price, charges }, own);
-    expect(invoice.lines[0].amount).toBe("999999999999900.0000");
+    const { invoice } = await created({ plan_code: "team", units: 980_000, price, charges }, own);
+    expect(invoice.lines[0].amount).toBe("979999999999902.0000");
     expect(invoice.lines[1].amount).toBe("998999999999.9000");
     expect(invoice).toMatchObject({
-      subtotal: "1019979999999898.0000",
-      total: "1223975999999877.6000",
+      subtotal: "999979999999900.0000",
+      total: "1199975999999880.0000",
       ledger: { sync_status: "synced" },
     });
     const text = "SELECT sub_total, total FROM demo_ledger.invoices WHERE tenant_id = $1";
     const { rows } = await system.pool.query(text, [own.tenantId]);
-    expect(rows).toEqual([{ sub_total: "1019979999999898.00", total: "1223975999999877.60" }]);
+    expect(rows).toEqual([{ sub_total: "999979999999900.00", total: "1199975999999880.00" }]);
   });
 
   test("are bounded: an amount that no invoice can hold is refused", async ({
@@ -115,6 +115,10 @@ describe("the largest amounts", () => {
   }) => {
     const answer = await create({ plan_code: "team", units: 1_000_001, price });
     expect(refusalOf(answer)).toEqual(refused(422, "invalid_parameter", "units"));
+    // 999,999,999,999,900.00 for the units, and 100.00 more.
+    const charges = [{ charge_code: "onboarding", quantity: 1, price: "100" }];
+    const both = await create({ plan_code: "team", units: 1_000_000, price, charges });
+    expect(refusalOf(both)).toEqual(refused(422, "invalid_parameter", "charges"));
     expect((await created({ plan_code: "growth", units: 1_000_000_000 })).invoice.subtotal).toBe(
       "6000000007.5000",
     );

@@ -122,7 +122,7 @@ describe.concurrent("the billing of an organisation", () => {
     expect(details).toBe("28 of about 30 renewed, 2 parked");
     expect(attributes).toMatchObject({ Outcome: ["parked"] });
     await until("it is logged", async () =>
-      system.worker.output().includes("numeric field overflow"),
+      system.worker.output().includes("can be billed at once"),
     );
   });
 });

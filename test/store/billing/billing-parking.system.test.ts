@@ -51,7 +51,10 @@ test("a parked subscription is retried with growing pauses until it can be bille
   const [outcome, ...others] = await fixture.bill(organisation);
   expect(others).toEqual([]);
   expect(outcome).toMatchObject({ taken: 3, performed: 2, issued: 2 });
-  expect(outcome?.parked).toEqual([{ subscriptionId: bad, reason: "numeric field overflow" }]);
+  const reason = "The amount of Team comes to 999999999000000000.0000: less than";
+  expect(outcome?.parked).toEqual([
+    { subscriptionId: bad, reason: expect.stringContaining(reason) },
+  ]);
   for (const id of [good, last]) expect(await fixture.invoices(id)).toHaveLength(2);
   expect(await fixture.invoices(bad)).toHaveLength(1);
   expect(await fixture.row(bad)).toMatchObject({
