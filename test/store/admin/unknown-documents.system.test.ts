@@ -137,17 +137,21 @@ test("moving the numbers locks the invoices' counter before the notes', as billi
   const organisation = await fixture.sandbox("2026-03-10");
   await fixture.subscribe(organisation);
   await unknown.save(actor, organisation, "invoice", [found("INV-0099")], false);
-  const lockText = `UPDATE document_counters SET next = next + 1
-    WHERE organisation_id = $1 AND kind = $2`;
   const billing = await fixture.pool.connect();
   try {
     await billing.query("BEGIN");
-    await billing.query(lockText, [organisation, "invoice"]);
+    await billing.query(
+      "UPDATE document_counters SET next = next + 1 WHERE organisation_id = $1 AND kind = 'invoice'",
+      [organisation],
+    );
     const saving = unknown.save(actor, organisation, "credit_note", [found("CN-0099")], true);
     await until("the reconciliation waits", () => isWaiting(fixture));
-    // A reconciliation that held this counter would be waited for, and there would be a deadlock.
-    await billing.query("SET LOCAL lock_timeout = '2s'");
-    await billing.query(lockText, [organisation, "credit_note"]);
+    // NOWAIT fails at once if the reconciliation holds this counter already.
+    await billing.query(
+      `SELECT FROM document_counters WHERE organisation_id = $1 AND kind = 'credit_note'
+        FOR NO KEY UPDATE NOWAIT`,
+      [organisation],
+    );
     await billing.query("COMMIT");
     await saving;
   } finally {
