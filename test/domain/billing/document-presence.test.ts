@@ -64,7 +64,7 @@ describe.each(
   it("is amended only where it stands unpaid, and joined only as a draft", () => {
     const invoice = issued(document);
     expect(notAmendable(invoice) === null).toBe(presence === "stands" && status !== "paid");
-    expect(isJoinable(invoice, { running: null })).toBe(status === "draft");
+    expect(isJoinable(invoice, { lines: [] }, { running: null })).toBe(status === "draft");
   });
 
   it("as renewal invoice keeps the next period invoiced, unless an end of ours removed it", () => {
