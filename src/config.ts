@@ -168,8 +168,8 @@ const noSecretKey = "SECRET_KEY is not set: it encrypts the secrets of ledgers a
 
 /**
  * Reads the settings, with those of these kinds of ledger. Throws a SettingError with one line for
- * each wrong one: what it is and what it must be. No line repeats a secret. Each part of the service
- * needs SECRET_KEY. A program that is none, such as the one that migrates, does not.
+ * each wrong one: what it is and what it must be. No line repeats a secret. Each part of the
+ * service needs SECRET_KEY. A program that is none, such as the one that migrates, does not.
  */
 export function readConfig(
   env: NodeJS.ProcessEnv,

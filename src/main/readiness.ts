@@ -30,7 +30,7 @@ export interface ReadinessNeeds {
   readonly isStarting?: () => boolean;
 }
 
-/** How often the migrations are looked for at a start. */
+/** The interval of the checks of the migrations at a start. */
 const schemaEveryMs = 1_000;
 
 /**

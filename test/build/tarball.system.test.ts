@@ -10,6 +10,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { withDatabase } from "../../src/store/database/migrations/migrate.ts";
+import { generateApiKey } from "../../src/transport/rpc/gate/api-key.ts";
 import { ask } from "../support/answer.ts";
 import { freePort } from "../support/ports.ts";
 import { allow } from "../support/slowness.ts";
@@ -20,9 +21,6 @@ import { type RunningProgram, startProgram, untilOutput } from "./running-progra
 
 /** The most that an installation may take, in megabytes. */
 const mostMegabytes = 250;
-
-/** Nothing listens on port 1. */
-const nowhere = "postgresql://nobody@127.0.0.1:1/nothing";
 
 const root = join(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "billing-package-"));
@@ -149,12 +147,17 @@ test("the command billing is installed, and completes itself by its own path", (
 });
 
 test("a stack names files and lines of the sources", async () => {
-  const api = await start("server", { DATABASE_URL: nowhere, ADMIN_PORT: "0" });
-  const line = await until("the API reports its database", async () =>
+  const absent = withDatabase(databaseUrl, "no_such_database");
+  const api = await start("server", { DATABASE_URL: absent, ADMIN_PORT: "0" });
+  await untilOutput(api, '"started"');
+  const [, port] = /"port":(\d+)[^\n]*"started"/.exec(api.output()) ?? [];
+  const { value: key } = generateApiKey(true);
+  expect((await ask(`http://127.0.0.1:${port}/v1/organisation`, "GET", { key })).status).toBe(500);
+  const line = await until("the API reports the failure", async () =>
     api
       .output()
       .split("\n")
-      .find((each) => each.includes("could not be reached at the start")),
+      .find((each) => each.includes('"failure"')),
   );
   const { stack } = JSON.parse(line).err;
   expect(stack).toMatch(/\/src\/store\/[\w/-]+\.ts:\d+:\d+/);

@@ -1,5 +1,5 @@
 /**
- * A refusal of an unknown word of an enum offers exactly the values that the rules of its field
+ * A refusal of an unknown word of an enum names exactly the values that the rules of its field
  * allow, in JSON over REST and over Connect. REQUEST-7.
  */
 import { create, type DescField, type DescMessage } from "@bufbuild/protobuf";
@@ -22,8 +22,8 @@ function enumFields(message: DescMessage, seen = new Set<DescMessage>()): readon
   });
 }
 
-/** The words that a refusal of an unknown one offers. */
-function offered({ parent, jsonName, name, fieldKind }: EnumField, form: JsonForm): string[] {
+/** The words that a refusal of an unknown one names. */
+function namedWords({ parent, jsonName, name, fieldKind }: EnumField, form: JsonForm): string[] {
   const value = fieldKind === "list" ? ["nope"] : "nope";
   const body = { [form === "contract" ? name : jsonName]: value };
   try {
@@ -52,7 +52,7 @@ function allowed(field: EnumField): readonly string[] {
 const inputs = new Set([...methods, ...adminMethods].map(({ input }) => input));
 const fields = [...new Set([...inputs].flatMap((input) => enumFields(input)))];
 
-test("each enum field of a request offers what its rules allow", () => {
+test("a refusal of an enum field names what its rules allow", () => {
   expect(fields.length).toBeGreaterThan(15);
   for (const field of fields) {
     const names = allowed(field);
@@ -60,16 +60,16 @@ test("each enum field of a request offers what its rules allow", () => {
     const words = names.map((name) => name.slice(prefix).toLowerCase());
     const shown = {
       field: String(field),
-      connect: offered(field, "protobuf"),
-      rest: offered(field, "contract"),
+      connect: namedWords(field, "protobuf"),
+      rest: namedWords(field, "contract"),
     };
     expect(shown).toEqual({ field: String(field), connect: names, rest: words });
   }
 });
 
-test("the type of a meter's price offers no flat fee", () => {
+test("a refusal of the type of a meter's price names no flat fee", () => {
   const [type] = enumFields(PlanMeterInputSchema);
-  expect(type && offered(type, "protobuf")).toEqual([
+  expect(type && namedWords(type, "protobuf")).toEqual([
     "PLAN_TYPE_PER_UNIT",
     "PLAN_TYPE_TIERED",
     "PLAN_TYPE_VOLUME",
