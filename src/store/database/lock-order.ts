@@ -13,8 +13,8 @@
  * another subscription locks both subscriptions. A writer of several jobs that does not lock their
  * subscriptions skips the jobs that are locked. Customers come after the organisation. The buckets
  * of usage (`usage-locks.ts`) come after the subscriptions, and the number counters come after the
- * buckets, the invoices' before the notes'. A writer that takes its rows with SKIP LOCKED waits for none of them and may take them
- * in any order.
+ * buckets, the invoices' before the notes'. A writer that takes its rows with SKIP LOCKED waits for
+ * none of them and may take them in any order.
  *
  * SQL, because the typed client has no locks.
  */

@@ -28,9 +28,9 @@ export const isRefusedPair = (note: string, invoice: string): string => `EXISTS 
   HAVING count(*) >= ${mostRefusals}
     OR bool_or(f.amount = least(${note}.remaining_credit, ${invoice}.amount_due)))`;
 
-/** SQL condition: the note holds credit of organisation `$1` that can be allocated. */
+/** SQL condition: the note holds credit that can be allocated. */
 export const holdsCredit = (note: string): string =>
-  `${note}.organisation_id = $1 AND ${note}.status = 'approved' AND ${note}.remaining_credit > 0`;
+  `${note}.status = 'approved' AND ${note}.remaining_credit > 0`;
 
 // Only a person removes an allocation in the ledger, never this service. The note shows the
 // removal. Before the note is read again the invoice shows it: less of it is paid than the note's
@@ -67,7 +67,8 @@ FROM organisations o
         OR EXISTS (SELECT 1 FROM credit_note_lines l
           WHERE l.organisation_id = $1 AND l.credit_note_id = n.id
             AND l.reversed_invoice_id = i.id))
-  WHERE n.subscription_id = party.subscription_id AND ${holdsCredit("n")}
+  WHERE n.organisation_id = $1 AND n.subscription_id = party.subscription_id
+    AND ${holdsCredit("n")}
     AND i.status = 'approved' AND i.amount_due > 0 AND ${isFree}
     AND NOT ${isRefusedPair("n", "i")}
     AND ((n.id, i.id) = ($4::uuid, $5::uuid) OR NOT ${isTakenOff})
@@ -87,7 +88,8 @@ export interface PairToRetry {
  * invoice. Returns the subscriptions with a new allocation, whose workflows must be started. If one
  * is planned already, that one continues. Credit that a person removed from an invoice stays
  * removed, unless an operator retries that pair. In Setup Mode nothing is planned. Call it in the
- * transaction that may make a step possible. It locks the subscriptions, so that the later of two transactions sees both.
+ * transaction that may make a step possible. It locks the subscriptions, so that the later of two
+ * transactions sees both.
  */
 export async function planAllocations(
   client: Transaction,
@@ -119,7 +121,8 @@ export async function planAllocations(
 export async function planHeldCredit(client: Transaction, organisationId: string): Promise<void> {
   const { rows } = await client.query<{ id: string }>({
     name: "find_held_credit",
-    text: `SELECT DISTINCT n.subscription_id AS id FROM credit_notes n WHERE ${holdsCredit("n")}`,
+    text: `SELECT DISTINCT n.subscription_id AS id FROM credit_notes n
+      WHERE n.organisation_id = $1 AND ${holdsCredit("n")}`,
     values: [organisationId],
   });
   await planAllocations(

@@ -141,7 +141,8 @@ test("moving the numbers locks the invoices' counter before the notes', as billi
   try {
     await billing.query("BEGIN");
     await billing.query(
-      "UPDATE document_counters SET next = next + 1 WHERE organisation_id = $1 AND kind = 'invoice'",
+      `UPDATE document_counters SET next = next + 1
+        WHERE organisation_id = $1 AND kind = 'invoice'`,
       [organisation],
     );
     const saving = unknown.save(actor, organisation, "credit_note", [found("CN-0099")], true);

@@ -96,7 +96,8 @@ const recheckText = `WITH batch AS (
           WHERE d.organisation_id = $1 AND d.invoice_id IS NULL)
         OR EXISTS (SELECT 1 FROM usage_events e
           WHERE e.subscription_id = s.id AND e.bill >= s.usage_billed AND e.voided_at IS NULL))
-      OR s.id IN (SELECT n.subscription_id FROM credit_notes n WHERE ${holdsCredit("n")}))
+      OR s.id IN (SELECT n.subscription_id FROM credit_notes n
+        WHERE n.organisation_id = $1 AND ${holdsCredit("n")}))
     ORDER BY s.id LIMIT $3 FOR NO KEY UPDATE OF s
   ), checked AS (
     UPDATE subscriptions s SET due_at = 'epoch' FROM batch
