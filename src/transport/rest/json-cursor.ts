@@ -28,9 +28,15 @@ function pathOf(cursor: Cursor): string | null {
   return cursor.depth === 0 ? null : cursor.path.slice(0, cursor.depth).join(".");
 }
 
-/** Refuses the current value: `invalid_parameter`, with its path as `param`. */
+/**
+ * Refuses the current value: `invalid_parameter`, with its path as `param`. A member of the body
+ * that is named by an empty string has no path.
+ */
 export function refuseValue(cursor: Cursor, expectation: string): never {
   const path = pathOf(cursor);
+  if (path === "") {
+    throw new RequestFault("invalid_parameter", `A member with an empty name ${expectation}`);
+  }
   throw new RequestFault("invalid_parameter", `${path ?? "The body"} ${expectation}`, path);
 }
 

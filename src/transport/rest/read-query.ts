@@ -1,6 +1,7 @@
 /**
  * Reads a query into the request message of a read, as strictly as a body (REQUEST-9). Unknown,
- * repeated and empty parameters are refused, and a number has exactly one form.
+ * repeated and empty parameters are refused, and a number has exactly one form. An empty one has no
+ * name, so its refusal has no `param`.
  */
 import assert from "node:assert/strict";
 import {
@@ -41,8 +42,10 @@ export function compileQueryReader(
     if (query === "") return value;
     const seen = new Set<string>();
     for (const pair of query.split("&")) {
+      if (pair === "") throw emptyParameter();
       const equals = pair.indexOf("=");
       const name = decode(equals === -1 ? pair : pair.slice(0, equals), null);
+      if (name === "") throw namelessParameter();
       const parameter = parameters.get(name);
       if (parameter === undefined)
         return refuse(shortened(name), "is not a parameter of this request");
@@ -56,12 +59,16 @@ export function compileQueryReader(
   };
 }
 
+function namelessParameter(): RequestFault {
+  return new RequestFault("invalid_parameter", "The query has a value without a parameter's name");
+}
+
+function emptyParameter(): RequestFault {
+  return new RequestFault("invalid_parameter", "The query has an empty parameter: one & too many");
+}
+
 function refuse(name: string, expectation: string): never {
-  throw new RequestFault(
-    "invalid_parameter",
-    `${name === "" ? "A parameter without a name" : name} ${expectation}`,
-    name,
-  );
+  throw new RequestFault("invalid_parameter", `${name} ${expectation}`, name);
 }
 
 function shortened(name: string): string {

@@ -155,8 +155,9 @@ describe("a body that is no JSON object is refused without a param", () => {
 });
 
 describe("a member that does not fit is refused by its path", () => {
-  test.each<[string, string]>([
+  test.each<[string, string | null]>([
     ['{"unknown":1}', "unknown"],
+    ['{"":1}', null],
     ['{"__proto__":{"units":1}}', "__proto__"],
     ['{"constructor":1}', "constructor"],
     ['{"customerCode":"A"}', "customerCode"],
