@@ -3,8 +3,9 @@
  * end.
  */
 import { spawn } from "node:child_process";
-import { mkdir, open, readFile, rename } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { openChildLog, rotateChildLog } from "./child-log.ts";
 import { endProcess, isAlive } from "./process.ts";
 
 /**
@@ -36,7 +37,8 @@ export interface Child {
 const lastLines = 20;
 
 /**
- * Starts the program. Its output goes to a new `logFile`, and the previous file is kept next to it.
+ * Starts the program. Its output goes to a new `logFile` of a bounded size, and the previous file
+ * is kept next to it.
  * Resolves when the process exists, not when it is ready.
  */
 export async function startChild({
@@ -47,11 +49,7 @@ export async function startChild({
   drainMs,
 }: ChildSettings): Promise<Child> {
   await mkdir(dirname(logFile), { recursive: true });
-  // A person may read the log of a failed run after starting the next one.
-  await rename(logFile, `${logFile}.previous`).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "ENOENT") throw error;
-  });
-  const output = await open(logFile, "w", 0o600);
+  const output = await openChildLog(logFile);
   // Detached: Ctrl-C reaches the whole foreground group at once, but these must end in order.
   const child = spawn(process.execPath, [script], {
     env,
@@ -65,6 +63,7 @@ export async function startChild({
     );
   });
   await output.close();
+  void exited.then(rotateChildLog(logFile));
   const pid = child.pid;
   if (pid === undefined) throw new Error(`${name} could not be started: ${await exited}`);
   return {
