@@ -67,8 +67,9 @@ export async function startApi(
   const ledgers = openLedgers(config, log, kinds, { pool, metrics });
   const readiness = openReadiness(config, log, temporal, { isTemporalRequired: false });
   const shared = { config, keys, readiness, shutdownSignal };
+  const requests = createRequestObserver({ log, requests: metrics.requests });
   const observed = {
-    log: createRequestObserver({ log, requests: metrics.requests }),
+    log: requests.observe,
     logFailure: createLogFailure(log),
     onConnectionLimit: warnOfConnections(log),
   };
@@ -114,6 +115,7 @@ export async function startApi(
       const graceMs = config.api.shutdownMs;
       await Promise.all([port.stop({ graceMs }), admin.stop({ graceMs })]);
       await metricsPort?.stop();
+      requests.stop();
       await ledgers.adapters.close();
       await keys.stop();
       await outcomes.close();

@@ -1,7 +1,8 @@
 /**
  * The observation of a request: one line in the log, one sample in the histogram, one span in the
  * trace. It never has a key, a header, a body or an amount. The line has the same id as the
- * response's `Request-Id` (REQUEST-4).
+ * response's `Request-Id` (REQUEST-4). Requests for which no key was admitted share a line, because
+ * anybody can send any number of them (LIMIT-5).
  */
 import { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import type { Logger } from "pino";
@@ -46,25 +47,53 @@ interface ObserveParts {
   readonly requests: Pick<Histogram<RequestLabel>, "observe">;
 }
 
-/**
- * Returns the function that reports one finished request to log and metrics. The port calls it once
- * for each request.
- */
-export function createRequestObserver({
-  log,
-  requests,
-}: ObserveParts): (request: ObservedRequest) => void {
-  return (request) => {
-    const outcome = request.answered ? (request.code ?? "ok") : "client_gone";
-    const protocol = request.protocol ?? (request.path.startsWith("/v1/") ? "rest" : "connect");
-    const labels = { operation: request.operation ?? "unknown", protocol, outcome };
-    requests.observe(labels, request.durationMs / 1000);
-    const { answered, code, durationMs, ...rest } = request;
-    log.info(
-      { ...rest, protocol, outcome, durationMs: Math.round(durationMs * 10) / 10 },
-      "request",
-    );
+/** The observer of the requests of a process. */
+export interface RequestObserver {
+  /** Reports one finished request to log and metrics. */
+  readonly observe: (request: ObservedRequest) => void;
+  /** Writes what was counted, and ends the counts. */
+  readonly stop: () => void;
+}
+
+/** Often enough to see a flood begin, and a megabyte or two a day at most. */
+const countedSeconds = 10;
+
+/** Creates the observer. Every ten seconds it writes the counts of requests without a line. */
+export function createRequestObserver({ log, requests }: ObserveParts): RequestObserver {
+  let counts: Record<string, number> = {};
+  const writeCounts = () => {
+    if (Object.keys(counts).length === 0) return;
+    log.info({ counts, seconds: countedSeconds }, "requests without an admitted key");
+    counts = {};
   };
+  const timer = setInterval(writeCounts, countedSeconds * 1_000).unref();
+  return {
+    observe: (request) => {
+      const outcome = request.answered ? (request.code ?? "ok") : "client_gone";
+      const protocol = request.protocol ?? (request.path.startsWith("/v1/") ? "rest" : "connect");
+      const labels = { operation: request.operation ?? "unknown", protocol, outcome };
+      requests.observe(labels, request.durationMs / 1000);
+      if (isCounted(request)) {
+        const reason = request.code ?? (request.status < 400 ? outcome : String(request.status));
+        counts[reason] = (counts[reason] ?? 0) + 1;
+        return;
+      }
+      const { answered, code, durationMs, ...rest } = request;
+      log.info(
+        { ...rest, protocol, outcome, durationMs: Math.round(durationMs * 10) / 10 },
+        "request",
+      );
+    },
+    stop: () => {
+      clearInterval(timer);
+      writeCounts();
+    },
+  };
+}
+
+/** A fault of ours has its line, so that it can be found by its `Request-Id`. */
+function isCounted({ apiKeyId, code }: ObservedRequest): boolean {
+  return (apiKeyId ?? null) === null && code !== "internal_error";
 }
 
 /** Runs a call inside a span of its operation. Without tracing this costs a microsecond. */

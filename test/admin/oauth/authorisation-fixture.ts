@@ -157,7 +157,7 @@ export async function expectNoSecretStored(): Promise<void> {
   const stored = rows.flatMap(({ rows: all }) => all.map(({ text }) => text as string)).join("\n");
   const hex = (secret: string) => Buffer.from(secret).toString("hex");
   expect(secrets.size).toBeGreaterThan(10);
-  expect(system.api.output()).toContain("/ledger/xero/callback");
+  expect(system.api.output()).toContain("BeginLedgerAuthorisation");
   for (const secret of secrets) {
     const isPublished = [secret, hex(secret)].some(
       (form) => stored.includes(form) || system.api.output().includes(form),

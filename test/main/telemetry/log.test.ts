@@ -82,7 +82,7 @@ test("a request is one line and one sample, with its outcome", async () => {
   const metrics = createMetrics();
   watchPool(metrics, { totalCount: 5, idleCount: 3, waitingCount: 1 });
   const lines = logged((log) => {
-    const observe = createRequestObserver({ log, requests: metrics.requests });
+    const { observe } = createRequestObserver({ log, requests: metrics.requests });
     observe(request);
     observe({ ...request, code: null, status: 201, answered: false });
   });
@@ -103,6 +103,37 @@ test("a request is one line and one sample, with its outcome", async () => {
     /billing_request_duration_seconds_count\{[^}]*outcome="invalid_state"[^}]*\} 1/,
   );
   expect(text).toContain('billing_database_connections{state="in_use"} 2');
+});
+
+test("requests without an admitted key are one line, counted by reason", async () => {
+  const metrics = createMetrics();
+  const unknown = { ...request, apiKeyId: null, organisationId: null, status: 401 };
+  const lines = logged((log) => {
+    const { observe, stop } = createRequestObserver({ log, requests: metrics.requests });
+    for (let times = 0; times < 10_000; times += 1)
+      observe({ ...unknown, code: "invalid_api_key" });
+    observe({ ...unknown, code: "rate_limited", status: 429 });
+    observe({ ...unknown, code: "temporarily_unavailable", answered: false });
+    observe({ ...unknown, code: null });
+    observe({ ...unknown, code: null, status: 200 });
+    observe({ ...unknown, code: null, status: 200, answered: false });
+    observe({ ...unknown, code: "internal_error", status: 500 });
+    stop();
+  });
+  const counts = {
+    invalid_api_key: 10_000,
+    rate_limited: 1,
+    temporarily_unavailable: 1,
+    401: 1,
+    ok: 1,
+    client_gone: 1,
+  };
+  expect(lines).toMatchObject([
+    { msg: "request", outcome: "internal_error" },
+    { msg: "requests without an admitted key", counts, seconds: 10 },
+  ]);
+  const { text } = await metrics.text();
+  expect(text).toMatch(/duration_seconds_count\{[^}]*outcome="invalid_api_key"[^}]*\} 10000/);
 });
 
 test.each([

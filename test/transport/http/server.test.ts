@@ -140,7 +140,7 @@ describe("in cleartext", () => {
   test("an unknown procedure adds no series to the metrics", async () => {
     const metrics = createMetrics();
     const lines: RequestLine[] = [];
-    const observe = createRequestObserver({
+    const { observe } = createRequestObserver({
       log: { info: () => undefined },
       requests: metrics.requests,
     });
