@@ -22,9 +22,12 @@ function note(fields: Record<string, unknown>): void {
   if (typeof status === "string") statuses[status] = (statuses[status] ?? 0) + 1;
 }
 
-for (let index = 0; index < Number(connections); index += 1) {
+/** Opens a connection with its calls. Another one replaces it once the server takes no more. */
+function flood(): void {
   const session = connect(baseUrl);
   session.on("error", () => undefined);
+  session.once("goaway", () => session.destroy());
+  session.once("close", () => setImmediate(flood));
   const call = () => {
     if (session.destroyed || session.closed) return;
     const stream = session.request(headers);
@@ -46,6 +49,8 @@ for (let index = 0; index < Number(connections); index += 1) {
   };
   for (let opened = 0; opened < Number(open); opened += 1) call();
 }
+
+for (let index = 0; index < Number(connections); index += 1) flood();
 
 setInterval(() => process.send?.({ statuses, mostHeld }), 100);
 process.once("disconnect", () => process.exit());

@@ -92,7 +92,8 @@ interface FloodReport {
 
 /**
  * Starts a process that keeps `open` calls of a gRPC method open on each of its connections. Each
- * call has this body, by default an empty message. Another call replaces one that has ended.
+ * call has this body, by default an empty message. Another call replaces one that has ended, and
+ * another connection one that takes no more calls.
  */
 export function floodOfCalls(
   baseUrl: string,

@@ -45,7 +45,8 @@ export function createTransports<C extends Principal>(
     services: services.map(({ typeName }) => typeName),
   });
   const open = parts.isReflected ? [health, reflectionRoutes(services)] : [health];
-  const refusalOf = ({ code, message, param }: RequestFault) => new Refusal(code, message, param);
+  const refusalOf = ({ code, message, param, retryAfterSeconds }: RequestFault) =>
+    new Refusal(code, message, param, retryAfterSeconds);
   const rest = restHandler({ ...parts.rest, reportError, refusalOf });
   const checkJson = jsonCheck(
     ({ message, param }, allFaults) => new InvalidRequest(message, param, allFaults),

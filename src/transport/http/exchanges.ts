@@ -1,6 +1,5 @@
 /**
- * Begins and ends every exchange: creates its id, dispatches it by path and reports it to the log
- * when it is over.
+ * Begins and ends every exchange: dispatches it by path and reports it to the log when it is over.
  */
 import { constants } from "node:http2";
 import { errorEnvelope } from "../rest/error-envelope.ts";
@@ -8,14 +7,14 @@ import type { Exchange, HttpRequest, HttpResponse } from "../rest/exchange.ts";
 import { responseHeaders } from "../rest/handler.ts";
 import { hasBody } from "../rest/read-body.ts";
 import { closeAfterAnswer, lingerAfterAnswer, respond } from "../rest/respond.ts";
-import { credentialsOf } from "./credentials.ts";
+import { beginExchange } from "./begin-exchange.ts";
 import { createKeylessQueue } from "./limits/keyless-queue.ts";
 import type { KeylessRequests } from "./limits/keyless-requests.ts";
 import type { SlowBodies } from "./limits/slow-request-bodies.ts";
 import type { UnreadAnswers } from "./limits/stalled-responses.ts";
-import { isRefused, noteAnswered, noteTaken, refuseSocket } from "./refuse-socket.ts";
-import { isWellFormed, takeOriginForm } from "./request-form.ts";
-import { newRequestId } from "./request-id.ts";
+import type { UnfinishedBodies } from "./limits/unfinished-bodies.ts";
+import { isRefused, noteAnswered, noteTaken, refuseSocket, takeLast } from "./refuse-socket.ts";
+import { isWellFormed, replaceHost, takeOriginForm } from "./request-form.ts";
 import type { Answer } from "./system-endpoints.ts";
 
 /** One finished request for the log. It has nothing of the header, query or body. */
@@ -57,6 +56,7 @@ interface ExchangeParts {
   readonly slowBodies: SlowBodies;
   readonly unreadAnswers: UnreadAnswers;
   readonly keyless: KeylessRequests;
+  readonly unfinishedBodies: UnfinishedBodies;
   readonly isDraining: () => boolean;
 }
 
@@ -104,9 +104,11 @@ export function exchanges(
       }
     }
     takeOriginForm(request);
-    const exchange = begin(request, awaitsContinue);
-    if (request.stream === undefined) noteTaken(request, response);
-    if (parts.isDraining() && response.stream === undefined) response.shouldKeepAlive = false;
+    const exchange = beginExchange(request, awaitsContinue, parts.unfinishedBodies.open());
+    if (request.stream === undefined) {
+      noteTaken(request, response);
+      if (takeLast(request.socket) || parts.isDraining()) response.shouldKeepAlive = false;
+    }
     const unwatchBody = hasBody(request)
       ? parts.slowBodies.watch(request, exchange.startedMs, isOpenService(exchange))
       : null;
@@ -145,27 +147,6 @@ function ignore(): void {}
  */
 function isOpenService(exchange: Exchange): boolean {
   return exchange.path.startsWith("/grpc.");
-}
-
-function begin(request: HttpRequest, awaitsContinue: boolean): Exchange {
-  const url = request.url ?? "";
-  const mark = url.indexOf("?");
-  const path = mark === -1 ? url : url.slice(0, mark);
-  return {
-    requestId: newRequestId(),
-    path: path.startsWith("/api/v1/") ? path.slice("/api".length) : path,
-    query: mark === -1 ? "" : url.slice(mark + 1),
-    credentials: credentialsOf(request),
-    awaitsContinue,
-    startedMs: performance.now(),
-    operation: null,
-    protocol: null,
-    organisationId: null,
-    apiKeyId: null,
-    traceId: null,
-    code: null,
-    abort: null,
-  };
 }
 
 function dispatch(
@@ -245,10 +226,10 @@ function connect(
     if (request.stream === undefined) lingerAfterAnswer(request, response);
     else closeAfterAnswer(request);
   }
+  replaceHost(request);
   try {
     parts.connect(request, response);
   } catch (error) {
-    // The library throws if a request names no host, which HTTP/1.0 allows.
     fail(parts, error, request, response, exchange);
   }
 }

@@ -64,9 +64,24 @@ export function noteAnswered({ socket }: HttpRequest, response: HttpResponse): v
 
 const refused = new WeakSet<Socket>();
 
+/** How many more requests are taken of a connection that ends with the next one. */
+const requestsLeft = new WeakMap<Socket, 0 | 1>();
+
+/** Ends the connection after the answer to its next request. */
+export function endAfterNextAnswer(socket: Socket): void {
+  if (!requestsLeft.has(socket)) requestsLeft.set(socket, 1);
+}
+
+/** Whether this request is the last one of its connection. Later ones are not taken. */
+export function takeLast(socket: Socket): boolean {
+  if (requestsLeft.get(socket) !== 1) return false;
+  requestsLeft.set(socket, 0);
+  return true;
+}
+
 /** Whether the connection ends once the previous requests are answered. */
 export function isRefused(socket: Socket): boolean {
-  return refused.has(socket);
+  return refused.has(socket) || requestsLeft.get(socket) === 0;
 }
 
 /**

@@ -13,6 +13,14 @@ export function isWellFormed({ httpVersion, headers, rawHeaders }: HttpRequest):
   return !isRepeated(rawHeaders, "host");
 }
 
+/**
+ * The Connect library makes an address of the host, and throws if it is none, or absent (HTTP/1.0).
+ * The host decides nothing here.
+ */
+export function replaceHost({ headers, stream }: HttpRequest): void {
+  headers[stream === undefined ? "host" : ":authority"] = "localhost";
+}
+
 const schemeAndAuthority = /^https?:\/\/[^/?#]+/i;
 
 /**

@@ -19,9 +19,11 @@ import { clientAddresses, limitConnections } from "./limits/client-addresses.ts"
 import { watchKeylessRequests } from "./limits/keyless-requests.ts";
 import { defaultLimits, type HttpLimits } from "./limits/limits.ts";
 import { watchRefusedHeaders } from "./limits/refused-headers.ts";
+import { limitRefusedRequests } from "./limits/refused-requests.ts";
 import { watchSlowBodies } from "./limits/slow-request-bodies.ts";
 import { watchUnreadAnswers } from "./limits/stalled-responses.ts";
 import { limitStreamBursts } from "./limits/stream-bursts.ts";
+import { countUnfinishedBodies } from "./limits/unfinished-bodies.ts";
 import { listenFault } from "./listen-fault.ts";
 import { peekProtocol } from "./protocol-peek.ts";
 import { refuseSocket, statusOfSocketError } from "./refuse-socket.ts";
@@ -81,9 +83,10 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const refusedHeaders = watchRefusedHeaders(limits);
   const limitBursts = limitStreamBursts(limits);
   const addressOf = clientAddresses(parts.trustedProxies);
-  const keyless = watchKeylessRequests(limits, addressOf);
+  const keyless = watchKeylessRequests(limits, addressOf, limitRefusedRequests(limits));
   const own = systemEndpoints(parts);
-  const watches = { slowBodies, unreadAnswers, keyless };
+  const unfinishedBodies = countUnfinishedBodies(limits);
+  const watches = { slowBodies, unreadAnswers, unfinishedBodies, keyless };
   const onRequest = exchanges({ ...parts, own, ...watches, isDraining: () => draining });
   const onSession = (session: ServerHttp2Session) => {
     const place = sessions.add(session);

@@ -27,6 +27,11 @@ export interface Exchange {
   readonly credentials: GateHeaders;
   /** The client waits for `100 Continue` before it sends its body. */
   readonly awaitsContinue: boolean;
+  /**
+   * Records how many bytes of the body are held until it is whole. Returns false, and records
+   * nothing, if the unfinished bodies of this key, or of all keys, would hold too many (LIMIT-4).
+   */
+  readonly holdBody: (apiKeyId: string | null, bytes: number) => boolean;
   /** The time of the request's arrival, in milliseconds of the monotonic clock. */
   readonly startedMs: number;
   /** `billing.v1.SubscriptionService/CreateSubscription`, once it is known. */

@@ -108,7 +108,8 @@ function readRequest(
   if (read === null) return withPathFields(match, readBare(match, request, exchange));
   assertAnnouncedSize(request);
   if (exchange.awaitsContinue) response.writeContinue();
-  const body = readBody(request);
+  const hold = (bytes: number) => exchange.holdBody(exchange.apiKeyId, bytes);
+  const body = readBody(request, { hold });
   return body instanceof Promise
     ? body.then((bytes) => readWithBody(match, read, request, exchange, bytes))
     : readWithBody(match, read, request, exchange, body);

@@ -26,9 +26,11 @@ export function assertAnnouncedSize(request: HttpRequest, maxBytes = maxBodyByte
   if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
 }
 
-/** Limits that replace those of the contract. */
+/** Limits that replace those of the contract, or are added to them. */
 interface BodyLimits {
   readonly maxBytes?: number;
+  /** Records what the unfinished body holds. Returns false if that is too much (LIMIT-4). */
+  readonly hold?: (bytes: number) => boolean;
   /**
    * Once it is aborted, the rest of the body stays unread and the promise rejects with the signal's
    * reason.
@@ -39,22 +41,24 @@ interface BodyLimits {
 /**
  * Returns the bytes of the body, empty if there is none. They are no promise if they have arrived:
  * each promise on the way of a request costs as much as its routing. Throws a `RequestFault`
- * `request_too_large` as soon as the body is known to be over the limit. The rest stays unread.
- * Throws `invalid_parameter` if the body ends early.
+ * `request_too_large` as soon as the body is known to be over the limit, and
+ * `temporarily_unavailable` if too many bodies are unfinished. The rest stays unread. Throws
+ * `invalid_parameter` if the body ends early.
  */
 export function readBody(
   request: HttpRequest,
-  { maxBytes = maxBodyBytes, signal }: BodyLimits = {},
+  limits: BodyLimits = {},
 ): Uint8Array | Promise<Uint8Array> {
+  const { maxBytes = maxBodyBytes } = limits;
   if (!hasBody(request)) return empty;
   // A small body has arrived with its head, and HTTP/1.1 has it buffered, so no event is awaited.
   if (request.stream === undefined && request.complete) {
     return withinLimit((request.read() as Buffer | null) ?? empty, maxBytes);
   }
-  return collected(request, maxBytes, signal);
+  return collected(request, maxBytes, limits);
 }
 
-const empty = new Uint8Array(0);
+const empty: Uint8Array = new Uint8Array(0);
 
 function tooLarge(maxBytes: number): RequestFault {
   const limit = maxBytes < maxBodyBytes ? `${maxBytes / 1024} KiB` : "1 MiB";
@@ -66,32 +70,60 @@ function withinLimit(body: Uint8Array, maxBytes: number): Uint8Array {
   return body;
 }
 
+/** Refuses the body that would be one too many. The client may repeat it after a second. */
+function tooManyUnfinished(): RequestFault {
+  const message = "Too many request bodies are unfinished; please retry";
+  return new RequestFault("temporarily_unavailable", message, null, 1);
+}
+
 function collected(
   request: HttpRequest,
   maxBytes: number,
-  signal: AbortSignal | undefined,
+  { hold = () => true, signal }: BodyLimits,
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    // A chunk is copied, because it would keep all that was read from the connection with it.
+    let body = empty;
     let length = 0;
+    const release = () => {
+      request.off("data", onData);
+      hold(0);
+      // The request may stay open as long as its client sends.
+      body = empty;
+    };
     const stop = (reason: unknown) => {
-      request.off("data", onData).pause();
-      // The request may stay open as long as its client sends, so the chunks that were read are
-      // released.
-      chunks.length = 0;
+      release();
+      request.pause();
       reject(reason);
     };
     const onData = (chunk: Buffer) => {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length > maxBytes) stop(tooLarge(maxBytes));
+      const longer = length + chunk.length;
+      if (longer > maxBytes) {
+        stop(tooLarge(maxBytes));
+        return;
+      }
+      if (!hold(longer)) {
+        stop(tooManyUnfinished());
+        return;
+      }
+      if (longer > body.length) {
+        const larger = Buffer.allocUnsafe(Math.max(longer, Math.min(2 * body.length, maxBytes)));
+        larger.set(body.subarray(0, length));
+        body = larger;
+      }
+      body.set(chunk, length);
+      length = longer;
     };
-    const endedEarly = () => reject(new RequestFault("invalid_parameter", "The body ended early"));
+    const endedEarly = () => {
+      release();
+      reject(new RequestFault("invalid_parameter", "The body ended early"));
+    };
     request.on("data", onData);
     request.once("close", endedEarly);
     request.once("end", () => {
       request.off("close", endedEarly);
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));
+      resolve(body.subarray(0, length));
+      release();
     });
     signal?.addEventListener("abort", () => stop(signal.reason), { once: true });
   });

@@ -78,7 +78,8 @@ export function gatewayParts(answer: Answer): GatewayParts {
       return { message, replayed: pass.idempotencyKey === "again" };
     },
     reportError: reportError,
-    refusalOf: ({ code, message, param }) => new Refusal(code, message, param),
+    refusalOf: ({ code, message, param, retryAfterSeconds }) =>
+      new Refusal(code, message, param, retryAfterSeconds),
   };
 }
 

@@ -160,16 +160,24 @@ describe("in cleartext", () => {
     expect(await series()).toEqual([expect.stringMatching(/operation="unknown",.*\} 3$/)]);
   });
 
-  test("a procedure without a host is an error of one request, not of the process", async () => {
-    const { port, base } = await open({ connect: connectHandler });
+  test.each([
+    ["no host", "1.0", ""],
+    ["a host that is no host", "1.1", "Host: [\r\n"],
+  ])("a procedure with %s is answered like any other", async (_, version, host) => {
+    const failures: unknown[] = [];
+    const logFailure = (error: unknown) => failures.push(error);
+    const { port } = await open({ connect: connectHandler, logFailure });
     const socket = connectTcp({ port, host: "127.0.0.1" });
     let received = "";
     socket.setEncoding("utf8").on("data", (chunk: string) => {
       received += chunk;
     });
-    socket.write("GET /billing.v1.OrganisationService/GetOrganisation HTTP/1.0\r\n\r\n");
-    await expect.poll(() => received).toMatch(/internal_error/);
-    expect((await fetch(`${base}/healthz`)).status).toBe(200);
+    const target = "/billing.v1.OrganisationService/GetOrganisation";
+    const head = `${host}Content-Type: application/json\r\nContent-Length: 2\r\n`;
+    socket.write(`POST ${target} HTTP/${version}\r\n${head}Connection: close\r\n\r\n{}`);
+    await new Promise((resolve) => socket.once("close", resolve));
+    expect(received).toMatch(/^HTTP\/1\.1 200 /);
+    expect(failures).toEqual([]);
   });
 });
 

@@ -8,6 +8,7 @@ import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { test } from "vitest";
 import { textFormats } from "../../../src/services/text-formats.ts";
 import { exchangeOf } from "../../../src/transport/http/exchanges.ts";
+import type { HttpLimits } from "../../../src/transport/http/limits/limits.ts";
 import { jsonCheck } from "../../../src/transport/rest/check-json.ts";
 import type { HttpRequest, HttpResponse } from "../../../src/transport/rest/exchange.ts";
 import { restHandler } from "../../../src/transport/rest/handler.ts";
@@ -38,6 +39,7 @@ export interface TestTransports extends TestPort {
 export async function startTransports(
   answer: () => object = () => ({}),
   open: readonly OpenRoutes[] = [],
+  limits: Partial<HttpLimits> = {},
 ): Promise<TestTransports> {
   const requests: Message[] = [];
   const bindings = services.map((service) => bindAll(service, requests, answer));
@@ -65,7 +67,7 @@ export async function startTransports(
         void rest(request as HttpRequest, response as HttpResponse, exchange);
     },
   });
-  return { ...(await startPort(() => ({}), { rest, connect })), requests };
+  return { ...(await startPort(() => ({}), { rest, connect, limits })), requests };
 }
 
 /** Tests on one port, whose services answer empty messages. */

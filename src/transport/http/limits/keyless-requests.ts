@@ -9,6 +9,7 @@ import { hasBody } from "../../rest/read-body.ts";
 import type { AddressOf } from "./client-addresses.ts";
 import type { HttpLimits } from "./limits.ts";
 import { type CredentialDigest, createProvenCredentials, digestOf } from "./proven-credentials.ts";
+import type { RefusedRequests } from "./refused-requests.ts";
 import { createSlots, type Slot, type SlotHolder } from "./slots.ts";
 
 /** Limits requests whose key is not known to be valid. */
@@ -28,8 +29,19 @@ const leastProven = 10_000;
 /** The gates' error codes for an invalid key or token. */
 const invalidCredentials = new Set<string | null>(["invalid_api_key", "invalid_operator_token"]);
 
+const refusedCodes = new Set([
+  "invalid_api_key",
+  "invalid_operator_token",
+  "rate_limited",
+  "unknown_endpoint",
+]);
+
 /** Creates the limits of one port. */
-export function watchKeylessRequests(limits: HttpLimits, addressOf: AddressOf): KeylessRequests {
+export function watchKeylessRequests(
+  limits: HttpLimits,
+  addressOf: AddressOf,
+  refusals: RefusedRequests,
+): KeylessRequests {
   // Two kinds, so that a flood of one never refuses the other: health probes and requests with
   // invented keys, new keys and probes.
   const withoutCredentials = createSlots(limits.withoutCredentials);
@@ -45,8 +57,15 @@ export function watchKeylessRequests(limits: HttpLimits, addressOf: AddressOf): 
     admit(request, response, exchange) {
       const { authorization } = exchange.credentials;
       const digest = typeof authorization === "string" ? digestOf(authorization) : null;
-      if (digest !== null && proven.has(digest)) return () => note(digest, exchange);
       const connection = request.stream === undefined ? request.socket : request.stream.session;
+      const countRefusal = () => connection !== undefined && refusals.count(connection);
+      if (digest !== null && proven.has(digest)) {
+        return () => {
+          note(digest, exchange);
+          if (isRefused(response, exchange)) countRefusal();
+        };
+      }
+      let isEvicted = false;
       const holder = {
         connection: connection ?? response,
         address: connection === undefined ? null : addressOf(connection),
@@ -54,13 +73,20 @@ export function watchKeylessRequests(limits: HttpLimits, addressOf: AddressOf): 
           digest === null
             ? () => stateWithout(request, response)
             : () => stateWith(response, exchange),
-        evict: () => end(response),
+        evict: () => {
+          isEvicted = true;
+          end(response);
+        },
       };
       const slot = (digest === null ? withoutCredentials : unprovenCredentials).take(holder);
-      if (slot === null) return null;
+      if (slot === null) {
+        countRefusal();
+        return null;
+      }
       slots.set(response, slot);
       return () => {
         if (digest !== null) note(digest, exchange);
+        if (isEvicted || isRefused(response, exchange)) countRefusal();
         slot.release();
       };
     },
@@ -83,6 +109,15 @@ function stateWithout(
 function stateWith(response: HttpResponse, exchange: Exchange): ReturnType<SlotHolder["state"]> {
   if (exchange.apiKeyId !== null) return "exempt";
   return response.headersSent ? "evictable" : "busy";
+}
+
+/**
+ * Whether the request was refused before a key was admitted: no key, an unknown one, one over its
+ * rate, an unknown path. What another system's failure refused does not count.
+ */
+function isRefused({ statusCode }: HttpResponse, { apiKeyId, code }: Exchange): boolean {
+  if (apiKeyId !== null) return false;
+  return code === null ? statusCode >= 400 && statusCode < 500 : refusedCodes.has(code);
 }
 
 function end(response: HttpResponse): void {

@@ -67,6 +67,18 @@ export interface HttpLimits {
    * ended.
    */
   readonly unreadBytes: number;
+  /** Bytes of all request bodies with a valid key that have not arrived whole. */
+  readonly bodyBytes: number;
+  /** The same for one key. */
+  readonly bodyBytesPerKey: number;
+  /**
+   * A body that holds no more than this is not counted. It costs no more than the open request.
+   */
+  readonly uncountedBodyBytes: number;
+  /** A connection ends after this many refused requests. */
+  readonly refusals: number;
+  /** The time after which one of them is forgiven. */
+  readonly refusalForgivenMs: number;
   /**
    * Open requests without credentials. Clients that read their answers have a few, for
    * milliseconds.
@@ -109,6 +121,18 @@ export const defaultLimits: HttpLimits = {
   headersCheckMs: 100,
   refusedHeaders: 100,
   unreadBytes: 256 * mebibyte,
+  // Memory for their rest takes as much again at most. An overloaded API process needs 400 MB of
+  // the chart's 768.
+  bodyBytes: 64 * mebibyte,
+  // Eight bodies of the greatest size at once. A batch of a hundred usage events has some 20 KB.
+  bodyBytesPerKey: 8 * mebibyte,
+  // Calls other than large batches are below it, so no other key's bodies refuse them. A key's 120
+  // requests of a minute hold less than two mebibytes in this way.
+  uncountedBodyBytes: 16_384,
+  // A client whose key was revoked may have all of its streams open, and repeat each of them.
+  refusals: 200,
+  // A probe or a client that tries again each second is never ended.
+  refusalForgivenMs: 1_000,
   // An open request costs about 12 KB, so all of them together stay below 50 MB.
   withoutCredentials: {
     perConnection: { count: 32, bytes: unreadOfStrangers.perConnection },

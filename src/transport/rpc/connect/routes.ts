@@ -25,6 +25,7 @@ import type { Gate, GateHeaders, Pass, SetHeader } from "../gate/gate.ts";
 import type { ServiceBinding } from "../implementation.ts";
 import { type Operation, operationOf } from "../operation.ts";
 import { connectErrorOf, type ErrorReport, type ReportError } from "../refusals.ts";
+import { countBodies } from "./counted-bodies.ts";
 import { reportLibraryErrors } from "./library-faults.ts";
 import { checkJsonBodies } from "./strict-json.ts";
 import { refuseUnsupportedRequests } from "./unsupported-requests.ts";
@@ -34,6 +35,8 @@ export interface RequestRecord {
   readonly requestId: string;
   /** The headers of the gate, with their repeats, which the library does not show. */
   readonly credentials: GateHeaders;
+  /** Records what the unfinished body holds. Returns false if that is too much (LIMIT-4). */
+  readonly holdBody: (apiKeyId: string | null, bytes: number) => boolean;
   organisationId: string | null;
   code: string | null;
   apiKeyId?: string | null;
@@ -152,6 +155,13 @@ export function connectRoutes<C extends Principal = Caller>(
         reportError: (values, error) => connectErrorOf(reportError(stateOf(values), error)),
         compressions,
         readMaxBytes,
+      });
+      countBodies(router.handlers, own, {
+        hold: (values, bytes) => {
+          const { record } = stateOf(values);
+          return record.holdBody(record.apiKeyId ?? null, bytes);
+        },
+        reportError: (values, error) => connectErrorOf(reportError(stateOf(values), error)),
       });
     },
   };

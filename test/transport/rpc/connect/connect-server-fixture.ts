@@ -119,6 +119,7 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
     const record: RequestRecord = {
       requestId: `request-${records.length + 1}`,
       credentials: credentialsOf(request),
+      holdBody: () => true,
       organisationId: null,
       code: null,
     };
