@@ -163,6 +163,7 @@ export function openIn({
           ...credits.flatMap((one) => (one.reversedInvoiceId === id ? [negate(one.amount)] : [])),
         ]),
         inLedger: true,
+        isAltered: false,
         isPlanLineKnown: true,
         sent: false,
       } as const;

@@ -22,6 +22,7 @@ const test = aloneAdminTest
       name: "Second Ltd",
       timezone: "Pacific/Auckland",
       defaultCurrency: "NZD",
+      numberPrefix: "INV-",
       canCreateLedgerContacts: true,
       firstInvoiceStatus: "FIRST_INVOICE_STATUS_DRAFT",
     });

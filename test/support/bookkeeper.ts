@@ -5,10 +5,24 @@
 import { createHmac } from "node:crypto";
 import type pg from "pg";
 
+/** A line as Xero's API has it, without its id and its computed amounts. */
+export type ByHandLine = Readonly<Record<string, unknown>> & { readonly Description: string };
+
 /** A person with access to one organisation in the ledger. */
 export interface Bookkeeper {
   /** Gives the document this status: `AUTHORISED`, `VOIDED`, `DELETED`. */
   setStatus(number: string, status: string): Promise<void>;
+  /** Issues an invoice of one line to a customer, by its code. */
+  issue(number: string, code: string, amount: string): Promise<void>;
+  /** Changes the members of an invoice (`CurrencyCode`, `DueDate`, `LineAmountTypes`). */
+  change(number: string, changes: object): Promise<void>;
+  /** Gives an invoice another contact, by its code. */
+  readdress(number: string, code: string): Promise<void>;
+  /**
+   * Replaces the lines of an invoice as other programs do on each edit: without their ids, which
+   * the ledger gives again. `edit` returns what stands in place of a line.
+   */
+  recreate(number: string, edit?: (line: ByHandLine) => object): Promise<void>;
   /** Pays an invoice; by default all that is due. */
   pay(number: string, amount?: string): Promise<void>;
   /** E-mails an invoice to its contact. */
@@ -64,7 +78,33 @@ export function bookkeeper(pool: pg.Pool, demoUrl: string, tenantId: string): Bo
     return text;
   };
   const kindOf = (number: string) => (number.startsWith("CN-") ? "credit_notes" : "invoices");
+  const change = async (number: string, changes: object): Promise<void> => {
+    await send("POST", `/Invoices/${await idOf("invoices", number)}?unitdp=4`, {
+      Invoices: [changes],
+    });
+  };
   return {
+    issue: async (number, code, amount) => {
+      const line = { Description: "By hand", Quantity: 1, UnitAmount: Number(amount) };
+      const invoice = {
+        ...{ Type: "ACCREC", InvoiceNumber: number, Date: "2026-04-01", DueDate: "2026-04-15" },
+        Contact: { ContactID: await idOf("contacts", code) },
+        LineItems: [{ ...line, AccountCode: "200" }],
+      };
+      await send("PUT", "/Invoices", { Invoices: [invoice] });
+    },
+    change,
+    readdress: async (number, code) =>
+      change(number, { Contact: { ContactID: await idOf("contacts", code) } }),
+    recreate: async (number, edit = (line) => line) => {
+      const text = await send("GET", `/Invoices/${await idOf("invoices", number)}?unitdp=4`);
+      const { LineItems: lines } = JSON.parse(text).Invoices[0] as { LineItems: ByHandLine[] };
+      const computed = ["LineItemID", "LineAmount", "TaxAmount", "Tracking", "ValidationErrors"];
+      const without = lines.map((line) =>
+        Object.fromEntries(Object.entries(line).filter(([name]) => !computed.includes(name))),
+      ) as ByHandLine[];
+      await change(number, { LineItems: without.map(edit) });
+    },
     setStatus: async (number, status) => {
       const member = kindOf(number) === "invoices" ? "Invoices" : "CreditNotes";
       await send("POST", `/${member}/${await idOf(kindOf(number), number)}`, {

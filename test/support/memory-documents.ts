@@ -63,11 +63,11 @@ export function changeInvoice(
 
 /** The members that invoices and credit notes share, from their draft. */
 export function documentOf(draft: LedgerCreditNoteDraft, updatedAt: string) {
-  const { number, reference, contactId, currency, issueDate, sourceUrl } = draft;
+  const { number, reference, contactId, currency, lineAmounts, issueDate, sourceUrl } = draft;
   const lines = draft.lines.map((line) => lineOf(line, null));
   return {
     ...{ id: randomUUID(), number, reference, contactId, currency, issueDate, sourceUrl },
-    ...{ status: "approved" as const, sent: false, lines, updatedAt },
+    ...{ lineAmounts, status: "approved" as const, sent: false, lines, updatedAt },
     ...totalsOf(draft.lines, draft.lineAmounts),
   };
 }

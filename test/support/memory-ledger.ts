@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { createPermits } from "../../src/ledger/port/call-permits.ts";
+import { refusedDrift } from "../../src/ledger/port/drift.ts";
 import type * as port from "../../src/ledger/port/ledger.ts";
 import type { LedgerKind } from "../../src/ledger/port/ledger-kind.ts";
 import type { LedgerTraits } from "../../src/ledger/port/ledger-traits.ts";
@@ -290,12 +291,12 @@ function createInvoice(
 
 function amend(
   documents: MemoryDocuments,
-  { id, allowed, changes }: port.LedgerInvoiceAmendment,
+  { id, allowed, changes, meaning }: port.LedgerInvoiceAmendment,
 ): port.LedgerAnswer<port.LedgerAmended> {
   const invoice = documents.invoices.get(id);
   if (invoice === undefined) return refused("not_found", `There is no invoice ${id}`);
   const fault = allowed.includes(invoice.status)
-    ? moneyFaultOf(invoice)
+    ? (moneyFaultOf(invoice) ?? driftOf(documents, invoice, meaning))
     : refused("wrong_status", `Invoice ${invoice.number} is ${invoice.status}`);
   if (fault !== null) return fault;
   const lines = [...invoice.lines];
@@ -306,7 +307,7 @@ function amend(
     const line = lineOf(change, change.ledgerLineId);
     const place = lines.findIndex(({ ledgerLineId }) => ledgerLineId === change.ledgerLineId);
     if (change.ledgerLineId !== null && place < 0)
-      return refused("validation", "A line is not there any more");
+      return refused("drift", "A line is not there any more");
     const equal = free.findIndex((one) => isEqual(one, line));
     const [same] = change.ledgerLineId === null && equal >= 0 ? free.splice(equal, 1) : [];
     if (change.ledgerLineId !== null) lines[place] = line;
@@ -322,6 +323,16 @@ function amend(
   return ok({ invoice: changeInvoice(documents, invoice, { ...totals, lines }), lineIds });
 }
 
+function driftOf(
+  { contacts }: MemoryDocuments,
+  invoice: port.LedgerInvoice,
+  meaning: port.LedgerMeaning | undefined,
+) {
+  if (meaning === undefined) return null;
+  const mergedInto = contacts.get(meaning.contactId)?.mergedInto;
+  return refusedDrift(invoice, meaning, mergedInto === invoice.contactId);
+}
+
 function isEqual(left: port.LedgerLine, right: port.LedgerLine): boolean {
   return left.description === right.description && left.amount === right.amount;
 }
@@ -332,11 +343,13 @@ function isSameLine(left: port.LedgerLine, right: port.LedgerLine | undefined): 
 
 function allocate(
   documents: MemoryDocuments,
-  { creditNoteId, invoiceId, amount, date }: port.LedgerCreditApplication,
+  { creditNoteId, invoiceId, amount, date, meaning }: port.LedgerCreditApplication,
 ): port.LedgerAnswer<port.LedgerCreditNote> {
   const [note, invoice] = [documents.notes.get(creditNoteId), documents.invoices.get(invoiceId)];
   if (note === undefined || invoice === undefined)
     return refused("not_found", "The note or the invoice is not there");
+  const drift = driftOf(documents, invoice, meaning);
+  if (drift !== null) return drift;
   if (note.status === "voided" || invoice.status === "voided")
     return refused("wrong_status", "A voided document takes no credit");
   if (isMore(amount, note.remainingCredit) || isMore(amount, invoice.amountDue))

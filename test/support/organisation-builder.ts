@@ -17,8 +17,9 @@ export async function addOrganisation(
 ): Promise<string> {
   const id = newId();
   await pool.query(
-    `INSERT INTO organisations (id, name, timezone, default_currency, livemode, test_clock)
-      VALUES ($1, 'Acme', 'UTC', $2, $3, $4)`,
+    `INSERT INTO organisations (id, name, timezone, default_currency, livemode, test_clock,
+        number_prefix)
+      VALUES ($1, 'Acme', 'UTC', $2, $3, $4, 'INV-')`,
     [id, currency, testClock === null, testClock],
   );
   return id;

@@ -3,6 +3,7 @@
  * that nothing is exposed by accident.
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { describeDrift } from "../../domain/billing/ledger-drift.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import type { ApiKeySchema } from "../../gen/proto/billing/admin/v1/api_keys_pb.ts";
 import type { AuditEntrySchema } from "../../gen/proto/billing/admin/v1/audit_pb.ts";
@@ -131,6 +132,7 @@ export function presentDocument(document: AdminDocument): MessageInitShape<typeo
     total: formatDecimal(document.total),
     subtotal: formatDecimal(document.subtotal),
     ...present("ledgerSubtotal", document.ledgerSubtotal && formatDecimal(document.ledgerSubtotal)),
+    ledgerDifferences: [...describeDrift(document.ledgerDrift ?? {})],
     ...present("reason", document.reason),
     ...present("message", document.message),
     attempts: document.attempts,

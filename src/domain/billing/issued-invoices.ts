@@ -37,12 +37,14 @@ export function isNextInvoiced(
  * (UNITS-8).
  */
 export function notAmendable(invoice: IssuedInvoice): string | null {
-  const { number, status, inLedger, total, amountDue, isPlanLineKnown } = invoice;
+  const { number, status, inLedger, isAltered, total, amountDue, isPlanLineKnown } = invoice;
   const presence = presenceOf(invoice);
   if (presence === "to_be_sent") return `invoice ${number} is still to be sent to the ledger`;
   if (presence === "nowhere" || !inLedger) return `invoice ${number} is not in the ledger`;
   if (status === "paid") return `invoice ${number} is paid`;
   if (!equals(total, amountDue)) return `invoice ${number} has a payment or credit on it`;
+  if (isAltered)
+    return `invoice ${number} has another currency, kind of amounts or contact in the ledger`;
   // A line that is sent without the ledger's id would be added a second time (LEDGER-13).
   return isPlanLineKnown ? null : `it is not known which line of invoice ${number} is the plan's`;
 }

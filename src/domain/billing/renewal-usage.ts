@@ -138,8 +138,9 @@ export function joinRenewal(walk: UsageWalk, charges: UsageCharges, { id }: Issu
 }
 
 /**
- * Whether the usage may be added to the invoice now: it is a draft in the ledger that can hold the
- * lines, and no other job of the subscription runs (USAGE-9, MONEY-8).
+ * Whether the usage may be added to the invoice now: it is a draft in the ledger, of our currency,
+ * kind of amounts and contact, that can hold the lines, and no other job of the subscription runs
+ * (USAGE-9, LEDGER-20, MONEY-8).
  */
 export function isJoinable(
   invoice: IssuedInvoice,
@@ -151,6 +152,7 @@ export function isJoinable(
     running === null &&
     invoice.status === "draft" &&
     invoice.inLedger &&
+    !invoice.isAltered &&
     equals(invoice.total, invoice.amountDue) &&
     tooMuch(added, invoice.total) === null
   );

@@ -5,7 +5,7 @@ import { isLost } from "./document-presence.ts";
 
 /**
  * The ledger state of a document. `waiting`: its last job is not done. `failed`: its last job was
- * refused. `drift`: neither, and the ledger has another amount.
+ * refused. `drift`: neither, and the ledger has another amount, or another member (LEDGER-20).
  */
 export type DocumentState = "failed" | "waiting" | "synced" | "drift";
 

@@ -26,7 +26,8 @@ export interface PeriodState extends Period {
 
 /**
  * An invoice that keeps its place (DOCUMENT-7), with the members that rules read. `inLedger`: the
- * ledger has it.
+ * ledger has it. `isAltered`: it has another currency, kind of amounts or contact there
+ * (LEDGER-20).
  * `isPlanLineKnown`: if it has a plan line, the ledger's id of that line is known.
  */
 export interface IssuedInvoice {
@@ -38,6 +39,7 @@ export interface IssuedInvoice {
   readonly total: Decimal;
   readonly amountDue: Decimal;
   readonly inLedger: boolean;
+  readonly isAltered: boolean;
   readonly isPlanLineKnown: boolean;
 }
 

@@ -147,6 +147,7 @@ export function issue(
     total: draft.subtotal,
     amountDue: draft.subtotal,
     inLedger: false,
+    isAltered: false,
     isPlanLineKnown: false,
   };
   const isLive = draft.periodIndex >= state.period.index;

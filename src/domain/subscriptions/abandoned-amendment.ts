@@ -1,6 +1,6 @@
 /**
  * Decides what happens to an amendment whose invoice can no longer be edited, because it was paid,
- * credited, removed or lost meanwhile. It is billed as a `separate` change would have been
+ * credited, changed, removed or lost meanwhile. What it would have billed is on separate documents
  * (UNITS-8, UNITS-9).
  */
 import { strict as assert } from "node:assert";
@@ -12,18 +12,11 @@ import {
   prorationLine,
 } from "../billing/invoice-lines.ts";
 import { type Proration, prorate } from "../billing/proration.ts";
-import { addDays } from "../calendar/civil-date.ts";
-import { daysInPeriod, type Period, periodAt } from "../calendar/period.ts";
+import { type Period, periodAt } from "../calendar/period.ts";
 import type { BillingState, PeriodState } from "../model/billing-state.ts";
 import type { CreditNoteDraft } from "../model/credit-note.ts";
-import type { InvoiceDraft, ProrationParts } from "../model/invoice.ts";
+import type { InvoiceDraft } from "../model/invoice.ts";
 import { add, type Decimal, isNegative, isZero, negate, ZERO } from "../money/decimal.ts";
-
-/**
- * The step from one number of units to another that a charge billed, with the days it was billed
- * for.
- */
-export type ChargedUnits = Pick<ProrationParts, "fromUnits" | "toUnits" | "daysRemaining">;
 
 /** A re-pricing of an invoice's plan line that will never be in the ledger. */
 export interface ClosedRepricing {
@@ -31,8 +24,6 @@ export interface ClosedRepricing {
   readonly fromUnits: number;
   /** The units that the re-pricing was to bill. */
   readonly toUnits: number;
-  /** What charges have billed of the period above `toUnits` since, by rising units. */
-  readonly charged: readonly ChargedUnits[];
 }
 
 /** An amendment that its invoice can no longer take. */
@@ -45,6 +36,8 @@ export interface ClosedAmendment {
   readonly isUsage: boolean;
   /** Null if there is none, or if it is still to be sent. */
   readonly repricing: ClosedRepricing | null;
+  /** Whether the ledger still has the invoice, neither voided nor deleted. */
+  readonly stands: boolean;
 }
 
 /**
@@ -60,26 +53,19 @@ export interface ClosedDecision {
 }
 
 /**
- * Bills a closed amendment. Above the invoice's units, the difference over all days of its period
- * is a charge or, below zero, a credit. Below them nothing is billed and the period counts as
- * billed for the invoice's units. Units that later charges billed a second time are then credited
- * (MONEY-5, MONEY-6).
+ * Bills a closed amendment. What the re-pricing would have changed over all days of the period is a
+ * charge or, below zero, a credit (MONEY-5, MONEY-6). An invoice that was removed or lost bills
+ * nothing that a credit could take back: the period then counts as billed for the invoice's units.
  */
 export function billClosedAmendment(
   facts: BillingState,
-  { period, added, isUsage, repricing }: ClosedAmendment,
+  { period, added, isUsage, repricing, stands }: ClosedAmendment,
 ): ClosedDecision {
   const { plan, subscription, organisation, today } = facts;
-  const missing = repricing === null ? [] : missingOf(facts, period, repricing);
-  const charged = missing.filter(({ amount }) => !isNegative(amount));
-  const credited = missing.filter(({ amount }) => isNegative(amount));
-  const lines = charged.map((one) =>
-    prorationLine(plan, proratedCharge(plan, subscription, one, period), organisation),
-  );
-  const credits = credited.map((one) => {
-    const charge = proratedCharge(plan, subscription, one, period);
-    return creditLine(plan, { ...charge, amount: negate(charge.amount) }, organisation);
-  });
+  const lacking = repricing === null ? null : lackingOf(facts, period, repricing, stands);
+  const charge = lacking && proratedCharge(plan, subscription, lacking, period);
+  const isCredit = charge !== null && isNegative(charge.amount);
+  const lines = charge === null || isCredit ? [] : [prorationLine(plan, charge, organisation)];
   // For a period that is still to come, the invoice belongs to the current period, like a separate
   // change.
   const own = period.index < facts.period.index ? period : facts.period;
@@ -96,10 +82,13 @@ export function billClosedAmendment(
     added === null && lines.length === 0
       ? null
       : { ...draft, subtotal: add(draft.subtotal, added ?? ZERO) };
-  const creditNote = credits.length === 0 ? null : draftCreditNote(subscription, credits, today);
+  const credit = isCredit && { ...charge, amount: negate(charge.amount) };
+  const creditNote = credit
+    ? draftCreditNote(subscription, [creditLine(plan, credit, organisation)], today)
+    : null;
   const isBilled = invoice !== null || creditNote !== null;
   return {
-    period: repricing === null ? period : after(period, repricing, missing, isBilled),
+    period: repricing === null ? period : after(period, repricing, lacking, isBilled),
     invoice,
     creditNote,
   };
@@ -111,62 +100,33 @@ function periodBefore({ subscription }: BillingState, { index }: PeriodState): P
 }
 
 /**
- * Returns what the period's documents lack for its units, or bill too much (below zero). An amount
- * that rounds to zero issues nothing.
+ * Returns what the period's documents lack for its units, or bill too much (below zero). Null if
+ * that rounds to zero.
  */
-function missingOf(
-  facts: BillingState,
+function lackingOf(
+  { plan, subscription }: BillingState,
   period: PeriodState,
-  repricing: ClosedRepricing,
-): readonly Proration[] {
-  const { fromUnits, toUnits } = repricing;
-  const between = (fromUnits: number, toUnits: number, days: number): Proration => {
-    const effectiveDate = addDays(period.end, -days);
-    return prorate(facts.plan, facts.subscription, { fromUnits, toUnits, period, effectiveDate });
-  };
-  const all =
-    fromUnits <= toUnits
-      ? [between(fromUnits, toUnits, daysInPeriod(period))]
-      : stepsSince(period, repricing)
-          .filter((step) => step.fromUnits < fromUnits)
-          .map((step) =>
-            between(Math.min(step.toUnits, fromUnits), step.fromUnits, step.daysRemaining),
-          );
-  return all.filter(({ amount }) => !isZero(amount));
-}
-
-/**
- * Returns how the billed units have risen since. A rise without a charge was a credit, which counts
- * with all days of the period.
- */
-function stepsSince(
-  period: PeriodState,
-  { toUnits, charged }: ClosedRepricing,
-): readonly ChargedUnits[] {
-  const { billedUnits } = period;
-  assert(billedUnits !== null, "a plan with units has billed units");
-  const daysRemaining = daysInPeriod(period);
-  const last = { fromUnits: billedUnits, toUnits: billedUnits, daysRemaining };
-  return [...charged, last].flatMap((step, index) => {
-    const reached = charged[index - 1]?.toUnits ?? toUnits;
-    return [{ fromUnits: reached, toUnits: step.fromUnits, daysRemaining }, step].filter(
-      (one) => one.fromUnits < one.toUnits,
-    );
-  });
+  { fromUnits, toUnits }: ClosedRepricing,
+  stands: boolean,
+): Proration | null {
+  const step = { fromUnits, toUnits, period, effectiveDate: period.start };
+  const proration = prorate(plan, subscription, step);
+  const isNothing = isZero(proration.amount) || (isNegative(proration.amount) && !stands);
+  return isNothing ? null : proration;
 }
 
 function after(
   period: PeriodState,
   { fromUnits, toUnits }: ClosedRepricing,
-  missing: readonly Proration[],
+  lacking: Proration | null,
   isBilled: boolean,
 ): PeriodState {
   const { billedUnits, billedSeparately } = period;
   assert(billedUnits !== null, "a plan with units has billed units");
-  const isTakenBack = billedUnits === toUnits && missing.length === 0;
+  const kept = billedUnits === toUnits ? fromUnits : Math.max(billedUnits, fromUnits);
   return {
     ...period,
-    billedUnits: isTakenBack ? fromUnits : Math.max(billedUnits, fromUnits),
+    billedUnits: lacking === null ? kept : billedUnits,
     billedSeparately: billedSeparately || isBilled,
   };
 }

@@ -147,7 +147,7 @@ function bill(
 
 /**
  * Outside the invoice window: issues the charge now, adds it to the newest invoice of the period
- * while that is a draft, or defers it (UNITS-10).
+ * while that is a draft and means our amounts, or defers it (UNITS-10, LEDGER-20).
  */
 function billOutsideWindow(
   facts: BillingState,
@@ -169,7 +169,12 @@ function billOutsideWindow(
   const newest = invoices.find(
     ({ type, periodIndex }) => type !== "usage" && periodIndex === period.index,
   );
-  if (newest?.status === "draft" && newest.inLedger && tooMuch([line], newest.total) === null) {
+  const isJoinable =
+    newest?.status === "draft" &&
+    newest.inLedger &&
+    !newest.isAltered &&
+    tooMuch([line], newest.total) === null;
+  if (isJoinable) {
     const joined = { invoiceId: newest.id, planLine: null, added: [line], onlyDraft: true };
     return { ...decision, joined };
   }

@@ -18,6 +18,19 @@ export type LedgerInvoiceStatus =
 /** The statuses that an invoice can be created with (DOCUMENT-1). */
 export type LedgerFirstStatus = "draft" | "awaiting_approval" | "approved";
 
+/** Whether the amounts of lines are without tax, contain it, or have none. */
+export type LedgerLineAmounts = "exclusive" | "inclusive" | "none";
+
+/**
+ * What gives a document's amounts their meaning. If the ledger's differs, our amounts are not the
+ * document's (LEDGER-20). A contact that this one was merged into is the same.
+ */
+export interface LedgerMeaning {
+  readonly contactId: string;
+  readonly currency: string;
+  readonly lineAmounts: LedgerLineAmounts;
+}
+
 /**
  * One line to invoice. `amount` is the line's total, rounded to the currency's minor unit. If
  * `quantity` × `unitAmount` is not exactly `amount`, the ledger gets 1 × `amount`, with the
@@ -37,14 +50,11 @@ export interface LedgerLineDraft {
  * (POSTING-2). `sourceUrl` links to this service and proves that a document found later is ours.
  * Null sends none. `lineAmounts` says whether amounts contain tax.
  */
-export interface LedgerInvoiceDraft {
+export interface LedgerInvoiceDraft extends LedgerMeaning {
   readonly number: string;
   readonly reference: string;
-  readonly contactId: string;
-  readonly currency: string;
   readonly issueDate: string;
   readonly dueDate: string;
-  readonly lineAmounts: "exclusive" | "inclusive" | "none";
   readonly status: LedgerFirstStatus;
   readonly sourceUrl: string | null;
   readonly lines: readonly LedgerLineDraft[];
@@ -72,16 +82,15 @@ export interface LedgerLine {
 }
 
 /**
- * An invoice as the ledger has it. Amounts have four places. `total` contains tax. `sourceUrl` is
- * ours if this service created the invoice.
+ * An invoice as the ledger has it. Amounts have four places. `total` contains tax. `lineAmounts` is
+ * null if the ledger did not report it. `sourceUrl` is ours if this service created the invoice.
  */
-export interface LedgerInvoice {
+export interface LedgerInvoice extends Omit<LedgerMeaning, "lineAmounts"> {
   readonly id: string;
   readonly number: string;
   readonly reference: string;
-  readonly contactId: string;
+  readonly lineAmounts: LedgerLineAmounts | null;
   readonly status: LedgerInvoiceStatus;
-  readonly currency: string;
   readonly issueDate: string;
   readonly dueDate: string | null;
   readonly subtotal: string;
@@ -97,27 +106,30 @@ export interface LedgerInvoice {
 }
 
 /**
- * One change of an invoice's lines. `ledgerLineId` is the line to replace; null adds a line. If the
- * ledger has neither that line nor an equal one, the change is `refused`, `validation`. An added
- * line is skipped if an equal line (description and amount) exists, so a repeat changes nothing. A
- * line is matched by at most one change, and a named line only by its own change. Name every line
- * with a known id, also an unchanged one, if an added line may equal it.
+ * One change of an invoice's lines. `ledgerLineId` is the line to replace; null adds a line. `was`
+ * is the content under which the ledger last had a named line, if that differs from the new one. If
+ * the ledger does not have the named line, exactly one other line with its old or new content,
+ * which no added line equals, is taken for it; else the change is `refused`, `drift` (LEDGER-13).
+ * An added line is skipped if an equal line (description and amount) exists, so a repeat changes
+ * nothing. A line is matched by at most one change, and a named line only by its own change. Name
+ * every line with a known id, also an unchanged one, if an added line may equal it.
  */
 export interface LedgerLineChange extends LedgerLineDraft {
   readonly ledgerLineId: string | null;
+  readonly was?: LedgerLineDraft;
 }
 
 /**
  * A change of an invoice that the ledger has. Only the lines in `changes` change. Every other line
  * keeps its content and id, also a line that a person added by hand.
  * - `allowed`: the statuses in which the invoice may be changed.
- * - `lineAmounts`: how the changes' amounts are meant. An invoice of another kind is refused,
- *   `wrong_status`, because its amounts would mean something else. Without it this is not checked.
+ * - `meaning`: how the changes' amounts are meant. An invoice with another one is refused, `drift`.
+ *   Without it this is not checked.
  */
 export interface LedgerInvoiceAmendment {
   readonly id: string;
   readonly allowed: readonly LedgerInvoiceStatus[];
-  readonly lineAmounts?: LedgerInvoiceDraft["lineAmounts"];
+  readonly meaning?: LedgerMeaning;
   readonly changes: readonly LedgerLineChange[];
 }
 
@@ -131,13 +143,10 @@ export interface LedgerAmended {
  * A credit note to create. `number` was reserved and saved before the call. It is the natural key
  * (POSTING-2), unless the kind has no unique numbers: then `sourceUrl` is.
  */
-export interface LedgerCreditNoteDraft {
+export interface LedgerCreditNoteDraft extends LedgerMeaning {
   readonly number: string;
   readonly reference: string;
-  readonly contactId: string;
-  readonly currency: string;
   readonly issueDate: string;
-  readonly lineAmounts: "exclusive" | "inclusive" | "none";
   readonly status: LedgerFirstStatus;
   readonly sourceUrl: string | null;
   readonly lines: readonly LedgerLineDraft[];
@@ -158,13 +167,12 @@ export interface LedgerAllocation {
  * A sales credit note as the ledger has it. Amounts have four places. `total` contains tax.
  * `sourceUrl` is null if the ledger keeps no link of a credit note.
  */
-export interface LedgerCreditNote {
+export interface LedgerCreditNote extends Omit<LedgerMeaning, "lineAmounts"> {
   readonly id: string;
   readonly number: string;
   readonly reference: string;
-  readonly contactId: string;
+  readonly lineAmounts: LedgerLineAmounts | null;
   readonly status: LedgerInvoiceStatus;
-  readonly currency: string;
   readonly issueDate: string;
   readonly subtotal: string;
   readonly tax: string;
@@ -177,8 +185,12 @@ export interface LedgerCreditNote {
   readonly updatedAt: string;
 }
 
-/** Credit to apply to an invoice. `date` is the day of the allocation, `YYYY-MM-DD`. */
+/**
+ * Credit to apply to an invoice. `date` is the day of the allocation, `YYYY-MM-DD`. `meaning` is
+ * the invoice's: one with another is refused, `drift`. Without it this is not checked.
+ */
 export interface LedgerCreditApplication {
+  readonly meaning?: LedgerMeaning;
   readonly creditNoteId: string;
   readonly invoiceId: string;
   readonly amount: string;

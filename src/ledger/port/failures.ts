@@ -5,12 +5,14 @@
 
 /**
  * The reason of a refusal, for rules that depend on it. The failure's `messages` have the ledger's
- * words. `not_permitted`: the person who connected the ledger lacks a right. `validation` is the
- * rest.
+ * words. `drift`: a person or another program changed what our amounts there mean, or removed a
+ * line of ours. `not_permitted`: the person who connected the ledger lacks a right. `validation` is
+ * the rest.
  */
 export type LedgerRefusalReason =
   | "has_payment_or_credit"
   | "wrong_status"
+  | "drift"
   | "duplicate_number"
   | "duplicate_contact"
   | "contact_name_invalid"

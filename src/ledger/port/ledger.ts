@@ -136,8 +136,9 @@ export interface Ledger {
   ): Promise<LedgerAnswer<readonly LedgerInvoice[]>>;
   /**
    * Reads an invoice and changes its lines. Refusals in order: `not_found`; `wrong_status` for a
-   * status that is not allowed; `has_payment_or_credit`. Repeating is safe: lines that are already
-   * right stay, and nothing is sent without a difference.
+   * status that is not allowed; `has_payment_or_credit`; `drift` if its amounts mean something else
+   * or a named line is gone. Repeating is safe: lines that are already right stay, and nothing is
+   * sent without a difference.
    */
   amendInvoice(
     call: LedgerCall,
@@ -159,7 +160,7 @@ export interface Ledger {
    * Applies credit of an approved note to an approved invoice of the same contact, and returns the
    * note as read afterwards. Not safe to repeat: after `unknown` read the note first, also if only
    * that read failed. `refused`, `amount_exceeds` if the note has less left or the invoice less
-   * due; `wrong_status` if either takes none.
+   * due; `wrong_status` if either takes none; `drift` if the invoice's amounts mean something else.
    */
   allocateCredit(
     call: LedgerCall,

@@ -32,6 +32,7 @@ interface IssuedRow {
   total: string;
   amount_due: string;
   in_ledger: boolean;
+  is_altered: boolean;
   is_plan_line_known: boolean;
 }
 
@@ -136,6 +137,7 @@ function readIssued(row: IssuedRow): IssuedInvoice {
     total: parseDecimal(row.total),
     amountDue: parseDecimal(row.amount_due),
     inLedger: row.in_ledger,
+    isAltered: row.is_altered,
     isPlanLineKnown: row.is_plan_line_known,
   };
 }

@@ -14,6 +14,7 @@ import { planMetersJson, readPlanMeters } from "../catalogue/meters.ts";
 import { plannedOnce } from "../database/planned-once.ts";
 import type { Transaction } from "../database/pool.ts";
 import { keepsPlace } from "../documents/document-presence.ts";
+import { isAltered } from "../documents/ledger-drift.ts";
 import { readState, type StateRow } from "./billing-state-row.ts";
 import {
   planJson,
@@ -49,7 +50,7 @@ const stateText = `SELECT ${subscriptionColumns}, t.current_period, t.due_at, t.
           WHERE c.organisation_id = $1 AND c.subscription_id = t.id
           AND c.invoice_id = i.id AND c.kind = 'allocate_credit'
             AND c.state IN ('ready', 'sending', 'uncertain')))::text AS amount_due,
-        i.ledger_invoice_id IS NOT NULL AS in_ledger,
+        i.ledger_invoice_id IS NOT NULL AS in_ledger, ${isAltered("i")} AS is_altered,
         NOT EXISTS (SELECT 1 FROM invoice_lines l WHERE l.organisation_id = $1
           AND l.invoice_id = i.id AND l.kind = 'plan'
           AND l.ledger_line_id IS NULL) AS is_plan_line_known

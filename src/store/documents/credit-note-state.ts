@@ -22,6 +22,7 @@ import {
   type KnownAllocation,
   type ObservedAllocation,
 } from "./compare-allocations.ts";
+import { driftOf, identityColumns, identityRecord, type ObservedIdentity } from "./ledger-drift.ts";
 
 /**
  * SQL text of the error of an invoice whose observed state does not fit the columns here. Only an
@@ -30,7 +31,7 @@ import {
 export const unfitText = "'The ledger''s values fit no record here.'";
 
 /** A credit note in the ledger. `remainingCredit` is the ledger's number. */
-export interface ObservedNoteState {
+export interface ObservedNoteState extends ObservedIdentity {
   readonly status: string;
   /** Sum of its lines in the ledger. Absent if unknown. */
   readonly subtotal?: string;
@@ -100,15 +101,17 @@ export async function saveObservedNote(
   if (!isOnlyOurs) await queueSync(client, organisationId, [...changes.keys()]);
   await client.query({
     name: "save_observed_note",
-    text: `UPDATE credit_notes n SET status = $3, total = $4::numeric, sent = $5,
+    text: `UPDATE credit_notes d SET status = $3, total = $4::numeric, sent = $5,
       remaining_credit = $6::numeric,
-        ledger_updated_at = coalesce($7, n.ledger_updated_at), ledger_reported_at = now(),
-        ledger_subtotal = coalesce($8, n.ledger_subtotal),
-        sync_error = CASE WHEN n.status <> 'not_in_external' THEN n.sync_error END,
+        ledger_updated_at = coalesce($7, d.ledger_updated_at), ledger_reported_at = now(),
+        ledger_subtotal = coalesce($8, d.ledger_subtotal),
+        ledger_drift = ${driftOf("credit_notes")},
+        sync_error = CASE WHEN d.status <> 'not_in_external' THEN d.sync_error END,
         applied_elsewhere = $4::numeric - $6::numeric
           - (SELECT coalesce(sum(a.amount), 0) FROM allocations a
-            WHERE a.organisation_id = $1 AND a.credit_note_id = n.id AND a.status = 'active')
-      WHERE n.organisation_id = $1 AND n.id = $2`,
+            WHERE a.organisation_id = $1 AND a.credit_note_id = d.id AND a.status = 'active')
+      FROM jsonb_to_record($9) AS r(${identityColumns})
+      WHERE d.organisation_id = $1 AND d.id = $2`,
     values: [
       organisationId,
       creditNoteId,
@@ -118,6 +121,7 @@ export async function saveObservedNote(
       note.remainingCredit,
       note.updatedAt ?? null,
       note.subtotal ?? null,
+      JSON.stringify(identityRecord(note)),
     ],
   });
   return added.length + gone.length + changes.size > 0;
@@ -244,21 +248,26 @@ async function queueSync(
   });
 }
 
-/** Writes an invoice's observed status and amounts. Its lines stay ours. */
+/**
+ * Writes an invoice's observed status, amounts and due date, and its drift. Its lines stay ours.
+ */
 export async function saveObservedInvoice(
   client: Transaction,
   organisationId: string,
   invoiceId: string,
-  { status, subtotal, total, amountDue, sent, updatedAt }: ObservedInvoiceState,
+  observed: ObservedInvoiceState,
 ): Promise<void> {
+  const { status, subtotal, total, amountDue, sent, updatedAt } = observed;
   await client.query({
     name: "save_observed_invoice",
-    text: `UPDATE invoices SET status = $3, total = $4, amount_due = $5, sent = $6,
-      ledger_reported_at = now(),
-        ledger_updated_at = coalesce($7, ledger_updated_at),
-          ledger_subtotal = coalesce($8, ledger_subtotal),
-        sync_error = nullif(sync_error, ${unfitText})
-      WHERE organisation_id = $1 AND id = $2`,
+    text: `UPDATE invoices d SET status = $3, total = $4, amount_due = $5, sent = $6,
+      ledger_reported_at = now(), due_date = coalesce(r.due_date, d.due_date),
+        ledger_updated_at = coalesce($7, d.ledger_updated_at),
+        ledger_subtotal = coalesce($8, d.ledger_subtotal),
+        ledger_drift = ${driftOf("invoices")},
+        sync_error = nullif(d.sync_error, ${unfitText})
+      FROM jsonb_to_record($9) AS r(${identityColumns})
+      WHERE d.organisation_id = $1 AND d.id = $2`,
     values: [
       organisationId,
       invoiceId,
@@ -268,6 +277,7 @@ export async function saveObservedInvoice(
       sent,
       updatedAt ?? null,
       subtotal ?? null,
+      JSON.stringify(identityRecord(observed)),
     ],
   });
 }

@@ -23,10 +23,14 @@ export const groupSize = 50;
 /**
  * What every claimed job has. `keyVariant` counts how often the ledger failed on it: the next call
  * has another idempotency key. `numberTaken` counts how often its number was refused as taken and
- * not found. `isAwaited`: a caller waits for it. `traceparent` is the trace that it began in.
+ * not found, `renumbered` how often it took the next one. `isAwaited`: a caller waits for it.
+ * `traceparent` is the trace that it began in.
  */
 export interface ClaimedJob
-  extends Pick<LedgerJob, "id" | "attempts" | "keyVariant" | "numberTaken" | "traceparent"> {
+  extends Pick<
+    LedgerJob,
+    "id" | "attempts" | "keyVariant" | "numberTaken" | "renumbered" | "traceparent"
+  > {
   readonly kind: JobKind;
   readonly isAwaited: boolean;
 }
@@ -214,7 +218,8 @@ async function take<T extends ClaimedJob>(
       FROM picked WHERE t.organisation_id = $1 AND t.id = picked.id RETURNING t.*
     )
     SELECT taken.id, taken.kind, taken.state, taken.seq, taken.attempts,
-      taken.key_variant AS "keyVariant", taken.number_taken AS "numberTaken", taken.traceparent,
+      taken.key_variant AS "keyVariant", taken.number_taken AS "numberTaken", taken.renumbered,
+      taken.traceparent,
       coalesce(taken.awaited_until > now(), false) AS "isAwaited", ${columns}
     FROM taken ${joins} ORDER BY taken.seq`;
   const { rows } = await pool.query<T & Pick<LedgerJob, "state">>(

@@ -7,6 +7,7 @@
 import { newId } from "../database/ids.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import type { Transaction } from "../database/pool.ts";
+import { isAltered } from "../documents/ledger-drift.ts";
 
 /**
  * After this many refusals of a pair an operator must request a retry. A ledger that refuses every
@@ -51,7 +52,8 @@ const isFree = `(NOT EXISTS (SELECT 1 FROM removals r
       AND a.state IN ('ready', 'sending', 'uncertain')))`;
 
 // Invoices and notes share one number sequence: a greater number is later. Of the earlier invoices,
-// those that the note reverses accept credit. In Setup Mode nothing is allocated (SETUP-1).
+// those that the note reverses accept credit. Credit of one currency or contact is none of another.
+// In Setup Mode nothing is allocated (SETUP-1).
 const planText = `
 INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, credit_note_id,
   invoice_id, amount)
@@ -70,6 +72,7 @@ FROM organisations o
   WHERE n.organisation_id = $1 AND n.subscription_id = party.subscription_id
     AND ${holdsCredit("n")}
     AND i.status = 'approved' AND i.amount_due > 0 AND ${isFree}
+    AND NOT ${isAltered("n")} AND NOT ${isAltered("i")}
     AND NOT ${isRefusedPair("n", "i")}
     AND ((n.id, i.id) = ($4::uuid, $5::uuid) OR NOT ${isTakenOff})
   ORDER BY n.seq, i.seq LIMIT 1

@@ -16,11 +16,13 @@ export interface Held {
 /**
  * The outcome of a job with nothing in the ledger. Delays count from now. `isRemembered`: the
  * ledger would repeat its answer for the same idempotency key (LEDGER-10). `isNumberTaken`: it
- * refused the number and showed no document with it.
+ * refused the number and showed no document with it. `isRenumbered`: a foreign document has the
+ * number, and ours takes the next one (POSTING-9).
  */
 export type UndoneOutcome = Held & {
   readonly isRemembered?: true;
   readonly isNumberTaken?: true;
+  readonly isRenumbered?: true;
 } & (
     | {
         readonly kind: "refused";
@@ -78,13 +80,15 @@ export type PostingOutcome =
 
 /** SQL: the members of `doneRecord` and `undoneRecord`, as the columns of a record `r`. */
 export const jobRecordType = `job_id uuid, attempt int, state text, reason text, message text,
-    delay_ms bigint, uncount int, rekey int, number_taken int`;
+    delay_ms bigint, uncount int, rekey int, number_taken int,
+    renumbered int`;
 
 /** SQL: what record `r` changes in its job `o`. */
 export const recordedJob = `state = r.state, reason = r.reason,
     message = coalesce(r.message, o.message), attempts = o.attempts - r.uncount,
     key_variant = o.key_variant + coalesce(r.rekey, 0),
     number_taken = o.number_taken + coalesce(r.number_taken, 0),
+    renumbered = o.renumbered + coalesce(r.renumbered, 0),
     not_before = CASE WHEN r.state = 'ready' THEN now() + r.delay_ms * interval '1 millisecond'
       ELSE o.not_before END,
     lease_until = CASE WHEN r.state = 'uncertain'
@@ -117,6 +121,7 @@ export function undoneRecord(outcome: UndoneOutcome): object {
   const answered = {
     rekey: Number(outcome.isRemembered ?? false),
     number_taken: Number(outcome.isNumberTaken ?? false),
+    renumbered: Number(outcome.isRenumbered ?? false),
   };
   const own = { job_id: jobId, attempt, reason: plain(outcome.reason), ...answered };
   const record = { ...own, delay_ms: 0, uncount: 0 };

@@ -21,6 +21,7 @@ import {
   unwritableAnswer,
 } from "./document-outcomes.ts";
 import { doneMark, outcomesChannel } from "./job-notifications.ts";
+import { renumber } from "./renumber.ts";
 
 const recordText = `
 WITH result AS (
@@ -134,6 +135,7 @@ async function recordTogether(
       plannedOnce({ name: "record_outcomes", text: recordText, values }),
     );
     await saveUsed(client, organisationId, used, rows[0]?.notes ?? []);
+    await renumber(client, organisationId, outcomes.filter(isRenumbered).map(jobIdOf));
     return planAllocations(client, organisationId, rows[0]?.credited ?? []);
   });
 }
@@ -156,6 +158,14 @@ type UsedNote = PostingOutcome & { readonly kind: "credit_note_done" };
 /** A note that already has allocations. */
 function isUsed(outcome: PostingOutcome): outcome is UsedNote {
   return outcome.kind === "credit_note_done" && outcome.allocations.length > 0;
+}
+
+function isRenumbered(outcome: PostingOutcome): boolean {
+  return outcome.kind === "again" && outcome.isRenumbered === true;
+}
+
+function jobIdOf({ jobId }: PostingOutcome): string {
+  return jobId;
 }
 
 function isDone({ kind }: PostingOutcome): boolean {

@@ -8,6 +8,7 @@ import type { CreditNote } from "../../gen/prisma/client.ts";
 import { lockInOrder } from "../database/lock-order.ts";
 import { inTransaction, type Pool } from "../database/pool.ts";
 import { type ObservedNoteState, saveObservedNote } from "../documents/credit-note-state.ts";
+import { driftOf, identityColumns, identityRecord } from "../documents/ledger-drift.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
 import {
@@ -23,10 +24,10 @@ import {
 export type ObservedCreditNote = ObservedNoteState & Dated;
 
 const observedNote = `jsonb_to_recordset($2) AS r(id text, status text, total numeric,
-    remaining numeric, sent boolean, updated_at timestamptz)
+    remaining numeric, sent boolean, updated_at timestamptz, ${identityColumns})
   JOIN credit_notes d ON d.organisation_id = $1 AND d.ledger_credit_note_id = r.id`;
-const isOtherNote = `(d.status, d.total, d.remaining_credit, d.sent)
-    IS DISTINCT FROM (r.status, r.total, r.remaining, r.sent)`;
+const isOtherNote = `(d.status, d.total, d.remaining_credit, d.sent, d.ledger_drift)
+    IS DISTINCT FROM (r.status, r.total, r.remaining, r.sent, ${driftOf("credit_notes")})`;
 
 type NoteRow = Pick<CreditNote, "id" | "subscriptionId"> & { readonly ledgerId: string };
 
@@ -101,13 +102,7 @@ async function syncNote(
   }
 }
 
-function noteRecord({
-  id,
-  status,
-  total,
-  remainingCredit,
-  sent,
-  updatedAt,
-}: ObservedCreditNote): object {
-  return { id, status, total, remaining: remainingCredit, sent, updated_at: updatedAt };
+function noteRecord(note: ObservedCreditNote): object {
+  const { id, status, total, remainingCredit: remaining, sent, updatedAt } = note;
+  return { id, status, total, remaining, sent, updated_at: updatedAt, ...identityRecord(note) };
 }

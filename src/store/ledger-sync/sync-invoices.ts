@@ -10,6 +10,7 @@ import { lockInOrder, lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { type ObservedInvoiceState, unfitText } from "../documents/credit-note-state.ts";
 import { stands } from "../documents/document-presence.ts";
+import { driftOf, identityColumns, identityRecord } from "../documents/ledger-drift.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import {
   type Dated,
@@ -26,10 +27,11 @@ import {
 export type ObservedInvoice = ObservedInvoiceState & Dated;
 
 const observedInvoice = `jsonb_to_recordset($2) AS r(id text, status text, subtotal numeric,
-    total numeric, amount_due numeric, sent boolean, updated_at timestamptz)
+    total numeric, amount_due numeric, sent boolean, updated_at timestamptz, ${identityColumns})
   JOIN invoices d ON d.organisation_id = $1 AND d.ledger_invoice_id = r.id`;
-const isOtherInvoice = `(d.status, d.total, d.amount_due, d.sent)
-    IS DISTINCT FROM (r.status, r.total, r.amount_due, r.sent)`;
+const isOtherInvoice = `(d.status, d.total, d.amount_due, d.sent, d.due_date, d.ledger_drift)
+    IS DISTINCT FROM (r.status, r.total, r.amount_due, r.sent, coalesce(r.due_date, d.due_date),
+      ${driftOf("invoices")})`;
 
 const isDifferent = `(${isOtherInvoice} OR d.ledger_updated_at IS DISTINCT FROM r.updated_at
     OR d.sync_error = ${unfitText})`;
@@ -38,14 +40,16 @@ const isDifferent = `(${isOtherInvoice} OR d.ledger_updated_at IS DISTINCT FROM 
 const invoicesText = `
 WITH evaluated AS (
   SELECT d.id AS own_id, d.subscription_id, d.ledger_invoice_id AS ledger_id, r.status, r.subtotal,
-    r.total, r.amount_due, r.sent, r.updated_at, ${isOtherInvoice} AS is_other,
+    r.total, r.amount_due, r.sent, r.updated_at, r.due_date, ${driftOf("invoices")} AS drift,
+    ${isOtherInvoice} AS is_other,
     ${verdict("invoices")} AS verdict
   FROM ${observedInvoice}
   WHERE ${isDifferent} AND d.subscription_id = ANY ($4::uuid[])
   ORDER BY d.id FOR NO KEY UPDATE OF d
 ), written AS (
   UPDATE invoices i SET status = e.status, total = e.total, amount_due = e.amount_due,
-    sent = e.sent, ledger_updated_at = e.updated_at,
+    sent = e.sent, due_date = coalesce(e.due_date, i.due_date), ledger_drift = e.drift,
+    ledger_updated_at = e.updated_at,
     ledger_subtotal = coalesce(e.subtotal, i.ledger_subtotal), ledger_reported_at = now(),
     sync_error = CASE WHEN i.status <> 'not_in_external'
       THEN nullif(i.sync_error, ${unfitText}) END
@@ -88,8 +92,10 @@ async function writeInvoices(
   invoices: readonly ObservedInvoice[],
   queriedAt: string,
 ): Promise<SyncResult> {
-  const records = invoices.map(({ id, status, subtotal, total, amountDue, sent, updatedAt }) => {
-    return { id, status, subtotal, total, amount_due: amountDue, sent, updated_at: updatedAt };
+  const records = invoices.map((invoice) => {
+    const { id, status, subtotal, total, amountDue, sent, updatedAt } = invoice;
+    const amounts = { subtotal, total, amount_due: amountDue };
+    return { id, status, ...amounts, sent, updated_at: updatedAt, ...identityRecord(invoice) };
   });
   const observed = JSON.stringify(records);
   const { rows: found } = await client.query<Pick<Invoice, "subscriptionId">>({

@@ -16,7 +16,7 @@ test("a new organisation issues its first invoice in one day", async ({ system, 
   expect(organisation).toMatchObject({
     name: "First Ltd",
     livemode: true,
-    numberPrefix: "INV-",
+    numberPrefix: "SUB-",
     dueDays: 14,
   });
   const own = { organisation: organisation.id };
@@ -92,7 +92,7 @@ test("a new organisation issues its first invoice in one day", async ({ system, 
   expect(failed.data).toEqual([
     expect.objectContaining({
       id: created.json.invoice.id,
-      number: "INV-0001",
+      number: "SUB-0001",
       reason: "account_invalid",
       message: "No revenue account is mapped for a line of this invoice.",
     }),
@@ -112,7 +112,7 @@ test("a new organisation issues its first invoice in one day", async ({ system, 
     ...own,
     id: created.json.invoice.id,
   });
-  expect(retried.document.number).toBe("INV-0001");
+  expect(retried.document.number).toBe("SUB-0001");
   // It may be there by the time that it is shown.
   expect(retried.document.state).toMatch(/^DOCUMENT_STATE_(WAITING|SYNCED)$/);
   const synced = await until("the document is in the ledger", async () => {
@@ -122,9 +122,9 @@ test("a new organisation issues its first invoice in one day", async ({ system, 
     });
     return document.state === "DOCUMENT_STATE_SYNCED" && document;
   });
-  expect(synced).toMatchObject({ number: "INV-0001", status: "DOCUMENT_STATUS_DRAFT" });
+  expect(synced).toMatchObject({ number: "SUB-0001", status: "DOCUMENT_STATUS_DRAFT" });
   expect(await system.ledgerInvoices(tenant.tenantId)).toEqual([
-    { number: "INV-0001", status: "DRAFT" },
+    { number: "SUB-0001", status: "DRAFT" },
   ]);
   const invoice = await system.ask("GET", `/v1/invoices/${created.json.invoice.id}`, {
     key: key.value,

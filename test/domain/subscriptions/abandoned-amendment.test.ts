@@ -1,7 +1,4 @@
-/**
- * Amendments whose invoice can no longer be edited: the requested change is billed once, as a
- * separate change would be.
- */
+/** Amendments whose invoice can no longer be edited: the requested change is billed once. */
 import { describe, expect, it } from "vitest";
 import { formatDecimal, parseDecimal } from "../../../src/domain/money/decimal.ts";
 import {
@@ -20,17 +17,21 @@ import {
 } from "./billing-state-builder.ts";
 
 const d = parseDecimal;
-const whole = { daysRemaining: 31 };
 
 /** The amendment of July's renewal invoice, closed in June. `billed`: July's billed units then. */
 function close(
-  repricing: (Omit<ClosedRepricing, "charged"> & Partial<ClosedRepricing>) | null,
+  repricing: ClosedRepricing | null,
   {
     billed = repricing?.toUnits ?? 10,
     added = null,
     isUsage = false,
+    stands = true,
     ...order
-  }: StateOrder & { readonly added?: string | null; readonly isUsage?: boolean } = {},
+  }: StateOrder & {
+    readonly added?: string | null;
+    readonly isUsage?: boolean;
+    readonly stands?: boolean;
+  } = {},
 ): Record<string, unknown> {
   const state = stateOf({
     today: "2026-06-20",
@@ -44,7 +45,8 @@ function close(
     period: { ...period, billedUnits: billed },
     added: added === null ? null : d(added),
     isUsage,
-    repricing: repricing && { charged: [], ...repricing },
+    repricing,
+    stands,
   };
   const { invoice, creditNote, period: after } = billClosedAmendment(state, closed);
   return {
@@ -80,12 +82,13 @@ describe("an increase", () => {
   it("is dated and booked as a separate change is", () => {
     const state = stateOf({ today: "2026-06-20", next: { billedUnits: 13 } });
     if (state.nextPeriod === null) throw new Error("there is no next period");
-    const repricing = { fromUnits: 10, toUnits: 13, charged: [] };
+    const repricing = { fromUnits: 10, toUnits: 13 };
     const { invoice } = billClosedAmendment(state, {
       period: state.nextPeriod,
       added: null,
       isUsage: false,
       repricing,
+      stands: true,
     });
     expect(invoice).toMatchObject({
       type: "change",
@@ -123,14 +126,13 @@ describe("an increase", () => {
   });
 
   it("that costs nothing leaves what has been billed above it since", () => {
-    const charged = [{ fromUnits: 12, toUnits: 15, ...whole }];
     const order = {
       plan: { ...seats, freeUnits: 12 },
       billed: 15,
       next: { billedSeparately: true },
     };
     const period = "6: 15 billed, billed separately";
-    expect(close({ fromUnits: 10, toUnits: 12, charged }, order)).toEqual({ period });
+    expect(close({ fromUnits: 10, toUnits: 12 }, order)).toEqual({ period });
   });
 
   it("of a period that has begun or ended since is an invoice of that period", () => {
@@ -141,17 +143,17 @@ describe("an increase", () => {
     );
     const state = stateOf({ index: 7, today: "2026-08-05" });
     const period = { ...stateOf({ index: 6 }).period, billedUnits: 13 };
-    const repricing = { fromUnits: 10, toUnits: 13, charged: [] };
+    const repricing = { fromUnits: 10, toUnits: 13 };
     expect(
-      billClosedAmendment(state, { period, added: null, isUsage: false, repricing }).invoice,
+      billClosedAmendment(state, { period, added: null, isUsage: false, repricing, stands: true })
+        .invoice,
     ).toMatchObject({
       periodIndex: 6,
     });
   });
 
   it("of which more has been billed since leaves that as it is", () => {
-    const charged = [{ fromUnits: 13, toUnits: 15, ...whole }];
-    expect(close({ fromUnits: 10, toUnits: 13, charged }, { billed: 15 })).toEqual({
+    expect(close({ fromUnits: 10, toUnits: 13 }, { billed: 15 })).toEqual({
       period: "6: 15 billed, billed separately",
       invoice: ["change of 5: 30.0000", threeMore],
     });
@@ -159,61 +161,51 @@ describe("an increase", () => {
 });
 
 describe("a decrease", () => {
-  it("issues nothing; the period counts as billed for what the invoice bills", () => {
-    expect(close({ fromUnits: 10, toUnits: 6 })).toEqual({ period: "6: 10 billed" });
-    expect(close({ fromUnits: 11, toUnits: 10 }, { plan: volumeSeats })).toEqual({
-      period: "6: 11 billed",
+  const fourLess = "40.0000 from 2026-07-01: 10 to 6 seats, 31 of 31 days: (100 − 60) × 31 ÷ 31";
+
+  it("is a credit note over what the invoice bills too much", () => {
+    expect(close({ fromUnits: 10, toUnits: 6 })).toEqual({
+      period: "6: 6 billed, billed separately",
+      creditNote: [fourLess],
     });
   });
 
   it("leaves lines of earlier amendments on a separate invoice", () => {
     expect(close({ fromUnits: 10, toUnits: 6 }, { added: "15.00" })).toEqual({
-      period: "6: 10 billed, billed separately",
+      period: "6: 6 billed, billed separately",
       invoice: ["change of 5: 15.0000"],
+      creditNote: [fourLess],
     });
   });
 
-  const since = (...charged: ClosedRepricing["charged"]) => ({
-    fromUnits: 10,
-    toUnits: 6,
-    charged,
-  });
-
-  it("gives back what was charged since of the units that the invoice bills after all", () => {
-    expect(close(since({ fromUnits: 6, toUnits: 12, ...whole }), { billed: 12 })).toEqual({
+  it("of which more has been billed since leaves that as it is", () => {
+    expect(close({ fromUnits: 10, toUnits: 6 }, { billed: 12 })).toEqual({
       period: "6: 12 billed, billed separately",
-      creditNote: ["40.0000 from 2026-07-01: 10 to 6 seats, 31 of 31 days: (100 − 60) × 31 ÷ 31"],
+      creditNote: [fourLess],
     });
-    expect(close(since({ fromUnits: 6, toUnits: 8, ...whole }), { billed: 8 })).toEqual({
+  });
+
+  it("into a dearer band is an invoice", () => {
+    expect(close({ fromUnits: 11, toUnits: 10 }, { plan: volumeSeats })).toEqual({
       period: "6: 10 billed, billed separately",
-      creditNote: ["20.0000 from 2026-07-01: 8 to 6 seats, 31 of 31 days: (80 − 60) × 31 ÷ 31"],
-    });
-  });
-
-  it("gives each charge back for the days that it was for", () => {
-    const charged = [
-      { fromUnits: 6, toUnits: 7, ...whole },
-      { fromUnits: 7, toUnits: 11, daysRemaining: 10 },
-    ];
-    expect(close(since(...charged), { billed: 11, index: 6, today: "2026-07-23" })).toEqual({
-      period: "6: 11 billed, billed separately",
-      creditNote: [
-        "10.0000 from 2026-07-01: 7 to 6 seats, 31 of 31 days: (70 − 60) × 31 ÷ 31",
-        "9.6800 from 2026-07-22: 10 to 7 seats, 10 of 31 days: (100 − 70) × 10 ÷ 31",
-        "19.68 in all",
-      ],
-    });
-  });
-
-  it("takes back a credit that was given since for units which the invoice bills", () => {
-    expect(
-      close({ fromUnits: 11, toUnits: 10, charged: [] }, { plan: volumeSeats, billed: 12 }),
-    ).toEqual({
-      period: "6: 12 billed, billed separately",
       invoice: [
         "change of 5: 12.0000",
         `12.0000 for ${july}: 11 to 10 seats, 31 of 31 days: (100 − 88) × 31 ÷ 31`,
       ],
+    });
+  });
+
+  it("of a removed or lost invoice credits nothing, and its units count as billed", () => {
+    const stands = false;
+    expect(close({ fromUnits: 10, toUnits: 6 }, { stands })).toEqual({ period: "6: 10 billed" });
+    expect(close({ fromUnits: 10, toUnits: 6 }, { stands, billed: 8 })).toEqual({
+      period: "6: 10 billed",
+    });
+    expect(close({ fromUnits: 10, toUnits: 6 }, { stands, billed: 12 })).toEqual({
+      period: "6: 12 billed",
+    });
+    expect(close({ fromUnits: 10, toUnits: 11 }, { stands, plan: volumeSeats })).toEqual({
+      period: "6: 10 billed",
     });
   });
 });
@@ -236,12 +228,13 @@ it("a first invoice that was re-priced before its day leaves an invoice dated th
     subscription: { status: "pending" },
   });
   const period = { ...state.period, billedUnits: 12 };
-  const repricing = { fromUnits: 10, toUnits: 12, charged: [] };
+  const repricing = { fromUnits: 10, toUnits: 12 };
   const { invoice, period: after } = billClosedAmendment(state, {
     period,
     added: null,
     isUsage: false,
     repricing,
+    stands: true,
   });
   expect(periodSummary(after)).toBe("0: 12 billed, billed separately");
   expect(invoice).toMatchObject({ periodIndex: 0, issueDate: "2026-07-01", subtotal: d("20.00") });
@@ -267,6 +260,7 @@ describe("usage that was to join the renewal invoice", () => {
       added: d("7.50"),
       isUsage: true,
       repricing: null,
+      stands: true,
     });
     expect(invoice).toMatchObject({
       issueDate: "2026-07-02",
@@ -284,6 +278,7 @@ describe("usage that was to join the renewal invoice", () => {
       added: d("7.50"),
       isUsage: true,
       repricing: null,
+      stands: true,
     });
     expect(invoice).toMatchObject({
       type: "usage",

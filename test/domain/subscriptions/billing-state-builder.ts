@@ -166,6 +166,7 @@ export function issued(differs: Partial<IssuedInvoice> = {}): IssuedInvoice {
     total: amount,
     amountDue: amount,
     inLedger: true,
+    isAltered: false,
     isPlanLineKnown: true,
     ...differs,
   };

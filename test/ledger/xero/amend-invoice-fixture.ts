@@ -44,6 +44,10 @@ export interface AmendmentFixture {
   /** Reads an invoice as the ledger's JSON. */
   rawInvoice(id: string): Promise<RawInvoice>;
   pay(id: string, amount?: number): Promise<void>;
+  /** Adds a second contact and returns its id. */
+  addContact(): Promise<string>;
+  /** Merges a contact into that of the fixture. */
+  merge(contactId: string): Promise<void>;
   /** The recorded requests that write. */
   writes(): readonly Exchange[];
   /** Removes recorded requests and faults. */
@@ -52,7 +56,7 @@ export interface AmendmentFixture {
 }
 
 interface RawInvoice {
-  readonly LineItems: readonly object[];
+  readonly LineItems: readonly Readonly<Record<string, unknown>>[];
 }
 
 /** Starts a demo ledger with one contact, and a recording proxy. */
@@ -94,6 +98,12 @@ export async function startAmendmentFixture(): Promise<AmendmentFixture> {
     async pay(id, amount) {
       const path = `tenants/${connection.tenantId}/invoices/${id}/payments`;
       const answer = await demo.admin(path, { amount });
+      if (answer.status !== 200) throw new Error(await answer.text());
+    },
+    addContact: async () => (await addLedgerContact(connection)).id,
+    async merge(merged) {
+      const path = `tenants/${connection.tenantId}/contacts/${merged}/merge`;
+      const answer = await demo.admin(path, { into: contactId });
       if (answer.status !== 200) throw new Error(await answer.text());
     },
     writes: () =>

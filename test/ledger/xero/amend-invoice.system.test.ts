@@ -87,20 +87,62 @@ describe("an amendment", () => {
     expect(amended).toMatchObject({ tax, total });
   });
 
-  test("of an invoice with another kind of amounts is refused without a write", async ({
-    fixture,
-  }) => {
-    const invoice = await fixture.createInvoice({ lineAmounts: "inclusive" });
-    const ours = {
+  test.for([
+    ["kind of amounts", { lineAmounts: "inclusive" }, "its amounts are without tax"],
+    ["currency", { currency: "EUR" }, "its currency is GBP"],
+    ["contact", { contactId: crypto.randomUUID() }, "it is for another contact"],
+  ] as const)("of an invoice with another %s is refused without a write", async ([
+    _what,
+    other,
+    words,
+  ], { fixture }) => {
+    const invoice = await fixture.createInvoice();
+    const { contactId, currency } = invoice;
+    const meaning = { contactId, currency, lineAmounts: "exclusive" } as const;
+    const amendment = { id: invoice.id, allowed: open, changes: [added()] };
+    const refused = { ...amendment, meaning: { ...meaning, ...other } };
+    expect(await fixture.watched.amendInvoice(aCall(), refused)).toMatchObject({
+      kind: "refused",
+      reason: "drift",
+      messages: [`Invoice ${invoice.number} was changed in the ledger: ${words}.`],
+    });
+    expect(fixture.writes()).toEqual([]);
+    okOf(await fixture.ledger.amendInvoice(aCall(), { ...amendment, meaning }));
+  });
+
+  test("of an invoice whose contact was merged into another is made", async ({ fixture }) => {
+    const merged = await fixture.addContact();
+    const invoice = await fixture.createInvoice({ contactId: merged });
+    await fixture.merge(merged);
+    const { currency } = invoice;
+    const answer = await fixture.ledger.amendInvoice(aCall(), {
       id: invoice.id,
       allowed: open,
-      lineAmounts: "exclusive",
+      meaning: { contactId: merged, currency, lineAmounts: "exclusive" },
       changes: [added()],
-    } as const;
-    const answer = await fixture.watched.amendInvoice(aCall(), ours);
-    expect(answer).toMatchObject({ kind: "refused", reason: "wrong_status" });
-    expect(fixture.writes()).toEqual([]);
-    okOf(await fixture.ledger.amendInvoice(aCall(), { ...ours, lineAmounts: "inclusive" }));
+    });
+    expect(okOf(answer).invoice).toMatchObject({ contactId: fixture.contactId });
+    expect(okOf(answer).invoice.lines).toHaveLength(3);
+  });
+
+  test("of lines that another program replaced by equal ones finds them", async ({ fixture }) => {
+    const invoice = await fixture.createInvoice();
+    const { LineItems: raw } = await fixture.rawInvoice(invoice.id);
+    const without = raw.map(({ LineItemID: _, LineAmount: _amount, ...line }) => line);
+    await fixture.byHand(invoice.id, { LineItems: without });
+    const [line] = invoice.lines;
+    const was = { ...named(line), quantity: "3", amount: "31.5000" };
+    const { ledgerLineId: _, ...content } = was;
+    const answer = await fixture.ledger.amendInvoice(aCall(), {
+      id: invoice.id,
+      allowed: open,
+      changes: [{ ...named(line), was: content }, added()],
+    });
+    const { invoice: after, lineIds } = okOf(answer);
+    expect(after).toMatchObject({ subtotal: "166.8300" });
+    expect(after.lines).toHaveLength(3);
+    expect(after.lines[0]).toMatchObject({ ledgerLineId: lineIds[0], amount: "42.0000" });
+    expect(lineIds[0]).not.toBe(line?.ledgerLineId);
   });
 
   test("keeps a bookkeeper's line, account, unit price and tax", async ({ fixture }) => {
@@ -147,7 +189,7 @@ describe("an amendment", () => {
     const amendment = { id: invoice.id, allowed: open, changes: [named(invoice.lines[0])] };
     expect(await fixture.watched.amendInvoice(aCall(), amendment)).toMatchObject({
       kind: "refused",
-      reason: "validation",
+      reason: "drift",
     });
     expect(fixture.writes()).toEqual([]);
     expect(okOf(await fixture.ledger.getInvoice(aCall(), invoice.id))).toEqual(before);

@@ -259,6 +259,37 @@ describe("a change", () => {
     expect(amend(answerOf(added), gone)).toMatchObject({ isGone: false, isSame: true });
   });
 
+  const was = { ...change(), ledgerLineId: undefined };
+  const recreated: ExactObject = { ...seats, LineItemID: "line-5" };
+
+  test("of a line that another program replaced by an equal one takes the new one's place", () => {
+    const higher = change({ ledgerLineId: "line-1", ...more, was });
+    const amendment = amend([setUp, recreated], higher, change({ description: "Third" }));
+    expect(amendment).toMatchObject({ isGone: false, isSame: false });
+    expect(amendment.placed.map(({ lineId }) => lineId)).toEqual(["line-5", null]);
+    expect(sentOf(amendment)).toMatchObject([
+      { LineItemID: "line-2", Quantity: "1" },
+      { LineItemID: "line-5", Quantity: "4" },
+      { Description: "Third" },
+    ]);
+  });
+
+  test.each<[string, readonly ExactObject[], readonly LedgerLineChange[]]>([
+    ["two lines have its content", [recreated, { ...recreated, LineItemID: "line-6" }], []],
+    ["its content has other words", [{ ...recreated, Description: "Chairs" }], []],
+    ["its amount is another", [{ ...recreated, LineAmount: "31.51" }], []],
+    ["the only line with its content may be an added one", [recreated], [change()]],
+  ])("of a line that is gone takes no line if %s", (_why, elements, others) => {
+    const higher = change({ ledgerLineId: "line-1", ...more, was });
+    expect(amend([setUp, ...elements], higher, ...others)).toMatchObject({ isGone: true });
+  });
+
+  test("of a line that is gone takes no line that another gone one may be", () => {
+    const one = change({ ledgerLineId: "line-1", ...more, was });
+    const other = change({ ledgerLineId: "line-7", ...more, was });
+    expect(amend([recreated], one, other)).toMatchObject({ isGone: true });
+  });
+
   test("of a line that another change names too is a mistake of the caller", () => {
     const twice = change({ ledgerLineId: "line-1" });
     expect(() => amendLines([seats], [twice, twice])).toThrow("two changes of one line");
@@ -298,6 +329,7 @@ test("repeated changes nothing and neither loses nor doubles a line", () => {
   const wanted = fc.array(fc.tuple(fc.option(fc.integer({ min: 0, max: 6 })), words, units), {
     maxLength: 5,
   });
+  let sent = 0;
   const amountOf = (count: number) => decimalTextOf(BigInt(count) * 105_000n, 4);
   fc.assert(
     fc.property(standing, wanted, (lines, drafts) => {
@@ -321,6 +353,9 @@ test("repeated changes nothing and neither loses nor doubles a line", () => {
         });
       });
       const amendment = amend(elements, ...changes);
+      // A line that is gone is refused: nothing is sent.
+      if (amendment.isGone) return;
+      sent += 1;
       const after = answerOf(amendment);
       const ids = amendedLineIds(amendment, after.map(readLine));
       expect(new Set(ids).size).toBe(changes.length);
@@ -339,4 +374,5 @@ test("repeated changes nothing and neither loses nor doubles a line", () => {
       expect(again.placed.every(({ lineId }) => lineId !== null)).toBe(true);
     }),
   );
+  expect(sent).toBeGreaterThan(30);
 });

@@ -97,10 +97,20 @@ describe("elements", () => {
     UpdatedDateUTC: "/Date(1541176592690+0000)/",
   };
 
+  test.each([
+    ["Exclusive", "exclusive"],
+    ["Inclusive", "inclusive"],
+    ["NoTax", "none"],
+    ["Half", null],
+  ])("amounts of the kind %s are read as %s", (LineAmountTypes, lineAmounts) => {
+    expect(readInvoice({ ...invoice, LineAmountTypes })).toMatchObject({ lineAmounts });
+  });
+
   test("an invoice is read with four places, and what is not there yet is nothing", () => {
     expect(readInvoice(invoice)).toEqual({
       id: invoice.InvoiceID,
       number: "INV-1",
+      lineAmounts: null,
       reference: "",
       contactId: invoice.Contact.ContactID,
       status: "approved",
@@ -200,6 +210,7 @@ describe("credit notes", () => {
     expect(readCreditNote(note)).toEqual({
       id: note.CreditNoteID,
       number: "CN-1",
+      lineAmounts: null,
       sourceUrl: null,
       reference: "",
       contactId: note.Contact.ContactID,

@@ -121,34 +121,33 @@ describe("an increase on a renewal invoice that is closed", () => {
 });
 
 describe("a decrease on a renewal invoice that is closed", () => {
-  test("issues nothing, shows as refused, and is never charged a second time", async ({ pool }) => {
+  test("is a credit note over what the invoice bills too much", async ({ pool }) => {
     const fixture = await windowFixture(pool);
     const change = await fixture.changed(changeTo(6, amend), "paid");
-    expect(change).toMatchObject({
-      toUnits: 6,
-      invoiceId: null,
-      renewalInvoiceId: null,
-      creditNoteId: null,
+    expect(change).toMatchObject({ toUnits: 6, invoiceId: null, renewalInvoiceId: null });
+    expect(await fixture.one("credit_notes", change.creditNoteId ?? "")).toMatchObject({
+      subtotal: "40.0000",
     });
     expect(await fixture.one("ledger_jobs", change.jobIds[0] ?? "")).toMatchObject({
-      state: "refused",
-      reason: "wrong_status",
+      state: "done",
+      reason: "moved",
     });
-    await expectRolledBack(fixture, { status: "paid", sync_error: "Invoice INV-0002 is paid." });
-    expect(await fixture.billed()).toEqual(["1: 10", "2: 10"]);
+    await expectRolledBack(fixture, { status: "paid", sync_error: null });
+    expect(await fixture.billed()).toEqual(["1: 10", "2: 6 separately"]);
     const again = await fixture.changed(changeTo(10, { ...half, ...separate }), "done");
-    expect(again).toMatchObject({ invoiceId: null, renewalInvoiceId: null, jobIds: [] });
+    expect(await fixture.lines(again.invoiceId)).toEqual(["proration: 40.0000"]);
   });
 
-  test("is done when an operator retries it, and the error is gone", async ({ pool }) => {
+  test("issues nothing and shows as refused if the invoice is gone", async ({ pool }) => {
     const fixture = await windowFixture(pool);
-    const change = await fixture.changed(changeTo(6, amend), "paid");
-    expect(await fixture.retry()).toBe("retried");
-    // Nothing is left to change.
-    await fixture.answer("done", { status: "paid", amountDue: "0" });
-    await expectRolledBack(fixture, { status: "paid", sync_error: null });
+    const change = await fixture.changed(changeTo(6, amend), "gone");
+    expect(change).toMatchObject({ toUnits: 6, invoiceId: null, creditNoteId: null });
+    expect(await fixture.one("ledger_jobs", change.jobIds[0] ?? "")).toMatchObject({
+      state: "refused",
+      reason: "not_found",
+    });
+    await expectRolledBack(fixture, { status: "not_in_external", sync_error: "It is not there." });
     expect(await fixture.billed()).toEqual(["1: 10", "2: 10"]);
-    expect(await fixture.reload(change)).toMatchObject({ invoiceId: null, renewalInvoiceId: null });
   });
 });
 
@@ -237,7 +236,9 @@ describe("a temporary refusal", () => {
     await expectRolledBack(fixture, { sync_error: null });
   });
 
-  test("of a decrease credits later deferred lines once, also after an end", async ({ pool }) => {
+  test("of a decrease credits it whole, also with later deferred lines after an end", async ({
+    pool,
+  }) => {
     const fixture = await windowFixture(pool);
     const lower = await fixture.changed(changeTo(6, amend), "refused");
     await fixture.setClock("2026-03-20T12:00:00Z");
@@ -258,7 +259,7 @@ describe("a temporary refusal", () => {
     await fixture.answer("paid");
     const { creditNoteId } = await fixture.reload(lower);
     expect(await fixture.one("credit_notes", creditNoteId ?? "")).toMatchObject({
-      subtotal: "20.0000",
+      subtotal: "40.0000",
     });
   });
 

@@ -307,7 +307,7 @@ describe("lines that the invoice no longer accepts", () => {
       {
         subscription_id: rows.subscription,
         customer_id: rows.customer,
-        number: "INV-0002",
+        number: "SUB-0002",
         reference: "PO 7",
         status: "scheduled",
         currency: "EUR",

@@ -61,6 +61,7 @@ const taken = () => ({
   keyVariant: 0,
   traceparent: null,
   numberTaken: 0,
+  renumbered: 0,
   isAwaited: true,
   number: "INV-1",
   reference: "",

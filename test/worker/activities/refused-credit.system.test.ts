@@ -1,7 +1,8 @@
 /** Credit notes that the ledger refuses, or that are refused without a call (POSTING-5). */
 import { describe, expect } from "vitest";
+import { refusalFault, spokenRefusals } from "../../faults/ledger-refusals.ts";
 import { creditTest as test } from "./credit-fixture.ts";
-import { bookedCredit, issueCredit, plannedCredit } from "./issue-credit.ts";
+import { bookedCredit, expectSameCredit, issueCredit, plannedCredit } from "./issue-credit.ts";
 
 describe.concurrent("a credit note that the ledger refuses", () => {
   test("shows the ledger's message, and holds no credit", async ({ fixture }) => {
@@ -61,5 +62,47 @@ describe.concurrent("a credit note that the ledger refuses", () => {
     );
     const message = "No revenue account is mapped for a line of this credit note.";
     expect(rows).toEqual([{ reason: "account_invalid", message }]);
+  });
+});
+
+describe.concurrent("credit that the ledger refuses to put on an invoice", () => {
+  test.for(spokenRefusals)("as $reason is put there later, or on the next one", async ({ says }, {
+    fixture,
+  }) => {
+    const party = await fixture.party();
+    await fixture.issue(party, "-10", "20");
+    await fixture.fault(party, refusalFault(says, "/Allocations"));
+    await fixture.allocate(party);
+    await fixture.issue(party, "20");
+    await fixture.allocate(party);
+    const { notes } = await expectSameCredit(fixture.pool, party);
+    const invoice = says === 404 ? "INV-0001" : "INV-0002";
+    expect(notes).toMatchObject([
+      { remaining: "0.00", allocations: [{ invoice, amount: "12.00" }] },
+    ]);
+  });
+
+  test("is put on the next one if that invoice has another currency there", async ({ fixture }) => {
+    const party = await fixture.party();
+    await fixture.issue(party, "-10", "20");
+    const changed = `UPDATE demo_ledger.invoices SET currency = 'EUR' WHERE tenant_id = $1`;
+    await fixture.pool.query(changed, [party.tenantId]);
+    expect(await fixture.allocate(party)).toMatchObject({ outcome: "refused" });
+    await fixture.issue(party, "20");
+    await fixture.allocate(party);
+    const { notes } = await expectSameCredit(fixture.pool, party);
+    expect(notes).toMatchObject([{ remaining: "0.00", allocations: [{ invoice: "INV-0002" }] }]);
+  });
+
+  test("is put on the next one if the ledger has lost that invoice", async ({ fixture }) => {
+    const party = await fixture.party();
+    await fixture.issue(party, "-10", "20");
+    const lost = "DELETE FROM demo_ledger.invoices WHERE tenant_id = $1";
+    await fixture.pool.query(lost, [party.tenantId]);
+    expect(await fixture.allocate(party)).toMatchObject({ outcome: "refused" });
+    await fixture.issue(party, "20");
+    await fixture.allocate(party);
+    const put = { invoice: "INV-0002", amount: "12.00" };
+    expect(await bookedCredit(fixture.pool, party)).toMatchObject([{ allocations: [put] }]);
   });
 });

@@ -19,7 +19,8 @@ const settings = {
     "applied to approved ones",
   due_days: "days from an invoice's issue to its due date",
   number_prefix:
-    "the prefix of invoice numbers, of A-Z, 0-9 and /_.-; credit notes have CN- instead of INV-",
+    "the prefix of invoice numbers, of A-Z, 0-9 and /_.-; credit notes have CN- before it, and " +
+    "instead of INV-",
 };
 
 /** The warning before Setup Mode is turned on. SETUP-3 */

@@ -33,6 +33,7 @@ import {
   whyUnsaved,
 } from "./ledger-answers.ts";
 import { describeLedger, queryMappingOptions } from "./query-reference-data.ts";
+import { usedNumbers } from "./used-numbers.ts";
 
 /**
  * Implements the service. Refuses `organisation_not_found`, `ledger_not_connected`,
@@ -109,7 +110,10 @@ export function ledgerConnectionService(
           ? { ledger: presentLedger(answer.value) }
           : { problem: describeFailure(answer) }),
         ...present("pausedUntil", pausedUntil ?? null),
-        warnings: await warningsOf(parts, id),
+        warnings: [
+          ...(await warningsOf(parts, id)),
+          ...(answer.kind === "ok" ? await usedNumbers(parts, id) : []),
+        ],
       };
     },
     listMappingOptions: async ({ organisation, kind }) => {

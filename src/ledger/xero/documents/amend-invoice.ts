@@ -19,9 +19,10 @@ import {
 } from "../wire/failure.ts";
 import { readInvoice } from "../wire/read-shapes.ts";
 import type { XeroCall, XeroWire } from "../wire/wire.ts";
+import { checkDrift } from "./invoice-drift.ts";
 import { refusedMoney } from "./invoices.ts";
 import { amendedLineIds, amendLines, type LineAmendment } from "./line-amendment.ts";
-import { lineAmountTypes, unitPlaces } from "./write-document.ts";
+import { unitPlaces } from "./write-document.ts";
 
 const statusWords = {
   draft: "a draft",
@@ -52,20 +53,18 @@ export async function amendInvoice(
   const invoice = element && readInvoice(element);
   if (!element || !invoice || !hasItsLines(element, invoice))
     return unreadable("the invoice cannot be read", false);
-  const no =
-    refusedStatus(invoice, amendment) ??
-    refusedMoney(invoice) ??
-    refusedKind(element, invoice, amendment);
+  const no = refusedStatus(invoice, amendment) ?? refusedMoney(invoice);
   if (no !== null) return no;
+  const drift = await checkDrift(wire, call, invoice, amendment.meaning);
+  if (drift.kind !== "ok") return drift;
 
   const lines = amendLines(objectsOf(element.LineItems), amendment.changes);
   if (lines === undefined) return unreadable("a line of the invoice cannot be read", false);
-  // Its old content might exist under an id that we do not know. An added line would then bill it
-  // twice.
+  // Its content might exist in other words. An added line would then bill it twice.
   if (lines.isGone) {
     return {
       kind: "refused",
-      reason: "validation",
+      reason: "drift",
       messages: [`A line of invoice ${invoice.number} is not there any more.`],
     };
   }
@@ -110,20 +109,6 @@ function refusedStatus(
   const message =
     `Invoice ${invoice.number} is ${statusWords[invoice.status]}; ` +
     `its lines can be changed while it is ${open}.`;
-  return { kind: "refused", reason: "wrong_status", messages: [message] };
-}
-
-// A person may have switched the invoice to another kind of amounts. Our lines would then have
-// another total.
-function refusedKind(
-  { LineAmountTypes: kind }: ExactObject,
-  { number }: LedgerInvoice,
-  { lineAmounts }: LedgerInvoiceAmendment,
-): LedgerFailure | null {
-  if (lineAmounts === undefined || kind === lineAmountTypes[lineAmounts]) return null;
-  const message =
-    `Invoice ${number} has amounts of another kind in the ledger than ours are, ` +
-    `which are ${lineAmounts} of tax.`;
   return { kind: "refused", reason: "wrong_status", messages: [message] };
 }
 

@@ -25,6 +25,8 @@ import { readCreditNote } from "../wire/read-shapes.ts";
 import { fitsPath, whereIs } from "../wire/where.ts";
 import type { XeroCall, XeroWire } from "../wire/wire.ts";
 import { createEach } from "./create-each.ts";
+import { checkDrift } from "./invoice-drift.ts";
+import { getInvoice } from "./invoices.ts";
 import { unitPlaces, writeDocument } from "./write-document.ts";
 import { writeAmount } from "./write-line.ts";
 
@@ -115,17 +117,24 @@ function askByNumber(
 }
 
 /**
- * Allocates credit to an invoice and reads the note again. Only the new allocation is sent, because
- * Xero would apply earlier ones a second time.
+ * Allocates credit to an invoice and reads the note again. The invoice is read before, because Xero
+ * compares it with the note alone, and both may have been changed. Only the new allocation is sent,
+ * because Xero would apply earlier ones a second time.
  */
 export async function allocateCredit(
   wire: XeroWire,
   call: XeroCall,
   application: LedgerCreditApplication,
 ): Promise<LedgerAnswer<LedgerCreditNote>> {
-  const { creditNoteId, invoiceId, amount, date } = application;
+  const { creditNoteId, invoiceId, amount, date, meaning } = application;
   const refused = refusedId(creditNoteId) ?? refusedId(invoiceId);
   if (refused !== null) return refused;
+  if (meaning !== undefined) {
+    const invoice = await getInvoice(wire, call, invoiceId);
+    if (invoice.kind !== "ok") return invoice;
+    const drift = await checkDrift(wire, call, invoice.value, meaning);
+    if (drift.kind !== "ok") return drift;
+  }
   const allocation = { Invoice: { InvoiceID: invoiceId }, Amount: writeAmount(amount), Date: date };
   const answer = await wire.ask(call, {
     method: "PUT",

@@ -6,7 +6,7 @@
 import { strict as assert } from "node:assert";
 import { scaledOf } from "../../port/decimal-text.ts";
 import type { ExactObject } from "../../port/exact-json.ts";
-import type { LedgerLine, LedgerLineChange } from "../../port/ledger.ts";
+import type { LedgerLine, LedgerLineChange, LedgerLineDraft } from "../../port/ledger.ts";
 import { readLine } from "../wire/read-shapes.ts";
 import { isSameText, keepLine, replaceLine, standsAs } from "./kept-line.ts";
 import { writeLine, type XeroLine } from "./write-line.ts";
@@ -20,7 +20,7 @@ interface Placed {
 
 /**
  * All lines to send. `isSame`: nothing would change. `isGone`: a named line does not exist any
- * more, and no equal line does. `placed` is in the order of the changes.
+ * more, and no other line can be taken for it. `placed` is in the order of the changes.
  */
 export interface LineAmendment {
   readonly lines: readonly object[];
@@ -49,12 +49,9 @@ export function amendLines(
     const one = byId.get(readLine(element).ledgerLineId);
     const kept = keepLine(element);
     if (kept === undefined) return undefined;
-    // An existing line that matches an added one stays as it is. Only a line that is named by its
-    // id changes.
+    // An existing line that matches an added one stays as it is. Only a named line changes.
     const isChanged =
-      one !== undefined &&
-      one.change.ledgerLineId === one.lineId &&
-      !standsAs(element, one.written);
+      one !== undefined && one.change.ledgerLineId !== null && !standsAs(element, one.written);
     sent.push(isChanged ? replaceLine(element, one.written) : kept);
     isSame &&= !isChanged;
   }
@@ -87,8 +84,10 @@ export function amendedLineIds(
   return found.length === ids.length ? found : undefined;
 }
 
-// Each line of the ledger matches one change only. A named line that is gone is searched for by its
-// content, because it may exist under another id.
+// Each line of the ledger matches one change only. Other programs replace each line by an equal one
+// with another id, so that a named line that is gone is searched for by its content. Of two equal
+// lines it is not known which one it is, and one that equals an added line may be that line, whose
+// answer was lost (LEDGER-13).
 function placeChanges(
   lines: readonly LedgerLine[],
   changes: readonly LedgerLineChange[],
@@ -97,18 +96,41 @@ function placeChanges(
   const named = changes.map((change) => change.ledgerLineId).filter((id) => id !== null);
   assert(new Set(named).size === named.length, "two changes of one line");
   const free = lines.filter((line) => !named.includes(line.ledgerLineId));
+  const addedLines = changes.filter(({ ledgerLineId }) => ledgerLineId === null);
+  const recreated = (change: LedgerLineChange): string | null => {
+    const contents = [change, ...(change.was === undefined ? [] : [change.was])];
+    const equal = free.filter((line) => contents.some((one) => isLineOf(line, one)));
+    const [only] = equal;
+    if (only === undefined || equal.length > 1) return null;
+    return addedLines.some((added) => isLineOf(only, added)) ? null : only.ledgerLineId;
+  };
+  const taken = new Map(
+    changes
+      .filter(({ ledgerLineId: id }) => id !== null && !standing.has(id))
+      .map((change) => [change, recreated(change)]),
+  );
+  const claims = [...taken.values()];
+  const left = free.filter(({ ledgerLineId }) => !claims.includes(ledgerLineId));
   return changes.map((change) => {
     const written = writeLine(change);
     const { ledgerLineId } = change;
-    if (ledgerLineId !== null && standing.has(ledgerLineId))
-      return { change, written, lineId: ledgerLineId };
-    const index = free.findIndex((line) => isLineOf(line, change, written));
-    const [found] = free.splice(index, index < 0 ? 0 : 1);
+    if (ledgerLineId !== null) {
+      const own = standing.has(ledgerLineId) ? ledgerLineId : (taken.get(change) ?? null);
+      // Two lines of ours that were equal cannot be distinguished.
+      const isSole = claims.filter((one) => one === own).length < 2;
+      return { change, written, lineId: isSole ? own : null };
+    }
+    const index = left.findIndex((line) => isLineOf(line, change));
+    const [found] = left.splice(index, index < 0 ? 0 : 1);
     return { change, written, lineId: found?.ledgerLineId ?? null };
   });
 }
 
-function isLineOf(line: LedgerLine, change: LedgerLineChange, written: XeroLine): boolean {
+function isLineOf(
+  line: LedgerLine,
+  change: LedgerLineDraft,
+  written: XeroLine = writeLine(change),
+): boolean {
   return (
     isSameText(line.description, written.Description) &&
     scaledOf(line.amount, 4) === scaledOf(change.amount, 4)

@@ -19,6 +19,7 @@ import type {
   LedgerInvoice,
   LedgerInvoiceStatus,
   LedgerLine,
+  LedgerLineAmounts,
 } from "../../port/ledger.ts";
 
 const documentStatuses: ReadonlyMap<string, LedgerInvoiceStatus> = new Map([
@@ -28,6 +29,12 @@ const documentStatuses: ReadonlyMap<string, LedgerInvoiceStatus> = new Map([
   ["PAID", "paid"],
   ["VOIDED", "voided"],
   ["DELETED", "deleted"],
+]);
+
+const lineAmounts: ReadonlyMap<string, LedgerLineAmounts> = new Map([
+  ["Exclusive", "exclusive"],
+  ["Inclusive", "inclusive"],
+  ["NoTax", "none"],
 ]);
 
 const contactStatuses: ReadonlyMap<string, LedgerContact["status"]> = new Map([
@@ -159,6 +166,7 @@ function readDocument(element: ExactObject) {
     contactId,
     status,
     currency,
+    lineAmounts: lineAmounts.get(filledTextOf(element.LineAmountTypes) ?? "") ?? null,
     issueDate,
     subtotal,
     tax,

@@ -3,6 +3,7 @@
  * for it and the ledger's answer. SQL, because one list has two tables and their jobs. ADMIN-6.
  */
 
+import type { LedgerDrift } from "../../../domain/billing/ledger-drift.ts";
 import type { DocumentOperation, DocumentState } from "../../../domain/billing/retry-document.ts";
 import type { DocumentStatus } from "../../../domain/model/invoice.ts";
 import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
@@ -10,6 +11,7 @@ import { readDecimal } from "../../catalogue/catalogue.ts";
 import { type Listing, listPage, type Page, type PageRequest } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
 import { isNeverThere, stands } from "../../documents/document-presence.ts";
+import { currentDrift, isAltered } from "../../documents/ledger-drift.ts";
 import { isRefusedPair } from "../../ledger-jobs/credit-allocations.ts";
 
 /** Invoices and credit notes. */
@@ -33,6 +35,8 @@ export interface AdminDocument {
   /** The sum of its lines here, and in the ledger if that is known. */
   readonly subtotal: Decimal;
   readonly ledgerSubtotal: Decimal | null;
+  /** What else differs in the ledger. Null if nothing does. */
+  readonly ledgerDrift: LedgerDrift | null;
   /** Its id in the ledger. Null if it has never been there. */
   readonly ledgerId: string | null;
   readonly syncError: string | null;
@@ -67,12 +71,13 @@ type Amounts = "total" | "subtotal" | "ledgerSubtotal";
 const documents = `(
   SELECT 'invoice' AS kind, d.organisation_id, d.id, d.seq, d.number, d.status, d.customer_id,
     d.subscription_id, d.currency, d.total, d.subtotal, d.ledger_subtotal,
-    d.ledger_invoice_id AS ledger_id, d.sync_error, 0 AS remaining_credit, d.created_at
+    ${currentDrift("d")} AS ledger_drift, d.ledger_invoice_id AS ledger_id, d.sync_error,
+    0 AS remaining_credit, d.created_at
   FROM invoices d
   UNION ALL
   SELECT 'credit_note', d.organisation_id, d.id, d.seq, d.number, d.status, d.customer_id,
     d.subscription_id, d.currency, d.total, d.subtotal, d.ledger_subtotal,
-    d.ledger_credit_note_id, d.sync_error, d.remaining_credit, d.created_at
+    ${currentDrift("d")}, d.ledger_credit_note_id, d.sync_error, d.remaining_credit, d.created_at
   FROM credit_notes d
 )`;
 
@@ -94,7 +99,7 @@ const waiting = `SELECT o.*,
 // that.
 const isBlocked = (note: string) =>
   `(${note}.status = 'approved' AND i.status = 'approved' AND ${note}.remaining_credit > 0
-    AND i.amount_due > 0 AND ${isRefusedPair(note, "i")})`;
+    AND i.amount_due > 0 AND ${isRefusedPair(note, "i")} AND NOT ${isAltered("i")})`;
 
 // The last refusal that still counts. For creations and amendments the document's `sync_error`
 // decides that.
@@ -108,17 +113,21 @@ const refused = `SELECT o.*, NULL::timestamptz AS next_attempt_at FROM ledger_jo
     OR o.credit_note_id = t.id AND o.kind = 'allocate_credit' AND ${isBlocked("t")})
   ORDER BY o.seq DESC LIMIT 1`;
 
-// Amounts do not matter for a removed document. The condition matches the partial indexes of the
-// few that drift.
-const drifts = (document: string) => `(${document}.ledger_subtotal <> ${document}.subtotal
-    AND ${stands(document)})`;
+// What a removed document was does not matter. Both conditions match partial indexes of the few
+// that drift.
+const driftIds = (table: "invoices" | "credit_notes") => `
+    SELECT d.id FROM ${table} d WHERE d.organisation_id = $1
+      AND d.ledger_subtotal <> d.subtotal AND ${stands("d")}
+    UNION SELECT d.id FROM ${table} d WHERE d.organisation_id = $1
+      AND d.ledger_drift IS NOT NULL AND ${currentDrift("d")} IS NOT NULL AND ${stands("d")}`;
 
 /** Lists every document, including those without a failed or waiting job. */
 export const documentListing: Listing<DocumentRow, AdminDocument> = {
   table: positions,
   columns: `t.id, t.kind, t.number, s.state, t.status, t.customer_id AS "customerId",
     t.subscription_id AS "subscriptionId", t.currency, t.total, t.subtotal,
-    t.ledger_subtotal AS "ledgerSubtotal", t.ledger_id AS "ledgerId", t.sync_error AS "syncError",
+    t.ledger_subtotal AS "ledgerSubtotal", t.ledger_drift AS "ledgerDrift",
+    t.ledger_id AS "ledgerId", t.sync_error AS "syncError",
     t.created_at AS "createdAt",
     coalesce(o.kind,
       CASE WHEN ${isNeverThere("t", "ledger_id")} THEN 'create_' || t.kind END) AS operation,
@@ -135,7 +144,8 @@ export const documentListing: Listing<DocumentRow, AdminDocument> = {
     CROSS JOIN LATERAL (SELECT CASE
       WHEN o.next_attempt_at IS NOT NULL OR t.status = 'scheduled' THEN 'waiting'
       WHEN t.sync_error IS NOT NULL OR o.id IS NOT NULL THEN 'failed'
-      WHEN ${drifts("t")} THEN 'drift' ELSE 'synced' END AS state) s`,
+      WHEN (t.ledger_subtotal <> t.subtotal OR t.ledger_drift IS NOT NULL) AND ${stands("t")}
+        THEN 'drift' ELSE 'synced' END AS state) s`,
   read: (row) => ({
     ...row,
     total: parseDecimal(row.total),
@@ -162,8 +172,7 @@ const idsText = `WITH open AS (
     UNION SELECT id FROM blocked
     EXCEPT SELECT id FROM open
   ), drift AS (
-    SELECT i.id FROM invoices i WHERE i.organisation_id = $1 AND ${drifts("i")}
-    UNION SELECT n.id FROM credit_notes n WHERE n.organisation_id = $1 AND ${drifts("n")}
+    ${driftIds("invoices")} UNION ${driftIds("credit_notes")}
     EXCEPT SELECT id FROM open EXCEPT SELECT id FROM failed
   ), wanted AS (
     SELECT id FROM open WHERE 'waiting' = ANY ($2::text[])

@@ -4,6 +4,7 @@ import type { DocumentState } from "../../../domain/billing/retry-document.ts";
 import { isId } from "../../database/ids.ts";
 import { getOne, type Page, type PageRequest } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
+import { findNumbers } from "../../ledger-sync/sync-invoices.ts";
 import { type AdminDocument, documentListing, listDocuments } from "./document-listing.ts";
 
 /** An organisation's documents. Null stands for one that does not exist. */
@@ -15,6 +16,12 @@ export interface DocumentStore {
     state: DocumentState | null,
     page: PageRequest,
   ): Promise<Page<AdminDocument>>;
+  /** The numbers of our documents of a kind, by their ids in the ledger. */
+  inLedger(
+    organisationId: string,
+    kind: "invoices" | "credit_notes",
+    ledgerIds: readonly string[],
+  ): Promise<ReadonlyMap<string, string>>;
 }
 
 /** Creates the document store over a pool. */
@@ -24,5 +31,7 @@ export function createDocumentStore(pool: Pool): DocumentStore {
       isId(id) ? getOne(pool, organisationId, documentListing, id) : null,
     list: (organisationId, state, page) =>
       listDocuments(pool, organisationId, state === null ? ["failed", "waiting"] : [state], page),
+    inLedger: (organisationId, kind, ledgerIds) =>
+      findNumbers(pool, organisationId, kind, ledgerIds),
   };
 }

@@ -24,6 +24,9 @@ export interface AllocationToSend
   readonly noteLedgerId: string;
   readonly invoiceNumber: string;
   readonly invoiceLedgerId: string;
+  readonly currency: string;
+  /** The customer's contact. */
+  readonly contactId: string;
   /** The organisation's now. The allocation's day is its date in the subscription's zone. */
   readonly now: Date;
 }
@@ -37,13 +40,15 @@ const claim = {
   columns: `taken.id, taken.attempts, taken.key_variant AS "keyVariant",
     taken.state = 'uncertain' AS "isUncertain", taken.amount,
     n.number AS "noteNumber", n.ledger_credit_note_id AS "noteLedgerId",
-    i.number AS "invoiceNumber", i.ledger_invoice_id AS "invoiceLedgerId", s.timezone,
+    i.number AS "invoiceNumber", i.ledger_invoice_id AS "invoiceLedgerId", i.currency,
+    c.ledger_contact_id AS "contactId", s.timezone,
     coalesce(g.test_clock, now()) AS now,
     (SELECT coalesce(sum(a.amount), 0) FROM allocations a
       WHERE a.organisation_id = $1 AND a.credit_note_id = n.id AND a.invoice_id = i.id
         AND a.status = 'active') AS applied`,
   joins: `JOIN credit_notes n ON n.organisation_id = $1 AND n.id = taken.credit_note_id
     JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id
+    JOIN customers c ON c.organisation_id = $1 AND c.id = i.customer_id
     JOIN subscriptions s ON s.organisation_id = $1 AND s.id = taken.subscription_id
     JOIN organisations g ON g.id = $1`,
 };

@@ -5,6 +5,7 @@
  */
 
 import { strict as assert } from "node:assert";
+import { presenceOf } from "../../../domain/billing/document-presence.ts";
 import type { BillingState, PeriodState } from "../../../domain/model/billing-state.ts";
 import {
   billClosedAmendment,
@@ -17,6 +18,7 @@ import { lockSubscriptions } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { stands } from "../../documents/document-presence.ts";
 import { type Issuing, issueCreditNotes, issueInvoices } from "../../documents/issue-documents.ts";
+import { driftOf, identityColumns, identityRecord } from "../../documents/ledger-drift.ts";
 import { appendLines } from "../../documents/save-amendment.ts";
 import { plain } from "../document-outcomes.ts";
 import { endHeldJob, lockHeldJob } from "../job-lease.ts";
@@ -51,8 +53,9 @@ export async function closeAmendment(
   if (held === null) return false;
   const { invoiceId, awaitedUntil } = held;
   assert(invoiceId, "an amendment has an invoice");
-  const { isRepriceable } = closing;
-  const { closed, now } = await loadClosed(client, organisationId, invoiceId, isRepriceable);
+  const { isRepriceable, invoice } = closing;
+  const known = { isRepriceable, stands: presenceOf(invoice) === "stands" };
+  const { closed, now } = await loadClosed(client, organisationId, invoiceId, known);
   const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });
   assert(loaded, "an amended invoice is a subscription's");
   const decision = billClosedAmendment(loaded.state, closed);
@@ -158,20 +161,22 @@ async function restorePrice(
 // Removed stays removed. While the ledger lacks a line of an earlier amendment, the invoice keeps
 // that error. If a retry cleared it, the job's message replaces it.
 const leaveText = `
-UPDATE invoices i SET status = CASE WHEN $3 = 'not_in_external' AND NOT ${stands("i")}
-    THEN i.status ELSE $3 END, total = coalesce($4, i.total),
-  amount_due = coalesce($5, i.amount_due), sent = coalesce($6, i.sent),
-  ledger_updated_at = coalesce($9, i.ledger_updated_at), ledger_reported_at = now(),
-  ledger_subtotal = coalesce($10, i.ledger_subtotal),
+UPDATE invoices d SET status = CASE WHEN $3 = 'not_in_external' AND NOT ${stands("d")}
+    THEN d.status ELSE $3 END, total = coalesce($4, d.total),
+  amount_due = coalesce($5, d.amount_due), sent = coalesce($6, d.sent),
+  due_date = coalesce(r.due_date, d.due_date), ledger_drift = ${driftOf("invoices")},
+  ledger_updated_at = coalesce($9, d.ledger_updated_at), ledger_reported_at = now(),
+  ledger_subtotal = coalesce($10, d.ledger_subtotal),
   subtotal = (SELECT coalesce(sum(l.amount), 0) FROM invoice_lines l
-    WHERE l.organisation_id = $1 AND l.invoice_id = i.id),
+    WHERE l.organisation_id = $1 AND l.invoice_id = d.id),
   sync_error = CASE WHEN $3 = 'not_in_external' OR NOT $8 THEN $7
     WHEN EXISTS (SELECT 1 FROM invoice_lines l
-      WHERE l.organisation_id = $1 AND l.invoice_id = i.id AND l.amending)
-    THEN coalesce(i.sync_error, (SELECT o.message FROM ledger_jobs o
-      WHERE o.organisation_id = $1 AND o.invoice_id = i.id AND o.kind = 'amend_invoice'
+      WHERE l.organisation_id = $1 AND l.invoice_id = d.id AND l.amending)
+    THEN coalesce(d.sync_error, (SELECT o.message FROM ledger_jobs o
+      WHERE o.organisation_id = $1 AND o.invoice_id = d.id AND o.kind = 'amend_invoice'
         AND o.state = 'refused' ORDER BY o.seq DESC LIMIT 1), $7) END
-WHERE i.organisation_id = $1 AND i.id = $2`;
+FROM jsonb_to_record($11) AS r(${identityColumns})
+WHERE d.organisation_id = $1 AND d.id = $2`;
 
 async function leaveInvoice(
   client: Transaction,
@@ -182,7 +187,8 @@ async function leaveInvoice(
 ): Promise<void> {
   const { status, total, amountDue, sent, updatedAt = null, subtotal = null } = invoice;
   const observed = [status, total, amountDue, sent, plain(message)];
-  const values = [organisationId, invoiceId, ...observed, isBilled, updatedAt, subtotal];
+  const identity = JSON.stringify(identityRecord(invoice));
+  const values = [organisationId, invoiceId, ...observed, isBilled, updatedAt, subtotal, identity];
   await client.query({ name: "leave_invoice", text: leaveText, values });
 }
 

@@ -7,6 +7,7 @@ import type { DocumentStatus } from "../../../domain/model/invoice.ts";
 import type { LedgerJob } from "../../../gen/prisma/client.ts";
 import { lockSubscriptions } from "../../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../../database/pool.ts";
+import type { ObservedIdentity } from "../../documents/ledger-drift.ts";
 import { planAllocations } from "../credit-allocations.ts";
 import {
   isUnwritable,
@@ -24,7 +25,7 @@ import { closeAmendment } from "./abandon-amendment.ts";
  * The invoice as the ledger reported it. `not_in_external`: the ledger no longer has it, and its
  * amounts stay.
  */
-export interface SyncedInvoice {
+export interface SyncedInvoice extends ObservedIdentity {
   readonly status: DocumentStatus;
   /** Sum of its lines in the ledger. Absent if the ledger did not report it. */
   readonly subtotal?: string;

@@ -28,21 +28,26 @@ import { movedReason } from "./closed-amendment.ts";
 
 /**
  * A line of the invoice. `amending`: added or re-priced here, and not yet so in the ledger.
- * `ledgerLineId` is null if the ledger never reported its id: a line to add.
+ * `ledgerLineId` is null if the ledger never reported its id: a line to add. `was`: what the ledger
+ * has of a re-priced line, null of any other.
  */
 export interface AmendmentLine extends LineToSend, Pick<InvoiceLine, "amending" | "ledgerLineId"> {
   readonly kind: LineKind;
+  readonly was: Pick<LineToSend, "units" | "description" | "unitPrice" | "amount"> | null;
 }
 
 /**
  * A leased amendment: the invoice as the ledger knows it, and all its lines in order. `joins`: it
  * only adds lines to a draft. `isAwaited`: a caller waits for it. `skipValidation`: an operator
- * retries it, and our own validation is skipped (ADMIN-6).
+ * retries it, and our own validation is skipped (ADMIN-6). `contactId` is the customer's in the
+ * ledger. `ledgerSubtotal` is the last reported sum of the lines there, null if unknown.
  */
 export interface AmendmentToSend
   extends Pick<LedgerJob, "id" | "attempts" | "joins" | "skipValidation">,
-    Pick<Invoice, "number"> {
+    Pick<Invoice, "number" | "currency"> {
   readonly isAwaited: boolean;
+  readonly contactId: string;
+  readonly ledgerSubtotal: string | null;
   readonly subscriptionId: string;
   readonly invoiceId: string;
   readonly ledgerId: string;
@@ -119,14 +124,21 @@ const claim = {
   columns: `taken.id, taken.attempts, taken.joins, taken.skip_validation AS "skipValidation",
     coalesce(taken.awaited_until > now(), false) AS "isAwaited",
     taken.subscription_id AS "subscriptionId", taken.invoice_id AS "invoiceId", i.number,
-    i.ledger_invoice_id AS "ledgerId",
+    i.ledger_invoice_id AS "ledgerId", i.currency, c.ledger_contact_id AS "contactId",
+    i.ledger_subtotal::text AS "ledgerSubtotal",
     (SELECT json_agg(json_build_object('id', l.id, 'amending', l.amending,
       'ledgerLineId', l.ledger_line_id, 'kind', l.kind, 'name', l.name,
       'description', l.description, 'units', l.units, 'unitPrice', l.unit_price::text,
-      'amount', l.amount::text, 'revenueAccount', l.revenue_account, 'taxType', l.tax_type)
+      'amount', l.amount::text, 'revenueAccount', l.revenue_account, 'taxType', l.tax_type,
+      'was', CASE WHEN l.amending AND l.kind = 'plan' AND i.amending_from IS NOT NULL
+        THEN json_build_object('units', i.amending_from->'units',
+          'description', i.amending_from->'description',
+          'unitPrice', i.amending_from->>'unit_price',
+          'amount', i.amending_from->>'amount') END)
       ORDER BY l.position)
     FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id) AS lines`,
-  joins: "JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id",
+  joins: `JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id
+    JOIN customers c ON c.organisation_id = $1 AND c.id = i.customer_id`,
 };
 
 async function take(

@@ -1,16 +1,12 @@
 /**
- * Loads an amendment whose invoice can no longer be edited: the lines that it adds, and what its
- * re-pricing lacks. SQL, because it sums lines and collects the charges of a period from documents
- * and deferred lines.
+ * Loads an amendment whose invoice can no longer be edited: the lines that it adds, and its
+ * re-pricing. SQL, because it sums lines.
  */
 
 import { strict as assert } from "node:assert";
 import { civilDate } from "../../../domain/calendar/civil-date.ts";
 import { parseDecimal } from "../../../domain/money/decimal.ts";
-import type {
-  ChargedUnits,
-  ClosedAmendment,
-} from "../../../domain/subscriptions/abandoned-amendment.ts";
+import type { ClosedAmendment } from "../../../domain/subscriptions/abandoned-amendment.ts";
 import type { Period } from "../../../gen/prisma/client.ts";
 import type { Transaction } from "../../database/pool.ts";
 
@@ -37,7 +33,7 @@ export const isAddedLine = "l.amending AND l.ledger_line_id IS NULL AND l.kind <
 
 /**
  * The invoice's period, the sum of the lines to add as decimal text, the units of its plan line
- * before and after the re-pricing, and the charges since. Dates are `YYYY-MM-DD`.
+ * before and after the re-pricing. Dates are `YYYY-MM-DD`.
  */
 interface ClosedRow
   extends Pick<
@@ -51,12 +47,8 @@ interface ClosedRow
   readonly isUsage: boolean | null;
   readonly fromUnits: number | null;
   readonly toUnits: number | null;
-  readonly charged: readonly ChargedUnits[] | null;
 }
 
-// Charges of the period above the target units came later: an invoice is not amended once a change
-// was billed separately. Each increase counts once, also if it was deferred or reissued after an
-// end removed its invoice. Earlier documents bill none of the period, because they were reversed.
 const closedText = `
 SELECT p.index, p.start_date AS start, p.end_date AS "end", p.billed_units AS "billedUnits",
   p.setup_mode AS "setupMode", p.proration_closed AS "prorationClosed",
@@ -65,19 +57,7 @@ SELECT p.index, p.start_date AS start, p.end_date AS "end", p.billed_units AS "b
   (SELECT sum(l.amount)::text FROM invoice_lines l
     WHERE l.organisation_id = $1 AND l.invoice_id = i.id AND ${isAddedLine}) AS added,
   (SELECT bool_and(l.kind = 'usage') FROM invoice_lines l
-    WHERE l.organisation_id = $1 AND l.invoice_id = i.id AND ${isAddedLine}) AS "isUsage",
-  (SELECT json_agg(c ORDER BY c."fromUnits") FROM (
-    SELECT l.from_units AS "fromUnits", l.to_units AS "toUnits",
-      l.days_remaining AS "daysRemaining"
-    FROM invoices b JOIN invoice_lines l ON l.organisation_id = $1 AND l.invoice_id = b.id
-    WHERE b.organisation_id = $1 AND b.subscription_id = i.subscription_id AND b.seq >= i.seq
-      AND l.kind = 'proration' AND l.period_end = p.end_date
-    UNION
-    SELECT d.from_units, d.to_units, d.days_remaining
-    FROM deferred_lines d
-    WHERE d.organisation_id = $1 AND d.subscription_id = i.subscription_id
-      AND d.invoice_id IS NULL AND d.period_end = p.end_date
-  ) c WHERE c."fromUnits" >= plan.units AND c."fromUnits" < c."toUnits") AS charged
+    WHERE l.organisation_id = $1 AND l.invoice_id = i.id AND ${isAddedLine}) AS "isUsage"
 FROM invoices i
   JOIN periods p ON p.organisation_id = $1 AND p.subscription_id = i.subscription_id
     AND p.index = i.period_index
@@ -94,7 +74,7 @@ export async function loadClosed(
   client: Transaction,
   organisationId: string,
   invoiceId: string,
-  isRepriceable: boolean,
+  { isRepriceable, stands }: { readonly isRepriceable: boolean; readonly stands: boolean },
 ): Promise<{ readonly closed: ClosedAmendment; readonly now: Date }> {
   const { rows } = await client.query<ClosedRow>({
     name: "load_closed_amendment",
@@ -102,14 +82,15 @@ export async function loadClosed(
     values: [organisationId, invoiceId],
   });
   assert(rows[0], "an amended invoice is there");
-  const { start, end, now, added, isUsage, fromUnits, toUnits, charged, ...period } = rows[0];
+  const { start, end, now, added, isUsage, fromUnits, toUnits, ...period } = rows[0];
   const isRepriced = !isRepriceable && fromUnits !== null && toUnits !== null;
   return {
     closed: {
       period: { ...period, start: civilDate(start), end: civilDate(end) },
       added: added === null ? null : parseDecimal(added),
       isUsage: isUsage ?? false,
-      repricing: isRepriced ? { fromUnits, toUnits, charged: charged ?? [] } : null,
+      repricing: isRepriced ? { fromUnits, toUnits } : null,
+      stands,
     },
     now,
   };

@@ -7,12 +7,12 @@ import type { Taken } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import type { UnknownDocument } from "../../../store/ledger-jobs/unknown-documents.ts";
 import { failureOutcome, type GroupOutcome, held, joinOutcomes } from "./ledger-call.ts";
+import type { FoundDocument } from "./number-taken.ts";
 import {
   type CallSettings,
   callOf,
   type DocumentKind,
   type DocumentToSend,
-  type FoundDocument,
   lineOf,
   postDocuments,
 } from "./post-documents.ts";

@@ -4,42 +4,14 @@
  */
 import type { CreditAllocationInput, WorkBatch } from "../../../../workflows/contract.ts";
 import { crashPoint } from "../../../crash-points.ts";
-import { todayIn } from "../../../domain/calendar/civil-date.ts";
-import {
-  compare,
-  formatDecimal,
-  formatShort,
-  minimum,
-  parseDecimal,
-  subtract,
-  sum,
-  ZERO,
-} from "../../../domain/money/decimal.ts";
-import type {
-  Ledger,
-  LedgerCreditNote,
-  LedgerFailure,
-  LedgerInvoice,
-} from "../../../ledger/port/ledger.ts";
-import type {
-  AllocationResult,
-  ObservedCreditState,
-} from "../../../store/ledger-jobs/allocations/allocation-outcomes.ts";
+import { formatShort, parseDecimal } from "../../../domain/money/decimal.ts";
 import type {
   AllocationStore,
   OpenAllocations,
 } from "../../../store/ledger-jobs/allocations/allocation-store.ts";
-import type { AllocationToSend } from "../../../store/ledger-jobs/allocations/claim-allocations.ts";
-import type { UndoneOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
-import {
-  connectionPause,
-  failedLookupOutcome,
-  failureOutcome,
-  held,
-  refusalOutcome,
-  retryDelayMs,
-} from "./ledger-call.ts";
+import { connectionPause } from "./ledger-call.ts";
 import { type PostingDependencies, unconnectedPauseMs } from "./post-group.ts";
+import { requestAllocation } from "./request-allocation.ts";
 
 /** The dependencies of a batch. */
 interface CreditAllocationParts extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
@@ -53,7 +25,8 @@ export interface CreditAllocationActivities {
 
 /**
  * The lease of an allocation, in call deadlines. An attempt makes at most three calls: look up,
- * send, look up after a refusal. A sent call may still take effect for a while.
+ * send, look up after a refusal. A sent call may still take effect for a while. A look-up by
+ * number changes nothing.
  */
 const leaseFactor = 4;
 
@@ -119,7 +92,7 @@ async function allocateNext(
   if (job === null) return { kind: "moved" };
   crashPoint("allocation_taken");
   const ledger = parts.openLedger(organisationId, state.connection);
-  const { result, failure } = await attempt(ledger, job, parts.callDeadlineMs);
+  const { result, failure } = await requestAllocation(ledger, job, parts.callDeadlineMs);
   crashPoint("allocation_answered");
   await store.record(subscriptionId, result);
   crashPoint("allocation_saved");
@@ -158,139 +131,4 @@ async function reschedule(
   const waitMs = await store.nextInMs(subscriptionId);
   if (waitMs === null) return { kind: "moved" };
   return { kind: "waiting", detail: `paused: ${reason}`, nextInMs: Math.max(waitMs, pauseMs) };
-}
-
-/** The outcome of an attempt. `failure` is that of a whole call, which may pause the connection. */
-interface Attempted {
-  readonly result: AllocationResult;
-  readonly failure: LedgerFailure | null;
-}
-
-/**
- * Sends a first attempt at once. If the amount may have been sent before, the ledger is read first.
- * After a refusal it is read again: the invoice may have been paid or the credit used in the
- * meantime.
- */
-async function attempt(
-  ledger: Ledger,
-  job: AllocationToSend,
-  deadlineMs: number,
-): Promise<Attempted> {
-  if (job.isUncertain || job.attempts > 1) {
-    const found = await readDocuments(ledger, job, deadlineMs);
-    if (found.kind !== "ok") return undone(failedLookupOutcome(job, found), found);
-    const decided = decide(job, found.note, found.invoice);
-    if (decided !== null) return { result: decided, failure: null };
-  }
-  const answer = await ledger.allocateCredit(
-    {
-      deadlineMs,
-      jobKeys: [job.id],
-      variant: String(job.keyVariant),
-      isBackground: true,
-    },
-    {
-      creditNoteId: job.noteLedgerId,
-      invoiceId: job.invoiceLedgerId,
-      amount: job.amount,
-      date: todayIn(job.timezone, job.now),
-    },
-  );
-  if (answer.kind === "ok")
-    return { result: done(job, { note: answer.value, invoice: null }), failure: null };
-  if (answer.kind !== "refused" || answer.reason === "not_found") {
-    return undone(failureOutcome(job, answer, deadlineMs, true), answer);
-  }
-  const found = await readDocuments(ledger, job, deadlineMs);
-  if (found.kind !== "ok") {
-    const delayMs = retryDelayMs(job.attempts);
-    const reason = `refused, and not read since: ${answer.reason}`;
-    const again = {
-      ...held(job),
-      kind: "again",
-      delayMs,
-      countsAsAttempt: true,
-      reason,
-    } as const;
-    return undone({ ...again, isRemembered: true }, found);
-  }
-  const { note, invoice } = found;
-  const refused = {
-    outcome: refusalOutcome(job, answer),
-    amount: null,
-    observed: { note, invoice },
-  };
-  return { result: decide(job, note, invoice) ?? refused, failure: null };
-}
-
-type ObservedDocuments =
-  | { readonly kind: "ok"; readonly note: LedgerCreditNote; readonly invoice: LedgerInvoice }
-  | LedgerFailure;
-
-/**
- * Returns the note and the invoice as the ledger has them now. `not_found` is a failed look-up: a
- * ledger keeps removed documents, so it only says something about the address.
- */
-async function readDocuments(
-  ledger: Ledger,
-  job: AllocationToSend,
-  deadlineMs: number,
-): Promise<ObservedDocuments> {
-  const call = { deadlineMs, jobKeys: [], isBackground: true };
-  const [note, invoice] = await Promise.all([
-    ledger.getCreditNote(call, job.noteLedgerId),
-    ledger.getInvoice(call, job.invoiceLedgerId),
-  ]);
-  if (note.kind !== "ok") return note;
-  return invoice.kind === "ok" ? { kind: "ok", note: note.value, invoice: invoice.value } : invoice;
-}
-
-/**
- * Decides by the observed state. Done if the invoice has so much more of the note than is known
- * here, because our own request applied it. Refused if nothing more can be applied. Again, with
- * less, if only less can be applied. Null if the amount can be sent as it is.
- */
-function decide(
-  job: AllocationToSend,
-  note: LedgerCreditNote,
-  invoice: LedgerInvoice,
-): AllocationResult | null {
-  const observed: ObservedCreditState = { note, invoice };
-  const amount = parseDecimal(job.amount);
-  const own = note.allocations.filter(({ invoiceId }) => invoiceId === job.invoiceLedgerId);
-  const applied = sum(own.map((one) => parseDecimal(one.amount)));
-  if (compare(subtract(applied, parseDecimal(job.applied)), amount) >= 0)
-    return done(job, observed);
-  const left = note.status === "approved" ? parseDecimal(note.remainingCredit) : ZERO;
-  const due = invoice.status === "approved" ? parseDecimal(invoice.amountDue) : ZERO;
-  const possible = minimum(amount, minimum(left, due));
-  if (compare(possible, ZERO) <= 0)
-    return {
-      outcome: { ...held(job), kind: "refused", ...nothingLeft },
-      amount: null,
-      observed,
-    };
-  if (compare(possible, amount) === 0) return null;
-  const reason = `only ${formatShort(possible)} can be put there`;
-  const outcome = {
-    ...held(job),
-    kind: "again",
-    delayMs: 0,
-    countsAsAttempt: true,
-    reason,
-  } as const;
-  return { outcome, amount: formatDecimal(possible), observed };
-}
-
-const nothingLeft = {
-  reason: "amount_exceeds",
-  message: "Nothing is left of the credit note, or nothing is due on the invoice.",
-} as const;
-
-function done(job: AllocationToSend, observed: ObservedCreditState): AllocationResult {
-  return { outcome: { ...held(job), kind: "done" }, amount: null, observed };
-}
-
-function undone(outcome: UndoneOutcome, failure: LedgerFailure): Attempted {
-  return { result: { outcome, amount: null, observed: null }, failure };
 }

@@ -170,38 +170,6 @@ export function missingOutcome(job: Carried): UndoneOutcome {
   };
 }
 
-/**
- * How often a number may be refused as taken and then not be found. Once, a list may lag behind.
- * After twice, no look-up will find it.
- */
-const mostTaken = 2;
-
-/**
- * How long a list may lag behind. A number that is taken and not found is looked up again after
- * this.
- */
-const lagMs = 60_000;
-
-/**
- * Returns the outcome of a number that is taken although no document has it. It is looked up once
- * more when no list lags behind any longer. If that finds nothing either, it is refused in the
- * ledger's words.
- */
-export function numberTakenOutcome(
-  job: Carried & { readonly number: string; readonly numberTaken: number },
-  messages: readonly string[],
-): UndoneOutcome {
-  const words = messages.join(" ");
-  const answered = { ...held(job), isNumberTaken: true, isRemembered: true } as const;
-  const reason = `taken and not found: ${words}`;
-  if (job.numberTaken + 1 < mostTaken)
-    return { ...answered, kind: "uncertain", delayMs: lagMs, reason };
-  const message =
-    `The ledger says: ${words} It shows no document with the number ${job.number}: ` +
-    "search for it there before this is tried again under another number.";
-  return { ...answered, kind: "refused", reason: "duplicate_number", message };
-}
-
 /** Groups the look-ups of a batch into calls of `atOnce`. `later` did not fit. */
 export function groupLookUps<T>(
   jobs: readonly T[],

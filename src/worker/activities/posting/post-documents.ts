@@ -16,7 +16,6 @@ import type {
   LedgerContact,
   LedgerDocumentQuery,
   LedgerFound,
-  LedgerInvoiceStatus,
   LedgerLineDraft,
 } from "../../../ledger/port/ledger.ts";
 import type { LedgerTraits } from "../../../ledger/port/ledger-traits.ts";
@@ -35,10 +34,15 @@ import {
   joinOutcomes,
   lookUpLater,
   missingOutcome,
-  numberTakenOutcome,
   refusalOutcome,
   rescheduleOutcome,
 } from "./ledger-call.ts";
+import {
+  type FoundDocument,
+  isForeign,
+  numberTakenOutcome,
+  numberUsedOutcome,
+} from "./number-taken.ts";
 import { type ContactPair, findMerged } from "./same-contact.ts";
 
 /**
@@ -58,20 +62,12 @@ export interface DocumentToSend extends Carried, DocumentToValidate {
   readonly isAwaited: boolean;
   readonly keyVariant: number;
   readonly numberTaken: number;
+  readonly renumbered: number;
   readonly mayBeThere: boolean;
   readonly contactId: string;
   readonly reference: string;
   readonly subtotal: string;
   readonly lines: readonly LineToSend[];
-}
-
-/** A document that a look-up found. */
-export interface FoundDocument {
-  readonly id: string;
-  readonly number: string;
-  readonly contactId: string;
-  readonly status: LedgerInvoiceStatus;
-  readonly sourceUrl: string | null;
 }
 
 /**
@@ -289,8 +285,10 @@ async function lookUp<Document extends DocumentToSend, Draft, Found extends Foun
         ? missingOutcome(document)
         : numberTakenOutcome(document, taken.get(document) ?? []);
     }
-    const message = `The number ${document.number} is taken by another ${kind.name} in the ledger.`;
-    return { ...held(document), kind: "refused", reason: "duplicate_number", message };
+    const hasLink = kind.name === "invoice" && sourceUrlOf("", settings) !== null;
+    const areForeign =
+      equal === undefined && sameNumber.every((one) => isForeign(document, one, hasLink));
+    return numberUsedOutcome(document, kind.name, areForeign);
   });
   return { outcomes, failures: [] };
 }

@@ -16,6 +16,7 @@ import type {
   LedgerInvoice,
   LedgerInvoiceStatus,
   LedgerLineChange,
+  LedgerRefusalReason,
 } from "../../../ledger/port/ledger.ts";
 import type {
   AmendmentOutcome,
@@ -58,9 +59,13 @@ export async function requestAmendment(
   deadlineMs: number,
   referenceData: LedgerReferenceData,
 ): Promise<AmendmentAnswer> {
-  const { id, lines, joins } = amendment;
+  const { id, lines, joins, contactId, currency } = amendment;
   const { documents: rules } = ledger.traits;
   const fault = faultOf(amendment, referenceData, rules);
+  if (fault?.reason === "drift") {
+    const refusal = { kind: "refused", reason: fault.reason, messages: [fault.message] } as const;
+    return checkInvoice(ledger, amendment, refusal, deadlineMs);
+  }
   if (fault !== null)
     return { outcome: { kind: "refused", ...fault, invoice: null }, failures: [] };
   const changed = changedLines(lines, rules);
@@ -74,7 +79,7 @@ export async function requestAmendment(
     {
       id: amendment.ledgerId,
       allowed: joins ? joined : open,
-      lineAmounts: "exclusive",
+      meaning: { contactId, currency, lineAmounts: "exclusive" },
       changes: changed.map((line) => changeOf(line, rules)),
     },
   );
@@ -91,6 +96,7 @@ export async function requestAmendment(
   switch (answer.reason) {
     case "wrong_status":
     case "has_payment_or_credit":
+    case "drift":
       return checkInvoice(ledger, amendment, answer, deadlineMs);
     case "not_found":
       return findLostInvoice(ledger, amendment, answer, deadlineMs);
@@ -104,13 +110,13 @@ export async function requestAmendment(
 /**
  * Returns a fault that can be found without a call, or null if the ledger must decide. An amendment
  * that was sent before may be in the ledger already, and current reference data says nothing about
- * it. A plan line is never added: sent without its id it would be there twice.
+ * it. A plan line is never added: sent without its id it would be there twice (`drift`).
  */
 export function faultOf(
   { lines, number, attempts, skipValidation }: AmendmentToSend,
   referenceData: LedgerReferenceData,
   rules: DocumentRules,
-): { readonly reason: string; readonly message: string } | null {
+): { readonly reason: LedgerRefusalReason; readonly message: string } | null {
   const amending = lines.filter((line) => line.amending);
   const fault = validateLines(
     amending,
@@ -121,7 +127,7 @@ export function faultOf(
   if (fault !== null) return { reason: fault.reason, message: fault.message };
   if (amending.every((line) => line.kind !== "plan" || line.ledgerLineId !== null)) return null;
   return {
-    reason: "validation",
+    reason: "drift",
     message: `It is not known which line of ${number} in the ledger is the plan's.`,
   };
 }
@@ -149,12 +155,16 @@ function changedLines(
 }
 
 function changeOf(line: AmendmentLine, { longestDescription }: DocumentRules): LedgerLineChange {
-  return { ...lineOf(line, longestDescription), ledgerLineId: line.ledgerLineId };
+  const { ledgerLineId, was } = line;
+  const change = { ...lineOf(line, longestDescription), ledgerLineId };
+  return was === null
+    ? change
+    : { ...change, was: lineOf({ ...line, ...was }, longestDescription) };
 }
 
 /**
- * Reads an invoice that is paid, approved, removed or has money on it. An earlier attempt with a
- * lost answer may have amended it before.
+ * Reads an invoice that is paid, approved, removed, has money on it, or was changed so that our
+ * amounts mean something else. An earlier attempt with a lost answer may have amended it before.
  */
 async function checkInvoice(
   ledger: Ledger,
@@ -174,7 +184,32 @@ async function checkInvoice(
   if (isOpenAgain && amendment.attempts < believedAttempts) {
     return { outcome: again(amendment, "the invoice can be changed again"), failures: [] };
   }
-  return { outcome: closed(amendment, refusal, syncOf(found)), failures: [] };
+  return isUncertain(amendment, found)
+    ? { outcome: refused({ ...refusal, messages: [uncertain(found)] }, null), failures: [] }
+    : { outcome: closed(amendment, refusal, syncOf(found)), failures: [] };
+}
+
+/**
+ * Whether an earlier attempt may have changed the invoice before another program replaced its lines
+ * by others, so that nothing shows what is billed there. Billing it separately might double it.
+ */
+function isUncertain(
+  { attempts, lines, ledgerSubtotal }: AmendmentToSend,
+  found: LedgerInvoice,
+): boolean {
+  const ids = new Set(found.lines.map(({ ledgerLineId }) => ledgerLineId));
+  const isReplaced = lines.some(
+    ({ ledgerLineId }) => ledgerLineId !== null && !ids.has(ledgerLineId),
+  );
+  return attempts > 1 && isReplaced && found.subtotal !== ledgerSubtotal;
+}
+
+function uncertain({ number, subtotal }: LedgerInvoice): string {
+  return (
+    `Lines of invoice ${number} were replaced in the ledger after an attempt whose answer was ` +
+    `lost, and they come to ${subtotal} there: compare them. A retry bills what is missing here ` +
+    "on another document if the lines are still not found."
+  );
 }
 
 /**
@@ -250,13 +285,6 @@ function messageOf({ messages }: Refusal): string {
   return messages.join(" ") || "Refused";
 }
 
-function syncOf({
-  status,
-  subtotal,
-  total,
-  amountDue,
-  sent,
-  updatedAt,
-}: LedgerInvoice): SyncedInvoice {
-  return { status, subtotal, total, amountDue, sent, updatedAt };
+function syncOf({ id: _, lines: _lines, ...invoice }: LedgerInvoice): SyncedInvoice {
+  return invoice;
 }

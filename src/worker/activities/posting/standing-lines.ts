@@ -12,7 +12,7 @@ const arithmeticLength = 100;
 
 /**
  * Returns the ledger's lines that match the lines to change, if all of them are there. Null if one
- * is missing. A line that is known as one of ours matches no other.
+ * is missing. A line that is known as one of ours matches no other, also under another id.
  */
 export function standingLines(
   ours: readonly AmendmentLine[],
@@ -21,6 +21,12 @@ export function standingLines(
 ): readonly NamedLine[] | null {
   const known = new Set(ours.map((line) => line.ledgerLineId));
   const free = ledgers.filter((line) => !known.has(line.ledgerLineId));
+  const ids = new Set(ledgers.map((line) => line.ledgerLineId));
+  for (const line of ours) {
+    if (line.amending || line.ledgerLineId === null || ids.has(line.ledgerLineId)) continue;
+    const index = free.findIndex((other) => standsAs(other, line, longestDescription));
+    free.splice(index, index < 0 ? 0 : 1);
+  }
   const named: NamedLine[] = [];
   for (const line of ours.filter(({ amending }) => amending)) {
     const own = ledgers.find(({ ledgerLineId }) => ledgerLineId === line.ledgerLineId);

@@ -21,8 +21,8 @@ export const documents: Noun = {
       details:
         "The job is the creation of the document, an invoice's amendment, or a credit's " +
         "allocation. " +
-        "A document that drifts has another amount in the ledger than here: ledger_subtotal " +
-        "instead of subtotal.",
+        "A document that drifts was changed in the ledger: its lines come to ledger_subtotal " +
+        "instead of subtotal there, or ledger_differences says what else differs.",
       examples: [
         "documents list --state failed",
         "documents list --state drift",
@@ -38,6 +38,7 @@ export const documents: Noun = {
         "total",
         "subtotal",
         "ledger_subtotal",
+        "ledger_differences",
         "currency",
         "reason",
         "message",
