@@ -161,17 +161,16 @@ describe.concurrent("an invoice that someone changed in the ledger", () => {
     const { own, id } = await prepared(system, builder);
     const [first] = await builder.invoices(own, id);
     await alterLedgerInvoice(system, own, first.number, `status = '${status}'`);
-    const { change } = await builder.changed(own, id, { units: 13, ...half });
-    expect(change.invoice).toMatchObject({
+    await builder.changed(own, id, { units: 13, ...half });
+    // A slow machine may answer before the ledger has decided.
+    await builder.expectEqualDocuments(own);
+    const [newest, before] = await builder.invoices(own, id);
+    expect(newest).toMatchObject({
       ...synced,
       type: "change",
       subtotal: "15.0000",
       total: "18.0000",
     });
-    expect(change.invoice.id).not.toBe(first.id);
-    await builder.expectEqualDocuments(own);
-    const [newest, before] = await builder.invoices(own, id);
-    expect(newest).toEqual(change.invoice);
     expect(before).toMatchObject({ id: first.id, subtotal: "100.0000", lines: first.lines });
     // The next charge joins that one: it is the newest, and a draft.
     const { change: next } = await builder.changed(own, id, { units: 14, ...half });
