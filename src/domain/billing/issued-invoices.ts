@@ -3,8 +3,9 @@
  * the next period is invoiced.
  */
 import type { BillingState, IssuedInvoice } from "../model/billing-state.ts";
-import type { DocumentStatus } from "../model/invoice.ts";
+import type { DocumentStatus, InvoiceLineDraft } from "../model/invoice.ts";
 import { equals, isZero } from "../money/decimal.ts";
+import { tooMuch } from "./document-amount.ts";
 import { presenceOf } from "./document-presence.ts";
 import { willRenew } from "./renewal-value.ts";
 
@@ -30,6 +31,15 @@ export function isNextInvoiced(
 ): boolean {
   if (state.nextPeriod === null || !willRenew(state.subscription)) return false;
   return issuedAhead(state) !== null || !state.endRemovedRenewal;
+}
+
+/**
+ * Whether these lines may be added to the invoice: it is a draft in the ledger, of our currency,
+ * kind of amounts and contact, that can hold them (LEDGER-20, MONEY-8).
+ */
+export function takesLines(invoice: IssuedInvoice, lines: readonly InvoiceLineDraft[]): boolean {
+  const { status, inLedger, isAltered, total } = invoice;
+  return status === "draft" && inLedger && !isAltered && tooMuch(lines, total) === null;
 }
 
 /**

@@ -8,7 +8,7 @@ import type { CreditNoteDraft } from "../model/credit-note.ts";
 import type { InvoiceAmendment, InvoiceDraft } from "../model/invoice.ts";
 import type { BilledUsage, OpenUsage, UsageBills } from "../model/usage.ts";
 import { equals } from "../money/decimal.ts";
-import { tooMuch } from "./document-amount.ts";
+import { takesLines } from "./issued-invoices.ts";
 import { chargeUsage, type UsageCharges, type UsageFacts, usageInvoice } from "./usage-charges.ts";
 
 /** An invoice to issue, with the deferred charges and the usage that it bills. */
@@ -138,9 +138,8 @@ export function joinRenewal(walk: UsageWalk, charges: UsageCharges, { id }: Issu
 }
 
 /**
- * Whether the usage may be added to the invoice now: it is a draft in the ledger, of our currency,
- * kind of amounts and contact, that can hold the lines, and no other job of the subscription runs
- * (USAGE-9, LEDGER-20, MONEY-8).
+ * Whether the usage may be added to the invoice now: it takes the lines, and no other job of the
+ * subscription runs (USAGE-9).
  */
 export function isJoinable(
   invoice: IssuedInvoice,
@@ -148,12 +147,5 @@ export function isJoinable(
   { running }: Pick<BillingState, "running">,
 ): boolean {
   const added = lines.map(({ line }) => line);
-  return (
-    running === null &&
-    invoice.status === "draft" &&
-    invoice.inLedger &&
-    !invoice.isAltered &&
-    equals(invoice.total, invoice.amountDue) &&
-    tooMuch(added, invoice.total) === null
-  );
+  return running === null && equals(invoice.total, invoice.amountDue) && takesLines(invoice, added);
 }

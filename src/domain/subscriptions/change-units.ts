@@ -4,7 +4,6 @@
  */
 
 import { strict as assert } from "node:assert";
-import { tooMuch } from "../billing/document-amount.ts";
 import {
   creditLine,
   draftCreditNote,
@@ -13,6 +12,7 @@ import {
   proratedCharge,
   prorationLine,
 } from "../billing/invoice-lines.ts";
+import { takesLines } from "../billing/issued-invoices.ts";
 import type { Proration } from "../billing/proration.ts";
 import type { CivilDate } from "../calendar/civil-date.ts";
 import type {
@@ -169,12 +169,7 @@ function billOutsideWindow(
   const newest = invoices.find(
     ({ type, periodIndex }) => type !== "usage" && periodIndex === period.index,
   );
-  const isJoinable =
-    newest?.status === "draft" &&
-    newest.inLedger &&
-    !newest.isAltered &&
-    tooMuch([line], newest.total) === null;
-  if (isJoinable) {
+  if (newest !== undefined && takesLines(newest, [line])) {
     const joined = { invoiceId: newest.id, planLine: null, added: [line], onlyDraft: true };
     return { ...decision, joined };
   }
