@@ -338,7 +338,7 @@ describe.concurrent("a restoration", () => {
     await builder.expectEqualDocuments(own);
   });
 
-  test("counts no reversed line: a refused amendment gives none of it back", async () => {
+  test("counts no reversed line: a decrease of a paid invoice credits what that invoice bills", async () => {
     const created = await withTwoMore();
     const { own, id } = created;
     await ended(created, periodEnd);
@@ -350,7 +350,9 @@ describe.concurrent("a restoration", () => {
       "INV-0004 renewal",
       "120.0000 12 × 10.0000",
     ]);
-    expect([await credits(created), await paid(created)]).toEqual([[[credited]], 230]);
+    await builder.posted(own);
+    const lower = "40.0000 12 to 8 seats, 31 of 31 days: (120 − 80) × 31 ÷ 31";
+    expect([await credits(created), await paid(created)]).toEqual([[[credited], [lower]], 190]);
   });
 });
 

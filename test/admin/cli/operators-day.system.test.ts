@@ -170,7 +170,7 @@ test("an operator sets up an organisation and corrects a failed document", async
   expect(key).toMatch(/^sk_live_\S+$/);
   const first = await subscribe(key, "order-1", 12);
   expect(first.status, first.text).toBe(201);
-  expect(first.json.invoice).toMatchObject({ number: "INV-0001", status: "draft" });
+  expect(first.json.invoice).toMatchObject({ number: "SUB-0001", status: "draft" });
 
   // A plan is mapped onto an unknown account. Its next invoice is refused, found and corrected.
   await done(["mapping", "set", "--plan", "growth", "--revenue-account", "999", "--skip-check"]);
