@@ -37,7 +37,7 @@ const test = scenarioTest
           const typed = `%"public"."${table}"%`;
           const pid = await until(`a typed call waits for ${table}`, async () => {
             const { rows } = await system.pool.query<{ pid: number }>(
-              `SELECT pid FROM pg_stat_activity WHERE application_name IN ('api', 'admin')
+              `SELECT pid FROM pg_stat_activity WHERE application_name ~ '^(api|admin)'
                 AND datname = current_database() AND wait_event_type = 'Lock' AND query LIKE $1`,
               [typed],
             );
