@@ -100,7 +100,6 @@ export async function startApi(
     openLedger: ledgers.adapters.open,
     connect: ledgers.tryOut,
     metrics: metrics.text,
-    onConnectionLimit: warnOfConnections(log),
     onPoolError: (err) => log.warn({ err }, "a database connection was lost"),
   });
   const metricsPort = await openMetricsPort(config, { readiness, metrics: metrics.text });
