@@ -258,7 +258,7 @@ test("an amount that is too large parks the subscription until events are voided
   await fixture.setClock(organisation, "2026-03-20");
   await fixture.use(organisation, id, ["9999999999999999", "2026-03-20"], ["2", "2026-03-20"]);
   await expect(end(fixture, organisation, id, "2026-03-20T12:00:00Z")).rejects.toThrow(
-    /Events of it have to be voided/,
+    /Events of API calls have to be voided/,
   );
   await fixture.setClock(organisation, "2026-04-10");
   const [outcome] = await fixture.bill(organisation);
