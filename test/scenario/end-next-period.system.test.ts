@@ -338,7 +338,7 @@ describe.concurrent("a restoration", () => {
     await builder.expectEqualDocuments(own);
   });
 
-  test("counts no reversed line: a decrease of a paid invoice credits what that invoice bills", async () => {
+  test("counts no reversed line: a decrease of a paid invoice credits what it bills", async () => {
     const created = await withTwoMore();
     const { own, id } = created;
     await ended(created, periodEnd);
