@@ -8,9 +8,11 @@ import type pg from "pg";
 import type { AdminCall } from "../../src/admin/services/dependencies.ts";
 import { documentService } from "../../src/admin/services/documents.ts";
 import { organisationService } from "../../src/admin/services/organisations.ts";
+import { breakOffMethods } from "../../src/admin/services/platform/break-off.ts";
 import { usageService } from "../../src/admin/services/usage.ts";
 import { RetryDocumentRequestSchema } from "../../src/gen/proto/billing/admin/v1/documents_pb.ts";
 import { SetSetupModeRequestSchema } from "../../src/gen/proto/billing/admin/v1/organisations_pb.ts";
+import { BreakOffRequestSchema } from "../../src/gen/proto/billing/admin/v1/subscription_break_off_pb.ts";
 import { VoidUsageEventRequestSchema } from "../../src/gen/proto/billing/admin/v1/usage_pb.ts";
 import { createAdminStore } from "../../src/store/admin/admin-store.ts";
 import { createAuditedTenants } from "../../src/store/admin/audited-tenant.ts";
@@ -29,6 +31,8 @@ export interface OperatorWrites {
   setSetupMode(organisationId: string, setupMode: boolean): Promise<SwitchOutcome>;
   retryDocument(organisationId: string, id: string): Promise<void>;
   voidUsageEvent(organisationId: string, id: string): Promise<void>;
+  /** Breaks off the end or amendment under way of a subscription. Returns what is recorded. */
+  breakOff(organisationId: string, id: string): Promise<string>;
 }
 
 /** Opens the changes over a pool. `performMs` limits the billing before a switch of Setup Mode. */
@@ -40,11 +44,18 @@ export function operatorWrites(pool: pg.Pool, performMs?: number): OperatorWrite
     tenant: (organisationId: string) => open(organisationId, actor),
   };
   const start = async () => true;
-  const parts = { store, wake: start, startAmendment: start, startAllocation: start };
-  const [organisations, documents, usage] = [
+  const parts = {
+    store,
+    wake: start,
+    startBilling: start,
+    startAmendment: start,
+    startAllocation: start,
+  };
+  const [organisations, documents, usage, breaking] = [
     organisationService(parts),
     documentService(parts),
     usageService(parts),
+    breakOffMethods(parts),
   ];
   return {
     setSetupMode: async (id, setupMode) => {
@@ -60,6 +71,10 @@ export function operatorWrites(pool: pg.Pool, performMs?: number): OperatorWrite
     voidUsageEvent: async (organisation, id) => {
       const request = create(VoidUsageEventRequestSchema, { organisation, id, reason: "wrong" });
       await usage.voidUsageEvent(request, call());
+    },
+    breakOff: async (organisation, id) => {
+      const request = create(BreakOffRequestSchema, { organisation, id, reason: "gone" });
+      return (await breaking.breakOff(request, call())).breakOff?.message ?? "";
     },
   };
 }

@@ -7,7 +7,10 @@ import { describeDrift } from "../../domain/billing/ledger-drift.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import type { ApiKeySchema } from "../../gen/proto/billing/admin/v1/api_keys_pb.ts";
 import type { AuditEntrySchema } from "../../gen/proto/billing/admin/v1/audit_pb.ts";
-import type { DocumentSchema } from "../../gen/proto/billing/admin/v1/documents_pb.ts";
+import type {
+  DocumentSchema,
+  IssuedDocumentSchema,
+} from "../../gen/proto/billing/admin/v1/documents_pb.ts";
 import {
   type LedgerConnectionSchema,
   type LedgerDescriptionSchema,
@@ -21,7 +24,7 @@ import {
 import type { OrganisationSchema } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
 import type { TestClockSchema } from "../../gen/proto/billing/admin/v1/test_clock_pb.ts";
 import type { LedgerOrganisation } from "../../ledger/port/ledger.ts";
-import { documentStatuses } from "../../services/enums.ts";
+import { documentStatuses, invoiceTypes } from "../../services/enums.ts";
 import type { AuditRecord } from "../../store/admin/audit.ts";
 import type {
   ApiKeyRecord,
@@ -32,6 +35,7 @@ import type { AdminDocument } from "../../store/admin/documents/document-listing
 import type { ConnectionView } from "../../store/admin/ledger/connections.ts";
 import type { AdminOrganisation } from "../../store/admin/organisations/organisations.ts";
 import type { TestClock } from "../../store/admin/test-clock.ts";
+import type { IssuedDocument } from "../../store/documents/issued-since.ts";
 import {
   credentialStatus,
   documentJobs,
@@ -229,4 +233,19 @@ export function presentInstant<Name extends string>(
   instant: Date | null,
 ): { [K in Name]?: string } {
   return present(name, instant === null ? null : instant.toISOString());
+}
+
+/** Presents a document that an operator's act issued. */
+export function presentIssued(
+  issued: IssuedDocument,
+): MessageInitShape<typeof IssuedDocumentSchema> {
+  const { kind, id, number, type, currency, subtotal } = issued;
+  return {
+    kind: documentKinds[kind],
+    ...present("id", id),
+    ...present("number", number),
+    ...present("type", type && invoiceTypes[type]),
+    currency,
+    subtotal,
+  };
 }

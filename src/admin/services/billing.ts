@@ -1,6 +1,6 @@
 /**
  * BillingService: counts what is due, lists parked subscriptions with their reasons, and retries
- * them. POSTING-8
+ * them. POSTING-8, ADMIN-16
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Refusal } from "../../domain/refusal.ts";
@@ -18,6 +18,7 @@ import {
   required,
   requireOrganisation,
 } from "./dependencies.ts";
+import { leftoverMethods } from "./leftovers.ts";
 
 /**
  * Implements the service. Refuses `organisation_not_found`, `subscription_not_found`,
@@ -51,6 +52,7 @@ export function billingService(
       const counts = await billing.noteRun(actorOf(call), id);
       return { ...counts, started: await deps.startBilling(id) };
     },
+    ...leftoverMethods(deps),
   };
 }
 

@@ -87,6 +87,7 @@ export const dearReads: ReadonlySet<string> = new Set(
     SubscriptionService.method.previewRestoreSubscription,
     SubscriptionService.method.getUpcomingInvoice,
     SubscriptionService.method.listSubscriptionTimeline,
+    BillingService.method.listLeftovers,
     UsageService.method.listUsage,
     UsageService.method.listUsageEvents,
     AuditService.method.listAuditEntries,

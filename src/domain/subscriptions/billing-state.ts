@@ -3,7 +3,7 @@
  * charges, running jobs.
  */
 
-import type { BillingState } from "../model/billing-state.ts";
+import type { BillingState, RunningJob } from "../model/billing-state.ts";
 import { Refusal } from "../refusal.ts";
 
 /**
@@ -14,4 +14,11 @@ export function checkNothingRuns({ running }: Pick<BillingState, "running">): vo
   if (running === null) return;
   const message = "Another operation on this subscription is still running";
   throw new Refusal("invalid_state", `${message}: ${running.description}.`);
+}
+
+/** Returns the running operation. Refuses `invalid_state` if none runs (END-12). */
+export function requireRunning({ running }: Pick<BillingState, "running">): RunningJob {
+  if (running !== null) return running;
+  const message = "No end and no change of an invoice of this subscription waits for the ledger.";
+  throw new Refusal("invalid_state", message);
 }

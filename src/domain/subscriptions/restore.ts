@@ -8,7 +8,9 @@ import { draftInvoice, planLine, prorationLine } from "../billing/invoice-lines.
 import { isNextInvoiced } from "../billing/issued-invoices.ts";
 import { decideDue } from "../billing/renewal.ts";
 import type { DueInvoice } from "../billing/renewal-usage.ts";
+import { willRenew } from "../billing/renewal-value.ts";
 import { type CivilDate, compareDates } from "../calendar/civil-date.ts";
+import { periodAt } from "../calendar/period.ts";
 import { hasUnits } from "../catalogue/pricing/index.ts";
 import type { Customer } from "../customers/customer.ts";
 import type { BillingState, PeriodState } from "../model/billing-state.ts";
@@ -116,6 +118,37 @@ export function decideGoingOn(
   return { of: one.id, periods: [period], invoices, creditNote };
 }
 
+/**
+ * Reissues the invoice of a period that never was to begin, whose removal shows in the ledger after
+ * its end was broken off (END-12). The period may have begun meanwhile: then every line is billed
+ * again. Nothing is issued if a later end has the subscription not enter the period.
+ */
+export function decideLateRemoval(
+  state: BillingState,
+  removed: Omit<RemovedInvoice, "billsDeferred">,
+  next: NextPeriodLines = noNextPeriodLines,
+): Reissued {
+  const nothing: Reissued = { periods: [], invoices: [], creditNote: null };
+  const { subscription, organisation, period, today } = state;
+  if (isAhead(state, removed)) {
+    if (!willRenew(subscription)) return nothing;
+    const { period: renewed, ...issued } = issueRenewal(state, next);
+    return { ...issued, periods: [renewed] };
+  }
+  const { status, startDate, endDate, billingDay, interval } = subscription;
+  const isNeverBegun =
+    status === "ended" && endDate !== null && compareDates(endDate, startDate) < 0;
+  if (isNeverBegun) return nothing;
+  const own =
+    removed.periodIndex === period.index
+      ? period
+      : periodAt({ start: startDate, billingDay }, interval, removed.periodIndex);
+  const order = { type: removed.type, period: own, lines: removed.lines, today };
+  const draft = draftInvoice(subscription, organisation, order);
+  const copy = { draft, deferredIds: [], usage: [], replaces: removed.id };
+  return { ...nothing, invoices: [copy] };
+}
+
 function checkRestorable({ state, customerStatus, removed }: RestorationFacts): void {
   const { organisation, subscription, plan, today } = state;
   const { status, renewalDate } = subscription;
@@ -168,7 +201,10 @@ function lacksRenewal(state: BillingState, subscription: Subscription): boolean 
   return state.nextPeriod !== null && !isNextInvoiced({ ...state, subscription });
 }
 
-function isAhead({ period }: BillingState, { type, periodIndex }: RemovedInvoice): boolean {
+function isAhead(
+  { period }: BillingState,
+  { type, periodIndex }: Pick<RemovedInvoice, "type" | "periodIndex">,
+): boolean {
   return type === "renewal" && periodIndex > period.index;
 }
 

@@ -14,6 +14,7 @@ import {
 import { type AuditStore, createAuditStore } from "./audit.ts";
 import { createAuditedTenants, type OpenAuditedTenant } from "./audited-tenant.ts";
 import { type BillingStore, createBillingStore } from "./billing.ts";
+import { type BreakOffStore, createBreakOffStore } from "./break-off.ts";
 import type { CatalogueStore } from "./catalogue/catalogue.ts";
 import {
   type CatalogueCurrency,
@@ -65,6 +66,7 @@ export interface AdminStore {
   readonly customers: CustomerStore;
   readonly documents: DocumentStore;
   readonly billing: BillingStore;
+  readonly breakOffs: BreakOffStore;
   readonly usage: UsageStore;
   /** What the organisation's platform sees. */
   readonly platform: PlatformObjects;
@@ -107,6 +109,7 @@ export function createAdminStore(
     customers: createCustomerStore(pool, changes),
     documents: createDocumentStore(pool),
     billing: createBillingStore(pool, changes),
+    breakOffs: createBreakOffStore(pool),
     usage: createUsageStore(pool),
     platform: createPlatformObjects(pool),
     timeline: createTimelineStore(pool),

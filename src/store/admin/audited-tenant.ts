@@ -5,14 +5,27 @@
  */
 import type { Retry } from "../../domain/billing/retry-document.ts";
 import type { SwitchObstacles } from "../../domain/billing/setup-mode.ts";
+import type { BillingState } from "../../domain/model/billing-state.ts";
 import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
 import type { Organisation } from "../../gen/prisma/client.ts";
+import { type LockedOrganisation, lockOrganisation } from "../billing/locked-subscription.ts";
+import { isId } from "../database/ids.ts";
+import { lockSubscriptions } from "../database/lock-order.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
+import type { IssuedDocument } from "../documents/issued-since.ts";
 import type { DocumentWork } from "../ledger-jobs/stale-jobs.ts";
+import {
+  type BreakOff,
+  loadRunning,
+  type RunningSubscription,
+} from "../subscriptions/break-off.ts";
 import type { StoredUsageEvent } from "../usage/usage-events.ts";
+import { type BreakOffToSave, findBreakOff, saveBreakOff } from "./break-off.ts";
 import { type Actor, type Change, type Changed, type Changes, changed } from "./changes.ts";
 import type { AdminDocument } from "./documents/document-listing.ts";
 import { findRunning, lockDocument, saveRetry } from "./documents/retry-documents.ts";
+import { findLeftover, type Leftover } from "./leftovers/list-leftovers.ts";
+import { type LockedLeftover, mendLeftover } from "./leftovers/mend-leftover.ts";
 import { type BillingFirst, onCurrentOrganisation } from "./organisations/current-organisation.ts";
 import { loadObstacles } from "./organisations/setup-mode-obstacles.ts";
 import { type AdminOrganisation, updateOrganisation } from "./organisations/update-organisation.ts";
@@ -30,6 +43,18 @@ export interface AuditedTransaction {
     findRunning(document: AdminDocument): Promise<string | null>;
     /** Returns the work to start once the transaction is committed. */
     saveRetry(document: AdminDocument, retry: Retry): Promise<DocumentWork>;
+  };
+  readonly subscriptions: {
+    /** Returns what an earlier try of this request has broken off. Null if there is none. */
+    findBreakOff(request: BreakOffToSave): Promise<BreakOff | null>;
+    /** Breaks off the running operation of a locked subscription. */
+    breakOff(running: RunningSubscription, request: BreakOffToSave): Promise<BreakOff>;
+  };
+  readonly leftovers: {
+    /** Returns the leftover as it is under the lock. Null if it is put right by now. */
+    find(id: string): Promise<Leftover | null>;
+    /** Returns the issued documents. */
+    mend(leftover: LockedLeftover, reason: string): Promise<readonly IssuedDocument[]>;
   };
   readonly usageEvents: {
     /** Returns the voided event. */
@@ -58,6 +83,11 @@ export interface AuditedTenant {
   onDocument<T>(
     id: string,
     work: Work<[document: AdminDocument | null, organisation: OrganisationSettings], T>,
+  ): Promise<T>;
+  /** Locks the organisation, shared, and the subscription. */
+  onSubscription<T>(
+    id: string,
+    work: Work<[state: BillingState | null, locked: LockedOrganisation], T>,
   ): Promise<T>;
   /** Locks the usage of the event's subscription, so that no bill takes the event meanwhile. */
   onUsageEvent<T>(id: string, work: Work<[event: StoredUsageEvent | null], T>): Promise<T>;
@@ -93,6 +123,13 @@ export function createAuditedTenants(
           const { document, organisation } = await lockDocument(tx, organisationId, id);
           return audited(tx, organisationId, (own) => work(own, document, organisation));
         }),
+      onSubscription: (id, work) =>
+        run(async (tx) => {
+          const locked = await lockOrganisation(tx, organisationId);
+          if (isId(id)) await lockSubscriptions(tx, organisationId, [id]);
+          const state = isId(id) ? await loadRunning(tx, locked, id, false) : null;
+          return audited(tx, organisationId, (own) => work(own, state, locked));
+        }),
       onUsageEvent: (id, work) =>
         run(async (tx) => {
           const event = await lockEvent(tx, organisationId, id);
@@ -122,6 +159,14 @@ async function audited<T>(
     documents: {
       findRunning: (document) => findRunning(tx, organisationId, document),
       saveRetry: (document, retry) => save(saveRetry(tx, organisationId, document, retry)),
+    },
+    subscriptions: {
+      findBreakOff: (request) => findBreakOff(tx, organisationId, request),
+      breakOff: (running, request) => save(saveBreakOff(tx, running, request)),
+    },
+    leftovers: {
+      find: (id) => findLeftover(tx, organisationId, id),
+      mend: (leftover, reason) => save(mendLeftover(tx, leftover, reason)),
     },
     usageEvents: {
       saveVoid: (event, order) => save(saveVoid(tx, organisationId, event, order)),

@@ -16,6 +16,7 @@ import { columnsOf, type ModelRow } from "../database/model-columns.ts";
 import { type Listing, listPage, type Page, type PageRequest } from "../database/page.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { type Actor, type Change, type Changed, type Changes, changed } from "./changes.ts";
+import { findLeftover, type Leftover, listLeftovers } from "./leftovers/list-leftovers.ts";
 
 /** A parked subscription. `nextAttemptAt` may be in the past. */
 export interface ParkedSubscription {
@@ -33,6 +34,9 @@ export interface ParkedSubscription {
 export interface BillingStore {
   count(organisationId: string): Promise<BillingCounts>;
   listParked(organisationId: string, page: PageRequest): Promise<Page<ParkedSubscription>>;
+  /** Lists what faults of earlier versions left of the organisation's money. */
+  listLeftovers(organisationId: string, page: PageRequest): Promise<Page<Leftover>>;
+  findLeftover(organisationId: string, id: string): Promise<Leftover | null>;
   /** Makes the subscription due at once. Returns `not_parked` if it is not parked. */
   retry(
     actor: Actor,
@@ -86,6 +90,8 @@ export function createBillingStore(pool: Pool, { run }: Changes): BillingStore {
   const count = (organisationId: string) => countDue(pool, organisationId);
   return {
     count,
+    listLeftovers: (organisationId, page) => listLeftovers(pool, organisationId, page),
+    findLeftover: (organisationId, id) => findLeftover(pool, organisationId, id),
     listParked: (organisationId, page) => listPage(pool, organisationId, listing, [], page),
     retry: async (actor, organisationId, id) =>
       isId(id) ? run(actor, (tx) => retry(tx, organisationId, id)) : null,

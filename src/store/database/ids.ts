@@ -31,6 +31,7 @@ export type DerivedKind =
   | "unit_change"
   | "termination"
   | "restoration"
+  | "break_off"
   | "webhook_endpoint"
   | "test_event";
 

@@ -3,6 +3,7 @@
  * because a claim changes a row by its state and by the database's clock in one statement, and
  * because waiting callers are notified in the same statement (POSTING-2).
  */
+import { strict as assert } from "node:assert";
 import type { LedgerJob } from "../../gen/prisma/client.ts";
 import { msUntil } from "../database/clock.ts";
 import { plannedOnce, statementName } from "../database/planned-once.ts";
@@ -106,6 +107,33 @@ export async function lockHeldJob(
     values: [organisationId, jobId, attempt],
   });
   return rows[0] ?? null;
+}
+
+/**
+ * Takes an open job in a new attempt, also one that a worker holds: the worker's outcome is not
+ * recorded any more. `isSent`: its current step may have reached the ledger. The job's subscription
+ * must be locked, under which every outcome is recorded.
+ */
+export async function seizeJob(
+  client: Transaction,
+  organisationId: string,
+  jobId: string,
+): Promise<{ readonly attempt: number; readonly isSent: boolean }> {
+  const { rows } = await client.query<{ readonly attempt: number; readonly isSent: boolean }>({
+    name: "seize_job",
+    text: `WITH open AS (
+        SELECT o.id, o.first_sent_at FROM ledger_jobs o WHERE o.organisation_id = $1
+          AND o.id = $2 AND o.state IN ('ready', 'sending', 'uncertain') FOR UPDATE
+      )
+      UPDATE ledger_jobs t SET state = 'uncertain', attempts = t.attempts + 1,
+        first_sent_at = coalesce(t.first_sent_at, now()), lease_until = now()
+      FROM open WHERE t.organisation_id = $1 AND t.id = open.id
+      RETURNING t.attempts AS attempt, open.first_sent_at IS NOT NULL AS "isSent"`,
+    values: [organisationId, jobId],
+  });
+  const [seized] = rows;
+  assert(seized, `job ${jobId} is under way`);
+  return seized;
 }
 
 /** Ends a job that this attempt holds, and notifies waiting callers. */

@@ -6,6 +6,7 @@
 import type { Encryption } from "../database/encryption.ts";
 import type { Pool } from "../database/pool.ts";
 import { bindConnection, type ConnectionAccess } from "../ledger-connection/connections.ts";
+import { reissueLateRemovals } from "../subscriptions/late-removals.ts";
 import {
   type ClaimedNotifications,
   claimNotifications,
@@ -69,6 +70,8 @@ export interface LedgerSyncTenant extends ConnectionAccess {
     queriedAt: string,
   ): Promise<SyncResult>;
   loseContacts(contactIds: readonly string[]): Promise<number>;
+  /** Issues again what ends removed that were broken off before the answer came (END-12). */
+  reissueLateRemovals(): Promise<void>;
 }
 
 /** The ledger sync of all organisations. */
@@ -110,6 +113,7 @@ export function createLedgerSync(
       loseDocuments: (kind, ledgerIds, queriedAt) =>
         loseDocuments(pool, organisationId, kind, ledgerIds, queriedAt),
       loseContacts: (contactIds) => loseContacts(pool, organisationId, contactIds),
+      reissueLateRemovals: () => reissueLateRemovals(pool, organisationId),
     }),
   };
 }

@@ -61,3 +61,7 @@ export interface RemovalRefused {
  */
 export const isHeld = `o.id = $2 AND o.attempts = $3 AND o.kind = 'end_subscription'
     AND o.state IN ('sending', 'uncertain')`;
+
+/** SQL: invoice `i` bills a period of its subscription `s` that never begins if that ends. */
+export const isAhead = `(i.type = 'renewal' AND i.period_index > s.current_period
+          OR i.type = 'first' AND s.status = 'pending')`;

@@ -76,12 +76,26 @@ export async function saveRefused(
 async function writeRefused(
   client: Transaction,
   organisationId: string,
-  { terminationId, attempt, step, number }: HeldRemoval,
-  { reason, message, invoice: reported }: RemovalRefused,
+  held: HeldRemoval,
+  refused: RemovalRefused,
 ): Promise<boolean> {
-  const removed = await removedAlready(client, organisationId, terminationId);
+  const removed = await removedAlready(client, organisationId, held.terminationId);
+  const { number } = held;
   const refusal = `The ledger refused to remove invoice ${number}, so the subscription goes on.`;
-  const whole = `${refusal} ${removed}The ledger says: ${plain(message)}`;
+  const whole = `${refusal} ${removed}The ledger says: ${plain(refused.message)}`;
+  return refuseHeld(client, organisationId, held, { ...refused, whole });
+}
+
+/**
+ * Ends the job as refused, with the removal of this step. `whole` is the message of the end itself.
+ * False if another attempt holds the termination.
+ */
+export async function refuseHeld(
+  client: Transaction,
+  organisationId: string,
+  { terminationId, attempt, step }: HeldTermination & Pick<HeldRemoval, "step">,
+  { reason, message, whole, invoice: reported }: RemovalRefused & { readonly whole: string },
+): Promise<boolean> {
   const { rowCount } = await client.query({
     name: "refuse_removal",
     text: refusedText,
@@ -104,7 +118,7 @@ async function writeRefused(
 }
 
 /** Returns a sentence with the invoices that are removed already, or an empty text. */
-async function removedAlready(
+export async function removedAlready(
   client: Transaction,
   organisationId: string,
   terminationId: string,
@@ -140,7 +154,7 @@ export async function refuseLast(
 }
 
 /** Continues the subscription and bills the period that it continues into (END-4). */
-async function goOn(
+export async function goOn(
   client: Transaction,
   { organisation, now }: LockedOrganisation,
   { terminationId, subscriptionId }: HeldTermination,

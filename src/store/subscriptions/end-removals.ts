@@ -12,7 +12,7 @@ import type { Pool } from "../database/pool.ts";
 import { bindConnection, type ConnectionAccess } from "../ledger-connection/connections.ts";
 import { claimJob } from "../ledger-jobs/job-lease.ts";
 import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
-import type { HeldRemoval, HeldTermination } from "./end-lease.ts";
+import { type HeldRemoval, type HeldTermination, isAhead } from "./end-lease.ts";
 import { createRecordTermination, type RecordTermination } from "./end-outcomes.ts";
 
 /**
@@ -49,8 +49,16 @@ export interface TerminationStore extends RecordTermination, ConnectionAccess {
    * elsewhere.
    */
   take(terminationId: string, leaseMs: number): Promise<TerminationTask | null>;
-  /** Releases the lease for a retry after `delayMs` and notifies waiting callers. */
-  release(held: HeldTermination, delayMs: number, reason: string): Promise<void>;
+  /**
+   * Releases the lease for a retry after `delayMs` and notifies waiting callers. `isUnsent`: the
+   * ledger has never been called for this step, so no answer of it can be lost.
+   */
+  release(
+    held: HeldTermination,
+    delayMs: number,
+    reason: string,
+    isUnsent?: boolean,
+  ): Promise<void>;
 }
 
 /** Opens an organisation's terminations. */
@@ -63,7 +71,8 @@ export function createTerminations(pool: Pool, encryption: Encryption): OpenTerm
     ...bindConnection(pool, encryption, organisationId),
     read: (terminationId) => readTermination(pool, organisationId, terminationId),
     take: (terminationId, leaseMs) => take(pool, organisationId, terminationId, leaseMs),
-    release: (held, delayMs, reason) => release(pool, organisationId, held, delayMs, reason),
+    release: (held, delayMs, reason, isUnsent = false) =>
+      release(pool, organisationId, held, { delayMs, reason, isUnsent }),
   });
 }
 
@@ -131,8 +140,7 @@ const claim = {
           WHERE b.organisation_id = $1 AND b.invoice_id = i.id
             AND b.state IN ('ready', 'sending', 'uncertain')
             AND NOT (b.kind = 'create_invoice' AND b.state = 'ready')) AS is_busy,
-        (i.type = 'renewal' AND i.period_index > s.current_period
-          OR i.type = 'first' AND s.status = 'pending') AS is_ahead
+        ${isAhead} AS is_ahead
       FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
         JOIN subscriptions s ON s.organisation_id = $1 AND s.id = i.subscription_id
       WHERE r.organisation_id = $1 AND r.termination_id = taken.id AND r.state = 'waiting'
@@ -161,22 +169,28 @@ async function take(
     : { ...removal, kind: "remove", ledgerId };
 }
 
+interface Release {
+  readonly delayMs: number;
+  readonly reason: string;
+  readonly isUnsent: boolean;
+}
+
 async function release(
   pool: Pool,
   organisationId: string,
   { terminationId, attempt }: HeldTermination,
-  delayMs: number,
-  reason: string,
+  { delayMs, reason, isUnsent }: Release,
 ): Promise<void> {
   await pool.query({
     name: "release_termination",
     text: `WITH op AS (
         UPDATE ledger_jobs o SET state = 'ready',
-          not_before = now() + $4 * interval '1 millisecond', lease_until = NULL, reason = $5
+          not_before = now() + $4 * interval '1 millisecond', lease_until = NULL, reason = $5,
+          first_sent_at = CASE WHEN NOT $6 THEN o.first_sent_at END
         WHERE o.organisation_id = $1 AND o.id = $2 AND o.attempts = $3
           AND o.kind = 'end_subscription'
           AND o.state IN ('sending', 'uncertain') RETURNING o.id
       ) SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`,
-    values: [organisationId, terminationId, attempt, delayMs, reason],
+    values: [organisationId, terminationId, attempt, delayMs, reason, isUnsent],
   });
 }

@@ -129,7 +129,7 @@ function faultOf(
 test("only verbs that write have --idempotency-key, and every verb has --json", () => {
   const reads = new RegExp(
     "^(list|get|events|timeline|whoami|contacts|options|check|authorisation|status|unknown" +
-      "|deliver(?:ies|y)|preview-.+|upcoming)$",
+      "|deliver(?:ies|y)|preview-.+|upcoming|leftovers)$",
   );
   const program = buildProgram({ ...process, env: {} } as never, () => undefined);
   for (const noun of program.commands.filter(({ commands }) => commands.length > 0)) {

@@ -263,6 +263,12 @@ function adminOf(
       );
       return id === null ? null : writes.retryDocument(organisationId, id).catch(unlessRefused);
     },
+    "break off": async () => {
+      const id = await first(`SELECT subscription_id AS id FROM ledger_jobs
+          WHERE organisation_id = $1 AND kind IN ('amend_invoice', 'end_subscription')
+            AND state IN ('ready', 'sending', 'uncertain') ORDER BY random() LIMIT 1`);
+      return id === null ? null : writes.breakOff(organisationId, id).catch(unlessRefused);
+    },
     "deactivate the customer": async () => {
       await status("inactive");
       return status("active");

@@ -1,4 +1,7 @@
-/** SubscriptionService of the admin API: an organisation's subscriptions. ADMIN-11, ADMIN-13 */
+/**
+ * SubscriptionService of the admin API: an organisation's subscriptions. ADMIN-11, ADMIN-13,
+ * ADMIN-15
+ */
 import type {
   ListSubscriptionsRequest,
   SubscriptionService,
@@ -14,6 +17,7 @@ import {
   requireOrganisation,
 } from "../dependencies.ts";
 import { actingMethods } from "./acting.ts";
+import { breakOffMethods } from "./break-off.ts";
 import { previewMethods } from "./previews.ts";
 import { listSubscriptionTimeline } from "./timeline.ts";
 
@@ -40,6 +44,7 @@ export function subscriptionService(
       return { subscription: presentSubscription(found.subscription, found.plan) };
     },
     listSubscriptionTimeline: listSubscriptionTimeline(deps),
+    ...breakOffMethods(deps),
     ...actingMethods(deps),
     ...previewMethods(deps),
   };

@@ -197,6 +197,25 @@ const amendAgainText = `INSERT INTO ledger_jobs (id, organisation_id, kind, stat
 const awaitAgainText = `UPDATE unit_changes c SET job_ids = c.job_ids || $4::uuid
   WHERE c.organisation_id = $1 AND c.id IN (${lackingChanges})`;
 
+/** The invoice of a refused amendment, and that amendment's job. */
+interface RefusedAmendment {
+  readonly id: string;
+  readonly subscriptionId: string;
+  readonly refusedId: string | null;
+}
+
+/** Creates the job of a refused amendment again. Returns its id. */
+export async function amendAgain(
+  tx: Transaction,
+  organisationId: string,
+  { id, subscriptionId, refusedId }: RefusedAmendment,
+): Promise<string> {
+  const jobId = newId();
+  await tx.query({ text: amendAgainText, values: [organisationId, refusedId, jobId] });
+  await tx.query({ text: awaitAgainText, values: [organisationId, subscriptionId, id, jobId] });
+  return jobId;
+}
+
 async function retryAmendment(
   tx: Transaction,
   organisationId: string,
@@ -204,9 +223,11 @@ async function retryAmendment(
 ): Promise<Changed<DocumentWork>> {
   const { id, subscriptionId } = document;
   await mapLines(tx, organisationId, document);
-  const jobId = newId();
-  await tx.query({ text: amendAgainText, values: [organisationId, document.jobId, jobId] });
-  await tx.query({ text: awaitAgainText, values: [organisationId, subscriptionId, id, jobId] });
+  const jobId = await amendAgain(tx, organisationId, {
+    id,
+    subscriptionId,
+    refusedId: document.jobId,
+  });
   const after = { syncError: null };
   await db(tx).invoice.update({ where: { organisationId, id }, data: after });
   return retried(organisationId, document, workOf(organisationId, document, jobId), { after });

@@ -122,7 +122,8 @@ async function remove(
   const connected = await store.connection();
   if (connected === null || connected.pausedMs > 0) {
     const reason = connected?.pausedReason ?? "no ledger is connected";
-    await store.release(task, connected?.pausedMs ?? unconnectedPauseMs, reason);
+    const pauseMs = connected?.pausedMs ?? unconnectedPauseMs;
+    await store.release(task, pauseMs, reason, task.triedMs === 0);
     return false;
   }
   const ledger = deps.openLedger(organisationId, connected.connection);

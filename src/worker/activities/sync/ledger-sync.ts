@@ -125,7 +125,10 @@ async function syncBatch(
       return waiting(`paused: ${connected.pausedReason ?? "for now"}`, connected.pausedMs);
     const ledger = parts.openLedger(organisationId, connected.connection);
     const step = await readNext(parts, organisationId, { store, ledger, call });
-    if (step === null) return atRest(state, counts);
+    if (step === null) {
+      await store.reissueLateRemovals();
+      return atRest(state, counts);
+    }
     counts.read += step.read;
     counts.changed += step.synced.changed;
     counts.skipped += step.skipped.length;

@@ -1,6 +1,6 @@
 /**
  * `billing billing`: what is due, which subscriptions are parked and why, and retrying them.
- * POSTING-8
+ * POSTING-8, ADMIN-16
  */
 import { BillingService } from "../../../../gen/proto/billing/admin/v1/billing_pb.ts";
 import type { Noun } from "../../noun.ts";
@@ -41,6 +41,29 @@ export const billing: Noun = {
       method: method.runBilling,
       summary: "Start an organisation's billing at once. It also runs automatically, each minute.",
       examples: ["billing run"],
+    },
+    {
+      name: "leftovers",
+      method: method.listLeftovers,
+      summary: "List what faults of earlier versions left of the organisation's money.",
+      details:
+        "`amount` is what the customer is billed too little, or too much if it is negative. " +
+        "`billing mend` puts a row right.",
+      examples: ["billing leftovers", "billing leftovers --all --json"],
+      columns: ["id", "kind", "subscription", "numbers", "amount", "currency", "summary"],
+    },
+    {
+      name: "mend",
+      method: method.mendLeftover,
+      summary: "Put a leftover right, once, by a separate document or a corrected status.",
+      details: "`mend` refuses what is put right by now.",
+      examples: [
+        "billing mend unbilled_amendment.0199a0b2-6666-7000-8000-000000000001 " +
+          "--reason 'The line was recreated' --yes",
+      ],
+      places: ["id"],
+      fields: { reason: "why, 1 to 500 characters; shown in the audit log" },
+      irreversible: () => "The documents that it issues go to the ledger.",
     },
   ],
 };

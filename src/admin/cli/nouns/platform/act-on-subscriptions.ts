@@ -1,6 +1,7 @@
 /**
  * The verbs by which an operator acts on behalf of a platform: create, units, end and restore, each
- * with its preview, and the upcoming invoice. ADMIN-13
+ * with its preview, the upcoming invoice, and breaking off what waits for the ledger. ADMIN-13,
+ * ADMIN-15
  */
 import { SubscriptionService } from "../../../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
 import type { Verb } from "../../noun.ts";
@@ -97,6 +98,22 @@ export const actingVerbs: readonly Verb[] = [
     places: ["id"],
     fields: { reason },
   },
+  {
+    name: "break-off",
+    method: method.breakOff,
+    summary: "Break off an end or amendment that waits for a ledger which does not come back.",
+    details:
+      "It is recorded as refused by the ledger, and the subscription goes on. What an end has " +
+      "removed for its options stays removed. `subscriptions preview-break-off` shows what is " +
+      "issued.",
+    examples: [
+      "subscriptions break-off 0199a0b2-6666-7000-8000-000000000001 " +
+        "--reason 'The ledger was closed' --yes",
+    ],
+    places: ["id"],
+    fields: { reason: "why, 1 to 500 characters; shown in the audit log" },
+    irreversible: () => "What waits for the ledger is never done, also if the ledger comes back.",
+  },
 ];
 
 const previewed = "Nothing is changed, and the ledger is not asked. --json has each line.";
@@ -145,6 +162,14 @@ export const previewVerbs: readonly Verb[] = [
     summary: "Show what a restoration would issue again.",
     details: previewed,
     examples: ["subscriptions preview-restore 0199a0b2-6666-7000-8000-000000000001"],
+    places: ["id"],
+  },
+  {
+    name: "preview-break-off",
+    method: method.previewBreakOff,
+    summary: "Show what breaking off the end or amendment under way would record and issue.",
+    details: "Nothing is changed, and the ledger is not asked.",
+    examples: ["subscriptions preview-break-off 0199a0b2-6666-7000-8000-000000000001"],
     places: ["id"],
   },
   {

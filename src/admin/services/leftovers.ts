@@ -1,0 +1,94 @@
+/**
+ * BillingService: lists what faults of earlier versions left of an organisation's money, and puts
+ * it right. ADMIN-16
+ */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { Refusal } from "../../domain/refusal.ts";
+import { checkNothingRuns } from "../../domain/subscriptions/billing-state.ts";
+import {
+  type BillingService,
+  LeftoverKind,
+  type LeftoverSchema,
+} from "../../gen/proto/billing/admin/v1/billing_pb.ts";
+import type { Leftover } from "../../store/admin/leftovers/list-leftovers.ts";
+import { presentIssued } from "../present/present.ts";
+import {
+  type AdminDependencies,
+  type AdminImplementation,
+  actorOf,
+  pageOf,
+  required,
+  requireOrganisation,
+} from "./dependencies.ts";
+
+type Methods = Pick<AdminImplementation<typeof BillingService>, "listLeftovers" | "mendLeftover">;
+
+/**
+ * Implements the methods. They refuse `organisation_not_found`, and `invalid_state` as the contract
+ * says.
+ */
+export function leftoverMethods(deps: Pick<AdminDependencies, "store" | "wake">): Methods {
+  const { billing } = deps.store;
+  return {
+    listLeftovers: async (request) => {
+      const { id } = await requireOrganisation(deps, request.organisation);
+      const { data, hasMore } = await billing.listLeftovers(id, pageOf(request));
+      return { data: data.map(presentLeftover), hasMore };
+    },
+    mendLeftover: async ({ organisation, id, reason }, call) => {
+      const owner = await requireOrganisation(deps, organisation);
+      const { subscriptionId } = requireLeft(await billing.findLeftover(owner.id, id));
+      const tenant = deps.store.tenant(owner.id, actorOf(call));
+      const mended = await tenant.onSubscription(subscriptionId, async (tx, found, locked) => {
+        const state = required(found, "subscription_not_found");
+        checkNothingRuns(state);
+        const leftover = requireLeft(await tx.leftovers.find(id));
+        if (state.organisation.setupMode) throw inSetupMode();
+        const documents = await tx.leftovers.mend({ leftover, state, locked }, reason);
+        return { leftover, documents };
+      });
+      await deps.wake(owner.id);
+      return {
+        leftover: presentLeftover(mended.leftover),
+        documents: mended.documents.map(presentIssued),
+      };
+    },
+  };
+}
+
+function requireLeft(leftover: Leftover | null): Leftover {
+  if (leftover !== null) return leftover;
+  throw new Refusal("invalid_state", "There is no leftover with this id, or it is put right.");
+}
+
+function inSetupMode(): Refusal {
+  const message = "The organisation is in Setup Mode: no document is issued.";
+  return new Refusal("invalid_state", message);
+}
+
+const kinds: Readonly<Record<Leftover["kind"], LeftoverKind>> = {
+  unbilled_amendment: LeftoverKind.UNBILLED_AMENDMENT,
+  end_without_counterpart: LeftoverKind.END_WITHOUT_COUNTERPART,
+  removed_stands: LeftoverKind.REMOVED_STANDS,
+  setup_mode_usage: LeftoverKind.SETUP_MODE_USAGE,
+};
+
+function presentLeftover(leftover: Leftover): MessageInitShape<typeof LeftoverSchema> {
+  const { id, kind, subscriptionId: subscription, numbers, amount, currency } = leftover;
+  const summary = summaryOf(leftover);
+  return { id, kind: kinds[kind], subscription, numbers: [...numbers], amount, currency, summary };
+}
+
+function summaryOf({ kind, numbers }: Leftover): string {
+  const [wrong = "", other = ""] = numbers;
+  switch (kind) {
+    case "unbilled_amendment":
+      return `The ledger refused a change of invoice ${wrong}. Nothing bills it.`;
+    case "end_without_counterpart":
+      return `An end issued ${wrong} to take back ${other}, which the ledger does not have.`;
+    case "removed_stands":
+      return `An end removed invoice ${wrong}, which counted again when the ledger forgot it.`;
+    case "setup_mode_usage":
+      return "Usage of the first period was billed, which began in Setup Mode.";
+  }
+}

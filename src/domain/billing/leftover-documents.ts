@@ -1,0 +1,76 @@
+/** Drafts the documents that put right what faults of earlier versions left (ADMIN-16). */
+import { daysInPeriod, type Period } from "../calendar/period.ts";
+import type { BillingState } from "../model/billing-state.ts";
+import type { CreditNoteDraft, CreditNoteLineDraft } from "../model/credit-note.ts";
+import type { InvoiceDraft } from "../model/invoice.ts";
+import type { Decimal } from "../money/decimal.ts";
+import { draftCreditNote, draftInvoice } from "./invoice-lines.ts";
+
+/** What a document of an end took back of a document that the ledger does not have. */
+export interface WrongReversal {
+  /** The number of the end's document, and of the one that it takes back. */
+  readonly number: string;
+  readonly reversed: string;
+  readonly name: string;
+  readonly amount: Decimal;
+  /** The period that did not begin, and its billed units. */
+  readonly period: Period;
+  readonly billedUnits: number;
+  readonly revenueAccount: string | null;
+  readonly taxType: string | null;
+}
+
+type Facts = Pick<BillingState, "organisation" | "subscription" | "period" | "today">;
+
+/** Drafts the invoice that charges a credit of an end back. */
+export function chargeBack(facts: Facts, wrong: WrongReversal): InvoiceDraft {
+  const { name, amount, period, billedUnits, revenueAccount, taxType } = wrong;
+  const days = daysInPeriod(period);
+  const line = {
+    kind: "proration",
+    name,
+    description: describe(wrong, "Charges"),
+    units: null,
+    quantity: null,
+    unitPrice: null,
+    amount,
+    period: { start: period.start, end: period.end },
+    proration: {
+      fromUnits: billedUnits,
+      toUnits: billedUnits,
+      daysRemaining: days,
+      daysInPeriod: days,
+    },
+    chargeId: null,
+    meterId: null,
+    revenueAccount,
+    taxType,
+  } as const;
+  const order = {
+    type: "change",
+    period: facts.period,
+    lines: [line],
+    today: facts.today,
+  } as const;
+  return draftInvoice(facts.subscription, facts.organisation, order);
+}
+
+/** Drafts the credit note that credits a charge of an end back, first to its own invoice. */
+export function creditBack(facts: Facts, wrong: WrongReversal, invoiceId: string): CreditNoteDraft {
+  const { name, amount, period, revenueAccount, taxType } = wrong;
+  const line: CreditNoteLineDraft = {
+    name,
+    description: describe(wrong, "Credits"),
+    amount,
+    effectiveDate: period.start,
+    meterId: null,
+    reversedInvoiceId: invoiceId,
+    revenueAccount,
+    taxType,
+  };
+  return draftCreditNote(facts.subscription, [line], facts.today);
+}
+
+function describe({ number, reversed }: WrongReversal, verb: string): string {
+  return `${verb} ${number} back, which reversed ${reversed}: the ledger does not have ${reversed}`;
+}

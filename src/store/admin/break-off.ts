@@ -1,0 +1,86 @@
+/**
+ * Break-offs of ends and amendments by an operator: the preview, and the write with its audit
+ * entry, by which a repeat of the request finds what it has done. ADMIN-15.
+ */
+import { requireRunning } from "../../domain/subscriptions/billing-state.ts";
+import { loadOrganisation } from "../billing/locked-subscription.ts";
+import { db } from "../database/client.ts";
+import { isId } from "../database/ids.ts";
+import type { Pool, Transaction } from "../database/pool.ts";
+import { inSnapshot } from "../database/snapshot.ts";
+import {
+  type BreakOff,
+  breakOff,
+  loadRunning,
+  previewBreakOff,
+  type RunningSubscription,
+} from "../subscriptions/break-off.ts";
+import { type Changed, changed } from "./changes.ts";
+
+/** A request of an operator: its id, the same in each try, its subscription, and why. */
+export interface BreakOffToSave {
+  readonly id: string;
+  readonly subscriptionId: string;
+  readonly reason: string;
+}
+
+/** Previews break-offs. Nothing is written or locked. */
+export interface BreakOffStore {
+  /** Null if there is no such subscription. Refuses `invalid_state` if nothing runs. */
+  preview(organisationId: string, subscriptionId: string): Promise<BreakOff | null>;
+}
+
+/** Binds the previews to a pool. */
+export function createBreakOffStore(pool: Pool): BreakOffStore {
+  return {
+    preview: async (organisationId, id) => {
+      if (!isId(id)) return null;
+      return inSnapshot(pool, async (client) => {
+        const locked = await loadOrganisation(client, organisationId);
+        const state = await loadRunning(client, locked, id, true);
+        if (state === null) return null;
+        return previewBreakOff(client, { locked, state, running: requireRunning(state) });
+      });
+    },
+  };
+}
+
+/** What the log keeps of a break-off. */
+interface Logged extends BreakOff {
+  readonly break_off: string;
+}
+
+/** Finds what an earlier try of this request has broken off. */
+export async function findBreakOff(
+  tx: Transaction,
+  organisationId: string,
+  { id, subscriptionId }: BreakOffToSave,
+): Promise<BreakOff | null> {
+  const entry = await db(tx).auditEntry.findFirst({
+    where: {
+      organisationId,
+      targetId: subscriptionId,
+      after: { path: ["break_off"], equals: id },
+    },
+    select: { after: true },
+  });
+  if (entry === null) return null;
+  const { running, message, documents } = entry.after as unknown as Logged;
+  return { running, message, documents };
+}
+
+/** Breaks off the running operation, with its audit entry. */
+export async function saveBreakOff(
+  tx: Transaction,
+  running: RunningSubscription,
+  { id, subscriptionId, reason }: BreakOffToSave,
+): Promise<Changed<BreakOff>> {
+  const done = await breakOff(tx, running);
+  return changed(done, {
+    targetKind: "subscription",
+    targetId: subscriptionId,
+    organisationId: running.state.organisation.id,
+    before: { running: done.running },
+    after: { ...done, reason, breakOff: id },
+  });
+}

@@ -1,0 +1,240 @@
+/**
+ * Puts a leftover right, by one separate document or one corrected status. The subscription is
+ * locked, and the leftover is read under the lock, so that it is put right once. SQL, because one
+ * read finds a line of either kind of document with its period. ADMIN-16.
+ */
+import { strict as assert } from "node:assert";
+import { draftCreditNote } from "../../../domain/billing/invoice-lines.ts";
+import { chargeBack, creditBack } from "../../../domain/billing/leftover-documents.ts";
+import { civilDate } from "../../../domain/calendar/civil-date.ts";
+import type { BillingState } from "../../../domain/model/billing-state.ts";
+import type { CreditNoteDraft } from "../../../domain/model/credit-note.ts";
+import type { InvoiceDraft } from "../../../domain/model/invoice.ts";
+import { isZero, parseDecimal } from "../../../domain/money/decimal.ts";
+import { decideLateRemoval } from "../../../domain/subscriptions/restore.ts";
+import type { LockedOrganisation } from "../../billing/locked-subscription.ts";
+import { db } from "../../database/client.ts";
+import { newId } from "../../database/ids.ts";
+import { getOne } from "../../database/page.ts";
+import type { Transaction } from "../../database/pool.ts";
+import { invoiceListing } from "../../documents/invoices.ts";
+import { issueCreditNotes, issueInvoices } from "../../documents/issue-documents.ts";
+import { type IssuedDocument, issuedSince, lastNumber } from "../../documents/issued-since.ts";
+import { closeAmendment } from "../../ledger-jobs/amendments/abandon-amendment.ts";
+import { planAllocations } from "../../ledger-jobs/credit-allocations.ts";
+import { seizeJob } from "../../ledger-jobs/job-lease.ts";
+import { reissueInvoices } from "../../subscriptions/reissue-invoices.ts";
+import { dropRefusedLines, loadNextPeriodLines } from "../../subscriptions/reversals.ts";
+import { type Changed, changed } from "../changes.ts";
+import { amendAgain } from "../documents/retry-documents.ts";
+import type { Leftover } from "./list-leftovers.ts";
+
+/** A leftover whose subscription is locked. */
+export interface LockedLeftover {
+  readonly leftover: Leftover;
+  readonly state: BillingState;
+  readonly locked: LockedOrganisation;
+}
+
+/** Puts the leftover right. Returns the documents that it issued, with the change for the log. */
+export async function mendLeftover(
+  client: Transaction,
+  { leftover, state, locked }: LockedLeftover,
+  reason: string,
+): Promise<Changed<readonly IssuedDocument[]>> {
+  const organisationId = state.organisation.id;
+  const { subscriptionId } = leftover;
+  const before = await lastNumber(client, organisationId, subscriptionId);
+  await menders[leftover.kind](client, { leftover, state, locked });
+  await planAllocations(client, organisationId, [subscriptionId]);
+  const documents = await issuedSince(client, organisationId, subscriptionId, before);
+  const { id, numbers, amount } = leftover;
+  return changed(documents, {
+    targetKind: "subscription",
+    targetId: subscriptionId,
+    organisationId,
+    before: { leftover: id, numbers, amount },
+    after: { documents, reason },
+  });
+}
+
+type Mend = (client: Transaction, locked: LockedLeftover) => Promise<void>;
+
+const menders: Readonly<Record<Leftover["kind"], Mend>> = {
+  unbilled_amendment: billSeparately,
+  end_without_counterpart: takeReversalBack,
+  removed_stands: removeAgain,
+  setup_mode_usage: creditUsage,
+};
+
+/** Closes the amendment as one whose invoice can no longer be changed (UNITS-8). */
+async function billSeparately(client: Transaction, { leftover, state }: LockedLeftover) {
+  const organisationId = state.organisation.id;
+  const { objectId: id, subscriptionId } = leftover;
+  const invoice = await db(client).invoice.findFirst({
+    where: { organisationId, id },
+    select: { status: true },
+  });
+  const refused = await db(client).ledgerJob.findFirst({
+    where: { organisationId, invoiceId: id, kind: "amend_invoice", state: "refused" },
+    orderBy: { seq: "desc" },
+    select: { id: true },
+  });
+  assert(invoice && refused, "an amendment was refused");
+  const retried = { id, subscriptionId, refusedId: refused.id };
+  const jobId = await amendAgain(client, organisationId, retried);
+  const { attempt } = await seizeJob(client, organisationId, jobId);
+  const amendment = { id: jobId, attempts: attempt, subscriptionId };
+  const status = invoice.status as BillingState["invoices"][number]["status"];
+  await closeAmendment(client, organisationId, amendment, {
+    kind: "closed",
+    reason: "billed_separately",
+    message: "An operator had the refused amendment billed separately.",
+    invoice: { status, total: null, amountDue: null, sent: null },
+    isRepriceable: false,
+  });
+}
+
+interface ReversalRow {
+  readonly isCredit: boolean;
+  readonly documentId: string;
+  readonly number: string;
+  readonly reversed: string;
+  readonly name: string;
+  readonly amount: string;
+  readonly index: number;
+  readonly start: string;
+  readonly end: string;
+  readonly billedUnits: number | null;
+  readonly revenueAccount: string | null;
+  readonly taxType: string | null;
+}
+
+const lineColumns = `l.name, l.amount::text, l.revenue_account AS "revenueAccount",
+  l.tax_type AS "taxType", p.index, p.start_date AS start, p.end_date AS "end",
+  p.billed_units AS "billedUnits"`;
+
+// A credit counts from the start of its period. A charge has the days of its period.
+const reversalText = `
+SELECT true AS "isCredit", n.id AS "documentId", n.number, i.number AS reversed, ${lineColumns}
+FROM credit_note_lines l
+  JOIN credit_notes n ON n.organisation_id = $1 AND n.id = l.credit_note_id
+  JOIN invoices i ON i.organisation_id = $1 AND i.id = l.reversed_invoice_id
+  JOIN periods p ON p.organisation_id = $1 AND p.subscription_id = n.subscription_id
+    AND p.start_date = (l.effective_date AT TIME ZONE 'UTC')::date
+WHERE l.organisation_id = $1 AND l.id = $2
+UNION ALL
+SELECT false, i.id, i.number, n.number, ${lineColumns}
+FROM invoice_lines l
+  JOIN invoices i ON i.organisation_id = $1 AND i.id = l.invoice_id
+  JOIN credit_notes n ON n.organisation_id = $1 AND n.number = $3
+  JOIN periods p ON p.organisation_id = $1 AND p.subscription_id = i.subscription_id
+    AND p.start_date = l.period_start
+WHERE l.organisation_id = $1 AND l.id = $2`;
+
+/**
+ * Charges a credit back, or credits a charge back. What the ledger refused and never had loses its
+ * lines of that period, so that a retry bills the rest alone (END-7).
+ */
+async function takeReversalBack(client: Transaction, { leftover, state, locked }: LockedLeftover) {
+  const organisationId = state.organisation.id;
+  const { rows } = await client.query<ReversalRow>({
+    name: "load_reversal_without_counterpart",
+    text: reversalText,
+    values: [organisationId, leftover.objectId, leftover.numbers[1]],
+  });
+  const [row] = rows;
+  assert(row, "a reversal has its period");
+  const { isCredit, documentId, index } = row;
+  const period = { index, start: civilDate(row.start), end: civilDate(row.end) };
+  const billedUnits = row.billedUnits ?? 0;
+  const wrong = { ...row, amount: parseDecimal(row.amount), period, billedUnits };
+  if (isCredit) {
+    await issue(client, { state, locked }, chargeBack(state, wrong), null);
+    const where = { organisationId, id: leftover.objectId };
+    await db(client).creditNoteLine.updateMany({ where, data: { reversedInvoiceId: null } });
+  } else await issue(client, { state, locked }, null, creditBack(state, wrong, documentId));
+  await dropRefusedLines(client, { ...state, nextPeriod: { ...state.period, ...period } });
+}
+
+/**
+ * Sets the invoice removed again. If the subscription was restored since and nothing bills the
+ * period, the invoice is issued again (RESTORE-3).
+ */
+async function removeAgain(client: Transaction, { leftover, state, locked }: LockedLeftover) {
+  const organisationId = state.organisation.id;
+  const { rows } = await client.query<{ readonly periodIndex: number }>({
+    name: "set_removed_again",
+    text: `UPDATE invoices i SET sync_error = NULL, amount_due = 0, status = CASE WHEN EXISTS (
+        SELECT FROM removals r WHERE r.organisation_id = $1 AND r.invoice_id = i.id
+          AND r.outcome = 'voided') THEN 'voided' ELSE 'deleted' END
+      WHERE i.organisation_id = $1 AND i.id = $2 RETURNING i.period_index AS "periodIndex"`,
+    values: [organisationId, leftover.objectId],
+  });
+  const invoice = await getOne(client, organisationId, invoiceListing, leftover.objectId);
+  const [row] = rows;
+  if (isZero(parseDecimal(leftover.amount)) || invoice === null || row === undefined) return;
+  const next = await loadNextPeriodLines(client, state);
+  const again = decideLateRemoval(state, { ...invoice, ...row }, next);
+  const issuing = { createdAt: locked.now, awaitedUntil: null };
+  await reissueInvoices(client, state, again, issuing);
+  const removal = { organisationId, invoiceId: invoice.id, state: "removed" };
+  if (again.invoices.length > 0)
+    await db(client).removal.updateMany({ where: removal, data: { reissued: true } });
+}
+
+interface UsageRow {
+  readonly name: string;
+  readonly meterId: string;
+  readonly amount: string;
+  readonly invoiceId: string | null;
+  readonly revenueAccount: string | null;
+  readonly taxType: string | null;
+}
+
+/** Credits what was billed of the period's usage. The period counts as one of Setup Mode. */
+async function creditUsage(client: Transaction, { leftover, state, locked }: LockedLeftover) {
+  const organisationId = state.organisation.id;
+  const { subscriptionId } = leftover;
+  const { rows } = await client.query<UsageRow>({
+    name: "load_usage_to_credit",
+    text: `SELECT m.name, m.id AS "meterId", sum(b.amount)::text AS amount,
+        (max(b.invoice_id::text))::uuid AS "invoiceId",
+        max(m.revenue_account) AS "revenueAccount", max(m.tax_type) AS "taxType"
+      FROM usage_bills b JOIN meters m ON m.organisation_id = $1 AND m.id = b.meter_id
+      WHERE b.organisation_id = $1 AND b.subscription_id = $2 AND b.period_index = 0
+      GROUP BY m.id, m.name HAVING sum(b.amount) > 0 ORDER BY m.name, m.id`,
+    values: [organisationId, subscriptionId],
+  });
+  const { subscription, organisation, today } = state;
+  const lines = rows.map(({ name, meterId, amount, invoiceId, revenueAccount, taxType }) => ({
+    name,
+    description: `Credits usage from ${subscription.startDate} on: the period began in Setup Mode`,
+    amount: parseDecimal(amount),
+    effectiveDate: subscription.startDate,
+    meterId,
+    revenueAccount: revenueAccount ?? organisation.revenueAccount,
+    taxType: taxType ?? organisation.taxType,
+    ...(invoiceId === null ? {} : { reversedInvoiceId: invoiceId }),
+  }));
+  await issue(client, { state, locked }, null, draftCreditNote(subscription, lines, today));
+  await db(client).period.updateMany({
+    where: { organisationId, subscriptionId, index: 0 },
+    data: { setupMode: true },
+  });
+}
+
+async function issue(
+  client: Transaction,
+  { state, locked }: Pick<LockedLeftover, "state" | "locked">,
+  invoice: InvoiceDraft | null,
+  note: CreditNoteDraft | null,
+): Promise<void> {
+  const { organisation, subscription } = state;
+  const ids = () => ({ id: newId(), jobId: newId(), subscriptionId: subscription.id });
+  const issuing = { createdAt: locked.now, awaitedUntil: null };
+  const invoices = invoice === null ? [] : [{ ...ids(), draft: invoice, deferredIds: [] }];
+  await issueInvoices(client, organisation.id, invoices, issuing);
+  const notes = note === null ? [] : [{ ...ids(), draft: note }];
+  await issueCreditNotes(client, organisation.id, notes, issuing);
+}

@@ -1,0 +1,112 @@
+/**
+ * Finds removals of broken-off ends whose answer was lost and that show in the ledger later: they
+ * were the end's, not a person's. What the invoice billed of the period that the subscription goes
+ * on into is issued again (END-12). SQL, because it finds such removals by invoice, end and work
+ * under way.
+ */
+import { decideLateRemoval } from "../../domain/subscriptions/restore.ts";
+import { loadStates } from "../billing/billing-state.ts";
+import { lockOrganisation } from "../billing/locked-subscription.ts";
+import { db } from "../database/client.ts";
+import { lockSubscriptions } from "../database/lock-order.ts";
+import { getOne } from "../database/page.ts";
+import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
+import { keepsPlace } from "../documents/document-presence.ts";
+import { invoiceListing } from "../documents/invoices.ts";
+import { answerLost } from "./break-off.ts";
+import { reissueInvoices } from "./reissue-invoices.ts";
+import { loadNextPeriodLines } from "./reversals.ts";
+
+/** A removal that shows in the ledger. */
+interface LateRemoval {
+  readonly terminationId: string;
+  readonly step: number;
+  readonly subscriptionId: string;
+}
+
+// Work on the subscription comes first: it may remove or amend this invoice itself. So does a
+// refused amendment of it, whose lines would be billed twice. In Setup Mode nothing can be issued,
+// so these removals wait until it is off.
+const lateText = `
+SELECT r.termination_id AS "terminationId", r.step, i.subscription_id AS "subscriptionId"
+FROM removals r
+  JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
+  JOIN organisations o ON o.id = $1 AND NOT o.setup_mode
+WHERE r.organisation_id = $1 AND r.state = 'refused' AND r.reason = '${answerLost}'
+  AND NOT ${keepsPlace("i")}
+  AND NOT EXISTS (SELECT 1 FROM removals e WHERE e.organisation_id = $1
+    AND e.invoice_id = r.invoice_id AND e.state = 'removed')
+  AND NOT EXISTS (SELECT 1 FROM invoice_lines l WHERE l.organisation_id = $1
+    AND l.invoice_id = i.id AND l.amending)
+  AND NOT EXISTS (SELECT 1 FROM ledger_jobs j WHERE j.organisation_id = $1
+    AND j.subscription_id = i.subscription_id AND j.kind IN ('amend_invoice', 'end_subscription')
+    AND j.state IN ('ready', 'sending', 'uncertain'))`;
+
+/**
+ * Reissues what the ledger shows as removed by now. Each removal is one transaction. The dispatcher
+ * posts what was issued.
+ */
+export async function reissueLateRemovals(pool: Pool, organisationId: string): Promise<void> {
+  const { rows } = await pool.query<LateRemoval>({
+    name: "find_late_removals",
+    text: `${lateText} ORDER BY r.termination_id, r.step`,
+    values: [organisationId],
+  });
+  for (const late of rows)
+    await inTransaction(pool, (client) => reissue(client, organisationId, late));
+}
+
+// Deferred amounts of a renewal invoice whose period has not begun wait again, as after every
+// removal. A ledger that does not keep what it deletes shows the invoice as lost.
+const recordText = `
+WITH late AS (${lateText} AND r.termination_id = $2 AND r.step = $3), invoice AS (
+  UPDATE invoices i SET status = CASE WHEN i.status = 'not_in_external' THEN 'deleted'
+    ELSE i.status END, sync_error = NULL
+  FROM late, removals r WHERE r.organisation_id = $1 AND r.termination_id = $2 AND r.step = $3
+    AND i.organisation_id = $1 AND i.id = r.invoice_id
+  RETURNING i.id, i.subscription_id, i.type, i.period_index, i.status
+), removal AS (
+  UPDATE removals r SET state = 'removed', outcome = invoice.status, reason = NULL,
+    message = NULL, finished_at = now()
+  FROM invoice WHERE r.organisation_id = $1 AND r.termination_id = $2 AND r.step = $3
+), deferred AS (
+  UPDATE deferred_lines d SET invoice_id = NULL
+  FROM invoice JOIN subscriptions s ON s.organisation_id = $1 AND s.id = invoice.subscription_id
+  WHERE d.organisation_id = $1 AND d.invoice_id = invoice.id AND invoice.type = 'renewal'
+    AND invoice.period_index > s.current_period
+)
+SELECT invoice.id, invoice.period_index AS "periodIndex", p.setup_mode AS "setupMode"
+FROM invoice JOIN periods p ON p.organisation_id = $1
+  AND p.subscription_id = invoice.subscription_id AND p.index = invoice.period_index`;
+
+/** The removed invoice. `setupMode`: its period began in Setup Mode (SETUP-3). */
+interface RecordedRemoval {
+  readonly id: string;
+  readonly periodIndex: number;
+  readonly setupMode: boolean;
+}
+
+async function reissue(
+  client: Transaction,
+  organisationId: string,
+  { terminationId, step, subscriptionId }: LateRemoval,
+): Promise<void> {
+  const { organisation, now } = await lockOrganisation(client, organisationId);
+  await lockSubscriptions(client, organisationId, [subscriptionId]);
+  const { rows } = await client.query<RecordedRemoval>({
+    name: "record_late_removal",
+    text: recordText,
+    values: [organisationId, terminationId, step],
+  });
+  const [recorded] = rows;
+  if (recorded === undefined || recorded.setupMode) return;
+  const invoice = await getOne(client, organisationId, invoiceListing, recorded.id);
+  const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });
+  if (loaded === undefined || invoice === null) throw new Error(`${recorded.id} is gone`);
+  const next = await loadNextPeriodLines(client, loaded.state);
+  const again = decideLateRemoval(loaded.state, { ...invoice, ...recorded }, next);
+  if (again.invoices.length === 0) return;
+  await reissueInvoices(client, loaded.state, again, { createdAt: now, awaitedUntil: null });
+  const removal = { organisationId, terminationId, step };
+  await db(client).removal.updateMany({ where: removal, data: { reissued: true } });
+}
