@@ -119,6 +119,7 @@ const changes: Readonly<Record<string, Changes>> = {
     ledger_reported_at: "ledger_reported_at = now()",
     ledger_updated_at: "ledger_updated_at = now()",
     ledger_subtotal: "ledger_subtotal = 30",
+    ledger_drift: "ledger_drift = jsonb_build_object('currency', 'EUR')",
   },
   invoice_lines: {
     id: never,
@@ -170,6 +171,7 @@ const changes: Readonly<Record<string, Changes>> = {
     ledger_reported_at: "ledger_reported_at = now()",
     ledger_updated_at: "ledger_updated_at = now()",
     ledger_subtotal: "ledger_subtotal = 6",
+    ledger_drift: "ledger_drift = jsonb_build_object('currency', 'EUR')",
   },
   allocations: {
     id: never,
