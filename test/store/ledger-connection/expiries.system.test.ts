@@ -25,15 +25,18 @@ const lifeMs = 20 * minuteMs;
 const leastMs = 10 * minuteMs;
 
 const encryption = createEncryption(randomBytes(32));
-const connection = {
-  kind: "xero",
-  grantKind: "authorisation",
-  tenantId: "tenant",
-  baseUrl: "http://ledger.example",
-  identityUrl: "http://ledger.example",
-  clientId: "app",
-  clientSecret: "",
-} as const;
+
+/** A connection to a tenant that no other organisation has. */
+const connectionOf = (tenantId: string) =>
+  ({
+    kind: "xero",
+    grantKind: "authorisation",
+    tenantId,
+    baseUrl: "http://ledger.example",
+    identityUrl: "http://ledger.example",
+    clientId: "app",
+    clientSecret: "",
+  }) as const;
 const granted = {
   accessToken: "access",
   refreshToken: "refresh",
@@ -103,7 +106,7 @@ describe.each([
     const tokens = createLedgerTokens(pool, encryption, organisationId);
     const read = () => onMachine(reader, () => tokens.read());
     await onMachine(writer, () =>
-      admin.connections.save(actor, organisationId, connection, granted),
+      admin.connections.save(actor, organisationId, connectionOf(organisationId), granted),
     );
     const first = await read();
     expectRemaining(first?.freshMs);
@@ -125,7 +128,7 @@ describe.each([
         (await readConnection(pool, encryption, organisationId))?.pausedMs,
         (await admin.connections.view(organisationId))?.pausedReason,
       ]);
-    await admin.connections.save(actor, organisationId, connection, granted);
+    await admin.connections.save(actor, organisationId, connectionOf(organisationId), granted);
     await onMachine(writer, () => pauseConnection(pool, organisationId, lifeMs, "day limit"));
     const [pausedMs, reason] = await read();
     expectRemaining(Number(pausedMs));
@@ -169,8 +172,8 @@ describe.each([
   });
 
   test("reference data rejects documents for half an hour", async () => {
-    await admin.connections.save(actor, organisationId, connection, granted);
-    const from = { tenantId: connection.tenantId, ageMs: leastMs };
+    await admin.connections.save(actor, organisationId, connectionOf(organisationId), granted);
+    const from = { tenantId: organisationId, ageMs: leastMs };
     await onMachine(writer, () =>
       admin.referenceData.save(organisationId, "currencies", { EUR: true }, from),
     );
