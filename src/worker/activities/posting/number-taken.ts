@@ -18,7 +18,7 @@ export interface FoundDocument {
  * How often a number may be refused as taken and then not be found. Once, a list may lag behind.
  * After twice, no look-up will find it.
  */
-const mostTaken = 2;
+const maxTaken = 2;
 
 /**
  * How long a list may lag behind. A number that is taken and not found is looked up again after
@@ -38,7 +38,7 @@ export function numberTakenOutcome(
   const words = messages.join(" ");
   const answered = { ...held(job), isNumberTaken: true, isRemembered: true } as const;
   const reason = `taken and not found: ${words}`;
-  if (job.numberTaken + 1 < mostTaken)
+  if (job.numberTaken + 1 < maxTaken)
     return { ...answered, kind: "uncertain", delayMs: lagMs, reason };
   const message =
     `The ledger says: ${words} It shows no document with the number ${job.number}: ` +
