@@ -119,7 +119,7 @@ export async function startApi(
       await keys.stop();
       await outcomes.close();
       await readiness.close();
-      await temporal.connection.close();
+      await temporal.close();
       await pool.end();
       ended.resolve();
     },

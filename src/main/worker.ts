@@ -134,7 +134,7 @@ export async function startWorker(
       standing.stop();
       await Promise.all([dispatcher, worker, ...cleanups].map((part) => part.stop()));
       await Promise.all([standing.close(), adapters.close(), webhooks.close(), health.stop()]);
-      await temporal.connection.close();
+      await temporal.close();
       await pool.end();
     },
   };

@@ -115,7 +115,7 @@ test("the schedules store no plain payload, and their runs are done", async () =
   });
   const { workflowId } = recentActions.at(-1)?.action.workflow ?? {};
   await temporal.client.workflow.getHandle(workflowId ?? "").result();
-  await temporal.connection.close();
+  await temporal.close();
 });
 
 test("a worker without the key says so, and the rotated keys continue the run", async () => {

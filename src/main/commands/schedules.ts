@@ -46,5 +46,5 @@ try {
   const { address = "localhost:7233" } = temporalSettings.connectionOptions;
   end(`Nothing more was changed. Temporal at ${address}: ${messageOf(error)}`, 1);
 } finally {
-  await temporal.connection.close();
+  await temporal.close();
 }

@@ -2,10 +2,12 @@
  * The connection to Temporal: address, namespace, TLS and key, and the converter that encrypts
  * payloads.
  */
+import { setTimeout } from "node:timers/promises";
 import {
   Client,
   Connection,
   defaultGrpcRetryOptions,
+  type GrpcRetryOptions,
   isGrpcDeadlineError,
   makeGrpcRetryInterceptor,
   type WorkflowClientInterceptor,
@@ -38,6 +40,8 @@ export interface TemporalClient {
   readonly connection: Connection;
   readonly namespace: string;
   readonly dataConverter: DataConverter;
+  /** Closes the connection after the retries that wait: one on a closed connection would throw. */
+  close(): Promise<void>;
 }
 
 /**
@@ -55,13 +59,43 @@ export function connectTemporal(
   workflow: WorkflowClientInterceptor[] = [],
 ): TemporalClient {
   const { connectionOptions, namespace } = settings;
+  const retries = createRetries();
   const connection = Connection.lazy({
     ...connectionOptions,
-    interceptors: [makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts: attempts }))],
+    interceptors: [makeGrpcRetryInterceptor(retries.options)],
   });
   const dataConverter = dataConverterOf(settings);
   const client = new Client({ connection, namespace, dataConverter, interceptors: { workflow } });
-  return { client, connection, namespace, dataConverter };
+  const close = async () => {
+    await retries.end();
+    await connection.close();
+  };
+  return { client, connection, namespace, dataConverter, close };
+}
+
+/**
+ * The retries of a connection's calls. The SDK's interceptor repeats a call by a timer
+ * which nobody can cancel, so the end waits until the last of them is due.
+ */
+function createRetries() {
+  const defaults = defaultGrpcRetryOptions({ maxAttempts: attempts });
+  let isClosing = false;
+  let lastRetryAt = 0;
+  const options: GrpcRetryOptions = {
+    retryableDecider: (attempt, status) => !isClosing && defaults.retryableDecider(attempt, status),
+    delayFunction: (attempt, status) => {
+      const delayMs = defaults.delayFunction(attempt, status);
+      lastRetryAt = Math.max(lastRetryAt, performance.now() + delayMs);
+      return delayMs;
+    },
+  };
+  const end = async () => {
+    isClosing = true;
+    // A timer may be due a millisecond later than asked.
+    const waitMs = lastRetryAt - performance.now() + 2;
+    if (lastRetryAt > 0 && waitMs > 0) await setTimeout(waitMs);
+  };
+  return { options, end };
 }
 
 /** Returns the converter of clients, workers and replays. */

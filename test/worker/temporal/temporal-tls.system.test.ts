@@ -57,7 +57,7 @@ async function check(changes: NodeJS.ProcessEnv): Promise<void> {
   try {
     await checkTemporal(temporal, allow(2_000));
   } finally {
-    await temporal.connection.close();
+    await temporal.close();
   }
 }
 

@@ -21,6 +21,6 @@ export async function setUpSchedules(
     const why = error instanceof Error ? error.message : String(error);
     log(`Schedules    not created (${why}): run npm run schedules`);
   } finally {
-    await temporal.connection.close();
+    await temporal.close();
   }
 }
