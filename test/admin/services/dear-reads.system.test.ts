@@ -36,11 +36,15 @@ test("twenty dear reads of an operator hold up no public call, and two run at on
     PreviewRestoreSubscription: { organisation, id },
     GetUpcomingInvoice: { organisation, id },
     ListSubscriptionTimeline: { organisation, id },
+    ListLeftovers: { organisation },
     ListUsage: { organisation, subscription: id },
     ListUsageEvents: { organisation, subscription: id },
     ListAuditEntries: {},
   };
   const operations = [...dearReads];
+  expect(operations.map((operation) => operation.split("/")[1]).sort()).toEqual(
+    Object.keys(bodies).sort(),
+  );
   let answered = 0;
   const dear = async (index: number) => {
     const operation = operations[index % operations.length] as string;

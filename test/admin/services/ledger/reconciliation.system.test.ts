@@ -40,10 +40,10 @@ test("a reconciliation finds links to the host of PUBLIC_URL, and others on dema
     const linked = (number: string, sourceUrl: string | null) =>
       invoiceDraft(okOf(contact).id, { number, currency: "NZD", sourceUrl });
     const drafts = [
-      linked("INV-0001", `${publicUrl}/v1/invoices/${randomUUID()}`),
-      linked("INV-0002", `https://staging.example/v1/invoices/${randomUUID()}`),
-      linked("INV-0009", "https://shop.example/orders/7"),
-      linked("INV-0004", null),
+      linked("SUB-0001", `${publicUrl}/v1/invoices/${randomUUID()}`),
+      linked("SUB-0002", `https://staging.example/v1/invoices/${randomUUID()}`),
+      linked("SUB-0009", "https://shop.example/orders/7"),
+      linked("SUB-0004", null),
       // No document of ours has such an id, and no number of ours is such a one.
       linked("SHOP-5", `${publicUrl}/v1/invoices/${"-".repeat(36)}`),
     ];
@@ -63,12 +63,12 @@ test("a reconciliation finds links to the host of PUBLIC_URL, and others on dema
       return numbers.toSorted();
     };
     const all = { since: "2020-01-01T00:00:00Z" };
-    expect(await reconcile(all)).toEqual(["INV-0001", "INV-0004"]);
+    expect(await reconcile(all)).toEqual(["SUB-0001", "SUB-0004"]);
     expect(await reconcile({ ...all, anyHost: true })).toEqual([
-      "INV-0001",
-      "INV-0002",
-      "INV-0004",
-      "INV-0009",
+      "SUB-0001",
+      "SUB-0002",
+      "SUB-0004",
+      "SUB-0009",
     ]);
   } finally {
     await ledger.close();
