@@ -4,23 +4,20 @@
  */
 import assert from "node:assert/strict";
 import pg from "pg";
+import { addPlatforms, organisationCount } from "./platforms.ts";
 import type { MeasuredSystem } from "./system.ts";
 import { type Batch, batchOf, measuredEvents } from "./usage-batches.ts";
 import { type FloorBatch, floorBatchOf } from "./usage-floor.ts";
 import { addMeters } from "./usage-meters.ts";
 
-const organisations = 10;
-const subscriptions = 500;
-
-/** 1,000 keys of 120 requests a minute: more than all runs can use up. */
-const keysOfEach = 100;
+const subscriptions = 25;
 
 /**
  * The numbers of batches that differ in more than their ids: reports of a hundred events, and of
  * one.
  */
-const hundreds = 100;
-const singles = 500;
+const hundreds = 2 * organisationCount;
+const singles = 4 * organisationCount;
 
 const runningText = `
 WITH day AS (
@@ -75,6 +72,7 @@ export interface UsageBuilder {
 
 interface Owner {
   readonly organisationId: string;
+  readonly keys: readonly string[];
   readonly subscriptions: readonly string[];
   readonly meterIds: readonly string[];
 }
@@ -82,9 +80,6 @@ interface Owner {
 /** Creates the whole fixture. */
 export async function addUsageFixture(system: MeasuredSystem): Promise<UsageBuilder> {
   const [measured, bare] = [await addOwners(system, "Measured"), await addOwners(system, "Floor")];
-  const keys: (readonly string[])[] = [];
-  for (const { organisationId } of measured)
-    keys.push(await system.addKeys(organisationId, keysOfEach));
   const reportsOf = (events: number) => (owner: Owner, index: number, from: number) =>
     batchOf(index, measuredEvents(owner.subscriptions, from, events));
   const floorsOf = (events: number) => (owner: Owner, _: number, from: number) =>
@@ -95,7 +90,7 @@ export async function addUsageFixture(system: MeasuredSystem): Promise<UsageBuil
     );
   return {
     organisationIds: measured.map(({ organisationId }) => organisationId),
-    keys,
+    keys: measured.map(({ keys }) => keys),
     hundreds: batchesOf(measured, hundreds, reportsOf(100)),
     singles: batchesOf(measured, singles, reportsOf(1)),
     floor: {
@@ -106,16 +101,14 @@ export async function addUsageFixture(system: MeasuredSystem): Promise<UsageBuil
   };
 }
 
-async function addOwners(
-  { organisation, pool }: MeasuredSystem,
-  kind: string,
-): Promise<readonly Owner[]> {
+async function addOwners(system: MeasuredSystem, kind: string): Promise<readonly Owner[]> {
+  const { pool } = system;
   const owners: Owner[] = [];
-  for (let number = 0; number < organisations; number++) {
-    const { organisationId } = await organisation(`${kind} ${number}`);
+  for (const { organisationId, keys } of await addPlatforms(system, kind)) {
     const meterIds = await addMeters(pool, organisationId);
     owners.push({
       organisationId,
+      keys,
       meterIds,
       subscriptions: await addRunningSubscriptions(pool, organisationId, subscriptions),
     });
