@@ -66,8 +66,8 @@ interface Construct {
 
 const constructs: readonly Construct[] = [
   {
-    pattern: /\bclass\s+\w+(?!\w)(?!\s+extends\s+\w*(?:Error|Failure|Refusal)\b)/g,
-    advice: "only errors are classes: use functions over plain values",
+    pattern: /\bclass\s+\w+(?!\w)(?!\s+extends\s+(?:pg\.|\w*(?:Error|Failure|Refusal)\b))/g,
+    advice: "only errors and the driver's connections are classes: use functions over plain values",
   },
   // Configuration files of tools must export by default.
   { pattern: /\bexport\s+default\b/g, advice: "export by name", except: /(^|[./])config\.ts$/ },

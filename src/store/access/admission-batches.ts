@@ -3,7 +3,7 @@
  * takes them together. SQL: the hot path of every request, whose statement the caller passes.
  */
 import type { Executor } from "../database/client.ts";
-import type { Statement } from "../database/pool.ts";
+import type { Statement } from "../database/connection.ts";
 
 /**
  * A batch and its statement. `read` gets the row of each request, which has its `ordinal`, or

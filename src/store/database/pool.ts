@@ -4,9 +4,7 @@
  */
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
-import { type AcquireObserver, observeAcquires } from "./acquires.ts";
-import { planOnce } from "./planned-once.ts";
-import { clientsWithin, limitQueries, limitWaiting } from "./time-limit.ts";
+import { type AcquireObserver, ConnectionPool, type Statement } from "./connection.ts";
 import { inTransactionSpan, isTraced } from "./trace-context.ts";
 
 /** The connections of one process. A statement over it is a transaction by itself. */
@@ -14,9 +12,6 @@ export type Pool = pg.Pool;
 
 /** A connection inside a transaction. */
 export type Transaction = Pick<pg.PoolClient, "query">;
-
-/** A statement with its name and values, and its time limit if it is not the one of the pool. */
-export type Statement = pg.QueryConfig & { readonly timeLimitMs?: number };
 
 /** Any row of a result. */
 export type AnyRow = pg.QueryResultRow;
@@ -77,29 +72,21 @@ const types: pg.CustomTypesConfig = {
  */
 export function createPool(settings: PoolSettings, onError: (error: Error) => void): pg.Pool {
   const statementMs = settings.statementTimeoutMs ?? statementTimeoutMs;
-  const connectMs = settings.connectTimeoutMs ?? connectTimeoutMs;
-  const pool = new pg.Pool({
+  const pool = new ConnectionPool({
     connectionString: withSettings(settings.databaseUrl),
     max: settings.size,
     application_name: settings.name,
-    Client: clientsWithin(connectMs),
+    connectLimitMs: settings.connectTimeoutMs ?? connectTimeoutMs,
     statement_timeout: statementMs,
+    answerLimitMs: statementMs * patience,
     keepAlive: true,
     idleTimeoutMillis: idleTimeoutMs,
     // A transaction left open by a lost client would otherwise hold its row locks for ever.
     idle_in_transaction_session_timeout: statementTimeoutMs,
     types,
+    onAcquire: settings.onAcquire,
   });
   pool.on("error", onError);
-  // The server may end a connection before its requester can listen for errors. An unhandled error
-  // event would end the process, so this handler ignores it. The connection's first statement fails
-  // all the same.
-  pool.on("connect", (client) => client.on("error", () => undefined));
-  pool.on("connect", (client) => limitQueries(client, statementMs * patience));
-  pool.on("connect", guard);
-  pool.on("connect", planOnce);
-  limitWaiting(pool, connectMs);
-  if (settings.onAcquire !== undefined) observeAcquires(pool, settings.onAcquire);
   return pool;
 }
 
@@ -130,49 +117,6 @@ function withSettings(databaseUrl: string): string {
   const options = [url.searchParams.get("options"), sessionSettings];
   url.searchParams.set("options", options.filter((option) => option !== null).join(" "));
   return url.href;
-}
-
-/**
- * Makes a new connection safe for every transaction on it, including Prisma's. The connection
- * closes on each error that the server has not answered. Otherwise a ROLLBACK could wait behind a
- * hanging statement, and the next transaction would commit both. COMMIT of an aborted transaction
- * answers ROLLBACK, which throws here. INVARIANT-7.
- */
-function guard(client: pg.PoolClient): void {
-  const send = client.query.bind(client) as (...args: unknown[]) => unknown;
-  const onAnswer = (query: unknown, answer: unknown): unknown => {
-    if (isCommit(query) && (answer as pg.QueryResult).command === "ROLLBACK")
-      throw new CommitRefused();
-    return answer;
-  };
-  const onError = (error: unknown): never => {
-    // The types of a pool's client leave out `end`, which every client has.
-    if (!(error instanceof pg.DatabaseError))
-      void (client as unknown as pg.Client).end().catch(() => undefined);
-    throw error;
-  };
-  const guarded = (...args: unknown[]): unknown => {
-    const answered = send(...args);
-    if (!(answered instanceof Promise)) return answered;
-    return answered.then((answer) => onAnswer(args[0], answer), onError);
-  };
-  client.query = guarded as typeof client.query;
-}
-
-function isCommit(query: unknown): boolean {
-  return (
-    (typeof query === "string" ? query : (query as { readonly text?: unknown } | null)?.text) ===
-    "COMMIT"
-  );
-}
-
-/**
- * An error inside a transaction was caught and ignored. PostgreSQL has rolled the transaction back.
- */
-export class CommitRefused extends Error {
-  constructor() {
-    super("the transaction was broken off before its COMMIT, and nothing of it is kept");
-  }
 }
 
 /**

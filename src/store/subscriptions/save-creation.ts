@@ -7,6 +7,7 @@
 import { startOfDay } from "../../domain/calendar/civil-date.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import type { CreationDecision } from "../../domain/subscriptions/create.ts";
+import type { Statement } from "../database/connection.ts";
 import { newId } from "../database/ids.ts";
 import { plannedOnce } from "../database/planned-once.ts";
 import {
@@ -14,7 +15,6 @@ import {
   type Pool,
   queryInTrace,
   repeatBrokenOff,
-  type Statement,
   uniqueViolation,
 } from "../database/pool.ts";
 import {

@@ -5,8 +5,9 @@
 import pg from "pg";
 import { describe, expect } from "vitest";
 import { createChanges } from "../../../src/store/admin/changes.ts";
+import { CommitRefused } from "../../../src/store/database/connection.ts";
 import { newId } from "../../../src/store/database/ids.ts";
-import { CommitRefused, inTransaction, sqlState } from "../../../src/store/database/pool.ts";
+import { inTransaction, sqlState } from "../../../src/store/database/pool.ts";
 import { perFile } from "../../support/file-fixture.ts";
 import { databaseTest } from "../../support/fixtures.ts";
 

@@ -2,7 +2,8 @@
 import type { AddressInfo } from "node:net";
 import { createServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect } from "vitest";
-import { createPool, type Pool, type Statement } from "../../../src/store/database/pool.ts";
+import type { Statement } from "../../../src/store/database/connection.ts";
+import { createPool, type Pool } from "../../../src/store/database/pool.ts";
 import { startTimeLimit } from "../../../src/store/database/time-limit.ts";
 import { perFile } from "../../support/file-fixture.ts";
 import { databaseTest } from "../../support/fixtures.ts";
