@@ -4,42 +4,47 @@
  * and commits it. Prisma never opens a connection and never commits (INVARIANT-7).
  */
 import { strict as assert } from "node:assert";
-import { AsyncLocalStorage } from "node:async_hooks";
 import { createHash } from "node:crypto";
 import { PrismaPg } from "@prisma/adapter-pg";
-import pg from "pg";
 import { Prisma, PrismaClient } from "../../gen/prisma/client.ts";
-import { nestedTransaction } from "./nested-transaction.ts";
+import type { Pool } from "./pool.ts";
+import { PrismaPool } from "./prisma-pool.ts";
 
 /** Anything that runs statements: a pool, or a connection inside a transaction. */
-export type Executor = Pick<pg.Pool, "query">;
+export type Executor = Pick<Pool, "query">;
+
+/**
+ * The calls of a model. `findUnique` and `findUniqueOrThrow` are missing: Prisma merges the ones of
+ * one tick into one statement, which may belong to different transactions. Use `findFirst`.
+ */
+const methods = [
+  "aggregate",
+  "count",
+  "create",
+  "createMany",
+  "createManyAndReturn",
+  "delete",
+  "deleteMany",
+  "findFirst",
+  "findFirstOrThrow",
+  "findMany",
+  "groupBy",
+  "update",
+  "updateMany",
+  "updateManyAndReturn",
+  "upsert",
+] as const;
+
+type Method = (typeof methods)[number];
+
+/** The models by their names in the client, which has its own methods under names with `$`. */
+type ModelName = Exclude<keyof PrismaClient & string, `$${string}`>;
 
 /**
  * The typed client. `$transaction` is missing, because `inTransaction` is the one way to begin a
- * transaction. `findUnique` and `findUniqueOrThrow` are refused at run time: Prisma merges the ones
- * of one tick into one statement, which may belong to different transactions. Use `findFirst`.
+ * transaction.
  */
-export type Db = Omit<PrismaClient, `$${string}`>;
-
-/** The connection of the running call. Set for each call, never for code of a caller. */
-const route = new AsyncLocalStorage<Executor>();
-
-function currentExecutor(): Executor {
-  const executor = route.getStore();
-  assert(executor !== undefined, "a statement of Prisma without a connection: use db(…)");
-  return executor;
-}
-
-/** The pool that Prisma's adapter is given. It has no connection, and routes each statement. */
-function routedPool(): pg.Pool {
-  const query = (...args: unknown[]) =>
-    (currentExecutor().query as (...all: unknown[]) => unknown)(...args);
-  const connect = async () => {
-    const executor = currentExecutor();
-    return executor instanceof pg.Pool ? executor.connect() : nestedTransaction(executor);
-  };
-  return Object.assign(new pg.Pool(), { query, connect }) as pg.Pool;
-}
+export type Db = { readonly [Name in ModelName]: Pick<PrismaClient[Name], Method> };
 
 /**
  * How many parameters a named statement may have. Each length of a list is another statement, and
@@ -59,12 +64,14 @@ function statementName({ sql, args }: { readonly sql: string; readonly args: rea
  */
 const neverFirstMs = 600_000;
 
+const pool = new PrismaPool();
+
 let client: PrismaClient | null = null;
 
 /** Returns the client of the process. It loads 50 ms long, so it is created by its first call. */
 function prisma(): PrismaClient {
   client ??= new PrismaClient({
-    adapter: new PrismaPg(routedPool(), { statementNameGenerator: statementName }),
+    adapter: new PrismaPg(pool, { statementNameGenerator: statementName }),
     transactionOptions: { maxWait: neverFirstMs, timeout: neverFirstMs },
   });
   return client;
@@ -76,12 +83,12 @@ function prisma(): PrismaClient {
  * sent.
  */
 export function db(executor: Executor): Db {
-  return routed(executor, requireOrganisation);
+  return Object.create(ofTenants, { executor: { value: executor } });
 }
 
 /** The same for work that covers all organisations, such as operators' lists and cleanups. */
 export function dbOfAll(executor: Executor): Db {
-  return routed(executor, () => undefined);
+  return Object.create(ofAll, { executor: { value: executor } });
 }
 
 let loading: Promise<unknown> | null = null;
@@ -90,8 +97,8 @@ let loading: Promise<unknown> | null = null;
  * Loads the client of the process. Its first call takes tens of milliseconds, and seconds on a busy
  * machine. Await this before a transaction, so that none is idle that long with its locks.
  */
-export async function loadClient(pool: pg.Pool): Promise<void> {
-  loading ??= dbOfAll(pool).organisation.findFirst({ select: { id: true } });
+export async function loadClient(executor: Pool): Promise<void> {
+  loading ??= dbOfAll(executor).organisation.findFirst({ select: { id: true } });
   try {
     await loading;
   } catch (error) {
@@ -100,56 +107,52 @@ export async function loadClient(pool: pg.Pool): Promise<void> {
   }
 }
 
-type Check = (model: string, method: string, args: unknown) => void;
+type Check = (model: ModelName, method: Method, args: unknown) => void;
 
-function routed(executor: Executor, check: Check): Db {
-  const models = new Map<string, unknown>();
-  const handler: ProxyHandler<PrismaClient> = {
-    get(target, name) {
-      if (typeof name !== "string" || name.startsWith("$")) return undefined;
-      if (!models.has(name)) models.set(name, routedModel(target, name, executor, check));
-      return models.get(name);
-    },
-  };
-  return new Proxy(prisma(), handler);
-}
-
-type Delegate = Readonly<Record<string, (args?: unknown) => PromiseLike<unknown>>>;
-
-function routedModel(target: PrismaClient, name: string, executor: Executor, check: Check) {
-  const delegate = (target as unknown as Readonly<Record<string, Delegate | undefined>>)[name];
-  if (delegate === undefined) return undefined;
-  const handler: ProxyHandler<Delegate> = {
-    get(model, method) {
-      const call = model[method as string];
-      if (typeof call !== "function") return call;
-      return (args?: unknown) => {
-        assert(
-          !String(method).startsWith("findUnique"),
-          `use findFirst instead of ${name}.findUnique`,
-        );
-        check(name, String(method), args);
-        // Prisma sends a statement when its promise is awaited, so it is awaited inside.
-        return route.run(executor, async () => await call.call(model, args));
-      };
-    },
-  };
-  return new Proxy(delegate, handler);
-}
-
-/** The models with a column of the organisation, by their name in the client. */
-const tenantModels = new Set(
-  Object.values(Prisma.ModelName)
-    .filter((model) => {
-      const fields = (Prisma as unknown as Readonly<Record<string, object>>)[
-        `${model}ScalarFieldEnum`
-      ];
-      return fields !== undefined && "organisationId" in fields;
-    })
-    .map((model) => model.charAt(0).toLowerCase() + model.slice(1)),
+const modelNames = Object.values(Prisma.ModelName).map(
+  (model) => (model.charAt(0).toLowerCase() + model.slice(1)) as ModelName,
 );
 
-function requireOrganisation(model: string, method: string, args: unknown): void {
+/** Returns what typed clients inherit: each model, over their own executor. */
+function modelsWith(check: Check): object {
+  const models = modelNames.map((name) => {
+    const get = function (this: { readonly executor: Executor }) {
+      return callsOf(name, this.executor, check);
+    };
+    return [name, { get }];
+  });
+  return Object.defineProperties({}, Object.fromEntries(models));
+}
+
+type Call = (args?: unknown) => Promise<unknown>;
+
+/** The calls of a model over an executor. */
+function callsOf(name: ModelName, executor: Executor, check: Check): Record<string, Call> {
+  const model = prisma()[name] as unknown as Readonly<Record<Method, Call>>;
+  const calls = methods.map((method) => {
+    const call: Call = (args) => {
+      check(name, method, args);
+      // Prisma sends a statement when its promise is awaited, so it is awaited inside.
+      return pool.run(executor, async () => await model[method](args));
+    };
+    return [method, call];
+  });
+  return Object.fromEntries(calls);
+}
+
+const ofTenants = modelsWith(requireOrganisation);
+const ofAll = modelsWith(() => undefined);
+
+/** The models with a column of the organisation. */
+const tenantModels = new Set(
+  modelNames.filter((name) => {
+    const model = name.charAt(0).toUpperCase() + name.slice(1);
+    const enums = Prisma as unknown as Readonly<Record<string, object | undefined>>;
+    return "organisationId" in (enums[`${model}ScalarFieldEnum`] ?? {});
+  }),
+);
+
+function requireOrganisation(model: ModelName, method: Method, args: unknown): void {
   if (!tenantModels.has(model)) return;
   const { where, data, create } = (args ?? {}) as Readonly<Record<string, unknown>>;
   const written = method.startsWith("create") ? [data].flat() : [where];
