@@ -10,7 +10,7 @@ import type { Encryption } from "../store/database/encryption.ts";
 import type { Pool } from "../store/database/pool.ts";
 import { createAllocations } from "../store/ledger-jobs/allocations/allocation-store.ts";
 import { createAmendments } from "../store/ledger-jobs/amendments/amendments.ts";
-import { createPosting } from "../store/ledger-jobs/posting-store.ts";
+import { createPostingStore } from "../store/ledger-jobs/posting-store.ts";
 import { findStaleJobs } from "../store/ledger-jobs/stale-jobs.ts";
 import { createKnownBatches } from "../store/ledger-jobs/standing-batches.ts";
 import { createLedgerSync } from "../store/ledger-sync/sync-store.ts";
@@ -170,7 +170,7 @@ function activitiesOf({ config, log, metrics, pool, encryption, adapters, work, 
       "a subscription was parked by the billing run",
     );
   };
-  const openPosting = observedPosting(createPosting(pool, encryption), observers);
+  const openPosting = observedPosting(createPostingStore(pool, encryption), observers);
   const openAmendments = observedAmendments(createAmendments(pool, encryption), observers);
   const openScope = observedTerminations(createTerminations(pool, encryption), observers);
   return {

@@ -56,7 +56,7 @@ import { type TenantTransaction, tenantTransaction } from "./tenant-transaction.
 import type { StoreUsage } from "./usage/batch.ts";
 import { createStoreUsage, type UsageCounts } from "./usage/ingest.ts";
 import { listUsage, type UsageOfMeter, type UsageQuery } from "./usage/read-usage.ts";
-import { getEvent as getUsageEvent, type StoredUsageEvent } from "./usage/usage-events.ts";
+import { getUsageEvent, type StoredUsageEvent } from "./usage/usage-events.ts";
 
 /** Options of the work on a subscription. */
 interface WorkOptions {

@@ -10,7 +10,7 @@ import { addDays, civilDate } from "../../src/domain/calendar/civil-date.ts";
 import { daysInPeriod } from "../../src/domain/calendar/period.ts";
 import { formatDecimal } from "../../src/domain/money/decimal.ts";
 import { loadStates } from "../../src/store/billing/billing-state.ts";
-import { holdOrganisation } from "../../src/store/billing/locked-subscription.ts";
+import { shareOrganisation } from "../../src/store/billing/locked-subscription.ts";
 import { inTransaction } from "../../src/store/database/pool.ts";
 import { changeTo } from "../domain/subscriptions/billing-state-builder.ts";
 import { change, end, type Life, pass, restore, stateIn } from "../properties/life.ts";
@@ -69,7 +69,7 @@ async function begin(pick: Pick): Promise<Both> {
 /** What has just been created, in memory. */
 async function lifeOf({ organisationId }: CreatedOrganisation, id: string): Promise<Life> {
   return inTransaction(system.pool, async (client) => {
-    const organisation = await holdOrganisation(client, organisationId);
+    const { organisation } = await shareOrganisation(client, organisationId);
     const [loaded] = await loadStates(client, organisation, {
       ids: [id],
       now: new Date("2026-04-01T12:00:00Z"),

@@ -217,14 +217,6 @@ export function describeVerdict(
 }
 
 /**
- * Whether no more bill of it is scheduled: usage reported late is then billed separately
- * (USAGE-10).
- */
-export function isOver({ status }: Pick<ReportableSubscription, "status">): boolean {
-  return status === "ended" || status === "complete";
-}
-
-/**
  * Returns when late usage of a subscription that is over is billed. It is the beginning of the next
  * day in its zone, for everything reported until then.
  */

@@ -8,7 +8,7 @@ import type { SwitchObstacles } from "../../domain/billing/setup-mode.ts";
 import type { BillingState } from "../../domain/model/billing-state.ts";
 import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
 import type { Organisation } from "../../gen/prisma/client.ts";
-import { type LockedOrganisation, lockOrganisation } from "../billing/locked-subscription.ts";
+import { type LockedOrganisation, shareOrganisation } from "../billing/locked-subscription.ts";
 import { isId } from "../database/ids.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
@@ -125,7 +125,7 @@ export function createAuditedTenants(
         }),
       onSubscription: (id, work) =>
         run(async (tx) => {
-          const locked = await lockOrganisation(tx, organisationId);
+          const locked = await shareOrganisation(tx, organisationId);
           if (isId(id)) await lockSubscriptions(tx, organisationId, [id]);
           const state = isId(id) ? await loadRunning(tx, locked, id, false) : null;
           return audited(tx, organisationId, (own) => work(own, state, locked));

@@ -18,10 +18,10 @@ import { type BillingCounts, countDue, findDueOrganisations } from "./due-organi
 import {
   dayStarts,
   type LockedOrganisation,
-  lockOrganisation,
   saveDue,
+  shareOrganisation,
 } from "./locked-subscription.ts";
-import { park, reasonOf } from "./parking.ts";
+import { park, storedReason } from "./parking.ts";
 import { takeAmong, takeFree, takeInOrder } from "./take-due.ts";
 
 /**
@@ -142,7 +142,7 @@ async function billAlone(
     } catch (error) {
       if (isTransient(error)) throw error;
       await client.query("ROLLBACK TO SAVEPOINT alone");
-      const reason = reasonOf(error);
+      const reason = storedReason(error);
       const { databaseNow } = locked;
       await park(client, organisationId, subscriptionId, { reason, databaseNow });
       const outcome = { ...nothing, taken: taken.length, parked: [{ subscriptionId, reason }] };
@@ -165,7 +165,7 @@ async function lock(
   organisationId: string,
   { now = null, isOfClock }: ChunkOrder,
 ): Promise<Locked> {
-  const locked = await lockOrganisation(client, organisationId);
+  const locked = await shareOrganisation(client, organisationId);
   return {
     organisation: locked.organisation,
     now: now ?? locked.now,

@@ -11,7 +11,7 @@ import { isId } from "../database/ids.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { loadStates } from "./billing-state.ts";
-import { lockOrganisation, saveDue } from "./locked-subscription.ts";
+import { saveDue, shareOrganisation } from "./locked-subscription.ts";
 import { leavesDocuments } from "./save-billing.ts";
 
 /** Which subscription is worked on, and when. */
@@ -55,7 +55,7 @@ export async function onCurrentSubscription<T>(
   if (!isId(id)) throw notFound();
   for (;;) {
     const step = await inTransaction(pool, async (client) => {
-      const { organisation, testClock, databaseNow } = await lockOrganisation(
+      const { organisation, testClock, databaseNow } = await shareOrganisation(
         client,
         organisationId,
       );

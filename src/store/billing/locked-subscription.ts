@@ -46,7 +46,7 @@ const organisationText = `SELECT ${organisationColumns}, o.test_clock, ${advanci
  * Locks the organisation, shared, until the transaction ends. Setup Mode is not switched and its
  * test clock does not move meanwhile.
  */
-export async function lockOrganisation(
+export async function shareOrganisation(
   client: Transaction,
   organisationId: string,
 ): Promise<LockedOrganisation> {
@@ -58,7 +58,7 @@ export async function lockOrganisation(
   return readClocked(organisationId, rows[0]);
 }
 
-/** Reads the organisation as `lockOrganisation` does, without a lock: for a snapshot. */
+/** Reads the organisation as `shareOrganisation` does, without a lock: for a snapshot. */
 export async function loadOrganisation(
   client: Transaction,
   organisationId: string,
@@ -80,14 +80,6 @@ function readClocked(organisationId: string, row: ClockedRow | undefined): Locke
     isAdvancing: row.is_advancing,
     databaseNow: row.database_now,
   };
-}
-
-/** Locks the organisation as `lockOrganisation` does, and returns its settings. */
-export async function holdOrganisation(
-  client: Transaction,
-  organisationId: string,
-): Promise<OrganisationSettings> {
-  return (await lockOrganisation(client, organisationId)).organisation;
 }
 
 /**

@@ -41,6 +41,6 @@ export async function park(
 }
 
 /** Returns the stored reason of an error: its message, cut to 500 characters. */
-export function reasonOf(error: unknown): string {
+export function storedReason(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).slice(0, reasonLimit);
 }

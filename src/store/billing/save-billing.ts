@@ -8,7 +8,7 @@ import type { BilledUsage } from "../../domain/model/usage.ts";
 import { newId } from "../database/ids.ts";
 import type { Transaction } from "../database/pool.ts";
 import { issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
-import { amendInvoice } from "../documents/save-amendment.ts";
+import { saveAmendment } from "../documents/save-amendment.ts";
 import { saveUsageBills, type UsageBillToSave } from "./billed-usage.ts";
 
 /** The charges of one subscription. */
@@ -63,7 +63,7 @@ export async function saveCharges(
     note(subscriptionId, unbilled, {});
     if (joined === null) continue;
     const { amendment, usage } = joined;
-    await amendInvoice(client, organisationId, {
+    await saveAmendment(client, organisationId, {
       jobId: newId(),
       subscriptionId,
       amendment,

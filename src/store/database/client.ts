@@ -50,10 +50,10 @@ export type Db = { readonly [Name in ModelName]: Pick<PrismaClient[Name], Method
  * How many parameters a named statement may have. Each length of a list is another statement, and
  * a connection keeps the plan of each named one until it ends.
  */
-const mostNamedParameters = 40;
+const maxNamedParameters = 40;
 
 function statementName({ sql, args }: { readonly sql: string; readonly args: readonly unknown[] }) {
-  if (args.length > mostNamedParameters) return undefined as unknown as string;
+  if (args.length > maxNamedParameters) return undefined as unknown as string;
   return `prisma_${createHash("sha1").update(sql).digest("base64url")}`;
 }
 

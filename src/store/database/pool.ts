@@ -124,7 +124,7 @@ function withSettings(databaseUrl: string): string {
  * repeat resolves it. Five also resolve a deadlock of several transactions. They also leave the
  * caller an answer: PostgreSQL detects each deadlock in a second, and a caller waits for fifteen.
  */
-const mostRepeats = 5;
+const maxRepeats = 5;
 
 /**
  * The longest pause before the first repeat in milliseconds, doubled with each. It separates the
@@ -143,7 +143,7 @@ export async function repeatBrokenOff<T>(run: () => Promise<T>): Promise<T> {
     try {
       return await run();
     } catch (error) {
-      if (repeats === mostRepeats || !/^40/.test(sqlState(error) ?? "")) throw error;
+      if (repeats === maxRepeats || !/^40/.test(sqlState(error) ?? "")) throw error;
       await wait(Math.random() * repeatPauseMs * 2 ** repeats);
     }
   }

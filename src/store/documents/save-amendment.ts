@@ -57,7 +57,7 @@ SELECT $3, $1, 'amend_invoice', 'ready', $4, amended.id, $5, $6::timestamptz FRO
  * Re-prices the plan line if it differs, appends the added lines, and writes the job. False if the
  * invoice is already as decided, so that no job is needed.
  */
-export async function amendInvoice(
+export async function saveAmendment(
   client: Transaction,
   organisationId: string,
   { jobId, subscriptionId, amendment, billedUnits, awaitedUntil }: AmendmentToWrite,

@@ -15,7 +15,7 @@ import type { Organisation, WebhookEndpoint } from "../../gen/prisma/client.ts";
 import { newId } from "../database/ids.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import {
-  columnsOf,
+  keyArrays,
   type Publication,
   type PublicationInstants,
   type Snapshot,
@@ -145,7 +145,7 @@ async function takeEntries(
         (array_agg(traceparent ORDER BY seq) FILTER (WHERE traceparent IS NOT NULL))[1]
           AS traceparent
       FROM taken GROUP BY 1, 2 ORDER BY min(seq)`,
-    values: [organisationId, ...columnsOf(objects)],
+    values: [organisationId, ...keyArrays(objects)],
   });
   return rows;
 }
@@ -160,7 +160,7 @@ async function loadSnapshots(
     text: `SELECT s.object_id AS id, s.sequence, s.object
       FROM unnest($2::text[], $3::uuid[]) AS o(kind, id) JOIN published_snapshots s
         ON s.organisation_id = $1 AND s.object_kind = o.kind AND s.object_id = o.id`,
-    values: [organisationId, ...columnsOf(objects)],
+    values: [organisationId, ...keyArrays(objects)],
   });
   return new Map(
     rows.map(({ id, sequence, object }) => [id, { sequence: BigInt(sequence), object }]),

@@ -24,7 +24,7 @@ export interface Publication {
 export type PublicationInstants = Pick<Event, "createdAt" | "clockAt">;
 
 /** The kinds and the ids of objects, each as an array for `unnest`. */
-export const columnsOf = (objects: readonly ObjectKey[]) => [
+export const keyArrays = (objects: readonly ObjectKey[]) => [
   objects.map(({ kind }) => kind),
   objects.map(({ id }) => id),
 ];
@@ -57,10 +57,10 @@ export async function savePublication(
     values: [
       organisationId,
       createdAt,
-      ...columnsOf(snapshots),
+      ...keyArrays(snapshots),
       snapshots.map(({ sequence }) => sequence),
       snapshots.map(({ object }) => object),
-      ...columnsOf(events),
+      ...keyArrays(events),
       events.map(({ eventId }) => eventId),
       events.map(({ type }) => type),
       events.map(({ sequence }) => sequence),

@@ -56,7 +56,7 @@ export interface PostingStore extends ConnectionAccess {
 export type OpenPosting = (organisationId: string) => PostingStore;
 
 /** Binds posting to a pool. `encryption` decrypts the connections' secrets. */
-export function createPosting(pool: Pool, encryption: Encryption): OpenPosting {
+export function createPostingStore(pool: Pool, encryption: Encryption): OpenPosting {
   return (organisationId) => ({
     organisationId,
     ...bindConnection(pool, encryption, organisationId),

@@ -6,7 +6,7 @@
  */
 import { decideGoingOn } from "../../domain/subscriptions/restore.ts";
 import { loadStates } from "../billing/billing-state.ts";
-import { type LockedOrganisation, lockOrganisation } from "../billing/locked-subscription.ts";
+import { type LockedOrganisation, shareOrganisation } from "../billing/locked-subscription.ts";
 import { db } from "../database/client.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
@@ -55,7 +55,7 @@ export async function saveRefused(
 ): Promise<{ readonly issued: boolean } | null> {
   const save = (reported: ReportedInvoice | null) =>
     inTransaction(pool, async (client) => {
-      const locked = await lockOrganisation(client, organisationId);
+      const locked = await shareOrganisation(client, organisationId);
       await lockSubscriptions(client, organisationId, [held.subscriptionId]);
       if (!(await writeRefused(client, organisationId, held, { ...refused, invoice: reported })))
         return null;

@@ -12,7 +12,7 @@ import {
 } from "../../domain/subscriptions/end.ts";
 import type { NextPeriodLines } from "../../domain/subscriptions/reversal.ts";
 import { loadStates } from "../billing/billing-state.ts";
-import { lockOrganisation } from "../billing/locked-subscription.ts";
+import { shareOrganisation } from "../billing/locked-subscription.ts";
 import { leavesDocuments } from "../billing/save-billing.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
@@ -44,7 +44,7 @@ async function finish(
   when: EndWhen,
 ): Promise<{ readonly issued: boolean } | null> {
   const { terminationId, subscriptionId, attempt } = held;
-  const locked = await lockOrganisation(client, organisationId);
+  const locked = await shareOrganisation(client, organisationId);
   const { organisation, now } = locked;
   await lockSubscriptions(client, organisationId, [subscriptionId]);
   if ((await lockHeldJob(client, organisationId, terminationId, attempt)) === null) return null;

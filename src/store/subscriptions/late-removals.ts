@@ -6,7 +6,7 @@
  */
 import { decideLateRemoval } from "../../domain/subscriptions/restore.ts";
 import { loadStates } from "../billing/billing-state.ts";
-import { lockOrganisation } from "../billing/locked-subscription.ts";
+import { shareOrganisation } from "../billing/locked-subscription.ts";
 import { db } from "../database/client.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { getOne } from "../database/page.ts";
@@ -91,7 +91,7 @@ async function reissue(
   organisationId: string,
   { terminationId, step, subscriptionId }: LateRemoval,
 ): Promise<void> {
-  const { organisation, now } = await lockOrganisation(client, organisationId);
+  const { organisation, now } = await shareOrganisation(client, organisationId);
   await lockSubscriptions(client, organisationId, [subscriptionId]);
   const { rows } = await client.query<RecordedRemoval>({
     name: "record_late_removal",

@@ -4,7 +4,7 @@
  * by the database's clock.
  */
 import type { DocumentStatus } from "../../domain/model/invoice.ts";
-import { type LockedOrganisation, lockOrganisation } from "../billing/locked-subscription.ts";
+import { type LockedOrganisation, shareOrganisation } from "../billing/locked-subscription.ts";
 import { db } from "../database/client.ts";
 import { lockRow, lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
@@ -32,7 +32,7 @@ export async function saveRemoved(
   const status = removed.invoice?.status ?? "deleted";
   const save = (reported: ReportedInvoice | null) =>
     inTransaction(pool, async (client) => {
-      const locked = await lockOrganisation(client, organisationId);
+      const locked = await shareOrganisation(client, organisationId);
       await lockSubscriptions(client, organisationId, [held.subscriptionId]);
       if (!(await takeBack(client, organisationId, held, locked.databaseNow))) return null;
       return syncRemoved(client, locked, held, { outcome, status, reported });
@@ -55,7 +55,7 @@ export async function dropInvoice(
   held: HeldRemoval,
 ): Promise<{ readonly issued: boolean } | null> {
   return inTransaction(pool, async (client) => {
-    const locked = await lockOrganisation(client, organisationId);
+    const locked = await shareOrganisation(client, organisationId);
     await lockSubscriptions(client, organisationId, [held.subscriptionId]);
     await lockRow(client, "invoices", organisationId, held.invoiceId);
     const invoice = await db(client).invoice.findFirst({

@@ -15,7 +15,7 @@ import { savePeriods, updateSubscriptions } from "../billing/locked-subscription
 import { db, type Executor } from "../database/client.ts";
 import { newId } from "../database/ids.ts";
 import { issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
-import { amendInvoice } from "../documents/save-amendment.ts";
+import { saveAmendment } from "../documents/save-amendment.ts";
 import { foundSince, type RequestToSave } from "./saved-requests.ts";
 
 /** A saved change of units. An id of a document is null if no such document was issued. */
@@ -147,7 +147,7 @@ async function saveAmendments(
 ): Promise<boolean> {
   const save = async (amendment: InvoiceAmendment | null, before: PeriodState | null) =>
     amendment !== null &&
-    (await amendInvoice(tx.client, tx.organisationId, {
+    (await saveAmendment(tx.client, tx.organisationId, {
       jobId,
       subscriptionId: state.subscription.id,
       amendment,

@@ -1,9 +1,9 @@
 /** A batch of usage under way: how it is evaluated, and what of it is late. */
+import { isOver } from "../../domain/billing/due-date.ts";
 import {
   type EvaluatedUsage,
   evaluateUsage,
   eventsToStore,
-  isOver,
   type ReportedUsage,
   type UsageEvent,
   type UsageVerdict,

@@ -8,7 +8,7 @@
 import { describeVerdict, lateUsageDueAt, type UsageEvent } from "../../domain/usage/ingest.ts";
 import { formatInstant, type Instant } from "../../domain/usage/parse.ts";
 import type { UsageEvent as UsageEventRow } from "../../gen/prisma/client.ts";
-import { holdOrganisation } from "../billing/locked-subscription.ts";
+import { shareOrganisation } from "../billing/locked-subscription.ts";
 import { lockToStore } from "../billing/usage-locks.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
@@ -67,7 +67,7 @@ async function tryBatch(
   if (locked.size > 0) {
     // The organisation before its subscriptions. A settings switch locks it exclusively, and writes
     // all of them (INVARIANT-5).
-    await holdOrganisation(tx, organisationId);
+    await shareOrganisation(tx, organisationId);
     await lockSubscriptions(tx, organisationId, [...locked]);
     await tx.query(lockToStore(subscriptionIds));
   }

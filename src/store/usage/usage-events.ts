@@ -67,7 +67,7 @@ const joins = `JOIN subscriptions s ON s.organisation_id = $1 AND s.id = t.subsc
   LEFT JOIN credit_notes n ON n.organisation_id = $1 AND n.id = b.credit_note_id`;
 
 /** Returns the event with this id, or null. */
-export async function getEvent(
+export async function getUsageEvent(
   executor: Executor,
   organisationId: string,
   eventId: string,
@@ -111,7 +111,7 @@ const listText = `SELECT * FROM usage_events u
  * Returns the events of a subscription that are not voided. Refuses `invalid_parameter`, param
  * `starting_after`.
  */
-export async function listEvents(
+export async function listUsageEvents(
   pool: Pool,
   organisationId: string,
   subscriptionId: string,

@@ -1,11 +1,11 @@
 /** Ingestion of usage: rejections in their order, the bill of an event, and repeated ids. */
 import { describe, expect, test } from "vitest";
+import { isOver } from "../../../src/domain/billing/due-date.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import {
   describeVerdict,
   evaluateUsage,
   eventsToStore,
-  isOver,
   lateUsageDueAt,
   type ReportableMeter,
   type ReportableSubscription,

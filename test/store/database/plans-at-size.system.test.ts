@@ -9,7 +9,7 @@ import { expect } from "vitest";
 import { createDeliveryStore } from "../../../src/store/admin/webhooks/webhook-deliveries.ts";
 import { loadStates } from "../../../src/store/billing/billing-state.ts";
 import { findDueOrganisations } from "../../../src/store/billing/due-organisations.ts";
-import { lockOrganisation } from "../../../src/store/billing/locked-subscription.ts";
+import { shareOrganisation } from "../../../src/store/billing/locked-subscription.ts";
 import { takeFree, takeInOrder } from "../../../src/store/billing/take-due.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { inTransaction, type Pool } from "../../../src/store/database/pool.ts";
@@ -69,7 +69,10 @@ test("a chunk of the billing run reads the rows of its subscriptions", async ({ 
   const ids = sized.subscriptions.slice(0, 50);
   const load = (observed: Pool) =>
     inTransaction(observed, async (client) =>
-      loadStates(client, (await lockOrganisation(client, organisation)).organisation, { ids, now }),
+      loadStates(client, (await shareOrganisation(client, organisation)).organisation, {
+        ids,
+        now,
+      }),
     );
   // Each has a customer, a period, an invoice with a line, and a job.
   expect(await dearStatements(pool, 500, load)).toEqual([]);

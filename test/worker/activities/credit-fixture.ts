@@ -16,7 +16,7 @@ import { createEncryption, type Encryption } from "../../../src/store/database/e
 import type { LedgerConnection } from "../../../src/store/ledger-connection/connections.ts";
 import { createReferenceDataReading } from "../../../src/store/ledger-connection/reference-data.ts";
 import { createAllocations } from "../../../src/store/ledger-jobs/allocations/allocation-store.ts";
-import { createPosting } from "../../../src/store/ledger-jobs/posting-store.ts";
+import { createPostingStore } from "../../../src/store/ledger-jobs/posting-store.ts";
 import { createCreditAllocation } from "../../../src/worker/activities/posting/allocate-credit.ts";
 import { createPostingActivities } from "../../../src/worker/activities/posting/posting.ts";
 import {
@@ -117,7 +117,7 @@ export async function startCreditFixture(
   };
   const { postBatch } = createPostingActivities({
     ...parts,
-    openStore: createPosting(pool, encryption),
+    openStore: createPostingStore(pool, encryption),
   });
   const { allocateBatch } = createCreditAllocation({
     ...parts,

@@ -6,7 +6,7 @@
 import { strict as assert } from "node:assert";
 import type { Retry } from "../../../domain/billing/retry-document.ts";
 import type { OrganisationSettings } from "../../../domain/model/organisation-settings.ts";
-import { holdOrganisation } from "../../billing/locked-subscription.ts";
+import { shareOrganisation } from "../../billing/locked-subscription.ts";
 import { db } from "../../database/client.ts";
 import { isId, newId } from "../../database/ids.ts";
 import { lockSubscriptions } from "../../database/lock-order.ts";
@@ -31,7 +31,7 @@ export async function lockDocument(
   organisationId: string,
   id: string,
 ): Promise<LockedDocument> {
-  const organisation = await holdOrganisation(tx, organisationId);
+  const { organisation } = await shareOrganisation(tx, organisationId);
   const before = isId(id) ? await getOne(tx, organisationId, documentListing, id) : null;
   if (before === null) return { document: null, organisation };
   await lockSubscriptions(tx, organisationId, [before.subscriptionId]);

@@ -4,7 +4,7 @@
  */
 import { presenceOf } from "../../../domain/billing/document-presence.ts";
 import type { DocumentStatus } from "../../../domain/model/invoice.ts";
-import { holdOrganisation } from "../../billing/locked-subscription.ts";
+import { shareOrganisation } from "../../billing/locked-subscription.ts";
 import { db } from "../../database/client.ts";
 import { isId } from "../../database/ids.ts";
 import { lockSubscriptions } from "../../database/lock-order.ts";
@@ -38,8 +38,8 @@ export async function resolveUnknown(
   ledgerId: string,
   documentId: string | null,
 ): Promise<Changed<Resolution>> {
-  const { setupMode } = await holdOrganisation(tx, organisationId);
-  if (setupMode && documentId !== null) {
+  const { organisation } = await shareOrganisation(tx, organisationId);
+  if (organisation.setupMode && documentId !== null) {
     const why = "The organisation is in Setup Mode: no document takes one of the ledger.";
     return changed({ kind: "unfit", why });
   }

@@ -13,8 +13,8 @@ import type { Page, PageRequest } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
 import {
   type EventFilters,
-  getEvent,
-  listEvents,
+  getUsageEvent,
+  listUsageEvents,
   type StoredUsageEvent,
 } from "../../usage/usage-events.ts";
 import { requireUsagePosition } from "../../usage/usage-position.ts";
@@ -89,9 +89,9 @@ export function createUsageStore(pool: Pool): UsageStore {
     },
     listEvents: async (organisationId, subscriptionId, filters, page) =>
       (await hasSubscription(pool, organisationId, subscriptionId))
-        ? listEvents(pool, organisationId, subscriptionId, filters, page)
+        ? listUsageEvents(pool, organisationId, subscriptionId, filters, page)
         : null,
-    getEvent: (organisationId, eventId) => getEvent(pool, organisationId, eventId),
+    getEvent: (organisationId, eventId) => getUsageEvent(pool, organisationId, eventId),
   };
 }
 

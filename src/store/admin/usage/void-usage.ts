@@ -6,7 +6,7 @@
 import { lockToBill } from "../../billing/usage-locks.ts";
 import { db } from "../../database/client.ts";
 import type { Transaction } from "../../database/pool.ts";
-import { getEvent, type StoredUsageEvent } from "../../usage/usage-events.ts";
+import { getUsageEvent, type StoredUsageEvent } from "../../usage/usage-events.ts";
 import { type Changed, changed } from "../changes.ts";
 
 /** The reason, and the instant by the organisation's clock. */
@@ -24,11 +24,11 @@ export async function lockEvent(
   organisationId: string,
   eventId: string,
 ): Promise<StoredUsageEvent | null> {
-  const stored = await getEvent(tx, organisationId, eventId);
+  const stored = await getUsageEvent(tx, organisationId, eventId);
   if (stored === null) return null;
   await lockToBill(tx, [stored.subscriptionId]);
   // Read again, because a bill under way may have taken the event before the lock.
-  const event = await getEvent(tx, organisationId, eventId);
+  const event = await getUsageEvent(tx, organisationId, eventId);
   if (event === null) throw new Error(`the usage event ${eventId} is gone`);
   return event;
 }

@@ -12,7 +12,7 @@ import {
   type ClosedDecision,
 } from "../../../domain/subscriptions/abandoned-amendment.ts";
 import { loadStates } from "../../billing/billing-state.ts";
-import { holdOrganisation, savePeriods } from "../../billing/locked-subscription.ts";
+import { savePeriods, shareOrganisation } from "../../billing/locked-subscription.ts";
 import { newId } from "../../database/ids.ts";
 import { lockSubscriptions } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
@@ -47,7 +47,7 @@ export async function closeAmendment(
 ): Promise<boolean> {
   const { id, attempts, subscriptionId } = amendment;
   // The lock order of every change of a subscription (INVARIANT-5).
-  const organisation = await holdOrganisation(client, organisationId);
+  const { organisation } = await shareOrganisation(client, organisationId);
   await lockSubscriptions(client, organisationId, [subscriptionId]);
   const held = await lockHeldJob(client, organisationId, id, attempts);
   if (held === null) return false;

@@ -19,11 +19,11 @@ import type { SyncKind } from "../../../store/ledger-sync/pending-notifications.
 import type { LedgerSync, LedgerSyncTenant } from "../../../store/ledger-sync/sync-store.ts";
 import { connectionPause, limitReason, retryDelayMs } from "../posting/ledger-call.ts";
 import {
+  failureReason,
   isConnectionFailure,
   type LedgerReader,
   type ReadResult,
   readNotifications,
-  reasonOf,
   syncObserved,
 } from "./read-notifications.ts";
 
@@ -259,7 +259,7 @@ async function failed(
     await store.reschedule({ delayMs: failure.retryAfterMs, reason, isFailure: false });
     return waiting(`waits: ${reason}`, failure.retryAfterMs);
   }
-  const reason = reasonOf(failure);
+  const reason = failureReason(failure);
   const retryMs = retryDelayMs(failures + 1);
   const delayMs = Math.min(retryMs, longestForAllMs);
   await store.reschedule({

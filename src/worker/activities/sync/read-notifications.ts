@@ -72,7 +72,7 @@ export function isConnectionFailure(failure: LedgerFailure): boolean {
 }
 
 /** Returns the reason only, because messages may hold names. */
-export function reasonOf(failure: LedgerFailure): string {
+export function failureReason(failure: LedgerFailure): string {
   if (failure.kind === "unavailable") return failure.cause;
   if (failure.kind === "high_volume") return "the ledger has too many records to answer";
   return failure.kind === "refused" ? `the read was refused: ${failure.reason}` : failure.kind;
@@ -135,7 +135,7 @@ async function end(
   if (requested !== undefined) await store.finishNotifications(requested, synced.again, kept);
   // A rate limit says nothing about these objects, so they are read again unchanged.
   if (rest !== undefined && failure !== null && !isConnectionFailure(failure))
-    await store.failNotifications(rest, reasonOf(failure));
+    await store.failNotifications(rest, failureReason(failure));
   return { read: taken.notifications.length - unrequestedIds.size, synced, skipped: kept, failure };
 }
 
