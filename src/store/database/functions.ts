@@ -13,6 +13,8 @@ export interface Milliseconds {
 
 /** The functions, as the migrations define them. */
 type DatabaseFunction =
+  | "begin_idempotent_request"
+  | "complete_idempotent_request"
   | "release_idempotent_request"
   | "renew_idempotent_requests"
   | "delete_expired_idempotency_keys"
