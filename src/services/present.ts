@@ -8,7 +8,7 @@ import { renewalValue } from "../domain/billing/renewal-value.ts";
 import { type Charge, type Plan, type Tier, tierBounds } from "../domain/catalogue/plan.ts";
 import type { Customer } from "../domain/customers/customer.ts";
 import type { CreditNote } from "../domain/model/credit-note.ts";
-import type { ShownAmount, ShownInvoice, ShownLine } from "../domain/model/invoice.ts";
+import type { Invoice, InvoiceLine } from "../domain/model/invoice.ts";
 import type { OrganisationSettings } from "../domain/model/organisation-settings.ts";
 import type { Subscription } from "../domain/model/subscription.ts";
 import { type Decimal, formatDecimal } from "../domain/money/decimal.ts";
@@ -146,7 +146,7 @@ export function presentSubscription(
  * Returns an invoice's message, with its lines (OBJECT-9, OBJECT-10). An undefined member is unset.
  * It costs less than a spread, of which a list would have hundreds.
  */
-export function presentInvoice(invoice: ShownInvoice): MessageInitShape<typeof InvoiceSchema> {
+export function presentInvoice(invoice: Invoice): MessageInitShape<typeof InvoiceSchema> {
   return {
     id: invoice.id,
     object: "invoice",
@@ -157,9 +157,9 @@ export function presentInvoice(invoice: ShownInvoice): MessageInitShape<typeof I
     subscription: invoice.subscriptionId,
     status: documentStatuses[invoice.status],
     currency: invoice.currency,
-    subtotal: shownAmount(invoice.subtotal),
-    total: shownAmount(invoice.total),
-    amountDue: shownAmount(invoice.amountDue),
+    subtotal: formatDecimal(invoice.subtotal),
+    total: formatDecimal(invoice.total),
+    amountDue: formatDecimal(invoice.amountDue),
     issueDate: invoice.issueDate,
     dueDate: invoice.dueDate ?? undefined,
     period: invoice.period ?? undefined,
@@ -174,16 +174,16 @@ export function presentInvoice(invoice: ShownInvoice): MessageInitShape<typeof I
   };
 }
 
-function presentLine(line: ShownLine): MessageInitShape<typeof InvoiceLineSchema> {
+function presentLine(line: InvoiceLine): MessageInitShape<typeof InvoiceLineSchema> {
   return {
     id: line.id,
     kind: lineKinds[line.kind],
     name: line.name,
     description: line.description,
     units: line.units ?? undefined,
-    quantity: line.quantity === null ? undefined : shownAmount(line.quantity),
-    unitPrice: line.unitPrice === null ? undefined : shownAmount(line.unitPrice),
-    amount: shownAmount(line.amount),
+    quantity: line.quantity === null ? undefined : formatDecimal(line.quantity),
+    unitPrice: line.unitPrice === null ? undefined : formatDecimal(line.unitPrice),
+    amount: formatDecimal(line.amount),
     period: line.period ?? undefined,
     proration: line.proration ?? undefined,
   };
@@ -228,10 +228,6 @@ export function presentCreditNote(note: CreditNote): MessageInitShape<typeof Cre
     })),
     created: note.createdAt.toISOString(),
   };
-}
-
-function shownAmount(value: ShownAmount): string {
-  return typeof value === "string" ? value : formatDecimal(value);
 }
 
 /** Returns an amount with four places; null stays null. */

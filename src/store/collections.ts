@@ -4,9 +4,9 @@ import { catalogueFilters, chargeListing, planListing } from "./catalogue/catalo
 import { customerFilters, customerListing } from "./customers/customers.ts";
 import { type EventLoopPace, pacedReads } from "./database/event-loop-pace.ts";
 import { isId } from "./database/ids.ts";
-import { joinGets } from "./database/joined-gets.ts";
 import {
   type Filter,
+  getOne,
   type Listing,
   listPage,
   type Page,
@@ -21,8 +21,8 @@ import { subscriptionFilters, subscriptionListing } from "./subscriptions/subscr
  * A kind of object that can be listed, newest first, and looked up. Null for an id that does not
  * exist or belongs to another organisation.
  */
-export interface Collection<T, Filters, Listed = T> {
-  list(filters: Filters, page: PageRequest): Promise<Page<Listed>>;
+export interface Collection<T, Filters> {
+  list(filters: Filters, page: PageRequest): Promise<Page<T>>;
   get(id: string): Promise<T | null>;
 }
 
@@ -31,24 +31,18 @@ type OpenCollection<T, Filters> = (organisationId: string) => Collection<T, Filt
 
 /** Creates the collections over a pool. What was read is presented at the pace of the process. */
 export function createCollections(pool: Pool, pace: EventLoopPace) {
-  const collect = <Row extends AnyRow & { readonly id: string }, T, Filters>(
+  const collect = <Row extends AnyRow, T, Filters>(
     listing: Listing<Row, T>,
     toFilters: (filters: Filters) => readonly Filter[],
   ): OpenCollection<T, Filters> => {
-    const getRow = joinGets(pool, listing);
-    return (organisationId) => ({
-      list: (filters, page) => {
-        const reads = pacedReads(pool, pace, organisationId);
-        return listPage(reads, organisationId, listing, toFilters(filters), page);
-      },
-      get: async (id) => {
+    return (organisationId) => {
+      const reads = pacedReads(pool, pace, organisationId);
+      return {
+        list: (filters, page) => listPage(reads, organisationId, listing, toFilters(filters), page),
         // An id that is no UUID identifies no object. REQUEST-12.
-        if (!isId(id)) return null;
-        const row = await getRow(organisationId, id);
-        await pace.next(organisationId);
-        return row === null ? null : listing.read(row);
-      },
-    });
+        get: async (id) => (isId(id) ? getOne(reads, organisationId, listing, id) : null),
+      };
+    };
   };
   return {
     customers: collect(customerListing, customerFilters),

@@ -7,7 +7,7 @@ import type { Charge, Plan } from "../domain/catalogue/plan.ts";
 import type { Customer } from "../domain/customers/customer.ts";
 import type { BillingState } from "../domain/model/billing-state.ts";
 import type { CreditNote } from "../domain/model/credit-note.ts";
-import type { Invoice, ShownInvoice } from "../domain/model/invoice.ts";
+import type { Invoice } from "../domain/model/invoice.ts";
 import type { OrganisationSettings } from "../domain/model/organisation-settings.ts";
 import type { ReportedUsage, UsageVerdict } from "../domain/usage/ingest.ts";
 import { getOrganisation } from "./access/organisation-settings.ts";
@@ -25,7 +25,7 @@ import {
 import { createEventLoopPace, type EventLoopPace, pacedReads } from "./database/event-loop-pace.ts";
 import type { Page } from "./database/page.ts";
 import type { Pool } from "./database/pool.ts";
-import { type DocumentFilters, documentFilters, listInvoices } from "./documents/invoices.ts";
+import type { DocumentFilters } from "./documents/invoices.ts";
 import { findFirstInvoice, findUnsent, type InvoiceIds } from "./documents/unsent-invoices.ts";
 import {
   type EventBody,
@@ -36,18 +36,12 @@ import {
 } from "./events/list-events.ts";
 import { abandonContact } from "./ledger-jobs/jobs.ts";
 import { createPreviews, type Previews } from "./previews.ts";
-import { type CreationQuery, type LoadedCreation, loadCreations } from "./subscriptions/create.ts";
-import {
-  joinCreations,
-  joinLoads,
-  type LoadCreation,
-  type SaveCreation,
-} from "./subscriptions/join-creations.ts";
+import { type CreationQuery, type LoadedCreation, loadCreation } from "./subscriptions/create.ts";
 import { findRestoration } from "./subscriptions/restorations.ts";
 import {
   type CreationSave,
   type CreationToSave,
-  saveCreations,
+  saveCreation,
 } from "./subscriptions/save-creation.ts";
 import type { PlannedSubscription, SubscriptionFilters } from "./subscriptions/subscriptions.ts";
 import { markReported } from "./subscriptions/terminations.ts";
@@ -98,7 +92,7 @@ export interface Tenant {
     /** Records that a caller was notified that the ledger refused this end. */
     markReported(id: string): Promise<void>;
   };
-  readonly invoices: Collection<Invoice, DocumentFilters, ShownInvoice> & {
+  readonly invoices: Collection<Invoice, DocumentFilters> & {
     /** Returns the first invoice of a creation and the job that posts it. Null in Setup Mode. */
     findFirst(subscriptionId: string): Promise<InvoiceIds | null>;
   };
@@ -130,17 +124,10 @@ export function createStore(
   pace: EventLoopPace = createEventLoopPace(),
 ): Store {
   const storeUsage = createStoreUsage(pool, onUsage);
-  const saveCreation = joinCreations((...creations) => saveCreations(pool, ...creations));
-  const loadCreation = joinLoads((...queries) => loadCreations(pool, ...queries));
-  const joined = {
-    storeUsage,
-    loadCreation,
-    saveCreation,
-    collections: createCollections(pool, pace),
-  };
+  const shared = { storeUsage, collections: createCollections(pool, pace) };
   return {
     tenant: (organisationId, now) => ({
-      ...openTenant(pool, pace, joined, organisationId),
+      ...openTenant(pool, pace, shared, organisationId),
       previews: createPreviews(pool, organisationId, now),
       onCurrentSubscription: (id, work, { closing = false } = {}) =>
         onCurrentSubscription(
@@ -171,18 +158,16 @@ export async function warmUp(pool: Pool): Promise<void> {
   await findRestoration(tx, noOrganisation);
 }
 
-/** What requests of one process share, so that their statements join. */
-interface Joined {
+/** What the requests of one process share. */
+interface Shared {
   readonly collections: ReturnType<typeof createCollections>;
   readonly storeUsage: StoreUsage;
-  readonly loadCreation: LoadCreation;
-  readonly saveCreation: SaveCreation;
 }
 
 function openTenant(
   pool: Pool,
   pace: EventLoopPace,
-  { storeUsage, loadCreation, saveCreation, collections }: Joined,
+  { storeUsage, collections }: Shared,
   organisationId: string,
 ): Omit<Tenant, "onCurrentSubscription" | "previews"> {
   const reads = pacedReads(pool, pace, organisationId);
@@ -199,15 +184,14 @@ function openTenant(
     charges: collections.charges(organisationId),
     subscriptions: {
       ...collections.subscriptions(organisationId),
-      loadCreation: (query) => loadCreation(organisationId, query),
-      saveCreation: (creation) => saveCreation(organisationId, creation),
+      loadCreation: (query) => loadCreation(pool, organisationId, query),
+      saveCreation: (creation) => saveCreation(pool, organisationId, creation),
       findUnsent: (id) => findUnsent(pool, organisationId, id),
     },
     unitChanges: { get: (id) => getUnitChange(pool, organisationId, id) },
     terminations: { markReported: (id) => markReported(pool, organisationId, id) },
     invoices: {
       ...collections.invoices(organisationId),
-      list: (filters, page) => listInvoices(reads, organisationId, documentFilters(filters), page),
       findFirst: (subscriptionId) => findFirstInvoice(pool, organisationId, subscriptionId),
     },
     creditNotes: collections.creditNotes(organisationId),

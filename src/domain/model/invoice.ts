@@ -107,26 +107,6 @@ export interface Invoice {
   readonly createdAt: Date;
 }
 
-/** An amount that is only shown: a number, or its text with four places. */
-export type ShownAmount = Decimal | string;
-
-/** The same object with each of these amounts as it is shown. */
-type Shown<T, Amounts extends keyof T> = Omit<T, Amounts> & {
-  readonly [Name in Amounts]: ShownAmount | Extract<T[Name], null>;
-};
-
-/** A line as the API shows it, without what only the ledger and the billing need (OBJECT-10). */
-export type ShownLine = Omit<
-  Shown<InvoiceLine, "quantity" | "unitPrice" | "amount">,
-  "chargeId" | "meterId" | "revenueAccount" | "taxType"
->;
-
-/** An invoice as the API shows it (OBJECT-9). */
-export interface ShownInvoice
-  extends Omit<Shown<Invoice, "subtotal" | "total" | "amountDue">, "lines"> {
-  readonly lines: readonly ShownLine[];
-}
-
 /** The figures of a proration as a line shows them. Days are whole and half-open (OBJECT-10). */
 export interface ProrationParts {
   readonly fromUnits: number;

@@ -57,15 +57,6 @@ export function formatDecimal(value: Decimal): string {
 }
 
 /**
- * Returns the four places of a decimal text of a trusted source (OBJECT-2). A column of amounts has
- * four places already, and its text is returned as it is: lists have hundreds.
- */
-export function withFourPlaces(text: string): string {
-  const hasFour = text.charAt(text.length - textPlaces - 1) === ".";
-  return hasFour ? text : formatDecimal(parseDecimal(text));
-}
-
-/**
  * Formats the shortest text of the same number: no trailing zeros, no bare point (`10`, `12.5`).
  * For prose only.
  */

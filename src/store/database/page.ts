@@ -42,16 +42,6 @@ export interface Listing<Row extends pg.QueryResultRow, T> {
   readonly read: (row: Row) => T;
 }
 
-/**
- * A statement that returns a page in its own form. `selectRows` returns the SQL that selects
- * columns of the page's rows, newest first. It may be used several times. `read` returns the
- * objects, newest first.
- */
-export interface PageStatement<T> {
-  readonly text: (selectRows: (columns: string) => string) => string;
-  readonly read: (rows: readonly pg.QueryResultRow[]) => readonly T[];
-}
-
 /** The rows of the largest page, and the one that shows whether another page follows. */
 const mostRows = 101;
 
@@ -66,57 +56,35 @@ export async function listPage<Row extends pg.QueryResultRow, T>(
   filters: readonly Filter[],
   page: PageRequest,
 ): Promise<Page<T>> {
-  const statement: PageStatement<T> = {
-    text: (selectRows) => selectRows(listing.columns),
-    read: (rows) => (rows as readonly Row[]).map(listing.read),
-  };
-  return listPageBy(pool, organisationId, { listing, statement, filters, page });
-}
-
-/** A page, its filters, and the statement that reads it. */
-interface PageQuery<Row extends pg.QueryResultRow, T> {
-  readonly listing: Listing<Row, unknown>;
-  readonly statement: PageStatement<T>;
-  readonly filters: readonly Filter[];
-  readonly page: PageRequest;
-}
-
-/** The same with another statement than the one of the listing's columns. */
-export async function listPageBy<Row extends pg.QueryResultRow, T>(
-  pool: Pick<pg.Pool, "query">,
-  organisationId: string,
-  { listing, statement, filters, page }: PageQuery<Row, T>,
-): Promise<Page<T>> {
-  const { values, selectRows, isBounded } = pageOf(organisationId, listing, filters, page);
-  const text = statement.text(selectRows);
-  const { rows } = await pool.query(
+  const { text, values, isBounded } = pageStatement(organisationId, listing, filters, page);
+  const { rows } = await pool.query<Row>(
     isBounded ? plannedOnce({ text, values }) : { name: statementName(text), text, values },
   );
-  const objects = statement.read(rows);
+  const objects = rows.map(listing.read);
   if (objects.length === 0 && page.startingAfter !== null)
     await requirePosition(pool, organisationId, listing, page);
   const hasMore = objects.length > page.limit;
   return { data: hasMore ? objects.slice(0, page.limit) : objects, hasMore };
 }
 
-/** The rows of a page's statement. */
-interface PageRows {
+/** The statement of a page. */
+interface PageStatement {
+  readonly text: string;
   readonly values: unknown[];
-  readonly selectRows: (columns: string) => string;
   /** Whether one plan is right for all values. */
   readonly isBounded: boolean;
 }
 
 /**
- * Returns the values of a page's statement, and the SQL of its rows. PostgreSQL expects a tenth of
- * the rows for an unknown LIMIT. A known bound inside makes one plan right for every limit.
+ * Returns the statement of a page. PostgreSQL expects a tenth of the rows for an unknown LIMIT. A
+ * known bound inside makes one plan right for every limit.
  */
-function pageOf<Row extends pg.QueryResultRow>(
+function pageStatement<Row extends pg.QueryResultRow>(
   organisationId: string,
   listing: Listing<Row, unknown>,
   filters: readonly Filter[],
   page: PageRequest,
-): PageRows {
+): PageStatement {
   const values: unknown[] = [organisationId, page.limit + 1];
   const conditions = ["t.organisation_id = $1"];
   if (listing.shown !== undefined) conditions.push(listing.shown);
@@ -132,13 +100,13 @@ function pageOf<Row extends pg.QueryResultRow>(
         `WHERE c.organisation_id = $1 AND c.id = $${values.length}${shown})`,
     );
   }
-  const selected = `FROM ${listing.from} WHERE ${conditions.join(" AND ")} ORDER BY t.seq DESC`;
+  const rows = `SELECT ${listing.columns} FROM ${listing.from}
+    WHERE ${conditions.join(" AND ")} ORDER BY t.seq DESC`;
   const isBounded = page.limit < mostRows && filters.every(({ sharesPlan }) => sharesPlan === true);
-  const selectRows = (columns: string) =>
-    isBounded
-      ? `SELECT * FROM (SELECT ${columns} ${selected} LIMIT ${mostRows}) bounded LIMIT $2`
-      : `SELECT ${columns} ${selected} LIMIT $2`;
-  return { values, selectRows, isBounded };
+  const text = isBounded
+    ? `SELECT * FROM (${rows} LIMIT ${mostRows}) bounded LIMIT $2`
+    : `${rows} LIMIT $2`;
+  return { text, values, isBounded };
 }
 
 /**
@@ -164,23 +132,12 @@ export async function getThese<Row extends pg.QueryResultRow, T>(
   listing: Listing<Row, T>,
   ids: readonly string[],
 ): Promise<readonly T[]> {
-  const rows = await readRows(client, organisationId, listing, ids);
-  return rows.map(listing.read);
-}
-
-/** Returns the rows of the objects with these ids, as `getThese` returns the objects. */
-export async function readRows<Row extends pg.QueryResultRow>(
-  client: Pick<pg.Pool, "query">,
-  organisationId: string,
-  listing: Listing<Row, unknown>,
-  ids: readonly string[],
-): Promise<readonly Row[]> {
   if (ids.length === 0) return [];
   const shown = listing.shown === undefined ? "" : ` AND ${listing.shown}`;
   const text = `SELECT ${listing.columns} FROM ${listing.from}
     WHERE t.organisation_id = $1 AND t.id = ANY ($2)${shown}`;
   const { rows } = await client.query<Row>(plannedOnce({ text, values: [organisationId, ids] }));
-  return rows;
+  return rows.map(listing.read);
 }
 
 /**

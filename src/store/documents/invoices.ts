@@ -1,15 +1,7 @@
 /** Lists invoices with their lines. */
 
-import type { DocumentStatus, Invoice, ShownInvoice } from "../../domain/model/invoice.ts";
-import type { Executor } from "../database/client.ts";
-import {
-  type Filter,
-  type Listing,
-  listPageBy,
-  type Page,
-  type PageRequest,
-} from "../database/page.ts";
-import { invoicePageText, readInvoicePage } from "./invoice-page.ts";
+import type { DocumentStatus, Invoice } from "../../domain/model/invoice.ts";
+import type { Filter, Listing } from "../database/page.ts";
 import { type InvoiceRow, readInvoice } from "./invoice-row.ts";
 
 /**
@@ -27,7 +19,7 @@ const linesJson = `(SELECT json_agg(r)
   FROM invoice_lines l WHERE l.organisation_id = t.organisation_id AND l.invoice_id = t.id
     ORDER BY l.position) r)`;
 
-/** Reads invoices with their lines. Their pages are read by `listInvoices`. */
+/** Reads invoices with their lines. */
 export const invoiceListing: Listing<InvoiceRow, Invoice> = {
   table: "invoices",
   columns: `t.id, t.customer_id, t.subscription_id, t.number, t.reference, t.type, t.status,
@@ -38,22 +30,6 @@ export const invoiceListing: Listing<InvoiceRow, Invoice> = {
   from: "invoices t",
   read: readInvoice,
 };
-
-/** Returns the page of an organisation's invoices that pass all filters. */
-export function listInvoices(
-  executor: Executor,
-  organisationId: string,
-  filters: readonly Filter[],
-  page: PageRequest,
-): Promise<Page<ShownInvoice>> {
-  const statement = { text: invoicePageText, read: readInvoicePage };
-  return listPageBy(executor, organisationId, {
-    listing: invoiceListing,
-    statement,
-    filters,
-    page,
-  });
-}
 
 /** The filters of document lists. A null or empty filter excludes nothing (OBJECT-5). */
 export interface DocumentFilters {

@@ -6,12 +6,12 @@ import { inTransaction, type Pool, type Transaction } from "../database/pool.ts"
 import {
   type CreationSave,
   type CreationToSave,
-  creationsQuery,
+  creationQuery,
   isExisting,
   readSaved,
 } from "./save-creation.ts";
 
-/** Writes the creation as `saveCreations` does. `onSaved` runs in its transaction after it. */
+/** Writes the creation as `saveCreation` does. `onSaved` runs in its transaction after it. */
 export async function saveCreationWith(
   pool: Pool,
   organisationId: string,
@@ -20,10 +20,8 @@ export async function saveCreationWith(
 ): Promise<CreationSave> {
   try {
     return await inTransaction(pool, async (tx) => {
-      const [saved] = readSaved(await tx.query(creationsQuery(organisationId, [creation])), [
-        creation,
-      ]);
-      if (saved !== "saved") return "changed";
+      const saved = readSaved(await tx.query(creationQuery(organisationId, creation)));
+      if (saved !== "saved") return saved;
       await onSaved(tx);
       return "saved";
     });

@@ -1,5 +1,5 @@
 /**
- * Loads the facts of creations in one read. SQL: the hot path. The write is in `save-creation.ts`.
+ * Loads the facts of a creation in one read. SQL: the hot path. The write is in `save-creation.ts`.
  */
 import type { CreationFacts } from "../../domain/subscriptions/create.ts";
 import {
@@ -44,7 +44,6 @@ export interface LoadedCreation {
 }
 
 interface FactsRow extends OrganisationRow {
-  readonly n: number;
   catalogue_version: string;
   test_clock: Date | null;
   request_hash: Buffer | null;
@@ -53,57 +52,33 @@ interface FactsRow extends OrganisationRow {
   charges: ChargeRow[] | null;
 }
 
-const factsText = `SELECT ${organisationColumns}, o.catalogue_version::text, o.test_clock, q.n,
+const factsText = `SELECT ${organisationColumns}, o.catalogue_version::text, o.test_clock,
   (SELECT s.request_hash FROM subscriptions s WHERE s.organisation_id = $1
-    AND s.id = q.id) AS request_hash,
+    AND s.id = $2) AS request_hash,
   (SELECT row_to_json(r) FROM (SELECT ${customerListing.columns} FROM customers t
-    WHERE t.organisation_id = $1 AND t.code = q.customer AND ${customerListing.shown}) r)
-    AS customer,
+    WHERE t.organisation_id = $1 AND t.code = $3 AND ${customerListing.shown}) r) AS customer,
   (SELECT row_to_json(r) FROM (SELECT ${planListing.columns} FROM plans t
-    WHERE t.organisation_id = $1 AND t.code = q.plan) r) AS plan,
+    WHERE t.organisation_id = $1 AND t.code = $4) r) AS plan,
   (SELECT json_agg(row_to_json(r)) FROM (SELECT ${chargeListing.columns} FROM charges t
-    WHERE t.organisation_id = $1 AND t.code = ANY (q.charges)) r) AS charges
-  FROM organisations o,
-    jsonb_to_recordset($2) AS q (n int, id uuid, customer text, plan text, charges text[])
-  WHERE o.id = $1`;
+    WHERE t.organisation_id = $1 AND t.code = ANY ($5)) r) AS charges
+  FROM organisations o WHERE o.id = $1`;
 
 /** Loads the facts of a creation in one read (CREATE-1). */
 export async function loadCreation(
   executor: Executor,
   organisationId: string,
-  query: CreationQuery,
+  { subscriptionId, customerCode, planCode, chargeCodes }: CreationQuery,
 ): Promise<LoadedCreation> {
-  const [loaded] = await loadCreations(executor, organisationId, [query]);
-  if (loaded === undefined) throw goneError(organisationId);
-  return loaded;
-}
-
-/** Loads the facts of several creations in one read. Returns them in the order of the queries. */
-export async function loadCreations(
-  executor: Executor,
-  organisationId: string,
-  queries: readonly CreationQuery[],
-): Promise<readonly LoadedCreation[]> {
-  const wanted = queries.map(({ subscriptionId, customerCode, planCode, chargeCodes }, n) => ({
-    n,
-    id: subscriptionId,
-    customer: customerCode,
-    plan: planCode,
-    charges: chargeCodes,
-  }));
   const { rows } = await executor.query<FactsRow>(
     plannedOnce({
       name: "load_creation",
       text: factsText,
-      values: [organisationId, JSON.stringify(wanted)],
+      values: [organisationId, subscriptionId, customerCode, planCode, chargeCodes],
     }),
   );
-  if (rows.length < queries.length) throw goneError(organisationId);
-  return rows.toSorted((left, right) => left.n - right.n).map(readLoaded);
-}
-
-function goneError(organisationId: string): Error {
-  return new Error(`organisation ${organisationId} is gone`);
+  const [row] = rows;
+  if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
+  return readLoaded(row);
 }
 
 function readLoaded(row: FactsRow): LoadedCreation {

@@ -10,7 +10,6 @@ import {
   round,
   roundQuotient,
   sum,
-  withFourPlaces,
 } from "../../../src/domain/money/decimal.ts";
 
 const d = parseDecimal;
@@ -26,18 +25,6 @@ describe("text", () => {
     ["1.00000000", "1.0000"],
   ])("%s prints with exactly four places as %s", (text, printed) => {
     expect(formatDecimal(d(text))).toBe(printed);
-  });
-
-  it.each([
-    "0",
-    "-0.5",
-    "7.12",
-    "19.9900",
-    "-19.9900",
-    "999999999999.0001",
-    "1.00000000",
-  ])("%s as a text of a column gets the four places of the parsed number", (text) => {
-    expect(withFourPlaces(text)).toBe(formatDecimal(d(text)));
   });
 
   it.each(["0.00001", "1.23456"])("%s is not printed with a digit lost", (text) => {

@@ -3,11 +3,11 @@
  * planned once. OBJECT-3, OBJECT-9, OBJECT-10
  */
 import { expect } from "vitest";
-import type { ShownInvoice } from "../../../src/domain/model/invoice.ts";
+import type { Invoice } from "../../../src/domain/model/invoice.ts";
 import { presentInvoice } from "../../../src/services/present.ts";
-import { getThese } from "../../../src/store/database/page.ts";
+import { getThese, listPage, type PageRequest } from "../../../src/store/database/page.ts";
 import { inTransaction, type Pool, type Transaction } from "../../../src/store/database/pool.ts";
-import { invoiceListing, listInvoices } from "../../../src/store/documents/invoices.ts";
+import { invoiceListing } from "../../../src/store/documents/invoices.ts";
 import { perFile } from "../../support/file-fixture.ts";
 import { databaseTest } from "../../support/fixtures.ts";
 import { addOrganisation } from "../../support/organisation-builder.ts";
@@ -16,8 +16,8 @@ import { planModes, rowsRead, type SentStatement } from "../../support/rows-read
 const size = 3_000;
 
 /**
- * Invoices of every form, with none to three lines each. Their free texts have the characters that
- * separate joined columns, and quotes, and none at all.
+ * Invoices of every form, with none to three lines each. Their free texts have bars, quotes, and no
+ * characters at all.
  */
 const insertText = `
 WITH invoice AS (
@@ -74,7 +74,7 @@ async function statementOf(
     return pool.query(statement.text, [...statement.values]);
   };
   const recording = { query } as unknown as Pool;
-  await listInvoices(recording, organisationId, [], { limit: 25, startingAfter });
+  await listPage(recording, organisationId, invoiceListing, [], { limit: 25, startingAfter });
   if (sent === null) throw new Error("no statement was sent");
   return sent;
 }
@@ -87,9 +87,10 @@ test("pages of invoices have all invoices, newest first, as their retrievals ret
     "SELECT id FROM invoices WHERE organisation_id = $1 ORDER BY seq DESC",
     [organisationId],
   );
-  const listed: ShownInvoice[] = [];
+  const listed: Invoice[] = [];
   for (let startingAfter: string | null = null; ; ) {
-    const page = await listInvoices(pool, organisationId, [], { limit: 100, startingAfter });
+    const at: PageRequest = { limit: 100, startingAfter };
+    const page = await listPage(pool, organisationId, invoiceListing, [], at);
     listed.push(...page.data);
     if (!page.hasMore) break;
     startingAfter = page.data.at(-1)?.id ?? null;
@@ -134,7 +135,7 @@ test("a page of invoices is not planned again for each request", async ({
     const before = await keptPlans(client);
     for (let request = 0; request < 8; request++) {
       const page = { limit: 20 + request, startingAfter: null };
-      await listInvoices(client as unknown as Pool, organisationId, [], page);
+      await listPage(client, organisationId, invoiceListing, [], page);
     }
     // PostgreSQL always plans the first five executions.
     expect((await keptPlans(client)) - before).toBeGreaterThanOrEqual(3);

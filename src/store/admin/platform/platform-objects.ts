@@ -4,7 +4,7 @@
  * those of the public API. ADMIN-11.
  */
 import type { CreditNote } from "../../../domain/model/credit-note.ts";
-import type { DocumentStatus, Invoice, ShownInvoice } from "../../../domain/model/invoice.ts";
+import type { DocumentStatus, Invoice } from "../../../domain/model/invoice.ts";
 import type { SubscriptionStatus } from "../../../domain/model/subscription.ts";
 import { isId } from "../../database/ids.ts";
 import {
@@ -17,7 +17,7 @@ import {
 } from "../../database/page.ts";
 import type { AnyRow, Pool } from "../../database/pool.ts";
 import { creditNoteListing } from "../../documents/credit-notes.ts";
-import { invoiceListing, listInvoices } from "../../documents/invoices.ts";
+import { invoiceListing } from "../../documents/invoices.ts";
 import {
   type PlannedSubscription,
   subscriptionListing,
@@ -25,8 +25,8 @@ import {
 import { type EventSearch, eventFilters, eventListing, type StoredEvent } from "./events.ts";
 
 /** A kind of object. Null stands for an id that the organisation does not have. */
-export interface Searched<T, Search, Listed = T> {
-  list(organisationId: string, search: Search, page: PageRequest): Promise<Page<Listed>>;
+export interface Searched<T, Search> {
+  list(organisationId: string, search: Search, page: PageRequest): Promise<Page<T>>;
   get(organisationId: string, id: string): Promise<T | null>;
 }
 
@@ -54,7 +54,7 @@ export interface DocumentSearch extends CustomerSearch {
 /** What the platform of an organisation sees. */
 export interface PlatformObjects {
   readonly subscriptions: Searched<PlannedSubscription, SubscriptionSearch>;
-  readonly invoices: Searched<Invoice, DocumentSearch, ShownInvoice>;
+  readonly invoices: Searched<Invoice, DocumentSearch>;
   readonly creditNotes: Searched<CreditNote, DocumentSearch>;
   readonly events: Searched<StoredEvent, EventSearch>;
 }
@@ -63,11 +63,7 @@ export interface PlatformObjects {
 export function createPlatformObjects(pool: Pool): PlatformObjects {
   return {
     subscriptions: searched(pool, subscriptionListing, subscriptionFilters),
-    invoices: {
-      ...searched(pool, invoiceListing, documentFilters),
-      list: (organisationId, search, page) =>
-        listInvoices(pool, organisationId, documentFilters(search), page),
-    },
+    invoices: searched(pool, invoiceListing, documentFilters),
     creditNotes: searched(pool, creditNoteListing, documentFilters),
     events: searched(pool, eventListing, eventFilters),
   };
