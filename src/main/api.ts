@@ -183,7 +183,7 @@ function createWork(
   { taskQueue }: Config,
   log: Log,
   { client }: TemporalClient,
-  { standing }: Outcomes,
+  { lingering }: Outcomes,
 ) {
   const onUnwoken = (organisationId: string, err: unknown) => {
     log.warn(
@@ -197,7 +197,7 @@ function createWork(
     return isOutcomeUnknown(err);
   };
   return {
-    ...createLedgerWork(client, taskQueue, onUnwoken, standing),
+    ...createLedgerWork(client, taskQueue, onUnwoken, lingering),
     ...createStartWork(client, taskQueue, onUnstarted),
   };
 }

@@ -10,9 +10,9 @@ import type { Encryption } from "../store/database/encryption.ts";
 import type { Pool } from "../store/database/pool.ts";
 import { createAllocations } from "../store/ledger-jobs/allocations/allocation-store.ts";
 import { createAmendments } from "../store/ledger-jobs/amendments/amendments.ts";
+import { createKnownBatches } from "../store/ledger-jobs/lingering-batches.ts";
 import { createPostingStore } from "../store/ledger-jobs/posting-store.ts";
 import { findStaleJobs } from "../store/ledger-jobs/stale-jobs.ts";
-import { createKnownBatches } from "../store/ledger-jobs/standing-batches.ts";
 import { createLedgerSync } from "../store/ledger-sync/sync-store.ts";
 import { createTerminations } from "../store/subscriptions/end-removals.ts";
 import { warmUp } from "../store/tenant.ts";
@@ -21,8 +21,8 @@ import { createTestClockActivities } from "../worker/activities/billing/test-clo
 import { createPublishingActivities } from "../worker/activities/events/publish-changes.ts";
 import { createCreditAllocation } from "../worker/activities/posting/allocate-credit.ts";
 import { createAmendment } from "../worker/activities/posting/amend-invoice.ts";
+import type { LingeringPlaces } from "../worker/activities/posting/lingering-places.ts";
 import { createPostingActivities } from "../worker/activities/posting/posting.ts";
-import type { StandingBatches } from "../worker/activities/posting/standing-batches.ts";
 import { createEndSubscriptionActivities } from "../worker/activities/subscriptions/end-subscription.ts";
 import { createLedgerSyncActivities } from "../worker/activities/sync/ledger-sync.ts";
 import type { TemporalClient } from "../worker/temporal/connect.ts";
@@ -48,12 +48,12 @@ import { noTracing, type Tracing } from "./telemetry/tracing.ts";
 import { createWorkerMetrics, type WorkerMetrics } from "./telemetry/worker-metrics.ts";
 import { activityContext } from "./worker/activity-context.ts";
 import { startCleanups } from "./worker/cleanups.ts";
+import { openLingeringPlaces } from "./worker/lingering-places.ts";
 import {
   observedAmendments,
   observedPosting,
   observedTerminations,
 } from "./worker/observed-work.ts";
-import { openStandingBatches } from "./worker/standing-batches.ts";
 import { openWebhooks, publishingDependencies } from "./worker/webhooks.ts";
 import { openWorkerHealth } from "./worker/worker-health.ts";
 
@@ -66,7 +66,7 @@ interface Shared {
   readonly encryption: Encryption;
   readonly adapters: LedgerAdapters;
   readonly work: ReturnType<typeof createWork>;
-  readonly standing: Pick<StandingBatches, "take">;
+  readonly lingering: Pick<LingeringPlaces, "take">;
 }
 
 /**
@@ -101,8 +101,8 @@ export async function startWorker(
   const otherWork = createOtherWork();
   const observers = { log, metrics, hasOtherWork: otherWork.isThere };
   const webhooks = openWebhooks(config, pool, encryption, observers);
-  const standing = openStandingBatches(config, log, pool, otherWork.whileStanding);
-  const shared = { config, log, metrics, pool, encryption, adapters, work, standing };
+  const lingering = openLingeringPlaces(config, log, pool, otherWork.whileLingering);
+  const shared = { config, log, metrics, pool, encryption, adapters, work, lingering };
   // Before the first activity, so that no transaction waits for the client with its locks held.
   await warmUp(pool).catch((err) =>
     log.warn({ err }, "the database could not be reached at the start"),
@@ -131,9 +131,9 @@ export async function startWorker(
     stop: async () => {
       health.drain();
       webhooks.stopSending();
-      standing.stop();
+      lingering.stop();
       await Promise.all([dispatcher, worker, ...cleanups].map((part) => part.stop()));
-      await Promise.all([standing.close(), adapters.close(), webhooks.close(), health.stop()]);
+      await Promise.all([lingering.close(), adapters.close(), webhooks.close(), health.stop()]);
       await temporal.close();
       await pool.end();
     },
@@ -151,9 +151,9 @@ function createWork({ taskQueue }: Config, log: Log, { client }: TemporalClient,
     return false;
   };
   // A worker gets no reports, so each of its wake-ups goes both ways.
-  const standing = createKnownBatches(pool);
+  const lingering = createKnownBatches(pool);
   return {
-    ...createLedgerWork(client, taskQueue, onUnwoken, standing),
+    ...createLedgerWork(client, taskQueue, onUnwoken, lingering),
     ...createStartWork(client, taskQueue, onUnstarted),
   };
 }

@@ -1,16 +1,16 @@
 /**
- * The worker's side of standing batches: wake-ups that it gets, and reports of the batches that
- * stand in it.
+ * The worker's side of lingering batches: wake-ups that it gets, and reports of the batches that
+ * linger in it.
  */
 import { listen } from "../database/listen.ts";
 import type { Pool } from "../database/pool.ts";
 import { outcomesChannel } from "./job-notifications.ts";
-import { endedMark, notify, standingMark, wakesChannel } from "./standing-batches.ts";
+import { endedMark, lingeringMark, notify, wakesChannel } from "./lingering-batches.ts";
 
-/** Wake-ups for the standing batches of a worker, and its reports. */
+/** Wake-ups for the lingering batches of a worker, and its reports. */
 export interface BatchWakes {
-  /** Reports which organisations have a standing batch here, and which have none any more. */
-  report(standing: readonly string[], ended: readonly string[]): Promise<void>;
+  /** Reports which organisations have a lingering batch here, and which have none any more. */
+  report(lingering: readonly string[], ended: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -30,9 +30,9 @@ export function listenToWakes(
     onError,
   });
   return {
-    report: async (standing, ended) => {
+    report: async (lingering, ended) => {
       const parts = [
-        ...standing.map((id) => `${standingMark}${id}`),
+        ...lingering.map((id) => `${lingeringMark}${id}`),
         ...ended.map((id) => `${endedMark}${id}`),
       ];
       if (parts.length > 0) await notify(pool, outcomesChannel, parts.join());

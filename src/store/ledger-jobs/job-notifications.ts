@@ -8,7 +8,7 @@ import { createShortLivedMap, type ShortLivedMap } from "../../short-lived.ts";
 import { listen } from "../database/listen.ts";
 import { statementName } from "../database/planned-once.ts";
 import type { Pool } from "../database/pool.ts";
-import { createKnownBatches, type StandingBatches } from "./standing-batches.ts";
+import { createKnownBatches, type LingeringBatches } from "./lingering-batches.ts";
 
 /**
  * A job's state. `waiting`: the ledger has not decided. Then `reason` and `message` describe the
@@ -30,8 +30,8 @@ export interface Outcomes {
    * rescheduled past `untilMs`. It returns what is known then.
    */
   watch(jobIds: readonly string[]): Watch;
-  /** The posting batches that stand, as workers report on the same channel. */
-  readonly standing: StandingBatches;
+  /** The posting batches that linger, as workers report on the same channel. */
+  readonly lingering: LingeringBatches;
   close(): Promise<void>;
 }
 
@@ -94,7 +94,7 @@ export function createOutcomes(
   });
   return {
     watch: (jobIds) => startWatch(pool, watchers, last, jobIds),
-    standing: known,
+    lingering: known,
     close: () => listening.close(),
   };
 }

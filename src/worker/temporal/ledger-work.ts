@@ -1,6 +1,6 @@
 /**
  * Wakes an organisation's ledger workflow with `signalWithStart`, so that no wake-up is missed and
- * only one workflow runs. A posting batch of it that stands is woken through PostgreSQL instead.
+ * only one workflow runs. A posting batch of it that lingers is woken through PostgreSQL instead.
  * During and shortly after a wake-up, further wake-ups of this organisation by this process are
  * coalesced into the next one.
  */
@@ -14,7 +14,7 @@ import {
   wakeSignal,
 } from "../../../workflows/contract.ts";
 import { createShortLivedMap } from "../../short-lived.ts";
-import { reportEveryMs, type StandingBatches } from "../../store/ledger-jobs/standing-batches.ts";
+import { type LingeringBatches, reportEveryMs } from "../../store/ledger-jobs/lingering-batches.ts";
 import { typedAttributes } from "./search-attributes.ts";
 
 /** Wakes the ledger workflows of organisations. */
@@ -49,7 +49,7 @@ const signalGapMs = 20;
 const notifyGapMs = 2;
 
 /**
- * How long after a wake-up through PostgreSQL the next report of a standing batch is awaited. If
+ * How long after a wake-up through PostgreSQL the next report of a lingering batch is awaited. If
  * none came, its worker may be gone, and the workflow is signalled.
  */
 const reportAwaitedMs = 2 * reportEveryMs;
@@ -65,13 +65,13 @@ interface Flight {
 
 /**
  * Creates wake-ups over a client. `onError` decides what a failed one resolves to. Without
- * `standing` every wake-up goes through Temporal.
+ * `lingering` every wake-up goes through Temporal.
  */
 export function createLedgerWork(
   client: Client,
   taskQueue: string,
   onError: (organisationId: string, error: unknown) => boolean,
-  standing?: StandingBatches,
+  lingering?: LingeringBatches,
 ): LedgerWork {
   const signal = coalesced(signalGapMs, (organisationId) =>
     client
@@ -81,10 +81,10 @@ export function createLedgerWork(
       .then(() => true)
       .catch((error: unknown) => onError(organisationId, error)),
   );
-  if (standing === undefined) return { wake: signal };
+  if (lingering === undefined) return { wake: signal };
 
   const notify = coalesced(notifyGapMs, (organisationId) =>
-    standing.wake(organisationId).then(
+    lingering.wake(organisationId).then(
       () => true,
       () => false,
     ),
@@ -94,7 +94,7 @@ export function createLedgerWork(
   const check = (organisationId: string) => {
     setTimeout(() => {
       const atMs = notifiedAtMs.get(organisationId) ?? 0;
-      const isReported = (standing.reportedAtMs(organisationId) ?? 0) > atMs;
+      const isReported = (lingering.reportedAtMs(organisationId) ?? 0) > atMs;
       if (!isReported && performance.now() - atMs < reportAwaitedMs) return check(organisationId);
       notifiedAtMs.delete(organisationId);
       if (!isReported) void signal(organisationId);
@@ -102,8 +102,8 @@ export function createLedgerWork(
   };
   return {
     wake: async (organisationId) => {
-      if (!standing.stands(organisationId)) {
-        // One may stand that this process does not know of yet. It does not get the signal.
+      if (!lingering.lingers(organisationId)) {
+        // One may linger that this process does not know of yet. It does not get the signal.
         void notify(organisationId);
         return signal(organisationId);
       }

@@ -9,8 +9,8 @@ import type { DeliveryActivities } from "../activities/events/deliver-due.ts";
 export interface OtherWork {
   /** Whether there is such work, or was some within the last seconds. */
   readonly isThere: () => boolean;
-  /** Runs the wait of a standing batch, which is no work although its activity runs. */
-  readonly whileStanding: <T>(wait: () => Promise<T>) => Promise<T>;
+  /** Runs the wait of a lingering batch, which is no work although its activity runs. */
+  readonly whileLingering: <T>(wait: () => Promise<T>) => Promise<T>;
   /** Counts each activity as long as it runs. */
   readonly interceptor: ActivityInterceptorsFactory;
 }
@@ -33,7 +33,7 @@ export function createOtherWork(now: () => number = () => performance.now()): Ot
   };
   return {
     isThere: () => running > 0 || now() < untilMs,
-    whileStanding: async (wait) => {
+    whileLingering: async (wait) => {
       end();
       try {
         return await wait();

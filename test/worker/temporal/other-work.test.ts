@@ -1,4 +1,4 @@
-/** Deliveries, and posting batches while they stand, are no other work of a worker. */
+/** Deliveries, and posting batches while they linger, are no other work of a worker. */
 import { expect, test } from "vitest";
 import { createOtherWork } from "../../../src/worker/temporal/other-work.ts";
 
@@ -30,20 +30,20 @@ test.each([
   expect(work.isThere()).toBe(false);
 });
 
-test("a posting batch is other work before and after it stands, and not meanwhile", async () => {
+test("a posting batch is other work before and after it lingers, and not meanwhile", async () => {
   let nowMs = 0;
   const work = createOtherWork(() => nowMs);
   const end = start(work, "postBatch");
   const { promise: wakeUp, resolve: wake } = Promise.withResolvers<void>();
   nowMs += 60_000;
   expect(work.isThere()).toBe(true);
-  const stood = work.whileStanding(() => wakeUp);
+  const lingered = work.whileLingering(() => wakeUp);
   // More work may follow at once.
   expect(work.isThere()).toBe(true);
   nowMs += 60_000;
   expect(work.isThere()).toBe(false);
   wake();
-  await stood;
+  await lingered;
   nowMs += 60_000;
   expect(work.isThere()).toBe(true);
   await end();
@@ -51,11 +51,13 @@ test("a posting batch is other work before and after it stands, and not meanwhil
   expect(work.isThere()).toBe(false);
 });
 
-test("a stand that fails leaves its batch counted", async () => {
+test("a wait that fails leaves its batch counted", async () => {
   let nowMs = 0;
   const work = createOtherWork(() => nowMs);
   const end = start(work, "postBatch");
-  await expect(work.whileStanding(() => Promise.reject(new Error("lost")))).rejects.toThrow("lost");
+  await expect(work.whileLingering(() => Promise.reject(new Error("lost")))).rejects.toThrow(
+    "lost",
+  );
   nowMs += 60_000;
   expect(work.isThere()).toBe(true);
   await end();

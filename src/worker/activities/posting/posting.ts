@@ -9,13 +9,13 @@ import { isRecorded } from "../../../store/database/trace-context.ts";
 import { groupSize } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { OpenJobs } from "../../../store/ledger-jobs/job-lease.ts";
 import type { PostingStore } from "../../../store/ledger-jobs/posting-store.ts";
+import { type LingeringPlace, type LingeringPlaces, lingeringIdleMs } from "./lingering-places.ts";
 import { type PostingDependencies, postGroup } from "./post-group.ts";
-import { type StandingBatches, type StandingPlace, standingIdleMs } from "./standing-batches.ts";
 
-/** The dependencies of batches. Without `standing` no batch stands. */
+/** The dependencies of batches. Without `lingering` no batch lingers. */
 interface BatchDependencies extends PostingDependencies {
-  /** The places of standing batches. */
-  readonly standing?: Pick<StandingBatches, "take">;
+  /** The places of lingering batches. */
+  readonly lingering?: Pick<LingeringPlaces, "take">;
 }
 
 /** The activities of the ledger workflow. */
@@ -42,16 +42,16 @@ const mostAtOnce = 4;
 const callGapMs = 1_000;
 
 /**
- * How long a batch continues with further groups, if it does not stand. It is shorter than the
+ * How long a batch continues with further groups, if it does not linger. It is shorter than the
  * timeout of its workflow and the grace of a stopping worker.
  */
 const batchMs = 1_000;
 
-/** The longest standing batch. Then the workflow shows its progress and runs the next at once. */
-const longestStandingMs = 30_000;
+/** The longest lingering batch. Then the workflow shows its progress and runs the next at once. */
+const maxLingeringMs = 30_000;
 
 /**
- * How often a standing batch reads what waits. It finds what a lost notification announced, and
+ * How often a lingering batch reads what waits. It finds what a lost notification announced, and
  * what a process of the previous version announced through Temporal only.
  */
 const readEveryMs = 500;
@@ -74,7 +74,7 @@ export function createPostingActivities(parts: BatchDependencies): PostingActivi
   return {
     postBatch: async ({ organisationId }) => {
       // A recorded trace would get the spans of all later documents.
-      const place = isRecorded() ? null : (parts.standing?.take(organisationId) ?? null);
+      const place = isRecorded() ? null : (parts.lingering?.take(organisationId) ?? null);
       try {
         return await postBatch(parts, coalesce, place, organisationId);
       } finally {
@@ -86,13 +86,13 @@ export function createPostingActivities(parts: BatchDependencies): PostingActivi
 
 /**
  * Posts groups one after the other while there are more. A result for each group would cost the
- * engine and the worker more than the group does. With a place it then stands: it waits for the
+ * engine and the worker more than the group does. With a place it then lingers: it waits for the
  * next document, because a wake-up through the engine costs more than its posting.
  */
 async function postBatch(
   parts: PostingDependencies,
   coalesce: Coalesce,
-  place: StandingPlace | null,
+  place: LingeringPlace | null,
   organisationId: string,
 ): Promise<PostingBatch> {
   const beganMs = performance.now();
@@ -116,7 +116,7 @@ async function postBatch(
     const result = { ...group, posted, refused, atOnce };
     const hasWorked = group.posted + group.refused > 0;
     if (hasWorked) workedAtMs = nowMs;
-    const longestMs = place === null || atOnce > 1 ? batchMs : longestStandingMs;
+    const longestMs = place === null || atOnce > 1 ? batchMs : maxLingeringMs;
     const endMs = beganMs + longestMs;
     const isBusy = group.posted >= busyFrom && group.waiting < groupSize;
     // A group without work may have missed a job that came while it read what is open.
@@ -129,10 +129,10 @@ async function postBatch(
     }
     if (place === null || group.paused !== null || group.nextInMs === 0) return result;
     if (hasWorked) place.worked();
-    const idleEndMs = workedAtMs + standingIdleMs;
+    const idleEndMs = workedAtMs + lingeringIdleMs;
     const store = parts.openStore(organisationId);
-    const standEndMs = Math.min(idleEndMs, beganMs + longestStandingMs);
-    const open = await place.stand(() => stand(store, place, group, standEndMs));
+    const lingerEndMs = Math.min(idleEndMs, beganMs + maxLingeringMs);
+    const open = await place.linger(() => linger(store, place, group, lingerEndMs));
     if (open === null) {
       if (isBusy) await pause(collectMs);
       continue;
@@ -144,9 +144,9 @@ async function postBatch(
 }
 
 /** Waits until a document can be posted: null. Otherwise returns what waits at `endMs`. */
-async function stand(
+async function linger(
   store: PostingStore,
-  place: StandingPlace,
+  place: LingeringPlace,
   { waiting, nextInMs }: OpenJobs,
   endMs: number,
 ): Promise<OpenJobs | null> {

@@ -1,35 +1,35 @@
 /**
- * The places of a worker's standing batches. A posting batch with a place stays after its last
+ * The places of a worker's lingering batches. A posting batch with a place stays after its last
  * document for some seconds, and goes on as soon as a caller wakes it (POSTING-3).
  */
 import type { BatchWakes } from "../../../store/ledger-jobs/batch-wakes.ts";
-import { reportEveryMs, reportHoldsMs } from "../../../store/ledger-jobs/standing-batches.ts";
+import { reportEveryMs, reportHoldsMs } from "../../../store/ledger-jobs/lingering-batches.ts";
 
 /**
- * The most standing batches of a process. Each occupies one of its hundred activities. Without a
+ * The most lingering batches of a process. Each occupies one of its hundred activities. Without a
  * place a batch ends with its work, and Temporal wakes the next.
  */
-const mostStanding = 50;
+const maxLingering = 50;
 
-/** How long a batch stands without a new document. */
-export const standingIdleMs = 10_000;
+/** How long a batch lingers without a new document. */
+export const lingeringIdleMs = 10_000;
 
 /**
  * Until when an idle batch is reported. The last report no longer holds when the batch ends, so
  * that no wake-up meets its end.
  */
-const reportedIdleMs = standingIdleMs - 2 * reportHoldsMs;
+const reportedIdleMs = lingeringIdleMs - 2 * reportHoldsMs;
 
 /** A place. One batch of an organisation has it in a process. */
-export interface StandingPlace {
+export interface LingeringPlace {
   /** Whether the process is about to end. */
   isStopping(): boolean;
-  /** Reports the batch from now on: it has worked, and will stand for a while. */
+  /** Reports the batch from now on: it has worked, and will linger for a while. */
   worked(): void;
   /** Drops the wake-ups until now: what they announced is read next. */
   reading(): void;
   /** Runs all waits between two groups, which are no work of the process. */
-  stand<T>(wait: () => Promise<T>): Promise<T>;
+  linger<T>(wait: () => Promise<T>): Promise<T>;
   /** Waits for a wake-up, at most this long. Returns whether there was one. */
   sleep(ms: number): Promise<boolean>;
   /** Leaves the place, which is not reported any more. */
@@ -37,16 +37,16 @@ export interface StandingPlace {
 }
 
 /** The places of a process. */
-export interface StandingBatches {
+export interface LingeringPlaces {
   /** Takes the organisation's place. Null if it is taken, or if there is none. */
-  take(organisationId: string): StandingPlace | null;
+  take(organisationId: string): LingeringPlace | null;
   /** Wakes the organisation's batch, or every batch for null. */
   wake(organisationId: string | null): void;
   /** Makes all batches leave, and grants no further place. */
   stop(): void;
 }
 
-interface Standing {
+interface Lingering {
   isWoken: boolean;
   resume: () => void;
   /** When it worked last, by `performance.now()`. Null: not yet. */
@@ -55,32 +55,33 @@ interface Standing {
 
 /**
  * Creates the places. A report that fails is lost: wake-ups then go through Temporal.
- * `whileStanding` runs each stand of a batch.
+ * `whileLingering` runs each wait of a batch.
  */
-export function createStandingBatches(
+export function createLingeringPlaces(
   report: BatchWakes["report"],
-  whileStanding: StandingPlace["stand"] = (wait) => wait(),
-): StandingBatches {
-  const standing = new Map<string, Standing>();
+  whileLingering: LingeringPlace["linger"] = (wait) => wait(),
+): LingeringPlaces {
+  const lingering = new Map<string, Lingering>();
   let isStopping = false;
   let timer: NodeJS.Timeout | null = null;
 
-  const isReported = ({ workedAtMs }: Standing) =>
+  const isReported = ({ workedAtMs }: Lingering) =>
     workedAtMs !== null && performance.now() - workedAtMs < reportedIdleMs;
   const reportAll = () => {
-    const ids = [...standing].filter(([, one]) => isReported(one)).map(([id]) => id);
+    const ids = [...lingering].filter(([, one]) => isReported(one)).map(([id]) => id);
     void report(ids, []).catch(() => undefined);
   };
-  const wakeOne = (one: Standing) => {
+  const wakeOne = (one: Lingering) => {
     one.isWoken = true;
     one.resume();
   };
 
   return {
     take: (organisationId) => {
-      if (isStopping || standing.size === mostStanding || standing.has(organisationId)) return null;
-      const own: Standing = { isWoken: false, resume: () => undefined, workedAtMs: null };
-      standing.set(organisationId, own);
+      if (isStopping || lingering.size === maxLingering || lingering.has(organisationId))
+        return null;
+      const own: Lingering = { isWoken: false, resume: () => undefined, workedAtMs: null };
+      lingering.set(organisationId, own);
       timer ??= setInterval(reportAll, reportEveryMs).unref();
       return {
         isStopping: () => isStopping,
@@ -92,7 +93,7 @@ export function createStandingBatches(
         reading: () => {
           own.isWoken = false;
         },
-        stand: whileStanding,
+        linger: whileLingering,
         sleep: async (ms) => {
           const { promise, resolve } = Promise.withResolvers<void>();
           own.resume = resolve;
@@ -102,8 +103,8 @@ export function createStandingBatches(
           return own.isWoken;
         },
         leave: async () => {
-          standing.delete(organisationId);
-          if (standing.size === 0 && timer !== null) {
+          lingering.delete(organisationId);
+          if (lingering.size === 0 && timer !== null) {
             clearInterval(timer);
             timer = null;
           }
@@ -112,15 +113,15 @@ export function createStandingBatches(
       };
     },
     wake: (organisationId) => {
-      if (organisationId === null) for (const one of standing.values()) wakeOne(one);
+      if (organisationId === null) for (const one of lingering.values()) wakeOne(one);
       else {
-        const one = standing.get(organisationId);
+        const one = lingering.get(organisationId);
         if (one !== undefined) wakeOne(one);
       }
     },
     stop: () => {
       isStopping = true;
-      for (const one of standing.values()) wakeOne(one);
+      for (const one of lingering.values()) wakeOne(one);
     },
   };
 }

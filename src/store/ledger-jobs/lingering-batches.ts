@@ -1,8 +1,11 @@
 /**
- * Standing batches: a posting batch that has posted what waited stays for some seconds, and is
- * woken by PostgreSQL's NOTIFY. A wake-up through Temporal costs three workflow tasks and half of a
- * creation's time. Nothing depends on a notification: the batch reads the database as well, and a
- * wake-up that finds no standing batch goes through Temporal (POSTING-3).
+ * Lingering batches: a posting batch that has posted what waited stays for some seconds, and is
+ * woken by PostgreSQL's NOTIFY. If only its workflow lingered, a creation would take twice as long
+ * and twice the processor time, for three workflow tasks. If callers signalled the workflow besides
+ * each notification, no report would be needed, but a creation would cost half as much again.
+ *
+ * Nothing depends on a notification: the batch reads the database as well, and a wake-up that finds
+ * no lingering batch goes through Temporal (POSTING-3).
  */
 
 import { createShortLivedMap } from "../../short-lived.ts";
@@ -12,13 +15,13 @@ import type { Pool } from "../database/pool.ts";
 /** The channel of wake-ups. Its payload is an organisation's id. */
 export const wakesChannel = "ledger_wakes";
 
-/** In the channel of outcomes, marks an organisation with a standing batch. */
-export const standingMark = "@";
+/** In the channel of outcomes, marks an organisation with a lingering batch. */
+export const lingeringMark = "@";
 
-/** Marks an organisation whose standing batch has ended. */
+/** Marks an organisation whose lingering batch has ended. */
 export const endedMark = "!";
 
-/** How often a worker reports its standing batches. */
+/** How often a worker reports its lingering batches. */
 export const reportEveryMs = 500;
 
 /** How long a report holds. It covers reports that come late. */
@@ -27,18 +30,18 @@ export const reportHoldsMs = 3 * reportEveryMs;
 /** Reports that are remembered. Older ones go first. */
 const mostRemembered = 4_096;
 
-/** What this process knows of standing batches, and how it wakes them. */
-export interface StandingBatches {
+/** What this process knows of lingering batches, and how it wakes them. */
+export interface LingeringBatches {
   /** Whether a batch of the organisation stands, as far as is known here. */
-  stands(organisationId: string): boolean;
+  lingers(organisationId: string): boolean;
   /** The instant of the last report by `performance.now()`. Null if there is none. */
   reportedAtMs(organisationId: string): number | null;
-  /** Wakes the organisation's standing batches, of all processes. */
+  /** Wakes the organisation's lingering batches, of all processes. */
   wake(organisationId: string): Promise<void>;
 }
 
-/** The known standing batches, which reads the parts of the channel of outcomes. */
-export interface KnownBatches extends StandingBatches {
+/** The known lingering batches, which reads the parts of the channel of outcomes. */
+export interface KnownBatches extends LingeringBatches {
   /** Returns whether the part was a report. */
   read(part: string): boolean;
 }
@@ -51,12 +54,12 @@ export function createKnownBatches(pool: Pick<Pool, "query">): KnownBatches {
       const organisationId = part.slice(1);
       reported.delete(organisationId);
       if (part.startsWith(endedMark)) return true;
-      if (!part.startsWith(standingMark)) return false;
+      if (!part.startsWith(lingeringMark)) return false;
       reported.set(organisationId, performance.now());
       if (reported.size > mostRemembered) reported.deleteOldest();
       return true;
     },
-    stands: (organisationId) => {
+    lingers: (organisationId) => {
       const atMs = reported.get(organisationId);
       return atMs !== undefined && performance.now() - atMs < reportHoldsMs;
     },

@@ -1,4 +1,4 @@
-/** Standing posting batches: creations that follow each other do without Temporal (POSTING-3). */
+/** Lingering posting batches: creations that follow each other do without Temporal (POSTING-3). */
 import type { Client } from "@temporalio/client";
 import { expect } from "vitest";
 import { newId } from "../../src/store/database/ids.ts";
@@ -26,11 +26,11 @@ test("a creation after another adds no event to the posting workflow", async ({
   });
 });
 
-test("a wake-up that no standing batch hears goes through Temporal", async ({ client }) => {
+test("a wake-up that no lingering batch hears goes through Temporal", async ({ client }) => {
   const organisationId = newId();
   const wakes: string[] = [];
   const work = createLedgerWork(client, defaultTaskQueue, () => false, {
-    stands: () => true,
+    lingers: () => true,
     reportedAtMs: () => null,
     wake: async (id) => void wakes.push(id),
   });

@@ -1,19 +1,19 @@
-/** The places of standing batches: one for each organisation, woken, reported and given back. */
+/** The places of lingering batches: one for each organisation, woken, reported and given back. */
 import { expect, test } from "vitest";
 import { newId } from "../../../src/store/database/ids.ts";
-import { createStandingBatches } from "../../../src/worker/activities/posting/standing-batches.ts";
+import { createLingeringPlaces } from "../../../src/worker/activities/posting/lingering-places.ts";
 
 const longMs = 60_000;
 
 function open() {
   const reports: string[] = [];
-  const batches = createStandingBatches(async (standing, ended) => {
-    reports.push(...standing.map((id) => `stands ${id}`), ...ended.map((id) => `ended ${id}`));
+  const batches = createLingeringPlaces(async (lingering, ended) => {
+    reports.push(...lingering.map((id) => `lingers ${id}`), ...ended.map((id) => `ended ${id}`));
   });
   return { batches, reports };
 }
 
-test("a standing batch wakes for its own organisation only", async () => {
+test("a lingering batch wakes for its own organisation only", async () => {
   const { batches } = open();
   const place = batches.take("one");
   batches.wake("other");
@@ -39,19 +39,19 @@ test("a batch that has worked is reported until it leaves its place", async () =
   expect(reports).toEqual([]);
   place?.worked();
   place?.worked();
-  expect(reports).toEqual(["stands one"]);
+  expect(reports).toEqual(["lingers one"]);
   await place?.leave();
-  expect(reports).toEqual(["stands one", "ended one"]);
+  expect(reports).toEqual(["lingers one", "ended one"]);
   expect(batches.take("one")).not.toBeNull();
 });
 
-test("standing batches leave half of a worker's activities free", () => {
+test("lingering batches leave half of a worker's activities free", () => {
   const { batches } = open();
   const places = Array.from({ length: 100 }, () => batches.take(newId()));
   expect(places.filter((place) => place !== null)).toHaveLength(50);
 });
 
-test("a stop wakes the standing batches, and no further one stands", async () => {
+test("a stop wakes the lingering batches, and no further one lingers", async () => {
   const { batches } = open();
   const place = batches.take("one");
   const sleeping = place?.sleep(longMs);
@@ -61,20 +61,20 @@ test("a stop wakes the standing batches, and no further one stands", async () =>
   expect(batches.take("other")).toBeNull();
 });
 
-test("a batch that stands is reported as standing, with the result of its wait", async () => {
+test("a batch that lingers is reported as lingering, with the result of its wait", async () => {
   const steps: string[] = [];
-  const batches = createStandingBatches(
+  const batches = createLingeringPlaces(
     async () => undefined,
     async (wait) => {
-      steps.push("stands");
+      steps.push("lingers");
       return wait().finally(() => steps.push("goes on"));
     },
   );
   const place = batches.take("one");
-  const stood = place?.stand(async () => {
+  const lingered = place?.linger(async () => {
     steps.push("waits");
     return "woken";
   });
-  expect(await stood).toBe("woken");
-  expect(steps).toEqual(["stands", "waits", "goes on"]);
+  expect(await lingered).toBe("woken");
+  expect(steps).toEqual(["lingers", "waits", "goes on"]);
 });
