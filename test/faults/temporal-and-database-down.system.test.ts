@@ -47,7 +47,7 @@ test("a creation waits for its outcome while Temporal is only slow", async ({ sy
   try {
     // The connection to Temporal exists before the delay begins.
     await postUntilCreated(patient.baseUrl, subscriptionPost(warm, "warm"));
-    // The start gives up before Temporal gets it. The other organisation has no standing batch.
+    // The start gives up before Temporal gets it. The other organisation has no lingering batch.
     proxy.delay(engineDeadlineMs + 1_000);
     const created = await postUntilCreated(patient.baseUrl, subscriptionPost(slow, "slow"));
     expect(created.json.invoice).toMatchObject(synced);
