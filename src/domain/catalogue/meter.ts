@@ -9,12 +9,10 @@ import {
   type PlanType,
   type Tier,
 } from "./plan.ts";
+import { hasTiers, hasUnits } from "./pricing/index.ts";
 
 /** An inactive meter accepts no more events. Its stored usage is still billed. */
 export type MeterStatus = "active" | "inactive";
-
-/** How a meter is priced over the sum of a period: like a plan, except flat fee (CATALOGUE-8). */
-export type MeterType = Exclude<PlanType, "flat_fee">;
 
 /**
  * A meter of an organisation. `unitLabel` names what it counts, in the singular. Account and tax
@@ -31,9 +29,12 @@ export interface Meter {
   readonly taxType: string | null;
 }
 
-/** The price of a meter on a plan. `price` is per unit (`per_unit`), and 0 if the tiers price. */
+/**
+ * The price of a meter on a plan, over the sum of a period. The type is one with units. `price` is
+ * per unit, and 0 if the tiers price (CATALOGUE-8).
+ */
 export interface MeterPrice {
-  readonly type: MeterType;
+  readonly type: PlanType;
   readonly price: Decimal;
   readonly tiers: readonly Tier[];
 }
@@ -63,8 +64,9 @@ export const maximumMeters = 20;
  * for its amount. `param` is a path that begins with `path`: `meters.0.tiers.1.up_to`.
  */
 export function checkMeterPrice({ type, price, tiers }: MeterPrice, path: string): void {
+  if (!hasUnits(type)) fault(`${path}.type`, "must be a type that prices usage");
   if (isNegative(price)) fault(`${path}.price`, "must not be negative");
-  if (type === "per_unit") {
+  if (!hasTiers(type)) {
     if (tiers.length > 0) fault(`${path}.tiers`, "must be empty: this meter has one price");
     return;
   }

@@ -6,7 +6,7 @@
 import type { Interval } from "../calendar/period.ts";
 import { compare, type Decimal, isNegative, isZero } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
-import { maximumUnits, pricingModels } from "./pricing/index.ts";
+import { hasTiers, hasUnits, maximumUnits, pricingModels } from "./pricing/index.ts";
 
 /** How a plan turns units into a price (CATALOGUE-1). */
 export type PlanType = "flat_fee" | "per_unit" | "tiered" | "volume" | "stairstep";
@@ -100,7 +100,6 @@ export type PlanPrices = Pick<
  * an override; units on a flat fee (CATALOGUE-4, CATALOGUE-5, CATALOGUE-6).
  */
 export function checkPlanPrices(plan: PlanPrices): void {
-  const model = pricingModels[plan.type];
   if (
     !Number.isInteger(plan.interval.count) ||
     plan.interval.count < 1 ||
@@ -115,9 +114,9 @@ export function checkPlanPrices(plan: PlanPrices): void {
   ]) {
     if (!Number.isSafeInteger(units) || units < 0)
       fault(param, "must be a whole number, 0 or more");
-    if (!model.hasUnits && units > 0) fault(param, "must be 0: this plan has no units");
+    if (!hasUnits(plan.type) && units > 0) fault(param, "must be 0: this plan has no units");
   }
-  if (plan.type === "flat_fee" || plan.type === "per_unit") {
+  if (!hasTiers(plan.type)) {
     if (plan.tiers.length > 0) fault("tiers", "must be empty: this plan has one price");
     return;
   }
@@ -135,11 +134,7 @@ export function checkPlanPrices(plan: PlanPrices): void {
  * Refused are: no tiers; bounds that do not rise or that end early; a price missing, misplaced,
  * negative or (stairstep) falling (CATALOGUE-4, CATALOGUE-5).
  */
-export function checkTierPrices(
-  type: Exclude<PlanType, "flat_fee">,
-  tiers: readonly Tier[],
-  path: string,
-): void {
+export function checkTierPrices(type: PlanType, tiers: readonly Tier[], path: string): void {
   if (tiers.length === 0) fault(`${path}tiers`, "must have one tier at least");
   checkTierBounds(tiers, path);
   if (pricingModels[type].tierPrices === "unit") checkUnitPrices(tiers, path);

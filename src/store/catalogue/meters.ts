@@ -3,7 +3,8 @@
  * inside larger reads.
  */
 
-import type { MeterType, PlanMeter } from "../../domain/catalogue/meter.ts";
+import type { PlanMeter } from "../../domain/catalogue/meter.ts";
+import type { PlanType } from "../../domain/catalogue/plan.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
 import type { Meter, PlanMeter as PlanMeterModel } from "../../gen/prisma/client.ts";
 import type { ModelRow } from "../database/model-columns.ts";
@@ -15,7 +16,7 @@ export type PlanMeterRow = ModelRow<
   "id" | "code" | "name" | "unitLabel" | "revenueAccount" | "taxType"
 > &
   ModelRow<PlanMeterModel, "price"> & {
-    readonly type: MeterType;
+    readonly type: PlanType;
     readonly tiers: readonly TierRow[] | null;
   };
 

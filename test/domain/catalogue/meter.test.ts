@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import {
   checkMeteredPlan,
   checkMeterPrice,
-  type MeterType,
   maximumMeters,
 } from "../../../src/domain/catalogue/meter.ts";
+import type { PlanType } from "../../../src/domain/catalogue/plan.ts";
 import { parseDecimal, ZERO } from "../../../src/domain/money/decimal.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import { planOf, type TierText, tiersOf } from "./catalogue.ts";
@@ -22,7 +22,7 @@ function paramOf(check: () => void): string | null {
 
 const meter = (
   id: string,
-  type: MeterType = "per_unit",
+  type: PlanType = "per_unit",
   tiers: readonly TierText[] = [],
   price = "0",
 ) => ({
@@ -58,7 +58,7 @@ describe("the price of a meter", () => {
       "0",
     ],
   ] as [
-    MeterType,
+    PlanType,
     TierText[],
     string,
   ][])("%s %j at %s prices every quantity", (type, tiers, price) => {
@@ -72,6 +72,7 @@ describe("the price of a meter", () => {
     ["volume", [[null, "1"]], "0.0001", "price"],
     ["stairstep", [[null, null, "1"]], "1", "price"],
     ["per_unit", [[null, "1"]], "1", "tiers"],
+    ["flat_fee", [], "1", "type"],
     ["tiered", [], "0", "tiers"],
     [
       "volume",
@@ -140,7 +141,7 @@ describe("the price of a meter", () => {
       "tiers.1.up_to",
     ],
   ] as [
-    MeterType,
+    PlanType,
     TierText[],
     string,
     string,

@@ -3,8 +3,9 @@
  * CATALOGUE-4, CATALOGUE-8
  */
 
-import type { Meter, MeterType, PlanMeter } from "../../../domain/catalogue/meter.ts";
-import type { Tier } from "../../../domain/catalogue/plan.ts";
+import type { Meter, PlanMeter } from "../../../domain/catalogue/meter.ts";
+import type { PlanType, Tier } from "../../../domain/catalogue/plan.ts";
+import { hasTiers } from "../../../domain/catalogue/pricing/index.ts";
 import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
 import { Refusal } from "../../../domain/refusal.ts";
 import type {
@@ -17,8 +18,8 @@ import type { MeterStore } from "../../../store/admin/catalogue/meters.ts";
 /**
  * The meters of a plan, in the order of the request. Each refusal names its place:
  * `meters.0.meter`. Refuses `meter_not_found` (also for another organisation's meter) and
- * `meter_inactive`. Refuses `invalid_parameter` for a per-unit meter without a price. The prices
- * themselves are not validated here.
+ * `meter_inactive`. Refuses `invalid_parameter` for a missing price. The prices themselves are not
+ * validated here.
  */
 export async function readMeterInputs(
   store: MeterStore,
@@ -33,8 +34,9 @@ export async function readMeterInputs(
   return inputs.map((input, index): PlanMeter => {
     const path = `meters.${index}`;
     const meter = requireMeter(named, input.meter, `${path}.meter`);
-    const type = typeOf(input, path);
-    return { ...meter, type, price: priceOf(input, path), tiers: input.tiers.map(tierOf) };
+    const type = planTypeOf(input.type, `${path}.type`);
+    const price = priceOf(type, input.price, `${path}.price`);
+    return { ...meter, type, price, tiers: input.tiers.map(tierOf) };
   });
 }
 
@@ -49,20 +51,20 @@ function requireMeter(named: readonly Meter[], idOrCode: string, param: string):
   return meter;
 }
 
-/** The contract's validation refuses `flat_fee`, because it prices no usage. */
-function typeOf({ type }: PlanMeterInput, path: string): MeterType {
+/** The type as the request has it. */
+export function planTypeOf(type: number, param: string): PlanType {
   const word = wordOf(planTypes, type);
-  if (word !== null && word !== "flat_fee") return word;
-  const param = `${path}.type`;
-  throw new Refusal("invalid_parameter", `${param} must be a type that prices usage`, param);
+  if (word === null) throw new Refusal("invalid_parameter", `${param} is required`, param);
+  return word;
 }
 
-/** A missing price must not become usage that costs nothing. */
-function priceOf({ type, price }: PlanMeterInput, path: string): Decimal {
-  const param = `${path}.price`;
-  if (price === undefined && type === planTypes.per_unit) {
+/**
+ * The price as the request has it. Without tiers it is required: a missing price must not become a
+ * plan or usage that costs nothing.
+ */
+export function priceOf(type: PlanType, price: string | undefined, param: string): Decimal {
+  if (price === undefined && !hasTiers(type))
     throw new Refusal("invalid_parameter", `${param} is required`, param);
-  }
   return parseDecimal(price ?? "0");
 }
 

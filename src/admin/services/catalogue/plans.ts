@@ -4,14 +4,14 @@
  */
 
 import type { MeteredPlan, PlanMeter } from "../../../domain/catalogue/meter.ts";
-import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
+import { parseDecimal } from "../../../domain/money/decimal.ts";
 import { Refusal } from "../../../domain/refusal.ts";
 import type {
   CreatePlanRequest,
   PlanService,
   UpdatePlanRequest,
 } from "../../../gen/proto/billing/admin/v1/catalogue_pb.ts";
-import { catalogueStatuses, planTypes, wordOf } from "../../../services/enums.ts";
+import { catalogueStatuses } from "../../../services/enums.ts";
 import type { CatalogueRefusal } from "../../../store/admin/catalogue/catalogue.ts";
 import { presentPlan } from "../../present/catalogue.ts";
 import { requireCurrency } from "../../present/read-values.ts";
@@ -24,7 +24,7 @@ import {
 } from "../dependencies.ts";
 import { catalogueMethods } from "./catalogue-methods.ts";
 import { refusalOfCurrency } from "./fitting-currency.ts";
-import { readMeterInputs, tierOf } from "./plan-meters.ts";
+import { planTypeOf, priceOf, readMeterInputs, tierOf } from "./plan-meters.ts";
 
 /**
  * Implements the service. Refuses `organisation_not_found`, `plan_not_found`, `plan_code_taken`,
@@ -88,14 +88,15 @@ function newPlan(
   currency: string,
   now: Date,
 ): MeteredPlan {
+  const type = planTypeOf(request.type, "type");
   return {
     id,
     code: request.code,
     name: request.name,
-    type: wordOf(planTypes, request.type) ?? "flat_fee",
+    type,
     interval: { unit: "month", count: request.intervalMonths ?? 1 },
     currency,
-    price: newPrice(request),
+    price: priceOf(type, request.price, "price"),
     minimumUnits: request.minimumUnits ?? 0,
     freeUnits: request.freeUnits ?? 0,
     unitLabels: { singular: request.unitSingular ?? "unit", plural: request.unitPlural ?? "units" },
@@ -107,16 +108,6 @@ function newPlan(
     taxType: null,
     meters,
   };
-}
-
-/**
- * A plan without tiers requires a price. A missing price must not become a plan that costs nothing.
- */
-function newPrice({ type, price }: CreatePlanRequest): Decimal {
-  const isPriced = type === planTypes.flat_fee || type === planTypes.per_unit;
-  if (price === undefined && isPriced)
-    throw new Refusal("invalid_parameter", "price is required", "price");
-  return parseDecimal(price ?? "0");
 }
 
 function changedPlan(

@@ -62,6 +62,11 @@ export function hasUnits(type: PlanType): boolean {
   return pricingModels[type].hasUnits;
 }
 
+/** Whether the tiers have the prices of this type, or the plan or meter has one price. */
+export function hasTiers(type: PlanType): boolean {
+  return pricingModels[type].tierPrices !== "none";
+}
+
 /**
  * Returns the units that cost something: total less free, at least 0. Tier bounds are compared with
  * this number (MONEY-3).
