@@ -1,8 +1,8 @@
 /**
  * `npm run db:diff -- NAME`: writes a migration from the existing migrations to
- * prisma/schema.prisma. Without NAME it prints that SQL, and exits with 2 for a difference or 0 for
- * none. The server of DATABASE_URL, or the embedded one, holds two scratch databases for it. Its
- * own data is not touched.
+ * prisma/schema.prisma and prisma/functions. Without NAME it prints that SQL, and exits with 2 for
+ * a difference or 0 for none. The server of DATABASE_URL, or the embedded one, holds scratch
+ * databases for it. Its own data is not touched.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { withDatabaseUrl } from "../src/dev/local-stack/postgres/database-url.ts";
 import { diff } from "../src/store/database/migrations/migrate.ts";
 import { projectMigrations } from "../src/store/database/migrations/schema-engine.ts";
+import { functionsMigration } from "./database-functions.ts";
 
 const schemaFile = fileURLToPath(new URL("../prisma/schema.prisma", import.meta.url));
 
@@ -25,10 +26,13 @@ if (name !== undefined && !/^[a-z][a-z0-9_]*$/.test(name)) {
 const sql = await withDatabaseUrl(
   process.env,
   (line) => console.error(line),
-  (serverUrl) => diff({ serverUrl, schemaFile }),
+  async (serverUrl) => {
+    const parts = [await diff({ serverUrl, schemaFile }), await functionsMigration(serverUrl)];
+    return parts.some((part) => part !== undefined) ? parts.filter(Boolean).join("\n") : undefined;
+  },
 );
 if (sql === undefined) {
-  console.log("the migrations lead to the schema");
+  console.log("the migrations lead to the schema and to the functions");
 } else if (name === undefined) {
   console.log(sql);
   process.exitCode = differ;

@@ -24,7 +24,7 @@ export const replacedWords: readonly ReplacedWord[] = [
     pattern: /\b(?:seen|followed)\b/g,
     use: "observed",
     in: "names",
-    paths: /ledger|sync|posting|workflows/,
+    paths: /^(?!prisma).*(?:ledger|sync|posting)|workflows/,
   },
   { pattern: /\bhint\w*\b/g, use: "notification", in: "both" },
   { pattern: /\bsw(?:eep\w*|ept)\b/g, use: "incremental sync", in: "both" },
