@@ -1,12 +1,26 @@
 /**
  * The table "Where to add things" of docs/architecture.md, performed in a copy of the tree: what
- * does not compile until the addition is whole, and what follows without a line.
+ * does not compile until the addition is whole, what follows without a line, and what a service of
+ * the copy does with it.
  */
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Client, Connection } from "@temporalio/client";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { migrate } from "../src/store/database/migrations/migrate.ts";
+import { outboxScheduleId } from "../workflows/contract.ts";
+import { startSystem, type TestSystem, until } from "./support/system.ts";
+import { startReceiver, type WebhookReceiver } from "./support/webhook-receiver.ts";
 
 const root = join(import.meta.dirname, "..");
 
@@ -143,13 +157,8 @@ message GetBalanceResponse {
   expect(paths["/v1/customers/{id}/balance"].get.responses).toHaveProperty("404");
 });
 
-test("a pricing model needs a file, a line of the registry and an enum value to compile", () => {
-  const catalogue = "src/domain/catalogue";
-  edit(`${catalogue}/plan.ts`, '"flat_fee" | ', '"flat_fee" | "package" | ');
-  expect(faults()).toContain(`${catalogue}/pricing/index.ts`);
-  write(
-    `${catalogue}/pricing/package.ts`,
-    `/** Package: the price for each hundred units begun. */
+/** A model with one price: of each hundred units begun. */
+const packageModel = `/** Package: the price for each hundred units begun. */
 import { decimalOf } from "../../money/decimal.ts";
 import type { PricingModel } from "./pricing-model.ts";
 
@@ -159,25 +168,34 @@ export const packages: PricingModel = {
   tierPrices: "none",
   parts: ({ price }, { unscaled }) => [{ quantity: decimalOf((unscaled + 99n) / 100n), price }],
 };
-`,
-  );
-  edit(
-    `${catalogue}/pricing/index.ts`,
-    'import { perUnit } from "./per-unit.ts";\n',
-    'import { packages } from "./package.ts";\nimport { perUnit } from "./per-unit.ts";\n',
-  );
-  edit(
-    `${catalogue}/pricing/index.ts`,
-    "  flat_fee: flatFee,\n",
-    "  flat_fee: flatFee,\n  package: packages,\n",
-  );
+`;
+
+const catalogue = "src/domain/catalogue";
+
+function addPlanType(): void {
+  edit(`${catalogue}/plan.ts`, '"flat_fee" | ', '"flat_fee" | "package" | ');
+}
+
+function addPricingModel(): void {
+  const index = `${catalogue}/pricing/index.ts`;
+  write(`${catalogue}/pricing/package.ts`, packageModel);
+  const next = 'import { perUnit } from "./per-unit.ts";\n';
+  edit(index, next, `import { packages } from "./package.ts";\n${next}`);
+  edit(index, "  flat_fee: flatFee,\n", "  flat_fee: flatFee,\n  package: packages,\n");
+}
+
+function addEnumValue(): void {
+  const last = "  PLAN_TYPE_STAIRSTEP = 5;\n";
+  const value = "  // The price for each hundred units begun.\n  PLAN_TYPE_PACKAGE = 6;\n";
+  edit("proto/billing/v1/catalogue.proto", last, last + value);
+}
+
+test("a pricing model needs a file, a line of the registry and an enum value to compile", () => {
+  addPlanType();
+  expect(faults()).toContain(`${catalogue}/pricing/index.ts`);
+  addPricingModel();
   expect(faults()).toEqual(["src/admin/present/catalogue.ts", "src/services/present.ts"]);
-  edit(
-    "proto/billing/v1/catalogue.proto",
-    "  PLAN_TYPE_STAIRSTEP = 5;\n",
-    "  PLAN_TYPE_STAIRSTEP = 5;\n" +
-      "  // The price for each hundred units begun.\n  PLAN_TYPE_PACKAGE = 6;\n",
-  );
+  addEnumValue();
   expect(generate()).toBeNull();
   expect(faults()).toEqual([]);
 });
@@ -208,3 +226,132 @@ test("an object's status that an event states needs its kind of event to compile
   expect(missing).toContain("src/domain/events/event.ts");
   expect(missing.length).toBeGreaterThan(1);
 });
+
+const outboxOfCustomers = "prisma/functions/events/outbox_customers.sql";
+
+/** Publishes `customer.deactivated`, when a customer's status becomes inactive. */
+function addEventKind(): void {
+  const event = "src/domain/events/event.ts";
+  edit(event, '  "customer.deleted",\n', '  "customer.deactivated",\n  "customer.deleted",\n');
+  edit(event, '"created" | "updated" | ', '"created" | "updated" | "deactivated" | ');
+  const states = '[{ change: "deactivated", statuses: ["inactive"] }]';
+  edit(event, "  customer: [],\n", `  customer: ${states},\n`);
+  const occasion = '  "customer.deactivated": "A customer was deactivated.",\n';
+  edit(
+    "tools/openapi/webhooks.ts",
+    '  "customer.deleted":\n',
+    `${occasion}  "customer.deleted":\n`,
+  );
+  edit(
+    outboxOfCustomers,
+    "THEN 'created' ELSE",
+    "THEN 'created' WHEN n.status <> o.status AND n.status = 'inactive' THEN 'deactivated' ELSE",
+  );
+}
+
+/** Records the change of a webhook endpoint with another target. */
+function addAuditTarget(): void {
+  const [before, after] = ['"webhook_endpoint"', '"webhook_receiver"'];
+  edit("src/store/admin/changes.ts", `| ${before}`, `| ${before} | ${after}`);
+  const endpoints = "src/store/admin/webhooks/webhook-endpoints.ts";
+  edit(endpoints, `targetKind: ${before}`, `targetKind: ${after}`);
+}
+
+/** The words that each CHECK gets. */
+const addedWords = {
+  plans_type: "package",
+  plans_with_tiers_have_no_price: "package",
+  plan_meters_type: "package",
+  outbox_change: "deactivated",
+  audit_log_target_kind: "webhook_receiver",
+};
+
+/** Migrates the database to a migration of the copy: the CHECKs, and the changed function. */
+async function migrateAdditions({ pool, databaseUrl }: TestSystem): Promise<void> {
+  const statements: string[] = [];
+  for (const [name, word] of Object.entries(addedWords)) {
+    const { rows } = await pool.query(
+      `SELECT conrelid::regclass::text AS "table", pg_get_constraintdef(oid) AS condition
+      FROM pg_constraint WHERE conname = $1`,
+      [name],
+    );
+    const [{ table, condition }] = rows;
+    const widened = condition.replace("ARRAY[", `ARRAY['${word}'::text, `);
+    statements.push(`ALTER TABLE ${table} DROP CONSTRAINT ${name};
+      ALTER TABLE ${table} ADD CONSTRAINT ${name} ${widened};`);
+  }
+  statements.push(readFileSync(join(copy, outboxOfCustomers), "utf8"));
+  const migrations = "prisma/migrations";
+  mkdirSync(join(copy, migrations, "99990101000000_additions"));
+  write(`${migrations}/99990101000000_additions/migration.sql`, statements.join("\n"));
+  await migrate(databaseUrl, { migrationsFolder: join(copy, migrations) });
+}
+
+test("an added model bills, an added event is delivered, an added target is listed", async () => {
+  for (const add of [addPlanType, addPricingModel, addEnumValue, addEventKind, addAuditTarget])
+    add();
+  expect(generate()).toBeNull();
+  expect(faults()).toEqual([]);
+  const system = await startSystem({
+    sources: join(copy, "src"),
+    without: ["api", "worker"],
+    env: { WEBHOOK_ADDRESSES: "development" },
+  });
+  const receiver = await startReceiver();
+  try {
+    await migrateAdditions(system);
+    await Promise.all([system.api.start(), system.worker.start()]);
+    await useAdditions(system, receiver);
+  } finally {
+    await receiver.stop();
+    await system.stop();
+  }
+});
+
+async function useAdditions(system: TestSystem, receiver: WebhookReceiver): Promise<void> {
+  const { organisationId: organisation, apiKey: key } = await system.organisation();
+  const operator = await system.operator();
+  const admin = async (method: string, body: object) => {
+    const answer = await system.askAdmin(method, { key: operator, body });
+    expect(answer.status, answer.text).toBe(200);
+    return answer.json;
+  };
+  await admin("WebhookService/CreateWebhookEndpoint", { organisation, url: receiver.url("/hook") });
+  const type = "PLAN_TYPE_PACKAGE";
+  const named = { organisation, code: "packs", name: "Packs", type, price: "5" };
+  const { plan } = await admin("PlanService/CreatePlan", named);
+  const active = { organisation, id: plan.id, status: "CATALOGUE_STATUS_ACTIVE" };
+  await admin("PlanService/SetPlanStatus", active);
+  const body = { customer_code: "ACME", plan_code: "packs", units: 150 };
+  const created = await system.ask("POST", "/v1/subscriptions", {
+    key,
+    idempotencyKey: "packs",
+    body,
+  });
+  expect(created.status, created.text).toBe(201);
+  const invoices = await system.ask("GET", "/v1/invoices", { key });
+  expect(invoices.json.data).toMatchObject([{ subtotal: "10.0000", lines: [{ units: 150 }] }]);
+  const customers = await system.ask("GET", "/v1/customers", { key });
+  await admin("CustomerService/DeactivateCustomer", {
+    organisation,
+    id: customers.json.data[0].id,
+  });
+  await until("the event is delivered", async () => {
+    await triggerRelay(system);
+    return receiver.received("/hook").some(({ body }) => body.includes('"customer.deactivated"'));
+  });
+  const { data } = await admin("AuditService/ListAuditEntries", { organisation });
+  expect(data.map(({ targetKind }: { targetKind: string }) => targetKind)).toContain(
+    "webhook_receiver",
+  );
+}
+
+async function triggerRelay({ temporal }: TestSystem): Promise<void> {
+  const connection = await Connection.connect({ address: temporal.address });
+  try {
+    const { schedule } = new Client({ connection, namespace: temporal.namespace });
+    await schedule.getHandle(outboxScheduleId).trigger();
+  } finally {
+    await connection.close();
+  }
+}

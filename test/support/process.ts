@@ -1,6 +1,6 @@
 /** Processes of the service that tests end in either way and start again. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { until } from "./until.ts";
 
 /** A process that can be ended in either way and started again, with other settings if wanted. */
@@ -25,10 +25,12 @@ const lastWords = 4_000;
 /**
  * Returns the program of a file of `src/`: the one that the global set-up built, which starts in
  * half of the processor time, or the file itself if there is none. It is the part that needs no
- * source maps, because reading them is a sixth of a start.
+ * source maps, because reading them is a sixth of a start. An absolute path is a file of other
+ * sources.
  */
 export function programPath(script: string): string {
   const built = process.env.TEST_PROGRAMS;
+  if (isAbsolute(script)) return script;
   return built
     ? join(built, script.replace(/\.ts$/, "-program.js"))
     : join(import.meta.dirname, "../../src", script);

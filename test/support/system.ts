@@ -3,6 +3,7 @@
  * worker that can be stopped, killed and started again, and organisations in it.
  */
 import { randomBytes } from "node:crypto";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import type { CallCounts, DemoLimits } from "../../src/dev/demo-ledger/api/limits.ts";
@@ -90,6 +91,8 @@ export interface SystemSettings {
    * one takes one to two seconds of processor time. To be killed they are started as separate ones.
    */
   readonly areSeparate?: boolean;
+  /** The `src` of another tree from which API and worker start, as separate processes. */
+  readonly sources?: string;
   /** Kinds of ledger that only tests have. Separate processes lack them. */
   readonly kinds?: LedgerKinds;
   /** The demo ledger's database, if it is to outlive the service's. */
@@ -136,7 +139,8 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
   const settingUp = createSettingUp(pool, createEncryption(secretKey));
   // From the sources, tests would share modules with the service, and Temporal's runtime.
   const isBuilt = Boolean(process.env.TEST_PROGRAMS);
-  const { kinds, areSeparate = !isBuilt && kinds === undefined } = settings;
+  const { kinds, sources } = settings;
+  const { areSeparate = sources !== undefined || (!isBuilt && kinds === undefined) } = settings;
   const isUp = async () => (await fetch(`${baseUrl}/readyz`)).status === 200;
   const isStarted = async (output: string) => output.includes('"started"');
   const processOf = (
@@ -144,7 +148,7 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
     script: string,
     isReady: (output: string) => Promise<boolean>,
   ) => {
-    const separate = testProcess(script, env, isReady);
+    const separate = testProcess(sources ? join(sources, script) : script, env, isReady);
     return areSeparate ? separate : hereOr(separate, processHere(part, env, { kinds, isReady }));
   };
   const api = processOf("api", "server.ts", isUp);
