@@ -11,8 +11,8 @@ import { invoiceListing } from "../src/store/documents/invoices.ts";
 import { cpuSecondsUsed } from "./support/cpu.ts";
 import { median, printFigure } from "./support/figure.ts";
 import { type HttpLoad, type LoadResult, startHttpLoad } from "./support/http-load.ts";
-import { publishAll } from "./support/load/worker-work.ts";
 import { addPlatforms, keysOfEach } from "./support/platforms.ts";
+import { publishAll } from "./support/publish-all.ts";
 import { type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
 
 /** Enough to keep both cores busy. */

@@ -12,7 +12,7 @@ import { request } from "undici";
 import { cpuSecondsUsed } from "./support/cpu.ts";
 import { median, printFigure } from "./support/figure.ts";
 import { startHttpFloor } from "./support/http-floor.ts";
-import { publishAll } from "./support/load/worker-work.ts";
+import { publishAll } from "./support/publish-all.ts";
 import { isShort } from "./support/short.ts";
 import { type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
 import { addUsageFixture, requireStoredOnce, type UsageBuilder } from "./support/usage-fixture.ts";

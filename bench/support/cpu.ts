@@ -50,59 +50,6 @@ export function cpuSecondsUsed(except: number | null): number {
   return ticks / ticksPerSecond;
 }
 
-/** The parts of a system, in the order of the first pattern that their command line matches. */
-const parts = [
-  ["postgresql", /postgres/],
-  ["api", /\/server\.[jt]s/],
-  ["worker", /\/worker\.[jt]s/],
-  ["demo-ledger", /demo-ledger/],
-  ["temporal", /temporal/],
-] as const;
-
-/** A part of a system. `bench` is this process, `load` are its other descendants. */
-export type Part = (typeof parts)[number][0] | "bench" | "load";
-
-/** The processes that this one has started and that have not ended. */
-export function childProcesses(): ReadonlySet<number> {
-  const children = [...readProcesses()].filter(([, { parent }]) => parent === process.pid);
-  return new Set(children.map(([pid]) => pid));
-}
-
-/** Whether a process is one of these or a descendant. */
-function isBelow(
-  processes: ReadonlyMap<number, OneProcess>,
-  pid: number,
-  roots: ReadonlySet<number>,
-): boolean {
-  if (roots.has(pid)) return true;
-  const parent = processes.get(pid)?.parent;
-  return parent !== undefined && isBelow(processes, parent, roots);
-}
-
-/**
- * Seconds of processor time that each part of the system has used so far. `roots` are the processes
- * of one system among several, or null for all of this process.
- */
-export function cpuSecondsByPart(
-  roots: ReadonlySet<number> | null = null,
-): Readonly<Record<Part, number>> {
-  const seconds = { postgresql: 0, api: 0, worker: 0, "demo-ledger": 0, temporal: 0 };
-  const used: Record<Part, number> = { ...seconds, bench: 0, load: 0 };
-  const processes = readProcesses();
-  for (const [pid, { ticks }] of processes) {
-    const isCounted =
-      roots === null ? isOurs(processes, pid, null) : isBelow(processes, pid, roots);
-    if (isCounted) used[partOf(pid)] += ticks / ticksPerSecond;
-  }
-  return used;
-}
-
-function partOf(pid: number): Part {
-  if (pid === process.pid) return "bench";
-  const command = fileOf(String(pid), "cmdline");
-  return parts.find(([, pattern]) => pattern.test(command))?.[0] ?? "load";
-}
-
 function listProcesses(): readonly string[] {
   try {
     return readdirSync("/proc").filter((name) => /^\d+$/.test(name));
@@ -112,7 +59,7 @@ function listProcesses(): readonly string[] {
 }
 
 /** The text is empty if the process has ended meanwhile. */
-function fileOf(pid: string, name: "stat" | "cmdline"): string {
+function fileOf(pid: string, name: "stat"): string {
   try {
     return readFileSync(`/proc/${pid}/${name}`, "utf8");
   } catch {

@@ -15,8 +15,6 @@ import { newId } from "../../src/store/database/ids.ts";
 import { migrate, withDatabase } from "../../src/store/database/migrations/migrate.ts";
 import { createPool } from "../../src/store/database/pool.ts";
 import { freePort } from "../../test/support/ports.ts";
-import { observerOfRun } from "./probe/observer.ts";
-import { addCounting, countingSettings } from "./probe/statements.ts";
 
 /** The running database. */
 export interface MeasuredDatabase {
@@ -36,13 +34,11 @@ const poolSize = 10;
 export async function startMeasuredDatabase(): Promise<MeasuredDatabase> {
   const folder = await mkdtemp(join(tmpdir(), "billing-bench-"));
   const removeFolder = () => rm(folder, { recursive: true, force: true });
-  const observer = observerOfRun();
   const postgres = await startPostgres({
     dataFolder: folder,
     port: await freePort(),
     database: "postgres",
     log: () => undefined,
-    ...(observer && { serverSettings: countingSettings(observer.slowMs) }),
   }).catch(async (error: unknown) => {
     await removeFolder();
     throw error;
@@ -50,17 +46,13 @@ export async function startMeasuredDatabase(): Promise<MeasuredDatabase> {
   const databaseUrl = withDatabase(postgres.url, "billing");
   const pool = createPool({ databaseUrl, size: poolSize, name: "bench" }, () => undefined);
   const settingUp = createSettingUp(pool, createEncryption(randomBytes(32)));
-  const seen = { role: null, pool, probes: null, postgresLog: join(folder, "server.log") };
   const stop = async () => {
-    await observer?.end(seen).catch((error: unknown) => console.error(error));
     await pool.end();
     await postgres.stop();
     await removeFolder();
   };
   try {
     await migrate(databaseUrl);
-    if (observer) await addCounting(pool);
-    await observer?.begin(seen);
     return { pool, organisation: (name) => saveOrganisation(settingUp, name), stop };
   } catch (error) {
     await stop();

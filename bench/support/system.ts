@@ -21,10 +21,6 @@ import { newId } from "../../src/store/database/ids.ts";
 import { createPool } from "../../src/store/database/pool.ts";
 import { generateApiKey } from "../../src/transport/rpc/gate/api-key.ts";
 import { freePort } from "../../test/support/ports.ts";
-import { asBenchRole, startObservedParts } from "./probe/observed-parts.ts";
-import { type Observer, observerOfRun } from "./probe/observer.ts";
-import type { Probes } from "./probe/probes.ts";
-import { addCounting } from "./probe/statements.ts";
 
 /** The running service. */
 export interface MeasuredSystem {
@@ -33,8 +29,6 @@ export interface MeasuredSystem {
   readonly demoLedgerUrl: string;
   /** For first data, floors and the checks at the end. As large as the service's own pools. */
   readonly pool: pg.Pool;
-  /** Null if the system is not observed. */
-  readonly probes: Probes | null;
   /** Encrypts secrets with the service's key. */
   readonly encryption: Encryption;
   /**
@@ -42,8 +36,6 @@ export interface MeasuredSystem {
    * ledger.
    */
   organisation(name: string): Promise<CreatedOrganisation>;
-  /** Adds so many API keys to an organisation. The rate limit holds for each key. ACCESS-5 */
-  addKeys(organisationId: string, count: number): Promise<readonly string[]>;
   /** Starts a schedule's run now, for which a measurement would wait up to a minute. */
   runSchedule(scheduleId: string): Promise<void>;
   stop(): Promise<void>;
@@ -63,13 +55,10 @@ export function bareEnvironment(): NodeJS.ProcessEnv {
 
 /**
  * Starts the service. If a part fails, it stops what was started and throws the error. `settings`
- * are those of the demo ledger, which stands for an external system. `programs` replace those of
- * `npm start`, which run from the sources.
+ * are those of the demo ledger, which stands for an external system.
  */
 export async function startMeasuredSystem(
   settings: Readonly<Partial<Record<"DEMO_LEDGER_LIMITS" | "DEMO_LEDGER_FAULTS", string>>> = {},
-  observer: Observer | null = observerOfRun(),
-  programs?: Parameters<typeof startStack>[0]["programs"],
 ): Promise<MeasuredSystem> {
   const folder = await mkdtemp(join(tmpdir(), "billing-bench-"));
   const parts = collectParts(() => undefined);
@@ -78,38 +67,27 @@ export async function startMeasuredSystem(
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    const observed = observer && (await startObservedParts(folder, parts, observer));
     const ports = await environment(folder);
-    const env = { ...ports, ...settings, ...observed?.env };
     const stack = await startStack({
-      env,
+      env: { ...ports, ...settings },
       log: () => undefined,
       parts,
-      ...(programs && { programs }),
     });
-    const databaseUrl = observed ? asBenchRole(stack.databaseUrl) : stack.databaseUrl;
+    const { databaseUrl } = stack;
     const pool = createPool({ databaseUrl, size: poolSize, name: "bench" }, () => undefined);
     const encryption = createEncryption(Buffer.from(stack.secretKey, "base64"));
     const settingUp = createSettingUp(pool, encryption);
     const zone = { livemode: true, timezone: "Pacific/Auckland", currency: "NZD" };
     const demoLedgerUrl = stack.demoLedgerUrl ?? "";
-    const seen = observed && { role: "postgres", pool, ...observed };
-    if (seen) {
-      await addCounting(pool);
-      await observer?.begin(seen);
-    }
     return {
       baseUrl: stack.baseUrl,
       databaseUrl,
       demoLedgerUrl,
-      probes: observed?.probes ?? null,
       pool,
       encryption,
       organisation: (name) => createDemoOrganisation(settingUp, demoLedgerUrl, { ...zone, name }),
-      addKeys: (organisationId, count) => addKeys(pool, organisationId, count),
       runSchedule: (scheduleId) => runSchedule(`127.0.0.1:${ports.TEMPORAL_PORT}`, scheduleId),
       stop: async () => {
-        if (seen) await observer?.end(seen).catch((error: unknown) => console.error(error));
         await pool.end();
         await end();
       },
@@ -145,7 +123,10 @@ async function environment(folder: string): Promise<NodeJS.ProcessEnv> {
   return env;
 }
 
-/** Adds so many API keys to an organisation, and returns their values. */
+/**
+ * Adds so many API keys to an organisation, and returns their values. The rate limit holds for each
+ * key (ACCESS-5).
+ */
 export async function addKeys(
   pool: pg.Pool,
   organisationId: string,
