@@ -1,9 +1,7 @@
 /** The worker process: `npm run worker`. It keeps no state, so any number of processes may run. */
-import { tuneHeap } from "./main/heap.ts";
 import { exitOnStopSignals } from "./main/stop-signals.ts";
 
 exitOnStopSignals();
-tuneHeap();
 
 // Everything else is loaded after this, so that a signal meanwhile ends the process well. The part
 // is loaded after the settings are read, so that a wrong one is shown at once.

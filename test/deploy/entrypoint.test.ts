@@ -4,6 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { heapOptions } from "../../src/dev/local-stack/processes/children.ts";
 import { deployFolder } from "./deployed-names.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "billing-entrypoint-"));
@@ -11,7 +12,8 @@ const folder = mkdtempSync(join(tmpdir(), "billing-entrypoint-"));
 beforeAll(() => {
   copyFileSync(join(deployFolder, "entrypoint.sh"), join(folder, "entrypoint.sh"));
   mkdirSync(join(folder, "dist"));
-  const print = "console.log(JSON.stringify([process.env.MALLOC_ARENA_MAX, process.argv[2]]))";
+  const printed = "[process.env.MALLOC_ARENA_MAX, process.argv[2], process.execArgv]";
+  const print = `console.log(JSON.stringify(${printed}))`;
   writeFileSync(join(folder, "dist/worker.js"), print);
 });
 
@@ -21,12 +23,15 @@ test.each([
   { given: {}, arenas: "2" },
   { given: { MALLOC_ARENA_MAX: "" }, arenas: "2" },
   { given: { MALLOC_ARENA_MAX: "4" }, arenas: "4" },
-])("a program has $arenas arenas of malloc with $given", ({ given, arenas }) => {
+])("a program has $arenas arenas of malloc, and the heap of npm start, with $given", ({
+  given,
+  arenas,
+}) => {
   const PATH = `${dirname(process.execPath)}:${process.env.PATH}`;
   const ended = spawnSync("sh", [join(folder, "entrypoint.sh"), "worker", "word"], {
     env: { PATH, ...given },
     encoding: "utf8",
   });
   expect(ended).toMatchObject({ status: 0, stderr: "" });
-  expect(JSON.parse(ended.stdout)).toEqual([arenas, "word"]);
+  expect(JSON.parse(ended.stdout)).toEqual([arenas, "word", heapOptions]);
 });

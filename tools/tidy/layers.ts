@@ -31,9 +31,6 @@ const protos = "src/gen/proto/";
  */
 const crashPoints = "src/crash-points.ts";
 
-/** A list and a Map for what comes and goes with every request. */
-const shortLived = "src/short-lived.ts";
-
 /** The values that the rules of an enum field allow. */
 const enumWords = "src/transport/rpc/validation/enum-words.ts";
 
@@ -55,7 +52,7 @@ const layers: Readonly<Record<string, Layer>> = {
   domain: { paths: ["src/domain/"], imports: [], packagesOnly: ["node:assert"] },
   store: {
     paths: ["src/store/"],
-    imports: ["src/domain/", "src/gen/prisma/", assets, shortLived],
+    imports: ["src/domain/", "src/gen/prisma/", assets],
     packagesNever: ["@connectrpc/", "@temporalio/", "undici"],
   },
   ledger: {
@@ -108,14 +105,7 @@ const layers: Readonly<Record<string, Layer>> = {
   },
   rpc: {
     paths: ["src/transport/rpc/"],
-    imports: [
-      protos,
-      "src/domain/refusal.ts",
-      "src/store/access/",
-      unreachable,
-      crashPoints,
-      shortLived,
-    ],
+    imports: [protos, "src/domain/refusal.ts", "src/store/access/", unreachable, crashPoints],
     packagesNever: [...database, "@temporalio/"],
   },
   rest: {
@@ -134,7 +124,6 @@ const layers: Readonly<Record<string, Layer>> = {
       "src/webhooks/",
       "workflows/contract.ts",
       crashPoints,
-      shortLived,
     ],
     packagesNever: [...database, "@connectrpc/"],
   },
@@ -158,7 +147,6 @@ const layers: Readonly<Record<string, Layer>> = {
       "src/worker/activities/",
       "workflows/contract.ts",
       assets,
-      shortLived,
     ],
     packagesNever: [...database, "@connectrpc/"],
   },

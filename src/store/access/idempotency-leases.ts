@@ -2,7 +2,6 @@
  * Leases of this process's idempotent runs. One statement renews all of them, and each renewal
  * retries the outcomes that could not be written. The timer runs only while there is a lease.
  */
-import { createShortLivedMap } from "../../short-lived.ts";
 import type { Claim } from "./idempotency.ts";
 
 /** How a run ended, if that is not written yet. */
@@ -48,7 +47,7 @@ const giveUpAfterMs = 10 * 60_000;
 /** Creates the leases of this process. */
 export function createLeases(dependencies: LeaseDependencies): Leases {
   const { everyMs, renew, recordOutcome, onTrouble } = dependencies;
-  const held = createShortLivedMap<Leased>();
+  const held = new Map<string, Leased>();
   /** The instant at which the retry of an outcome first failed. */
   const endedAtMs = new Map<string, number>();
   let timer: NodeJS.Timeout | null = null;

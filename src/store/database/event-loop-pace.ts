@@ -3,7 +3,6 @@
  * presented and written without a pause, for most of a millisecond. If many were presented in one
  * iteration, each step of another organisation's request would wait for all of them. LIMIT-3.
  */
-import { createShortLivedMap } from "../../short-lived.ts";
 import type { Executor } from "./client.ts";
 
 /** Starts steps of calls. Organisations alternate. */
@@ -50,7 +49,7 @@ export function createEventLoopPace(
   limits: PaceLimits = defaultLimits,
 ): EventLoopPace {
   /** By organisation, the next one first. */
-  const waiting = createShortLivedMap<(() => void)[]>();
+  const waiting = new Map<string, (() => void)[]>();
   /** The organisation of each step of this iteration. */
   const started: string[] = [];
   let lastOrganisationId: string | null = null;

@@ -3,8 +3,6 @@
  * connection in a process serves all its callers. A lost connection loses nothing: the jobs are
  * read again once it is back.
  */
-
-import { createShortLivedMap, type ShortLivedMap } from "../../short-lived.ts";
 import { listen } from "../database/listen.ts";
 import { statementName } from "../database/planned-once.ts";
 import type { Pool } from "../database/pool.ts";
@@ -70,8 +68,8 @@ export function createOutcomes(
   pool: Pool,
   onError: (error: Error) => void,
 ): Outcomes {
-  const watchers: Watchers = createShortLivedMap();
-  const last: LastNotifications = createShortLivedMap();
+  const watchers: Watchers = new Map();
+  const last: LastNotifications = new Map();
   const known = createKnownBatches(pool);
   const wake = (id: string, isDone: boolean) => {
     for (const watcher of watchers.get(id) ?? []) watcher(id, isDone);
@@ -100,15 +98,17 @@ export function createOutcomes(
 }
 
 /** The callbacks to notify, by job id. */
-type Watchers = ShortLivedMap<Set<(id: string, isDone: boolean) => void>>;
+type Watchers = Map<string, Set<(id: string, isDone: boolean) => void>>;
 
 /** The last notifications by job id, oldest first: whether the job is done. */
-type LastNotifications = ShortLivedMap<boolean>;
+type LastNotifications = Map<string, boolean>;
 
 function remember(last: LastNotifications, id: string, isDone: boolean): void {
   last.delete(id);
   last.set(id, isDone);
-  if (last.size > mostRemembered) last.deleteOldest();
+  if (last.size <= mostRemembered) return;
+  const [oldest] = last.keys();
+  if (oldest !== undefined) last.delete(oldest);
 }
 
 function startWatch(

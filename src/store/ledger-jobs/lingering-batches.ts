@@ -7,8 +7,6 @@
  * Nothing depends on a notification: the batch reads the database as well, and a wake-up that finds
  * no lingering batch goes through Temporal (POSTING-3).
  */
-
-import { createShortLivedMap } from "../../short-lived.ts";
 import { plannedOnce } from "../database/planned-once.ts";
 import type { Pool } from "../database/pool.ts";
 
@@ -48,7 +46,7 @@ export interface KnownBatches extends LingeringBatches {
 
 /** Creates the knowledge of a process. It is empty at first. */
 export function createKnownBatches(pool: Pick<Pool, "query">): KnownBatches {
-  const reported = createShortLivedMap<number>();
+  const reported = new Map<string, number>();
   return {
     read: (part) => {
       const organisationId = part.slice(1);
@@ -56,7 +54,8 @@ export function createKnownBatches(pool: Pick<Pool, "query">): KnownBatches {
       if (part.startsWith(endedMark)) return true;
       if (!part.startsWith(lingeringMark)) return false;
       reported.set(organisationId, performance.now());
-      if (reported.size > mostRemembered) reported.deleteOldest();
+      const [oldest] = reported.keys();
+      if (oldest !== undefined && reported.size > mostRemembered) reported.delete(oldest);
       return true;
     },
     lingers: (organisationId) => {

@@ -3,7 +3,6 @@
  * stores events compares them with the database under its locks, and stores nothing if they
  * differ.
  */
-import { createShortLivedMap, type ShortLivedMap } from "../../short-lived.ts";
 import type { LoadedSubscription, ReportableFacts } from "./ingest-facts.ts";
 
 /** The remembered facts of one process. */
@@ -18,8 +17,8 @@ const mostSubscriptions = 20_000;
 
 /** Creates an empty cache. */
 export function createFactsCache(most = mostSubscriptions): FactsCache {
-  const versions = createShortLivedMap<string>();
-  const subscriptions = createShortLivedMap<LoadedSubscription>();
+  const versions = new Map<string, string>();
+  const subscriptions = new Map<string, LoadedSubscription>();
   return {
     find: (organisationId, ids) => {
       const catalogueVersion = versions.get(organisationId);
@@ -45,7 +44,8 @@ function keyOf(organisationId: string, id: string): string {
   return `${organisationId}/${id}`;
 }
 
-function put<T>(map: ShortLivedMap<T>, key: string, value: T, most: number): void {
-  if (map.size >= most && !map.has(key)) map.deleteOldest();
+function put<T>(map: Map<string, T>, key: string, value: T, most: number): void {
+  const [oldest] = map.keys();
+  if (oldest !== undefined && map.size >= most && !map.has(key)) map.delete(oldest);
   map.set(key, value);
 }

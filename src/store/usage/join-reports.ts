@@ -9,7 +9,6 @@
  * its events.
  */
 import type { UsageVerdict } from "../../domain/usage/ingest.ts";
-import { createShortLivedMap, type ShortLivedMap } from "../../short-lived.ts";
 import { isDatabaseUnreachable } from "../database/unreachable.ts";
 import type { StoreUsage, UsageReports } from "./batch.ts";
 
@@ -76,7 +75,7 @@ interface Batch extends UsageReports {
 
 /** Returns a store that joins the reports which arrive while others are stored. */
 export function joinReports(storing: Storing): StoreUsage {
-  const queues = createShortLivedMap<Queue>();
+  const queues = new Map<string, Queue>();
   let statements = 0;
   let isApart = false;
 
@@ -150,7 +149,7 @@ function isIdle({ waiting, inFlight }: Queue): boolean {
   return waiting.length > 0 && inFlight === 0;
 }
 
-function isWorthStatement(queues: ShortLivedMap<Queue>): boolean {
+function isWorthStatement(queues: ReadonlyMap<string, Queue>): boolean {
   let events = 0;
   for (const queue of queues.values()) {
     for (const { reported } of isReady(queue) ? queue.waiting : []) {
@@ -167,7 +166,7 @@ function isWorthStatement(queues: ShortLivedMap<Queue>): boolean {
  * other organisations.
  */
 function takeBatches(
-  queues: ShortLivedMap<Queue>,
+  queues: Map<string, Queue>,
   isTaken: (queue: Queue) => boolean,
 ): readonly Batch[] {
   const ready = [...queues.values()].filter(isTaken);

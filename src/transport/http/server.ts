@@ -11,7 +11,6 @@ import {
   type ServerHttp2Session,
 } from "node:http2";
 import type { AddressInfo, BlockList, Server, Socket } from "node:net";
-import { createShortLivedList } from "../../short-lived.ts";
 import type { HttpRequest, HttpResponse } from "../rest/exchange.ts";
 import type { LogFailure } from "../rpc/refusals.ts";
 import { exchanges, type RequestLine, type Within } from "./exchanges.ts";
@@ -74,8 +73,8 @@ export interface HttpPort {
 /** Opens the port. Rejects with an error that names the setting if another process has the port. */
 export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const limits = { ...defaultLimits, ...parts.limits };
-  const sockets = createShortLivedList<Socket>();
-  const sessions = createShortLivedList<ServerHttp2Session>();
+  const sockets = new Set<Socket>();
+  const sessions = new Set<ServerHttp2Session>();
   let draining = false;
 
   const slowBodies = watchSlowBodies(limits, (socket) => refuseSocket(socket, 408));
@@ -89,8 +88,8 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const watches = { slowBodies, unreadAnswers, unfinishedBodies, keyless };
   const onRequest = exchanges({ ...parts, own, ...watches, isDraining: () => draining });
   const onSession = (session: ServerHttp2Session) => {
-    const place = sessions.add(session);
-    session.once("close", () => sessions.remove(place));
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session));
     refusedHeaders.watch(session);
     limitBursts(session);
   };
@@ -105,8 +104,8 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     parts.onConnectionLimit,
   );
   takeConnections(server, byAddress.admit, (socket) => {
-    const place = sockets.add(socket);
-    socket.once("close", () => sockets.remove(place));
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
   });
   await listen(server, parts.host, parts.port, parts.portSetting ?? "API_PORT");
 

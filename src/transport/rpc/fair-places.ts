@@ -3,12 +3,6 @@
  * holds the fewest. Among equals it goes to the one that got a place longest ago.
  */
 
-import {
-  createShortLivedList,
-  createShortLivedMap,
-  type ShortLivedList,
-} from "../../short-lived.ts";
-
 /** How many places there are, and the most that one group may hold. */
 interface PlaceLimits {
   readonly places: number;
@@ -32,8 +26,8 @@ interface Group<Item extends NonNullable<unknown>> {
   readonly name: string;
   held: number;
   /** The items that wait. Null until one does: most requests get a place at once. */
-  begun: ShortLivedList<Item> | null;
-  fresh: ShortLivedList<Item> | null;
+  begun: Set<{ item: Item }> | null;
+  fresh: Set<{ item: Item }> | null;
 }
 
 /** Creates the places, all of them free. */
@@ -42,7 +36,7 @@ export function createFairPlaces<Item extends NonNullable<unknown>>({
   mostOfGroup,
 }: PlaceLimits): FairPlaces<Item> {
   /** Groups that hold a place or wait. The one that got a place last is last. */
-  const groups = createShortLivedMap<Group<Item>>();
+  const groups = new Map<string, Group<Item>>();
   let held = 0;
 
   const take = (group: Group<Item>): void => {
@@ -75,11 +69,12 @@ export function createFairPlaces<Item extends NonNullable<unknown>>({
       }
       groups.set(name, group);
       const order = isBegun ? "begun" : "fresh";
-      group[order] ??= createShortLivedList();
+      group[order] ??= new Set();
       const waiting = group[order];
-      const place = waiting.add(item);
+      const place = { item };
+      waiting.add(place);
       return () => {
-        const isFound = waiting.remove(place);
+        const isFound = waiting.delete(place);
         if (isFound) removeIfIdle(group);
         return isFound;
       };
@@ -102,5 +97,11 @@ function isWaiting<Item extends NonNullable<unknown>>({ begun, fresh }: Group<It
 }
 
 function shift<Item extends NonNullable<unknown>>({ begun, fresh }: Group<Item>): Item | null {
-  return begun?.shift() ?? fresh?.shift() ?? null;
+  for (const waiting of [begun, fresh]) {
+    for (const place of waiting ?? []) {
+      waiting?.delete(place);
+      return place.item;
+    }
+  }
+  return null;
 }

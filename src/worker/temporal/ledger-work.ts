@@ -13,7 +13,6 @@ import {
   ledgerWorkflowId,
   wakeSignal,
 } from "../../../workflows/contract.ts";
-import { createShortLivedMap } from "../../short-lived.ts";
 import { type LingeringBatches, reportEveryMs } from "../../store/ledger-jobs/lingering-batches.ts";
 import { typedAttributes } from "./search-attributes.ts";
 
@@ -90,7 +89,7 @@ export function createLedgerWork(
     ),
   );
   /** The last wake-up of each organisation through PostgreSQL that no report has followed yet. */
-  const notifiedAtMs = createShortLivedMap<number>();
+  const notifiedAtMs = new Map<string, number>();
   const check = (organisationId: string) => {
     setTimeout(() => {
       const atMs = notifiedAtMs.get(organisationId) ?? 0;
@@ -144,7 +143,7 @@ function coalesced(
   gapMs: number,
   send: (organisationId: string) => Promise<boolean>,
 ): LedgerWork["wake"] {
-  const flights = createShortLivedMap<Flight>();
+  const flights = new Map<string, Flight>();
   const fly = (organisationId: string): Promise<boolean> => {
     const sent = send(organisationId);
     const landed = Promise.all([sent, pause(gapMs)]).then(() => {

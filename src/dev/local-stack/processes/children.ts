@@ -33,6 +33,13 @@ export interface Child {
   stop(): Promise<void>;
 }
 
+/** Bounds of V8's heap, as in the image: see deploy/entrypoint.sh. */
+export const heapOptions = [
+  "--max-semi-space-size=16",
+  "--no-allocation-site-pretenuring",
+  "--heap-growing-percent=50",
+];
+
 /** Enough lines to hold an error with its stack. */
 const lastLines = 20;
 
@@ -51,7 +58,7 @@ export async function startChild({
   await mkdir(dirname(logFile), { recursive: true });
   const output = await openChildLog(logFile);
   // Detached: Ctrl-C reaches the whole foreground group at once, but these must end in order.
-  const child = spawn(process.execPath, [script], {
+  const child = spawn(process.execPath, [...heapOptions, script], {
     env,
     detached: true,
     stdio: ["ignore", output.fd, output.fd],

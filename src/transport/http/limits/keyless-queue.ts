@@ -4,8 +4,6 @@
  * waits for one call of each connection.
  */
 
-import { createShortLivedList } from "../../../short-lived.ts";
-
 /** The queue of calls to be started. */
 interface KeylessQueue {
   /** Starts the call when its connection is next. One connection is always the same object. */
@@ -20,15 +18,15 @@ interface Waiting {
 /** Creates an empty queue. The number of open streams of a connection bounds its entries. */
 export function createKeylessQueue(): KeylessQueue {
   /** The next connection first. */
-  const waiting = createShortLivedList<Waiting>();
+  const waiting: Waiting[] = [];
   const ofConnection = new WeakMap<object, Waiting>();
   const startOne = (): void => {
     const next = waiting.shift();
     if (next === undefined) return;
     const start = next.starts.shift();
-    if (next.starts.length > 0) waiting.add(next);
+    if (next.starts.length > 0) waiting.push(next);
     else ofConnection.delete(next.connection);
-    if (waiting.size > 0) setImmediate(startOne);
+    if (waiting.length > 0) setImmediate(startOne);
     start?.();
   };
   return {
@@ -38,10 +36,10 @@ export function createKeylessQueue(): KeylessQueue {
         known.starts.push(start);
         return;
       }
-      if (waiting.size === 0) setImmediate(startOne);
+      if (waiting.length === 0) setImmediate(startOne);
       const added = { connection, starts: [start] };
       ofConnection.set(connection, added);
-      waiting.add(added);
+      waiting.push(added);
     },
   };
 }

@@ -4,7 +4,6 @@
  * that were opened and never became requests.
  */
 import { constants, type ServerHttp2Session } from "node:http2";
-import { createShortLivedList } from "../../../short-lived.ts";
 import type { HttpLimits } from "./limits.ts";
 
 /** Watches sessions for refused header blocks. */
@@ -24,7 +23,7 @@ export function watchRefusedHeaders({
   headersCheckMs,
   refusedHeaders,
 }: HttpLimits): RefusedHeaders {
-  const watched = createShortLivedList<Watched>();
+  const watched = new Set<Watched>();
   const check = () => {
     for (const { session, taken } of watched) {
       if (session.destroyed) continue;
@@ -37,11 +36,11 @@ export function watchRefusedHeaders({
   return {
     watch(session) {
       const own: Watched = { session, taken: 0 };
-      const place = watched.add(own);
+      watched.add(own);
       session.on("stream", () => {
         own.taken += 1;
       });
-      session.once("close", () => watched.remove(place));
+      session.once("close", () => watched.delete(own));
     },
     stop: () => clearInterval(timer),
   };

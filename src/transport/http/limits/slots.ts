@@ -4,12 +4,6 @@
  * at once therefore always get in.
  */
 
-import {
-  createShortLivedList,
-  createShortLivedMap,
-  type ShortLivedList,
-} from "../../../short-lived.ts";
-
 /** The most that may be held at once. */
 interface SlotLimit {
   readonly count: number;
@@ -57,8 +51,6 @@ interface Entry {
   readonly holder: SlotHolder;
   /** The narrowest first: an entry evicted there no longer counts in the wider ones. */
   readonly groups: readonly Group[];
-  /** Takes the entry out of its groups. */
-  readonly leave: (() => void)[];
   bytes: number;
   isHeld: boolean;
 }
@@ -66,7 +58,7 @@ interface Entry {
 interface Group {
   readonly limit: SlotLimit;
   /** In order of arrival. */
-  readonly entries: ShortLivedList<Entry>;
+  readonly entries: Set<Entry>;
   bytes: number;
   /** Removes the group once it is empty. */
   readonly remove: () => void;
@@ -82,7 +74,7 @@ interface Groups<Key> {
 /** Creates the slots, all of them free. */
 export function createSlots({ perConnection, perAddress, total }: SlotLimits): Slots {
   const connections = new WeakMap<object, Group>();
-  const addresses = createShortLivedMap<Group>();
+  const addresses = new Map<string, Group>();
   const all = newGroup(total, () => undefined);
 
   return {
@@ -96,18 +88,15 @@ export function createSlots({ perConnection, perAddress, total }: SlotLimits): S
       const groups = [groupOf(connections, connection, perConnection)];
       if (address !== null) groups.push(groupOf(addresses, address, perAddress));
       groups.push(all);
-      const entry: Entry = { holder, groups, leave: [], bytes: 0, isHeld: true };
-      for (const { entries } of groups) {
-        const place = entries.add(entry);
-        entry.leave.push(() => entries.remove(place));
-      }
+      const entry: Entry = { holder, groups, bytes: 0, isHeld: true };
+      for (const { entries } of groups) entries.add(entry);
       return { setBytes: (bytes) => setBytes(entry, bytes), release: () => remove(entry) };
     },
   };
 }
 
 function newGroup(limit: SlotLimit, remove: () => void): Group {
-  return { limit, entries: createShortLivedList(), bytes: 0, remove };
+  return { limit, entries: new Set(), bytes: 0, remove };
 }
 
 function groupOf<Key>(groups: Groups<Key>, key: Key, limit: SlotLimit): Group {
@@ -158,8 +147,8 @@ function evictOldest(group: Group, mayBe: (entry: Entry) => boolean = () => true
 function remove(entry: Entry): void {
   if (!entry.isHeld) return;
   entry.isHeld = false;
-  for (const leave of entry.leave) leave();
   for (const group of entry.groups) {
+    group.entries.delete(entry);
     group.bytes -= entry.bytes;
     if (group.entries.size === 0) group.remove();
   }

@@ -5,7 +5,6 @@
 
 import { constants } from "node:http2";
 import type { Socket } from "node:net";
-import { createShortLivedList } from "../../../short-lived.ts";
 import type { HttpRequest } from "../../rest/exchange.ts";
 import type { HttpLimits } from "./limits.ts";
 
@@ -29,24 +28,25 @@ export interface SlowBodies {
 
 /** Starts the watch. `refuse` answers a slow HTTP/1.1 request and ends its connection. */
 export function watchSlowBodies(limits: HttpLimits, refuse: (socket: Socket) => void): SlowBodies {
-  const receiving = createShortLivedList<Receiving>();
+  const receiving = new Set<Receiving>();
   const check = () => {
     const nowMs = performance.now();
-    receiving.removeWhere((body) => {
-      if (isOver(body.request)) return true;
-      const isTooSlow = isSlow(body, nowMs, limits);
-      if (isTooSlow) end(body.request, refuse);
-      return isTooSlow;
-    });
+    for (const body of receiving) {
+      const isBodyOver = isOver(body.request);
+      if (!isBodyOver && !isSlow(body, nowMs, limits)) continue;
+      receiving.delete(body);
+      if (!isBodyOver) end(body.request, refuse);
+    }
   };
   const timer = setInterval(check, limits.checkEveryMs).unref();
   return {
     watch(request, startedMs, isStream) {
       const bytesBefore = bytesReceived(request);
-      const place = receiving.add({ request, startedMs, isStream, bytesBefore });
+      const body: Receiving = { request, startedMs, isStream, bytesBefore };
+      receiving.add(body);
       // A body may continue after its answer.
       return () => {
-        if (isOver(request)) receiving.remove(place);
+        if (isOver(request)) receiving.delete(body);
       };
     },
     stop: () => clearInterval(timer),

@@ -5,7 +5,6 @@
  * ended.
  */
 import { constants } from "node:http2";
-import { createShortLivedList } from "../../../short-lived.ts";
 import type { HttpResponse } from "../../rest/exchange.ts";
 import type { HttpLimits } from "./limits.ts";
 
@@ -28,23 +27,24 @@ export function watchUnreadAnswers({
   checkEveryMs,
   unreadBytes,
 }: HttpLimits): UnreadAnswers {
-  const open = createShortLivedList<Watched>();
+  const open = new Set<Watched>();
   const check = () => {
     const nowMs = performance.now();
-    open.removeWhere((watched) => {
-      if (!watched.response.writableEnded) return false;
+    for (const watched of open) {
+      if (!watched.response.writableEnded) continue;
       watched.wholeSinceMs ??= nowMs;
-      const isTooLong = nowMs - watched.wholeSinceMs > unreadMs;
-      if (isTooLong) end(watched.response);
-      return isTooLong;
-    });
+      if (nowMs - watched.wholeSinceMs <= unreadMs) continue;
+      open.delete(watched);
+      end(watched.response);
+    }
     for (const response of largest(open, unreadBytes)) end(response);
   };
   const timer = setInterval(check, checkEveryMs).unref();
   return {
     watch: (response) => {
-      const place = open.add({ response, wholeSinceMs: null });
-      return () => void open.remove(place);
+      const watched: Watched = { response, wholeSinceMs: null };
+      open.add(watched);
+      return () => void open.delete(watched);
     },
     stop: () => clearInterval(timer),
   };

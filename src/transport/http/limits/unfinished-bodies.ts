@@ -2,7 +2,6 @@
  * Counts the bytes of request bodies that have not arrived whole, in all and by key (LIMIT-4). A
  * client with a key may send all of a body but its last byte, and leave it in memory here.
  */
-import { createShortLivedMap } from "../../../short-lived.ts";
 import type { Exchange } from "../../rest/exchange.ts";
 import type { HttpLimits } from "./limits.ts";
 
@@ -18,7 +17,7 @@ export function countUnfinishedBodies({
   bodyBytesPerKey,
   uncountedBodyBytes,
 }: Pick<HttpLimits, "bodyBytes" | "bodyBytesPerKey" | "uncountedBodyBytes">): UnfinishedBodies {
-  const byKey = createShortLivedMap<number>();
+  const byKey = new Map<string, number>();
   let all = 0;
   return {
     open: () => {

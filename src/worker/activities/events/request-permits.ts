@@ -4,8 +4,6 @@
  * request of an endpoint always gets a permit, so that no endpoint waits for slow ones.
  */
 
-import { createShortLivedMap } from "../../../short-lived.ts";
-
 /** The permits of all organisations. */
 export interface RequestPermits {
   /**
@@ -23,7 +21,7 @@ export const organisationRequestsAtOnce = 20;
 
 /** Creates the permits of one process. */
 export function createRequestPermits(): RequestPermits {
-  const taken = createShortLivedMap<number>();
+  const taken = new Map<string, number>();
   return {
     take: (organisationId, isFirst) => {
       const count = taken.get(organisationId) ?? 0;

@@ -4,7 +4,6 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { LedgerPostingInput, PostingBatch } from "../../../../workflows/contract.ts";
-import { createShortLivedMap } from "../../../short-lived.ts";
 import { isRecorded } from "../../../store/database/trace-context.ts";
 import { groupSize } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { OpenJobs } from "../../../store/ledger-jobs/job-lease.ts";
@@ -163,7 +162,7 @@ async function linger(
 }
 
 function createCoalesce(): Coalesce {
-  const last = createShortLivedMap<Promise<void>>();
+  const last = new Map<string, Promise<void>>();
   return async (organisationId) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const before = last.get(organisationId);
