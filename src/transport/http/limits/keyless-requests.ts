@@ -8,7 +8,7 @@ import type { Exchange, HttpRequest, HttpResponse } from "../../rest/exchange.ts
 import { hasBody } from "../../rest/read-body.ts";
 import type { AddressOf } from "./client-addresses.ts";
 import type { HttpLimits } from "./limits.ts";
-import { type CredentialDigest, createProvenCredentials, digestOf } from "./proven-credentials.ts";
+import { createProvenCredentials, digestOf } from "./proven-credentials.ts";
 import type { RefusedRequests } from "./refused-requests.ts";
 import { createSlots, type Slot, type SlotHolder } from "./slots.ts";
 
@@ -23,8 +23,8 @@ export interface KeylessRequests {
   written(response: HttpResponse): void;
 }
 
-/** As many proven keys may be in use at once. Twice as many take about two megabytes. */
-const leastProven = 10_000;
+/** As many proven keys may be in use at once. They take about two megabytes. */
+const maxProven = 20_000;
 
 /** The gates' error codes for an invalid key or token. */
 const invalidCredentials = new Set<string | null>(["invalid_api_key", "invalid_operator_token"]);
@@ -46,8 +46,8 @@ export function watchKeylessRequests(
   // invented keys, new keys and probes.
   const withoutCredentials = createSlots(limits.withoutCredentials);
   const unprovenCredentials = createSlots(limits.unprovenCredentials);
-  const proven = createProvenCredentials(leastProven);
-  const note = (digest: CredentialDigest, { apiKeyId, code }: Exchange): void => {
+  const proven = createProvenCredentials(maxProven);
+  const note = (digest: string, { apiKeyId, code }: Exchange): void => {
     if (apiKeyId !== null) proven.add(digest);
     else if (invalidCredentials.has(code)) proven.delete(digest);
   };
