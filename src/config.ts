@@ -72,8 +72,6 @@ export interface Config {
     readonly host: string;
     /** ADMIN_PORT, default 8081. With 0 the system chooses a free port. */
     readonly port: number;
-    /** ADMIN_READ_WAIT_SECONDS, default 5: how long a dear read waits for a permit (ADMIN-14). */
-    readonly dearReadWaitMs: number;
     /**
      * TEMPORAL_UI_URL, the address of the Temporal UI as operators open it. The timeline links to
      * it. Null: no links.
@@ -217,7 +215,6 @@ function readAll(
     admin: {
       host: text("ADMIN_HOST"),
       port: whole("ADMIN_PORT"),
-      dearReadWaitMs: whole("ADMIN_READ_WAIT_SECONDS") * 1000,
       temporalUiUrl: attempt(null, () => temporalUiUrl(env)),
     },
     database: {

@@ -21,10 +21,10 @@ import { type HttpParts, startHttp } from "../transport/http/server.ts";
 import type { Answer } from "../transport/http/system-endpoints.ts";
 import { respond } from "../transport/rest/respond.ts";
 import { createCall } from "../transport/rpc/call.ts";
+import { createCallLimit } from "../transport/rpc/call-limit.ts";
 import type { OperatorCaller } from "../transport/rpc/caller.ts";
 import { createOperatorGate } from "../transport/rpc/gate/operator-gate.ts";
 import { createIdempotency } from "../transport/rpc/idempotency.ts";
-import { createPermits, type WithPermit } from "../transport/rpc/permits.ts";
 import { createReportError } from "../transport/rpc/refusals.ts";
 import { observeInContext, withinRequest } from "./api/request-context.ts";
 import { createTransports } from "./api/transports.ts";
@@ -92,14 +92,19 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
   const adminParts = { ...parts, ...settingsOf(config), store, ledgerApps, platform };
   const bindings = adminServices(adminParts);
   const reportError = createReportError(parts.logFailure);
+  // So two of the four connections for reads stay free for other calls (ADMIN-14).
+  const limitDearReads = createCallLimit({
+    max: 2,
+    maxOfCaller: 2,
+    tooBusyText: "Two calls as large as this one are in progress; please retry",
+  });
   const call = createCall<OperatorCaller>({
     idempotency: createIdempotency(keys),
     observe: observeInContext,
     implementations: bindings,
     formats: textFormats,
-    withPermit: dearReadPermits(parts),
-    permitHolderOf: ({ operation, caller }) =>
-      dearReads.has(operation.name) ? caller.operatorId : null,
+    limit: ({ operation, caller }, run) =>
+      dearReads.has(operation.name) ? limitDearReads(caller.operatorId, run) : run(),
   });
   const gate = createOperatorGate(createOperatorAccess(pools.reading));
   const transports = createTransports<OperatorCaller>({
@@ -189,17 +194,6 @@ function openPools({ config, onPoolError }: AdminPortParts): AdminPools {
   };
 }
 
-/** At most two dear reads of the process at once, and operators have them in turn (ADMIN-14). */
-function dearReadPermits({ config, shutdownSignal }: AdminPortParts): WithPermit {
-  return createPermits({
-    stopping: shutdownSignal,
-    limits: { permits: 2, mostOfOrganisation: 2, waitMs: config.admin.dearReadWaitMs },
-    pace: { next: () => null },
-    observer: { onWaiting: () => undefined, onWaited: () => undefined },
-    tooBusyText: "Two calls as large as this one are in progress; please retry",
-  });
-}
-
 /** Returns the platform's own methods, for an operator that acts on behalf of a platform. */
 function platformOf(parts: AdminPortParts, pools: AdminPools): AdminDependencies["platform"] {
   const onIssued = (organisationId: string) => void parts.wake(organisationId);
@@ -207,8 +201,7 @@ function platformOf(parts: AdminPortParts, pools: AdminPools): AdminDependencies
   return (acting) =>
     subscriptionService({
       tenant: ({ caller }) => openTenant(caller.organisationId, caller.now, acting),
-      posting: ({ caller, waitOutside }) =>
-        createPosting(parts, caller.organisationId, waitOutside),
+      posting: ({ caller }) => createPosting(parts, caller.organisationId),
     });
 }
 

@@ -10,7 +10,6 @@ import { type LedgerKinds, ledgerKindOf } from "../ledger/port/ledger-kind.ts";
 import { createDeps } from "../services/deps.ts";
 import { services } from "../services/index.ts";
 import { createIdempotencyStore } from "../store/access/idempotency.ts";
-import { createEventLoopPace } from "../store/database/event-loop-pace.ts";
 import type { Pool } from "../store/database/pool.ts";
 import { createOutcomes, type Outcomes } from "../store/ledger-jobs/job-notifications.ts";
 import { createStore, warmUp } from "../store/tenant.ts";
@@ -55,9 +54,8 @@ export async function startApi(
   const work = createWork(config, log, temporal, outcomes);
   const { wake, startAmendment, startTermination } = work;
   const onIssued = (organisationId: string) => void wake(organisationId);
-  const pace = createEventLoopPace();
   const onUsage = (counts: UsageCounts) => countUsage(metrics, counts);
-  const store = createStore(pool, onIssued, onUsage, pace);
+  const store = createStore(pool, onIssued, onUsage);
   const bindings = services(
     createDeps(store, { wake, startAmendment, startTermination, outcomes }),
   );
@@ -79,7 +77,7 @@ export async function startApi(
     tls: config.api.tls,
     trustedProxies: config.api.trustedProxies,
     ...observed,
-    ...createPublicTransports({ ...shared, pool, log, metrics, bindings, pace }),
+    ...createPublicTransports({ ...shared, pool, log, metrics, bindings }),
     within: withinRequest,
     openapi: publishedOpenapi(readFileSync(openapiFile()), {
       publicUrl: config.ledger.publicUrl,

@@ -15,6 +15,6 @@ export interface Deps {
 export function createDeps(store: Store, work: LedgerWork): Deps {
   return {
     tenant: ({ caller }) => store.tenant(caller.organisationId, caller.now),
-    posting: ({ caller, waitOutside }) => createPosting(work, caller.organisationId, waitOutside),
+    posting: ({ caller }) => createPosting(work, caller.organisationId),
   };
 }

@@ -5,7 +5,6 @@
 import type { EndSubscriptionInput, InvoiceAmendmentInput } from "../../workflows/contract.ts";
 import { crashPoint } from "../crash-points.ts";
 import type { JobOutcome, Outcomes } from "../store/ledger-jobs/job-notifications.ts";
-import type { Call } from "../transport/rpc/caller.ts";
 
 /** How long a request waits for the ledger: 15 seconds (POSTING-4). */
 const answerBudgetMs = 15_000;
@@ -51,7 +50,6 @@ export interface Posting {
 export function createPosting(
   { wake, startAmendment, startTermination, outcomes }: LedgerWork,
   organisationId: string,
-  waitOutside: Call["waitOutside"],
 ): Posting {
   const deadline = new Date(Date.now() + answerBudgetMs);
   const posting: Posting = {
@@ -63,12 +61,10 @@ export function createPosting(
       if (jobIds.length === 0) return [];
       const watch = outcomes.watch(jobIds);
       try {
-        return await waitOutside(async () => {
-          const isAwaited = await start();
-          crashPoint("ledger_woken");
-          const untilMs = isAwaited ? deadline.getTime() : Date.now();
-          return watch.awaitOutcomes(organisationId, untilMs);
-        });
+        const isAwaited = await start();
+        crashPoint("ledger_woken");
+        const untilMs = isAwaited ? deadline.getTime() : Date.now();
+        return await watch.awaitOutcomes(organisationId, untilMs);
       } finally {
         watch.stop();
       }

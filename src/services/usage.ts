@@ -34,7 +34,7 @@ function reportUsage(deps: Deps): Method {
     const { deadline } = deps.posting(call);
     // If the first answer was lost, the events that it stored are found and reported as duplicates.
     const verdicts = await untilKnown(deadline, () =>
-      call.waitOutside(() => usage.report(events.map(readEvent), call.caller.now)),
+      usage.report(events.map(readEvent), call.caller.now),
     );
     crashPoint("usage_stored");
     const count = (status: UsageVerdict["status"]) =>

@@ -2,7 +2,6 @@
 
 import { catalogueFilters, chargeListing, planListing } from "./catalogue/catalogue.ts";
 import { customerFilters, customerListing } from "./customers/customers.ts";
-import { type EventLoopPace, pacedReads } from "./database/event-loop-pace.ts";
 import { isId } from "./database/ids.ts";
 import {
   type Filter,
@@ -29,20 +28,17 @@ export interface Collection<T, Filters> {
 /** Opens an organisation's objects of one kind. */
 type OpenCollection<T, Filters> = (organisationId: string) => Collection<T, Filters>;
 
-/** Creates the collections over a pool. What was read is presented at the pace of the process. */
-export function createCollections(pool: Pool, pace: EventLoopPace) {
+/** Creates the collections over a pool. */
+export function createCollections(pool: Pool) {
   const collect = <Row extends AnyRow, T, Filters>(
     listing: Listing<Row, T>,
     toFilters: (filters: Filters) => readonly Filter[],
   ): OpenCollection<T, Filters> => {
-    return (organisationId) => {
-      const reads = pacedReads(pool, pace, organisationId);
-      return {
-        list: (filters, page) => listPage(reads, organisationId, listing, toFilters(filters), page),
-        // An id that is no UUID identifies no object. REQUEST-12.
-        get: async (id) => (isId(id) ? getOne(reads, organisationId, listing, id) : null),
-      };
-    };
+    return (organisationId) => ({
+      list: (filters, page) => listPage(pool, organisationId, listing, toFilters(filters), page),
+      // An id that is no UUID identifies no object. REQUEST-12.
+      get: async (id) => (isId(id) ? getOne(pool, organisationId, listing, id) : null),
+    });
   };
   return {
     customers: collect(customerListing, customerFilters),

@@ -22,7 +22,6 @@ import {
   findCustomerCreation,
   saveCustomer,
 } from "./customers/customers.ts";
-import { createEventLoopPace, type EventLoopPace, pacedReads } from "./database/event-loop-pace.ts";
 import type { Page } from "./database/page.ts";
 import type { Pool } from "./database/pool.ts";
 import type { DocumentFilters } from "./documents/invoices.ts";
@@ -121,13 +120,12 @@ export function createStore(
   pool: Pool,
   onIssued: (organisationId: string) => void = () => undefined,
   onUsage?: (counts: UsageCounts) => void,
-  pace: EventLoopPace = createEventLoopPace(),
 ): Store {
   const storeUsage = createStoreUsage(pool, onUsage);
-  const shared = { storeUsage, collections: createCollections(pool, pace) };
+  const shared = { storeUsage, collections: createCollections(pool) };
   return {
     tenant: (organisationId, now) => ({
-      ...openTenant(pool, pace, shared, organisationId),
+      ...openTenant(pool, shared, organisationId),
       previews: createPreviews(pool, organisationId, now),
       onCurrentSubscription: (id, work, { closing = false } = {}) =>
         onCurrentSubscription(
@@ -166,11 +164,9 @@ interface Shared {
 
 function openTenant(
   pool: Pool,
-  pace: EventLoopPace,
   { storeUsage, collections }: Shared,
   organisationId: string,
 ): Omit<Tenant, "onCurrentSubscription" | "previews"> {
-  const reads = pacedReads(pool, pace, organisationId);
   return {
     organisationId,
     settings: () => getOrganisation(pool, organisationId),
@@ -198,13 +194,13 @@ function openTenant(
     events: (reader) => {
       const own = { ...reader, organisationId };
       return {
-        list: (filters, page) => listEvents(reads, own, filters, page),
-        get: (id) => getEvent(reads, own, id),
+        list: (filters, page) => listEvents(pool, own, filters, page),
+        get: (id) => getEvent(pool, own, id),
       };
     },
     usage: {
       report: (reported, now) => storeUsage(organisationId, reported, now),
-      list: (id, query) => listUsage(reads, organisationId, id, query),
+      list: (id, query) => listUsage(pool, organisationId, id, query),
       getEvent: (eventId) => getUsageEvent(pool, organisationId, eventId),
     },
   };

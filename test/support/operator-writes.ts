@@ -18,7 +18,6 @@ import { createAdminStore } from "../../src/store/admin/admin-store.ts";
 import { createAuditedTenants } from "../../src/store/admin/audited-tenant.ts";
 import { type Actor, createChanges } from "../../src/store/admin/changes.ts";
 import { createEncryption } from "../../src/store/database/encryption.ts";
-import { withoutPermit } from "../../src/transport/rpc/permits.ts";
 
 /** The outcome of a switch of Setup Mode. `issued`: the documents that were issued meanwhile. */
 export interface SwitchOutcome {
@@ -95,7 +94,6 @@ function call(): AdminCall {
     requestId: randomUUID(),
     idempotencyKey: null,
     signal: new AbortController().signal,
-    waitOutside: withoutPermit,
   };
 }
 

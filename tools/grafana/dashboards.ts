@@ -84,16 +84,6 @@ const requestsDashboard: DashboardOf = {
         "batch",
       ],
     ),
-    panel(
-      "Calls that wait for a permit",
-      "More API processes, or a larger pool, are needed if it grows.",
-      "short",
-      ["sum by (instance) (billing_calls_waiting)", "{{instance}}"],
-    ),
-    panel("Wait for a permit, 99th percentile", "A call that waits 10 seconds is refused.", "s", [
-      quantile(0.99, "billing_call_permit_wait_seconds", "outcome"),
-      "{{outcome}}",
-    ]),
   ],
 };
 

@@ -4,21 +4,20 @@ import { permits } from "../../services/permits.ts";
 import { textFormats } from "../../services/text-formats.ts";
 import { createAccess } from "../../store/access/api-keys.ts";
 import type { IdempotencyStore } from "../../store/access/idempotency.ts";
-import type { EventLoopPace } from "../../store/database/event-loop-pace.ts";
 import type { Pool } from "../../store/database/pool.ts";
 import type { Readiness } from "../../transport/http/readiness.ts";
 import type { HttpParts } from "../../transport/http/server.ts";
 import { compileRoutes } from "../../transport/rest/routes.ts";
 import { createCall } from "../../transport/rpc/call.ts";
+import { createCallLimit, publicCallLimits } from "../../transport/rpc/call-limit.ts";
 import type { Caller } from "../../transport/rpc/caller.ts";
 import { createGate } from "../../transport/rpc/gate/gate.ts";
 import { createIdempotency } from "../../transport/rpc/idempotency.ts";
 import type { ServiceBinding } from "../../transport/rpc/implementation.ts";
 import { jobsOf } from "../../transport/rpc/operation.ts";
-import { createPermits, permitLimits } from "../../transport/rpc/permits.ts";
 import { createReportError } from "../../transport/rpc/refusals.ts";
 import { createLogFailure, type Log } from "../telemetry/log.ts";
-import { type Metrics, observePermits } from "../telemetry/metrics.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 import { observeInContext } from "./request-context.ts";
 import { createTransports } from "./transports.ts";
 
@@ -32,7 +31,6 @@ export function createPublicTransports(parts: {
   readonly bindings: readonly ServiceBinding[];
   readonly readiness: Readiness;
   readonly shutdownSignal: AbortSignal;
-  readonly pace: EventLoopPace;
 }): Pick<HttpParts, "rest" | "connect"> {
   const { config, log, metrics, bindings } = parts;
   const access = createAccess(parts.pool, {
@@ -43,17 +41,13 @@ export function createPublicTransports(parts: {
     access,
     permits: (operation, caller) => permits(operation.name, caller),
   });
+  const limitCalls = createCallLimit(publicCallLimits);
   const call = createCall({
     idempotency: createIdempotency(parts.keys),
     observe: observeInContext,
     implementations: bindings,
     formats: textFormats,
-    withPermit: createPermits({
-      stopping: parts.shutdownSignal,
-      limits: permitLimits(config.database.poolSize),
-      pace: parts.pace,
-      observer: observePermits(metrics),
-    }),
+    limit: ({ caller }, run) => limitCalls(caller.organisationId, run),
   });
   const findRoute = compileRoutes(jobsOf(bindings.map(({ service }) => service)));
   return createTransports<Caller>({

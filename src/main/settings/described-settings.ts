@@ -19,7 +19,6 @@ interface WholeNumber {
 export const wholeNumbers = {
   API_PORT: { fallback: 8080, least: 0, most: 65_535 },
   ADMIN_PORT: { fallback: 8081, least: 0, most: 65_535 },
-  ADMIN_READ_WAIT_SECONDS: { fallback: 5, least: 0, most: 60 },
   RATE_LIMIT_PER_MINUTE: { fallback: 120, least: 1, most: 1_000_000 },
   SHUTDOWN_SECONDS: { fallback: 20, least: 0, most: 3_600 },
   DRAIN_SECONDS: { fallback: 0, least: 0, most: 300 },
@@ -133,12 +132,6 @@ export const settingSections: readonly SettingSection[] = [
       {
         names: ["ADMIN_HOST", "ADMIN_PORT"],
         meaning: "where the admin API listens: for operators, not for the network",
-      },
-      {
-        names: ["ADMIN_READ_WAIT_SECONDS"],
-        meaning:
-          "how long a [dear read](operations.md#the-admin-api) of an operator waits while two of " +
-          "them run",
       },
       {
         names: ["TLS_CERT_FILE", "TLS_KEY_FILE"],

@@ -1,7 +1,6 @@
 /** The metrics of an API process in the format of Prometheus. */
-import { Counter, Gauge, Histogram } from "prom-client";
+import { Counter, Histogram } from "prom-client";
 import type { RequestLabel } from "../../transport/rpc/observe.ts";
-import type { PermitObserver } from "../../transport/rpc/permits.ts";
 import { createProcessMetrics, type ProcessMetrics } from "./process-metrics.ts";
 
 /** All metrics of an API process. */
@@ -13,10 +12,6 @@ export interface Metrics extends ProcessMetrics {
   readonly requests: Histogram<RequestLabel>;
   /** Requests that one statement admitted or refused. Above 1 if the API is busy. */
   readonly admissions: Histogram;
-  /** Calls that wait for a permit now. LIMIT-3. */
-  readonly callsWaiting: Gauge;
-  /** Seconds until a call had a permit: `ok`, or `failed` if it had none. Most wait 0. */
-  readonly permitWaits: Histogram<"outcome">;
   /** Failed attempts to complete, release or renew an idempotency key. Each is retried. */
   readonly idempotencyTrouble: Counter;
   /** Reported usage events by verdict (`created`, `duplicate`, `rejected`) and timing. */
@@ -27,9 +22,6 @@ export interface Metrics extends ProcessMetrics {
 const secondsBuckets = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15,
 ];
-
-/** From a millisecond to 10 seconds, after which a call that waits is refused. */
-const permitBuckets = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10];
 
 /** Creates the metrics of an API process. */
 export function createMetrics(): Metrics {
@@ -50,18 +42,6 @@ export function createMetrics(): Metrics {
       buckets: [1, 2, 4, 8, 16, 32, 64],
       registers,
     }),
-    callsWaiting: new Gauge({
-      name: "billing_calls_waiting",
-      help: "Calls that wait for a permit now.",
-      registers,
-    }),
-    permitWaits: new Histogram({
-      name: "billing_call_permit_wait_seconds",
-      help: "Seconds until a call had a permit, or was refused one.",
-      labelNames: ["outcome"],
-      buckets: permitBuckets,
-      registers,
-    }),
     idempotencyTrouble: new Counter({
       name: "billing_idempotency_trouble_total",
       help: "Failed attempts to complete, release or renew an idempotency key.",
@@ -73,16 +53,5 @@ export function createMetrics(): Metrics {
       labelNames: ["verdict", "timing"],
       registers,
     }),
-  };
-}
-
-/** Returns what measures the waits of calls for permits. */
-export function observePermits({
-  callsWaiting,
-  permitWaits,
-}: Pick<Metrics, "callsWaiting" | "permitWaits">): PermitObserver {
-  return {
-    onWaiting: (change) => callsWaiting.inc(change),
-    onWaited: (outcome, waitedMs) => permitWaits.observe({ outcome }, waitedMs / 1000),
   };
 }

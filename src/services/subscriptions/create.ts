@@ -80,7 +80,7 @@ export function createSubscription(deps: Deps): Method {
           first,
           awaitedUntil: posting.deadline,
         };
-        const saved = await call.waitOutside(() => tenant.subscriptions.saveCreation(creation));
+        const saved = await tenant.subscriptions.saveCreation(creation);
         if (saved === "saved") return decision.invoice === null ? null : first;
         isTaken = saved === "exists";
       }

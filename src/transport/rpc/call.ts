@@ -6,13 +6,12 @@ import assert from "node:assert/strict";
 import { create, type DescMethodUnary, type Message } from "@bufbuild/protobuf";
 import { Refusal } from "../../domain/refusal.ts";
 import { isDatabaseUnreachable } from "../../store/database/unreachable.ts";
-import { type Caller, organisationIdOf, type Principal } from "./caller.ts";
+import type { Caller, Principal } from "./caller.ts";
 import type { Pass } from "./gate/gate.ts";
 import type { Idempotency } from "./idempotency.ts";
 import type { MethodImplementation, ServiceBinding } from "./implementation.ts";
 import type { ObserveCall } from "./observe.ts";
 import { operationOf } from "./operation.ts";
-import { type WaitOutside, type WithPermit, withoutPermit } from "./permits.ts";
 import { temporarilyUnavailable, unknownOutcome } from "./refusals.ts";
 import type { TextFormats } from "./validation/string-rules.ts";
 import { createValidate } from "./validation/validate.ts";
@@ -51,10 +50,8 @@ interface CallParts<C extends Principal = Caller> {
   readonly implementations: readonly ServiceBinding<C>[];
   /** The rules of the contract's text formats. */
   readonly formats: TextFormats;
-  /** Limits the calls in progress. */
-  readonly withPermit?: WithPermit;
-  /** Who shares the permits, by default organisations. Null for a call that needs none. */
-  readonly permitHolderOf?: (pass: Pass<C>) => string | null;
+  /** Runs a call, or refuses it because too many are in progress. */
+  readonly limit?: <T>(pass: Pass<C>, run: () => Promise<T>) => Promise<T>;
 }
 
 /** Creates `call`. Throws if a method has no implementation. */
@@ -63,8 +60,7 @@ export function createCall<C extends Principal = Caller>({
   observe,
   implementations,
   formats,
-  withPermit,
-  permitHolderOf = ({ caller }) => organisationIdOf(caller),
+  limit = (_pass, run) => run(),
 }: CallParts<C>): CallOperation<C> {
   const methods = collectMethods(implementations);
   const validate = createValidate(
@@ -72,12 +68,7 @@ export function createCall<C extends Principal = Caller>({
     formats,
   );
 
-  const run = async (
-    pass: Pass<C>,
-    request: Message,
-    { signal }: CallContext,
-    waitOutside: WaitOutside,
-  ): Promise<Answer> => {
+  const run: CallOperation<C> = async (pass, request, { signal }) => {
     const { operation, caller, requestId, idempotencyKey } = pass;
     const { method } = operation;
     const implementation = methods.get(method);
@@ -85,7 +76,7 @@ export function createCall<C extends Principal = Caller>({
       throw new Refusal("unknown_endpoint", `${operation.name} is not available yet`);
     validate(method.input, request);
     const own = { operation: operation.name, requestId, idempotencyKey };
-    const context = { caller, ...own, signal, waitOutside };
+    const context = { caller, ...own, signal };
     if (operation.idempotencyKey === "none") {
       const message = await refusing(temporarilyUnavailable, async () =>
         implementation(request, context),
@@ -98,16 +89,8 @@ export function createCall<C extends Principal = Caller>({
     return idempotency.run({ pass, idempotencyKey, request }, execute);
   };
 
-  const runPermitted: CallOperation<C> = (pass, request, context) => {
-    const holder = permitHolderOf(pass);
-    if (withPermit === undefined || holder === null)
-      return run(pass, request, context, withoutPermit);
-    return withPermit({ organisationId: holder, signal: context.signal }, (waitOutside) =>
-      run(pass, request, context, waitOutside),
-    );
-  };
-
-  return (pass, request, context) => observe(pass, () => runPermitted(pass, request, context));
+  return (pass, request, context) =>
+    observe(pass, () => limit(pass, () => run(pass, request, context)));
 }
 
 /**

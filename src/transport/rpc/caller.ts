@@ -2,7 +2,6 @@
  * The caller of a request and the context of a service method. The gate creates them and the
  * services read them.
  */
-import type { WaitOutside } from "./permits.ts";
 
 /** The organisation and key behind a request, as of its admission. */
 export interface Caller {
@@ -69,6 +68,4 @@ export interface Call<C extends Principal = Caller> {
    * Aborted when the client disconnects or the server shuts down. Accepted work continues anyway.
    */
   readonly signal: AbortSignal;
-  /** Gives the call's permit to other calls while `work` waits outside this process. */
-  readonly waitOutside: WaitOutside;
 }

@@ -6,16 +6,12 @@ import { expect } from "vitest";
 import { dearReads } from "../../../src/admin/services/index.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { ask } from "../../support/answer.ts";
-import { perFile, started } from "../../support/file-fixture.ts";
+import { perFile } from "../../support/file-fixture.ts";
 import { systemTest } from "../../support/fixtures.ts";
-import { type SystemSettings, until } from "../../support/system.ts";
+import { until } from "../../support/system.ts";
 import { codeOf } from "./request.ts";
 
-const test = systemTest.extend(
-  "settings",
-  perFile,
-  started((): SystemSettings => ({ without: ["worker"], env: { ADMIN_READ_WAIT_SECONDS: "1" } })),
-);
+const test = systemTest.extend("settings", perFile, { without: ["worker"] });
 
 test("twenty dear reads of an operator hold up no public call, and two run at once", async ({
   system,

@@ -17,7 +17,6 @@ import {
   type ServiceBinding,
 } from "../../../src/transport/rpc/implementation.ts";
 import { observeCall } from "../../../src/transport/rpc/observe.ts";
-import { withoutPermit } from "../../../src/transport/rpc/permits.ts";
 import { createSubscription, listSubscriptions, passOf } from "./gate/admission-fixture.ts";
 
 type Methods = Implementation<typeof SubscriptionService>;
@@ -78,7 +77,6 @@ describe("a call", () => {
       requestId: "request-1",
       idempotencyKey: "order-1",
       signal,
-      waitOutside: withoutPermit,
     };
     expect(calls).toEqual([context]);
   });

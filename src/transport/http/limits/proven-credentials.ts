@@ -1,6 +1,6 @@
 /**
- * Remembers which credentials were admitted, by their SHA-256: a key stays in this process no longer
- * than its request.
+ * Remembers which credentials were admitted, by their SHA-256: a key stays in this process no
+ * longer than its request.
  */
 import { hash } from "node:crypto";
 
