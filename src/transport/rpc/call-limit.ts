@@ -5,10 +5,10 @@
 import { Refusal } from "../../domain/refusal.ts";
 
 /** Runs a call of an organisation or an operator, or refuses it. */
-export type LimitCalls = <T>(callerId: string, run: () => Promise<T>) => Promise<T>;
+type LimitCalls = <T>(callerId: string, run: () => Promise<T>) => Promise<T>;
 
 /** How many calls are in progress at once. */
-export interface CallLimits {
+interface CallLimits {
   readonly max: number;
   readonly maxOfCaller: number;
   /** The message of the refusal. */
