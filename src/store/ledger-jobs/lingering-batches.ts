@@ -54,8 +54,9 @@ export function createKnownBatches(pool: Pick<Pool, "query">): KnownBatches {
       if (part.startsWith(endedMark)) return true;
       if (!part.startsWith(lingeringMark)) return false;
       reported.set(organisationId, performance.now());
+      if (reported.size <= mostRemembered) return true;
       const [oldest] = reported.keys();
-      if (oldest !== undefined && reported.size > mostRemembered) reported.delete(oldest);
+      if (oldest !== undefined) reported.delete(oldest);
       return true;
     },
     lingers: (organisationId) => {

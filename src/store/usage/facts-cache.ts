@@ -45,7 +45,9 @@ function keyOf(organisationId: string, id: string): string {
 }
 
 function put<T>(map: Map<string, T>, key: string, value: T, most: number): void {
-  const [oldest] = map.keys();
-  if (oldest !== undefined && map.size >= most && !map.has(key)) map.delete(oldest);
+  if (map.size >= most && !map.has(key)) {
+    const [oldest] = map.keys();
+    if (oldest !== undefined) map.delete(oldest);
+  }
   map.set(key, value);
 }

@@ -27,8 +27,9 @@ export function createProvenCredentials(max: number): ProvenCredentials {
     add: (digest) => {
       digests.delete(digest);
       digests.add(digest);
+      if (digests.size <= max) return;
       const [oldest] = digests;
-      if (oldest !== undefined && digests.size > max) digests.delete(oldest);
+      if (oldest !== undefined) digests.delete(oldest);
     },
     delete: (digest) => void digests.delete(digest),
   };
