@@ -104,14 +104,29 @@ test("every path in backticks that a page names exists", () => {
   expect(missing).toEqual([]);
 });
 
-test("no line of prose is longer than 160 columns", () => {
-  const long = pages.flatMap((path) =>
-    proseOf(path)
-      .split("\n")
-      .filter((line) => line.length > 160 && !line.startsWith("|"))
-      .map((line) => `${path}: ${line}`),
+test("every page and section that code, alerts or the chart name exists", () => {
+  // Tests of the tools name pages that do not exist, as examples.
+  const naming = ["src", "workflows", "proto", "prisma", "deploy", "tools", "test"]
+    .flatMap(filesBelow)
+    .filter((path) => /\.(?:ts|proto|prisma|sql|ya?ml|sh|tpl|txt|json)$/.test(path))
+    .filter((path) => !/^test\/(?:docs-site|tidy)\//.test(path));
+  const named = naming.flatMap((path) =>
+    [...read(path).matchAll(/\b(docs\/[\w/-]+\.md(?:#[\w-]+)?)/g)].map(([, target = ""]) => ({
+      path,
+      target,
+    })),
   );
-  expect(long).toEqual([]);
+  const missing = named.filter(({ target }) => !isThere("README.md", target));
+  expect(named.length).toBeGreaterThan(50);
+  expect(missing).toEqual([]);
+});
+
+test("a page for operators is read in ten minutes", () => {
+  const wordsInTenMinutes = 2200;
+  const manual = pages.filter((path) => path.startsWith("docs/operations"));
+  const words = manual.map((path) => ({ path, words: read(path).split(/\s+/).length }));
+  expect(words.length).toBeGreaterThan(3);
+  expect(words.filter((page) => page.words > wordsInTenMinutes)).toEqual([]);
 });
 
 test("the README has at most 150 lines", () => {

@@ -1,5 +1,5 @@
 /**
- * The Temporal UI answers an operator. Each query of docs/operations.md runs on Temporal's
+ * The Temporal UI answers an operator. Each query of docs/operations/mend.md runs on Temporal's
  * visibility after its work, and finds that work: what it is, its progress and its outcome in
  * words.
  */
@@ -36,8 +36,8 @@ let builder: ClockBuilder;
 let connection: Connection;
 let client: Client;
 
-/** The queries of docs/operations.md, with `…` for an id. */
-const page = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
+/** The queries of docs/operations/mend.md, with `…` for an id. */
+const page = readFileSync(new URL("../../docs/operations/mend.md", import.meta.url), "utf8");
 const queries = [
   ...page.matchAll(/^\| [^|]+ \| `([^`|]*(?:Id|Kind|Outcome|Status) = [^`|]*)` \|$/gm),
 ].map(([, query = ""]) => query);
@@ -306,7 +306,7 @@ async function findRun(
   });
 }
 
-test("the queries of docs/operations.md are those that are tested here", () => {
+test("the queries of docs/operations/mend.md are those that are tested here", () => {
   // Nothing times out here, so of that query only its syntax is checked.
   expect(queries).toEqual(expect.arrayContaining([...Object.keys(found), stuck]));
   expect(queries).toHaveLength(Object.keys(found).length + 1);

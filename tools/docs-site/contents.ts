@@ -28,7 +28,12 @@ const groups: readonly { readonly title: string; readonly entries: readonly Entr
     entries: [
       ["Command line", "/docs/command-line", "an operator's day"],
       ["Ledger", "/docs/ledger", "connections, call budget, sync, the demo ledger"],
-      ["Operations", "/docs/operations", "install, probes, monitoring, keys, incidents"],
+      ["Operations", "/docs/operations", "the parts, and what each page answers"],
+      ["Run", "/docs/operations/run", "install, start, stop, upgrade, back up"],
+      ["Temporal", "/docs/operations/temporal", "connection, schedules, encryption, versions"],
+      ["Admin API", "/docs/operations/admin", "operators, roles, the audit log, Setup Mode"],
+      ["Watch", "/docs/operations/watch", "probes, metrics, traces, logs, alerts"],
+      ["Mend", "/docs/operations/mend", "what waits for a person, restore, keys"],
       ["Configuration", "/docs/configuration", "every setting"],
       ["Workflows", "/docs/workflows", "what each does, task queues, search attributes"],
       ["Sizing", "/docs/sizing", "what a process and a database carry"],

@@ -1,6 +1,6 @@
 /**
- * The dashboards: each answers one question of `docs/operations.md`. `npm run dashboards` writes
- * them as JSON for Grafana.
+ * The dashboards: each answers one question of `docs/operations/watch.md`. `npm run dashboards`
+ * writes them as JSON for Grafana.
  */
 
 /** The unit of a panel, as Grafana names it. */

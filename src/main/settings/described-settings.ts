@@ -113,7 +113,7 @@ export const settingSections: readonly SettingSection[] = [
         underNpmStart: "generated in `.data`",
         meaning:
           "32 bytes in base64. It encrypts ledger credentials and webhook secrets. The same for " +
-          "every process, except during a [change](operations.md#a-new-secret-key)",
+          "every process, except during a [change](operations/mend.md#a-new-secret-key)",
       },
       {
         names: ["SECRET_KEYS_BEFORE"],
@@ -143,7 +143,7 @@ export const settingSections: readonly SettingSection[] = [
         names: ["TRUSTED_PROXIES"],
         meaning:
           "addresses and networks of proxies and load balancers, separated by commas: see " +
-          "[limits by address](operations.md#limits-by-address)",
+          "[limits by address](operations/run.md#limits-by-address)",
       },
       {
         names: ["PUBLIC_URL"],

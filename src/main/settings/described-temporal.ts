@@ -64,8 +64,8 @@ export const temporalSection: SettingSection = {
       names: ["TEMPORAL_PAYLOAD_KEY"],
       fallback: "none",
       meaning:
-        "32 bytes in base64. It [encrypts](operations.md#encrypted-payloads) what Temporal " +
-        "stores of workflows. The same for every process",
+        "32 bytes in base64. It [encrypts](operations/temporal.md#encrypted-payloads) what " +
+        "Temporal stores of workflows. The same for every process",
     },
     {
       names: ["TEMPORAL_PAYLOAD_KEYS_BEFORE"],
@@ -77,7 +77,7 @@ export const temporalSection: SettingSection = {
       fallback: "off",
       meaning:
         "the version of a worker's code, which switches " +
-        "[worker versioning](operations.md#worker-versions) on",
+        "[worker versioning](operations/temporal.md#worker-versions) on",
     },
     {
       names: ["TEMPORAL_DEPLOYMENT_NAME"],
