@@ -3,15 +3,12 @@
  * they are written or generated. `npm run build` lays all of them next to the code (`tools/build`).
  * The file belongs to no layer, so every layer may import it.
  */
-import { createRequire } from "node:module";
 import { join } from "node:path";
 
 const here = import.meta.dirname;
 
 /** Whether this code was built. Only the sources are TypeScript. */
 const isBuilt = !import.meta.filename.endsWith(".ts");
-
-const schemaEngineModule = "@prisma/schema-engine-wasm/schema_engine_bg";
 
 /** The names of the files and folders in a build, below the folder of its code. */
 export const builtNames = {
@@ -21,7 +18,6 @@ export const builtNames = {
   migrations: "migrations",
   demoLedgerPage: "demo-ledger-page",
   commandLine: "billing.js",
-  schemaEngine: "schema-engine.wasm",
 } as const;
 
 /** Returns the OpenAPI document of the public API. */
@@ -41,13 +37,6 @@ export const demoLedgerPageFolder = (): string => lookUp("demoLedgerPage", "dev/
 
 /** Returns the program of the command line. */
 export const commandLineFile = (): string => lookUp("commandLine", "admin/cli/main.ts");
-
-/** Returns the WebAssembly of Prisma's schema engine. Throws if the package is not installed. */
-export function schemaEngineFile(): string {
-  if (isBuilt) return join(here, builtNames.schemaEngine);
-  const module = createRequire(import.meta.url).resolve(schemaEngineModule);
-  return module.replace(/\.js$/, ".wasm");
-}
 
 function lookUp(name: keyof typeof builtNames, source: string): string {
   return join(here, isBuilt ? builtNames[name] : source);

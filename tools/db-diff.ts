@@ -7,10 +7,10 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { migrationsFolder } from "../src/assets.ts";
 import { withDatabaseUrl } from "../src/dev/local-stack/postgres/database-url.ts";
-import { diff } from "../src/store/database/migrations/migrate.ts";
-import { projectMigrations } from "../src/store/database/migrations/schema-engine.ts";
 import { functionsMigration } from "./database-functions.ts";
+import { diff } from "./prisma/diff.ts";
 
 const schemaFile = fileURLToPath(new URL("../prisma/schema.prisma", import.meta.url));
 
@@ -38,9 +38,9 @@ if (sql === undefined) {
   process.exitCode = differ;
 } else {
   const instant = new Date().toISOString().replaceAll(/\D/g, "").slice(0, 14);
-  const folder = join(projectMigrations, `${instant}_${name}`);
+  const folder = join(migrationsFolder(), `${instant}_${name}`);
   await mkdir(folder, { recursive: true });
-  await writeFile(join(projectMigrations, "migration_lock.toml"), 'provider = "postgresql"\n');
+  await writeFile(join(migrationsFolder(), "migration_lock.toml"), 'provider = "postgresql"\n');
   await writeFile(join(folder, "migration.sql"), sql.endsWith("\n") ? sql : `${sql}\n`);
   console.log(`wrote ${folder}`);
 }

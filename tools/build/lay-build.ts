@@ -8,7 +8,6 @@ import {
   docsSiteFolder,
   migrationsFolder,
   openapiFile,
-  schemaEngineFile,
   workflowBundleFile,
 } from "../../src/assets.ts";
 import { shortenMap } from "../workflow-map.ts";
@@ -23,7 +22,6 @@ function copies(root: string): Readonly<Record<string, string>> {
     [builtNames.docsSite]: docsSiteFolder(),
     [builtNames.migrations]: migrationsFolder(),
     [builtNames.demoLedgerPage]: demoLedgerPageFolder(),
-    [builtNames.schemaEngine]: schemaEngineFile(),
     // Temporal's worker reads the source map of the workflows by it, from the folder of its code.
     "mappings.wasm": join(root, "node_modules/source-map/lib/mappings.wasm"),
   };

@@ -4,8 +4,8 @@
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { migrate } from "../../store/database/migrations/migrate.ts";
 import { searchAttributes } from "../../worker/temporal/search-attributes.ts";
-import { isMigrated } from "./postgres/earlier-data.ts";
 import { startPostgres } from "./postgres/postgres.ts";
 import { localHost } from "./processes/ports.ts";
 import type { Counting } from "./progress-line.ts";
@@ -26,7 +26,7 @@ export async function startDatabase(plan: Plan, settings: ServerSettings): Promi
   const { log } = settings;
   const url = await databaseUrlOf(plan, settings);
   const began = performance.now();
-  const applied = await migrateOnce(url, log);
+  const applied = await migrate(url, { log });
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
   log(`${"Migrations".padEnd(12)} ${applied.length} applied (${seconds} s)`);
   return url;
@@ -38,13 +38,6 @@ async function databaseUrlOf(plan: Plan, { env, log, parts }: ServerSettings): P
   const create = () => startPostgres({ dataFolder: plan.postgresFolder, port, log });
   const { url } = await parts.start("PostgreSQL", create, () => `${localHost}:${port}`);
   return url;
-}
-
-/** Applies missing migrations. The engine is loaded only if there are some. */
-async function migrateOnce(url: string, log: (line: string) => void): Promise<readonly string[]> {
-  if (await isMigrated(url)) return [];
-  const { migrate } = await import("../../store/database/migrations/migrate.ts");
-  return migrate(url, { log });
 }
 
 /** Temporal, with the settings that its clients get. `uiUrl` is undefined if it is external. */

@@ -9,12 +9,12 @@ import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import pg from "pg";
 import { describe, expect } from "vitest";
+import { migrationsFolder } from "../../../src/assets.ts";
 import {
   Health,
   HealthCheckResponse_ServingStatus as Status,
 } from "../../../src/gen/proto/grpc/health/v1/health_pb.ts";
 import { migrate } from "../../../src/store/database/migrations/migrate.ts";
-import { projectMigrations } from "../../../src/store/database/migrations/schema-engine.ts";
 import { createSchemaCheck } from "../../../src/store/database/migrations/schema-state.ts";
 import { freshDatabase } from "../../support/database.ts";
 import { perFile } from "../../support/file-fixture.ts";
@@ -22,6 +22,7 @@ import { systemTest } from "../../support/fixtures.ts";
 import { freePort } from "../../support/ports.ts";
 import { type TestSystem, until } from "../../support/system.ts";
 
+const projectMigrations = migrationsFolder();
 const test = systemTest.extend("settings", perFile, { without: ["worker"], areSeparate: true });
 
 const urls = (system: TestSystem) => [system.baseUrl, system.adminUrl];

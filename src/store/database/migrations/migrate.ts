@@ -1,18 +1,12 @@
 /**
- * Migrates a database to the newest migration, and reports how migrations, schema and database
- * differ. Several processes may migrate at once: one works, and the others wait and find nothing
- * left to do. SQL, because it creates databases and locks them before a schema exists.
+ * Migrates a database to the newest migration. Several processes may migrate at once: one works,
+ * and the others wait and find nothing left to do. SQL, because it creates databases and locks them
+ * before a schema exists.
  */
-import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
-import {
-  projectMigrations,
-  readMigrations,
-  wholeSchema,
-  withSchemaEngine,
-} from "./schema-engine.ts";
+import { migrationsFolder } from "../../../assets.ts";
+import { applyMigrations } from "./apply-migrations.ts";
 
 /**
  * Options of a migration. `migrationsFolder` is this project's unless a test passes its own. `log`
@@ -23,8 +17,8 @@ interface MigrateOptions {
   readonly log?: (line: string) => void;
 }
 
-/** Any fixed number works if no other lock uses it. Prisma itself takes 72707369. */
-const lockNumber = 8_207_143;
+/** The number of Prisma's own lock, so that its command line waits for this too. */
+const lockNumber = 72_707_369;
 
 /** How often a waiting process polls the lock. Migrations take well under a second. */
 const lockPollMs = 100;
@@ -34,56 +28,16 @@ const lockLimitMs = 30 * 60_000;
 
 /**
  * Creates the database if it does not exist, applies missing migrations and returns their names.
- * Throws an Error with the database's message and the migration's name. The failed migration is
- * rolled back. Prisma's table marks it as failed until `prisma migrate resolve`.
+ * Throws an Error that names the migration, and PostgreSQL's reason. The failed migration is rolled
+ * back, and the next run says how to resolve it.
  */
 export async function migrate(
   databaseUrl: string,
   options: MigrateOptions = {},
 ): Promise<readonly string[]> {
   await createDatabaseIfMissing(databaseUrl);
-  const migrationsList = await readMigrations(options.migrationsFolder ?? projectMigrations);
-  if (migrationsList.migrationDirectories.length === 0) return [];
-  const first = migrationsList.migrationDirectories[0]?.path ?? "";
-  return withLock(databaseUrl, async (client) => {
-    await requireReleasedData(client, first);
-    const input = { migrationsList, filters: wholeSchema };
-    const { appliedMigrationNames } = await withSchemaEngine({ databaseUrl }, (engine) =>
-      engine.applyMigrations(input),
-    );
-    for (const name of appliedMigrationNames) options.log?.(`applied migration ${name}`);
-    return appliedMigrationNames;
-  });
-}
-
-/**
- * What `diff` needs: a server on which it may create and drop scratch databases, and the Prisma
- * schema that the migrations should produce.
- */
-interface DiffOptions {
-  readonly serverUrl: string;
-  readonly schemaFile: string;
-  readonly migrationsFolder?: string;
-}
-
-/** Returns the SQL that leads from the migrations to the schema, or undefined if they agree. */
-export async function diff(options: DiffOptions): Promise<string | undefined> {
-  const migrations = await readMigrations(options.migrationsFolder ?? projectMigrations);
-  const files = [{ path: options.schemaFile, content: await readFile(options.schemaFile, "utf8") }];
-  return withScratchDatabase(options.serverUrl, (databaseUrl) =>
-    withScratchDatabase(options.serverUrl, async (shadowUrl) => {
-      const result = await withSchemaEngine({ databaseUrl, shadowUrl }, (engine) =>
-        engine.diff({
-          from: { tag: "migrations", ...migrations },
-          to: { tag: "schemaDatamodel", files },
-          script: true,
-          exitCode: true,
-          filters: wholeSchema,
-        }),
-      );
-      return result.exitCode === 2 ? (result.stdout ?? "") : undefined;
-    }),
-  );
+  const folder = options.migrationsFolder ?? migrationsFolder();
+  return withLock(databaseUrl, (client) => applyMigrations(client, folder, options.log));
 }
 
 /** Returns the URL of another database on the same server. */
@@ -110,28 +64,6 @@ async function createDatabaseIfMissing(databaseUrl: string): Promise<void> {
   });
 }
 
-/**
- * Throws if the database has a migration from before `first`. Before the first release the
- * migrations were replaced by one, and data of an earlier state cannot be upgraded.
- */
-async function requireReleasedData(client: pg.Client, first: string): Promise<void> {
-  const { rows } = await client
-    .query<{ name: string }>(
-      "SELECT migration_name AS name FROM _prisma_migrations ORDER BY migration_name LIMIT 1",
-    )
-    .catch((error: unknown) => {
-      // A database without this table is empty.
-      if (codeOf(error) === "42P01") return { rows: [] };
-      throw error;
-    });
-  const [found] = rows;
-  if (found === undefined || found.name >= first) return;
-  throw new Error(
-    `The database was made by a version before the first release (migration ${found.name}), and ` +
-      "its data cannot be upgraded. Use a new database. Nothing was changed.",
-  );
-}
-
 async function withLock<T>(
   databaseUrl: string,
   work: (client: pg.Client) => Promise<T>,
@@ -153,26 +85,14 @@ async function withLock<T>(
   });
 }
 
-async function withScratchDatabase<T>(
-  serverUrl: string,
-  work: (url: string) => Promise<T>,
-): Promise<T> {
-  const name = `scratch_${randomUUID().replaceAll("-", "")}`;
-  const admin = withDatabase(serverUrl, "postgres");
-  const send = (statement: string) => withClient(admin, (client) => client.query(statement));
-  await send(`CREATE DATABASE ${name} TEMPLATE template0`);
-  try {
-    return await work(withDatabase(serverUrl, name));
-  } finally {
-    await send(`DROP DATABASE ${name} WITH (FORCE)`);
-  }
-}
-
-async function withClient<T>(
+/** Runs `work` with a connection to the database, and closes it. */
+export async function withClient<T>(
   databaseUrl: string,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
   const client = new pg.Client({ connectionString: databaseUrl });
+  // A connection that is lost is the error of the statement.
+  client.on("error", () => undefined);
   await client.connect();
   try {
     return await work(client);

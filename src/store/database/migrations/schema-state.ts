@@ -3,10 +3,9 @@
  * its own connection: it neither waits behind requests for the pool nor takes a connection from
  * them. SQL, because the table of migrations is Prisma's and no model.
  */
-import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { migrationsFolder as projectMigrations } from "../../../assets.ts";
 import { createPool, isDatabaseError } from "../pool.ts";
-import { projectMigrations } from "./schema-engine.ts";
+import { migrationNames } from "./apply-migrations.ts";
 
 /** The check and its connection. */
 interface SchemaCheck {
@@ -44,8 +43,8 @@ const appliedText = `
 
 /** Opens the check. The migrations that the code needs are read once, here. */
 export function createSchemaCheck(settings: SchemaCheckSettings): SchemaCheck {
-  const { databaseUrl, onError, migrationsFolder = projectMigrations } = settings;
-  const needed = migrationsOf(migrationsFolder);
+  const { databaseUrl, onError, migrationsFolder = projectMigrations() } = settings;
+  const needed = migrationNames(migrationsFolder);
   const pool = createPool(
     { databaseUrl, size: 1, name: "readiness", connectTimeoutMs, statementTimeoutMs },
     onError,
@@ -80,12 +79,4 @@ function faultOf(needed: readonly string[], applied: readonly string[]): string 
     `This process needs migration ${missing}; ` +
     `the newest one found in the database is ${newest}`
   );
-}
-
-function migrationsOf(folder: string): readonly string[] {
-  const names = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  return names
-    .map(({ name }) => name)
-    .filter((name) => existsSync(join(folder, name, "migration.sql")))
-    .sort();
 }

@@ -1,10 +1,11 @@
 /**
- * Runs Prisma's schema engine as WebAssembly over one database, so that migrations need no
- * download. It is the same engine and the same `_prisma_migrations` table that `prisma migrate
- * deploy` uses.
+ * Runs Prisma's schema engine as WebAssembly over one database, because the command line downloads
+ * its native one at the first use. It computes the difference of schema and migrations, and in
+ * tests it diagnoses what `src/store/database/migrations` has applied.
  */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { PrismaPg } from "@prisma/adapter-pg";
 import {
@@ -18,13 +19,9 @@ import type {
   SchemaFilter,
 } from "@prisma/schema-engine-wasm/schema_engine_bg";
 import pg from "pg";
-import { migrationsFolder, schemaEngineFile } from "../../../assets.ts";
 
 /** Every table and enum belongs to this schema. None is managed externally. */
 export const wholeSchema: SchemaFilter = { externalTables: [], externalEnums: [] };
-
-/** The folder of this project's migrations. */
-export const projectMigrations = migrationsFolder();
 
 type Connection = Awaited<ReturnType<PrismaPg["connect"]>>;
 
@@ -41,6 +38,10 @@ interface WebAssemblyApi {
     imports: object,
   ): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>;
 }
+
+const schemaEngineFile = createRequire(import.meta.url)
+  .resolve("@prisma/schema-engine-wasm/schema_engine_bg")
+  .replace(/\.js$/, ".wasm");
 
 let loading: Promise<EngineModule> | undefined;
 
@@ -60,29 +61,13 @@ function loadModule(): Promise<EngineModule> {
     };
     Object.assign(globalThis, { PRISMA_WASM_PANIC_REGISTRY: registry });
     const { WebAssembly } = globalThis as unknown as { WebAssembly: WebAssemblyApi };
-    const bytes = await readFile(schemaEngineFile());
-    const imports = Object.fromEntries(
-      Object.entries(module).map(([key, value]) => [key, withoutHolding(key, value)]),
-    );
-    const { instance } = await WebAssembly.instantiate(bytes, { "./schema_engine_bg.js": imports });
+    const bytes = await readFile(schemaEngineFile);
+    const { instance } = await WebAssembly.instantiate(bytes, { "./schema_engine_bg.js": module });
     module.__wbg_set_wasm(instance.exports);
     instance.exports.__wbindgen_start();
     return module;
   })();
   return loading;
-}
-
-/**
- * The engine leaves the timer of its lock's time limit running for ten seconds. That must not keep
- * a finished process alive.
- */
-function withoutHolding(name: string, imported: unknown): unknown {
-  if (!name.startsWith("__wbg_setTimeout") || typeof imported !== "function") return imported;
-  return (...args: unknown[]): unknown => {
-    const timer: unknown = imported(...args);
-    (timer as NodeJS.Timeout).unref();
-    return timer;
-  };
 }
 
 /**
