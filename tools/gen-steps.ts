@@ -134,7 +134,6 @@ export const steps: readonly Step[] = [
     inputs: [
       "workflows",
       "tools/workflow-bundle.ts",
-      "tools/workflow-map.ts",
       "tools/workflow-preload.ts",
       "tools/workflow-tracing.ts",
       "node_modules/@temporalio/worker/package.json",

@@ -4,7 +4,6 @@
  */
 import { join } from "node:path";
 import { type BundleOptions, bundleWorkflowCode } from "@temporalio/worker";
-import { shortenMap } from "./workflow-map.ts";
 
 /**
  * Carry a trace through workflows. They are always in the bundle, so that traces can be switched on
@@ -16,18 +15,20 @@ const tracingInterceptors = join(import.meta.dirname, "workflow-tracing.ts");
 const preloaded = join(import.meta.dirname, "workflow-preload.ts");
 
 /**
- * Leaves out a file of `@opentelemetry/core` that exports the global object, which nothing reads.
- * All that a loaded library exports is frozen, so the thread's own list of destructors would be.
+ * Leaves the sources out of the map: stacks name files and lines, and show no code. Leaves out a
+ * file of `@opentelemetry/core` that exports the global object, which nothing reads: all that a
+ * loaded library exports is frozen, so the thread's own list of destructors would be.
  */
-const withoutGlobals: NonNullable<BundleOptions["webpackConfigHook"]> = (config) => ({
+const withoutSourcesAndGlobals: NonNullable<BundleOptions["webpackConfigHook"]> = (config) => ({
   ...config,
+  devtool: "inline-nosources-source-map",
   resolve: {
     ...config.resolve,
     alias: { ...config.resolve?.alias, "../../common/globalThis$": false },
   },
 });
 
-/** That file's code, by which a bundle that has it is refused. */
+/** The code of that file, by which a bundle that has it is refused. */
 const exportedGlobals = "_globalThis = globalThis;";
 
 /**
@@ -41,7 +42,7 @@ export async function bundleWorkflows(root: string): Promise<string> {
     workflowsPath: join(root, "workflows/index.ts"),
     workflowInterceptorModules: [tracingInterceptors],
     preloadModules: [preloaded],
-    webpackConfigHook: withoutGlobals,
+    webpackConfigHook: withoutSourcesAndGlobals,
     logger: {
       log: quiet,
       trace: quiet,
@@ -54,5 +55,5 @@ export async function bundleWorkflows(root: string): Promise<string> {
     throw new Error(errors.join("\n"), { cause: error });
   });
   if (code.includes(exportedGlobals)) throw new Error("the bundle exports the global object");
-  return shortenMap(code);
+  return code;
 }

@@ -51,14 +51,6 @@ test("a build has no code of bundlers, test tools and the embedded servers", () 
   expect(inputs.filter((path) => forbidden.test(path))).toEqual([]);
 });
 
-test("a build has Prisma's query compiler as a file, and not as text in the code", () => {
-  const texts = code.files.map(({ contents }) => Buffer.from(contents).toString("latin1"));
-  const modules = texts.flatMap((text) => text.match(/AGFzbQ[\w+/]+/g) ?? []);
-  // Other libraries have small ones.
-  expect(modules.filter(({ length }) => length > 500_000)).toEqual([]);
-  expect(texts.some((text) => text.includes('"query-compiler.wasm"'))).toBe(true);
-});
-
 test("each program has a file that starts it, with source maps", () => {
   const paths = code.files.map(({ path }) => path);
   for (const name of Object.keys(programs)) {

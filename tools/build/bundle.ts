@@ -34,9 +34,6 @@ const requireOfNode =
   'import { createRequire as requireFrom } from "node:module";' +
   "const require = requireFrom(import.meta.url);";
 
-/** What a program's start imports before the program. */
-const sourceLines = { in: "tools/build/source-lines.ts", out: "source-lines" };
-
 /** Packages that bundled ones try to load, and that are not installed. */
 export const absentPackages: readonly string[] = ["pg-native"];
 
@@ -55,7 +52,6 @@ export async function bundlePrograms(
       ...Object.entries(programs).map(([name, path]) => ({ in: path, out: programFile(name) })),
       ...Object.entries(further).map(([name, path]) => ({ in: path, out: name })),
       workflowThread,
-      sourceLines,
     ],
     outdir,
     bundle: true,
@@ -85,30 +81,7 @@ export async function bundlePrograms(
     path: path.slice(outdir.length + 1),
     contents,
   }));
-  const own = withFastNames(withoutForeignMaps(code, metafile));
-  return { files: [...own, ...Object.keys(programs).map(startOf)], metafile };
-}
-
-/**
- * Removes the source maps of files with no code of this project. Node reads the map of each module
- * at every start, and stacks name the functions without it.
- */
-function withoutForeignMaps(
-  files: readonly { readonly path: string; readonly contents: Uint8Array }[],
-  { outputs }: Metafile,
-): readonly BuiltFile[] {
-  const isForeign = ({ path }: BuiltFile): boolean => {
-    const { inputs } = outputs[`dist/${path.replace(/\.map$/, "")}`] ?? { inputs: {} };
-    return Object.keys(inputs).every((input) => /(?:^|\/)node_modules\//.test(input));
-  };
-  const link = /\n\/\/# sourceMappingURL=.*\n?$/;
-  return files
-    .filter((file) => !file.path.endsWith(".map") || !isForeign(file))
-    .map((file) =>
-      isForeign(file)
-        ? { ...file, contents: Buffer.from(file.contents).toString("utf8").replace(link, "\n") }
-        : file,
-    );
+  return { files: [...code, ...Object.keys(programs).map(startOf)], metafile };
 }
 
 /** Returns the packages that a build loads from `node_modules`. */
@@ -121,31 +94,10 @@ function programFile(name: string): string {
   return `${name}-program`;
 }
 
-/** How esbuild keeps a function's name. */
-const keptName = '__name=(target,value)=>__defProp(target,"name",{value,configurable:!0})';
-
-/**
- * Keeps the name only where it differs. Most functions still have theirs, and to define tens of
- * thousands of properties is a twentieth of a start.
- */
-function withFastNames(files: readonly BuiltFile[]): readonly BuiltFile[] {
-  const fast = keptName.replace("=>", "=>target.name===value?target:");
-  let found = 0;
-  const replaced = files.map(({ path, contents }) => {
-    const text = path.endsWith(".map") ? "" : Buffer.from(contents).toString("utf8");
-    if (!text.includes(keptName)) return { path, contents };
-    found += 1;
-    return { path, contents: text.replace(keptName, fast) };
-  });
-  if (found === 0) throw new Error("names are kept in another way: correct tools/build/bundle.ts");
-  return replaced;
-}
-
-/** The file that starts a program. Its stacks name files and lines of the sources. */
+/** The file that starts a program. Stacks name files and lines of the sources. */
 function startOf(name: string): BuiltFile {
   const contents = `#!/usr/bin/env node
-import { showSourceLines } from "./source-lines.js";
-showSourceLines();
+process.setSourceMapsEnabled(true);
 await import("./${programFile(name)}.js");
 `;
   return { path: `${name}.js`, contents };
