@@ -5,11 +5,11 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import { addDueSubscriptions } from "../../bench/support/due-subscriptions.ts";
-import { billingCrashPoints } from "../../src/crash-points.ts";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { inTransaction } from "../../src/store/database/pool.ts";
 import { openLine } from "../scenario/cut-line.ts";
 import { countWaiting } from "../support/billing.ts";
+import { billingCrashPoints } from "../support/crash-points.ts";
 import { systemTest as test } from "../support/fixtures.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { subscriptionPost, untilPosted } from "./ledger-documents.ts";

@@ -4,7 +4,6 @@
  * once. CLOCK-1.
  */
 import { expect } from "vitest";
-import { clockCrashPoints } from "../../src/crash-points.ts";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { billChunk } from "../../src/store/billing/billing-run.ts";
 import { findDueOrganisations } from "../../src/store/billing/due-organisations.ts";
@@ -12,6 +11,7 @@ import { inTransaction } from "../../src/store/database/pool.ts";
 import type { ClockBuilder } from "../scenario/clock-builder.ts";
 import { aloneTest as test } from "../scenario/fixtures.ts";
 import { addMany, expectEachRenewed } from "../scenario/many-subscriptions.ts";
+import { clockCrashPoints } from "../support/crash-points.ts";
 import { type TestSystem, until } from "../support/system.ts";
 
 const target = "2026-07-02T06:00:00.000Z";

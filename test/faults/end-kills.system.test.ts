@@ -3,8 +3,8 @@
  * again. END-4, IDEMPOTENCY-2.
  */
 import { describe, expect } from "vitest";
-import { endCrashPoints } from "../../src/crash-points.ts";
 import { aloneTest as test } from "../scenario/fixtures.ts";
+import { endCrashPoints } from "../support/crash-points.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { type Endable, endPost, threeRemoved } from "./ends-builder.ts";
 import { dieOf, post, postUntilDecided } from "./processes.ts";

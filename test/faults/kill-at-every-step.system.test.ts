@@ -3,8 +3,8 @@
  * request again. IDEMPOTENCY-7, POSTING-2.
  */
 import { describe, expect } from "vitest";
-import { creationCrashPoints } from "../../src/crash-points.ts";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { creationCrashPoints } from "../support/crash-points.ts";
 import { systemTest as test } from "../support/fixtures.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import {

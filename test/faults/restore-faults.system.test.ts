@@ -4,9 +4,9 @@
  * the ledger has the same documents. RESTORE-3, IDEMPOTENCY-2.
  */
 import { describe, expect } from "vitest";
-import { restoreCrashPoints } from "../../src/crash-points.ts";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
 import { aloneTest } from "../scenario/fixtures.ts";
+import { restoreCrashPoints } from "../support/crash-points.ts";
 import { perFile } from "../support/file-fixture.ts";
 import { freePort } from "../support/ports.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";

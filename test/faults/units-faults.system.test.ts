@@ -5,14 +5,14 @@
  * in `credit-faults` and `kill-at-every-step`. IDEMPOTENCY-2.
  */
 import { describe, expect } from "vitest";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { aloneTest } from "../scenario/fixtures.ts";
+import { addBands, type Json, type UnitsBuilder } from "../scenario/units-builder.ts";
 import {
   amendmentCrashPoints,
   postingCrashPoints,
   unitsCrashPoints,
-} from "../../src/crash-points.ts";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { aloneTest } from "../scenario/fixtures.ts";
-import { addBands, type Json, type UnitsBuilder } from "../scenario/units-builder.ts";
+} from "../support/crash-points.ts";
 import { perFile } from "../support/file-fixture.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { dieOf, type Post, postUntil } from "./processes.ts";

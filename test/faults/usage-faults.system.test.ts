@@ -4,7 +4,6 @@
  * is billed once. USAGE-3, INVARIANT-4.
  */
 import { describe, expect } from "vitest";
-import { amendmentCrashPoints, billingCrashPoints } from "../../src/crash-points.ts";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { createStartWork } from "../../src/worker/temporal/start-work.ts";
 import { defaultTaskQueue } from "../../workflows/contract.ts";
@@ -13,6 +12,7 @@ import type { LifeBuilder } from "../scenario/life-builder.ts";
 import type { Json } from "../scenario/units-builder.ts";
 import { addMeter, type UsageBuilder, usageEvent } from "../scenario/usage-builder.ts";
 import type { BillingRuns } from "../support/billing.ts";
+import { amendmentCrashPoints, billingCrashPoints } from "../support/crash-points.ts";
 import { perFile } from "../support/file-fixture.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { expectUsageBilledOnce, usageSums } from "./billed-usage.ts";

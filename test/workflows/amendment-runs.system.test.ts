@@ -4,12 +4,12 @@
  * RECORD_HISTORIES set they are stored for `replay.test.ts`.
  */
 import { describe, expect } from "vitest";
-import { amendmentCrashPoints } from "../../src/crash-points.ts";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { amendmentWorkflowId, creditWorkflowId } from "../../workflows/contract.ts";
 import { promptAnswerMs } from "../faults/processes.ts";
 import { aloneTest as test } from "../scenario/fixtures.ts";
 import { addBands, type Json, type UnitsBuilder } from "../scenario/units-builder.ts";
+import { amendmentCrashPoints } from "../support/crash-points.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 

@@ -7,7 +7,6 @@ import { randomBytes } from "node:crypto";
 import type { Client } from "@temporalio/client";
 import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
 import { expect } from "vitest";
-import { deliveryCrashPoints } from "../../src/crash-points.ts";
 import { pauseAfter } from "../../src/domain/events/retry-schedule.ts";
 import { createEncryption } from "../../src/store/database/encryption.ts";
 import { verifyWebhook } from "../../src/webhooks/verify.ts";
@@ -18,6 +17,7 @@ import {
   outboxScheduleId,
   webhookQueue,
 } from "../../workflows/contract.ts";
+import { deliveryCrashPoints } from "../support/crash-points.ts";
 import { perFile, started } from "../support/file-fixture.ts";
 import { systemTest } from "../support/fixtures.ts";
 import { type TestSystem, until } from "../support/system.ts";
