@@ -1,4 +1,4 @@
-/** The rule of 100 columns finds long lines in code, SQL and strings. */
+/** The rule of columns finds long lines in code, SQL, strings and Markdown. */
 import { expect, test } from "vitest";
 import { columnFaults } from "../../tools/tidy/columns.ts";
 
@@ -48,6 +48,14 @@ test("the import of one name, which the formatter never breaks, is excluded", ()
   expect(columnFaults({ path: "src/a.ts", text })).toEqual([]);
 });
 
-test("prose in Markdown is excluded", () => {
-  expect(columnFaults({ path: "docs/a.md", text: "word ".repeat(40) })).toEqual([]);
+test("a line of Markdown has at most 120 columns, in prose and in blocks of code", () => {
+  const lines = ["x".repeat(120), `- ${"x".repeat(119)}`, "```sh", "x".repeat(121), "```"];
+  expect(columnFaults({ path: "docs/a.md", text: lines.join("\n") })).toEqual([
+    "docs/a.md:2 has 121 columns: 120 is the limit",
+    "docs/a.md:4 has 121 columns: 120 is the limit",
+  ]);
+});
+
+test("a row of a table in Markdown, which cannot be broken, is excluded", () => {
+  expect(columnFaults({ path: "docs/a.md", text: `| ${"x".repeat(130)} |` })).toEqual([]);
 });

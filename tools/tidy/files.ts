@@ -20,6 +20,9 @@ export const codeFolders = [
   "packages",
 ];
 
+/** The documentation outside those folders. */
+export const pages = ["docs", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"];
+
 /** Generated code and recorded histories follow other rules. */
 const excluded = new RegExp(
   "(?:^|/)(?:node_modules|src/gen|test/histories" +

@@ -3,7 +3,7 @@
  * prints how many words each folder has that the glossary replaces, and those below the path.
  */
 import { join } from "node:path";
-import { codeFolders, printFaults, readFiles, type TextFile } from "./files.ts";
+import { codeFolders, pages, printFaults, readFiles, type TextFile } from "./files.ts";
 import { allowedPhrases, type ReplacedWord, replacedWords } from "./replaced-words.ts";
 import { type Fault, matches, type Piece, readSource, type Source } from "./source.ts";
 
@@ -220,7 +220,7 @@ export function fileNameFaults(path: string): Fault[] {
 
 if (process.argv[1] === import.meta.filename) {
   const root = join(import.meta.dirname, "../..");
-  const entries = [...codeFolders, "docs", "README.md", "CONTRIBUTING.md", "SECURITY.md"];
+  const entries = [...codeFolders, ...pages];
   printFaults(
     readFiles(root, entries)
       .filter((file) => !namesWords(file))
