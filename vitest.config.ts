@@ -14,6 +14,9 @@ const compiledFolder = join(import.meta.dirname, "node_modules/.cache/compiled")
 /** The limit of `expect.poll`, whose default is a second. */
 const pollTimeout = allow(4_000);
 
+const unitTests = ["test/**/*.test.ts", "packages/*/test/**/*.test.ts"];
+const systemTests = unitTests.map((pattern) => pattern.replace(".test.ts", ".system.test.ts"));
+
 export default defineConfig({
   test: {
     // A function can be constructed too.
@@ -22,8 +25,8 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: ["test/**/*.test.ts"],
-          exclude: ["test/**/*.system.test.ts"],
+          include: unitTests,
+          exclude: systemTests,
           setupFiles: ["test/support/fixed-seed.ts"],
           pool: "threads",
           // Their modules have no state: loading them once a thread halves the time.
@@ -43,7 +46,7 @@ export default defineConfig({
       {
         test: {
           name: "system",
-          include: ["test/**/*.system.test.ts"],
+          include: systemTests,
           globalSetup: ["test/support/global-setup.ts"],
           pool: "forks",
           // Libraries are loaded once a process, not once a file: every file creates its own database,

@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { Agent } from "undici";
-import { createDemoOrganisation } from "../src/dev/local-stack/demo/first-data.ts";
+import { createDemoOrganisation } from "../packages/dev/src/demo/first-data.ts";
 import { decideCreation } from "../src/domain/subscriptions/create.ts";
 import { createAccess } from "../src/store/access/api-keys.ts";
 import { createIdempotencyStore } from "../src/store/access/idempotency.ts";

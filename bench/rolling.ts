@@ -10,14 +10,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
-import { startDemoLedger } from "../src/dev/demo-ledger/server.ts";
+import { startDemoLedger } from "../packages/demo-ledger/src/server.ts";
 import {
   type CreatedOrganisation,
   createDemoOrganisation,
-} from "../src/dev/local-stack/demo/first-data.ts";
-import { startPostgres } from "../src/dev/local-stack/postgres/postgres.ts";
-import { setUpSchedules } from "../src/dev/local-stack/temporal/set-up-schedules.ts";
-import { startTemporal } from "../src/dev/local-stack/temporal/temporal-server.ts";
+} from "../packages/dev/src/demo/first-data.ts";
+import { startPostgres } from "../packages/dev/src/postgres/postgres.ts";
+import { setUpSchedules } from "../packages/dev/src/temporal/set-up-schedules.ts";
+import { startTemporal } from "../packages/dev/src/temporal/temporal-server.ts";
 import { createSettingUp } from "../src/store/admin/provision.ts";
 import { createEncryption } from "../src/store/database/encryption.ts";
 import { migrate } from "../src/store/database/migrations/migrate.ts";

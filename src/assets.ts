@@ -33,7 +33,8 @@ export const workflowBundleFile = (): string => lookUp("workflowBundle", "gen/wo
 export const migrationsFolder = (): string => lookUp("migrations", "../prisma/migrations");
 
 /** Returns the folder of the demo ledger's page. */
-export const demoLedgerPageFolder = (): string => lookUp("demoLedgerPage", "dev/demo-ledger/page");
+export const demoLedgerPageFolder = (): string =>
+  lookUp("demoLedgerPage", "../packages/demo-ledger/src/page");
 
 /** Returns the program of the command line. */
 export const commandLineFile = (): string => lookUp("commandLine", "admin/cli/main.ts");

@@ -194,7 +194,7 @@ test("a pricing model needs a file, a line of the registry and an enum value to 
   addPlanType();
   expect(faults()).toContain(`${catalogue}/pricing/index.ts`);
   addPricingModel();
-  expect(faults()).toEqual(["src/admin/present/catalogue.ts", "src/services/present.ts"]);
+  expect(faults()).toEqual(["src/admin/present/catalogue.ts", "src/present/objects.ts"]);
   addEnumValue();
   expect(generate()).toBeNull();
   expect(faults()).toEqual([]);

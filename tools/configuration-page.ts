@@ -1,5 +1,5 @@
 /** Writes `docs/configuration.md` out of the settings that the code reads. */
-import { defaultPorts } from "../src/dev/local-stack/processes/ports.ts";
+import { defaultPorts } from "../packages/dev/src/processes/ports.ts";
 import { ledgers } from "../src/ledger/index.ts";
 import {
   choices,

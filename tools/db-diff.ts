@@ -7,8 +7,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { withDatabaseUrl } from "../packages/dev/src/postgres/database-url.ts";
 import { migrationsFolder } from "../src/assets.ts";
-import { withDatabaseUrl } from "../src/dev/local-stack/postgres/database-url.ts";
 import { functionsMigration } from "./database-functions.ts";
 import { diff } from "./prisma/diff.ts";
 

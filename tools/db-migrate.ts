@@ -2,7 +2,7 @@
  * `npm run db:migrate`: migrates the database of DATABASE_URL, or the embedded one, to the newest
  * migration.
  */
-import { withDatabaseUrl } from "../src/dev/local-stack/postgres/database-url.ts";
+import { withDatabaseUrl } from "../packages/dev/src/postgres/database-url.ts";
 import { migrate } from "../src/store/database/migrations/migrate.ts";
 
 const log = (line: string): void => console.log(line);

@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { countingOn } from "../src/dev/local-stack/progress-line.ts";
+import { countingOn } from "../packages/dev/src/progress-line.ts";
 import { withLock } from "./gen-lock.ts";
 import { type Step, steps } from "./gen-steps.ts";
 

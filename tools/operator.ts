@@ -4,7 +4,7 @@
  * (DATABASE_URL, or the embedded one), because no API operation does this (ADMIN-1).
  */
 import pg from "pg";
-import { withDatabaseUrl } from "../src/dev/local-stack/postgres/database-url.ts";
+import { withDatabaseUrl } from "../packages/dev/src/postgres/database-url.ts";
 import { createFirstOperator } from "../src/store/admin/first-operator.ts";
 import { generateOperatorToken } from "../src/transport/rpc/gate/api-key.ts";
 

@@ -2,7 +2,7 @@
  * The load that the contract admits: many organisations, each with the keys that a platform has. A
  * key has 120 requests a minute, so no organisation alone has many requests.
  */
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { addKeys, type MeasuredSystem } from "./system.ts";
 
 /** With their keys, 1,200 requests a second: more than a run of single creations or lists uses. */

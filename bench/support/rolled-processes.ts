@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { type Child, startChild } from "../../src/dev/local-stack/processes/children.ts";
+import { type Child, startChild } from "../../packages/dev/src/processes/children.ts";
 import { freePort } from "../../test/support/ports.ts";
 import type { ReadyProxy } from "./ready-proxy.ts";
 

@@ -12,9 +12,9 @@ import {
   allScopes,
   type CreatedOrganisation,
   createDemoOrganisation,
-} from "../../src/dev/local-stack/demo/first-data.ts";
-import { startStack } from "../../src/dev/local-stack/stack.ts";
-import { collectParts } from "../../src/dev/local-stack/stack-settings.ts";
+} from "../../packages/dev/src/demo/first-data.ts";
+import { startStack } from "../../packages/dev/src/stack.ts";
+import { collectParts } from "../../packages/dev/src/stack-settings.ts";
 import { createSettingUp } from "../../src/store/admin/provision.ts";
 import { createEncryption, type Encryption } from "../../src/store/database/encryption.ts";
 import { newId } from "../../src/store/database/ids.ts";

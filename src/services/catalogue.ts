@@ -1,10 +1,10 @@
 /** PlanService and ChargeService: lists and retrieves plans and charges. */
 import type { ChargeService, PlanService } from "../gen/proto/billing/v1/catalogue_pb.ts";
+import { catalogueStatuses, wordOf } from "../present/enums.ts";
+import { presentCharge, presentPlan } from "../present/objects.ts";
 import type { CatalogueFilters } from "../store/catalogue/catalogue.ts";
 import type { Implementation } from "../transport/rpc/implementation.ts";
 import type { Deps } from "./deps.ts";
-import { catalogueStatuses, wordOf } from "./enums.ts";
-import { presentCharge, presentPlan } from "./present.ts";
 import { getObject, listMethod, type PagedRequest } from "./reading.ts";
 
 /** Returns the implementation of PlanService. Refuses `plan_not_found`. */

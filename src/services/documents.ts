@@ -1,11 +1,11 @@
 /** InvoiceService and CreditNoteService. Both only read. */
 import type { CreditNoteService } from "../gen/proto/billing/v1/credit_notes_pb.ts";
 import type { InvoiceService } from "../gen/proto/billing/v1/invoices_pb.ts";
+import { documentStatuses, wordOf } from "../present/enums.ts";
+import { presentCreditNote, presentInvoice } from "../present/objects.ts";
 import type { DocumentFilters } from "../store/documents/invoices.ts";
 import type { Implementation } from "../transport/rpc/implementation.ts";
 import type { Deps } from "./deps.ts";
-import { documentStatuses, wordOf } from "./enums.ts";
-import { presentCreditNote, presentInvoice } from "./present.ts";
 import { getObject, listMethod, type PagedRequest } from "./reading.ts";
 
 /** Returns the implementation of InvoiceService. Refuses `invoice_not_found`. */

@@ -3,7 +3,7 @@
  * answer the one it would give.
  */
 import { expect, test } from "vitest";
-import { demoCharges, demoPlans } from "../../src/dev/local-stack/demo/demo-catalogue.ts";
+import { demoCharges, demoPlans } from "../../packages/dev/src/demo/demo-catalogue.ts";
 import { type CivilDate, civilDate, todayIn } from "../../src/domain/calendar/civil-date.ts";
 import { formatDecimal, ZERO } from "../../src/domain/money/decimal.ts";
 import { type CreationDecision, decideCreation } from "../../src/domain/subscriptions/create.ts";

@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { heapOptions } from "../../src/dev/local-stack/processes/children.ts";
+import { heapOptions } from "../../packages/dev/src/processes/children.ts";
 import { deployFolder } from "./deployed-names.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "billing-entrypoint-"));

@@ -3,7 +3,7 @@
  * the write until someone has changed the document. LEDGER-3, UNITS-8.
  */
 import { describe, expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { checkedAsk, refusalOf, refused } from "../scenario/checked-ask.ts";
 import { aloneTest } from "../scenario/fixtures.ts";
 import type { LifeBuilder } from "../scenario/life-builder.ts";

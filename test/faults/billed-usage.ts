@@ -3,7 +3,7 @@
  * nothing else is billed. INVARIANT-4.
  */
 import { expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
 
 // One statement, so that it sees one instant, even while usage is stored and billed. INVARIANT-4.

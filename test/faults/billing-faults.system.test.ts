@@ -5,7 +5,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import { addDueSubscriptions } from "../../bench/support/due-subscriptions.ts";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { inTransaction } from "../../src/store/database/pool.ts";
 import { openLine } from "../scenario/cut-line.ts";
 import { countWaiting } from "../support/billing.ts";

@@ -4,7 +4,7 @@
  * UNITS-10, STATE-4.
  */
 import { describe, expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { askWith } from "../admin/services/request.ts";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
 import { scenarioTest } from "../scenario/fixtures.ts";

@@ -4,7 +4,7 @@
  * once. CLOCK-1.
  */
 import { expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { billChunk } from "../../src/store/billing/billing-run.ts";
 import { findDueOrganisations } from "../../src/store/billing/due-organisations.ts";
 import { inTransaction } from "../../src/store/database/pool.ts";

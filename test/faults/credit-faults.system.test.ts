@@ -4,7 +4,7 @@
  * UNITS-5, DOCUMENT-4, INVARIANT-3.
  */
 import { describe, expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { allocationCrashPoints, postingCrashPoints } from "../support/crash-points.ts";
 import { systemTest as test } from "../support/fixtures.ts";
 import { type TestSystem, until } from "../support/system.ts";

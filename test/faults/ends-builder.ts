@@ -3,7 +3,7 @@
  * stand once everything is decided.
  */
 import { expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { type LifeBuilder, lifeBuilder } from "../scenario/life-builder.ts";
 import type { TestSystem } from "../support/system.ts";

@@ -3,7 +3,7 @@
  * request again. IDEMPOTENCY-7, POSTING-2.
  */
 import { describe, expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { creationCrashPoints } from "../support/crash-points.ts";
 import { systemTest as test } from "../support/fixtures.ts";
 import { type TestSystem, until } from "../support/system.ts";

@@ -3,8 +3,8 @@
  * once. When the budget of calls is spent, background work waits first. POSTING-6, XERO-7.
  */
 import { describe, expect } from "vitest";
-import { xeroLimits } from "../../src/dev/demo-ledger/api/limits.ts";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { xeroLimits } from "../../packages/demo-ledger/src/api/limits.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { perFile } from "../support/file-fixture.ts";
 import { systemTest } from "../support/fixtures.ts";
 import { addReadyDocuments } from "../support/ready-documents.ts";

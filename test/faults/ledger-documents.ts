@@ -1,6 +1,6 @@
 /** Compares our database with the ledger after a fault: both must have the same documents. */
 import { expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { type Post, postUntilCreated, promptAnswerMs } from "./processes.ts";
 

@@ -3,7 +3,7 @@
  * in the answer. POSTING-2, POSTING-4.
  */
 import { describe, expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { systemTest as test } from "../support/fixtures.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import {

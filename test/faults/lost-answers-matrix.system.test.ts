@@ -5,7 +5,7 @@
  * between-read-and-write, and allocate-credit under activities. LEDGER-2, POSTING-2.
  */
 import { describe, expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
 import { systemTest as test } from "../support/fixtures.ts";
 import { type TestSystem, until } from "../support/system.ts";

@@ -3,7 +3,7 @@
  * known, with and without an Idempotency-Key, and nothing is done twice. INVARIANT-7.
  */
 import { describe, expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { openLine } from "../scenario/cut-line.ts";
 import { aloneTest } from "../scenario/fixtures.ts";
 import { addMeter, usageEvent } from "../scenario/usage-builder.ts";

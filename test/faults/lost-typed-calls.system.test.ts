@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { scenarioTest } from "../scenario/fixtures.ts";
 import { addMeter, usageEvent } from "../scenario/usage-builder.ts";
 import { type Answered, ask } from "../support/answer.ts";

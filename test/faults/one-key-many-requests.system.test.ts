@@ -3,7 +3,7 @@
  * document in the ledger. IDEMPOTENCY-2 to IDEMPOTENCY-4.
  */
 import { expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { aloneTest } from "../scenario/fixtures.ts";
 import { perFile, stopInTime } from "../support/file-fixture.ts";
 import type { Answered, TestSystem } from "../support/system.ts";

@@ -6,7 +6,7 @@
 import fc from "fast-check";
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { type BillingRuns, billingRuns } from "../support/billing.ts";
 import { bookkeeper } from "../support/bookkeeper.ts";
 import { type FreshDatabase, freshDatabase } from "../support/database.ts";

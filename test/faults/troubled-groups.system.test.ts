@@ -1,6 +1,6 @@
 /** Documents that go to the ledger together: the trouble of one is never the trouble of another. */
 import { expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { systemTest as test } from "../support/fixtures.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { postUntilDecided } from "./processes.ts";

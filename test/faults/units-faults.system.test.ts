@@ -5,7 +5,7 @@
  * in `credit-faults` and `kill-at-every-step`. IDEMPOTENCY-2.
  */
 import { describe, expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { aloneTest } from "../scenario/fixtures.ts";
 import { addBands, type Json, type UnitsBuilder } from "../scenario/units-builder.ts";
 import {

@@ -4,7 +4,7 @@
  * reason. UNITS-8, UNITS-10, POSTING-4.
  */
 import { describe, expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { aloneTest as test } from "../scenario/fixtures.ts";
 import { addBands, type Json, type UnitsBuilder } from "../scenario/units-builder.ts";
 import { type TestSystem, until } from "../support/system.ts";

@@ -10,10 +10,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import {
-  type EmbeddedPostgres,
-  startPostgres,
-} from "../../src/dev/local-stack/postgres/postgres.ts";
+import { type EmbeddedPostgres, startPostgres } from "../../packages/dev/src/postgres/postgres.ts";
 import { migrate } from "../../src/store/database/migrations/migrate.ts";
 import { addMeter } from "../scenario/usage-builder.ts";
 import { type BillingFixture, billingFixture } from "../store/billing/billing-fixture.ts";

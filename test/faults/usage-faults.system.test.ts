@@ -4,7 +4,7 @@
  * is billed once. USAGE-3, INVARIANT-4.
  */
 import { describe, expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { createStartWork } from "../../src/worker/temporal/start-work.ts";
 import { defaultTaskQueue } from "../../workflows/contract.ts";
 import { aloneTest } from "../scenario/fixtures.ts";

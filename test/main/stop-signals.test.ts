@@ -38,7 +38,7 @@ function signalAt(file: string): string {
   return `data:text/javascript,${encodeURIComponent(code)}`;
 }
 
-/** Runs a program of the sources. `ended` resolves with its signal or code. */
+/** Runs a program by its path. `ended` resolves with its signal or code. */
 function start(
   script: string,
   options: readonly string[] = [],
@@ -47,7 +47,7 @@ function start(
 ) {
   const { port } = silent.address() as AddressInfo;
   const databaseUrl = `postgresql://nobody@127.0.0.1:${port}/nothing?sslmode=disable`;
-  const path = fileURLToPath(new URL(`../../src/${script}`, import.meta.url));
+  const path = fileURLToPath(new URL(`../../${script}`, import.meta.url));
   const child = spawn(process.execPath, [...options, path], {
     env: { ...process.env, DATABASE_URL: databaseUrl, ...defaults, ...env },
     stdio: ["ignore", log, log],
@@ -64,17 +64,17 @@ function start(
 }
 
 test.each([
-  ["server.ts", "src/main/run.ts"],
-  ["worker.ts", "src/main/run.ts"],
-  ["server.ts", "src/main/api.ts"],
-  ["worker.ts", "src/main/worker.ts"],
-  ["dev/demo-ledger/main.ts", "src/dev/demo-ledger/server.ts"],
+  ["src/server.ts", "src/main/run.ts"],
+  ["src/worker.ts", "src/main/run.ts"],
+  ["src/server.ts", "src/main/api.ts"],
+  ["src/worker.ts", "src/main/worker.ts"],
+  ["packages/demo-ledger/src/main.ts", "packages/demo-ledger/src/server.ts"],
 ])("%s that gets a signal while it loads %s ends with 0", async (script, file) => {
   expect(await start(script, ["--import", signalAt(file)]).ended).toBe(0);
 });
 
 test("a worker waits for its database, says so in one line, and ends with 0", async () => {
-  const { child, ended, output } = start("worker.ts");
+  const { child, ended, output } = start("src/worker.ts");
   await until("it waits", async () => output().includes("waiting for the database"));
   child.kill("SIGTERM");
   expect(await ended).toBe(0);
@@ -94,7 +94,7 @@ test.runIf(existsSync("/dev/full"))(
   async () => {
     const port = await freePort();
     const full = openSync("/dev/full", "w");
-    const { child, ended } = start("server.ts", [], { API_PORT: String(port) }, full);
+    const { child, ended } = start("src/server.ts", [], { API_PORT: String(port) }, full);
     closeSync(full);
     const probe = () => fetch(`http://127.0.0.1:${port}/healthz`).then(({ ok }) => ok);
     await until("it answers", () => probe().catch(() => false));

@@ -1,6 +1,6 @@
 /** Compares billed usage with its events and with the lines that bill it. INVARIANT-4, USAGE-9. */
 import { expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
 
 /**

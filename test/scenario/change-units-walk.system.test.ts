@@ -4,7 +4,7 @@
  * remaining credit is the same here and in the ledger. UNITS-1 to UNITS-13.
  */
 import { describe, expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { type Below, seeded } from "../support/seeded.ts";
 import type { TestSystem } from "../support/system.ts";
 import { scenarioTest as test } from "./fixtures.ts";

@@ -4,7 +4,7 @@
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { type AdminAsk, askWith } from "../admin/services/request.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";

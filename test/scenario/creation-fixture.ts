@@ -1,6 +1,6 @@
 /** The fixtures of tests of create subscription: sandboxes whose clock stands still. */
 import { expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { perFile } from "../support/file-fixture.ts";
 import { scenarioTest } from "./fixtures.ts";
 import { expectRefusedAlike } from "./preview-comparison.ts";

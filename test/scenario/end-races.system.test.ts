@@ -3,7 +3,7 @@
  * done at a time, and each answer is true. STATE-3.
  */
 import { describe, expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { type Endable, endPost, threeRemoved } from "../faults/ends-builder.ts";
 import { post, postUntilDecided } from "../faults/processes.ts";
 import { perFile } from "../support/file-fixture.ts";

@@ -4,7 +4,7 @@
  * billed twice.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";

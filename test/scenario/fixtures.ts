@@ -1,5 +1,5 @@
 /** The fixtures of scenario tests: builders over a system, whose answers are checked. */
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { endsBuilder } from "../faults/ends-builder.ts";
 import { startApiProcess } from "../faults/processes.ts";
 import { type Cleanup, perFile, stopInTime } from "../support/file-fixture.ts";

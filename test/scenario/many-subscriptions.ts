@@ -3,7 +3,7 @@
  * there once months have passed.
  */
 import { expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
 
 /** What they differ in: each of these days of March 2026 with each zone, in turn. */

@@ -3,7 +3,7 @@
  * and deferred amounts, except ids, numbers and what only the ledger knows. PREVIEW-1, PREVIEW-3.
  */
 import { expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import type { Answered, RequestOptions, TestSystem } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
 import type { LifeBuilder } from "./life-builder.ts";

@@ -2,7 +2,7 @@
  * A subscription in each state in which it can be previewed, several alike of each, with usage,
  * late usage and deferred amounts, and the operations that are previewed there. PREVIEW-1.
  */
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import type { Ask } from "./checked-ask.ts";
 import type { ClockBuilder } from "./clock-builder.ts";
 import type { Json } from "./units-builder.ts";

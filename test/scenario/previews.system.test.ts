@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { addApiKey } from "../support/organisation-builder.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { refusalOf, refused } from "./checked-ask.ts";

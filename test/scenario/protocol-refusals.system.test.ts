@@ -1,7 +1,7 @@
 /** Refusals over every protocol: the same codes, and the same params. REQUEST-13. */
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
 import type { Answered } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";

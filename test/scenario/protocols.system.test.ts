@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { describe, expect } from "vitest";
-import { allScopes } from "../../src/dev/local-stack/demo/first-data.ts";
+import { allScopes } from "../../packages/dev/src/demo/first-data.ts";
 import {
   Health,
   HealthCheckResponse_ServingStatus as Serving,

@@ -1,6 +1,6 @@
 /** One sandbox with objects of every kind and status, for tests of reads. OBJECT-5, OBJECT-6. */
 import { expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { perFile } from "../support/file-fixture.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";

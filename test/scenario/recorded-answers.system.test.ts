@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { document } from "../contract/answer-check.ts";
 import { addApiKey } from "../support/organisation-builder.ts";
 import { publishAll } from "../support/published-events.ts";

@@ -4,7 +4,7 @@
  * the ledger. STATE-1, STATE-2, DOCUMENT-3.
  */
 import { describe, expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { askWith } from "../admin/services/request.ts";
 import type { BillingRuns } from "../support/billing.ts";
 import { type TestSystem, until } from "../support/system.ts";

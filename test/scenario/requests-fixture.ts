@@ -1,5 +1,5 @@
 /** The fixtures of tests of the rules of every request, over two API processes. */
-import { allScopes } from "../../src/dev/local-stack/demo/first-data.ts";
+import { allScopes } from "../../packages/dev/src/demo/first-data.ts";
 import { startApiProcess } from "../faults/processes.ts";
 import { perFile, started, stopInTime } from "../support/file-fixture.ts";
 import { addApiKey } from "../support/organisation-builder.ts";

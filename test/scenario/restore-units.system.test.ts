@@ -4,7 +4,7 @@
  * has the same documents. RESTORE-3, RESTORE-4.
  */
 import { describe, expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { lateAnswerMs } from "../faults/processes.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { refusalOf, refused } from "./checked-ask.ts";

@@ -1,6 +1,6 @@
 /** Numbers that documents of others have in the ledger. POSTING-9, DOCUMENT-6 */
 import { describe, expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { askWith } from "../admin/services/request.ts";
 import { synced } from "../faults/ledger-documents.ts";
 import { bookkeeper } from "../support/bookkeeper.ts";

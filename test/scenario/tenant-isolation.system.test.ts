@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { ScalarType } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
 import { addApiKey } from "../support/organisation-builder.ts";
 import { publishAll } from "../support/published-events.ts";

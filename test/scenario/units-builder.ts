@@ -3,7 +3,7 @@
  * the comparison of the ledger's documents with ours.
  */
 import { expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { expectAllPublished } from "../support/published-events.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";

@@ -1,6 +1,6 @@
 /** The fixtures of tests of changes of units in the middle of April. */
 import { expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { perFile } from "../support/file-fixture.ts";
 import { type Refused, refusalOf } from "./checked-ask.ts";
 import { scenarioTest } from "./fixtures.ts";

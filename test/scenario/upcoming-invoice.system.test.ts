@@ -1,7 +1,7 @@
 /** The upcoming invoice: what the next renewal bills, with deferred lines and usage. PREVIEW-5. */
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import type { Answered } from "../support/system.ts";
 import { type Ask, refusalOf, refused } from "./checked-ask.ts";
 import type { Json } from "./units-builder.ts";

@@ -1,5 +1,5 @@
 /** The fixtures of tests of billed usage: metered subscriptions, reports, and what was billed. */
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { perFile } from "../support/file-fixture.ts";
 import { scenarioTest } from "./fixtures.ts";
 import type { Json } from "./units-builder.ts";

@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import type { Answered } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
 import type { Json } from "./units-builder.ts";

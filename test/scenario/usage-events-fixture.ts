@@ -1,5 +1,5 @@
 /** The fixtures of tests of usage events: a metered subscription, and what is stored of events. */
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { billingFixture } from "../store/billing/billing-fixture.ts";
 import { perFile, started, stopInTime } from "../support/file-fixture.ts";
 import { addApiKey } from "../support/organisation-builder.ts";

@@ -4,7 +4,7 @@
  * are what the rules alone say, and what a preview said before.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { planLine } from "../../src/domain/billing/invoice-lines.ts";
 import { addDays, civilDate } from "../../src/domain/calendar/civil-date.ts";
 import { daysInPeriod } from "../../src/domain/calendar/period.ts";

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import { connect } from "node:http2";
 import { describe, expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { allow } from "../support/slowness.ts";
 import type { TestSystem } from "../support/system.ts";
 import { scenarioTest as test } from "./fixtures.ts";

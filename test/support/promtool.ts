@@ -7,7 +7,7 @@ import { access, copyFile, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/p
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { findOnPath } from "../../src/dev/local-stack/processes/programs.ts";
+import { findOnPath } from "../../packages/dev/src/processes/programs.ts";
 
 const run = promisify(execFile);
 

@@ -3,7 +3,7 @@
  * object is the shown object. EVENT-1, EVENT-3.
  */
 import type pg from "pg";
-import { writeObject } from "../../src/main/worker/render-event-object.ts";
+import { writeObject } from "../../src/present/event-objects.ts";
 import { customerListing } from "../../src/store/customers/customers.ts";
 import { getThese, type Listing } from "../../src/store/database/page.ts";
 import { creditNoteListing } from "../../src/store/documents/credit-notes.ts";

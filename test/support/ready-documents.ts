@@ -3,7 +3,7 @@
  * thousands of them, inserted by SQL.
  */
 import type pg from "pg";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { inTransaction } from "../../src/store/database/pool.ts";
 
 const addText = `

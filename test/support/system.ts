@@ -6,13 +6,13 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import type { CallCounts, DemoLimits } from "../../src/dev/demo-ledger/api/limits.ts";
-import { startDemoLedger } from "../../src/dev/demo-ledger/server.ts";
+import type { CallCounts, DemoLimits } from "../../packages/demo-ledger/src/api/limits.ts";
+import { startDemoLedger } from "../../packages/demo-ledger/src/server.ts";
 import {
   type CreatedOrganisation,
   createDemoOrganisation,
   type DemoOrganisation,
-} from "../../src/dev/local-stack/demo/first-data.ts";
+} from "../../packages/dev/src/demo/first-data.ts";
 import type { LedgerKinds } from "../../src/ledger/port/ledger-kind.ts";
 import { createSettingUp } from "../../src/store/admin/provision.ts";
 import { createEncryption } from "../../src/store/database/encryption.ts";

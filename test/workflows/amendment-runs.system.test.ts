@@ -4,7 +4,7 @@
  * RECORD_HISTORIES set they are stored for `replay.test.ts`.
  */
 import { describe, expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { amendmentWorkflowId, creditWorkflowId } from "../../workflows/contract.ts";
 import { promptAnswerMs } from "../faults/processes.ts";
 import { aloneTest as test } from "../scenario/fixtures.ts";

@@ -5,7 +5,7 @@
  */
 import { type Client, ScheduleOverlapPolicy } from "@temporalio/client";
 import { expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import {
   ledgerSyncScheduleId,
   ledgerSyncStartsType,

@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 import { Client, Connection, type WorkflowExecutionInfo } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addDueSubscriptions } from "../../bench/support/due-subscriptions.ts";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import {
   amendmentWorkflowId,
   billingWorkflowId,

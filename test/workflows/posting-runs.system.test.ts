@@ -4,7 +4,7 @@
  * stored in `test/histories` for `replay.test.ts`.
  */
 import { describe, expect } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { ledgerWorkflowId } from "../../workflows/contract.ts";
 import {
   createSynced,

@@ -7,7 +7,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Client, Connection, ScheduleOverlapPolicy } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { eventsWorkflowId, outboxRelayType, outboxScheduleId } from "../../workflows/contract.ts";
 import { at, closed, document, schemaFaults } from "../contract/answer-check.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";

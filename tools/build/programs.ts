@@ -9,8 +9,8 @@ export const programs = {
   config: "src/main/commands/config.ts",
   operator: "tools/operator.ts",
   billing: "src/admin/cli/main.ts",
-  "demo-ledger": "src/dev/demo-ledger/main.ts",
-  "demo-data": "src/dev/demo-data.ts",
+  "demo-ledger": "packages/demo-ledger/src/main.ts",
+  "demo-data": "packages/dev/src/demo-data.ts",
 } as const;
 
 /** The name of a program of the build. */

@@ -28,7 +28,7 @@ export function replacements(root: string): Plugin {
       });
       // The commands of a build have no embedded PostgreSQL, whose programs are for development
       // only. Without DATABASE_URL they say so.
-      build.onLoad({ filter: /\/local-stack\/postgres\/database-url\.ts$/ }, () => {
+      build.onLoad({ filter: /\/dev\/src\/postgres\/database-url\.ts$/ }, () => {
         found.add("the embedded database");
         const contents = `export * from ${JSON.stringify(requiredDatabase)};`;
         return { contents, loader: "js", resolveDir: root };

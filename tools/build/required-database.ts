@@ -1,5 +1,5 @@
 /**
- * Takes the place of `src/dev/local-stack/postgres/database-url.ts` in a build, which has no
+ * Takes the place of `packages/dev/src/postgres/database-url.ts` in a build, which has no
  * embedded PostgreSQL: DATABASE_URL must be set.
  */
 import { readConfig } from "../../src/config.ts";

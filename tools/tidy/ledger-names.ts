@@ -14,8 +14,8 @@ const names = /xero/gi;
 const allowed = [
   "src/ledger/xero/",
   "src/ledger/index.ts",
-  "src/dev/demo-ledger/",
-  "src/dev/local-stack/",
+  "packages/demo-ledger/src/",
+  "packages/dev/src/",
 ] as const;
 
 /** Returns a fault for each line of the service that names a kind of ledger. */

@@ -143,22 +143,22 @@ export const allowedPhrases: readonly AllowedPhrase[] = [
   {
     pattern: /\bhint\b/g,
     reason: "the visible end of a key, a column",
-    paths: /^(?:bench\/support\/system|src\/dev\/local-stack\/demo\/first-data)\.ts$/,
+    paths: /^(?:bench\/support\/system|packages\/dev\/src\/demo\/first-data)\.ts$/,
   },
   {
     pattern: /\bhint\b/g,
     reason: "the visible end of a key, a column",
-    paths: /^src\/dev\/local-stack\/demo\/new-credentials\.ts$/,
+    paths: /^packages\/dev\/src\/demo\/new-credentials\.ts$/,
   },
   {
     pattern: /you're looking for/g,
     reason: "Xero's own message",
-    paths: /^src\/dev\/demo-ledger\//,
+    paths: /^packages\/demo-ledger\/src\//,
   },
   {
     pattern: /\btell_change\b/g,
     reason: "the function that older demo ledgers have",
-    paths: /^src\/dev\/demo-ledger\/schema\.ts$/,
+    paths: /^packages\/demo-ledger\/src\/schema\.ts$/,
   },
   { pattern: /\bwall[- ]?clock/gi, reason: "the field's word" },
   { pattern: /\bmake_(?:date|interval|timestamptz?)\b/g, reason: "PostgreSQL" },

@@ -50,7 +50,7 @@ function isDocumented(lines: readonly string[], line: number, name: string): boo
 
 /** Returns a fault for a file over the limit, because it owns two things. */
 export function sizeFaults({ path, text }: Source): Fault[] {
-  const limit = path.startsWith("test/") ? maxLines.test : maxLines.source;
+  const limit = /^(?:packages\/[^/]+\/)?test\//.test(path) ? maxLines.test : maxLines.source;
   const count = text.split("\n").length - 1;
   return count > limit
     ? [`${path}:${limit} has ${count} lines: split it, ${limit} is the limit`]

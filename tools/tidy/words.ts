@@ -32,7 +32,7 @@ const bannedWords: readonly BannedWord[] = [
     use: "end (of a subscription), stop or abort (of work)",
     // The contract uses this word for a delivery's state.
     except:
-      /^(?:(?:src\/dev|src\/worker\/temporal|workflows)\/|src\/admin\/present\/webhooks\.ts$)/,
+      /^(?:(?:packages\/dev|src\/worker\/temporal|workflows)\/|src\/admin\/present\/webhooks\.ts$)/,
   },
   { pattern: /\b(?:TODO|FIXME|XXX)\b/g, use: "nothing: do it now, or leave it out" },
 ];

@@ -8,12 +8,12 @@ import type {
   PlanSchema,
 } from "../../gen/proto/billing/admin/v1/catalogue_pb.ts";
 import type { MeterSchema } from "../../gen/proto/billing/admin/v1/meters_pb.ts";
-import { planTypes } from "../../services/enums.ts";
+import { planTypes } from "../../present/enums.ts";
 import {
   presentCharge as presentPublicCharge,
   presentPlan as presentPublicPlan,
   presentTiers,
-} from "../../services/present.ts";
+} from "../../present/objects.ts";
 import type { AdminCharge } from "../../store/admin/catalogue/charges.ts";
 import type { AdminMeter } from "../../store/admin/catalogue/meters.ts";
 import type { AdminPlan } from "../../store/admin/catalogue/plans.ts";

@@ -25,7 +25,7 @@ import {
   WebhookDeliveryState,
   WebhookEndpointStatus,
 } from "../../gen/proto/billing/admin/v1/webhooks_pb.ts";
-import { byWord } from "../../services/enums.ts";
+import { byWord } from "../../present/enums.ts";
 
 /** Enum values of organisations, their test clocks and operators. DOCUMENT-1, CLOCK-1, ADMIN-1 */
 export const firstInvoiceStatuses = byWord(FirstInvoiceStatus);

@@ -24,7 +24,7 @@ import {
 import type { OrganisationSchema } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
 import type { TestClockSchema } from "../../gen/proto/billing/admin/v1/test_clock_pb.ts";
 import type { LedgerOrganisation } from "../../ledger/port/ledger.ts";
-import { documentStatuses, invoiceTypes } from "../../services/enums.ts";
+import { documentStatuses, invoiceTypes } from "../../present/enums.ts";
 import type { AuditRecord } from "../../store/admin/audit.ts";
 import type {
   ApiKeyRecord,

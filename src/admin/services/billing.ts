@@ -8,7 +8,7 @@ import type {
   BillingService,
   ParkedSubscriptionSchema,
 } from "../../gen/proto/billing/admin/v1/billing_pb.ts";
-import { subscriptionStatuses } from "../../services/enums.ts";
+import { subscriptionStatuses } from "../../present/enums.ts";
 import type { ParkedSubscription } from "../../store/admin/billing.ts";
 import {
   type AdminDependencies,

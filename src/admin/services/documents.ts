@@ -5,7 +5,7 @@
 import { decideRetry, requireNoneRunning } from "../../domain/billing/retry-document.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { DocumentService } from "../../gen/proto/billing/admin/v1/documents_pb.ts";
-import { wordOf } from "../../services/enums.ts";
+import { wordOf } from "../../present/enums.ts";
 import type { DocumentWork } from "../../store/ledger-jobs/stale-jobs.ts";
 import { documentStates } from "../present/enums.ts";
 import { presentDocument } from "../present/present.ts";

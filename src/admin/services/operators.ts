@@ -1,7 +1,7 @@
 /** OperatorService: operators, their roles and their tokens. ADMIN-1 */
 import { Refusal } from "../../domain/refusal.ts";
 import type { OperatorService } from "../../gen/proto/billing/admin/v1/operators_pb.ts";
-import { wordOf } from "../../services/enums.ts";
+import { wordOf } from "../../present/enums.ts";
 import { generateOperatorToken } from "../../transport/rpc/gate/api-key.ts";
 import { roles } from "../present/enums.ts";
 import { presentOperator, presentToken } from "../present/present.ts";

@@ -5,7 +5,7 @@
 import { requireNothingInTheWay } from "../../domain/billing/setup-mode.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { OrganisationService } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
-import { wordOf } from "../../services/enums.ts";
+import { wordOf } from "../../present/enums.ts";
 import { firstInvoiceStatuses } from "../present/enums.ts";
 import { presentOrganisation } from "../present/present.ts";
 import { requireCurrency } from "../present/read-values.ts";

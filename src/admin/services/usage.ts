@@ -12,7 +12,7 @@ import type {
   UsageSchema,
   UsageService,
 } from "../../gen/proto/billing/admin/v1/usage_pb.ts";
-import { documentStatuses } from "../../services/enums.ts";
+import { documentStatuses } from "../../present/enums.ts";
 import type { UsageOfPeriod, UsagePosition } from "../../store/admin/usage/usage.ts";
 import { isId } from "../../store/database/ids.ts";
 import type { StoredUsageEvent } from "../../store/usage/usage-events.ts";

@@ -1,5 +1,6 @@
 /** The worker's part of webhooks to platforms: publishing, delivery, and their secrets' keys. */
 import type { Config } from "../../config.ts";
+import { writeObject } from "../../present/event-objects.ts";
 import { boundQueries } from "../../store/database/bound-queries.ts";
 import type { Encryption } from "../../store/database/encryption.ts";
 import type { Pool } from "../../store/database/pool.ts";
@@ -15,7 +16,6 @@ import { startCleanup } from "../../worker/temporal/cleanup.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { WorkerMetrics } from "../telemetry/worker-metrics.ts";
 import { observedDeliveries } from "./observed-work.ts";
-import { writeObject } from "./render-event-object.ts";
 import { tracedPoster } from "./traced-poster.ts";
 
 /** Keys change once in years, and each change restarts the workers. */

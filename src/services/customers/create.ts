@@ -16,12 +16,12 @@ import {
   CreateCustomerRequestSchema,
   type CustomerService,
 } from "../../gen/proto/billing/v1/customers_pb.ts";
+import { presentCustomer } from "../../present/objects.ts";
 import type { JobOutcome } from "../../store/ledger-jobs/job-notifications.ts";
 import type { Tenant } from "../../store/tenant.ts";
 import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
 import type { Deps } from "../deps.ts";
 import { untilKnown } from "../lost-answers.ts";
-import { presentCustomer } from "../present.ts";
 import {
   hashRequest,
   identify,

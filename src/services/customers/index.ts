@@ -3,11 +3,11 @@ import type {
   CustomerService,
   ListCustomersRequest,
 } from "../../gen/proto/billing/v1/customers_pb.ts";
+import { customerStatuses, wordOf } from "../../present/enums.ts";
+import { presentCustomer } from "../../present/objects.ts";
 import type { CustomerFilters } from "../../store/customers/customers.ts";
 import type { Implementation } from "../../transport/rpc/implementation.ts";
 import type { Deps } from "../deps.ts";
-import { customerStatuses, wordOf } from "../enums.ts";
-import { presentCustomer } from "../present.ts";
 import { getObject, listMethod } from "../reading.ts";
 import { createCustomer } from "./create.ts";
 

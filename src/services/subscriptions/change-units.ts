@@ -15,15 +15,15 @@ import {
   ChangeUnitsRequestSchema,
   type SubscriptionService,
 } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
+import { changeDocuments, prorationBehaviours, wordOf } from "../../present/enums.ts";
+import { presentInvoice, presentSubscription } from "../../present/objects.ts";
 import { newId } from "../../store/database/ids.ts";
 import type { UnitChange } from "../../store/subscriptions/unit-changes.ts";
 import type { Tenant } from "../../store/tenant.ts";
 import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
 import type { Deps } from "../deps.ts";
-import { changeDocuments, prorationBehaviours, wordOf } from "../enums.ts";
 import { untilKnown } from "../lost-answers.ts";
 import type { Posting } from "../posting.ts";
-import { presentInvoice, presentSubscription } from "../present.ts";
 import { hashRequest, identify, requireSameRequest } from "../request-identity.ts";
 
 type Method = MethodImplementation<typeof SubscriptionService.method.changeUnits>;

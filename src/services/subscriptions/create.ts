@@ -14,13 +14,13 @@ import {
   CreateSubscriptionRequestSchema,
   type SubscriptionService,
 } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
+import { presentInvoice, presentSubscription } from "../../present/objects.ts";
 import { newId } from "../../store/database/ids.ts";
 import type { InvoiceIds } from "../../store/documents/unsent-invoices.ts";
 import type { Tenant } from "../../store/tenant.ts";
 import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
 import type { Deps } from "../deps.ts";
 import { untilKnown } from "../lost-answers.ts";
-import { presentInvoice, presentSubscription } from "../present.ts";
 import { hashRequest, identify, requireSameRequest } from "../request-identity.ts";
 
 type Method = MethodImplementation<typeof SubscriptionService.method.createSubscription>;

@@ -13,6 +13,8 @@ import {
   EndSubscriptionRequestSchema,
   type SubscriptionService,
 } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
+import { endWhens, wordOf } from "../../present/enums.ts";
+import { presentSubscription } from "../../present/objects.ts";
 import { newId } from "../../store/database/ids.ts";
 import type {
   EarlierTermination,
@@ -21,9 +23,7 @@ import type {
 import type { Tenant } from "../../store/tenant.ts";
 import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
 import type { Deps } from "../deps.ts";
-import { endWhens, wordOf } from "../enums.ts";
 import { untilKnown } from "../lost-answers.ts";
-import { presentSubscription } from "../present.ts";
 import { hashRequest, identify, isSameRequest, requireSameRequest } from "../request-identity.ts";
 
 type Method = MethodImplementation<typeof SubscriptionService.method.endSubscription>;

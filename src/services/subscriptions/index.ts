@@ -3,14 +3,14 @@ import type {
   ListSubscriptionsRequest,
   SubscriptionService,
 } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
+import { subscriptionStatuses, wordOf } from "../../present/enums.ts";
+import { presentSubscription } from "../../present/objects.ts";
 import type {
   PlannedSubscription,
   SubscriptionFilters,
 } from "../../store/subscriptions/subscriptions.ts";
 import type { Implementation } from "../../transport/rpc/implementation.ts";
 import type { Deps } from "../deps.ts";
-import { subscriptionStatuses, wordOf } from "../enums.ts";
-import { presentSubscription } from "../present.ts";
 import { getObject, listMethod } from "../reading.ts";
 import { changeUnits } from "./change-units.ts";
 import { createSubscription } from "./create.ts";

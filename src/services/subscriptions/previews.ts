@@ -23,10 +23,10 @@ import type {
   SubscriptionPreviewSchema,
   SubscriptionService,
 } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
+import { presentPreview, presentUpcoming } from "../../present/previews.ts";
 import type { PreviewReads } from "../../store/previews.ts";
 import type { Implementation } from "../../transport/rpc/implementation.ts";
 import type { Deps } from "../deps.ts";
-import { presentPreview, presentUpcoming } from "../present-preview.ts";
 import { readUnitsChange } from "./change-units.ts";
 import { readCreation } from "./create.ts";
 import { readEnd } from "./end.ts";

@@ -1,7 +1,7 @@
 /** BillingService over the wire: what is due, what is parked and why, and retrying it. POSTING-8 */
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import type { CreatedOrganisation } from "../../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../../packages/dev/src/demo/first-data.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { perFile } from "../../support/file-fixture.ts";
 import { type TestSystem, until } from "../../support/system.ts";

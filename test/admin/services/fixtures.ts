@@ -1,5 +1,5 @@
 /** The fixtures of tests of the admin API: an owner's calls, and an organisation. */
-import type { CreatedOrganisation } from "../../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../../packages/dev/src/demo/first-data.ts";
 import { perFile } from "../../support/file-fixture.ts";
 import { reusedSystemTest, systemTest } from "../../support/fixtures.ts";
 import type { TestSystem } from "../../support/system.ts";

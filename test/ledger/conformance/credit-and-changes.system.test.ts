@@ -3,8 +3,8 @@
  * The suite runs over the registry, and obeys what a kind declares.
  */
 import { afterAll, describe, expect } from "vitest";
-import { aCall, aLine, okOf } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
-import { demoLedgerTest as test } from "../../dev/demo-ledger/fixtures.ts";
+import { aCall, aLine, okOf } from "../../../packages/demo-ledger/test/demo-ledger-fixture.ts";
+import { demoLedgerTest as test } from "../../../packages/demo-ledger/test/fixtures.ts";
 import { describeOpenPoints } from "./open-points.ts";
 import { type OpenedPlace, openForSuite } from "./opened-place.ts";
 import { cleaningMs, conformancePlaces, xeroPlaceOf } from "./places.ts";

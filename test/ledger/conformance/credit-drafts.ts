@@ -1,7 +1,7 @@
 /** Credit notes to make in tests of the ledger. */
 import { randomUUID } from "node:crypto";
+import { aLine } from "../../../packages/demo-ledger/test/demo-ledger-fixture.ts";
 import type { LedgerCreditNoteDraft } from "../../../src/ledger/port/ledger.ts";
-import { aLine } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
 
 /** An approved credit note of one line of 3 × 10.50 without tax, under a new number. */
 export function creditNoteDraft(

@@ -3,9 +3,14 @@
  * suite runs over the registry, and obeys what a kind declares of drafts, numbers and limits.
  */
 import { afterAll, describe, expect } from "vitest";
+import {
+  aCall,
+  aLine,
+  contactDraft,
+  okOf,
+} from "../../../packages/demo-ledger/test/demo-ledger-fixture.ts";
+import { demoLedgerTest as test } from "../../../packages/demo-ledger/test/fixtures.ts";
 import type { LedgerFirstStatus } from "../../../src/ledger/port/ledger.ts";
-import { aCall, aLine, contactDraft, okOf } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
-import { demoLedgerTest as test } from "../../dev/demo-ledger/fixtures.ts";
 import { type OpenedPlace, openForSuite } from "./opened-place.ts";
 import { cleaningMs, conformancePlaces } from "./places.ts";
 import { whyNotXero } from "./xero-places.ts";

@@ -3,8 +3,12 @@
  * ledger, and against a Xero Demo Company if its credentials are set. A failure is a finding.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import { aCall, contactDraft, okOf } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
-import { type Element, messagesOf, type Sent } from "../../dev/demo-ledger/request.ts";
+import {
+  aCall,
+  contactDraft,
+  okOf,
+} from "../../../packages/demo-ledger/test/demo-ledger-fixture.ts";
+import { type Element, messagesOf, type Sent } from "../../../packages/demo-ledger/test/request.ts";
 import { cleaningMs, type XeroPlace } from "./places.ts";
 
 /**

@@ -1,4 +1,12 @@
 /** A place of the conformance suite with a contact in it, and the creation of its documents. */
+
+import {
+  aCall,
+  contactDraft,
+  type DemoLedgerFixture,
+  invoiceDraft,
+  okOf,
+} from "../../../packages/demo-ledger/test/demo-ledger-fixture.ts";
 import type {
   LedgerContact,
   LedgerCreditNote,
@@ -7,13 +15,6 @@ import type {
   LedgerInvoice,
   LedgerInvoiceDraft,
 } from "../../../src/ledger/port/ledger.ts";
-import {
-  aCall,
-  contactDraft,
-  type DemoLedgerFixture,
-  invoiceDraft,
-  okOf,
-} from "../../dev/demo-ledger/demo-ledger-fixture.ts";
 import { creditNoteDraft } from "./credit-drafts.ts";
 import type { ConformancePlace, NamedPlace } from "./places.ts";
 

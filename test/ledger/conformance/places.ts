@@ -2,10 +2,11 @@
  * The places in which the conformance suite runs: one for every kind of ledger in the registry and
  * for the memory ledger, and a Xero Demo Company if its credentials are in the environment.
  */
+
+import type { DemoLedgerFixture } from "../../../packages/demo-ledger/test/demo-ledger-fixture.ts";
+import type { Sent } from "../../../packages/demo-ledger/test/request.ts";
 import type { ledgers } from "../../../src/ledger/index.ts";
 import type { Ledger } from "../../../src/ledger/port/ledger.ts";
-import type { DemoLedgerFixture } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
-import type { Sent } from "../../dev/demo-ledger/request.ts";
 import { createMemoryLedger, memorySecret } from "../../support/memory-ledger.ts";
 import { openDemoLedger, openXeroDemoCompany, whyNotXero } from "./xero-places.ts";
 

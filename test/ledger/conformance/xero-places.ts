@@ -3,12 +3,16 @@
  * environment. The Demo Company is used within its limits, cleaned up afterwards, and never in CI.
  */
 import { setTimeout as wait } from "node:timers/promises";
+import {
+  aCall,
+  type DemoLedgerFixture,
+  okOf,
+} from "../../../packages/demo-ledger/test/demo-ledger-fixture.ts";
+import type { Body, Element, Sent } from "../../../packages/demo-ledger/test/request.ts";
 import { ledgers } from "../../../src/ledger/index.ts";
 import type { CallBudget, Ledger, LedgerAnswer } from "../../../src/ledger/port/ledger.ts";
 import { addressesAt, xeroAddresses } from "../../../src/ledger/xero/auth/app.ts";
 import { type XeroConnection, xeroDefaults } from "../../../src/ledger/xero/wire/connection.ts";
-import { aCall, type DemoLedgerFixture, okOf } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
-import type { Body, Element, Sent } from "../../dev/demo-ledger/request.ts";
 import type { ConformancePlace, XeroPlace } from "./places.ts";
 
 /** Opens a new organisation of the demo ledger. */

@@ -1,15 +1,6 @@
 /** An invoice in the demo ledger that tests amend, with the bookkeeper's own changes. */
 
 import { test } from "vitest";
-import type {
-  Ledger,
-  LedgerInvoice,
-  LedgerInvoiceStatus,
-  LedgerLineChange,
-  LedgerLineDraft,
-} from "../../../src/ledger/port/ledger.ts";
-import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
-import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 import {
   aCall,
   addLedgerContact,
@@ -19,7 +10,16 @@ import {
   invoiceDraft,
   okOf,
   startDemoLedgerFixture,
-} from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+} from "../../../packages/demo-ledger/test/demo-ledger-fixture.ts";
+import type {
+  Ledger,
+  LedgerInvoice,
+  LedgerInvoiceStatus,
+  LedgerLineChange,
+  LedgerLineDraft,
+} from "../../../src/ledger/port/ledger.ts";
+import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
+import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 import { perFile, started } from "../../support/file-fixture.ts";
 import { type Exchange, startRecordingProxy } from "./recording-proxy.ts";
 

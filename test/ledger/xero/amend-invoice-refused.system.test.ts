@@ -1,8 +1,8 @@
 /** Amending an invoice that must not be changed is refused without a write. */
 import { describe, expect } from "vitest";
+import { aCall, okOf } from "../../../packages/demo-ledger/test/demo-ledger-fixture.ts";
 import type { LedgerInvoice, LedgerInvoiceStatus } from "../../../src/ledger/port/ledger.ts";
 import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
-import { aCall, okOf } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
 import {
   type AmendmentFixture,
   added,

@@ -9,7 +9,7 @@ import {
   aShortCall,
   okOf,
   sentOnce,
-} from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+} from "../../../packages/demo-ledger/test/demo-ledger-fixture.ts";
 import {
   type AmendmentFixture,
   added,

@@ -4,11 +4,14 @@ import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import packageFile from "../../../package.json" with { type: "json" };
+import {
+  contactDraft,
+  invoiceDraft,
+} from "../../../packages/demo-ledger/test/demo-ledger-fixture.ts";
 import type { Ledger } from "../../../src/ledger/port/ledger.ts";
 import type { ReportedAnswer } from "../../../src/ledger/port/ledger-kind.ts";
 import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
 import type { XeroOptions } from "../../../src/ledger/xero/wire/connection.ts";
-import { contactDraft, invoiceDraft } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
 
 let server: Server;
 let origin: string;

@@ -2,12 +2,8 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { describe, expect } from "vitest";
-import type { CallCounts } from "../../../src/dev/demo-ledger/api/limits.ts";
-import { xeroLimits } from "../../../src/dev/demo-ledger/api/limits.ts";
-import type { Ledger, LedgerContact } from "../../../src/ledger/port/ledger.ts";
-import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
-import { type XeroConnection, xeroTraits } from "../../../src/ledger/xero/wire/connection.ts";
-import { createCallBudget } from "../../../src/store/ledger-connection/call-budget.ts";
+import type { CallCounts } from "../../../packages/demo-ledger/src/api/limits.ts";
+import { xeroLimits } from "../../../packages/demo-ledger/src/api/limits.ts";
 import {
   aCall,
   addLedgerContact,
@@ -16,8 +12,12 @@ import {
   invoiceDraft,
   okOf,
   sentOnce,
-} from "../../dev/demo-ledger/demo-ledger-fixture.ts";
-import { demoLedgerTest } from "../../dev/demo-ledger/fixtures.ts";
+} from "../../../packages/demo-ledger/test/demo-ledger-fixture.ts";
+import { demoLedgerTest } from "../../../packages/demo-ledger/test/fixtures.ts";
+import type { Ledger, LedgerContact } from "../../../src/ledger/port/ledger.ts";
+import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
+import { type XeroConnection, xeroTraits } from "../../../src/ledger/xero/wire/connection.ts";
+import { createCallBudget } from "../../../src/store/ledger-connection/call-budget.ts";
 import { perFile, stopInTime } from "../../support/file-fixture.ts";
 import { addOrganisation } from "../../support/organisation-builder.ts";
 import { testPool } from "../../support/pool.ts";

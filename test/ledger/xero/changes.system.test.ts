@@ -6,6 +6,14 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, describe, expect } from "vitest";
+import {
+  aCall,
+  contactDraft,
+  invoiceDraft,
+  okOf,
+} from "../../../packages/demo-ledger/test/demo-ledger-fixture.ts";
+import { demoLedgerTest as test } from "../../../packages/demo-ledger/test/fixtures.ts";
+import { openDemoHttp } from "../../../packages/demo-ledger/test/request.ts";
 import { ledgers } from "../../../src/ledger/index.ts";
 import type {
   Ledger,
@@ -13,14 +21,6 @@ import type {
   LedgerNotification,
 } from "../../../src/ledger/port/ledger.ts";
 import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
-import {
-  aCall,
-  contactDraft,
-  invoiceDraft,
-  okOf,
-} from "../../dev/demo-ledger/demo-ledger-fixture.ts";
-import { demoLedgerTest as test } from "../../dev/demo-ledger/fixtures.ts";
-import { openDemoHttp } from "../../dev/demo-ledger/request.ts";
 import { until } from "../../support/system.ts";
 import { creditNoteDraft } from "../conformance/credit-drafts.ts";
 

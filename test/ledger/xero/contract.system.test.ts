@@ -8,11 +8,6 @@ import { Ajv, type ValidateFunction } from "ajv";
 import addFormats from "ajv-formats";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { writeExactJson } from "../../../src/ledger/port/exact-json.ts";
-import type { Ledger, LedgerInvoice } from "../../../src/ledger/port/ledger.ts";
-import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
-import { amendLines } from "../../../src/ledger/xero/documents/line-amendment.ts";
-import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 import {
   aCall,
   addresses,
@@ -22,8 +17,13 @@ import {
   invoiceDraft,
   okOf,
   startDemoLedgerFixture,
-} from "../../dev/demo-ledger/demo-ledger-fixture.ts";
-import { openDemoHttp } from "../../dev/demo-ledger/request.ts";
+} from "../../../packages/demo-ledger/test/demo-ledger-fixture.ts";
+import { openDemoHttp } from "../../../packages/demo-ledger/test/request.ts";
+import { writeExactJson } from "../../../src/ledger/port/exact-json.ts";
+import type { Ledger, LedgerInvoice } from "../../../src/ledger/port/ledger.ts";
+import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
+import { amendLines } from "../../../src/ledger/xero/documents/line-amendment.ts";
+import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 import { creditNoteDraft } from "../conformance/credit-drafts.ts";
 import { type Exchange, startRecordingProxy } from "./recording-proxy.ts";
 

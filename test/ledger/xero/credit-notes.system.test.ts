@@ -3,9 +3,6 @@
  * amount forbids them, and found again by number.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Ledger, LedgerCreditNote, LedgerInvoice } from "../../../src/ledger/port/ledger.ts";
-import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
-import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 import {
   aCall,
   addLedgerContact,
@@ -15,7 +12,10 @@ import {
   invoiceDraft,
   okOf,
   startDemoLedgerFixture,
-} from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+} from "../../../packages/demo-ledger/test/demo-ledger-fixture.ts";
+import type { Ledger, LedgerCreditNote, LedgerInvoice } from "../../../src/ledger/port/ledger.ts";
+import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
+import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 import { creditNoteDraft } from "../conformance/credit-drafts.ts";
 import { type RecordingProxy, startRecordingProxy } from "./recording-proxy.ts";
 

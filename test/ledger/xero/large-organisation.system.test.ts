@@ -1,14 +1,14 @@
 /** The adapter in an organisation with more records than Xero filters, and large answers. */
 import { describe, expect } from "vitest";
-import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
 import {
   aCall,
   aLine,
   contactDraft,
   invoiceDraft,
   okOf,
-} from "../../dev/demo-ledger/demo-ledger-fixture.ts";
-import { demoLedgerTest } from "../../dev/demo-ledger/fixtures.ts";
+} from "../../../packages/demo-ledger/test/demo-ledger-fixture.ts";
+import { demoLedgerTest } from "../../../packages/demo-ledger/test/fixtures.ts";
+import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
 import { perFile, stopInTime } from "../../support/file-fixture.ts";
 import { creditNoteDraft } from "../conformance/credit-drafts.ts";
 

@@ -1,7 +1,5 @@
 /** Lost requests and answers: the outcome is found by our number, and nothing is doubled. */
 import { describe, expect } from "vitest";
-import type { Ledger, LedgerCreditApplication } from "../../../src/ledger/port/ledger.ts";
-import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
 import {
   aCall,
   aShortCall,
@@ -9,8 +7,10 @@ import {
   invoiceDraft,
   okOf,
   sentOnce,
-} from "../../dev/demo-ledger/demo-ledger-fixture.ts";
-import { demoLedgerTest as test } from "../../dev/demo-ledger/fixtures.ts";
+} from "../../../packages/demo-ledger/test/demo-ledger-fixture.ts";
+import { demoLedgerTest as test } from "../../../packages/demo-ledger/test/fixtures.ts";
+import type { Ledger, LedgerCreditApplication } from "../../../src/ledger/port/ledger.ts";
+import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
 import { creditNoteDraft } from "../conformance/credit-drafts.ts";
 
 let ledger: Ledger;

@@ -3,7 +3,7 @@ import xeroNode from "xero-node";
 import {
   type DemoLedgerFixture,
   startDemoLedgerFixture,
-} from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+} from "../../../packages/demo-ledger/test/demo-ledger-fixture.ts";
 
 const { AccountingApi, CreditNote, Invoice, LineAmountTypes } = xeroNode;
 

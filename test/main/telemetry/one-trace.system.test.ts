@@ -5,7 +5,7 @@
  */
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../../packages/dev/src/demo/first-data.ts";
 import { outboxScheduleId } from "../../../workflows/contract.ts";
 import { startSystem, type TestSystem, until } from "../../support/system.ts";
 import {

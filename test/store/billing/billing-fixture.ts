@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { expect, test } from "vitest";
-import { demoCatalogue } from "../../../src/dev/local-stack/demo/demo-catalogue.ts";
+import { demoCatalogue } from "../../../packages/dev/src/demo/demo-catalogue.ts";
 import { type CreationRequest, decideCreation } from "../../../src/domain/subscriptions/create.ts";
 import { createSettingUp } from "../../../src/store/admin/provision.ts";
 import {

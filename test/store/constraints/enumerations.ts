@@ -15,7 +15,7 @@ import type { DocumentStatus, InvoiceType, LineKind } from "../../../src/domain/
 import type { FirstInvoiceStatus } from "../../../src/domain/model/organisation-settings.ts";
 import type { SubscriptionStatus } from "../../../src/domain/model/subscription.ts";
 import type { EndWhen } from "../../../src/domain/subscriptions/end.ts";
-import * as contract from "../../../src/services/enums.ts";
+import * as contract from "../../../src/present/enums.ts";
 import type { Change } from "../../../src/store/admin/changes.ts";
 import type { AdminUnknownDocument } from "../../../src/store/admin/ledger/unknown-document-view.ts";
 import type { TimelineJob } from "../../../src/store/admin/timeline/timeline.ts";

@@ -4,7 +4,7 @@
  */
 import { expect } from "vitest";
 import type { Invoice } from "../../../src/domain/model/invoice.ts";
-import { presentInvoice } from "../../../src/services/present.ts";
+import { presentInvoice } from "../../../src/present/objects.ts";
 import { getThese, listPage, type PageRequest } from "../../../src/store/database/page.ts";
 import { inTransaction, type Pool, type Transaction } from "../../../src/store/database/pool.ts";
 import { invoiceListing } from "../../../src/store/documents/invoices.ts";

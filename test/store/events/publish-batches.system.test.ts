@@ -3,7 +3,7 @@
  * organisations with outbox entries in one statement. EVENT-1, EVENT-2.
  */
 import { describe, expect } from "vitest";
-import { writeObject } from "../../../src/main/worker/render-event-object.ts";
+import { writeObject } from "../../../src/present/event-objects.ts";
 import {
   createOutboxStore,
   findChangedObjects,

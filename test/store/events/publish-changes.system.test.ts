@@ -3,7 +3,7 @@
  * and written once with a delivery for each endpoint that subscribes to them. EVENT-1 to EVENT-4.
  */
 import { describe, expect } from "vitest";
-import { writeObject } from "../../../src/main/worker/render-event-object.ts";
+import { writeObject } from "../../../src/present/event-objects.ts";
 import { findChangedObjects } from "../../../src/store/events/outbox.ts";
 import { publishChunk } from "../../../src/store/events/publish-changes.ts";
 import {

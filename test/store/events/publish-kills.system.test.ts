@@ -5,7 +5,7 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
-import { writeObject } from "../../../src/main/worker/render-event-object.ts";
+import { writeObject } from "../../../src/present/event-objects.ts";
 import { createOutboxStore } from "../../../src/store/events/outbox.ts";
 import { createPublishingActivities } from "../../../src/worker/activities/events/publish-changes.ts";
 import { publishingCrashPoints } from "../../support/crash-points.ts";

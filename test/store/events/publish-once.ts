@@ -2,7 +2,7 @@
  * A process that publishes an organisation's changes once, as a worker's activity does, and ends at
  * the crash point that BILLING_CRASH_AT names.
  */
-import { writeObject } from "../../../src/main/worker/render-event-object.ts";
+import { writeObject } from "../../../src/present/event-objects.ts";
 import { createOutboxStore } from "../../../src/store/events/outbox.ts";
 import { createPublishingActivities } from "../../../src/worker/activities/events/publish-changes.ts";
 import { testPool } from "../../support/pool.ts";

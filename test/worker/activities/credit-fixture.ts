@@ -6,9 +6,12 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
 import { test } from "vitest";
-import type { CallCounts } from "../../../src/dev/demo-ledger/api/limits.ts";
-import { type DemoLedgerOptions, startDemoLedger } from "../../../src/dev/demo-ledger/server.ts";
-import { createDemoOrganisation } from "../../../src/dev/local-stack/demo/first-data.ts";
+import type { CallCounts } from "../../../packages/demo-ledger/src/api/limits.ts";
+import {
+  type DemoLedgerOptions,
+  startDemoLedger,
+} from "../../../packages/demo-ledger/src/server.ts";
+import { createDemoOrganisation } from "../../../packages/dev/src/demo/first-data.ts";
 import type { Ledger } from "../../../src/ledger/port/ledger.ts";
 import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
 import { createSettingUp } from "../../../src/store/admin/provision.ts";

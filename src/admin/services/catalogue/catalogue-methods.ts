@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import type { Refusal, RefusalCode } from "../../../domain/refusal.ts";
-import { wordOf } from "../../../services/enums.ts";
+import { wordOf } from "../../../present/enums.ts";
 import type {
   CatalogueEntry,
   CatalogueRefusal,

@@ -7,7 +7,7 @@ import type {
   ChargeService,
   UpdateChargeRequest,
 } from "../../../gen/proto/billing/admin/v1/catalogue_pb.ts";
-import { catalogueStatuses } from "../../../services/enums.ts";
+import { catalogueStatuses } from "../../../present/enums.ts";
 import type { CatalogueRefusal } from "../../../store/admin/catalogue/catalogue.ts";
 import { presentCharge } from "../../present/catalogue.ts";
 import { requireCurrency } from "../../present/read-values.ts";

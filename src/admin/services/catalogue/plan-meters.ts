@@ -12,7 +12,7 @@ import type {
   PlanMeterInput,
   TierInput,
 } from "../../../gen/proto/billing/admin/v1/catalogue_pb.ts";
-import { planTypes, wordOf } from "../../../services/enums.ts";
+import { planTypes, wordOf } from "../../../present/enums.ts";
 import type { MeterStore } from "../../../store/admin/catalogue/meters.ts";
 
 /**

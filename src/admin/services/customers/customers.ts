@@ -8,8 +8,8 @@ import type {
   ListLedgerContactsRequest,
 } from "../../../gen/proto/billing/admin/v1/customers_pb.ts";
 import type { LedgerContact } from "../../../ledger/port/ledger.ts";
-import { customerStatuses, wordOf } from "../../../services/enums.ts";
-import { presentCustomer } from "../../../services/present.ts";
+import { customerStatuses, wordOf } from "../../../present/enums.ts";
+import { presentCustomer } from "../../../present/objects.ts";
 import { contactStatuses } from "../../present/enums.ts";
 import { present } from "../../present/present.ts";
 import {

@@ -7,7 +7,7 @@ import {
   ImportStatus,
 } from "../../../gen/proto/billing/admin/v1/customers_pb.ts";
 import type { LedgerContact } from "../../../ledger/port/ledger.ts";
-import { presentCustomer } from "../../../services/present.ts";
+import { presentCustomer } from "../../../present/objects.ts";
 import type { CustomerToImport } from "../../../store/admin/customers.ts";
 import type { AdminOrganisation } from "../../../store/admin/organisations/organisations.ts";
 import { newId } from "../../../store/database/ids.ts";

@@ -10,7 +10,7 @@ import type {
 import { fillForm } from "../../../ledger/port/connection-form.ts";
 import type { LedgerOrganisation } from "../../../ledger/port/ledger.ts";
 import { settingNamesOf } from "../../../ledger/port/oauth-app.ts";
-import { wordOf } from "../../../services/enums.ts";
+import { wordOf } from "../../../present/enums.ts";
 import { isUnsaved } from "../../../store/admin/ledger/connections.ts";
 import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
 import { urlFault } from "../../../webhooks/address.ts";

@@ -6,7 +6,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { requireRunning } from "../../../domain/subscriptions/billing-state.ts";
 import type { BreakOffSchema } from "../../../gen/proto/billing/admin/v1/subscription_break_off_pb.ts";
 import type { SubscriptionService } from "../../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
-import { presentSubscription } from "../../../services/present.ts";
+import { presentSubscription } from "../../../present/objects.ts";
 import type { BreakOff } from "../../../store/subscriptions/break-off.ts";
 import { presentIssued } from "../../present/present.ts";
 import {

@@ -4,8 +4,8 @@
  */
 import type { CreditNoteService } from "../../../gen/proto/billing/admin/v1/credit_notes_pb.ts";
 import type { InvoiceService } from "../../../gen/proto/billing/admin/v1/invoices_pb.ts";
-import { documentStatuses, wordOf } from "../../../services/enums.ts";
-import { presentCreditNote, presentInvoice } from "../../../services/present.ts";
+import { documentStatuses, wordOf } from "../../../present/enums.ts";
+import { presentCreditNote, presentInvoice } from "../../../present/objects.ts";
 import type { DocumentSearch } from "../../../store/admin/platform/platform-objects.ts";
 import { present } from "../../present/present.ts";
 import {

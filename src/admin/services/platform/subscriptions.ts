@@ -6,8 +6,8 @@ import type {
   ListSubscriptionsRequest,
   SubscriptionService,
 } from "../../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
-import { subscriptionStatuses, wordOf } from "../../../services/enums.ts";
-import { presentSubscription } from "../../../services/present.ts";
+import { subscriptionStatuses, wordOf } from "../../../present/enums.ts";
+import { presentSubscription } from "../../../present/objects.ts";
 import type { SubscriptionSearch } from "../../../store/admin/platform/platform-objects.ts";
 import {
   type AdminDependencies,

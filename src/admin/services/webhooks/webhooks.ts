@@ -8,7 +8,7 @@ import type {
   UpdateWebhookEndpointRequest,
   WebhookService,
 } from "../../../gen/proto/billing/admin/v1/webhooks_pb.ts";
-import { wordOf } from "../../../services/enums.ts";
+import { wordOf } from "../../../present/enums.ts";
 import type { ResendOutcome } from "../../../store/admin/webhooks/resend-orders.ts";
 import type { DeliveryView } from "../../../store/admin/webhooks/webhook-deliveries.ts";
 import { endpointLimit } from "../../../store/admin/webhooks/webhook-endpoints.ts";

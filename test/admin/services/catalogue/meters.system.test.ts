@@ -1,7 +1,7 @@
 /** Meters, their accounts, and their prices on plans, over the wire. CATALOGUE-8 */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { CreatedOrganisation } from "../../../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../../../packages/dev/src/demo/first-data.ts";
 import { startSystem, type TestSystem } from "../../../support/system.ts";
 import { type AdminAsk, askWith, codeOf } from "../request.ts";
 

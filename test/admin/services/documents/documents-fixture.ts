@@ -1,5 +1,5 @@
 /** A system for tests of DocumentService, and the calls that those tests share. */
-import type { CreatedOrganisation } from "../../../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../../../packages/dev/src/demo/first-data.ts";
 import {
   addBands,
   type Json,

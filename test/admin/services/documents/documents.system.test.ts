@@ -1,6 +1,6 @@
 /** DocumentService over the wire: credit notes and allocations that the ledger refused. ADMIN-6 */
 import { describe, expect } from "vitest";
-import type { CreatedOrganisation } from "../../../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../../../packages/dev/src/demo/first-data.ts";
 import type { UnitsBuilder } from "../../../scenario/units-builder.ts";
 import { type TestSystem, until } from "../../../support/system.ts";
 import { bookInvoice, spendCredit } from "../../../worker/activities/issue-credit.ts";

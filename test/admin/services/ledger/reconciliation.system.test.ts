@@ -4,13 +4,13 @@
  */
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import { createXeroLedger } from "../../../../src/ledger/xero/create-xero-ledger.ts";
 import {
   aCall,
   contactDraft,
   invoiceDraft,
   okOf,
-} from "../../../dev/demo-ledger/demo-ledger-fixture.ts";
+} from "../../../../packages/demo-ledger/test/demo-ledger-fixture.ts";
+import { createXeroLedger } from "../../../../src/ledger/xero/create-xero-ledger.ts";
 import { perFile } from "../../../support/file-fixture.ts";
 import { aloneAdminTest } from "../fixtures.ts";
 import { createTenant } from "../request.ts";

@@ -1,0 +1,100 @@
+/**
+ * The servers of the stack, each with what it needs before a program uses it: PostgreSQL with the
+ * migrations, and Temporal with the schedules.
+ */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { migrate } from "../../../src/store/database/migrations/migrate.ts";
+import { searchAttributes } from "../../../src/worker/temporal/search-attributes.ts";
+import { startPostgres } from "./postgres/postgres.ts";
+import { localHost } from "./processes/ports.ts";
+import type { Counting } from "./progress-line.ts";
+import type { Plan } from "./stack-plan.ts";
+import type { Parts } from "./stack-settings.ts";
+import { findTemporalCli } from "./temporal/temporal-cli.ts";
+import { startTemporal } from "./temporal/temporal-server.ts";
+
+/** What both need of a start. */
+interface ServerSettings {
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: (line: string) => void;
+  readonly parts: Parts;
+}
+
+/** Starts PostgreSQL unless DATABASE_URL replaces it, and migrates. Returns the database's URL. */
+export async function startDatabase(plan: Plan, settings: ServerSettings): Promise<string> {
+  const { log } = settings;
+  const url = await databaseUrlOf(plan, settings);
+  const began = performance.now();
+  const applied = await migrate(url, { log });
+  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+  log(`${"Migrations".padEnd(12)} ${applied.length} applied (${seconds} s)`);
+  return url;
+}
+
+async function databaseUrlOf(plan: Plan, { env, log, parts }: ServerSettings): Promise<string> {
+  const port = plan.postgresPort;
+  if (port === undefined) return env.DATABASE_URL ?? "";
+  const create = () => startPostgres({ dataFolder: plan.postgresFolder, port, log });
+  const { url } = await parts.start("PostgreSQL", create, () => `${localHost}:${port}`);
+  return url;
+}
+
+/** Temporal, with the settings that its clients get. `uiUrl` is undefined if it is external. */
+interface TemporalPart {
+  readonly uiUrl: string | undefined;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Starts Temporal unless TEMPORAL_ADDRESS replaces it, and creates or changes the schedules. */
+export async function startTemporalPart(
+  plan: Plan,
+  settings: ServerSettings,
+  lines: Counting,
+): Promise<TemporalPart> {
+  const temporal = await temporalOf(plan, settings, lines);
+  // Loaded late, as Temporal's client is.
+  const { setUpSchedules } = await import("./temporal/set-up-schedules.ts");
+  await setUpSchedules({ ...settings.env, ...temporal.env }, settings.log);
+  return temporal;
+}
+
+async function temporalOf(
+  plan: Plan,
+  { env, log, parts }: ServerSettings,
+  lines: Counting,
+): Promise<TemporalPart> {
+  const { temporalPort: port, temporalUiPort: uiPort } = plan;
+  if (port === undefined || uiPort === undefined) return { uiUrl: undefined, env: {} };
+  // Found first and separately: building it can take minutes, and a stop must not wait for that.
+  await findTemporalCli(lines, { env });
+  // The SDK's default, so that `temporal workflow list` needs no option.
+  const namespace = env.TEMPORAL_NAMESPACE || "default";
+  const create = () =>
+    startTemporal({ dataFile: plan.temporalFile, port, uiPort, namespace, searchAttributes, log });
+  const { address, uiUrl } = await parts.start(
+    "Temporal",
+    create,
+    (part) => `${part.address}, Web UI ${part.uiUrl}`,
+  );
+  const profile = join(plan.dataFolder, "temporal", "profile.toml");
+  await writeFile(profile, "[profile.default]\n");
+  const own = {
+    TEMPORAL_ADDRESS: address,
+    TEMPORAL_NAMESPACE: namespace,
+    TEMPORAL_CONFIG_FILE: profile,
+    TEMPORAL_UI_URL: env.TEMPORAL_UI_URL || uiUrl,
+  };
+  return { uiUrl, env: { ...withoutOthersTemporal(env), ...own } };
+}
+
+/**
+ * Returns overrides that unset the Temporal credentials and profile of the environment. The
+ * embedded server takes neither key nor TLS, so those settings are for another server.
+ */
+function withoutOthersTemporal(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const others = Object.keys(env).filter((name) =>
+    /^TEMPORAL_(API_KEY|TLS|PROFILE|GRPC_META|CLIENT_)/.test(name),
+  );
+  return Object.fromEntries(others.map((name) => [name, undefined]));
+}

@@ -1,0 +1,112 @@
+/**
+ * The entry point of `npm start`: the whole service on real parts, without any setting. It runs
+ * until Ctrl-C, SIGTERM or the end of a part.
+ *
+ * Settings: API_PORT, ADMIN_PORT, POSTGRES_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, DEMO_LEDGER_PORT,
+ * WORKER_PORT, DATA_FOLDER. DATABASE_URL and TEMPORAL_ADDRESS replace parts.
+ */
+
+import { flushCompileCache } from "node:module";
+import { assertNodeVersion } from "../../../src/main/node-version.ts";
+import { secretNames, withSecrets } from "../../../src/main/settings/secret-files.ts";
+import { registerDemoApp } from "./demo/demo-app.ts";
+import { registerDemoWebhook } from "./demo/demo-webhook.ts";
+import { isFirstStartDone } from "./postgres/earlier-data.ts";
+import { countingOn } from "./progress-line.ts";
+import { type Stack, startStack } from "./stack.ts";
+import { collectParts } from "./stack-settings.ts";
+
+const lines = countingOn(process.stdout);
+const { log } = lines;
+// The terminal may be gone before everything has stopped.
+process.stdout.on("error", () => undefined);
+
+assertNodeVersion(process.version);
+const parts = collectParts(log);
+
+let stopping = false;
+
+/** Runs once: an error caused by the stop itself is not a failure. */
+async function stopAndExit(code: number, why: unknown): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  if (code === 0) log(String(why));
+  else console.error(why);
+  await parts.stopAll();
+  process.exit(code);
+}
+
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(signal, () => void stopAndExit(0, "stopping"));
+}
+
+/**
+ * Shows only the message of an error that is meant for the user. Any other error is shown whole.
+ */
+async function failAndExit(problem: unknown): Promise<void> {
+  const isPublished = problem instanceof Error && problem.constructor === Error;
+  await stopAndExit(1, isPublished ? `\n${problem.message}` : problem);
+}
+
+/**
+ * Prints the addresses. The first data belong to the demo ledger, so none are created in an
+ * external database or Temporal.
+ */
+async function reportStack(stack: Stack): Promise<void> {
+  const {
+    baseUrl,
+    adminUrl,
+    databaseUrl,
+    demoLedgerUrl,
+    demoApp,
+    demoWebhook,
+    secretKey,
+    temporalUiUrl,
+  } = stack;
+  if (demoLedgerUrl !== undefined) {
+    if (demoApp !== undefined) await registerDemoApp(demoLedgerUrl, demoApp);
+    if (demoWebhook !== undefined) await registerDemoWebhook(demoLedgerUrl, demoWebhook);
+  }
+  if (demoLedgerUrl !== undefined && !(await isFirstStartDone(databaseUrl))) {
+    const { createFirstStart } = await import("./demo/first-start.ts");
+    const addresses = { baseUrl, adminUrl, temporalUiUrl: temporalUiUrl ?? "" };
+    const target = { databaseUrl, demoLedgerUrl, secretKey };
+    const text = await createFirstStart({ ...target, ...addresses }, log);
+    if (text !== null) {
+      log(text);
+      log(`What it issued, in the demo ledger's page: ${demoLedgerUrl}`);
+      return;
+    }
+  }
+  log(`\nBase URL      ${baseUrl}`);
+  log(`Admin URL     ${adminUrl}`);
+  if (temporalUiUrl !== undefined) log(`Temporal UI   ${temporalUiUrl}`);
+  log(`OpenAPI       ${baseUrl}/v1/openapi.json`);
+  log(`Documentation ${baseUrl}/docs`);
+  if (demoLedgerUrl !== undefined) log(`Demo ledger   ${demoLedgerUrl} (its page, in a browser)`);
+  log(`Logs          ${stack.logFolder}`);
+  if (demoLedgerUrl !== undefined) {
+    log(
+      "The first data and its API keys were created and shown by an earlier start; " +
+        "`npm run credentials` replaces the keys and shows them.",
+    );
+  }
+}
+
+/** Returns the environment with the secrets of files. The ledgers are loaded if it names a file. */
+async function settings(): Promise<NodeJS.ProcessEnv> {
+  if (!Object.keys(process.env).some((name) => name.endsWith("_FILE"))) return process.env;
+  const { ledgers } = await import("../../../src/ledger/index.ts");
+  return withSecrets(process.env, secretNames(ledgers));
+}
+
+void parts.broken.then(failAndExit);
+try {
+  const stack = await startStack({ env: await settings(), log, lines, parts });
+  await reportStack(stack);
+  // The next start is faster, also if this process is killed.
+  flushCompileCache();
+  log("\nCtrl-C stops everything.");
+} catch (error) {
+  await failAndExit(error);
+}
