@@ -1,7 +1,4 @@
-/**
- * Renders an object in an event with the same bytes as its retrieval (EVENT-3). It is in this layer
- * because messages belong to the services and JSON to the transport, and neither imports the other.
- */
+/** Renders an object in an event with the same bytes as its retrieval (EVENT-3). */
 
 import { CreditNoteSchema } from "../gen/proto/billing/v1/credit_notes_pb.ts";
 import { CustomerSchema } from "../gen/proto/billing/v1/customers_pb.ts";

@@ -60,9 +60,17 @@ const layers: Readonly<Record<string, Layer>> = {
     imports: ["src/domain/"],
     packagesNever: ["@connectrpc/", "@temporalio/", ...database],
   },
+  // What the public API shows. The services, the operators' API and the worker's events share it.
+  present: {
+    paths: ["src/present/"],
+    imports: ["src/domain/", protos, "src/transport/rest/write-json.ts"],
+    typesOf: ["src/store/"],
+    packagesNever: [...database, "@connectrpc/", "@temporalio/"],
+  },
   services: {
     paths: ["src/services/"],
     imports: [
+      "src/present/",
       "src/domain/",
       "src/store/",
       "src/ledger/port/",
@@ -98,8 +106,7 @@ const layers: Readonly<Record<string, Layer>> = {
       protos,
       ...callOfRpc,
       "src/transport/rpc/gate/api-key.ts",
-      "src/present/enums.ts",
-      "src/present/objects.ts",
+      "src/present/",
     ],
     packagesNever: [...database, "@temporalio/"],
   },
