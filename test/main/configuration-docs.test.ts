@@ -49,7 +49,9 @@ test("the page lists every setting that readConfig reads", () => {
 
 test("the page lists each setting once, and none that the source does not name", () => {
   expect(listed.filter((name, at) => listed.indexOf(name) !== at)).toEqual([]);
-  const source = sourcesBelow(join(root, "src")).join("\n");
+  const source = ["src", "packages/dev/src", "packages/demo-ledger/src"]
+    .flatMap((folder) => sourcesBelow(join(root, folder)))
+    .join("\n");
   // The names of files are built from those of secrets.
   const files = secretNames(ledgers).map(fileSettingOf);
   const own = listed.filter((name) => !files.includes(name));
