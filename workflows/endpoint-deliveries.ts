@@ -14,7 +14,7 @@ import {
 import type { DeliveryActivities } from "../src/worker/activities/events/deliver-due.ts";
 import { type DeliveryCounts, type EndpointDeliveriesInput, wakeSignal } from "./contract.ts";
 import { counted } from "./counted.ts";
-import { deliveryBatches, idleBatchMs, longestDeliveryWaitMs } from "./policies.ts";
+import { deliveryBatches, idleBatchMs, maxDeliveryWaitMs } from "./policies.ts";
 import { continueInNewRun, endAs, isLongRun } from "./run-end.ts";
 
 const { deliverDue } = proxyActivities<DeliveryActivities>({
@@ -28,7 +28,7 @@ const none: DeliveryCounts = { delivered: 0, failed: 0, exhausted: 0, dropped: 0
 
 /**
  * Ends when nothing is pending, or when the next attempt is further off than
- * `longestDeliveryWaitMs`.
+ * `maxDeliveryWaitMs`.
  */
 export async function endpointDeliveries({
   counts = none,
@@ -46,7 +46,7 @@ export async function endpointDeliveries({
     setCurrentDetails(describe(all));
     if (!isWoken && batches.nextInMs !== 0) {
       if (batches.nextInMs === null) return endAs("done");
-      if (batches.nextInMs > longestDeliveryWaitMs) return endAs("rescheduled");
+      if (batches.nextInMs > maxDeliveryWaitMs) return endAs("rescheduled");
       await condition(() => isWoken, Math.max(batches.nextInMs, idleBatchMs));
     }
     if (isLongRun())

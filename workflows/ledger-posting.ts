@@ -13,7 +13,7 @@ import {
 } from "@temporalio/workflow";
 import type { PostingActivities } from "../src/worker/activities/posting/posting.ts";
 import { type LedgerPostingInput, type PostingBatch, wakeSignal } from "./contract.ts";
-import { highVolume, idleBatchMs, ledgerBatch, lingerTime, longestWaitMs } from "./policies.ts";
+import { highVolume, idleBatchMs, ledgerBatch, lingerTime, maxWaitMs } from "./policies.ts";
 import { continueInNewRun, endAs, isLongRun } from "./run-end.ts";
 
 const { postBatch } = proxyActivities<PostingActivities>({
@@ -23,7 +23,7 @@ const { postBatch } = proxyActivities<PostingActivities>({
 
 const wake = defineSignal(wakeSignal);
 
-/** Ends when no document waits, or when every waiting one is further off than `longestWaitMs`. */
+/** Ends when no document waits, or when every waiting one is further off than `maxWaitMs`. */
 export async function ledgerPosting(input: LedgerPostingInput): Promise<void> {
   let dirty = true;
   let posted = 0;
@@ -49,7 +49,7 @@ export async function ledgerPosting(input: LedgerPostingInput): Promise<void> {
         await Promise.all(Array.from({ length: batch.atOnce ?? 1 }, postHighVolume));
         dirty = true;
       } else if (batch.nextInMs !== null && !dirty) {
-        if (batch.nextInMs > longestWaitMs) return endAs("rescheduled");
+        if (batch.nextInMs > maxWaitMs) return endAs("rescheduled");
         const isProgress = batch.posted + batch.refused > 0;
         if (!isProgress || batch.nextInMs > 0) {
           await condition(() => dirty, Math.max(batch.nextInMs, isProgress ? 1 : idleBatchMs));

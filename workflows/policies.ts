@@ -44,7 +44,7 @@ export const lingerTime = "10 seconds";
  * The longest wait of a workflow for a retry or a pause. Beyond it the dispatcher starts it again
  * when it is due.
  */
-export const longestWaitMs = 60_000;
+export const maxWaitMs = 60_000;
 
 /**
  * The number of waiting documents from which several batches run concurrently: two full calls. If
@@ -79,4 +79,4 @@ export const deliveryBatches: ActivityOptions = {
  * and the first three openings of a breaker. Beyond it the relay starts the workflow again, at most
  * a minute late.
  */
-export const longestDeliveryWaitMs = 5 * 60_000;
+export const maxDeliveryWaitMs = 5 * 60_000;

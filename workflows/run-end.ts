@@ -11,7 +11,7 @@ import {
 const outcomeKey = { name: "Outcome", type: "KEYWORD" } as const;
 
 /**
- * Half of the longest run (`longestRun` of src/worker/temporal), at which the server would end it.
+ * Half of the longest run (`maxRun` of src/worker/temporal), at which the server would end it.
  */
 const longRunMs = 30 * 60_000;
 

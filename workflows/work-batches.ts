@@ -4,13 +4,13 @@
  */
 import { condition, defineSignal, setCurrentDetails, setHandler } from "@temporalio/workflow";
 import { type WorkBatch, wakeSignal } from "./contract.ts";
-import { idleBatchMs, longestWaitMs } from "./policies.ts";
+import { idleBatchMs, maxWaitMs } from "./policies.ts";
 import { continueInNewRun, endAs, isLongRun } from "./run-end.ts";
 
 const wake = defineSignal(wakeSignal);
 
 /**
- * Runs batches until the work is done, or can be retried only after more than `longestWaitMs`. A
+ * Runs batches until the work is done, or can be retried only after more than `maxWaitMs`. A
  * start while it runs is a signal: a waiting run checks at once, and one that is about to end
  * checks once more.
  */
@@ -32,7 +32,7 @@ export async function workInBatches<Input>(
     if (!isWoken) {
       if (batch.state === "done") return endAs(isRefused ? "refused" : batch.outcome);
       const waitMs = batch.nextInMs ?? 0;
-      if (waitMs > longestWaitMs) return endAs("rescheduled");
+      if (waitMs > maxWaitMs) return endAs("rescheduled");
       await condition(() => isWoken, Math.max(waitMs, idleBatchMs));
     }
     if (isLongRun()) await continueInNewRun<(again: Input) => Promise<void>>(input);

@@ -20,7 +20,7 @@ import { cleanEnv, type InstalledPackage, installPackage, megabytes } from "./in
 import { type RunningProgram, startProgram, untilOutput } from "./running-program.ts";
 
 /** The most that an installation may take, in megabytes. */
-const mostMegabytes = 250;
+const maxMegabytes = 250;
 
 const root = join(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "billing-package-"));
@@ -94,7 +94,7 @@ test("the installation has no package that is for development, and at most 250 M
   const size = megabytes(join(installed.folder, "node_modules"));
   const own = megabytes(join(installed.folder, "node_modules/subscription-billing"));
   console.log(`the installation has ${size.toFixed(0)} MB, ${own.toFixed(1)} of them are its own`);
-  expect(size).toBeLessThan(mostMegabytes);
+  expect(size).toBeLessThan(maxMegabytes);
 });
 
 test("it serves the documentation, and the ledger has a new subscription's invoice", async () => {

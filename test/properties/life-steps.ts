@@ -151,7 +151,7 @@ export const someSteps: fc.Arbitrary<readonly Step[]> = fc
   )
   .map((parts) => parts.flat());
 
-const mostUnits = (plan: Plan) => (plan.tiers.at(-1)?.upTo ?? 60) + plan.freeUnits;
+const maxUnits = (plan: Plan) => (plan.tiers.at(-1)?.upTo ?? 60) + plan.freeUnits;
 const today = civilDate("2026-06-10");
 
 /** A subscription just created, of any plan, that begins then, has begun, or is still to begin. */
@@ -193,7 +193,7 @@ export function requestIn(
 ): UnitsChangeRequest {
   const state = stateIn(life);
   const { plan, period, subscription } = state;
-  const [most, risen] = [mostUnits(plan), subscription.units + 1 + (units % 6)];
+  const [most, risen] = [maxUnits(plan), subscription.units + 1 + (units % 6)];
   return changeTo(isRise && risen <= most ? risen : units % (most + 1), {
     ...(isProrated &&
       subscription.status === "active" && {

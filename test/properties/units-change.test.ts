@@ -21,7 +21,7 @@ import {
   type UnitsDecision,
 } from "../../src/domain/subscriptions/change-units.ts";
 import { afterChange, changeTo, refusalOf } from "../domain/subscriptions/billing-state-builder.ts";
-import { costOf, minor, mostUnits, someState } from "./units-model.ts";
+import { costOf, maxUnits, minor, someState } from "./units-model.ts";
 
 /** A change as it is drawn: what of it counts depends on the state that it meets. */
 interface Step {
@@ -49,7 +49,7 @@ function requestOf(
   step: Step,
 ): UnitsChangeRequest {
   const { prorate, onRenewal, day, document } = step;
-  const [most, risen] = [mostUnits(plan), subscription.units + 1 + (step.units % 6)];
+  const [most, risen] = [maxUnits(plan), subscription.units + 1 + (step.units % 6)];
   return changeTo(step.isRise && risen <= most ? risen : step.units % (most + 1), {
     ...(prorate && { from: addDays(period.start, day % daysInPeriod(period)) }),
     behaviour: prorate && onRenewal ? "charge_on_renewal" : null,
@@ -255,7 +255,7 @@ describe("a sequence of changes", () => {
     fc.assert(
       fc.property(someState, someSteps, fc.nat(1000), (start, steps, drawn) => {
         const state = walk(start, steps).at(-1)?.state ?? start;
-        const units = drawn % (mostUnits(state.plan) + 1);
+        const units = drawn % (maxUnits(state.plan) + 1);
         const codes = forms(state, units).map((request) => refusalOf(state, request)[0]);
         if (units === state.subscription.units)
           expect(new Set(codes)).toEqual(new Set(["units_unchanged"]));
@@ -272,7 +272,7 @@ describe("one change", () => {
     return { after: afterChange(state, decision), charged: chargedBy(state, decision)[0] };
   };
   const three = (state: BillingState, drawn: readonly number[]) =>
-    drawn.map((one) => one % (mostUnits(state.plan) + 1)).sort((left, right) => left - right);
+    drawn.map((one) => one % (maxUnits(state.plan) + 1)).sort((left, right) => left - right);
   const withUnits = (state: BillingState, units: number): BillingState => ({
     ...state,
     subscription: { ...state.subscription, units },

@@ -9,7 +9,7 @@ import { stateOf } from "../domain/subscriptions/billing-state-builder.ts";
 import { cheaperPlan, planTypes, someDate, somePlan, someTerms } from "./arbitraries.ts";
 
 /** The most units that tests draw for a plan. */
-export const mostUnits = (plan: Plan) => (plan.tiers.at(-1)?.upTo ?? 60) + plan.freeUnits;
+export const maxUnits = (plan: Plan) => (plan.tiers.at(-1)?.upTo ?? 60) + plan.freeUnits;
 
 /** An active subscription in any of its periods, outside its invoice window or inside it. */
 export const someState: fc.Arbitrary<BillingState> = fc

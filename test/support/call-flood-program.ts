@@ -15,7 +15,7 @@ const bytes = Buffer.from(body, "base64");
 const statuses: Record<string, number> = {};
 /** Open calls that have begun to be answered, and the most of them so far. */
 let held = 0;
-let mostHeld = 0;
+let maxHeld = 0;
 
 function note(fields: Record<string, unknown>): void {
   const status = fields["grpc-status"];
@@ -35,7 +35,7 @@ function flood(): void {
     stream.once("response", () => {
       isHeld = true;
       held += 1;
-      mostHeld = Math.max(mostHeld, held);
+      maxHeld = Math.max(maxHeld, held);
     });
     stream.on("response", note).on("trailers", note);
     stream.on("error", () => undefined).resume();
@@ -52,5 +52,5 @@ function flood(): void {
 
 for (let index = 0; index < Number(connections); index += 1) flood();
 
-setInterval(() => process.send?.({ statuses, mostHeld }), 100);
+setInterval(() => process.send?.({ statuses, maxHeld }), 100);
 process.once("disconnect", () => process.exit());

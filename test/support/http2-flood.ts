@@ -81,13 +81,13 @@ interface CallFlood {
   /** Calls answered so far, by `grpc-status`. */
   readonly statuses: () => Readonly<Record<string, number>>;
   /** The most calls so far that had begun to be answered and were open at once. */
-  readonly mostHeld: () => number;
+  readonly maxHeld: () => number;
   readonly end: () => void;
 }
 
 interface FloodReport {
   readonly statuses: Readonly<Record<string, number>>;
-  readonly mostHeld: number;
+  readonly maxHeld: number;
 }
 
 /**
@@ -109,13 +109,13 @@ export function floodOfCalls(
   const child = spawn(process.execPath, [program, ...settings], {
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
-  let last: FloodReport = { statuses: {}, mostHeld: 0 };
+  let last: FloodReport = { statuses: {}, maxHeld: 0 };
   child.on("message", (report: FloodReport) => {
     last = report;
   });
   return {
     statuses: () => last.statuses,
-    mostHeld: () => last.mostHeld,
+    maxHeld: () => last.maxHeld,
     end: () => void child.kill("SIGKILL"),
   };
 }

@@ -38,13 +38,13 @@ const traits: LedgerTraits = {
   calls: { minute: 500, day: 10_000, concurrent: 10, documents: 10 },
   documents: {
     amountPlaces: 3,
-    mostLines: 20,
-    longestNumber: 60,
-    longestDescription: 1_000,
+    maxLines: 20,
+    maxNumberLength: 60,
+    maxDescriptionLength: 1_000,
     hasDrafts: false,
     hasUniqueNumbers: false,
   },
-  longestContactCode: 64,
+  maxContactCodeLength: 64,
 };
 
 const accounts = [
@@ -259,7 +259,7 @@ function faultOf(
 ): port.LedgerFailure | null {
   const { contactId, currency, lines, number, status } = draft;
   if (status !== "approved") return refused("validation", "There are no drafts here");
-  if (number.length > traits.documents.longestNumber)
+  if (number.length > traits.documents.maxNumberLength)
     return refused("validation", "The number is too long");
   if (!contacts.has(contactId)) return refused("not_found", "There is no such contact");
   if (!currencies.some(({ code }) => code === currency))

@@ -34,7 +34,7 @@ export interface WebhookReceiver {
   /** What came to a path so far. */
   received(path: string): readonly Received[];
   /** The most requests that a path had to answer at once. */
-  mostAtOnce(path: string): number;
+  maxAtOnce(path: string): number;
   /** Answers what waits for `onceCame`, however many came. */
   release(path: string): void;
   stop(): Promise<void>;
@@ -103,7 +103,7 @@ export async function startReceiver(): Promise<WebhookReceiver> {
       at(path).answer = typeof answer === "function" ? answer : () => answer;
     },
     received: (path) => at(path).received,
-    mostAtOnce: (path) => at(path).most,
+    maxAtOnce: (path) => at(path).most,
     release: (path) => {
       for (const { come } of at(path).waiting) come();
     },

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, inject } from "vitest";
 import { ledgerWorkflowId, wakeSignal } from "../../workflows/contract.ts";
-import { longestWaitMs } from "../../workflows/policies.ts";
+import { maxWaitMs } from "../../workflows/policies.ts";
 import { until } from "../support/system.ts";
 import { nothing, type PostingFixture, postingTest as test } from "./posting-fixture.ts";
 
@@ -123,7 +123,7 @@ describe.concurrent("the ledger workflow", () => {
     fixture.decide(organisationId, async () => ({
       ...nothing,
       waiting: 1,
-      nextInMs: longestWaitMs + 1,
+      nextInMs: maxWaitMs + 1,
     }));
     const asked = await fixture.add(organisationId);
     await until(

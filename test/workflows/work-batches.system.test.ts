@@ -14,7 +14,7 @@ import {
   type InvoiceAmendmentInput,
   type WorkBatch,
 } from "../../workflows/contract.ts";
-import { longestWaitMs } from "../../workflows/policies.ts";
+import { maxWaitMs } from "../../workflows/policies.ts";
 import { until } from "../support/system.ts";
 import { testTemporal } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
@@ -135,7 +135,7 @@ describe.concurrent("work in batches", () => {
   });
 
   test("ends at a pause longer than its wait, and the dispatcher starts it later", async () => {
-    const input = newInput(waiting(longestWaitMs + 1), done);
+    const input = newInput(waiting(maxWaitMs + 1), done);
     const workflowId = amendmentWorkflowId(input.jobId);
     await startAmendment(input);
     const first = await ended(workflowId);
@@ -147,7 +147,7 @@ describe.concurrent("work in batches", () => {
   });
 
   test("is one run however often it is started, and continues at once if it waits", async () => {
-    const input = newInput(waiting(longestWaitMs), done);
+    const input = newInput(waiting(maxWaitMs), done);
     const handle = await startAllocation(input);
     await until("it waits", async () => begun.get(input.subscriptionId)?.length === 1);
     const { runId } = await handle.describe();
@@ -155,7 +155,7 @@ describe.concurrent("work in batches", () => {
     const last = await ended(creditWorkflowId(input.subscriptionId));
     expect(last.runId).toBe(runId);
     const [first = 0, second = 0] = begun.get(input.subscriptionId) ?? [];
-    expect(second - first).toBeLessThan(longestWaitMs);
+    expect(second - first).toBeLessThan(maxWaitMs);
   });
 
   test("runs one more batch if it is started during its last", async () => {

@@ -17,7 +17,7 @@ export function description(element: Exclude<AnyDesc, DescFile>): string {
 }
 
 /** A longer sentence is cut: a summary is a line of a reference's navigation. */
-const longestSummary = 65;
+const maxSummaryLength = 65;
 
 /**
  * Returns the first sentence of a description, without its full stop. Of a long one this is the
@@ -25,6 +25,6 @@ const longestSummary = 65;
  */
 export function summary(text: string): string {
   const sentence = text.split(/\.(?:\s|$)/, 1)[0] ?? text;
-  if (sentence.length <= longestSummary) return sentence;
+  if (sentence.length <= maxSummaryLength) return sentence;
   return sentence.split(/[,:;]/, 1)[0] ?? sentence;
 }

@@ -51,7 +51,7 @@ export interface CallSettings {
 
 /** The pause after a first failure. Each further pause is twice as long, eight seconds at most. */
 const firstPauseMs = 500;
-const longestPauseMs = 8_000;
+const maxPauseMs = 8_000;
 
 /** Calls a method until it is answered, refused, or repeated as often as the settings allow. */
 export async function call<I extends DescMessage, O extends DescMessage>(
@@ -123,7 +123,7 @@ function isAborted(signal: AbortSignal | undefined): boolean {
  * together do not return together. What the service asks for is the least.
  */
 function pauseAfter(attempt: number, retryAfterMs: number | null): number {
-  const longest = Math.min(firstPauseMs * 2 ** (attempt - 1), longestPauseMs);
+  const longest = Math.min(firstPauseMs * 2 ** (attempt - 1), maxPauseMs);
   const random = longest * (0.5 + Math.random() / 2);
   return Math.round(retryAfterMs === null ? random : retryAfterMs + random / 2);
 }

@@ -2,9 +2,9 @@
 
 /**
  * - `amountPlaces`: the decimal places that it keeps of an amount, in every currency (LEDGER-9).
- * - `mostLines`: the most lines of a document. Null if no limit is known.
- * - `longestNumber`: the most characters of a document's number.
- * - `longestDescription`: the most characters of a line's description. Longer ones are cut.
+ * - `maxLines`: the most lines of a document. Null if no limit is known.
+ * - `maxNumberLength`: the most characters of a document's number.
+ * - `maxDescriptionLength`: the most characters of a line's description. Longer ones are cut.
  * - `hasDrafts`: invoices can wait as drafts or for approval. Without it every document is created
  *   approved (DOCUMENT-1).
  * - `hasUniqueNumbers`: it refuses a number that is taken. Without it a document is found again by
@@ -12,9 +12,9 @@
  */
 export interface DocumentRules {
   readonly amountPlaces: number;
-  readonly mostLines: number | null;
-  readonly longestNumber: number;
-  readonly longestDescription: number;
+  readonly maxLines: number | null;
+  readonly maxNumberLength: number;
+  readonly maxDescriptionLength: number;
   readonly hasDrafts: boolean;
   readonly hasUniqueNumbers: boolean;
 }

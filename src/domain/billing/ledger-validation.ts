@@ -169,13 +169,13 @@ function hasPlaces(amount: string, places: number): boolean {
 function validateSize(
   { lines, number }: DocumentToValidate,
   name: string,
-  { mostLines, longestNumber }: DocumentRules,
+  { maxLines, maxNumberLength }: DocumentRules,
 ): Fault | null {
   const fault = (message: string): Fault => ({ reason: "validation", message, by: null });
-  if (mostLines !== null && lines.length > mostLines)
-    return fault(`The ledger takes ${mostLines} lines; this ${name} has ${lines.length}.`);
-  return [...number].length > longestNumber
-    ? fault(`The ledger takes numbers of ${longestNumber} characters; ${number} is longer.`)
+  if (maxLines !== null && lines.length > maxLines)
+    return fault(`The ledger takes ${maxLines} lines; this ${name} has ${lines.length}.`);
+  return [...number].length > maxNumberLength
+    ? fault(`The ledger takes numbers of ${maxNumberLength} characters; ${number} is longer.`)
     : null;
 }
 

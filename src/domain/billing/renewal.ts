@@ -62,7 +62,7 @@ export type DueFacts = Pick<
  * The most periods that one step catches up: two years of months. It keeps the transaction of a
  * long gap short. The rest is due again at once.
  */
-const mostPeriods = 24;
+const maxPeriods = 24;
 
 /** Options of `decideDue`. */
 export interface DueOptions {
@@ -106,7 +106,7 @@ export function decideDue(
   while (
     walk.subscription.status === "active" &&
     compareDates(walk.subscription.renewalDate, today) <= 0 &&
-    walk.periods.length < mostPeriods
+    walk.periods.length < maxPeriods
   ) {
     if (willRenew(walk.subscription)) renew(facts, walk);
     else

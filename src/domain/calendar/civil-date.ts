@@ -26,7 +26,7 @@ const dateText = /^\d{4}-\d{2}-\d{2}$/;
  * years have 36,525.
  */
 const realDays = new Set<string>();
-const mostRealDays = 40_000;
+const maxRealDays = 40_000;
 
 /**
  * Returns the date, or null if the text is not `YYYY-MM-DD` or not a real day (`2026-02-29`, year
@@ -37,7 +37,7 @@ export function parseCivilDate(text: string): CivilDate | null {
   if (!dateText.test(text)) return null;
   const { year, month, day } = calendarDay(text as CivilDate);
   if (year < 1 || month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return null;
-  if (realDays.size === mostRealDays) realDays.clear();
+  if (realDays.size === maxRealDays) realDays.clear();
   realDays.add(text);
   return text as CivilDate;
 }
@@ -139,7 +139,7 @@ export function startOfDay(timezone: string, date: CivilDate): Date {
   let start = knownStarts.get(key);
   if (start === undefined) {
     start = findStartOfDay(timezone, date);
-    if (knownStarts.size === mostKnownStarts) knownStarts.clear();
+    if (knownStarts.size === maxKnownStarts) knownStarts.clear();
     knownStarts.set(key, start);
   }
   return new Date(start);
@@ -149,7 +149,7 @@ export function startOfDay(timezone: string, date: CivilDate): Date {
 const knownStarts = new Map<string, number>();
 
 /** Nearly three years of days in one zone: about 100 kB. */
-const mostKnownStarts = 1_000;
+const maxKnownStarts = 1_000;
 
 function findStartOfDay(timezone: string, date: CivilDate): number {
   const midnight = dayNumber(date) * msPerDay;

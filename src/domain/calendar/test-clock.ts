@@ -41,7 +41,7 @@ export function laterOfClock(now: Date, testClock: Date | null): Date {
 }
 
 /** The most months of one advance: sixty renewals of every subscription take minutes, not hours. */
-const longestMonths = 60;
+const maxMonths = 60;
 
 /**
  * Decides an advance. Refuses `invalid_state` if the organisation is live or its clock is on its
@@ -68,7 +68,7 @@ export function decideAdvance(facts: ClockFacts, request: ClockRequest): ClockDe
       request.kind,
     );
   }
-  const last = later(timezone, now, (date) => addMonths(date, longestMonths));
+  const last = later(timezone, now, (date) => addMonths(date, maxMonths));
   if (target > last) {
     throw new Refusal(
       "invalid_parameter",

@@ -74,7 +74,7 @@ export function checkMeterPrice({ type, price, tiers }: MeterPrice, path: string
   checkTierPrices(type, tiers, `${path}.`);
   const last = tiers.length - 1;
   if (tiers[last]?.upTo !== null)
-    fault(`${path}.tiers.${last}.up_to`, "must be null: usage is without a most");
+    fault(`${path}.tiers.${last}.up_to`, "must be null: usage has no limit");
 }
 
 /**

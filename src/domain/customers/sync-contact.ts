@@ -62,12 +62,12 @@ export function isMerged({
  * The most merges that are followed from one contact. People merge duplicates, and seldom merge the
  * result again.
  */
-export const mostMerges = 5;
+export const maxMerges = 5;
 
 /**
  * Follows the merges of a contact through the observed contacts, by their ids. Returns the last
  * contact (`end`), a contact that was not observed yet (`unseen`), or `nowhere` if the chain is a
- * cycle or longer than `mostMerges`.
+ * cycle or longer than `maxMerges`.
  */
 export function resolveMerges(
   contactId: string,
@@ -75,7 +75,7 @@ export function resolveMerges(
 ): { readonly kind: "end" | "unseen"; readonly contactId: string } | { readonly kind: "nowhere" } {
   const passed = new Set<string>();
   let id = contactId;
-  while (passed.size <= mostMerges && !passed.has(id)) {
+  while (passed.size <= maxMerges && !passed.has(id)) {
     const contact = observed.get(id);
     if (contact === undefined) return { kind: "unseen", contactId: id };
     if (!isMerged(contact) || contact.mergedInto === null) return { kind: "end", contactId: id };

@@ -29,7 +29,7 @@ export const failuresToOpen = 5;
 const [firstOpening, longestOpening] = [2, 30];
 
 /** Returns the longest pause between two attempts, in milliseconds. */
-export function longestPauseMs(firstPauseMs: number): number {
+export function maxPauseMs(firstPauseMs: number): number {
   return longest * firstPauseMs;
 }
 
@@ -51,7 +51,7 @@ export function pauseAfter(
   retryAfterMs: number | null = null,
 ): number {
   const planned = shorten(firstPauseMs * growth ** (attempts - 1), firstPauseMs, random);
-  return Math.min(Math.max(planned, retryAfterMs ?? 0), longestPauseMs(firstPauseMs));
+  return Math.min(Math.max(planned, retryAfterMs ?? 0), maxPauseMs(firstPauseMs));
 }
 
 /**
@@ -64,7 +64,7 @@ export function nextAttemptAfter(ageMs: number, firstPauseMs: number, random: nu
 }
 
 function shorten(pauseMs: number, firstPauseMs: number, random: number): number {
-  return Math.round(Math.min(pauseMs, longestPauseMs(firstPauseMs)) * (1 - jitter * random));
+  return Math.round(Math.min(pauseMs, maxPauseMs(firstPauseMs)) * (1 - jitter * random));
 }
 
 /**

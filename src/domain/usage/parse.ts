@@ -14,7 +14,7 @@ export type Quantity = string & { readonly kind: "Quantity" };
 export type Instant = bigint;
 
 /** The most characters of a quantity, also if it is sent as a number (USAGE-8). */
-const longestQuantity = 20;
+const maxQuantityLength = 20;
 
 const quantityText = /^(0|[1-9][0-9]*)(?:\.([0-9]{1,4}))?$/;
 
@@ -23,7 +23,7 @@ const quantityText = /^(0|[1-9][0-9]*)(?:\.([0-9]{1,4}))?$/;
  * without sign, exponent or leading zero (USAGE-8).
  */
 export function readQuantity(text: string): Quantity | null {
-  if (text.length > longestQuantity) return null;
+  if (text.length > maxQuantityLength) return null;
   const match = quantityText.exec(text);
   if (match === null) return null;
   const [, whole = "", fraction = ""] = match;

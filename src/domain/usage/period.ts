@@ -26,7 +26,7 @@ interface PeriodWindow {
  * Finding when a day begins takes fifty times as long as a look-up in the cache, and events are
  * mostly of the current day. This many entries take about a megabyte. Then the cache is emptied.
  */
-const mostKept = 5_000;
+const maxKeptDays = 5_000;
 const days = new Map<string, Instant>();
 const windows = new Map<string, PeriodWindow[]>();
 let windowCount = 0;
@@ -36,7 +36,7 @@ export function dayStart(timezone: string, date: CivilDate): Instant {
   const key = `${timezone} ${date}`;
   const known = days.get(key);
   if (known !== undefined) return known;
-  if (days.size >= mostKept) days.clear();
+  if (days.size >= maxKeptDays) days.clear();
   const start = instantOf(startOfDay(timezone, date));
   days.set(key, start);
   return start;
@@ -59,7 +59,7 @@ function knownWindows({ timezone, startDate, billingDay, interval }: PeriodTerms
   const key = `${timezone} ${startDate} ${billingDay} ${interval.count}`;
   const known = windows.get(key);
   if (known !== undefined) return known;
-  if (windowCount >= mostKept || windows.size >= mostKept) {
+  if (windowCount >= maxKeptDays || windows.size >= maxKeptDays) {
     windows.clear();
     windowCount = 0;
   }

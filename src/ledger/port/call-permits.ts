@@ -30,7 +30,7 @@ export interface CallPermits {
  * The longest wait in this process. Evenly spread calls are a second or two apart, and a concurrent
  * slot is free after one call. For a longer wait the caller may do other work.
  */
-const longestWaitMs = 2_500;
+const maxWaitMs = 2_500;
 
 /** The largest share of a call's remaining time to wait. The ledger needs time as well. */
 const waitedShare = 0.5;
@@ -108,10 +108,7 @@ export function createPermits(budget: CallBudget | undefined): CallPermits {
         : call.isBackground
           ? ranks.background
           : ranks.awaited;
-      const waitMs = Math.min(
-        waitedShare * leftMs,
-        rank === ranks.continuing ? leftMs : longestWaitMs,
-      );
+      const waitMs = Math.min(waitedShare * leftMs, rank === ranks.continuing ? leftMs : maxWaitMs);
       const { promise, resolve } = Promise.withResolvers<CallPermit | LedgerFailure>();
       const waiter: Waiter = { call, rank, giveUpMs: performance.now() + waitMs, resolve };
       const place = queue.findIndex((other) => other.rank > rank);

@@ -7,5 +7,5 @@ export interface LedgerTraits {
   readonly calls: LedgerCallLimits;
   readonly documents: DocumentRules;
   /** The most characters of a contact's code. A longer customer code is shortened. */
-  readonly longestContactCode: number;
+  readonly maxContactCodeLength: number;
 }

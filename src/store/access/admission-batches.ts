@@ -19,7 +19,7 @@ interface Batching<Row extends { readonly ordinal: number }, Admission> {
    * Above this number of waiting requests, one more is refused as if the server had no connections
    * left.
    */
-  readonly mostWaiting: number;
+  readonly maxWaiting: number;
   /** Called after each statement with the number of its requests. */
   readonly onBatch?: ((size: number) => void) | undefined;
 }
@@ -72,7 +72,7 @@ export function batchAdmissions<Row extends { readonly ordinal: number }, Admiss
 
   return (hash) => {
     const answer = Promise.withResolvers<Admission>();
-    if (waiting.length >= batching.mostWaiting) {
+    if (waiting.length >= batching.maxWaiting) {
       answer.reject(
         Object.assign(new Error("too many requests wait to be admitted"), { code: "53300" }),
       );

@@ -72,7 +72,7 @@ const largestBatch = 64;
 const statementsInFlight = 2;
 
 /** More requests than can be evaluated while their clients wait. One more is refused at once. */
-const mostWaiting = 10_000;
+const maxWaiting = 10_000;
 
 interface AdmissionRow extends AdmittedKey, Omit<RateWindow, "limit"> {
   readonly ordinal: number;
@@ -98,7 +98,7 @@ export function createAccess(executor: Executor, settings: AccessSettings = {}):
     read: (row) => readAdmission(row, limit),
     largestBatch,
     statementsInFlight,
-    mostWaiting,
+    maxWaiting,
     onBatch: settings.onBatch,
   });
   return { admit };

@@ -39,7 +39,7 @@ const statementsInFlight = 1;
  * About eighty batches, one second of the one connection. A later request is refused and must be
  * repeated.
  */
-const mostWaiting = 5_000;
+const maxWaiting = 5_000;
 
 /** Settings of the operator admission. */
 interface OperatorAccessSettings {
@@ -77,7 +77,7 @@ export function createOperatorAccess(
     },
     largestBatch,
     statementsInFlight,
-    mostWaiting,
+    maxWaiting,
     onBatch: settings.onBatch,
   });
   return { admit };

@@ -1,14 +1,14 @@
 /**
- * The statements of the backlog. Each reads at most `mostCounted` rows of a kind, so that a gauge
+ * The statements of the backlog. Each reads at most `maxCounted` rows of a kind, so that a gauge
  * is cheap also when everything waits. A count at that limit means "at least".
  */
 import { performable } from "../billing/due-organisations.ts";
 
 /** Rows that a count ends at. Reading them from their index takes some tens of milliseconds. */
-const mostCounted = 100_000;
+const maxCounted = 100_000;
 
 /** Rows of one organisation that a count ends at. */
-const mostOfOne = 10_000;
+const maxCountedOfOrganisation = 10_000;
 
 /** Entries read to find the oldest one of an organisation: the first may be postponed. */
 const entriesRead = 100;
@@ -24,14 +24,14 @@ export const subscriptionsText = `SELECT due.count, due."oldestSeconds",
     (SELECT count(*)::int FROM (SELECT 1 FROM subscriptions s JOIN organisations o
         ON o.id = s.organisation_id
       WHERE s.parked_until IS NOT NULL AND o.test_clock IS NULL
-      LIMIT ${mostCounted}) parked) AS parked
+      LIMIT ${maxCounted}) parked) AS parked
   FROM (SELECT coalesce(sum(own.count), 0)::int AS count,
       ${seconds("min(own.due_at)")} AS "oldestSeconds"
     FROM organisations o CROSS JOIN LATERAL (
       SELECT count(*) AS count, min(first.due_at) AS due_at FROM (
         SELECT s.due_at FROM subscriptions s
         WHERE s.organisation_id = o.id AND s.due_at <= now() AND ${performable}
-        ORDER BY s.organisation_id, s.due_at, s.id LIMIT ${mostOfOne}) first) own
+        ORDER BY s.organisation_id, s.due_at, s.id LIMIT ${maxCountedOfOrganisation}) first) own
     WHERE o.test_clock IS NULL) due`;
 
 /**
@@ -51,7 +51,7 @@ export const jobsText = `SELECT kind, reason, count(*)::int AS count,
     FROM ledger_jobs j JOIN organisations o ON o.id = j.organisation_id
       LEFT JOIN ledger_connections c ON c.organisation_id = j.organisation_id
     WHERE j.state IN ('ready', 'sending', 'uncertain') AND o.test_clock IS NULL
-    LIMIT ${mostCounted}) open
+    LIMIT ${maxCounted}) open
   GROUP BY kind, reason`;
 
 /** A document's reason is that of its last refused job. Reasons are words of the ledger's port. */
@@ -59,7 +59,7 @@ const failedOf = (table: string, kind: string): string => `
   SELECT '${kind}' AS kind, coalesce(j.reason, 'unknown') AS reason, j.finished_at
   FROM (SELECT d.organisation_id, d.id FROM ${table} d
       JOIN organisations o ON o.id = d.organisation_id
-      WHERE d.sync_error IS NOT NULL AND o.test_clock IS NULL LIMIT ${mostOfOne}) d
+      WHERE d.sync_error IS NOT NULL AND o.test_clock IS NULL LIMIT ${maxCountedOfOrganisation}) d
     LEFT JOIN LATERAL (SELECT r.reason, r.finished_at FROM ledger_jobs r
       WHERE r.organisation_id = d.organisation_id AND r.${kind}_id = d.id AND r.state = 'refused'
       ORDER BY r.organisation_id, r.${kind}_id, r.seq DESC LIMIT 1) j ON true`;
@@ -73,7 +73,7 @@ export const failedText = `SELECT kind, reason, count(*)::int AS count,
 /** Outbox entries. The oldest is read from each organisation's first entries. */
 export const outboxText = `SELECT
   (SELECT count(*)::int FROM (SELECT 1 FROM outbox e JOIN organisations o
-      ON o.id = e.organisation_id WHERE o.test_clock IS NULL LIMIT ${mostCounted}) x) AS count,
+      ON o.id = e.organisation_id WHERE o.test_clock IS NULL LIMIT ${maxCounted}) x) AS count,
   (SELECT greatest(0, ${seconds("min(first.recorded_at)")})
     FROM organisations o CROSS JOIN LATERAL (
       SELECT e.recorded_at FROM outbox e WHERE e.organisation_id = o.id
@@ -84,10 +84,10 @@ export const outboxText = `SELECT
 export const deliveriesText = `WITH endpoint AS MATERIALIZED (
     SELECT w.organisation_id, w.id, w.status, w.failures, w.open_until
     FROM webhook_endpoints w JOIN organisations o ON o.id = w.organisation_id
-    WHERE o.test_clock IS NULL LIMIT ${mostCounted})
+    WHERE o.test_clock IS NULL LIMIT ${maxCounted})
   SELECT (SELECT count(*)::int FROM (SELECT 1 FROM webhook_deliveries d JOIN organisations o
         ON o.id = d.organisation_id WHERE d.state = 'pending' AND o.test_clock IS NULL
-      LIMIT ${mostCounted}) pending) AS pending,
+      LIMIT ${maxCounted}) pending) AS pending,
     (SELECT greatest(0, ${seconds("min(first.due_at)")}) FROM endpoint w CROSS JOIN LATERAL (
         SELECT d.due_at FROM webhook_deliveries d WHERE d.organisation_id = w.organisation_id
           AND d.endpoint_id = w.id AND d.state = 'pending'

@@ -32,7 +32,7 @@ export const chunkSize = 200;
 
 // Up to this chunk size usage joins drafts in the ledger. A join costs two calls and blocks
 // changes. Fifty new invoices cost one call. More joins would use up the ledger's daily calls.
-const mostJoining = 25;
+const maxJoining = 25;
 
 /** Decisions in a row. Between them the process does other work: a pause is milliseconds. */
 const decidedAtOnce = 50;
@@ -114,7 +114,7 @@ export async function billChunk(
     const outcomes: ChunkOutcome[] = [];
     const decide = order.decide ?? decideDue;
     // A large chunk counts as large for joining, also one by one.
-    const options = { mayJoin: taken.length <= mostJoining };
+    const options = { mayJoin: taken.length <= maxJoining };
     const each = { ...order, decide: (facts: DueFacts) => decide(facts, options) };
     for (const id of taken) outcomes.push(await billAlone(pool, organisationId, id, each));
     return join(outcomes);
@@ -184,7 +184,7 @@ async function perform(
   const loaded = await loadStates(client, organisation, { ids, now });
   const dues: DueDecision[] = [];
   const others: LoadedState[] = [];
-  const mayJoin = ids.length <= mostJoining;
+  const mayJoin = ids.length <= maxJoining;
   for (const [index, one] of loaded.entries()) {
     if (index > 0 && index % decidedAtOnce === 0) await otherWork();
     // An end began after this subscription was taken.

@@ -9,7 +9,7 @@ import type { Transaction } from "../database/pool.ts";
 const reasonLimit = 500;
 
 /** Longest pause: a repaired cause is noticed within the hour, without a request. */
-const longestPauseMs = 60 * 60_000;
+const maxPauseMs = 60 * 60_000;
 
 /** First pause of a parked subscription. Each further pause doubles. */
 const firstPauseMs = 60_000;
@@ -35,7 +35,7 @@ export async function park(
     data: {
       parkedReason: reason,
       parkedAttempts: { increment: 1 },
-      parkedUntil: new Date(databaseNow.getTime() + Math.min(longestPauseMs, pauseMs)),
+      parkedUntil: new Date(databaseNow.getTime() + Math.min(maxPauseMs, pauseMs)),
     },
   });
 }

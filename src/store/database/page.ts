@@ -43,7 +43,7 @@ export interface Listing<Row extends pg.QueryResultRow, T> {
 }
 
 /** The rows of the largest page, and the one that shows whether another page follows. */
-const mostRows = 101;
+const maxRows = 101;
 
 /**
  * Returns the page of an organisation's objects that pass all filters. Refuses `invalid_parameter`,
@@ -102,9 +102,9 @@ function pageStatement<Row extends pg.QueryResultRow>(
   }
   const rows = `SELECT ${listing.columns} FROM ${listing.from}
     WHERE ${conditions.join(" AND ")} ORDER BY t.seq DESC`;
-  const isBounded = page.limit < mostRows && filters.every(({ sharesPlan }) => sharesPlan === true);
+  const isBounded = page.limit < maxRows && filters.every(({ sharesPlan }) => sharesPlan === true);
   const text = isBounded
-    ? `SELECT * FROM (${rows} LIMIT ${mostRows}) bounded LIMIT $2`
+    ? `SELECT * FROM (${rows} LIMIT ${maxRows}) bounded LIMIT $2`
     : `${rows} LIMIT $2`;
   return { text, values, isBounded };
 }

@@ -90,7 +90,7 @@ WITH ${takeNumbers}, invoice AS (
 SELECT (SELECT count(*) FROM invoice)::int AS issued, (SELECT count(*) FROM billed)::int AS billed`;
 
 /** Most invoices of one statement. Twice as many cost as much each, and the statement twice. */
-const mostInStatement = 100;
+const maxInvoicesOfStatement = 100;
 
 /**
  * Issues invoices in the given order. It throws if another transaction has billed one of the
@@ -102,8 +102,13 @@ export async function issueInvoices(
   invoices: readonly InvoiceToIssue[],
   issuing: Issuing,
 ): Promise<void> {
-  for (let at = 0; at < invoices.length; at += mostInStatement)
-    await issueSome(client, organisationId, invoices.slice(at, at + mostInStatement), issuing);
+  for (let at = 0; at < invoices.length; at += maxInvoicesOfStatement)
+    await issueSome(
+      client,
+      organisationId,
+      invoices.slice(at, at + maxInvoicesOfStatement),
+      issuing,
+    );
 }
 
 async function issueSome(

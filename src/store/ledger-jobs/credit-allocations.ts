@@ -14,11 +14,11 @@ import { isAltered } from "../documents/ledger-drift.ts";
  * amount has a reason that a person must check. A lower number would not allow for payments that
  * arrive in between.
  */
-const mostRefusals = 5;
+const maxRefusals = 5;
 
 /**
  * SQL condition: refusals keep note and invoice from being planned as a pair. They do so until the
- * amount changes, because then one of the two has changed. After `mostRefusals` they do so for
+ * amount changes, because then one of the two has changed. After `maxRefusals` they do so for
  * every amount. An operator's retry abandons the refusals. `note` and `invoice` are row names of
  * the statement.
  */
@@ -26,7 +26,7 @@ export const isRefusedPair = (note: string, invoice: string): string => `EXISTS 
   SELECT FROM ledger_jobs f
   WHERE f.organisation_id = ${note}.organisation_id AND f.credit_note_id = ${note}.id
     AND f.invoice_id = ${invoice}.id AND f.kind = 'allocate_credit' AND f.state = 'refused'
-  HAVING count(*) >= ${mostRefusals}
+  HAVING count(*) >= ${maxRefusals}
     OR bool_or(f.amount = least(${note}.remaining_credit, ${invoice}.amount_due)))`;
 
 /** SQL condition: the note holds credit that can be allocated. */

@@ -58,7 +58,7 @@ const readAgainMs = 2_000;
  * How many of the last notifications are remembered. A caller watches its jobs as soon as their
  * commit is answered, and far fewer jobs are decided in between.
  */
-const mostRemembered = 4_096;
+const maxRemembered = 4_096;
 
 /**
  * Awaits outcomes over a separate connection (LISTEN needs a session) and reads them over `pool`.
@@ -106,7 +106,7 @@ type LastNotifications = Map<string, boolean>;
 function remember(last: LastNotifications, id: string, isDone: boolean): void {
   last.delete(id);
   last.set(id, isDone);
-  if (last.size <= mostRemembered) return;
+  if (last.size <= maxRemembered) return;
   const [oldest] = last.keys();
   if (oldest !== undefined) last.delete(oldest);
 }

@@ -53,7 +53,7 @@ export async function reschedule(
 }
 
 /** Open jobs are counted up to this number, twice what makes several batches run concurrently. */
-const mostCounted = 200;
+const maxCounted = 200;
 
 const openText = `FROM ledger_jobs t WHERE t.organisation_id = $1
   AND t.state IN ('ready', 'sending', 'uncertain') AND t.kind = ANY ($2)`;
@@ -65,7 +65,7 @@ const waitingText = `SELECT open.waiting, CASE WHEN open.waiting = 0 THEN NULL
       WHEN (SELECT true ${openText} AND ${dueAt} <= now() ${inOrder} 1) THEN 0
       ELSE (SELECT ${msUntil(`min(${dueAt})`)} ${openText}) END AS "nextInMs"
   FROM (SELECT count(*)::int AS waiting
-    FROM (SELECT 1 ${openText} ${inOrder} ${mostCounted}) counted) open`;
+    FROM (SELECT 1 ${openText} ${inOrder} ${maxCounted}) counted) open`;
 
 /**
  * An organisation's open posting jobs, counted up to 200. While one can be claimed, the statement

@@ -26,7 +26,7 @@ export const reportEveryMs = 500;
 export const reportHoldsMs = 3 * reportEveryMs;
 
 /** Reports that are remembered. Older ones go first. */
-const mostRemembered = 4_096;
+const maxRemembered = 4_096;
 
 /** What this process knows of lingering batches, and how it wakes them. */
 export interface LingeringBatches {
@@ -54,7 +54,7 @@ export function createKnownBatches(pool: Pick<Pool, "query">): KnownBatches {
       if (part.startsWith(endedMark)) return true;
       if (!part.startsWith(lingeringMark)) return false;
       reported.set(organisationId, performance.now());
-      if (reported.size <= mostRemembered) return true;
+      if (reported.size <= maxRemembered) return true;
       const [oldest] = reported.keys();
       if (oldest !== undefined) reported.delete(oldest);
       return true;

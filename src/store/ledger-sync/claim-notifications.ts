@@ -26,7 +26,7 @@ const togetherFailures = 2;
  * The longest pause between two reads of an object that cannot be read (LEDGER-5). A person must
  * act, in the ledger or here.
  */
-const longestPause = "interval '6 hours'";
+const maxPause = "interval '6 hours'";
 
 /** A claimed notification. A later one for the same object stays. */
 interface ClaimedNotification extends Pick<LedgerNotification, "ledgerId"> {
@@ -223,7 +223,7 @@ WITH taken AS (
     changed_at = CASE WHEN kept.reason IS NOT NULL THEN h.changed_at END,
     try_at = now() + CASE WHEN kept.reason IS NULL
       THEN greatest(interval '1 second', (now() - h.received_at) / 2)
-      ELSE least(${longestPause}, greatest(interval '1 minute', now() - h.received_at)) END
+      ELSE least(${maxPause}, greatest(interval '1 minute', now() - h.received_at)) END
   FROM locked JOIN kept USING (ledger_id)
   WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = locked.ledger_id
 )
@@ -293,7 +293,7 @@ export async function failNotifications(
     name: "fail_notifications",
     where: "kind = $2 AND ledger_id = ANY ($3)",
     set: `failures = t.failures + 1, reason = $4, try_at = now()
-      + least(${longestPause}, greatest(interval '2 seconds', now() - t.received_at))`,
+      + least(${maxPause}, greatest(interval '2 seconds', now() - t.received_at))`,
     values: [kind, notifications.map(({ ledgerId }) => ledgerId), reason],
   });
 }

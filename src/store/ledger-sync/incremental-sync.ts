@@ -30,7 +30,7 @@ const leastDay = 1_000;
 const partPaidEvery = "interval '1 day'";
 
 /** The most of them at once, which takes five calls. If there are more, they are random. */
-const mostPartPaid = 200;
+const maxPartPaid = 200;
 
 /**
  * The next page of the running sync: changes of `kind` after `since` (ISO 8601), from the previous
@@ -142,7 +142,7 @@ async function notifyPartPaid(pool: Pool, organisationId: string): Promise<void>
         FROM invoices i JOIN due ON due.organisation_id = i.organisation_id
         WHERE i.organisation_id = $1 AND i.status = 'approved' AND NOT i.sent
           AND i.amount_due > 0 AND i.amount_due < i.total AND i.ledger_invoice_id IS NOT NULL
-        ORDER BY random() LIMIT ${mostPartPaid}
+        ORDER BY random() LIMIT ${maxPartPaid}
       )
       INSERT INTO ledger_notifications (organisation_id, kind, ledger_id)
       SELECT $1, 'invoices', ledger_id FROM picked ORDER BY ledger_id

@@ -13,10 +13,10 @@ export interface FactsCache {
 }
 
 /** Each takes less than a kilobyte. The first one remembered is evicted first. */
-const mostSubscriptions = 20_000;
+const maxSubscriptions = 20_000;
 
 /** Creates an empty cache. */
-export function createFactsCache(most = mostSubscriptions): FactsCache {
+export function createFactsCache(most = maxSubscriptions): FactsCache {
   const versions = new Map<string, string>();
   const subscriptions = new Map<string, LoadedSubscription>();
   return {

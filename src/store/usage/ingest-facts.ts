@@ -120,7 +120,7 @@ export interface MeterCatalogue {
 /**
  * About as many organisations as a process meets in a minute. The first one read is evicted first.
  */
-const mostOrganisations = 1_000;
+const maxOrganisations = 1_000;
 
 /** Creates an empty cache. It loads what is requested. */
 export function createMeterCatalogue(load = loadMeters): MeterCatalogue {
@@ -132,7 +132,7 @@ export function createMeterCatalogue(load = loadMeters): MeterCatalogue {
       const loaded = await load(executor, organisationId);
       known.delete(organisationId);
       const [oldest] = known.keys();
-      if (known.size >= mostOrganisations && oldest !== undefined) known.delete(oldest);
+      if (known.size >= maxOrganisations && oldest !== undefined) known.delete(oldest);
       known.set(organisationId, loaded);
       return loaded;
     },

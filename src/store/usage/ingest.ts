@@ -24,7 +24,7 @@ export interface UsageCounts {
  * Attempts of a batch alone before the facts are read under the locks. They change again between
  * reading and storing only while many bills close.
  */
-const mostAttempts = 2;
+const maxAttempts = 2;
 
 /**
  * Binds ingestion to a pool. It remembers meters and subscriptions. `onStored` is called after each
@@ -53,7 +53,7 @@ export function createStoreUsage(
     },
     alone: async (reports) => {
       const batch = batchOf(reports);
-      for (let attempt = 0; attempt < mostAttempts; attempt += 1) {
+      for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
         const manner = { waits: true, isFresh: true };
         const [stored] = await storeAtOnce(pool, remembered, [batch], manner);
         if (stored) return answer(stored);

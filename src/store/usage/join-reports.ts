@@ -16,7 +16,7 @@ import type { StoreUsage, UsageReports } from "./batch.ts";
  * Statements at the same time in a process. They keep PostgreSQL busy while this process evaluates
  * the next reports. With more, each would have fewer events.
  */
-const mostStatements = 3;
+const maxStatements = 3;
 
 /**
  * Fewer events wait until a running statement ends, some milliseconds, and do not begin another
@@ -28,7 +28,7 @@ const worthStatement = 400;
  * An organisation's batches at the same time in a process. One that waits for locks by itself holds
  * up no other organisation.
  */
-const mostInFlight = 3;
+const maxInFlight = 3;
 
 /**
  * A statement takes no further report from this number of events on. Its fixed cost is then a
@@ -40,7 +40,7 @@ const enoughEvents = 800;
  * An organisation's reports that wait in a process. With a hundred events each they take seconds to
  * store. One more is refused as if the server had no connections left.
  */
-const mostWaiting = 1_000;
+const maxWaiting = 1_000;
 
 /** The two ways to store. */
 interface Storing {
@@ -80,7 +80,7 @@ export function joinReports(storing: Storing): StoreUsage {
   let isApart = false;
 
   const next = (): void => {
-    while (statements === 0 || (statements < mostStatements && isWorthStatement(queues))) {
+    while (statements === 0 || (statements < maxStatements && isWorthStatement(queues))) {
       const batches = takeBatches(queues, isReady);
       if (batches.length === 0) break;
       statements += 1;
@@ -124,7 +124,7 @@ export function joinReports(storing: Storing): StoreUsage {
 
   return (organisationId, reported, now) => {
     const queue = queues.get(organisationId) ?? { organisationId, waiting: [], inFlight: 0 };
-    if (queue.waiting.length >= mostWaiting) {
+    if (queue.waiting.length >= maxWaiting) {
       const full = new Error("too many reports of usage wait to be stored");
       return Promise.reject(Object.assign(full, { code: "53300" }));
     }
@@ -137,7 +137,7 @@ export function joinReports(storing: Storing): StoreUsage {
 }
 
 function isReady({ waiting, inFlight }: Queue): boolean {
-  return waiting.length > 0 && inFlight < mostInFlight;
+  return waiting.length > 0 && inFlight < maxInFlight;
 }
 
 /** Whether an organisation reports faster than its statements end. */

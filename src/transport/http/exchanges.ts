@@ -76,7 +76,7 @@ const unlogged = new Set([
 /**
  * Paths of the service have at most 60 characters. More of an unknown path is of no use in a log.
  */
-const longestLoggedPath = 200;
+const maxLoggedPathLength = 200;
 
 const connectExchanges = new WeakMap<object, Exchange>();
 
@@ -266,7 +266,7 @@ function end(
     requestId: exchange.requestId,
     httpVersion: request.httpVersion,
     method: request.method ?? "",
-    path: exchange.path.slice(0, longestLoggedPath),
+    path: exchange.path.slice(0, maxLoggedPathLength),
     operation: exchange.operation,
     organisationId: exchange.organisationId,
     apiKeyId: exchange.apiKeyId,

@@ -19,7 +19,7 @@ import {
 import { RequestFault } from "./request-fault.ts";
 
 /** More than fit into one error. A body may have a hundred thousand. */
-const mostFaults = 100;
+const maxFaults = 100;
 
 /**
  * Returns the faults of a text that is valid JSON, in their order, and the first hundred only.
@@ -36,7 +36,7 @@ export function collectFaults(
     read(cursor);
   } catch (error) {
     if (!(error instanceof RequestFault)) throw error;
-    if (faults.length < mostFaults) faults.push(error);
+    if (faults.length < maxFaults) faults.push(error);
   }
   return faults;
 }
@@ -48,7 +48,7 @@ export function collectFaults(
 export function skipFault(cursor: Cursor, start: number, error: unknown): void {
   const { faults } = cursor;
   if (faults === null || !(error instanceof RequestFault)) throw error;
-  if (faults.length >= mostFaults) throw error;
+  if (faults.length >= maxFaults) throw error;
   faults.push(error);
   cursor.at = start;
   if (peek(cursor) === colon) cursor.at++;

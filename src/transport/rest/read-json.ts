@@ -45,7 +45,7 @@ const maxDepth = 32;
 /** One bit of an integer for each member. */
 const maxMembers = 31;
 /** The longest unknown member name that an error repeats: long enough to be recognised. */
-const longestPublishedName = 100;
+const maxPublishedNameLength = 100;
 /**
  * Compiles the reader of a message: UTF-8 bytes in, the message out. Members in `without` (those of
  * the path) are unknown in the body. Throws a `RequestFault` `invalid_parameter` for anything
@@ -159,8 +159,8 @@ function namesOf(field: DescField, form: JsonForm): readonly string[] {
 }
 
 function refuseName(cursor: Cursor, name: string): never {
-  if (name.length > longestPublishedName) {
-    cursor.path[cursor.depth - 1] = `${name.slice(0, longestPublishedName).toWellFormed()}…`;
+  if (name.length > maxPublishedNameLength) {
+    cursor.path[cursor.depth - 1] = `${name.slice(0, maxPublishedNameLength).toWellFormed()}…`;
   }
   return refuseValue(cursor, "is not a member of this request");
 }

@@ -25,7 +25,7 @@ interface Parameter {
 
 const maxInt32 = 2_147_483_647;
 /** The longest unknown parameter name that an error repeats. */
-const longestPublishedName = 100;
+const maxPublishedNameLength = 100;
 
 /**
  * Compiles the reader of a query (without its question mark) into `message`. Only the listed fields
@@ -72,8 +72,8 @@ function refuse(name: string, expectation: string): never {
 }
 
 function shortened(name: string): string {
-  return name.length > longestPublishedName
-    ? `${name.slice(0, longestPublishedName).toWellFormed()}…`
+  return name.length > maxPublishedNameLength
+    ? `${name.slice(0, maxPublishedNameLength).toWellFormed()}…`
     : name;
 }
 

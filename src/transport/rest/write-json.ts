@@ -218,11 +218,11 @@ function compileEnum(descriptor: DescEnum): WriteValue {
  * Beyond this many characters the engine's own escaping is faster than a check of each one.
  * Measured.
  */
-const longestScanned = 48;
+const maxScannedLength = 48;
 
 /** Whether the text is short and needs no escape between quotes. */
 function isPlain(text: string): boolean {
-  if (text.length > longestScanned) return false;
+  if (text.length > maxScannedLength) return false;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code < 0x20 || code === 0x22 || code === 0x5c || (code >= 0xd800 && code <= 0xdfff))

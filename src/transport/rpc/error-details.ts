@@ -21,7 +21,7 @@ const domain = "billing.v1";
  * The bytes of faults in one error. gRPC sends details as a header field, of which many clients
  * take 8 KiB.
  */
-const mostFaultBytes = 4_500;
+const maxFaultBytes = 4_500;
 
 /** What a fault takes in addition to its texts. */
 const bytesOfEach = 8;
@@ -55,6 +55,6 @@ function withinLimit(faults: readonly FieldFault[], reason: string): readonly Fi
   let bytes = 0;
   return faults.filter(({ field, description }) => {
     bytes += Buffer.byteLength(field + description + reason) + bytesOfEach;
-    return bytes <= mostFaultBytes;
+    return bytes <= maxFaultBytes;
   });
 }

@@ -35,7 +35,7 @@ export const engineDeadlineMs = 3_000;
  * How long a run may take. A run that no worker can replay must not hold its id for ever. Its work
  * is in the database, and the next start continues it.
  */
-export const longestRun = "1 hour";
+export const maxRun = "1 hour";
 
 /**
  * The least time between two wake-ups of one organisation by this process. A batch takes longer, so
@@ -124,7 +124,7 @@ function signalOf(taskQueue: string, organisationId: string) {
     workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
     workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
     args: [input],
-    workflowRunTimeout: longestRun,
+    workflowRunTimeout: maxRun,
     signal: wakeSignal,
     signalArgs: [],
     staticSummary: "posts the organisation's waiting documents to its ledger",

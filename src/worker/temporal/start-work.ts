@@ -34,7 +34,7 @@ import {
   wakeSignal,
   webhookQueue,
 } from "../../../workflows/contract.ts";
-import { engineDeadlineMs, longestRun } from "./ledger-work.ts";
+import { engineDeadlineMs, maxRun } from "./ledger-work.ts";
 import { type SearchAttributeName, typedAttributes } from "./search-attributes.ts";
 
 /**
@@ -87,7 +87,7 @@ export function createStartWork(
       workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
       workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
       args: [input],
-      workflowRunTimeout: longestRun,
+      workflowRunTimeout: maxRun,
       staticSummary: summary,
       typedSearchAttributes: typedAttributes(attributes),
     };

@@ -24,9 +24,9 @@ const document: DocumentToValidate = {
 };
 const rules: DocumentRules = {
   amountPlaces: 2,
-  mostLines: 3,
-  longestNumber: 8,
-  longestDescription: 100,
+  maxLines: 3,
+  maxNumberLength: 8,
+  maxDescriptionLength: 100,
   hasDrafts: true,
   hasUniqueNumbers: true,
 };

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  mostMerges,
+  maxMerges,
   type ObservedContactState,
   resolveMerges,
   type SyncedCustomer,
@@ -74,11 +74,11 @@ describe("the merges of a contact", () => {
             : ({ status: "active", mergedInto: null } as const),
         ]),
       );
-    expect(resolveMerges("0", chain(mostMerges))).toEqual({
+    expect(resolveMerges("0", chain(maxMerges))).toEqual({
       kind: "end",
-      contactId: String(mostMerges),
+      contactId: String(maxMerges),
     });
-    expect(resolveMerges("0", chain(mostMerges + 1))).toEqual({ kind: "nowhere" });
+    expect(resolveMerges("0", chain(maxMerges + 1))).toEqual({ kind: "nowhere" });
   });
 
   test("come to an end whatever the ledger says", () => {

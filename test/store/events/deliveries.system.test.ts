@@ -3,7 +3,7 @@
  * WEBHOOK-4.
  */
 import { describe, expect } from "vitest";
-import { longestPauseMs, wholeTimeMs } from "../../../src/domain/events/retry-schedule.ts";
+import { maxPauseMs, wholeTimeMs } from "../../../src/domain/events/retry-schedule.ts";
 import { createChanges } from "../../../src/store/admin/changes.ts";
 import { createDeliveryStore } from "../../../src/store/admin/webhooks/webhook-deliveries.ts";
 import { claimDeliveries, releaseDeliveries } from "../../../src/store/events/delivery-claims.ts";
@@ -31,7 +31,7 @@ describe("after 20 hours", () => {
   ) =>
     fixture.parts().store.exhaust({ organisationId, endpointId }, [deliveryId], {
       wholeMs: wholeTimeMs(30_000),
-      awayMs: 2 * longestPauseMs(30_000) + 600_000,
+      awayMs: 2 * maxPauseMs(30_000) + 600_000,
     });
 
   test("a delivery with an attempt is exhausted, and a late attempt still counts", async ({

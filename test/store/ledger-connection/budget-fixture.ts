@@ -151,7 +151,7 @@ export async function kill(child: ChildProcess, pool: pg.Pool): Promise<void> {
  * Returns the most calls that a ledger can receive within so many seconds, whenever they begin and
  * whenever each call arrived while it was running.
  */
-export function mostWithin(calls: readonly RecordedCall[], seconds: number): number {
+export function maxWithin(calls: readonly RecordedCall[], seconds: number): number {
   const counts = calls.map(({ ended: begin }) => {
     if (begin === null) return 0;
     return calls.filter(

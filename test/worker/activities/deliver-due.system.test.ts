@@ -261,7 +261,7 @@ test("an endpoint gets at most five concurrent requests", async () => {
   const { path, key } = await waiting(60);
   receiver.answer(path, { onceCame: 5 });
   expect(await deliver.deliverDue(key)).toEqual({ ...nothing, delivered: 60 });
-  expect(receiver.mostAtOnce(path)).toBe(5);
+  expect(receiver.maxAtOnce(path)).toBe(5);
 });
 
 test("a slow answer delays one of five requests, and no record of the others", async () => {
@@ -319,7 +319,7 @@ test("two dead endpoints of ten delay no delivery to the others", async () => {
   expect(receiver.received(failing).length).toBeLessThan(15);
   const expected = new Set(deliveries.map(({ eventId }) => eventId));
   for (const path of paths.slice(2)) {
-    expect(receiver.mostAtOnce(path)).toBeLessThanOrEqual(5);
+    expect(receiver.maxAtOnce(path)).toBeLessThanOrEqual(5);
     const ids = receiver.received(path).map(({ body }) => JSON.parse(body).id);
     expect(ids).toHaveLength(100);
     expect(new Set(ids)).toEqual(expected);

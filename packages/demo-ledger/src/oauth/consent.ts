@@ -12,7 +12,7 @@ interface Organisation {
 }
 
 /** More would be a long page. People try the newest ones. */
-const mostShown = 50;
+const maxShown = 50;
 
 /**
  * Answers `GET` and `POST /identity/connect/authorize`: the page and its form. The browser is
@@ -48,7 +48,7 @@ async function listOrganisations(pool: pg.Pool): Promise<readonly Organisation[]
   const { rows } = await pool.query<Organisation>(
     `select tenant_id as "tenantId", name from demo_ledger.tenants
       order by created_at desc, tenant_id limit $1`,
-    [mostShown],
+    [maxShown],
   );
   return rows;
 }

@@ -16,7 +16,7 @@ interface QuietRun {
 const pollMs = 500;
 
 /** An error that wraps errors repeats itself and names its cause last. */
-const mostOfLine = 160;
+const maxLineLength = 160;
 
 /**
  * Returns the program's output. Throws an Error with its error line if it fails, exceeds the limit
@@ -65,5 +65,5 @@ export async function runQuietly(
 function errorLine(text: string): string {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   const line = (lines.find((one) => /error/i.test(one)) ?? lines.at(-1) ?? "without a word").trim();
-  return line.length <= mostOfLine ? line : `… ${line.slice(-mostOfLine)}`;
+  return line.length <= maxLineLength ? line : `… ${line.slice(-maxLineLength)}`;
 }

@@ -28,7 +28,7 @@ type Method = MethodImplementation<typeof CustomerService.method.importAllContac
  * The most customers in one transaction. A page of a thousand would hold its row locks for too
  * long.
  */
-const mostAtOnce = 100;
+const maxAtOnce = 100;
 
 /**
  * Whether the contact is only a supplier. A new contact is neither supplier nor customer and may
@@ -61,8 +61,8 @@ export function importAllContacts(deps: AdminDependencies): Method {
     const unknown = wanted.filter(({ id }) => !known.has(id));
     const fresh = unknown.filter((contact) => includeSuppliers || !isOnlySupplier(contact));
     const skipped = unknown.length - fresh.length;
-    for (let from = 0; from < fresh.length; from += mostAtOnce) {
-      results.push(...(await importSome(deps, call, owner, fresh.slice(from, from + mostAtOnce))));
+    for (let from = 0; from < fresh.length; from += maxAtOnce) {
+      results.push(...(await importSome(deps, call, owner, fresh.slice(from, from + maxAtOnce))));
     }
     const count = (status: ImportStatus) =>
       results.filter((result) => result.status === status).length;

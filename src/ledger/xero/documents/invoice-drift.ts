@@ -1,5 +1,5 @@
 /** Whether the amounts of an invoice in Xero mean what ours do (LEDGER-20). */
-import { mostMerges } from "../../../domain/customers/sync-contact.ts";
+import { maxMerges } from "../../../domain/customers/sync-contact.ts";
 import { hasContact, refusedDrift } from "../../port/drift.ts";
 import type { LedgerAnswer, LedgerInvoice, LedgerMeaning } from "../../port/ledger.ts";
 import { getContact } from "../contacts.ts";
@@ -17,7 +17,7 @@ export async function checkDrift(
 ): Promise<LedgerAnswer<null>> {
   if (meaning === undefined) return { kind: "ok", value: null };
   let ours = meaning;
-  for (let merge = 0; merge < mostMerges && !hasContact(invoice, ours); merge += 1) {
+  for (let merge = 0; merge < maxMerges && !hasContact(invoice, ours); merge += 1) {
     const contact = await getContact(wire, call, ours.contactId);
     if (contact.kind === "refused" && contact.reason === "not_found") break;
     if (contact.kind !== "ok") return contact;

@@ -20,7 +20,7 @@ export interface XeroLine {
 // Quantities, unit amounts and amounts have at most four places. `unitdp=4` lets Xero keep them.
 const places = 4;
 
-const maxDescription = xeroTraits.documents.longestDescription;
+const maxDescription = xeroTraits.documents.maxDescriptionLength;
 
 /**
  * Returns quantity and unit amount if their product is exactly the amount. Otherwise returns 1 ×

@@ -20,13 +20,13 @@ export const xeroTraits = {
   documents: {
     // In every currency (XERO-3).
     amountPlaces: 2,
-    mostLines: null,
-    longestNumber: 255,
-    longestDescription: 4_000,
+    maxLines: null,
+    maxNumberLength: 255,
+    maxDescriptionLength: 4_000,
     hasDrafts: true,
     hasUniqueNumbers: true,
   },
-  longestContactCode: 50,
+  maxContactCodeLength: 50,
 } as const satisfies LedgerTraits;
 
 /** What is left of Xero's limits after an answer (XERO-7). Null if the header is absent. */

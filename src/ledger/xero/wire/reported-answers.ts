@@ -11,8 +11,8 @@ import type { HttpReply } from "./exchange.ts";
 export const userAgent = "subscription-billing/1.0.0";
 
 // Enough to understand a warning. A log line should not be longer.
-const longestWarning = 500;
-const mostWarnings = 20;
+const maxWarningLength = 500;
+const maxWarnings = 20;
 
 /** Returns the log entry of an answer, or null for a good answer without warnings. */
 export function reportedAnswerOf(
@@ -50,8 +50,8 @@ function warningsOf(path: string, { status, text }: HttpReply): readonly string[
   const texts = elements.flatMap((element) =>
     objectsOf(element.Warnings).map(({ Message }) => filledTextOf(Message)),
   );
-  const found = [...new Set(texts.filter((one) => one !== undefined))].slice(0, mostWarnings);
+  const found = [...new Set(texts.filter((one) => one !== undefined))].slice(0, maxWarnings);
   // Xero's text about a contact may contain its name.
   if (path.startsWith("/Contacts")) return found.map(() => "a warning about a contact");
-  return found.map((one) => cutText(one.replace(/[^\s@]+@[^\s@]+/g, "{e-mail}"), longestWarning));
+  return found.map((one) => cutText(one.replace(/[^\s@]+@[^\s@]+/g, "{e-mail}"), maxWarningLength));
 }

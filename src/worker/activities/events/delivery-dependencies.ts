@@ -1,7 +1,7 @@
 /**
  * The dependencies and the progress of deliveries to an endpoint, and the end of exhausted ones.
  */
-import { longestPauseMs, wholeTimeMs } from "../../../domain/events/retry-schedule.ts";
+import { maxPauseMs, wholeTimeMs } from "../../../domain/events/retry-schedule.ts";
 import type { DeliveryStore } from "../../../store/events/deliveries.ts";
 import type { EndpointKey } from "../../../store/events/due-endpoints.ts";
 import type { Poster } from "../../../webhooks/post.ts";
@@ -58,7 +58,7 @@ export async function exhaust(
   const { exhausted, disabledReason } = await store.exhaust(key, deliveryIds, {
     wholeMs: wholeTimeMs(firstPauseMs),
     // A gap of two of the longest pauses is not an accident.
-    awayMs: 2 * longestPauseMs(firstPauseMs) + lateMs,
+    awayMs: 2 * maxPauseMs(firstPauseMs) + lateMs,
   });
   progress.exhausted += exhausted;
   if (disabledReason !== null) onDisabled(key, disabledReason);

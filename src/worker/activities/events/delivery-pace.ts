@@ -19,7 +19,7 @@ const [share, shareAlone] = [0.5, 0.9];
 const windowMs = 25;
 
 /** The longest pause. Each of five requests still continues at least ten times a second. */
-const longestMs = 100;
+const maxMs = 100;
 
 /** The least pause when other work has begun: about that of ten endpoints at half of the time. */
 const yieldMs = 10;
@@ -60,7 +60,7 @@ export function createDeliveryPace(
       const busy = measure();
       if (wasAlone && !isAlone && busy > share) pauseMs = Math.max(pauseMs, yieldMs);
       else if (busy > (isAlone ? shareAlone : share))
-        pauseMs = Math.min(Math.max(pauseMs * growth, leastMs), longestMs);
+        pauseMs = Math.min(Math.max(pauseMs * growth, leastMs), maxMs);
       else pauseMs = pauseMs * shrinking < leastMs ? 0 : pauseMs * shrinking;
       wasAlone = isAlone;
     }

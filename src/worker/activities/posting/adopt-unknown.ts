@@ -150,8 +150,8 @@ function isSame(
   unknown: UnknownDocument,
   { traits }: CallSettings,
 ): boolean {
-  const { longestDescription } = traits.documents;
-  const lines = document.lines.map((line) => lineOf(line, longestDescription));
+  const { maxDescriptionLength } = traits.documents;
+  const lines = document.lines.map((line) => lineOf(line, maxDescriptionLength));
   return (
     unknown.contactId === document.contactId &&
     unknown.currency === document.currency &&

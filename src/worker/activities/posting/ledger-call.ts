@@ -15,14 +15,14 @@ const firstDelayMs = 1_000;
 /**
  * The longest pause between two attempts. A ledger that recovers is noticed within five minutes.
  */
-const longestDelayMs = 5 * 60_000;
+const maxDelayMs = 5 * 60_000;
 
 /** The pause of a connection that the ledger does not authorise. A person must act. */
 const unauthorisedPauseMs = 60_000;
 
 /** Returns the pause before the next attempt after `attempts` have failed. */
 export function retryDelayMs(attempts: number): number {
-  return Math.min(longestDelayMs, firstDelayMs * 2 ** Math.max(0, Math.min(attempts - 1, 20)));
+  return Math.min(maxDelayMs, firstDelayMs * 2 ** Math.max(0, Math.min(attempts - 1, 20)));
 }
 
 /** A taken job that a call carried. */
@@ -40,16 +40,16 @@ export function held({ id, attempts }: Carried): Held {
  * After so many attempts a job is sent alone, so that a document which always fails does not hold
  * up others in its group. The first attempt and the look-up after a lost answer are two.
  */
-const togetherAttempts = 2;
+const batchAttempts = 2;
 
 /** The most jobs that a batch sends alone. Each is a call of the ledger's budget. */
-const mostAlone = 5;
+const maxSingleCalls = 5;
 
 /**
  * Concurrent look-ups of a batch. The ledger accepts five calls at once, and other work continues
  * in the meantime.
  */
-const mostLookUps = 2;
+const maxLookUps = 2;
 
 /**
  * How many objects one call looks up if each has its own address. They share the call's deadline.
@@ -57,20 +57,20 @@ const mostLookUps = 2;
 export const addressesAtOnce = 5;
 
 /**
- * Groups the calls of a batch: most jobs share one call, of `mostTogether` at most, and jobs with
+ * Groups the calls of a batch: most jobs share one call, of `maxBatchJobs` at most, and jobs with
  * many attempts get a call each. `later` did not fit.
  */
 export function groupCalls<T extends Carried>(
   jobs: readonly T[],
-  mostTogether: number,
+  maxBatchJobs: number,
 ): { readonly calls: readonly (readonly T[])[]; readonly later: readonly T[] } {
-  const together = jobs.filter(({ attempts }) => attempts <= togetherAttempts);
-  const alone = jobs.filter(({ attempts }) => attempts > togetherAttempts);
+  const together = jobs.filter(({ attempts }) => attempts <= batchAttempts);
+  const alone = jobs.filter(({ attempts }) => attempts > batchAttempts);
   const calls = [
-    ...chunksOf(together, mostTogether),
-    ...alone.slice(0, mostAlone).map((one) => [one]),
+    ...chunksOf(together, maxBatchJobs),
+    ...alone.slice(0, maxSingleCalls).map((one) => [one]),
   ];
-  return { calls, later: alone.slice(mostAlone) };
+  return { calls, later: alone.slice(maxSingleCalls) };
 }
 
 function chunksOf<T>(all: readonly T[], most: number): readonly (readonly T[])[] {
@@ -160,7 +160,7 @@ export function refusalOutcome(
  */
 export function missingOutcome(job: Carried): UndoneOutcome {
   // Each time it was sent and then looked up: two attempts.
-  const delayMs = job.attempts <= togetherAttempts ? 0 : retryDelayMs(Math.ceil(job.attempts / 2));
+  const delayMs = job.attempts <= batchAttempts ? 0 : retryDelayMs(Math.ceil(job.attempts / 2));
   return {
     ...held(job),
     kind: "again",
@@ -175,11 +175,11 @@ export function groupLookUps<T>(
   jobs: readonly T[],
   atOnce: number,
 ): { readonly calls: readonly (readonly T[])[]; readonly later: readonly T[] } {
-  const starts = Array.from({ length: mostLookUps }, (_, index) => index * atOnce);
+  const starts = Array.from({ length: maxLookUps }, (_, index) => index * atOnce);
   const calls = starts
     .map((start) => jobs.slice(start, start + atOnce))
     .filter(({ length }) => length > 0);
-  return { calls, later: jobs.slice(mostLookUps * atOnce) };
+  return { calls, later: jobs.slice(maxLookUps * atOnce) };
 }
 
 /**

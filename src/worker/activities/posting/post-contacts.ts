@@ -31,7 +31,7 @@ export function contactNumber(code: string, longest: number): string {
 }
 
 /** The most imports of a batch. Each is one call. */
-const mostImports = 5;
+const maxImports = 5;
 
 /** Returns which of these contacts are customers already, or become one in this batch. */
 type FindImported = (contactIds: readonly string[]) => Promise<ReadonlySet<string>>;
@@ -52,13 +52,13 @@ export async function postContacts(
   const imports = [...taken.ready, ...taken.uncertain].filter(
     ({ kind }) => kind === "import_contact",
   );
-  const postponed = [...later, ...imports.slice(mostImports)].map(rescheduleOutcome);
+  const postponed = [...later, ...imports.slice(maxImports)].map(rescheduleOutcome);
   const claimed = claims(findImported);
   const outcomes = await Promise.all([
     ...calls.map((call) => createContacts(ledger, call, settings, claimed)),
     lookUpAll(ledger, uncertain, settings, claimed, missingOutcome),
     ...imports
-      .slice(0, mostImports)
+      .slice(0, maxImports)
       .map((contact) => importContact(ledger, contact, settings, claimed)),
   ]);
   return joinOutcomes([{ outcomes: postponed, failures: [] }, ...outcomes]);
@@ -97,7 +97,7 @@ async function createContacts(
     variant: contacts.map((contact) => contact.keyVariant).join(),
   };
   const drafts = contacts.map(({ code, name, firstName, lastName, email }) => ({
-    code: contactNumber(code, settings.traits.longestContactCode),
+    code: contactNumber(code, settings.traits.maxContactCodeLength),
     name,
     firstName: firstName,
     lastName: lastName,
@@ -156,7 +156,7 @@ async function lookUpContacts(
 ): Promise<GroupOutcome> {
   const call = callOf(settings);
   const numberOf = ({ code }: ContactToSend) =>
-    contactNumber(code, settings.traits.longestContactCode);
+    contactNumber(code, settings.traits.maxContactCodeLength);
   const answer = await ledger.findContacts(call, { codes: contacts.map(numberOf) });
   if (answer.kind !== "ok") {
     return {

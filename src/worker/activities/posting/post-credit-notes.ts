@@ -74,7 +74,7 @@ function linkOf({ creditNoteId }: CreditNoteToSend): string {
 }
 
 function draftOf(note: CreditNoteToSend, settings: CallSettings): LedgerCreditNoteDraft {
-  const { longestDescription } = settings.traits.documents;
+  const { maxDescriptionLength } = settings.traits.documents;
   return {
     number: note.number,
     reference: note.reference,
@@ -84,6 +84,6 @@ function draftOf(note: CreditNoteToSend, settings: CallSettings): LedgerCreditNo
     lineAmounts: "exclusive",
     status: "approved",
     sourceUrl: sourceUrlOf(linkOf(note), settings),
-    lines: note.lines.map((line) => lineOf(line, longestDescription)),
+    lines: note.lines.map((line) => lineOf(line, maxDescriptionLength)),
   };
 }

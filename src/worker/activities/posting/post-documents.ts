@@ -137,7 +137,7 @@ export async function postDocuments<
  * long, its end is cut and the amount still holds. Units and price are sent only if their product
  * is the amount: with a discount or free units it is not.
  */
-export function lineOf(line: LineToSend, longestDescription: number): LedgerLineDraft {
+export function lineOf(line: LineToSend, maxDescriptionLength: number): LedgerLineDraft {
   const text = line.description === "" ? line.name : `${line.name}: ${line.description}`;
   const { units, unitPrice: price, amount } = line;
   const isPriced =
@@ -145,7 +145,7 @@ export function lineOf(line: LineToSend, longestDescription: number): LedgerLine
     price !== null &&
     equals(multiply(decimalOf(units), parseDecimal(price)), parseDecimal(amount));
   return {
-    description: [...text].slice(0, longestDescription).join(""),
+    description: [...text].slice(0, maxDescriptionLength).join(""),
     quantity: isPriced ? String(units) : "1",
     unitAmount: isPriced ? price : amount,
     amount: line.amount,

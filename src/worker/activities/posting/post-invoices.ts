@@ -105,7 +105,7 @@ function linkOf({ invoiceId }: InvoiceToSend): string {
 }
 
 function draftOf(invoice: InvoiceToSend, settings: CallSettings): LedgerInvoiceDraft {
-  const { longestDescription } = settings.traits.documents;
+  const { maxDescriptionLength } = settings.traits.documents;
   return {
     number: invoice.number,
     reference: invoice.reference,
@@ -116,6 +116,6 @@ function draftOf(invoice: InvoiceToSend, settings: CallSettings): LedgerInvoiceD
     lineAmounts: "exclusive",
     status: invoice.firstStatus,
     sourceUrl: sourceUrlOf(linkOf(invoice), settings),
-    lines: invoice.lines.map((line) => lineOf(line, longestDescription)),
+    lines: invoice.lines.map((line) => lineOf(line, maxDescriptionLength)),
   };
 }

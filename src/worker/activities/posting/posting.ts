@@ -32,7 +32,7 @@ type Coalesce = (organisationId: string) => Promise<() => void>;
 /**
  * The most concurrent batches: as many background calls as the budget allows at once (POSTING-6).
  */
-const mostAtOnce = 4;
+const maxAtOnce = 4;
 
 /**
  * The spacing of a minute's calls. If the ledger takes longer for one, several calls must run at
@@ -111,12 +111,12 @@ async function postBatch(
     const nowMs = performance.now();
     posted += group.posted;
     refused += group.refused;
-    const atOnce = Math.min(mostAtOnce, 1 + Math.floor((nowMs - sentMs) / callGapMs));
+    const atOnce = Math.min(maxAtOnce, 1 + Math.floor((nowMs - sentMs) / callGapMs));
     const result = { ...group, posted, refused, atOnce };
     const hasWorked = group.posted + group.refused > 0;
     if (hasWorked) workedAtMs = nowMs;
-    const longestMs = place === null || atOnce > 1 ? batchMs : maxLingeringMs;
-    const endMs = beganMs + longestMs;
+    const maxMs = place === null || atOnce > 1 ? batchMs : maxLingeringMs;
+    const endMs = beganMs + maxMs;
     const isBusy = group.posted >= busyFrom && group.waiting < groupSize;
     // A group without work may have missed a job that came while it read what is open.
     if (group.nextInMs === 0 && (hasWorked || !isRepeat)) {

@@ -138,14 +138,14 @@ export function faultOf(
  */
 function changedLines(
   lines: readonly AmendmentLine[],
-  { longestDescription }: DocumentRules,
+  { maxDescriptionLength }: DocumentRules,
 ): readonly AmendmentLine[] {
   const amending = lines.filter((line) => line.amending);
   const added = amending
     .filter((line) => line.ledgerLineId === null)
-    .map((line) => lineOf(line, longestDescription));
+    .map((line) => lineOf(line, maxDescriptionLength));
   const isTwin = (line: AmendmentLine): boolean => {
-    const { description, amount } = lineOf(line, longestDescription);
+    const { description, amount } = lineOf(line, maxDescriptionLength);
     return added.some((one) => one.description === description && one.amount === amount);
   };
   return [
@@ -154,12 +154,12 @@ function changedLines(
   ];
 }
 
-function changeOf(line: AmendmentLine, { longestDescription }: DocumentRules): LedgerLineChange {
+function changeOf(line: AmendmentLine, { maxDescriptionLength }: DocumentRules): LedgerLineChange {
   const { ledgerLineId, was } = line;
-  const change = { ...lineOf(line, longestDescription), ledgerLineId };
+  const change = { ...lineOf(line, maxDescriptionLength), ledgerLineId };
   return was === null
     ? change
-    : { ...change, was: lineOf({ ...line, ...was }, longestDescription) };
+    : { ...change, was: lineOf({ ...line, ...was }, maxDescriptionLength) };
 }
 
 /**
@@ -175,8 +175,8 @@ async function checkInvoice(
   const answer = await ledger.getInvoice(readCall(amendment, deadlineMs), amendment.ledgerId);
   if (answer.kind !== "ok") return undone(amendment, answer, deadlineMs);
   const found = answer.value;
-  const { longestDescription } = ledger.traits.documents;
-  const lines = standingLines(amendment.lines, found.lines, longestDescription);
+  const { maxDescriptionLength } = ledger.traits.documents;
+  const lines = standingLines(amendment.lines, found.lines, maxDescriptionLength);
   if (lines !== null)
     return { outcome: { kind: "done", invoice: syncOf(found), lines }, failures: [] };
   const allowed = amendment.joins ? joined : open;

@@ -12,7 +12,7 @@ export interface ContactPair {
 }
 
 /** Merges one after the other. A longer chain counts as another contact. */
-const mostMerges = 5;
+const maxMerges = 5;
 
 /**
  * Returns the pairs whose wanted contact was merged into the found one. Calls the ledger only if a
@@ -25,7 +25,7 @@ export async function findMerged(
   const differing = pairs.filter(({ wanted, found }) => wanted !== found);
   const mergedInto = new Map<string, string>();
   let ids = [...new Set(differing.map(({ wanted }) => wanted))];
-  for (let hop = 0; hop < mostMerges && ids.length > 0; hop += 1) {
+  for (let hop = 0; hop < maxMerges && ids.length > 0; hop += 1) {
     const answer = await read(ids);
     if (answer.kind !== "ok") return answer;
     const merges = answer.value.found.flatMap(({ id, mergedInto: into }) =>
@@ -36,7 +36,7 @@ export async function findMerged(
   }
   const isSame = ({ wanted, found }: ContactPair): boolean => {
     let id: string | undefined = wanted;
-    for (let hop = 0; hop <= mostMerges && id !== undefined; hop += 1) {
+    for (let hop = 0; hop <= maxMerges && id !== undefined; hop += 1) {
       if (id === found) return true;
       id = mergedInto.get(id);
     }

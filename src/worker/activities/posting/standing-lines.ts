@@ -17,22 +17,22 @@ const arithmeticLength = 100;
 export function standingLines(
   ours: readonly AmendmentLine[],
   ledgers: readonly LedgerLine[],
-  longestDescription: number,
+  maxDescriptionLength: number,
 ): readonly NamedLine[] | null {
   const known = new Set(ours.map((line) => line.ledgerLineId));
   const free = ledgers.filter((line) => !known.has(line.ledgerLineId));
   const ids = new Set(ledgers.map((line) => line.ledgerLineId));
   for (const line of ours) {
     if (line.amending || line.ledgerLineId === null || ids.has(line.ledgerLineId)) continue;
-    const index = free.findIndex((other) => standsAs(other, line, longestDescription));
+    const index = free.findIndex((other) => standsAs(other, line, maxDescriptionLength));
     free.splice(index, index < 0 ? 0 : 1);
   }
   const named: NamedLine[] = [];
   for (const line of ours.filter(({ amending }) => amending)) {
     const own = ledgers.find(({ ledgerLineId }) => ledgerLineId === line.ledgerLineId);
-    const index = free.findIndex((other) => standsAs(other, line, longestDescription));
+    const index = free.findIndex((other) => standsAs(other, line, maxDescriptionLength));
     const [found] = own === undefined ? free.splice(index, index < 0 ? 0 : 1) : [own];
-    if (found === undefined || !standsAs(found, line, longestDescription)) return null;
+    if (found === undefined || !standsAs(found, line, maxDescriptionLength)) return null;
     named.push({ id: line.id, ledgerLineId: found.ledgerLineId });
   }
   return named;
@@ -42,9 +42,9 @@ export function standingLines(
  * Amounts of both have four places. A ledger may remove repeated and outer spaces of a text, and
  * its adapter may append the arithmetic in brackets.
  */
-function standsAs(found: LedgerLine, line: AmendmentLine, longestDescription: number): boolean {
-  const comparedLength = longestDescription - arithmeticLength;
-  const { description, amount } = lineOf(line, longestDescription);
+function standsAs(found: LedgerLine, line: AmendmentLine, maxDescriptionLength: number): boolean {
+  const comparedLength = maxDescriptionLength - arithmeticLength;
+  const { description, amount } = lineOf(line, maxDescriptionLength);
   const text = plain(description).slice(0, comparedLength);
   const there = plain(found.description);
   if (amount !== found.amount || !there.startsWith(text)) return false;

@@ -53,7 +53,7 @@ const firstDelayMs = 1_000;
 /**
  * The longest pause between two attempts. A ledger that recovers is noticed within five minutes.
  */
-const longestDelayMs = 5 * 60_000;
+const maxDelayMs = 5 * 60_000;
 
 /**
  * The pause before the first check whether an invoice in progress has reached the ledger. Most
@@ -62,7 +62,7 @@ const longestDelayMs = 5 * 60_000;
 const firstCheckMs = 250;
 
 /** The longest pause between two checks. They cost no call to the ledger. */
-const longestCheckMs = 30_000;
+const maxCheckPauseMs = 30_000;
 
 /**
  * Creates the activities over these dependencies. A retried batch finds what the first one left.
@@ -186,12 +186,12 @@ async function leave(
 /** If the call budget of the service is spent, the pause lasts until it allows a call. */
 function retryMs({ triedMs }: HeldRemoval, failure: LedgerFailure | null): number {
   if (failure?.kind === "rate_limited") return failure.retryAfterMs;
-  return Math.min(longestDelayMs, Math.max(firstDelayMs, triedMs));
+  return Math.min(maxDelayMs, Math.max(firstDelayMs, triedMs));
 }
 
 /** Releases the removal until other work on the invoice, which comes first, is done. */
 async function checkLater(store: TerminationStore, task: HeldRemoval): Promise<false> {
-  const delayMs = Math.min(longestCheckMs, Math.max(firstCheckMs, task.triedMs));
+  const delayMs = Math.min(maxCheckPauseMs, Math.max(firstCheckMs, task.triedMs));
   await store.release(task, delayMs, "the invoice is on its way to the ledger");
   return false;
 }

@@ -63,7 +63,7 @@ const startsAtOnce = 16;
  * The longest that all reads wait because some failed. An object that can be read is still synced
  * within about a minute.
  */
-const longestForAllMs = 60_000;
+const maxPauseOfAllMs = 60_000;
 
 /**
  * How long a batch continues with further calls. It is shorter than the timeout of its workflow and
@@ -261,7 +261,7 @@ async function failed(
   }
   const reason = failureReason(failure);
   const retryMs = retryDelayMs(failures + 1);
-  const delayMs = Math.min(retryMs, longestForAllMs);
+  const delayMs = Math.min(retryMs, maxPauseOfAllMs);
   await store.reschedule({
     delayMs: of === "lone_notification" ? 0 : delayMs,
     reason,

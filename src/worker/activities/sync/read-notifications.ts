@@ -3,7 +3,7 @@
  * looked up in a second way before its loss is believed, and the targets of merged contacts are
  * read first. A notification that cannot be synced is kept with its reason (LEDGER-5).
  */
-import { isMerged, mostMerges, resolveMerges } from "../../../domain/customers/sync-contact.ts";
+import { isMerged, maxMerges, resolveMerges } from "../../../domain/customers/sync-contact.ts";
 import type {
   Ledger,
   LedgerCall,
@@ -61,7 +61,7 @@ const otherNumberReason = "another document in the ledger has its number";
 const lostMergeReason = "the contact that replaced it is missing or cannot be parsed";
 
 /** How many missing contacts one read requests singly. Each is a call. */
-const mostContactsAlone = 2;
+const maxSingleContacts = 2;
 
 /**
  * Whether the ledger refused every current call and not just these objects: a rate limit, or a
@@ -183,7 +183,7 @@ async function readMerges(
   observed: Map<string, LedgerContact>,
 ): Promise<LedgerFailure | null> {
   const requested = new Set<string>();
-  for (let merge = 0; merge < mostMerges; merge += 1) {
+  for (let merge = 0; merge < maxMerges; merge += 1) {
     const targets = merged.map(({ id }) => resolveMerges(id, observed));
     const unseen = targets.flatMap((target) =>
       target.kind === "unseen" && !requested.has(target.contactId) ? [target.contactId] : [],
@@ -206,8 +206,8 @@ async function requestContacts(
   missing: readonly string[],
   queriedAt: string,
 ): Promise<PartResult> {
-  const alone = missing.slice(0, mostContactsAlone);
-  const later = { ...nothingSynced, again: missing.slice(mostContactsAlone) };
+  const alone = missing.slice(0, maxSingleContacts);
+  const later = { ...nothingSynced, again: missing.slice(maxSingleContacts) };
   const synced: SyncResult[] = [later];
   const lost: string[] = [];
   for (const [index, id] of alone.entries()) {
