@@ -1,6 +1,6 @@
 /**
- * Two projects: `unit` needs no server and runs in `npm run verify`. `system` runs on real
- * PostgreSQL, Temporal and demo ledger.
+ * Three projects: `unit` needs no server and runs in `npm run verify`. `system` runs on real
+ * PostgreSQL, Temporal and demo ledger. `tools` tests no part of the service.
  */
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
@@ -17,6 +17,27 @@ const pollTimeout = allow(4_000);
 const unitTests = ["test/**/*.test.ts", "packages/*/test/**/*.test.ts"];
 const systemTests = unitTests.map((pattern) => pattern.replace(".test.ts", ".system.test.ts"));
 
+/** What tests only tools: the build, the image and chart, the generated site and clients. */
+const toolTests = [
+  "test/additions.system.test.ts",
+  "test/{bench,build,deploy,docs-site,tools}/**/*.test.ts",
+  "test/packages/{generated,grpc}-clients.system.test.ts",
+];
+
+/** The settings of tests that need servers. */
+const onServers = {
+  globalSetup: ["test/support/global-setup.ts"],
+  pool: "forks" as const,
+  // Libraries are loaded once a process, not once a file: every file creates its own database,
+  // processes and ports anyway.
+  isolate: false,
+  // Two cores, and files that wait half of their time, for leases and pauses.
+  maxWorkers: 4,
+  testTimeout: stepLimitMs,
+  hookTimeout: stepLimitMs,
+  expect: { poll: { timeout: pollTimeout } },
+};
+
 export default defineConfig({
   test: {
     // A function can be constructed too.
@@ -26,7 +47,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: unitTests,
-          exclude: systemTests,
+          exclude: [...systemTests, ...toolTests],
           setupFiles: ["test/support/fixed-seed.ts"],
           pool: "threads",
           // Their modules have no state: loading them once a thread halves the time.
@@ -45,19 +66,19 @@ export default defineConfig({
       },
       {
         test: {
+          ...onServers,
           name: "system",
           include: systemTests,
-          globalSetup: ["test/support/global-setup.ts"],
-          pool: "forks",
-          // Libraries are loaded once a process, not once a file: every file creates its own database,
-          // processes and ports anyway.
-          isolate: false,
-          // Two cores, and files that wait half of their time, for leases and pauses.
-          maxWorkers: 4,
+          exclude: toolTests,
           sequence: { groupOrder: 1 },
-          testTimeout: stepLimitMs,
-          hookTimeout: stepLimitMs,
-          expect: { poll: { timeout: pollTimeout } },
+        },
+      },
+      {
+        test: {
+          ...onServers,
+          name: "tools",
+          include: toolTests,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

@@ -1,6 +1,6 @@
 /**
- * Prints one line, `123 passed, 0 failed`, from the JSON report of vitest, and fails unless all
- * tests passed.
+ * Prints one line, `123 passed, 0 failed`, from JSON reports of vitest, and fails unless all tests
+ * passed.
  */
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -32,12 +32,14 @@ export function countTests({ testResults }: TestReport): TestCount {
   return { passed, failed: statuses.length - passed };
 }
 
-function main(path: string): void {
-  const { passed, failed } = countTests(JSON.parse(readFileSync(path, "utf8")) as TestReport);
+function main(paths: readonly string[]): void {
+  const reports = paths.map((path) => JSON.parse(readFileSync(path, "utf8")) as TestReport);
+  const testResults = reports.flatMap((report) => report.testResults);
+  const { passed, failed } = countTests({ testResults });
   console.log(`${passed} passed, ${failed} failed`);
   // A run without tests counts as failed.
   if (failed > 0 || passed === 0) process.exitCode = 1;
 }
 
-const [, program = "", path = ""] = process.argv;
-if (import.meta.url === pathToFileURL(program).href) main(path);
+const [, program = "", ...paths] = process.argv;
+if (import.meta.url === pathToFileURL(program).href) main(paths);

@@ -64,6 +64,7 @@ test("every script that needs generated code generates it first", () => {
       "proto:breaking",
       "test:unit",
       "test",
+      "test:tools",
     ]),
   );
   expect(needing.filter(([, command]) => !generatesFirst.test(command))).toEqual([]);
