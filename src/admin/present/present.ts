@@ -3,7 +3,7 @@
  * that nothing is exposed by accident.
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { describeDrift } from "../../domain/billing/ledger-drift.ts";
+import { describeDrift } from "../../domain/ledger/drift.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import type { ApiKeySchema } from "../../gen/proto/billing/admin/v1/api_keys_pb.ts";
 import type { AuditEntrySchema } from "../../gen/proto/billing/admin/v1/audit_pb.ts";

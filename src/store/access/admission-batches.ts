@@ -2,8 +2,9 @@
  * Admits requests in batches. While one statement runs, new requests wait, and the next statement
  * takes them together. SQL: the hot path of every request, whose statement the caller passes.
  */
-import type { Executor } from "../database/client.ts";
+
 import type { Statement } from "../database/connection.ts";
+import type { Executor } from "../database/prisma/client.ts";
 
 /**
  * A batch and its statement. `read` gets the row of each request, which has its `ordinal`, or

@@ -5,8 +5,9 @@
  *
  * SQL: the hot path. A function of the database evaluates the requests of a batch under row locks.
  */
-import type { Executor } from "../database/client.ts";
+
 import { plannedOnce } from "../database/planned-once.ts";
+import type { Executor } from "../database/prisma/client.ts";
 import { batchAdmissions } from "./admission-batches.ts";
 
 /** A valid key with what its organisation allows, at the instant of the admission. */

@@ -15,8 +15,8 @@
  * SQL: each step is a function of the database, which locks the key and decides in one statement.
  */
 import { randomUUID } from "node:crypto";
-import type { Executor } from "../database/client.ts";
 import { callFunction } from "../database/functions.ts";
+import type { Executor } from "../database/prisma/client.ts";
 import { createLeases, type Leased } from "./idempotency-leases.ts";
 
 /** A request with an idempotency key. */

@@ -4,7 +4,7 @@
  *
  * SQL: a function of the database looks up the tokens of a batch and records their use.
  */
-import type { Executor } from "../database/client.ts";
+import type { Executor } from "../database/prisma/client.ts";
 import { batchAdmissions } from "./admission-batches.ts";
 
 /** An operator whose token is valid now. `role` is `read-only`, `admin` or `owner`. */

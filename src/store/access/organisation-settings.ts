@@ -3,7 +3,7 @@ import type {
   FirstInvoiceStatus,
   OrganisationSettings,
 } from "../../domain/model/organisation-settings.ts";
-import { db, type Executor } from "../database/client.ts";
+import { db, type Executor } from "../database/prisma/client.ts";
 
 /**
  * The column `organisation` with the settings of the organisation `o`, as JSON. No setting is a

@@ -1,9 +1,9 @@
 /** Lists the audit log. Only `changes.ts` writes it. ADMIN-2. */
 import type { AuditEntry } from "../../gen/prisma/client.ts";
-import { dbOfAll } from "../database/client.ts";
 import type { Page, PageRequest } from "../database/page.ts";
 import type { Pool } from "../database/pool.ts";
-import { withoutUndefined } from "../database/without-undefined.ts";
+import { dbOfAll } from "../database/prisma/client.ts";
+import { withoutUndefined } from "../database/prisma/without-undefined.ts";
 import { pageBySeq } from "./page-by-seq.ts";
 
 /** An entry: who, when, what, and the object before and after. */

@@ -8,13 +8,13 @@ import { type CivilDate, civilDate } from "../../domain/calendar/civil-date.ts";
 import type { SubscriptionStatus } from "../../domain/model/subscription.ts";
 import type { Subscription } from "../../gen/prisma/client.ts";
 import { type BillingCounts, countDue } from "../billing/due-organisations.ts";
-import { db } from "../database/client.ts";
 import { databaseNow } from "../database/clock.ts";
 import { isId } from "../database/ids.ts";
 import { lockRow } from "../database/lock-order.ts";
-import { columnsOf, type ModelRow } from "../database/model-columns.ts";
 import { type Listing, listPage, type Page, type PageRequest } from "../database/page.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
+import { db } from "../database/prisma/client.ts";
+import { columnsOf, type ModelRow } from "../database/prisma/model-columns.ts";
 import { type Actor, type Change, type Changed, type Changes, changed } from "./changes.ts";
 import { findLeftover, type Leftover, listLeftovers } from "./leftovers/list-leftovers.ts";
 

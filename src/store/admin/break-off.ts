@@ -4,9 +4,9 @@
  */
 import { requireRunning } from "../../domain/subscriptions/billing-state.ts";
 import { loadOrganisation } from "../billing/locked-subscription.ts";
-import { db } from "../database/client.ts";
 import { isId } from "../database/ids.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
+import { db } from "../database/prisma/client.ts";
 import { inSnapshot } from "../database/snapshot.ts";
 import {
   type BreakOff,

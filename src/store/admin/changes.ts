@@ -5,9 +5,7 @@
  */
 import { Refusal } from "../../domain/refusal.ts";
 import { Prisma } from "../../gen/prisma/client.ts";
-import { loadClient } from "../database/client.ts";
 import { newId } from "../database/ids.ts";
-import { columnOf } from "../database/model-columns.ts";
 import {
   inTransaction,
   isDatabaseError,
@@ -15,6 +13,8 @@ import {
   type Transaction,
   uniqueViolation,
 } from "../database/pool.ts";
+import { loadClient } from "../database/prisma/client.ts";
+import { columnOf } from "../database/prisma/model-columns.ts";
 
 /** The operator and the call of a write. Without an operator it is the server's own machine. */
 export interface Actor {

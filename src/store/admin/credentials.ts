@@ -3,12 +3,12 @@
  * ACCESS-2, ADMIN-1.
  */
 import type { ApiKey, Operator, OperatorToken } from "../../gen/prisma/client.ts";
-import { db } from "../database/client.ts";
 import { isId } from "../database/ids.ts";
 import { lockOperatorToken, lockOwnersAnd, lockRow } from "../database/lock-order.ts";
 import type { Page, PageRequest } from "../database/page.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
-import { withoutUndefined } from "../database/without-undefined.ts";
+import { db } from "../database/prisma/client.ts";
+import { withoutUndefined } from "../database/prisma/without-undefined.ts";
 import {
   type Actor,
   type Change,

@@ -6,11 +6,11 @@ import type { Customer } from "../../domain/customers/customer.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { Customer as CustomerRecord } from "../../gen/prisma/client.ts";
 import { type CustomerFilters, customerFilters, customerListing } from "../customers/customers.ts";
-import { db } from "../database/client.ts";
 import { isId } from "../database/ids.ts";
 import { lockOrganisation, lockRow } from "../database/lock-order.ts";
 import { getOne, listPage, type Page, type PageRequest } from "../database/page.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
+import { db } from "../database/prisma/client.ts";
 import {
   type Actor,
   type Change,

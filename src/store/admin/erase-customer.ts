@@ -4,9 +4,9 @@
  * table takes one statement and the texts are compared and replaced in the database. CUSTOMER-7
  */
 import type { Customer } from "../../gen/prisma/client.ts";
-import { db } from "../database/client.ts";
 import { lockOrganisation, lockRow, lockSubscriptions } from "../database/lock-order.ts";
 import type { Transaction } from "../database/pool.ts";
+import { db } from "../database/prisma/client.ts";
 import { holdPublishing } from "../events/publish-changes.ts";
 import { type Changed, changed } from "./changes.ts";
 

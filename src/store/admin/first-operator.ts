@@ -3,10 +3,10 @@
  * anyone who may write to the database.
  */
 
-import { db } from "../database/client.ts";
 import { newId } from "../database/ids.ts";
 import { lockName } from "../database/lock-order.ts";
 import type { Pool } from "../database/pool.ts";
+import { db } from "../database/prisma/client.ts";
 import { changed, createChanges } from "./changes.ts";
 import { createOperator, createToken } from "./credentials.ts";
 

@@ -8,9 +8,9 @@ import type { Customer } from "../../domain/customers/customer.ts";
 import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import { planColumns, planPrices } from "../catalogue/plan-writes.ts";
-import { type Db, db, loadClient } from "../database/client.ts";
 import type { Encryption } from "../database/encryption.ts";
 import { inTransaction, type Pool } from "../database/pool.ts";
+import { type Db, db, loadClient } from "../database/prisma/client.ts";
 import type { LedgerConnection } from "../ledger-connection/connections.ts";
 
 /** A key to store: its hash, and the part of it that may be shown. */

@@ -4,11 +4,11 @@
  */
 import { type ClockRequest, decideAdvance } from "../../domain/calendar/test-clock.ts";
 import type { ClockAdvance, Organisation } from "../../gen/prisma/client.ts";
-import { db, type Executor } from "../database/client.ts";
 import { isId } from "../database/ids.ts";
 import { lockOrganisation } from "../database/lock-order.ts";
-import { columnsOf, type ModelRow } from "../database/model-columns.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
+import { db, type Executor } from "../database/prisma/client.ts";
+import { columnsOf, type ModelRow } from "../database/prisma/model-columns.ts";
 import { type Actor, type Changed, type Changes, changed } from "./changes.ts";
 
 /** A clock. `now` is its current time. */

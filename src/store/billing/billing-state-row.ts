@@ -13,7 +13,7 @@ import { parseDecimal } from "../../domain/money/decimal.ts";
 import type { Prisma } from "../../gen/prisma/client.ts";
 import type { PlanRow } from "../catalogue/catalogue.ts";
 import type { PlanMeterRow } from "../catalogue/meters.ts";
-import type { Row } from "../database/row.ts";
+import type { Row } from "../database/prisma/row.ts";
 import type { SubscriptionRow } from "./subscription-row.ts";
 
 /** A row of `periods`. `billed_units` is null if nothing was billed for it. */

@@ -2,8 +2,9 @@
  * Parks a subscription that cannot be billed, with the reason. Each pause doubles the last one
  * (POSTING-8).
  */
-import { db } from "../database/client.ts";
+
 import type { Transaction } from "../database/pool.ts";
+import { db } from "../database/prisma/client.ts";
 
 /** Characters of a stored reason: an error's message, not its whole context. */
 const reasonLimit = 500;

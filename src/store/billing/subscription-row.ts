@@ -5,7 +5,7 @@ import type { Subscription, SubscriptionStatus } from "../../domain/model/subscr
 import { parseDecimal } from "../../domain/money/decimal.ts";
 import type { Prisma } from "../../gen/prisma/client.ts";
 import { type PlanRow, planListing, readDecimal, readPlan } from "../catalogue/catalogue.ts";
-import type { Row } from "../database/row.ts";
+import type { Row } from "../database/prisma/row.ts";
 
 /** A row of `subscriptions` with the customer's code and the plan as JSON. */
 export interface SubscriptionRow

@@ -3,9 +3,10 @@
  * billed before the clock moves on, and counted in the same transaction (CLOCK-1). SQL where it
  * compares with the database's clock or writes it.
  */
-import { db } from "../database/client.ts";
+
 import { lockOrganisation } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
+import { db } from "../database/prisma/client.ts";
 import { billChunk, type ChunkOrder, type ChunkOutcome } from "./billing-run.ts";
 import { performable } from "./due-organisations.ts";
 

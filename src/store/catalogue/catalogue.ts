@@ -10,8 +10,8 @@ import type {
   Plan as PlanModel,
   PlanTier,
 } from "../../gen/prisma/client.ts";
-import { columnsOf, type ModelRow } from "../database/model-columns.ts";
 import type { Filter, Listing } from "../database/page.ts";
+import { columnsOf, type ModelRow } from "../database/prisma/model-columns.ts";
 
 /** A price tier as JSON, its prices as text. */
 export type TierRow = ModelRow<PlanTier, "upTo" | "unitPrice" | "flatPrice">;

@@ -7,7 +7,7 @@ import type { PlanMeter } from "../../domain/catalogue/meter.ts";
 import type { PlanType } from "../../domain/catalogue/plan.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
 import type { Meter, PlanMeter as PlanMeterModel } from "../../gen/prisma/client.ts";
-import type { ModelRow } from "../database/model-columns.ts";
+import type { ModelRow } from "../database/prisma/model-columns.ts";
 import { readTiers, type TierRow, tiersJson } from "./catalogue.ts";
 
 /** A meter of a plan as `planMetersJson` returns it. Its tiers are in order, or null. */

@@ -5,11 +5,11 @@
  */
 import type { Customer } from "../../domain/customers/customer.ts";
 import type { Customer as CustomerModel } from "../../gen/prisma/client.ts";
-import { db } from "../database/client.ts";
 import { newId } from "../database/ids.ts";
-import { columnsOf, type ModelRow } from "../database/model-columns.ts";
 import type { Filter, Listing } from "../database/page.ts";
 import { isDatabaseError, type Pool, queryInTrace, uniqueViolation } from "../database/pool.ts";
+import { db } from "../database/prisma/client.ts";
+import { columnsOf, type ModelRow } from "../database/prisma/model-columns.ts";
 
 const customerFields = [
   "id",

@@ -2,7 +2,7 @@
  * The database's clock. It decides what has expired, because the clocks of machines differ and all
  * of them share the database.
  */
-import type { Executor } from "./client.ts";
+import type { Executor } from "./prisma/client.ts";
 
 /** SQL: milliseconds from now until `instant`, 0 if it has passed or is null. */
 export const msUntil = (instant: string): string =>

@@ -2,9 +2,10 @@
  * Calls functions of the database. Each locks its rows and decides in one statement. SQL, because
  * the typed client cannot call them.
  */
-import type { Executor } from "./client.ts";
+
 import { plannedOnce } from "./planned-once.ts";
 import type { AnyRow } from "./pool.ts";
+import type { Executor } from "./prisma/client.ts";
 
 /** An argument in milliseconds, where the function takes an interval. */
 export interface Milliseconds {

@@ -18,9 +18,10 @@
  *
  * SQL, because the typed client has no locks.
  */
-import type { Executor } from "./client.ts";
+
 import { plannedOnce } from "./planned-once.ts";
 import type { Transaction } from "./pool.ts";
+import type { Executor } from "./prisma/client.ts";
 
 /** Tables of an organisation whose rows are locked one at a time. */
 type OwnedTable =

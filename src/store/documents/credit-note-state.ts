@@ -12,10 +12,10 @@ import {
   subtract,
   ZERO,
 } from "../../domain/money/decimal.ts";
-import { db } from "../database/client.ts";
 import { newId } from "../database/ids.ts";
 import { lockRow } from "../database/lock-order.ts";
 import type { Transaction } from "../database/pool.ts";
+import { db } from "../database/prisma/client.ts";
 import {
   type AllocationChanges,
   compareAllocations,

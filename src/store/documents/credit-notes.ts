@@ -4,7 +4,7 @@ import type { DocumentStatus } from "../../domain/model/invoice.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
 import type { Prisma } from "../../gen/prisma/client.ts";
 import type { Listing } from "../database/page.ts";
-import type { Row } from "../database/row.ts";
+import type { Row } from "../database/prisma/row.ts";
 import { readLedgerState } from "./invoice-row.ts";
 
 /** `effective_date` is text, because JSON has no instants. */

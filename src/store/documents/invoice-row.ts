@@ -15,7 +15,7 @@ import type {
 import { parseDecimal } from "../../domain/money/decimal.ts";
 import type { Prisma } from "../../gen/prisma/client.ts";
 import { readDecimal } from "../catalogue/catalogue.ts";
-import type { Row } from "../database/row.ts";
+import type { Row } from "../database/prisma/row.ts";
 
 /** A line inside an invoice's JSON. Amounts are text. */
 interface InvoiceLineRow

@@ -2,7 +2,7 @@
  * What a document is in the ledger otherwise than here, as SQL: the rows of many documents are
  * compared in the statement that writes them (LEDGER-20).
  */
-import type { LedgerDrift } from "../../domain/billing/ledger-drift.ts";
+import type { LedgerDrift } from "../../domain/ledger/drift.ts";
 
 /** A document's members in the ledger that are compared with ours. Absent if they were not read. */
 export interface ObservedIdentity {

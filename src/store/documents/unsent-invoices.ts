@@ -1,5 +1,5 @@
 /** Finds the jobs that still have to create a subscription's invoices in the ledger. */
-import { db, type Executor } from "../database/client.ts";
+import { db, type Executor } from "../database/prisma/client.ts";
 
 /** The ids of an invoice and of the job that posts it. */
 export interface InvoiceIds {

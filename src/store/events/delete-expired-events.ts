@@ -5,8 +5,8 @@
  * one array.
  */
 import type { WebhookDelivery } from "../../gen/prisma/client.ts";
-import { dbOfAll } from "../database/client.ts";
 import { inTransaction, type Pool } from "../database/pool.ts";
+import { dbOfAll } from "../database/prisma/client.ts";
 
 /** How long events are kept: as long as they can be resent. */
 const keptFor = "interval '30 days'";

@@ -7,9 +7,9 @@
  */
 
 import type { WebhookEndpoint } from "../../gen/prisma/client.ts";
-import type { Executor } from "../database/client.ts";
 import type { Encryption } from "../database/encryption.ts";
 import { plannedOnce } from "../database/planned-once.ts";
+import type { Executor } from "../database/prisma/client.ts";
 import { type AttemptRecord, type RecordedAttempts, recordAttempts } from "./delivery-attempts.ts";
 import {
   type ClaimedDelivery,

@@ -4,8 +4,9 @@
  *
  * SQL: one statement locks the endpoint and its deliveries and writes many rows of three tables.
  */
-import type { Executor } from "../database/client.ts";
+
 import { plannedOnce } from "../database/planned-once.ts";
+import type { Executor } from "../database/prisma/client.ts";
 import { type EndpointKey, isOwn } from "./due-endpoints.ts";
 
 /** An attempt and its result. */

@@ -4,8 +4,9 @@
  *
  * SQL: SKIP LOCKED, the server's clock, and another time for each of many rows.
  */
-import type { Executor } from "../database/client.ts";
+
 import { plannedOnce } from "../database/planned-once.ts";
+import type { Executor } from "../database/prisma/client.ts";
 import { type EndpointKey, isOwn, isUnclaimed } from "./due-endpoints.ts";
 
 /** A claimed delivery with the body to send. */

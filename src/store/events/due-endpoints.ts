@@ -5,7 +5,7 @@
  * SQL: a sub-select with LIMIT follows the index to each endpoint's earliest delivery, compared
  * with the server's clock. The typed client would read the deliveries.
  */
-import type { Executor } from "../database/client.ts";
+import type { Executor } from "../database/prisma/client.ts";
 
 /** The key of an endpoint. */
 export interface EndpointKey {

@@ -7,10 +7,10 @@ import type { EventType, ObjectKind } from "../../domain/events/event.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import { formatInstant, type Instant, instantOf } from "../../domain/usage/parse.ts";
 import type { Event } from "../../gen/prisma/client.ts";
-import type { Executor } from "../database/client.ts";
 import { isId } from "../database/ids.ts";
 import type { Page, PageRequest } from "../database/page.ts";
 import { statementName } from "../database/planned-once.ts";
+import type { Executor } from "../database/prisma/client.ts";
 
 /** Who lists, and which kinds of objects' events it may see. A sandbox has its own clock. */
 export interface EventReader {

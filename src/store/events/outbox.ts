@@ -5,8 +5,8 @@
  * SQL: both reads follow an index with LIMIT, group, and compare with the server's clock.
  */
 import type { OutboxEntry } from "../../gen/prisma/client.ts";
-import type { Executor } from "../database/client.ts";
 import type { Pool } from "../database/pool.ts";
+import type { Executor } from "../database/prisma/client.ts";
 import { type EndpointKey, findAllDueEndpoints, findDueEndpoints } from "./due-endpoints.ts";
 import { type PublishedIsolated, publishOrReschedule } from "./publish-isolated.ts";
 import type { ObjectKey, WriteObject } from "./shown-objects.ts";

@@ -3,8 +3,8 @@
  * be retired without any organisation's action (ADMIN-3).
  */
 import type { WebhookEndpoint } from "../../gen/prisma/client.ts";
-import { db, dbOfAll, type Executor } from "../database/client.ts";
 import type { Encryption } from "../database/encryption.ts";
+import { db, dbOfAll, type Executor } from "../database/prisma/client.ts";
 import { endpointSecretBound } from "./signing-secrets.ts";
 
 const encryptedColumns = {

@@ -6,9 +6,9 @@
 import type { LedgerConnection as ConnectionRecord } from "../../gen/prisma/client.ts";
 import { msUntil } from "../database/clock.ts";
 import type { Encryption } from "../database/encryption.ts";
-import { columnsOf, type ModelRow } from "../database/model-columns.ts";
 import { plannedOnce } from "../database/planned-once.ts";
 import type { Pool } from "../database/pool.ts";
+import { columnsOf, type ModelRow } from "../database/prisma/model-columns.ts";
 
 /**
  * A connection with its decrypted secret. Never logged. `custom` has its own credentials.

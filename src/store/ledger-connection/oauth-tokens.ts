@@ -7,12 +7,12 @@
  */
 
 import type { LedgerAuthorisation } from "../../gen/prisma/client.ts";
-import { db } from "../database/client.ts";
 import { msUntil } from "../database/clock.ts";
 import type { Encryption } from "../database/encryption.ts";
 import { newId } from "../database/ids.ts";
-import { columnsOf, type ModelRow } from "../database/model-columns.ts";
 import { inTransaction, type Pool } from "../database/pool.ts";
+import { db } from "../database/prisma/client.ts";
+import { columnsOf, type ModelRow } from "../database/prisma/model-columns.ts";
 
 /**
  * The access token in use. `freshMs` is how much longer it may be used. `generation` rises with

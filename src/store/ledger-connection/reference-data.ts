@@ -10,13 +10,13 @@ import {
   type ReferenceDataKind,
   referenceDataKinds,
   unknownReferenceData,
-} from "../../domain/billing/ledger-validation.ts";
+} from "../../domain/ledger/validation.ts";
 import type { LedgerReferenceData as ReferenceDataRecord } from "../../gen/prisma/client.ts";
 import type { Encryption } from "../database/encryption.ts";
 import { updateInOrder } from "../database/lock-order.ts";
-import type { ModelRow } from "../database/model-columns.ts";
 import { plannedOnce } from "../database/planned-once.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
+import type { ModelRow } from "../database/prisma/model-columns.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "./connections.ts";
 
 /**

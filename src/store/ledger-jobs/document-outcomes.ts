@@ -3,7 +3,7 @@
  * together with the job's document, by the attempt that holds the lease (POSTING-2).
  */
 
-import type { ReferenceDataKind } from "../../domain/billing/ledger-validation.ts";
+import type { ReferenceDataKind } from "../../domain/ledger/validation.ts";
 import { sqlState } from "../database/pool.ts";
 import type { ObservedInvoiceState, ObservedNoteState } from "../documents/credit-note-state.ts";
 

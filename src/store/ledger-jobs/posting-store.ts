@@ -3,10 +3,7 @@
  * connection.
  */
 
-import type {
-  LedgerReferenceData,
-  ReferenceDataKind,
-} from "../../domain/billing/ledger-validation.ts";
+import type { LedgerReferenceData, ReferenceDataKind } from "../../domain/ledger/validation.ts";
 import { findImported } from "../customers/customers.ts";
 import type { Encryption } from "../database/encryption.ts";
 import type { Pool } from "../database/pool.ts";

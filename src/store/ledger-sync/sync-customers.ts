@@ -8,7 +8,6 @@ import {
   syncContact,
 } from "../../domain/customers/sync-contact.ts";
 import type { Customer } from "../../gen/prisma/client.ts";
-import { db } from "../database/client.ts";
 import { lockInOrder } from "../database/lock-order.ts";
 import {
   inTransaction,
@@ -17,6 +16,7 @@ import {
   type Transaction,
   uniqueViolation,
 } from "../database/pool.ts";
+import { db } from "../database/prisma/client.ts";
 import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
 import {
   joinSyncResults,

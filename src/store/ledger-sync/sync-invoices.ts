@@ -5,9 +5,9 @@
  * observed documents under their locks, by instants with microseconds.
  */
 import type { Invoice } from "../../gen/prisma/client.ts";
-import { db } from "../database/client.ts";
 import { lockInOrder, lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
+import { db } from "../database/prisma/client.ts";
 import { type ObservedInvoiceState, unfitText } from "../documents/credit-note-state.ts";
 import { stands } from "../documents/document-presence.ts";
 import { driftOf, identityColumns, identityRecord } from "../documents/ledger-drift.ts";

@@ -16,8 +16,8 @@ import {
   readPlan,
 } from "../catalogue/catalogue.ts";
 import { type CustomerRow, customerListing, readCustomer } from "../customers/customers.ts";
-import type { Executor } from "../database/client.ts";
 import { plannedOnce } from "../database/planned-once.ts";
+import type { Executor } from "../database/prisma/client.ts";
 
 /** The keys of everything that a creation looks up. */
 export interface CreationQuery {

@@ -7,9 +7,9 @@
 import { decideGoingOn } from "../../domain/subscriptions/restore.ts";
 import { loadStates } from "../billing/billing-state.ts";
 import { type LockedOrganisation, shareOrganisation } from "../billing/locked-subscription.ts";
-import { db } from "../database/client.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
+import { db } from "../database/prisma/client.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
 import { endHeldJob } from "../ledger-jobs/job-lease.ts";

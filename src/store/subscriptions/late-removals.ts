@@ -7,10 +7,10 @@
 import { decideLateRemoval } from "../../domain/subscriptions/restore.ts";
 import { loadStates } from "../billing/billing-state.ts";
 import { shareOrganisation } from "../billing/locked-subscription.ts";
-import { db } from "../database/client.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { getOne } from "../database/page.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
+import { db } from "../database/prisma/client.ts";
 import { keepsPlace } from "../documents/document-presence.ts";
 import { invoiceListing } from "../documents/invoices.ts";
 import { answerLost } from "./break-off.ts";

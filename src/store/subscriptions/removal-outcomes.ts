@@ -5,9 +5,9 @@
  */
 import type { DocumentStatus } from "../../domain/model/invoice.ts";
 import { type LockedOrganisation, shareOrganisation } from "../billing/locked-subscription.ts";
-import { db } from "../database/client.ts";
 import { lockRow, lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
+import { db } from "../database/prisma/client.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
 import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";

@@ -8,8 +8,8 @@ import type { Restoration, RestorationFacts } from "../../domain/subscriptions/r
 import type { Restoration as RestorationRow } from "../../gen/prisma/client.ts";
 import type { OpenTransaction } from "../billing/current-subscription.ts";
 import { updateSubscriptions } from "../billing/locked-subscription.ts";
-import { db } from "../database/client.ts";
 import { newId } from "../database/ids.ts";
+import { db } from "../database/prisma/client.ts";
 import { loadRemoved, reissueInvoices } from "./reissue-invoices.ts";
 import { loadNextPeriodLines } from "./reversals.ts";
 import { foundSince, type RequestToSave } from "./saved-requests.ts";

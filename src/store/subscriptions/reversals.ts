@@ -17,7 +17,7 @@ import { loadStates } from "../billing/billing-state.ts";
 import type { LockedOrganisation } from "../billing/locked-subscription.ts";
 import { newId } from "../database/ids.ts";
 import type { Transaction } from "../database/pool.ts";
-import type { Row } from "../database/row.ts";
+import type { Row } from "../database/prisma/row.ts";
 import { counts, isNeverThere } from "../documents/document-presence.ts";
 import { issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
 

@@ -9,7 +9,7 @@ import {
   type UsageVerdict,
 } from "../../domain/usage/ingest.ts";
 import { instantOf } from "../../domain/usage/parse.ts";
-import type { Executor } from "../database/client.ts";
+import type { Executor } from "../database/prisma/client.ts";
 import type { LoadedSubscription, MeterCatalogue, ReportableFacts } from "./ingest-facts.ts";
 
 /**

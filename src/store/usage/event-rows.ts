@@ -4,7 +4,7 @@
  */
 import type { EvaluatedUsage, UsageDetails, UsageEvent } from "../../domain/usage/ingest.ts";
 import { formatInstant, type Quantity } from "../../domain/usage/parse.ts";
-import type { Executor } from "../database/client.ts";
+import type { Executor } from "../database/prisma/client.ts";
 import { microseconds } from "./ingest-facts.ts";
 
 /** The columns of events as array literals: ids, periods, bills, quantities and instants. */

@@ -14,8 +14,8 @@ import type {
   ReportableSubscription,
   UsageFacts,
 } from "../../domain/usage/ingest.ts";
-import { db, type Executor } from "../database/client.ts";
 import { callFunction } from "../database/functions.ts";
+import { db, type Executor } from "../database/prisma/client.ts";
 
 /**
  * A subscription to evaluate usage with, and whether nothing is due for it. `version` is that of

@@ -12,10 +12,10 @@ import type { SubscriptionStatus } from "../../domain/model/subscription.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
 import type { Subscription } from "../../gen/prisma/client.ts";
 import { type PlanMeterRow, planMetersJson, readPlanMeters } from "../catalogue/meters.ts";
-import type { Executor } from "../database/client.ts";
 import { isId } from "../database/ids.ts";
-import { columnsOf, type ModelRow } from "../database/model-columns.ts";
 import type { Page } from "../database/page.ts";
+import type { Executor } from "../database/prisma/client.ts";
+import { columnsOf, type ModelRow } from "../database/prisma/model-columns.ts";
 import { requireUsagePosition } from "./usage-position.ts";
 
 /** A position in the list. */

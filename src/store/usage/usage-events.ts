@@ -6,10 +6,10 @@
 import { Refusal } from "../../domain/refusal.ts";
 import { formatInstant, type Quantity } from "../../domain/usage/parse.ts";
 import type { UsageEvent } from "../../gen/prisma/client.ts";
-import type { Executor } from "../database/client.ts";
-import { columnsOf, type ModelRow } from "../database/model-columns.ts";
 import type { Page, PageRequest } from "../database/page.ts";
 import type { Pool } from "../database/pool.ts";
+import type { Executor } from "../database/prisma/client.ts";
+import { columnsOf, type ModelRow } from "../database/prisma/model-columns.ts";
 import { microseconds } from "./ingest-facts.ts";
 import {
   readUsagePlace,

@@ -6,7 +6,7 @@ import { type CivilDate, civilDate } from "../../domain/calendar/civil-date.ts";
 import type { Interval } from "../../domain/calendar/period.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import { latestPeriod } from "../../domain/usage/ingest.ts";
-import type { Executor } from "../database/client.ts";
+import type { Executor } from "../database/prisma/client.ts";
 
 interface PositionRow {
   readonly timezone: string;

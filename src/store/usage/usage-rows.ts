@@ -8,7 +8,7 @@ import { type Interval, type Period, periodAt } from "../../domain/calendar/peri
 import type { Meter } from "../../domain/catalogue/meter.ts";
 import type { DocumentStatus } from "../../domain/model/invoice.ts";
 import type { Subscription, UsageBill } from "../../gen/prisma/client.ts";
-import { columnsOf, type ModelRow } from "../database/model-columns.ts";
+import { columnsOf, type ModelRow } from "../database/prisma/model-columns.ts";
 
 /** The meter of usage. */
 type MeterName = Pick<Meter, "id" | "code" | "name">;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import { createAuditedTenants } from "../../../src/store/admin/audited-tenant.ts";
 import { type Actor, createChanges } from "../../../src/store/admin/changes.ts";
-import { db } from "../../../src/store/database/client.ts";
+import { db } from "../../../src/store/database/prisma/client.ts";
 import { type BillingFixture, billingFixture } from "../billing/billing-fixture.ts";
 
 let fixture: BillingFixture;

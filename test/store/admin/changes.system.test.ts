@@ -1,9 +1,9 @@
 /** The audit log of the admin API's writes (ADMIN-2). */
 import { expect } from "vitest";
 import { type Change, changed, createChanges } from "../../../src/store/admin/changes.ts";
-import { db, dbOfAll } from "../../../src/store/database/client.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import type { Pool } from "../../../src/store/database/pool.ts";
+import { db, dbOfAll } from "../../../src/store/database/prisma/client.ts";
 import { databaseTest as test } from "../../support/fixtures.ts";
 
 const actor = {

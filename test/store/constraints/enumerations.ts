@@ -3,13 +3,13 @@
  * words in TypeScript. Where the contract has the enum, they are those of its generated values.
  */
 import * as admin from "../../../src/admin/present/enums.ts";
-import { referenceDataKinds } from "../../../src/domain/billing/ledger-validation.ts";
 import type { MeterStatus } from "../../../src/domain/catalogue/meter.ts";
 import type { CatalogueStatus, PlanType } from "../../../src/domain/catalogue/plan.ts";
 import { pricingModels } from "../../../src/domain/catalogue/pricing/index.ts";
 import type { PricingModel } from "../../../src/domain/catalogue/pricing/pricing-model.ts";
 import type { Customer } from "../../../src/domain/customers/customer.ts";
 import { type ChangeKind, objectKinds } from "../../../src/domain/events/event.ts";
+import { referenceDataKinds } from "../../../src/domain/ledger/validation.ts";
 import type { Allocation } from "../../../src/domain/model/credit-note.ts";
 import type { DocumentStatus, InvoiceType, LineKind } from "../../../src/domain/model/invoice.ts";
 import type { FirstInvoiceStatus } from "../../../src/domain/model/organisation-settings.ts";

@@ -3,7 +3,7 @@
  * lost answer is found by the document's link to us (LEDGER-17).
  */
 import { beforeEach, expect, test } from "vitest";
-import { unknownReferenceData } from "../../../src/domain/billing/ledger-validation.ts";
+import { unknownReferenceData } from "../../../src/domain/ledger/validation.ts";
 import type { Ledger, LedgerContact } from "../../../src/ledger/port/ledger.ts";
 import type { CreditNoteToSend, InvoiceToSend } from "../../../src/store/ledger-jobs/claim-jobs.ts";
 import { postCreditNotes } from "../../../src/worker/activities/posting/post-credit-notes.ts";

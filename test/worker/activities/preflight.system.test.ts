@@ -3,7 +3,7 @@
  * (POSTING-5). Documents with another amount in the ledger are listed with both amounts.
  */
 import { expect } from "vitest";
-import { referenceDataKinds } from "../../../src/domain/billing/ledger-validation.ts";
+import { referenceDataKinds } from "../../../src/domain/ledger/validation.ts";
 import { formatDecimal } from "../../../src/domain/money/decimal.ts";
 import { createDocumentStore } from "../../../src/store/admin/documents/documents.ts";
 import { invalidateReferenceData } from "../../../src/store/ledger-connection/reference-data.ts";

@@ -3,7 +3,7 @@
  * none is left out.
  */
 import { expect, test } from "vitest";
-import { unknownReferenceData } from "../../../src/domain/billing/ledger-validation.ts";
+import { unknownReferenceData } from "../../../src/domain/ledger/validation.ts";
 import type { LedgerLine } from "../../../src/ledger/port/ledger.ts";
 import { xeroTraits } from "../../../src/ledger/xero/wire/connection.ts";
 import type {

@@ -3,7 +3,7 @@
  * since: nothing is billed twice (LEDGER-2, LEDGER-13).
  */
 import { expect } from "vitest";
-import { unknownReferenceData } from "../../../src/domain/billing/ledger-validation.ts";
+import { unknownReferenceData } from "../../../src/domain/ledger/validation.ts";
 import type { AmendmentToSend } from "../../../src/store/ledger-jobs/amendments/amendments.ts";
 import { requestAmendment } from "../../../src/worker/activities/posting/request-amendment.ts";
 import {

@@ -6,9 +6,9 @@ import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { createChanges } from "../../../../src/store/admin/changes.ts";
 import { createTestClockStore, type TestClock } from "../../../../src/store/admin/test-clock.ts";
-import { db, loadClient } from "../../../../src/store/database/client.ts";
 import { lockOrganisation } from "../../../../src/store/database/lock-order.ts";
 import { inTransaction, type Pool } from "../../../../src/store/database/pool.ts";
+import { db, loadClient } from "../../../../src/store/database/prisma/client.ts";
 
 /** The advance renews five subscriptions twice. The rest is for a machine under load. */
 const advanceLimitMs = 120_000;

@@ -5,7 +5,7 @@
 import {
   organisationReferenceData,
   referenceDataList,
-} from "../../../domain/billing/ledger-reference-data.ts";
+} from "../../../domain/ledger/reference-data.ts";
 import type {
   LedgerAnswer,
   LedgerMappingKind,

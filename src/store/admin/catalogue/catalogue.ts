@@ -6,7 +6,6 @@
 import type { MeterStatus } from "../../../domain/catalogue/meter.ts";
 import type { CatalogueStatus } from "../../../domain/catalogue/plan.ts";
 import { type Decimal, formatDecimal } from "../../../domain/money/decimal.ts";
-import { db } from "../../database/client.ts";
 import { isId } from "../../database/ids.ts";
 import {
   type Filter,
@@ -17,6 +16,7 @@ import {
   type PageRequest,
 } from "../../database/page.ts";
 import type { AnyRow, Pool, Transaction } from "../../database/pool.ts";
+import { db } from "../../database/prisma/client.ts";
 import {
   type Actor,
   type Change,

@@ -4,9 +4,9 @@ import { decideMove } from "../../../domain/catalogue/catalogue-status.ts";
 import type { Charge } from "../../../domain/catalogue/plan.ts";
 import { formatDecimal } from "../../../domain/money/decimal.ts";
 import { type ChargeRow, chargeListing, readCharge } from "../../catalogue/catalogue.ts";
-import { db } from "../../database/client.ts";
 import type { Listing } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
+import { db } from "../../database/prisma/client.ts";
 import type { Changes } from "../changes.ts";
 import { type CatalogueStore, createCatalogueStore, logged, usesOf } from "./catalogue.ts";
 

@@ -2,11 +2,11 @@
 
 import type { Meter } from "../../../domain/catalogue/meter.ts";
 import type { Meter as MeterModel } from "../../../gen/prisma/client.ts";
-import { db } from "../../database/client.ts";
 import { isId } from "../../database/ids.ts";
-import { columnsOf, type ModelRow } from "../../database/model-columns.ts";
 import type { Listing } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
+import { db } from "../../database/prisma/client.ts";
+import { columnsOf, type ModelRow } from "../../database/prisma/model-columns.ts";
 import type { Changes } from "../changes.ts";
 import { type CatalogueStore, createCatalogueStore, logged, usesOf } from "./catalogue.ts";
 

@@ -8,9 +8,9 @@ import { checkMeteredPlan, type MeteredPlan } from "../../../domain/catalogue/me
 import { type PlanRow, planListing, readPlan } from "../../catalogue/catalogue.ts";
 import { type PlanMeterRow, planMetersJson, readPlanMeters } from "../../catalogue/meters.ts";
 import { planColumns, planPrices } from "../../catalogue/plan-writes.ts";
-import { db } from "../../database/client.ts";
 import type { Listing } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
+import { db } from "../../database/prisma/client.ts";
 import type { Changes } from "../changes.ts";
 import { type CatalogueStore, createCatalogueStore, logged, usesOf } from "./catalogue.ts";
 

@@ -3,8 +3,8 @@
  * for it and the ledger's answer. SQL, because one list has two tables and their jobs. ADMIN-6.
  */
 
-import type { LedgerDrift } from "../../../domain/billing/ledger-drift.ts";
 import type { DocumentOperation, DocumentState } from "../../../domain/billing/retry-document.ts";
+import type { LedgerDrift } from "../../../domain/ledger/drift.ts";
 import type { DocumentStatus } from "../../../domain/model/invoice.ts";
 import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
 import { readDecimal } from "../../catalogue/catalogue.ts";

@@ -4,7 +4,7 @@
  * writes all lines.
  */
 import { strict as assert } from "node:assert";
-import { invalidationsOf } from "../../../domain/billing/ledger-validation.ts";
+import { invalidationsOf } from "../../../domain/ledger/validation.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { isNeverThere } from "../../documents/document-presence.ts";
 import { documentNumber } from "../../documents/invoice-writes.ts";

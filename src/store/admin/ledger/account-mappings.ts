@@ -1,8 +1,8 @@
 /** Stores account mappings: of an organisation, and of single plans, charges and meters. */
 
-import { type Db, db } from "../../database/client.ts";
 import { isId } from "../../database/ids.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
+import { type Db, db } from "../../database/prisma/client.ts";
 import { lockCatalogue } from "../catalogue/catalogue.ts";
 import { type Actor, type Changed, type Changes, changed } from "../changes.ts";
 

@@ -1,7 +1,6 @@
 /** Stores ledger connections. ADMIN-3. */
 
 import { type LedgerConnection as ConnectionRecord, Prisma } from "../../../gen/prisma/client.ts";
-import { db, type Executor } from "../../database/client.ts";
 import { databaseNow } from "../../database/clock.ts";
 import type { Encryption } from "../../database/encryption.ts";
 import {
@@ -11,6 +10,7 @@ import {
   updateInOrder,
 } from "../../database/lock-order.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
+import { db, type Executor } from "../../database/prisma/client.ts";
 import {
   type ConnectionState,
   type LedgerConnection,

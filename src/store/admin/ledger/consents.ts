@@ -6,11 +6,11 @@
  */
 
 import { type LedgerConsent, type Operator, Prisma } from "../../../gen/prisma/client.ts";
-import { db } from "../../database/client.ts";
 import { databaseNow } from "../../database/clock.ts";
 import type { Encryption } from "../../database/encryption.ts";
-import type { ModelRow } from "../../database/model-columns.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
+import { db } from "../../database/prisma/client.ts";
+import type { ModelRow } from "../../database/prisma/model-columns.ts";
 import { type Actor, type Changed, type Changes, changed } from "../changes.ts";
 
 /** A request for consent as it is stored: the hash of its state, never the state. */

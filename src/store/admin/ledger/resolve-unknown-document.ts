@@ -5,10 +5,10 @@
 import { presenceOf } from "../../../domain/billing/document-presence.ts";
 import type { DocumentStatus } from "../../../domain/model/invoice.ts";
 import { shareOrganisation } from "../../billing/locked-subscription.ts";
-import { db } from "../../database/client.ts";
 import { isId } from "../../database/ids.ts";
 import { lockSubscriptions } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
+import { db } from "../../database/prisma/client.ts";
 import { adoptUnknown, isAnothers, type UnknownKind } from "../../ledger-jobs/unknown-documents.ts";
 import { type Changed, changed } from "../changes.ts";
 import { type AdminUnknownDocument, selectUnknown } from "./unknown-document-view.ts";

@@ -4,9 +4,9 @@
  * with the rows here in one statement. LEDGER-19
  */
 import { Refusal } from "../../../domain/refusal.ts";
-import { db } from "../../database/client.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
+import { db } from "../../database/prisma/client.ts";
 import { stands } from "../../documents/document-presence.ts";
 import {
   isAnothers,

@@ -3,9 +3,9 @@
  * is put right. SQL: four kinds of facts are found and paged together. ADMIN-16.
  */
 import { Refusal } from "../../../domain/refusal.ts";
-import type { Executor } from "../../database/client.ts";
 import { isId } from "../../database/ids.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
+import type { Executor } from "../../database/prisma/client.ts";
 import { counts } from "../../documents/document-presence.ts";
 
 /**

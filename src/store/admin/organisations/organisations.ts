@@ -1,10 +1,10 @@
 /** Creates organisations, and changes their settings, for the admin API. */
 
-import { db } from "../../database/client.ts";
 import { isId } from "../../database/ids.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
-import { withoutUndefined } from "../../database/without-undefined.ts";
+import { db } from "../../database/prisma/client.ts";
+import { withoutUndefined } from "../../database/prisma/without-undefined.ts";
 import { type Actor, type Changed, type Changes, changed, isTaken } from "../changes.ts";
 import { pageBySeq } from "../page-by-seq.ts";
 import { createCounters } from "../provision.ts";

@@ -8,9 +8,9 @@ import type {
   OrganisationSettings,
 } from "../../../domain/model/organisation-settings.ts";
 import type { Organisation } from "../../../gen/prisma/client.ts";
-import { db } from "../../database/client.ts";
 import { lockOrganisation } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
+import { db } from "../../database/prisma/client.ts";
 import { holdsCredit, planHeldCredit } from "../../ledger-jobs/credit-allocations.ts";
 import { type Changed, changed } from "../changes.ts";
 

@@ -3,8 +3,8 @@
  * endpoint. EVENT-5.
  */
 import type { Event } from "../../../gen/prisma/client.ts";
-import { columnsOf, type ModelRow } from "../../database/model-columns.ts";
 import type { Filter, Listing } from "../../database/page.ts";
+import { columnsOf, type ModelRow } from "../../database/prisma/model-columns.ts";
 
 const fields = [
   "id",

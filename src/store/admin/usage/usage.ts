@@ -6,11 +6,11 @@
 import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
 import type { UsageBill } from "../../../gen/prisma/client.ts";
 import { readDecimal } from "../../catalogue/catalogue.ts";
-import { db } from "../../database/client.ts";
 import { isId } from "../../database/ids.ts";
-import type { ModelRow } from "../../database/model-columns.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
+import { db } from "../../database/prisma/client.ts";
+import type { ModelRow } from "../../database/prisma/model-columns.ts";
 import {
   type EventFilters,
   getUsageEvent,

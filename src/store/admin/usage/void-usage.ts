@@ -4,8 +4,8 @@
  */
 
 import { lockToBill } from "../../billing/usage-locks.ts";
-import { db } from "../../database/client.ts";
 import type { Transaction } from "../../database/pool.ts";
+import { db } from "../../database/prisma/client.ts";
 import { getUsageEvent, type StoredUsageEvent } from "../../usage/usage-events.ts";
 import { type Changed, changed } from "../changes.ts";
 

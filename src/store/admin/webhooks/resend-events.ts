@@ -4,11 +4,11 @@
  */
 import { Refusal } from "../../../domain/refusal.ts";
 import type { Event } from "../../../gen/prisma/client.ts";
-import { db } from "../../database/client.ts";
 import { newId } from "../../database/ids.ts";
 import { lockName } from "../../database/lock-order.ts";
-import type { ModelRow } from "../../database/model-columns.ts";
 import type { Transaction } from "../../database/pool.ts";
+import { db } from "../../database/prisma/client.ts";
+import type { ModelRow } from "../../database/prisma/model-columns.ts";
 import { type Changed, changed } from "../changes.ts";
 import type { EventsToResend, ResentCounts } from "./resend-orders.ts";
 

@@ -6,10 +6,10 @@
  */
 import { eventBody, testEventType } from "../../../domain/events/event.ts";
 import type { Organisation, WebhookDelivery, WebhookEndpoint } from "../../../gen/prisma/client.ts";
-import { db } from "../../database/client.ts";
 import { newId } from "../../database/ids.ts";
 import { lockRow } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
+import { db } from "../../database/prisma/client.ts";
 import { type Changed, changed, refuseIfIdTaken } from "../changes.ts";
 import type { ResendOutcome, TestToSend } from "./resend-orders.ts";
 

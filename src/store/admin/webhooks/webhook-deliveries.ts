@@ -4,9 +4,7 @@
  */
 
 import type { WebhookDelivery } from "../../../gen/prisma/client.ts";
-import { db } from "../../database/client.ts";
 import { isId } from "../../database/ids.ts";
-import { columnsOf } from "../../database/model-columns.ts";
 import {
   type Filter,
   getOne,
@@ -16,6 +14,8 @@ import {
   type PageRequest,
 } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
+import { db } from "../../database/prisma/client.ts";
+import { columnsOf } from "../../database/prisma/model-columns.ts";
 import type { Actor, Changes } from "../changes.ts";
 import { resendSince } from "./resend-events.ts";
 import type { EventsToResend, ResendOutcome, ResentCounts, TestToSend } from "./resend-orders.ts";

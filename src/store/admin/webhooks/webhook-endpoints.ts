@@ -3,13 +3,13 @@
  * returned. WEBHOOK-1, WEBHOOK-3.
  */
 import type { Prisma, WebhookEndpoint } from "../../../gen/prisma/client.ts";
-import { db, dbOfAll } from "../../database/client.ts";
 import type { Encryption } from "../../database/encryption.ts";
 import { isId } from "../../database/ids.ts";
 import { lockOrganisation, lockRow } from "../../database/lock-order.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
-import { withoutUndefined } from "../../database/without-undefined.ts";
+import { db, dbOfAll } from "../../database/prisma/client.ts";
+import { withoutUndefined } from "../../database/prisma/without-undefined.ts";
 import { endpointSecretBound } from "../../events/signing-secrets.ts";
 import { type Actor, type Change, type Changed, type Changes, changed } from "../changes.ts";
 import type { Created } from "../credentials.ts";

@@ -7,10 +7,7 @@
  */
 
 import { strict as assert } from "node:assert";
-import type {
-  LedgerReferenceData,
-  ReferenceDataKind,
-} from "../../../domain/billing/ledger-validation.ts";
+import type { LedgerReferenceData, ReferenceDataKind } from "../../../domain/ledger/validation.ts";
 import type { LineKind } from "../../../domain/model/invoice.ts";
 import type { Invoice, InvoiceLine, LedgerJob } from "../../../gen/prisma/client.ts";
 import { msUntil } from "../../database/clock.ts";

@@ -8,7 +8,7 @@ import type {
   WorkBatch,
 } from "../../../../workflows/contract.ts";
 import { crashPoint } from "../../../crash-points.ts";
-import { invalidationsOf } from "../../../domain/billing/ledger-validation.ts";
+import { invalidationsOf } from "../../../domain/ledger/validation.ts";
 import type {
   AmendmentStore,
   OpenAmendments,

@@ -8,7 +8,7 @@ import {
   type DocumentToValidate,
   type LedgerReferenceData,
   validateDocument,
-} from "../../../domain/billing/ledger-validation.ts";
+} from "../../../domain/ledger/validation.ts";
 import { decimalOf, equals, multiply, parseDecimal } from "../../../domain/money/decimal.ts";
 import type {
   LedgerAnswer,

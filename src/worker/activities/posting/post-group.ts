@@ -4,7 +4,7 @@
  */
 import type { CreditAllocationInput, PostingBatch } from "../../../../workflows/contract.ts";
 import { crashPoint } from "../../../crash-points.ts";
-import { invalidationsOf } from "../../../domain/billing/ledger-validation.ts";
+import { invalidationsOf } from "../../../domain/ledger/validation.ts";
 import type { Ledger } from "../../../ledger/port/ledger.ts";
 import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";

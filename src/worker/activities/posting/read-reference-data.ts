@@ -5,11 +5,8 @@
 import {
   organisationReferenceData,
   referenceDataList,
-} from "../../../domain/billing/ledger-reference-data.ts";
-import type {
-  LedgerReferenceData,
-  ReferenceDataKind,
-} from "../../../domain/billing/ledger-validation.ts";
+} from "../../../domain/ledger/reference-data.ts";
+import type { LedgerReferenceData, ReferenceDataKind } from "../../../domain/ledger/validation.ts";
 import type { Ledger, LedgerAnswer, LedgerCall } from "../../../ledger/port/ledger.ts";
 import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
 import type {

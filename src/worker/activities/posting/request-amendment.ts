@@ -8,7 +8,7 @@ import {
   type LedgerReferenceData,
   unknownReferenceData,
   validateLines,
-} from "../../../domain/billing/ledger-validation.ts";
+} from "../../../domain/ledger/validation.ts";
 import type {
   Ledger,
   LedgerCall,

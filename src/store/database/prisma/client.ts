@@ -6,8 +6,8 @@
 import { strict as assert } from "node:assert";
 import { createHash } from "node:crypto";
 import { PrismaPg } from "@prisma/adapter-pg";
-import { Prisma, PrismaClient } from "../../gen/prisma/client.ts";
-import type { Pool } from "./pool.ts";
+import { Prisma, PrismaClient } from "../../../gen/prisma/client.ts";
+import type { Pool } from "../pool.ts";
 import { PrismaPool } from "./prisma-pool.ts";
 
 /** Anything that runs statements: a pool, or a connection inside a transaction. */

@@ -10,7 +10,7 @@ import {
   type LedgerReferenceData,
   unknownReferenceData,
   validateDocument,
-} from "../../../src/domain/billing/ledger-validation.ts";
+} from "../../../src/domain/ledger/validation.ts";
 
 const line = { amount: "12.5000", revenueAccount: "200", taxType: "OUTPUT2" } as const;
 const document: DocumentToValidate = {

@@ -2,7 +2,7 @@
  * Rows of SQL, typed by the generated models: a column that leaves its model, or changes its type,
  * does not compile any more.
  */
-import type { Prisma } from "../../gen/prisma/client.ts";
+import type { Prisma } from "../../../gen/prisma/client.ts";
 
 /** The column of a field: `customerId` is stored in `customer_id`. */
 type ColumnOf<Field extends string> = Field extends `${infer First}${infer Rest}`

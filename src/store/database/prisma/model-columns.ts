@@ -2,7 +2,7 @@
  * Builds the columns of a hand-written SELECT from the fields of a generated model. The rows then
  * have the names and the types of the schema.
  */
-import type { Prisma } from "../../gen/prisma/client.ts";
+import type { Prisma } from "../../../gen/prisma/client.ts";
 
 /**
  * These fields of a model as the pool returns them: `numeric` and `bigint` are text. A date is text

@@ -4,9 +4,9 @@
  * to the ledger.
  */
 
+import type { DocumentRules } from "../billing/document-rules.ts";
 import type { FirstInvoiceStatus } from "../model/organisation-settings.ts";
 import { equals, formatDecimal, parseDecimal, sum } from "../money/decimal.ts";
-import type { DocumentRules } from "./document-rules.ts";
 
 /** The kinds of reference data that are cached. */
 export type ReferenceDataKind = "organisation" | "accounts" | "tax_rates" | "currencies";

@@ -4,13 +4,13 @@
  */
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { Prisma } from "../../../src/gen/prisma/client.ts";
-import { db, dbOfAll } from "../../../src/store/database/client.ts";
-import { CommitRefused } from "../../../src/store/database/connection.ts";
-import { newId } from "../../../src/store/database/ids.ts";
-import { createPool, inTransaction } from "../../../src/store/database/pool.ts";
-import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
-import { allow } from "../../support/slowness.ts";
+import { Prisma } from "../../../../src/gen/prisma/client.ts";
+import { CommitRefused } from "../../../../src/store/database/connection.ts";
+import { newId } from "../../../../src/store/database/ids.ts";
+import { createPool, inTransaction } from "../../../../src/store/database/pool.ts";
+import { db, dbOfAll } from "../../../../src/store/database/prisma/client.ts";
+import { type FreshDatabase, freshDatabase } from "../../../support/database.ts";
+import { allow } from "../../../support/slowness.ts";
 
 let database: FreshDatabase;
 let pool: pg.Pool;

@@ -1,7 +1,7 @@
 /** The columns of the generated models in hand-written SQL. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { columnOf, columnsOf } from "../../../src/store/database/model-columns.ts";
+import { columnOf, columnsOf } from "../../../../src/store/database/prisma/model-columns.ts";
 
 test("every field of the schema has the column that hand-written SQL derives from its name", () => {
   const schema = readFileSync("prisma/schema.prisma", "utf8");

@@ -2,7 +2,7 @@
  * Converts the reference data that a ledger reported into the form that `ledger-validation.ts`
  * validates documents by.
  */
-import type { LedgerReferenceData } from "./ledger-validation.ts";
+import type { LedgerReferenceData } from "./validation.ts";
 
 /** Returns the properties of a ledger's organisation that decide whether it accepts a document. */
 export function organisationReferenceData({
