@@ -34,7 +34,13 @@ declare module "vitest" {
 }
 
 /** Durability has separate tests, which start another server; here it would only cost time. */
-const fastSettings = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
+const fastSettings = {
+  fsync: "off",
+  synchronous_commit: "off",
+  full_page_writes: "off",
+  // Four files at once have several processes each, whose pools of up to 20 may all be full.
+  max_connections: "500",
+};
 
 /** The default of Temporal servers. */
 const defaultLongHistory = 4_096;

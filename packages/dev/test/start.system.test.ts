@@ -13,9 +13,9 @@ import { until } from "../../../test/support/system.ts";
 import { isListening } from "../src/processes/ports.ts";
 import { commandsIn, freePorts, keysIn, portSettings, readCurl } from "./first-start.ts";
 
-const program = (path: string): string =>
-  fileURLToPath(new URL(`../../../src/${path}`, import.meta.url));
-const [script, credentials] = [program("start.ts"), program("dev/credentials.ts")];
+const program = (name: string): string =>
+  fileURLToPath(new URL(`../src/${name}.ts`, import.meta.url));
+const [script, credentials] = [program("start"), program("credentials")];
 
 let folder = "";
 let env: NodeJS.ProcessEnv = {};
