@@ -27,6 +27,7 @@ const root = join(import.meta.dirname, "..");
 /** What compiling and generating needs. */
 const copied = [
   ...["src", "workflows", "proto", "prisma", "tools", ".proto-deps"],
+  ...["packages/demo-ledger/src", "packages/dev/src"],
   ...["package.json", "tsconfig.json", "buf.yaml", "buf.gen.yaml"],
 ];
 
