@@ -129,7 +129,7 @@ export function bookkeeper(pool: pg.Pool, demoUrl: string, tenantId: string): Bo
         await idOf("invoices", number),
       ]);
       for (const row of rows)
-        await send("POST", `/Payments/${row.payment_id}`, { Payments: [{ Status: "DELETED" }] });
+        await send("POST", `/demo/tenants/${tenantId}/payments/${row.payment_id}/remove`, {});
     },
     allocate: async (note, invoice, amount) => {
       const allocation = {

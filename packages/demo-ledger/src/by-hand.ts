@@ -6,18 +6,25 @@
 import type pg from "pg";
 import { objectOf, objectsOf, readExactJson, textOf } from "../../../src/ledger/port/exact-json.ts";
 import { removeAllocation } from "./api/allocations.ts";
-import { type DemoAnswer, jsonAnswer, listAnswer, notFoundAnswer } from "./api/answers.ts";
+import {
+  type DemoAnswer,
+  jsonAnswer,
+  listAnswer,
+  notFoundAnswer,
+  validationAnswer,
+  validationErrors,
+} from "./api/answers.ts";
 import type { ApiRequest } from "./api/api-request.ts";
 import { isUuid } from "./api/contact-rows.ts";
 import { updateContact } from "./api/contacts.ts";
 import { creditNotes } from "./api/credit-notes.ts";
 import { invoices } from "./api/invoices.ts";
-import { updatePayment } from "./api/payment-api.ts";
 import { inTransaction, type Queryable } from "./database.ts";
 import { type DocumentRow, isOpen } from "./documents/document-rows.ts";
 import type { DocumentValues } from "./documents/document-rules.ts";
 import { loadDocument } from "./documents/document-store.ts";
 import { type DocumentResource, updateDocument } from "./documents/documents.ts";
+import { deletePayment } from "./documents/payments.ts";
 import type { Tenant } from "./tenants.ts";
 
 /** Changes a document of an organisation by its id, in one transaction. */
@@ -33,8 +40,7 @@ const acts: Readonly<Record<string, Act>> = {
   "invoices send": send,
   "credit-notes approve": approve(creditNotes),
   "credit-notes remove": remove(creditNotes),
-  "payments remove": (request, client, id) =>
-    updatePayment(request({ Status: "DELETED" }), client, id),
+  "payments remove": removePayment,
   "contacts archive": (request, client, id) =>
     updateContact(request({ ContactStatus: "ARCHIVED" }), client, id),
   "contacts restore": (request, client, id) =>
@@ -91,6 +97,23 @@ function remove<Row extends DocumentRow, Values extends DocumentValues>(
     const Status = row && isOpen(row.status) ? "DELETED" : "VOIDED";
     return updateDocument(resource, request({ Status }), client, id);
   };
+}
+
+async function removePayment(
+  request: (change: object) => ApiRequest,
+  client: Queryable,
+  id: string,
+): Promise<DemoAnswer> {
+  switch (await deletePayment(client, request({}).tenant.tenantId, id)) {
+    case "deleted":
+      return listAnswer("Payments", [{ Status: "DELETED" }]);
+    case "not_found":
+      return notFoundAnswer();
+    case "deleted_before": {
+      const messages = ["Payment not of valid status for modification"];
+      return validationAnswer([{ ValidationErrors: validationErrors(messages) }]);
+    }
+  }
 }
 
 /**

@@ -99,11 +99,7 @@ create table if not exists demo_ledger.payments (
 );
 alter table demo_ledger.payments
   add column if not exists status text not null default 'AUTHORISED'
-    check (status in ('AUTHORISED', 'DELETED')),
-  add column if not exists updated_at timestamptz not null
-    default date_trunc('milliseconds', clock_timestamp());
-create index if not exists payments_changes on demo_ledger.payments (tenant_id, updated_at,
-  payment_id);
+    check (status in ('AUTHORISED', 'DELETED'));
 create index if not exists payments_invoice on demo_ledger.payments (invoice_id);
 create table if not exists demo_ledger.credit_notes (
   credit_note_id uuid primary key,

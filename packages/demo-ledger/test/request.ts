@@ -12,7 +12,6 @@ export interface Element {
   readonly CreditNoteID: string;
   readonly CreditNoteNumber: string;
   readonly AllocationID: string;
-  readonly PaymentID: string;
   readonly LineItems: readonly { readonly LineItemID: string }[];
   readonly Allocations: readonly { readonly AllocationID: string; readonly Amount: number }[];
   readonly Total: number;
@@ -24,7 +23,6 @@ export interface Body extends Partial<Element> {
   readonly Contacts?: readonly Element[];
   readonly Invoices?: readonly Element[];
   readonly CreditNotes?: readonly Element[];
-  readonly Payments?: readonly Element[];
   readonly Elements?: readonly Element[];
   readonly pagination?: object;
   readonly Message?: string;

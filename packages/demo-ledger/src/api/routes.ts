@@ -22,7 +22,6 @@ import { createContacts, getContact, listContacts, updateContact } from "./conta
 import { creditNotes } from "./credit-notes.ts";
 import { invoices } from "./invoices.ts";
 import { keyedWrite } from "./keyed-write.ts";
-import { createPayment, getPayment, listPayments, updatePayment } from "./payment-api.ts";
 
 /** A write's idempotency key (empty if none was sent) and the address that is compared with it. */
 interface WriteKey {
@@ -49,8 +48,6 @@ async function answerRead(request: ApiRequest): Promise<DemoAnswer> {
       return id === undefined
         ? listDocuments(creditNotes, request)
         : getDocument(creditNotes, request, id);
-    case "Payments":
-      return id === undefined ? listPayments(request) : getPayment(request, id);
     case "Organisation":
       return id === undefined ? organisationAnswer(request.tenant) : notFoundAnswer();
     case "Accounts":
@@ -101,12 +98,6 @@ function writeOf(request: ApiRequest): ((client: Queryable) => Promise<DemoAnswe
       return (client) => createAllocations(request, client, id);
     case "DELETE CreditNotes/{id}/Allocations/{id}":
       return (client) => removeAllocation(request, client, id, partId);
-    // Payments have no natural key, so both methods create one. Xero's own client uses POST.
-    case "PUT Payments":
-    case "POST Payments":
-      return (client) => createPayment(request, client);
-    case "POST Payments/{id}":
-      return (client) => updatePayment(request, client, id);
     default:
       return null;
   }

@@ -91,8 +91,7 @@ export async function deletePayment(
   );
   if (found === 0) return "not_found";
   const { rows } = await client.query<{ invoice_id: string; amount: string }>(
-    `update demo_ledger.payments set status = 'DELETED', updated_at = date_trunc('milliseconds',
-      clock_timestamp())
+    `update demo_ledger.payments set status = 'DELETED'
      where tenant_id = $1 and payment_id = $2 and status = 'AUTHORISED'
        returning invoice_id, amount`,
     [tenantId, paymentId],
