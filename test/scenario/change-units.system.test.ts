@@ -39,7 +39,7 @@ describe("an increase with prorate and charge_immediately", () => {
         ["Team: 10 to 13 seats, 15 of 30 days: (130 − 100) × 15 ÷ 30", "15.00"],
       ],
     });
-    const shown = await (await fetch(`${system.demoUrl}/demo/invoices`)).json();
+    const shown = await (await fetch(`${system.demoUrl}/demo/documents`)).json();
     expect((shown as Json).invoices).toContainEqual(
       expect.objectContaining({ number: first.number, currency: "EUR", total: "138.00" }),
     );

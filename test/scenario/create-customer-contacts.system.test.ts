@@ -57,7 +57,7 @@ test("a name that the ledger refuses is a fault of the name and creates nothing"
 });
 
 test("the demo ledger shows issued documents without a token", async ({ system }) => {
-  const response = await fetch(`${system.demoUrl}/demo/invoices`);
+  const response = await fetch(`${system.demoUrl}/demo/documents`);
   const { invoices } = (await response.json()) as { readonly invoices: readonly unknown[] };
   // Contacts of others remain, the newest first.
   expect(invoices).toContainEqual(

@@ -20,7 +20,7 @@ import { answerByHand } from "./by-hand.ts";
 import { inTransaction } from "./database.ts";
 import { recordPayment } from "./documents/payments.ts";
 import type { FaultBook } from "./faults.ts";
-import { newestCreditNotes, newestDocuments, newestInvoices } from "./ledger-documents.ts";
+import { newestDocuments } from "./ledger-documents.ts";
 import type { AppBook } from "./oauth/apps.ts";
 import { setWebhook, type Tenant, type TenantBook } from "./tenants.ts";
 import { intentToReceive, type WebhookTarget } from "./webhooks.ts";
@@ -52,7 +52,6 @@ interface AdminRequest {
  * - `GET|POST|DELETE /demo/faults`
  * - `GET /demo/tenants/{id}/calls`: how many calls were admitted and rejected by a limit since the
  *   start
- * - `GET /demo/invoices` and `GET /demo/credit-notes`: the newest documents of all organisations
  * - `GET /demo/documents` and `GET /demo/tenants/{id}/documents`: the whole content of the page
  */
 export async function answerAdmin(
@@ -70,8 +69,6 @@ export async function answerAdmin(
   if (resource === "apps") return answerApps(parts.apps, request, body);
   if (request.method === "GET" && resource === "documents" && request.segments.length === 1)
     return pageContent(parts, null);
-  if (request.method === "GET" && request.segments.length === 1)
-    return listNewest(parts.pool, resource);
   if (isPost && resource === "webhook" && request.segments.length === 1) {
     return putWebhook(body, (target) =>
       target ? parts.tenants.sendAllWebhooks(target) : Promise.resolve(),
@@ -152,13 +149,6 @@ async function answerApps(
   };
   await apps.put({ clientId: id, clientSecret, name, redirectUrls, ...lives });
   return jsonAnswer(200, { clientId: id, name, redirectUrls, ...lives });
-}
-
-async function listNewest(pool: pg.Pool, resource: string | undefined): Promise<DemoAnswer> {
-  if (resource === "invoices") return jsonAnswer(200, { invoices: await newestInvoices(pool) });
-  if (resource === "credit-notes")
-    return jsonAnswer(200, { credit_notes: await newestCreditNotes(pool) });
-  return refusal(404, "There is no such route.");
 }
 
 async function putTenant(tenants: TenantBook, body: ExactObject): Promise<DemoAnswer> {

@@ -17,22 +17,6 @@ const shownDocuments = 25;
 const shownOthers = 100;
 
 /**
- * Returns the newest invoices with the amounts paid, credited and due, their credit notes, and
- * their lines with ids.
- */
-export function newestInvoices(pool: pg.Pool): Promise<readonly object[]> {
-  return inSnapshot(pool, (client) => loadNewestInvoices(client, null));
-}
-
-/**
- * Returns the newest credit notes with their remaining credit, the invoices they were allocated to,
- * and their lines with ids.
- */
-export function newestCreditNotes(pool: pg.Pool): Promise<readonly object[]> {
-  return inSnapshot(pool, (client) => loadNewestCreditNotes(client, null));
-}
-
-/**
  * Returns the whole content of the page at one moment, newest first: organisations, contacts,
  * documents and payments. With a tenant the last three are of that organisation only.
  */
@@ -64,6 +48,7 @@ join demo_ledger.tenants t on t.tenant_id = p.tenant_id
 join demo_ledger.invoices i on i.invoice_id = p.invoice_id
 where $1::uuid is null or p.tenant_id = $1 order by p.created_at desc, p.payment_id limit $2`;
 
+// With the amounts paid, credited and due, their credit notes, and their lines with ids.
 async function loadNewestInvoices(
   client: Queryable,
   tenantId: string | null,
@@ -82,6 +67,7 @@ async function loadNewestInvoices(
   }));
 }
 
+// With their remaining credit, the invoices they were allocated to, and their lines with ids.
 async function loadNewestCreditNotes(
   client: Queryable,
   tenantId: string | null,

@@ -22,11 +22,9 @@ create table if not exists demo_ledger.tenants (
   client_id text not null unique,
   secret_hash text not null,
   period_lock_date date,
-  next_number bigint not null default 1,
   created_at timestamptz not null default now()
 );
 alter table demo_ledger.tenants
-  add column if not exists next_credit_note_number bigint not null default 1,
   add column if not exists webhook_url text,
   add column if not exists webhook_key text,
   add column if not exists folds_numbers boolean not null default false;
@@ -35,7 +33,6 @@ create table if not exists demo_ledger.contacts (
   tenant_id uuid not null references demo_ledger.tenants,
   name text not null,
   contact_number text,
-  account_number text,
   first_name text,
   last_name text,
   email text,

@@ -86,7 +86,12 @@ async function recordEverything(): Promise<readonly Exchange[]> {
   const id = note.CreditNoteID;
   await http.creditNote({ CreditNoteNumber: note.CreditNoteNumber });
   const drafts = [
-    { Type: "ACCRECCREDIT", Contact: { ContactID: http.contactId }, LineItems: [taxed] },
+    {
+      Type: "ACCRECCREDIT",
+      CreditNoteNumber: crypto.randomUUID(),
+      Contact: { ContactID: http.contactId },
+      LineItems: [taxed],
+    },
     { LineItems: [] },
   ];
   const batch = await http.send("PUT", "CreditNotes?summarizeErrors=false&unitdp=4", {

@@ -24,6 +24,7 @@ function draft(http: DemoHttp, changes: object = {}): object {
   };
   return {
     Type: "ACCRECCREDIT",
+    CreditNoteNumber: crypto.randomUUID(),
     Contact: { ContactID: http.contactId },
     LineItems: [line],
     ...changes,
@@ -31,33 +32,6 @@ function draft(http: DemoHttp, changes: object = {}): object {
 }
 
 describe("numbers", () => {
-  test("a credit note without a number gets the next one that is free", async ({ fixture }) => {
-    const own = await openDemoHttp(await fixture.connect());
-    const first = await own.creditNote();
-    await own.creditNote({ CreditNoteNumber: "CN-0002" });
-    const third = await own.creditNote();
-    expect([first.CreditNoteNumber, third.CreditNoteNumber]).toEqual(["CN-0001", "CN-0003"]);
-    // The numbers of invoices are others.
-    expect((await own.invoice({ InvoiceNumber: "CN-0001" })).InvoiceNumber).toBe("CN-0001");
-    expect((await own.invoice()).InvoiceNumber).toBe("INV-0001");
-  });
-
-  test("a number in a request is not generated a second time for that request", async ({
-    fixture,
-    http,
-  }) => {
-    const own = await openDemoHttp(await fixture.connect());
-    const drafts = [draft(http), draft(http, { CreditNoteNumber: "CN-0001" }), draft(http)].map(
-      (one) => ({
-        ...one,
-        Contact: { ContactID: own.contactId },
-      }),
-    );
-    const made = await own.send("PUT", "CreditNotes", { CreditNotes: drafts });
-    const numbers = made.body.CreditNotes?.map((one) => one.CreditNoteNumber);
-    expect(numbers).toEqual(["CN-0002", "CN-0001", "CN-0003"]);
-  });
-
   test("a number belongs to one credit note, also in a batch and after a change", async ({
     http,
     send,
@@ -203,8 +177,8 @@ describe("statuses", () => {
 
 describe("lists", () => {
   test("have no lines without page, and pagination with it", async ({ send, creditNote }) => {
-    const { CreditNoteID } = await creditNote();
-    const where = `where=${encodeURIComponent(`CreditNoteID==Guid("${CreditNoteID}")`)}`;
+    const { CreditNoteID, CreditNoteNumber } = await creditNote();
+    const where = `where=${encodeURIComponent(`CreditNoteNumber=="${CreditNoteNumber}"`)}`;
     const bare = await send("GET", `CreditNotes?${where}`);
     expect(bare.body.CreditNotes).toMatchObject([{ CreditNoteID, LineItems: [] }]);
     expect(bare.body).not.toHaveProperty("pagination");
@@ -215,22 +189,17 @@ describe("lists", () => {
     });
   });
 
-  test("are filtered by number, contact and change, and ordered", async ({ send, creditNote }) => {
+  test("are filtered by number and change, and ordered", async ({ send, creditNote }) => {
     const odd = `odd "\\ ${crypto.randomUUID()}`;
     const [one, other] = [await creditNote({ CreditNoteNumber: odd }), await creditNote()];
-    const numbers = [odd, other.CreditNoteNumber ?? ""].map((text) =>
-      text.replace(/["\\]/g, "\\$&"),
-    );
-    const where = numbers.map((number) => `CreditNoteNumber=="${number}"`).join(" OR ");
+    const where = `CreditNoteNumber=="${odd.replace(/["\\]/g, "\\$&")}"`;
     const ids = async (query: string, headers = {}) =>
       (await send("GET", `CreditNotes?${query}`, undefined, headers)).body.CreditNotes?.map(
         (note) => note.CreditNoteID,
       );
-    const order = "page=1&order=UpdatedDateUTC%20DESC";
-    expect(await ids(`where=${encodeURIComponent(where)}&${order}`)).toEqual([
-      other.CreditNoteID,
-      one.CreditNoteID,
-    ]);
+    expect(await ids(`where=${encodeURIComponent(where)}`)).toEqual([one.CreditNoteID]);
+    const newest = (await ids("page=1&order=UpdatedDateUTC%20DESC"))?.slice(0, 2);
+    expect(newest).toEqual([other.CreditNoteID, one.CreditNoteID]);
     const later = { "if-modified-since": new Date(Date.now() + 60_000).toISOString().slice(0, 19) };
     expect(await ids("page=1", later)).toEqual([]);
     expect((await send("GET", `CreditNotes?where=${encodeURIComponent("Total>1")}`)).status).toBe(
@@ -260,25 +229,22 @@ test("an operator sees the remaining and the allocated credit, newest first", as
   const invoice = await http.invoice({ Status: "AUTHORISED" });
   const note = await creditNote({ Status: "AUTHORISED" });
   await http.allocate(note.CreditNoteID, [invoice.InvoiceID, 15]);
-  const newestOf = async (what: string, member: string) => {
-    const answer = (await (await fetch(`${fixture.demo.url}/demo/${what}`)).json()) as Record<
-      string,
-      readonly object[]
-    >;
-    return answer[member]?.[0];
-  };
+  const shown = (await (await fetch(`${fixture.demo.url}/demo/documents`)).json()) as Record<
+    string,
+    readonly object[]
+  >;
   const { CreditNoteNumber, LineItems } = note;
   const allocations = [
     { credit_note: CreditNoteNumber, invoice: invoice.InvoiceNumber, amount: "15.00" },
   ];
   const amounts = { status: "AUTHORISED", total: "40.00", remaining: "25.00" };
-  expect(await newestOf("credit-notes", "credit_notes")).toMatchObject({
+  expect(shown.credit_notes?.[0]).toMatchObject({
     number: CreditNoteNumber,
     ...amounts,
     allocations,
     lines: [{ id: LineItems?.[0]?.LineItemID, description: "Work", amount: "40.00" }],
   });
-  expect(await newestOf("invoices", "invoices")).toMatchObject({
+  expect(shown.invoices?.[0]).toMatchObject({
     number: invoice.InvoiceNumber,
     paid: "0.00",
     credited: "15.00",

@@ -102,6 +102,7 @@ export async function openDemoHttp(connection: XeroConnection): Promise<DemoHttp
       const dates = { Date: "2026-05-01", DueDate: "2026-05-31" };
       const draft = {
         Type: "ACCREC",
+        InvoiceNumber: crypto.randomUUID(),
         Contact: { ContactID: contactId },
         ...dates,
         LineItems: lines,
@@ -114,6 +115,7 @@ export async function openDemoHttp(connection: XeroConnection): Promise<DemoHttp
       const lines = [{ ...line, Quantity: 1, UnitAmount: 40 }];
       const document = {
         Type: "ACCRECCREDIT",
+        CreditNoteNumber: crypto.randomUUID(),
         Contact: { ContactID: contactId },
         Date: "2026-05-02",
       };

@@ -23,24 +23,26 @@ describe("a list of a large organisation", () => {
     http.send("GET", `${resource}?${new URLSearchParams({ page: "1", ...query })}`);
 
   test.for([
-    ["Contacts", { where: 'ContactNumber=="A"' }],
-    ["Contacts", { where: 'Name=="A" OR Name=="B"' }],
-    ["Contacts", { where: 'Name!="A"' }],
-    ["Contacts", { order: "ContactNumber" }],
-    ["CreditNotes", { where: 'CreditNoteNumber=="A"' }],
-    ["CreditNotes", { where: `CreditNoteID==Guid("${crypto.randomUUID()}")` }],
-    ["Invoices", { where: 'InvoiceNumber=="A" || InvoiceNumber=="B"' }],
-    ["Invoices", { where: 'Url=="https://billing.example.com"' }],
-  ] as const)("of %s is refused with ErrorNumber 51 by %o", async ([resource, query], { http }) => {
+    [51, "HighVolumeException", "CreditNotes", { where: 'CreditNoteNumber=="A"' }],
+    [16, "QueryParseException", "Contacts", { where: 'ContactNumber=="A"' }],
+    [16, "QueryParseException", "Contacts", { order: "ContactNumber" }],
+    [16, "QueryParseException", "Invoices", { where: 'InvoiceNumber=="A" OR InvoiceNumber=="B"' }],
+    [16, "QueryParseException", "Invoices", { where: 'Url=="https://billing.example.com"' }],
+  ] as const)("is refused with ErrorNumber %i, %s: %s by %o", async ([
+    ErrorNumber,
+    Type,
+    resource,
+    query,
+  ], { http }) => {
     const { status, body } = await list(http, resource, query);
-    expect([status, body]).toMatchObject([400, { ErrorNumber: 51, Type: "HighVolumeException" }]);
+    expect([status, body]).toMatchObject([400, { ErrorNumber, Type }]);
   });
 
   test.for([
-    ["Contacts", { where: 'Name=="A OR B"' }],
     ["Contacts", { searchTerm: "A" }],
     ["CreditNotes", { where: 'Type=="ACCRECCREDIT"', order: "UpdatedDateUTC DESC" }],
-    ["Invoices", { where: 'Type=="ACCREC" AND InvoiceNumber=="A"', order: "UpdatedDateUTC ASC" }],
+    ["Invoices", { where: 'Type=="ACCREC"', order: "UpdatedDateUTC ASC" }],
+    ["Invoices", { where: 'InvoiceNumber=="A"' }],
     ["Invoices", { InvoiceNumbers: "A,B" }],
   ] as const)("of %s is answered by %o", async ([resource, query], { http }) => {
     expect((await list(http, resource, query)).status).toBe(200);

@@ -43,7 +43,10 @@ function openPoints(opened: () => XeroPlace): void {
     ...{ Contact: { ContactID: contacts[0] }, Date: "2026-03-01", LineItems: [line], ...changes },
   });
   const invoiceOf = (changes: object) =>
-    documentOf({ Type: "ACCREC", DueDate: "2026-03-15", ...changes });
+    documentOf({
+      ...{ Type: "ACCREC", InvoiceNumber: aNumber(), DueDate: "2026-03-15" },
+      ...changes,
+    });
   const put = (...documents: readonly object[]) =>
     place.xero.send("PUT", "Invoices", { Invoices: documents });
   const post = (path: string, Status: string) =>
@@ -57,7 +60,10 @@ function openPoints(opened: () => XeroPlace): void {
   }
 
   async function note(changes: object = {}): Promise<Element> {
-    const draft = documentOf({ Type: "ACCRECCREDIT", Status: "AUTHORISED", ...changes });
+    const draft = documentOf({
+      ...{ Type: "ACCRECCREDIT", CreditNoteNumber: aNumber(), Status: "AUTHORISED" },
+      ...changes,
+    });
     const { status, body } = await place.xero.send("PUT", "CreditNotes", { CreditNotes: [draft] });
     const [made] = body.CreditNotes ?? [];
     if (status !== 200 || !made)

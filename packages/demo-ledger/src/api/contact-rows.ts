@@ -6,7 +6,6 @@ export interface ContactRow {
   readonly contact_id: string;
   readonly name: string;
   readonly contact_number: string | null;
-  readonly account_number: string | null;
   readonly first_name: string | null;
   readonly last_name: string | null;
   readonly email: string | null;
@@ -33,7 +32,6 @@ export function presentContact(row: ContactRow): object {
   return {
     ContactID: row.contact_id,
     ...(row.contact_number === null ? {} : { ContactNumber: row.contact_number }),
-    ...(row.account_number === null ? {} : { AccountNumber: row.account_number }),
     ContactStatus: row.status,
     ...(row.merged_to === null ? {} : { MergedToContactID: row.merged_to }),
     Name: row.name,
@@ -51,13 +49,4 @@ export function presentContact(row: ContactRow): object {
     HasAttachments: false,
     HasValidationErrors: false,
   };
-}
-
-/** Returns a contact as Xero shows it in a list of summaries. */
-export function presentSummary(row: ContactRow): object {
-  const { Addresses, Phones, ...summary } = presentContact(row) as {
-    Addresses: unknown;
-    Phones: unknown;
-  };
-  return summary;
 }

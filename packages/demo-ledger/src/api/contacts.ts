@@ -9,7 +9,6 @@ import { inSavepoint, type Queryable, violatedIndex } from "../database.ts";
 import {
   badRequestAnswer,
   type DemoAnswer,
-  highVolumeAnswer,
   listAnswer,
   notFoundAnswer,
   validationAnswer,
@@ -21,46 +20,25 @@ import {
   readElements,
   refusedElement,
 } from "./api-request.ts";
-import { type ContactRow, isUuid, presentContact, presentSummary } from "./contact-rows.ts";
-import { clausesOf, isSummary, isTooMuch, paginationOf, readListQuery } from "./list-query.ts";
+import { type ContactRow, isUuid, presentContact } from "./contact-rows.ts";
+import { clausesOf, paginationOf, readListQuery } from "./list-query.ts";
 
 const rowColumns = `*, exists (select 1 from demo_ledger.invoices i
   where i.tenant_id = contacts.tenant_id and i.contact_id = contacts.contact_id) as is_customer`;
 
 const columns = {
   id: "contact_id",
-  fields: {
-    ContactID: "contact_id",
-    ContactNumber: "contact_number",
-    AccountNumber: "account_number",
-    Name: "name",
-    EmailAddress: "email",
-    ContactStatus: "status",
-    UpdatedDateUTC: "updated_at",
-  },
-  cheap: {
-    where: ["ContactID", "ContactStatus", "Name", "EmailAddress", "AccountNumber"],
-    order: ["ContactID", "UpdatedDateUTC", "Name"],
-    or: null,
-  },
+  filters: {},
+  unindexed: [],
+  lists: { IDs: "contact_id" },
+  searched: ["name", "first_name", "last_name", "contact_number", "email"],
 } as const;
-
-const searched = ["name", "first_name", "last_name", "contact_number", "email"];
 
 /** `GET /Contacts`. Archived contacts are listed only with `includeArchived` or by id. */
 export async function listContacts(request: ApiRequest): Promise<DemoAnswer> {
-  const { tenant, query, modifiedSince, pool, highVolume } = request;
-  const read = readListQuery(
-    tenant.tenantId,
-    query,
-    modifiedSince,
-    columns,
-    { IDs: "contact_id" },
-    searched,
-  );
+  const { tenant, query, modifiedSince, pool } = request;
+  const read = readListQuery(tenant.tenantId, query, modifiedSince, columns);
   if ("kind" in read) return badRequestAnswer(16, "QueryParseException", read.message);
-  if (await isTooMuch(read, highVolume, () => countOf(pool, tenant.tenantId)))
-    return highVolumeAnswer("Contacts");
   const conditions = [...read.conditions];
   const values = [...read.values];
   if (query.get("includeArchived") !== "true" && !query.has("IDs"))
@@ -70,14 +48,11 @@ export async function listContacts(request: ApiRequest): Promise<DemoAnswer> {
     `select ${rowColumns}, count(*) over () as found from demo_ledger.contacts ${clausesOf(full)}`,
     values,
   );
-  const shown = rows.map(isSummary(query) ? presentSummary : presentContact);
-  return listAnswer("Contacts", shown, paginationOf(full, Number(rows[0]?.found ?? 0)));
-}
-
-async function countOf(client: Queryable, tenantId: string): Promise<number> {
-  const text = "select count(*) as count from demo_ledger.contacts where tenant_id = $1";
-  const { rows } = await client.query<{ count: string }>(text, [tenantId]);
-  return Number(rows[0]?.count ?? 0);
+  return listAnswer(
+    "Contacts",
+    rows.map(presentContact),
+    paginationOf(full, Number(rows[0]?.found ?? 0)),
+  );
 }
 
 /** `GET /Contacts/{id or number}`. */
@@ -145,9 +120,8 @@ export async function updateContact(
   try {
     return await inSavepoint(client, async () => {
       const { rows } = await client.query<ContactRow>(
-        `update demo_ledger.contacts set name = $3, contact_number = $4, account_number = $5,
-          first_name = $6,
-           last_name = $7, email = $8, status = $9, updated_at = date_trunc('milliseconds',
+        `update demo_ledger.contacts set name = $3, contact_number = $4, first_name = $5,
+           last_name = $6, email = $7, status = $8, updated_at = date_trunc('milliseconds',
              clock_timestamp())
          where tenant_id = $1 and contact_id = $2 returning ${rowColumns}`,
         [request.tenant.tenantId, id, ...changedValues(sent, current)],
@@ -206,7 +180,6 @@ function changedValues(sent: ExactObject, current: ContactRow): readonly (string
   return [
     textOf(sent.Name) ?? current.name,
     text(sent.ContactNumber, current.contact_number),
-    text(sent.AccountNumber, current.account_number),
     text(sent.FirstName, current.first_name),
     text(sent.LastName, current.last_name),
     text(sent.EmailAddress, current.email),
@@ -222,11 +195,10 @@ interface ContactDraft {
 const insertStatement = {
   name: "demo-insert-contacts",
   text: `insert into demo_ledger.contacts
-      (contact_id, tenant_id, name, contact_number, account_number, first_name, last_name, email,
-        status)
-    select id, $1, name, number, account, first, last, email, 'ACTIVE'
-    from unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
-      as draft (id, name, number, account, first, last, email)
+      (contact_id, tenant_id, name, contact_number, first_name, last_name, email, status)
+    select id, $1, name, number, first, last, email, 'ACTIVE'
+    from unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+      as draft (id, name, number, first, last, email)
     order by name
     on conflict do nothing returning *, false as is_customer`,
 };
@@ -247,7 +219,6 @@ async function insertContacts(
       drafts.map(({ id }) => id),
       column("Name"),
       column("ContactNumber"),
-      column("AccountNumber"),
       column("FirstName"),
       column("LastName"),
       column("EmailAddress"),

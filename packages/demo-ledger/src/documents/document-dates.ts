@@ -3,8 +3,8 @@ import { type ExactJson, filledTextOf } from "../../../../src/ledger/port/exact-
 import type { Tenant } from "../tenants.ts";
 
 /**
- * Returns a plain date, a date with a time, or `/Date(ms)/` as `YYYY-MM-DD`. Returns `otherwise`
- * for an absent value and undefined for an invalid one.
+ * Returns a plain date or a date with a time as `YYYY-MM-DD`. Returns `otherwise` for an absent
+ * value and undefined for an invalid one.
  */
 export function dateOf(
   value: ExactJson | undefined,
@@ -12,12 +12,8 @@ export function dateOf(
 ): string | null | undefined {
   const text = filledTextOf(value);
   if (text === undefined) return otherwise;
-  const milliseconds = /^\/Date\((-?\d{1,14})(?:[+-]\d{4})?\)\/$/.exec(text)?.[1];
-  const day = milliseconds
-    ? new Date(Number(milliseconds)).toISOString().slice(0, 10)
-    : text.slice(0, 10);
-  const isPlain =
-    /^\d{4}-\d{2}-\d{2}$/.test(day) && (milliseconds !== undefined || /^.{10}(T|$)/.test(text));
+  const day = text.slice(0, 10);
+  const isPlain = /^\d{4}-\d{2}-\d{2}(T|$)/.test(text);
   const at = new Date(`${day}T00:00:00Z`);
   return isPlain && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(day)
     ? day

@@ -18,10 +18,11 @@ import { dateOf, issueDateFaults, todayIn } from "./document-dates.ts";
 import { readLines, rereadLines } from "./document-lines.ts";
 import { type DocumentRow, finishedStatus, type XeroStatus } from "./document-rows.ts";
 
-/** A document as it will be stored. `number` null lets the ledger number it. */
+/** A document as it will be stored. */
 export type DocumentValues = Pick<
   DocumentRow,
   | "contact_id"
+  | "number"
   | "reference"
   | "status"
   | "line_amount_types"
@@ -31,7 +32,7 @@ export type DocumentValues = Pick<
   | "total_tax"
   | "total"
   | "lines"
-> & { readonly number: string | null };
+>;
 
 /** The values and their faults. Values with messages must not be stored. */
 export interface Validated<Values> {
@@ -134,8 +135,9 @@ export function validateDocument(
   }
   const issueDate = dateOf(sent.Date, current?.issue_date ?? todayIn(tenant.timezone));
   messages.push(...issueDateFaults(tenant, issueDate));
-  const number = filledTextOf(sent[names.numberName]) ?? current?.number ?? null;
-  if (lengthOf(number ?? "") > maxNumberLength) {
+  const number = filledTextOf(sent[names.numberName]) ?? current?.number ?? "";
+  if (number === "") messages.push(`${names.numberName} is required in the demo ledger.`);
+  if (lengthOf(number) > maxNumberLength) {
     messages.push(`${names.title} Number exceeds maximum length of 255 characters.`);
   }
   const amounts = documentAmountsOf(read.lines, rules.types);

@@ -11,15 +11,12 @@ import type { DocumentValues } from "./document-rules.ts";
 
 /**
  * The table of a kind of document. `columns` are the columns that a request writes, with their
- * types. `counter` is the organisation's column that numbers documents without a number, after
- * `prefix`.
+ * types.
  */
 export interface DocumentTable {
   readonly name: "invoices" | "credit_notes";
   readonly idColumn: "invoice_id" | "credit_note_id";
   readonly columns: Readonly<Record<string, string>>;
-  readonly counter: "next_number" | "next_credit_note_number";
-  readonly prefix: string;
 }
 
 /** The columns that every kind of document has, with their types. */
@@ -62,8 +59,7 @@ export async function loadDocument<Row extends DocumentRow>(
 }
 
 /**
- * Stores new documents, and numbers those without a number. Returns the rows by id. Documents with
- * a taken number are not among them.
+ * Stores new documents. Returns the rows by id. Documents with a taken number are not among them.
  */
 export async function insertDocuments<Row extends DocumentRow>(
   client: Queryable,
@@ -72,21 +68,10 @@ export async function insertDocuments<Row extends DocumentRow>(
   drafts: readonly { readonly id: string; readonly values: DocumentValues }[],
 ): Promise<ReadonlyMap<string, Row>> {
   if (drafts.length === 0) return new Map();
-  const numberOf = (number: string | null) => (foldsNumbers ? (number?.trim() ?? null) : number);
-  const sentNumbers = drafts
-    .map(({ values }) => numberOf(values.number))
-    .filter((number) => number !== null);
-  const numbers = await reserveNumbers(
-    client,
-    table,
-    tenantId,
-    drafts.length - sentNumbers.length,
-    sentNumbers,
-  );
   const numbered = drafts.map(({ id, values }) => ({
     ...values,
     id,
-    number: numberOf(values.number) ?? numbers.shift(),
+    number: foldsNumbers ? values.number.trim() : values.number,
   }));
   const names = Object.keys(table.columns).join(", ");
   const types = Object.entries(table.columns).map(([name, type]) => `${name} ${type}`);
@@ -134,33 +119,4 @@ export async function changeDocument<Row extends DocumentRow>(
     values: [tenantId, id, JSON.stringify(values)],
   });
   return rows;
-}
-
-// The counter skips numbers that were set by hand, also within this request.
-async function reserveNumbers(
-  client: Queryable,
-  table: DocumentTable,
-  tenantId: string,
-  count: number,
-  sentNumbers: readonly string[],
-): Promise<string[]> {
-  const numbers: string[] = [];
-  while (numbers.length < count) {
-    const missing = count - numbers.length;
-    const { rows } = await client.query<{ number: string }>(
-      `with taken as (
-         update demo_ledger.tenants set ${table.counter} = ${table.counter} + $2
-           where tenant_id = $1
-         returning ${table.counter} - $2 as first)
-       select n.number from taken,
-         lateral (select k, $3 || lpad(k::text, greatest(4, length(k::text)), '0') as number
-                  from generate_series(taken.first, taken.first + $2 - 1) as k) as n
-       where n.number <> all($4::text[]) and not exists
-         (select 1 from demo_ledger.${table.name} d where d.tenant_id = $1 and d.number = n.number)
-       order by n.k`,
-      [tenantId, missing, table.prefix, sentNumbers],
-    );
-    numbers.push(...rows.map(({ number }) => number));
-  }
-  return numbers;
 }

@@ -23,7 +23,6 @@ import type { ContactRow } from "../api/contact-rows.ts";
 import {
   clausesOf,
   isSummary,
-  isTooMuch,
   type ListColumns,
   paginationOf,
   readListQuery,
@@ -42,10 +41,9 @@ import {
 } from "./document-store.ts";
 
 /**
- * A kind of document. `member` is its list in Xero's JSON, `fields` are its filters and sort keys,
- * `filters` the comma lists of its query. `searched` are the columns of `searchTerm`. `heavy` are
- * the members that `summaryOnly` leaves out (null: Xero has no summary). `present` returns the rows
- * in order with their related data, in few statements.
+ * A kind of document. `member` is its list in Xero's JSON, `listed` says how that is filtered.
+ * `heavy` are the members that `summaryOnly` leaves out (null: Xero has no summary). `present`
+ * returns the rows in order with their related data, in few statements.
  */
 export interface DocumentResource<Row extends DocumentRow, Values extends DocumentValues> {
   readonly member: "Invoices" | "CreditNotes";
@@ -53,10 +51,7 @@ export interface DocumentResource<Row extends DocumentRow, Values extends Docume
   readonly numberName: "InvoiceNumber" | "CreditNoteNumber";
   readonly numberTaken: string;
   readonly table: DocumentTable;
-  readonly fields: Readonly<Record<string, string>>;
-  readonly cheap: ListColumns["cheap"];
-  readonly filters: Readonly<Record<string, string>>;
-  readonly searched: readonly string[];
+  readonly listed: ListColumns;
   readonly heavy: readonly string[] | null;
   readonly validateNew: (document: SentDocument) => Validated<Values>;
   readonly validateChange: (document: SentDocument, current: Row) => Validated<Values>;
@@ -73,22 +68,14 @@ export async function listDocuments<Row extends DocumentRow, Values extends Docu
   resource: DocumentResource<Row, Values>,
   request: ApiRequest,
 ): Promise<DemoAnswer> {
-  const { table, fields, filters, member, cheap, searched } = resource;
+  const { table, listed, member } = resource;
   const { tenant, query, modifiedSince, pool, highVolume } = request;
   const heavy = isSummary(query) ? resource.heavy : null;
-  const read = readListQuery(
-    tenant.tenantId,
-    query,
-    modifiedSince,
-    { id: table.idColumn, fields, cheap },
-    filters,
-    searched,
-  );
+  const read = readListQuery(tenant.tenantId, query, modifiedSince, listed);
   if ("kind" in read) return badRequestAnswer(16, "QueryParseException", read.message);
   return inSnapshot(pool, async (client) => {
-    if (await isTooMuch(read, highVolume, () => countOf(client, table.name, tenant.tenantId))) {
+    if (read.isHeavy && (await countOf(client, table.name, tenant.tenantId)) > highVolume)
       return highVolumeAnswer(member);
-    }
     const { rows } = await client.query<Row & { found: string }>(
       `select ${selectedOf(table)}, count(*) over () as found
         from demo_ledger.${table.name} ${clausesOf(read)}`,
@@ -164,7 +151,7 @@ export async function createDocuments<Row extends DocumentRow, Values extends Do
       id: randomUUID(),
       sent,
       values,
-      messages: [...messages, ...faults, ...request.refusalOf(values.number ?? "")],
+      messages: [...messages, ...faults, ...request.refusalOf(values.number)],
     };
   });
   const good = drafts.filter(({ messages }) => messages.length === 0);
