@@ -8,7 +8,7 @@ import type { AdminDependencies } from "../admin/services/dependencies.ts";
 import { adminServices, dearReads } from "../admin/services/index.ts";
 import { type Config, encryptionOf } from "../config.ts";
 import { callbackPathOf } from "../ledger/port/oauth-app.ts";
-import { createPosting, type LedgerWork } from "../services/posting.ts";
+import { createPosting, type LedgerWork } from "../services/deps.ts";
 import { subscriptionService } from "../services/subscriptions/index.ts";
 import { textFormats } from "../services/text-formats.ts";
 import type { IdempotencyStore } from "../store/access/idempotency.ts";

@@ -1,7 +1,14 @@
-/** What every service method works with: the caller's tenant, and the posting of its documents. */
+/**
+ * What every service method works with: the caller's tenant, the posting of its documents, and the
+ * repetition of its writes.
+ */
+import { setTimeout as wait } from "node:timers/promises";
+import type { EndSubscriptionInput, InvoiceAmendmentInput } from "../../workflows/contract.ts";
+import { crashPoint } from "../crash-points.ts";
+import { isDatabaseUnreachable } from "../store/database/unreachable.ts";
+import type { JobOutcome, Outcomes } from "../store/ledger-jobs/job-notifications.ts";
 import type { Store, Tenant } from "../store/tenant.ts";
 import type { Call } from "../transport/rpc/caller.ts";
-import { createPosting, type LedgerWork, type Posting } from "./posting.ts";
 
 /** The dependencies of the services. */
 export interface Deps {
@@ -17,4 +24,103 @@ export function createDeps(store: Store, work: LedgerWork): Deps {
     tenant: ({ caller }) => store.tenant(caller.organisationId, caller.now),
     posting: ({ caller }) => createPosting(work, caller.organisationId),
   };
+}
+
+/** How long a request waits for the ledger: 15 seconds (POSTING-4). */
+const answerBudgetMs = 15_000;
+
+/**
+ * Starts work in Temporal. Each start resolves to false if it has not begun, and to true if it has
+ * or may have: Temporal got it and was slow.
+ */
+export interface LedgerWork {
+  /** Wakes the organisation's posting workflow. */
+  wake(organisationId: string): Promise<boolean>;
+  startAmendment(input: InvoiceAmendmentInput): Promise<boolean>;
+  startTermination(input: EndSubscriptionInput): Promise<boolean>;
+  readonly outcomes: Outcomes;
+}
+
+/**
+ * The posting of what one request commits. It waits for the ledger's decision within the time
+ * budget of the request (POSTING-4).
+ */
+export interface Posting {
+  /** The request waits for the ledger until this instant at the latest. */
+  readonly deadline: Date;
+  /** Wakes the posting workflow without waiting for any outcome. */
+  wake(): Promise<boolean>;
+  /** Starts the workflow of an amendment. */
+  startAmendment(input: Omit<InvoiceAmendmentInput, "organisationId">): Promise<boolean>;
+  /** Starts the workflow of an end. */
+  startTermination(input: Omit<EndSubscriptionInput, "organisationId">): Promise<boolean>;
+  /**
+   * Starts the work of jobs that this request has just committed, and waits. It returns when every
+   * job is decided, when a job is known to be rescheduled past the deadline, or at the deadline. If
+   * Temporal is unreachable it does not wait: committed jobs are posted later (INVARIANT-9). If
+   * Temporal is only slow it waits, because the start may have begun.
+   * Default of `start`: wakes the posting workflow.
+   */
+  await(jobIds: readonly string[], start?: () => Promise<boolean>): Promise<readonly JobOutcome[]>;
+  /**
+   * Waits for jobs of an earlier try of the request, or of another one. Usually all are decided
+   * long since, which one read shows.
+   */
+  awaitEarlier(jobIds: readonly string[]): Promise<void>;
+}
+
+/** Opens the posting of a request. */
+export function createPosting(
+  { wake, startAmendment, startTermination, outcomes }: LedgerWork,
+  organisationId: string,
+): Posting {
+  const deadline = new Date(Date.now() + answerBudgetMs);
+  const posting: Posting = {
+    deadline,
+    wake: () => wake(organisationId),
+    startAmendment: (input) => startAmendment({ ...input, organisationId }),
+    startTermination: (input) => startTermination({ ...input, organisationId }),
+    await: async (jobIds, start = posting.wake) => {
+      if (jobIds.length === 0) return [];
+      const watch = outcomes.watch(jobIds);
+      try {
+        const isAwaited = await start();
+        crashPoint("ledger_woken");
+        const untilMs = isAwaited ? deadline.getTime() : Date.now();
+        return await watch.awaitOutcomes(organisationId, untilMs);
+      } finally {
+        watch.stop();
+      }
+    },
+    awaitEarlier: async (jobIds) => {
+      if (jobIds.length === 0) return;
+      const known = await outcomes.watch(jobIds).awaitOutcomes(organisationId, Date.now());
+      if (known.some(({ state }) => state === "waiting")) await posting.await(jobIds);
+    },
+  };
+  return posting;
+}
+
+/**
+ * The pause before the next attempt. A database fail-over takes seconds, and many callers repeat at
+ * once.
+ */
+const retryMs = 250;
+
+/**
+ * Runs a write, and repeats it until `deadline` if the connection to the database is lost.
+ * The write finds what an earlier run has done by ids that are the same in each run, and does the
+ * rest. Throws the last error if the outcome is unknown by then. The call refuses
+ * `temporarily_unavailable` then (REQUEST-14).
+ */
+export async function untilKnown<T>(deadline: Date, write: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await write();
+    } catch (error) {
+      const isLate = Date.now() + retryMs >= deadline.getTime();
+      if (isLate || !isDatabaseUnreachable(error)) throw error;
+      await wait(retryMs);
+    }
+  }
 }

@@ -13,8 +13,7 @@ import {
   type UsageService,
 } from "../gen/proto/billing/v1/usage_pb.ts";
 import type { Implementation, MethodImplementation } from "../transport/rpc/implementation.ts";
-import type { Deps } from "./deps.ts";
-import { untilKnown } from "./lost-answers.ts";
+import { type Deps, untilKnown } from "./deps.ts";
 import { getUsageEvent, listUsage } from "./read-usage.ts";
 
 type Method = MethodImplementation<typeof UsageService.method.reportUsage>;

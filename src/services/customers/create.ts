@@ -20,8 +20,7 @@ import { presentCustomer } from "../../present/objects.ts";
 import type { JobOutcome } from "../../store/ledger-jobs/job-notifications.ts";
 import type { Tenant } from "../../store/tenant.ts";
 import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
-import type { Deps } from "../deps.ts";
-import { untilKnown } from "../lost-answers.ts";
+import { type Deps, untilKnown } from "../deps.ts";
 import {
   hashRequest,
   identify,

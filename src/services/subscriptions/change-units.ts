@@ -21,9 +21,7 @@ import { newId } from "../../store/database/ids.ts";
 import type { UnitChange } from "../../store/subscriptions/unit-changes.ts";
 import type { Tenant } from "../../store/tenant.ts";
 import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
-import type { Deps } from "../deps.ts";
-import { untilKnown } from "../lost-answers.ts";
-import type { Posting } from "../posting.ts";
+import { type Deps, type Posting, untilKnown } from "../deps.ts";
 import { hashRequest, identify, requireSameRequest } from "../request-identity.ts";
 
 type Method = MethodImplementation<typeof SubscriptionService.method.changeUnits>;

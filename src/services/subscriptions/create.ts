@@ -19,8 +19,7 @@ import { newId } from "../../store/database/ids.ts";
 import type { InvoiceIds } from "../../store/documents/unsent-invoices.ts";
 import type { Tenant } from "../../store/tenant.ts";
 import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
-import type { Deps } from "../deps.ts";
-import { untilKnown } from "../lost-answers.ts";
+import { type Deps, untilKnown } from "../deps.ts";
 import { hashRequest, identify, requireSameRequest } from "../request-identity.ts";
 
 type Method = MethodImplementation<typeof SubscriptionService.method.createSubscription>;

@@ -22,8 +22,7 @@ import type {
 } from "../../store/subscriptions/terminations.ts";
 import type { Tenant } from "../../store/tenant.ts";
 import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
-import type { Deps } from "../deps.ts";
-import { untilKnown } from "../lost-answers.ts";
+import { type Deps, untilKnown } from "../deps.ts";
 import { hashRequest, identify, isSameRequest, requireSameRequest } from "../request-identity.ts";
 
 type Method = MethodImplementation<typeof SubscriptionService.method.endSubscription>;

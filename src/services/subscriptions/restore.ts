@@ -12,8 +12,7 @@ import {
 } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
 import { presentSubscription } from "../../present/objects.ts";
 import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
-import type { Deps } from "../deps.ts";
-import { untilKnown } from "../lost-answers.ts";
+import { type Deps, untilKnown } from "../deps.ts";
 import { hashRequest, identify, requireSameRequest } from "../request-identity.ts";
 
 type Method = MethodImplementation<typeof SubscriptionService.method.restoreSubscription>;
