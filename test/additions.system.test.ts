@@ -160,10 +160,6 @@ message GetBalanceResponse {
 
 /** A model with one price: of each hundred units begun. */
 const packageModel = `/** Package: the price for each hundred units begun. */
-import { decimalOf } from "../../money/decimal.ts";
-import type { PricingModel } from "./pricing-model.ts";
-
-/** The price of each package. */
 export const packages: PricingModel = {
   hasUnits: true,
   tierPrices: "none",
@@ -179,9 +175,9 @@ function addPlanType(): void {
 
 function addPricingModel(): void {
   const index = `${catalogue}/pricing/index.ts`;
-  write(`${catalogue}/pricing/package.ts`, packageModel);
-  const next = 'import { perUnit } from "./per-unit.ts";\n';
-  edit(index, next, `import { packages } from "./package.ts";\n${next}`);
+  const last = "/**\n * Returns the first tier whose";
+  edit(`${catalogue}/pricing/models.ts`, last, `${packageModel}\n${last}`);
+  edit(index, "  perUnit,\n", "  packages,\n  perUnit,\n");
   edit(index, "  flat_fee: flatFee,\n", "  flat_fee: flatFee,\n  package: packages,\n");
 }
 
@@ -191,7 +187,7 @@ function addEnumValue(): void {
   edit("proto/billing/v1/catalogue.proto", last, last + value);
 }
 
-test("a pricing model needs a file, a line of the registry and an enum value to compile", () => {
+test("a pricing model needs a constant, a line of the registry and an enum value to compile", () => {
   addPlanType();
   expect(faults()).toContain(`${catalogue}/pricing/index.ts`);
   addPricingModel();

@@ -6,7 +6,7 @@ import * as admin from "../../../src/admin/present/enums.ts";
 import type { MeterStatus } from "../../../src/domain/catalogue/meter.ts";
 import type { CatalogueStatus, PlanType } from "../../../src/domain/catalogue/plan.ts";
 import { pricingModels } from "../../../src/domain/catalogue/pricing/index.ts";
-import type { PricingModel } from "../../../src/domain/catalogue/pricing/pricing-model.ts";
+import type { PricingModel } from "../../../src/domain/catalogue/pricing/models.ts";
 import type { Customer } from "../../../src/domain/customers/customer.ts";
 import { type ChangeKind, objectKinds } from "../../../src/domain/events/event.ts";
 import { referenceDataKinds } from "../../../src/domain/ledger/validation.ts";

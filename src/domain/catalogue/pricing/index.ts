@@ -14,14 +14,17 @@ import {
   sum,
 } from "../../money/decimal.ts";
 import type { Plan, PlanType } from "../plan.ts";
-import { flatFee } from "./flat-fee.ts";
-import { perUnit } from "./per-unit.ts";
-import type { PricedPart, PricingModel } from "./pricing-model.ts";
-import { stairstep } from "./stairstep.ts";
-import { tiered } from "./tiered.ts";
-import { volume } from "./volume.ts";
+import {
+  flatFee,
+  type PricedPart,
+  type PricingModel,
+  perUnit,
+  stairstep,
+  tiered,
+  volume,
+} from "./models.ts";
 
-/** The model of every plan type. A new type is a file in this folder and a line in this table. */
+/** The model of every plan type. A new type is a model and a line in this table. */
 export const pricingModels = {
   flat_fee: flatFee,
   per_unit: perUnit,

@@ -1,0 +1,125 @@
+/** The pricing models: prices and a quantity in, priced parts out. No model rounds. */
+import { strict as assert } from "node:assert";
+import {
+  compare,
+  type Decimal,
+  decimalOf,
+  isZero,
+  minimum,
+  subtract,
+  ZERO,
+} from "../../money/decimal.ts";
+import type { Tier } from "../plan.ts";
+
+/** The prices that a model reads: one price, or a table of tiers with rising bounds. */
+interface Prices {
+  readonly price: Decimal;
+  readonly tiers: readonly Tier[];
+}
+
+/** One term of the arithmetic: `quantity` × `price`, or `price` once if `quantity` is null. */
+export interface PricedPart {
+  readonly quantity: Decimal | null;
+  readonly price: Decimal;
+}
+
+/** One way to price a quantity. */
+export interface PricingModel {
+  /** Whether a subscription to such a plan has a number of units. */
+  readonly hasUnits: boolean;
+  /**
+   * The price that each tier must have: per unit (a flat price may be added), one for the whole
+   * step, or no tiers.
+   */
+  readonly tierPrices: "none" | "unit" | "step";
+  /**
+   * Returns the terms whose exact sum is the price of the quantity, which is 0 or more, without
+   * free units. A quantity has up to four places, because metered quantities are priced here too.
+   * An empty list means nothing to price, but a flat fee always has one term.
+   */
+  readonly parts: (prices: Prices, quantity: Decimal) => readonly PricedPart[];
+}
+
+/**
+ * Flat fee: the price once a period, independent of use. A flat fee plan has no units
+ * (CATALOGUE-1).
+ */
+export const flatFee: PricingModel = {
+  hasUnits: false,
+  tierPrices: "none",
+  parts: ({ price }) => [{ quantity: null, price }],
+};
+
+/** Per unit: every unit costs the same. */
+export const perUnit: PricingModel = {
+  hasUnits: true,
+  tierPrices: "none",
+  parts: ({ price }, quantity) => [{ quantity, price }],
+};
+
+/**
+ * Tiered (graduated): the units inside each tier cost that tier's unit price. Each tier that is
+ * reached adds its flat price.
+ */
+export const tiered: PricingModel = {
+  hasUnits: true,
+  tierPrices: "unit",
+  parts({ tiers }, quantity) {
+    const parts: PricedPart[] = [];
+    let below: Decimal = ZERO;
+    for (const { upTo, unitPrice, flatPrice } of tiers) {
+      if (compare(quantity, below) <= 0) break;
+      assert(unitPrice !== null, "a tier without a unit price");
+      const upper = upTo === null ? quantity : minimum(quantity, decimalOf(upTo));
+      parts.push({ quantity: subtract(upper, below), price: unitPrice });
+      if (flatPrice !== null && !isZero(flatPrice))
+        parts.push({ quantity: null, price: flatPrice });
+      below = upper;
+    }
+    assert(compare(quantity, below) <= 0, "a quantity above the last tier");
+    return parts;
+  },
+};
+
+/**
+ * Volume: the whole quantity costs the unit price of the tier that it reaches, plus its flat price.
+ * The total can therefore fall when the units rise (UNITS-5). Nothing to price costs nothing.
+ */
+export const volume: PricingModel = {
+  hasUnits: true,
+  tierPrices: "unit",
+  parts({ tiers }, quantity) {
+    if (isZero(quantity)) return [];
+    const { unitPrice, flatPrice } = tierReached(tiers, quantity);
+    assert(unitPrice !== null, "a tier without a unit price");
+    const units = { quantity, price: unitPrice };
+    return flatPrice === null || isZero(flatPrice)
+      ? [units]
+      : [units, { quantity: null, price: flatPrice }];
+  },
+};
+
+/**
+ * Stairstep: the step that the quantity reaches has one price for the whole quantity (CATALOGUE-5).
+ * Nothing to price costs nothing.
+ */
+export const stairstep: PricingModel = {
+  hasUnits: true,
+  tierPrices: "step",
+  parts({ tiers }, quantity) {
+    if (isZero(quantity)) return [];
+    const { flatPrice } = tierReached(tiers, quantity);
+    assert(flatPrice !== null, "a step without a price");
+    return [{ quantity: null, price: flatPrice }];
+  },
+};
+
+/**
+ * Returns the first tier whose inclusive bound the quantity does not exceed. Asserts that one
+ * exists (CATALOGUE-4).
+ */
+function tierReached(tiers: readonly Tier[], quantity: Decimal): Tier {
+  const tier = tiers.find(({ upTo }) => upTo === null || compare(quantity, decimalOf(upTo)) <= 0);
+  assert(tier, "a quantity above the last tier");
+  return tier;
+}
