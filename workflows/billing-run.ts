@@ -18,9 +18,8 @@ import {
   type OrganisationBillingInput,
   wakeSignal,
 } from "./contract.ts";
-import { counted } from "./counted.ts";
 import { databaseBatch } from "./policies.ts";
-import { continueInNewRun, endAs, isLongRun } from "./run-end.ts";
+import { continueInNewRun, counted, endAs, isLongRun } from "./run-end.ts";
 
 const { startDue } = proxyActivities<BillingActivities>({
   ...databaseBatch,

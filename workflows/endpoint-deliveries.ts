@@ -13,9 +13,8 @@ import {
 } from "@temporalio/workflow";
 import type { DeliveryActivities } from "../src/worker/activities/events/deliver-due.ts";
 import { type DeliveryCounts, type EndpointDeliveriesInput, wakeSignal } from "./contract.ts";
-import { counted } from "./counted.ts";
 import { deliveryBatches, idleBatchMs, maxDeliveryWaitMs } from "./policies.ts";
-import { continueInNewRun, endAs, isLongRun } from "./run-end.ts";
+import { continueInNewRun, counted, endAs, isLongRun } from "./run-end.ts";
 
 const { deliverDue } = proxyActivities<DeliveryActivities>({
   ...deliveryBatches,

@@ -11,9 +11,8 @@ import {
   type DuePageInput,
   type OrganisationEventsInput,
 } from "./contract.ts";
-import { counted } from "./counted.ts";
 import { databaseBatch } from "./policies.ts";
-import { continueInNewRun, endAs, isLongRun } from "./run-end.ts";
+import { continueInNewRun, counted, endAs, isLongRun } from "./run-end.ts";
 
 const { startDeliveriesDue } = proxyActivities<PublishingActivities>({
   ...databaseBatch,

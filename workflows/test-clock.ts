@@ -19,9 +19,8 @@ import {
   progressQuery as progressName,
   type TestClockInput,
 } from "./contract.ts";
-import { counted } from "./counted.ts";
 import { databaseBatch } from "./policies.ts";
-import { continueInNewRun, endAs, isLongRun } from "./run-end.ts";
+import { continueInNewRun, counted, endAs, isLongRun } from "./run-end.ts";
 
 const advance = defineSignal(advanceSignal);
 const progressQuery = defineQuery<ClockProgressReport | null>(progressName);

@@ -1,10 +1,24 @@
 /**
- * The loop of work that has its own workflow: batches, until one reports that nothing is left. Work
- * is found in the database, so a second run, a restart or a repetition changes nothing.
+ * The workflows of one subscription, invoice or note: batches, until one reports that nothing is
+ * left. Work is found in the database, so a second run, a restart or a repetition changes nothing.
  */
-import { condition, defineSignal, setCurrentDetails, setHandler } from "@temporalio/workflow";
-import { type WorkBatch, wakeSignal } from "./contract.ts";
-import { idleBatchMs, maxWaitMs } from "./policies.ts";
+import {
+  condition,
+  defineSignal,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+} from "@temporalio/workflow";
+import type { CreditAllocationActivities } from "../src/worker/activities/posting/allocate-credit.ts";
+import type { AmendmentActivities } from "../src/worker/activities/posting/amend-invoice.ts";
+import {
+  type CreditAllocationInput,
+  type EndSubscriptionInput,
+  type InvoiceAmendmentInput,
+  type WorkBatch,
+  wakeSignal,
+} from "./contract.ts";
+import { idleBatchMs, ledgerBatch, maxWaitMs } from "./policies.ts";
 import { continueInNewRun, endAs, isLongRun } from "./run-end.ts";
 
 const wake = defineSignal(wakeSignal);
@@ -37,4 +51,46 @@ export async function workInBatches<Input>(
     }
     if (isLongRun()) await continueInNewRun<(again: Input) => Promise<void>>(input);
   }
+}
+
+const { allocateBatch } = proxyActivities<CreditAllocationActivities>({
+  ...ledgerBatch,
+  summary: "apply held credit to an invoice",
+});
+
+/**
+ * Applies held credit to invoices. Ends when nothing is left to apply, or when the rest is rescheduled for long: the dispatcher then
+ * starts it again.
+ */
+export async function creditAllocation(input: CreditAllocationInput): Promise<void> {
+  await workInBatches(input, allocateBatch);
+}
+
+const { amendBatch } = proxyActivities<AmendmentActivities>({
+  ...ledgerBatch,
+  summary: "amend the invoice in the ledger",
+});
+
+/**
+ * Amends an invoice in the ledger. Ends with the job, or when the job is rescheduled for long: the
+ * dispatcher then starts it again.
+ */
+export async function invoiceAmendment(input: InvoiceAmendmentInput): Promise<void> {
+  await workInBatches(input, amendBatch);
+}
+
+const { endBatch } = proxyActivities<{ endBatch(input: EndSubscriptionInput): Promise<WorkBatch> }>(
+  {
+    ...ledgerBatch,
+    summary: "remove invoices in the ledger, then end",
+  },
+);
+
+/**
+ * Ends one subscription: removes its invoices in the ledger one after the other, then ends it
+ * (END-4). The run ends with the job, or when the job is rescheduled for long: the dispatcher then
+ * starts it again.
+ */
+export async function endSubscription(input: EndSubscriptionInput): Promise<void> {
+  await workInBatches(input, endBatch);
 }
