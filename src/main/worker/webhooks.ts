@@ -10,8 +10,10 @@ import type { Unpublished } from "../../store/events/publish-isolated.ts";
 import { reencryptEndpoints } from "../../store/events/reencrypt-signing-secrets.ts";
 import { createPoster } from "../../webhooks/post.ts";
 import { createDelivery } from "../../worker/activities/events/deliver-due.ts";
-import { createDeliveryPace } from "../../worker/activities/events/delivery-pace.ts";
-import { createRequestPermits } from "../../worker/activities/events/request-permits.ts";
+import {
+  createDeliveryPace,
+  createRequestPermits,
+} from "../../worker/activities/events/delivery-pace.ts";
 import { startCleanup } from "../../worker/temporal/cleanup.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { WorkerMetrics } from "../telemetry/worker-metrics.ts";

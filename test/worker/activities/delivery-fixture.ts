@@ -15,8 +15,8 @@ import {
   createDelivery,
   type DeliveryActivities,
 } from "../../../src/worker/activities/events/deliver-due.ts";
-import type { DeliverParts } from "../../../src/worker/activities/events/delivery-dependencies.ts";
-import { createRequestPermits } from "../../../src/worker/activities/events/request-permits.ts";
+import { createRequestPermits } from "../../../src/worker/activities/events/delivery-pace.ts";
+import type { DeliverParts } from "../../../src/worker/activities/events/sending.ts";
 import type { DeliveryBatches } from "../../../workflows/contract.ts";
 import { freshDatabase } from "../../support/database.ts";
 import { perFile, started } from "../../support/file-fixture.ts";

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import {
   createRequestPermits,
   organisationRequestsAtOnce,
-} from "../../../src/worker/activities/events/request-permits.ts";
+} from "../../../src/worker/activities/events/delivery-pace.ts";
 
 test("an organisation has twenty permits, and an endpoint's first request needs none", () => {
   const permits = createRequestPermits();

@@ -7,8 +7,8 @@ import type { DeliveryBatches } from "../../../../workflows/contract.ts";
 import { wholeTimeMs } from "../../../domain/events/retry-schedule.ts";
 import type { EndpointState } from "../../../store/events/deliveries.ts";
 import type { EndpointKey } from "../../../store/events/due-endpoints.ts";
-import { type DeliverParts, exhaust, type Progress } from "./delivery-dependencies.ts";
 import { sendDue } from "./send-due.ts";
+import { type DeliverParts, exhaust, type Progress } from "./sending.ts";
 
 /** The activity of an endpoint's deliveries. */
 export interface DeliveryActivities {

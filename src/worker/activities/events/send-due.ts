@@ -19,9 +19,8 @@ import type { ClaimedDelivery } from "../../../store/events/delivery-claims.ts";
 import type { EndpointKey } from "../../../store/events/due-endpoints.ts";
 import type { PostOutcome } from "../../../webhooks/post.ts";
 import { signatureHeader, signatureHeaderName } from "../../../webhooks/sign.ts";
-import { type DeliverParts, exhaust, type Progress } from "./delivery-dependencies.ts";
-import { requestsAtOnce } from "./request-permits.ts";
-import { record, type Sending } from "./sending.ts";
+import { requestsAtOnce } from "./delivery-pace.ts";
+import { type DeliverParts, exhaust, type Progress, record, type Sending } from "./sending.ts";
 
 /**
  * Deliveries of a claim. It bounds the bodies in memory for an endpoint, and the deliveries sent
