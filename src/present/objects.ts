@@ -4,7 +4,7 @@
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { allocationStatus } from "../domain/billing/allocation-status.ts";
-import { renewalValue } from "../domain/billing/renewal-value.ts";
+import { renewalValue } from "../domain/billing/due-date.ts";
 import { type Charge, type Plan, type Tier, tierBounds } from "../domain/catalogue/plan.ts";
 import type { Customer } from "../domain/customers/customer.ts";
 import type { CreditNote } from "../domain/model/credit-note.ts";

@@ -3,7 +3,7 @@
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { renewalValue } from "../../src/domain/billing/renewal-value.ts";
+import { renewalValue } from "../../src/domain/billing/due-date.ts";
 import { todayIn } from "../../src/domain/calendar/civil-date.ts";
 import { minorUnitDigits } from "../../src/domain/money/currency.ts";
 import { equals, formatDecimal, sum } from "../../src/domain/money/decimal.ts";

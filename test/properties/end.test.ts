@@ -4,8 +4,8 @@
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { willRenew } from "../../src/domain/billing/due-date.ts";
 import { hasMoney } from "../../src/domain/billing/issued-invoices.ts";
-import { willRenew } from "../../src/domain/billing/renewal-value.ts";
 import { decimalOf, ZERO } from "../../src/domain/money/decimal.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
 import {

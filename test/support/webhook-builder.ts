@@ -6,8 +6,8 @@ import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { eventBody } from "../../src/domain/events/event.ts";
 import type { Encryption } from "../../src/store/database/encryption.ts";
+import { endpointSecretBound } from "../../src/store/events/deliveries.ts";
 import type { DueDelivery } from "../../src/store/events/due-endpoints.ts";
-import { endpointSecretBound } from "../../src/store/events/signing-secrets.ts";
 import { newSecret } from "../../src/webhooks/sign.ts";
 import { addOrganisation } from "./organisation-builder.ts";
 

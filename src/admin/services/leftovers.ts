@@ -3,8 +3,8 @@
  * it right. ADMIN-16
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { checkNothingRuns } from "../../domain/model/billing-state.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import { checkNothingRuns } from "../../domain/subscriptions/billing-state.ts";
 import {
   type BillingService,
   LeftoverKind,

@@ -7,13 +7,14 @@ import { addDays, type CivilDate, laterDate } from "../calendar/civil-date.ts";
 import type { Period } from "../calendar/period.ts";
 import type { Charge, Plan } from "../catalogue/plan.ts";
 import {
+  amountLimit,
   describePrice,
   hasUnits,
   lineAmount,
   type PricedPlan,
   type PriceTerms,
 } from "../catalogue/pricing/index.ts";
-import type { ProratedCharge } from "../model/billing-state.ts";
+import type { BillingState, ProratedCharge } from "../model/billing-state.ts";
 import type { CreditNoteDraft, CreditNoteLineDraft } from "../model/credit-note.ts";
 import type {
   InvoiceDraft,
@@ -23,10 +24,19 @@ import type {
 } from "../model/invoice.ts";
 import type { OrganisationSettings } from "../model/organisation-settings.ts";
 import { roundToMinorUnit } from "../money/currency.ts";
-import { type Decimal, decimalOf, multiply, sum } from "../money/decimal.ts";
+import {
+  add,
+  compare,
+  type Decimal,
+  decimalOf,
+  formatDecimal,
+  multiply,
+  sum,
+  ZERO,
+} from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
-import { tooMuch } from "./document-amount.ts";
 import { describeProration, type Proration } from "./proration.ts";
+import type { DueInvoice } from "./renewal-usage.ts";
 
 /** The organisation's defaults for lines and invoices. */
 type InvoiceDefaults = Pick<OrganisationSettings, "dueDays" | "revenueAccount" | "taxType">;
@@ -212,4 +222,47 @@ export function accountOf(
     revenueAccount: item.revenueAccount ?? defaults.revenueAccount,
     taxType: item.taxType ?? defaults.taxType,
   };
+}
+
+/** A line's name and amount. `meterId` is set if the line bills or credits usage. */
+interface HeldLine {
+  readonly name: string;
+  readonly amount: Decimal;
+  readonly meterId?: string | null;
+}
+
+/**
+ * Returns why one document cannot hold these lines, as sentences; null if it can. `already`: the
+ * amount of what else is on it.
+ */
+export function tooMuch(lines: readonly HeldLine[], already: Decimal = ZERO): string | null {
+  const whole = add(already, sum(lines.map(({ amount }) => amount)));
+  if (compare(whole, amountLimit) < 0) return null;
+  const namesOf = (some: readonly HeldLine[]) => [...new Set(some.map(({ name }) => name))];
+  const metered = namesOf(lines.filter(({ meterId = null }) => meterId !== null));
+  const advice = metered.length === 0 ? "" : ` Events of ${metered.join(", ")} have to be voided.`;
+  const names = namesOf(lines).join(", ");
+  const limit = `less than ${formatDecimal(amountLimit)} can be billed at once`;
+  return `The amount of ${names} comes to ${formatDecimal(whole)}: ${limit}.${advice}`;
+}
+
+/**
+ * Returns the invoice of type `change` for deferred amounts whose renewal never comes; null if
+ * there are none (UNITS-12).
+ */
+export function deferredInvoice({
+  organisation,
+  subscription,
+  plan,
+  period,
+  deferred,
+  today,
+}: Pick<
+  BillingState,
+  "organisation" | "subscription" | "plan" | "period" | "deferred" | "today"
+>): DueInvoice | null {
+  if (deferred.length === 0) return null;
+  const lines = deferred.map((line) => prorationLine(plan, line, organisation));
+  const draft = draftInvoice(subscription, organisation, { type: "change", period, lines, today });
+  return { draft, deferredIds: deferred.map(({ id }) => id), usage: [] };
 }

@@ -5,9 +5,9 @@
 import type { BillingState, IssuedInvoice } from "../model/billing-state.ts";
 import type { DocumentStatus, InvoiceLineDraft } from "../model/invoice.ts";
 import { equals, isZero } from "../money/decimal.ts";
-import { tooMuch } from "./document-amount.ts";
 import { presenceOf } from "./document-presence.ts";
-import { willRenew } from "./renewal-value.ts";
+import { willRenew } from "./due-date.ts";
+import { tooMuch } from "./invoice-lines.ts";
 
 /** Returns the renewal invoice that was issued ahead and keeps its place (DOCUMENT-7). */
 export function issuedAhead({

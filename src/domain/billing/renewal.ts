@@ -6,12 +6,16 @@
 import { type CivilDate, compareDates } from "../calendar/civil-date.ts";
 import { invoiceCreateDays, isInvoiceWindow, periodAt } from "../calendar/period.ts";
 import { hasUnits } from "../catalogue/pricing/index.ts";
-import type { BillingState, DeferredLine, PeriodState } from "../model/billing-state.ts";
+import {
+  asBegun,
+  type BillingState,
+  type DeferredLine,
+  type PeriodState,
+} from "../model/billing-state.ts";
 import type { InvoiceLineDraft } from "../model/invoice.ts";
 import type { Subscription } from "../model/subscription.ts";
-import { deferredInvoice } from "./deferred-invoice.ts";
-import { isOver, nextDueDate } from "./due-date.ts";
-import { draftInvoice, planLine, prorationLine } from "./invoice-lines.ts";
+import { isOver, nextDueDate, willRenew } from "./due-date.ts";
+import { deferredInvoice, draftInvoice, planLine, prorationLine } from "./invoice-lines.ts";
 import { isNextInvoiced, issuedAhead } from "./issued-invoices.ts";
 import {
   beginUsage,
@@ -25,8 +29,6 @@ import {
   joinRenewal,
   type UsageWalk,
 } from "./renewal-usage.ts";
-import { willRenew } from "./renewal-value.ts";
-import { asBegun } from "./setup-mode.ts";
 import type { UsageCharges, UsageFacts } from "./usage-charges.ts";
 
 /**

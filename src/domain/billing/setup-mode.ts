@@ -1,17 +1,5 @@
-/** Which periods begin in Setup Mode, and which work delays its switch. SETUP-3, SETUP-4. */
-import type { OrganisationSettings } from "../model/organisation-settings.ts";
+/** Which work delays the switch of Setup Mode. SETUP-4. */
 import { Refusal } from "../refusal.ts";
-
-/**
- * Returns the period as it begins: in Setup Mode it is never billed, nor its usage. A switch first
- * bills what is due, so that the step that begins a period sees the mode of that instant (SETUP-3).
- */
-export function asBegun<Opened extends object>(
-  period: Opened,
-  { setupMode }: Pick<OrganisationSettings, "setupMode">,
-): Opened & { readonly setupMode: boolean } {
-  return { ...period, setupMode };
-}
 
 /** Work under way that was decided in the current mode. `name` is its subscription or document. */
 export interface SwitchObstacle {

@@ -23,8 +23,7 @@ import {
   ZERO,
 } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
-import { tooMuch } from "./document-amount.ts";
-import { accountOf, draftCreditNote, draftInvoice } from "./invoice-lines.ts";
+import { accountOf, draftCreditNote, draftInvoice, tooMuch } from "./invoice-lines.ts";
 
 /** Usage with the line that bills it. */
 interface UsageLine {

@@ -6,6 +6,7 @@ import type { CivilDate } from "../calendar/civil-date.ts";
 import type { Period } from "../calendar/period.ts";
 import type { Plan } from "../catalogue/plan.ts";
 import type { Decimal } from "../money/decimal.ts";
+import { Refusal } from "../refusal.ts";
 import type { DocumentStatus, InvoicePeriod, InvoiceType, ProrationParts } from "./invoice.ts";
 import type { OrganisationSettings } from "./organisation-settings.ts";
 import type { Subscription } from "./subscription.ts";
@@ -86,4 +87,32 @@ export interface ProratedCharge extends ProrationParts {
   readonly description: string;
   readonly amount: Decimal;
   readonly period: InvoicePeriod;
+}
+
+/**
+ * Refuses `invalid_state` while another operation of the subscription runs, and names that
+ * operation (STATE-3).
+ */
+export function checkNothingRuns({ running }: Pick<BillingState, "running">): void {
+  if (running === null) return;
+  const message = "Another operation on this subscription is still running";
+  throw new Refusal("invalid_state", `${message}: ${running.description}.`);
+}
+
+/** Returns the running operation. Refuses `invalid_state` if none runs (END-12). */
+export function requireRunning({ running }: Pick<BillingState, "running">): RunningJob {
+  if (running !== null) return running;
+  const message = "No end and no change of an invoice of this subscription waits for the ledger.";
+  throw new Refusal("invalid_state", message);
+}
+
+/**
+ * Returns the period as it begins: in Setup Mode it is never billed, nor its usage. A switch first
+ * bills what is due, so that the step that begins a period sees the mode of that instant (SETUP-3).
+ */
+export function asBegun<Opened extends object>(
+  period: Opened,
+  { setupMode }: Pick<OrganisationSettings, "setupMode">,
+): Opened & { readonly setupMode: boolean } {
+  return { ...period, setupMode };
 }

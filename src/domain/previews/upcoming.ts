@@ -3,9 +3,8 @@
  * by the same step that performs it (PREVIEW-5).
  */
 
-import { isOver, nextDueDate } from "../billing/due-date.ts";
+import { isOver, nextDueDate, willRenew } from "../billing/due-date.ts";
 import { issuedAhead } from "../billing/issued-invoices.ts";
-import { willRenew } from "../billing/renewal-value.ts";
 import type { CivilDate } from "../calendar/civil-date.ts";
 import type { BillingState, IssuedInvoice } from "../model/billing-state.ts";
 import type { CreditNoteDraft } from "../model/credit-note.ts";

@@ -1,21 +1,20 @@
 /** The refusals of a change of units, one function for each group, in the order of UNITS-11. */
 
-import { tooMuch } from "../billing/document-amount.ts";
-import { accountOf, planLine } from "../billing/invoice-lines.ts";
+import { willRenew } from "../billing/due-date.ts";
+import { accountOf, planLine, tooMuch } from "../billing/invoice-lines.ts";
 import { notAmendable } from "../billing/issued-invoices.ts";
-import { willRenew } from "../billing/renewal-value.ts";
 import { compareDates } from "../calendar/civil-date.ts";
 import { amountLimit, hasUnits, lineAmount, maximumUnits } from "../catalogue/pricing/index.ts";
-import type {
-  BillingState,
-  IssuedInvoice,
-  PeriodState,
-  ProratedCharge,
+import {
+  type BillingState,
+  checkNothingRuns,
+  type IssuedInvoice,
+  type PeriodState,
+  type ProratedCharge,
 } from "../model/billing-state.ts";
 import type { InvoiceAmendment } from "../model/invoice.ts";
 import { compare, formatDecimal, isNegative, isZero, subtract } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
-import { checkNothingRuns } from "./billing-state.ts";
 import type { UnitsChangeRequest } from "./change-units.ts";
 import type { MeasuredChange } from "./change-units-proration.ts";
 

@@ -3,16 +3,14 @@
  * subscription, its periods and its invoices.
  */
 
-import { tooMuch } from "../billing/document-amount.ts";
-import { nextDueDate } from "../billing/due-date.ts";
-import { chargeLine, draftInvoice, planLine } from "../billing/invoice-lines.ts";
-import { willRenew } from "../billing/renewal-value.ts";
-import { asBegun } from "../billing/setup-mode.ts";
+import { nextDueDate, willRenew } from "../billing/due-date.ts";
+import { chargeLine, draftInvoice, planLine, tooMuch } from "../billing/invoice-lines.ts";
 import type { CivilDate } from "../calendar/civil-date.ts";
 import { invoiceCreateDays, isInvoiceWindow, type Period, periodAt } from "../calendar/period.ts";
 import type { Charge, Plan } from "../catalogue/plan.ts";
 import { hasUnits } from "../catalogue/pricing/index.ts";
 import type { Customer } from "../customers/customer.ts";
+import { asBegun } from "../model/billing-state.ts";
 import type { InvoiceDraft } from "../model/invoice.ts";
 import type { OrganisationSettings } from "../model/organisation-settings.ts";
 import type { Subscription } from "../model/subscription.ts";

@@ -3,8 +3,8 @@
  * in order. Also decides what is written once all are removed.
  */
 
-import { deferredInvoice } from "../billing/deferred-invoice.ts";
 import { nextDueDate } from "../billing/due-date.ts";
+import { deferredInvoice } from "../billing/invoice-lines.ts";
 import { hasMoney, issuedAhead, isUnsent } from "../billing/issued-invoices.ts";
 import {
   beginUsage,
@@ -17,10 +17,9 @@ import {
 } from "../billing/renewal-usage.ts";
 import { chargeUsage, type UsageCharges } from "../billing/usage-charges.ts";
 import { type CivilDate, compareDates } from "../calendar/civil-date.ts";
-import type { BillingState, IssuedInvoice } from "../model/billing-state.ts";
+import { type BillingState, checkNothingRuns, type IssuedInvoice } from "../model/billing-state.ts";
 import type { Subscription } from "../model/subscription.ts";
 import { Refusal } from "../refusal.ts";
-import { checkNothingRuns } from "./billing-state.ts";
 import {
   decideReversal,
   isReversible,

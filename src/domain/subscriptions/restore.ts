@@ -3,22 +3,20 @@
  * invoices that its end removed are reissued.
  */
 import { strict as assert } from "node:assert";
-import { nextDueDate } from "../billing/due-date.ts";
+import { nextDueDate, willRenew } from "../billing/due-date.ts";
 import { draftInvoice, planLine, prorationLine } from "../billing/invoice-lines.ts";
 import { isNextInvoiced } from "../billing/issued-invoices.ts";
 import { decideDue } from "../billing/renewal.ts";
 import type { DueInvoice } from "../billing/renewal-usage.ts";
-import { willRenew } from "../billing/renewal-value.ts";
 import { type CivilDate, compareDates } from "../calendar/civil-date.ts";
 import { periodAt } from "../calendar/period.ts";
 import { hasUnits } from "../catalogue/pricing/index.ts";
 import type { Customer } from "../customers/customer.ts";
-import type { BillingState, PeriodState } from "../model/billing-state.ts";
+import { type BillingState, checkNothingRuns, type PeriodState } from "../model/billing-state.ts";
 import type { CreditNoteDraft } from "../model/credit-note.ts";
 import type { Invoice, InvoiceLineDraft } from "../model/invoice.ts";
 import type { Subscription } from "../model/subscription.ts";
 import { Refusal } from "../refusal.ts";
-import { checkNothingRuns } from "./billing-state.ts";
 import { decideEndDate } from "./create-rules.ts";
 import { decideReversal, type NextPeriodLines, noNextPeriodLines } from "./reversal.ts";
 

@@ -6,6 +6,7 @@ import { strict as assert } from "node:assert";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { isOver } from "../../domain/billing/due-date.ts";
 import { laterOfClock } from "../../domain/calendar/test-clock.ts";
+import { checkNothingRuns } from "../../domain/model/billing-state.ts";
 import type { Invoice } from "../../domain/model/invoice.ts";
 import { previewEnd } from "../../domain/previews/end.ts";
 import {
@@ -17,7 +18,6 @@ import {
 import type { Preview } from "../../domain/previews/preview.ts";
 import { decideUpcoming, type Upcoming } from "../../domain/previews/upcoming.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import { checkNothingRuns } from "../../domain/subscriptions/billing-state.ts";
 import { decideCreation } from "../../domain/subscriptions/create.ts";
 import type {
   SubscriptionPreviewSchema,

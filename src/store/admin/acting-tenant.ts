@@ -6,8 +6,7 @@
 import type { Subscription } from "../../domain/model/subscription.ts";
 import { onCurrentSubscription } from "../billing/current-subscription.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
-import { saveCreationWith } from "../subscriptions/audited-creation.ts";
-import type { CreationToSave } from "../subscriptions/save-creation.ts";
+import { type CreationToSave, saveCreationWith } from "../subscriptions/save-creation.ts";
 import { createStore, type Tenant } from "../tenant.ts";
 import { type TenantTransaction, tenantTransaction } from "../tenant-transaction.ts";
 import { type Actor, logChanges } from "./changes.ts";

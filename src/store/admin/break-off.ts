@@ -2,7 +2,7 @@
  * Break-offs of ends and amendments by an operator: the preview, and the write with its audit
  * entry, by which a repeat of the request finds what it has done. ADMIN-15.
  */
-import { requireRunning } from "../../domain/subscriptions/billing-state.ts";
+import { requireRunning } from "../../domain/model/billing-state.ts";
 import { loadOrganisation } from "../billing/locked-subscription.ts";
 import { isId } from "../database/ids.ts";
 import type { Pool, Transaction } from "../database/pool.ts";

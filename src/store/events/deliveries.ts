@@ -18,7 +18,6 @@ import {
   releaseDeliveries,
 } from "./delivery-claims.ts";
 import { type EndpointKey, isUnclaimed } from "./due-endpoints.ts";
-import { endpointSecretBound } from "./signing-secrets.ts";
 
 /** An endpoint's state when something is to be sent to it. */
 export interface EndpointState {
@@ -267,4 +266,14 @@ async function exhaust(
     values: [organisationId, endpointId, deliveryIds, wholeMs, awayMs, deadReason],
   });
   return rows[0] ?? { exhausted: 0, restarted: [], disabledReason: null };
+}
+
+/** What the encryption of webhook endpoints' signing secrets is bound to. */
+
+/**
+ * The binding of an endpoint's encrypted secrets, the current and the previous one. They decrypt
+ * for no other endpoint (ADMIN-3).
+ */
+export function endpointSecretBound(endpointId: string): string {
+  return `webhook_endpoint/${endpointId}`;
 }

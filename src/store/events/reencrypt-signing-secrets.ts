@@ -5,7 +5,7 @@
 import type { WebhookEndpoint } from "../../gen/prisma/client.ts";
 import type { Encryption } from "../database/encryption.ts";
 import { db, dbOfAll, type Executor } from "../database/prisma/client.ts";
-import { endpointSecretBound } from "./signing-secrets.ts";
+import { endpointSecretBound } from "./deliveries.ts";
 
 const encryptedColumns = {
   organisationId: true,

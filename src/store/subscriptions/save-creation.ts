@@ -10,10 +10,12 @@ import type { Statement } from "../database/connection.ts";
 import { newId } from "../database/ids.ts";
 import { plannedOnce } from "../database/planned-once.ts";
 import {
+  inTransaction,
   isDatabaseError,
   type Pool,
   queryInTrace,
   repeatBrokenOff,
+  type Transaction,
   uniqueViolation,
 } from "../database/pool.ts";
 import {
@@ -146,17 +148,17 @@ export async function saveCreation(
 }
 
 /** Whether the error is that another request with the same identity was faster. */
-export function isExisting(error: unknown): boolean {
+function isExisting(error: unknown): boolean {
   return isDatabaseError(error, uniqueViolation, "subscriptions_pkey");
 }
 
 /** Reads whether the statement of `creationQuery` wrote the creation. */
-export function readSaved({ rows }: { readonly rows: readonly unknown[] }): CreationSave {
+function readSaved({ rows }: { readonly rows: readonly unknown[] }): CreationSave {
   return rows.length > 0 ? "saved" : "changed";
 }
 
 /** Returns the statement that writes a decided creation. */
-export function creationQuery(organisationId: string, creation: CreationToSave): Statement {
+function creationQuery(organisationId: string, creation: CreationToSave): Statement {
   const { decision, first } = creation;
   const documents = [
     { ...first, draft: decision.invoice },
@@ -230,4 +232,24 @@ function periodRecords({ firstPeriod, renewalPeriod }: CreationDecision): object
       billed_units: billedUnits,
       setup_mode: setupMode,
     }));
+}
+
+/** Writes the creation as `saveCreation` does. `onSaved` runs in its transaction after it. */
+export async function saveCreationWith(
+  pool: Pool,
+  organisationId: string,
+  creation: CreationToSave,
+  onSaved: (tx: Transaction) => Promise<void>,
+): Promise<CreationSave> {
+  try {
+    return await inTransaction(pool, async (tx) => {
+      const saved = readSaved(await tx.query(creationQuery(organisationId, creation)));
+      if (saved !== "saved") return saved;
+      await onSaved(tx);
+      return "saved";
+    });
+  } catch (error) {
+    if (isExisting(error)) return "exists";
+    throw error;
+  }
 }

@@ -3,7 +3,7 @@
  * period counts as billed afterwards.
  */
 import { describe, expect, it } from "vitest";
-import { renewalValue } from "../../../src/domain/billing/renewal-value.ts";
+import { renewalValue } from "../../../src/domain/billing/due-date.ts";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 import { decideUnitsChange } from "../../../src/domain/subscriptions/change-units.ts";
 import { planOf, tiersOf } from "../catalogue/catalogue.ts";

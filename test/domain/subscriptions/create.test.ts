@@ -3,7 +3,7 @@
  * and amounts.
  */
 import { describe, expect, it } from "vitest";
-import { renewalValue } from "../../../src/domain/billing/renewal-value.ts";
+import { renewalValue } from "../../../src/domain/billing/due-date.ts";
 import { formatDecimal, parseDecimal } from "../../../src/domain/money/decimal.ts";
 import {
   type CreationDecision,

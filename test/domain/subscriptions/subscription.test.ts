@@ -1,6 +1,6 @@
 /** The renewal value is what the next renewal bills, and zero if there will be none. */
 import { describe, expect, it } from "vitest";
-import { renewalValue, willRenew } from "../../../src/domain/billing/renewal-value.ts";
+import { renewalValue, willRenew } from "../../../src/domain/billing/due-date.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import type { Renewing } from "../../../src/domain/model/subscription.ts";
 import { formatDecimal, parseDecimal } from "../../../src/domain/money/decimal.ts";

@@ -3,7 +3,7 @@
  * which does not come back. ADMIN-15
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { requireRunning } from "../../../domain/subscriptions/billing-state.ts";
+import { requireRunning } from "../../../domain/model/billing-state.ts";
 import type { BreakOffSchema } from "../../../gen/proto/billing/admin/v1/subscription_break_off_pb.ts";
 import type { SubscriptionService } from "../../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
 import { presentSubscription } from "../../../present/objects.ts";

@@ -10,7 +10,7 @@ import type { Page, PageRequest } from "../../database/page.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import { db, dbOfAll } from "../../database/prisma/client.ts";
 import { withoutUndefined } from "../../database/prisma/without-undefined.ts";
-import { endpointSecretBound } from "../../events/signing-secrets.ts";
+import { endpointSecretBound } from "../../events/deliveries.ts";
 import { type Actor, type Change, type Changed, type Changes, changed } from "../changes.ts";
 import type { Created } from "../credentials.ts";
 import { pageBySeq } from "../page-by-seq.ts";
