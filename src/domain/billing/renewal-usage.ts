@@ -114,7 +114,7 @@ function take(
  * Returns the invoice of type `usage` for these charges. Returns null if there is nothing to
  * charge: zero usage is then on no document (USAGE-9).
  */
-export function billApart(
+export function billSeparately(
   facts: UsageFacts,
   walk: UsageWalk,
   charges: UsageCharges | null,

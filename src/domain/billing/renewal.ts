@@ -19,7 +19,7 @@ import { deferredInvoice, draftInvoice, planLine, prorationLine } from "./invoic
 import { isNextInvoiced, issuedAhead } from "./issued-invoices.ts";
 import {
   beginUsage,
-  billApart,
+  billSeparately,
   type ClosedUsage,
   closedUsage,
   closeLastBill,
@@ -188,7 +188,7 @@ function billUsage(
     joinRenewal(walk, charges, renewal);
     return;
   }
-  const invoice = billApart(usageFacts, walk, charges);
+  const invoice = billSeparately(usageFacts, walk, charges);
   if (invoice !== null) walk.invoices.push(invoice);
 }
 
@@ -200,7 +200,7 @@ function billLastUsage(facts: DueFacts, walk: Walk): void {
   // For a subscription that was over before, usage is loaded only if such usage exists.
   if (walk.usage === null && isOver(facts.subscription)) return;
   const usageFacts = { ...facts, period: walk.period };
-  const invoice = billApart(usageFacts, walk, closeLastBill(usageFacts, walk));
+  const invoice = billSeparately(usageFacts, walk, closeLastBill(usageFacts, walk));
   if (invoice !== null) walk.invoices.push(invoice);
 }
 

@@ -8,7 +8,7 @@ import { deferredInvoice } from "../billing/invoice-lines.ts";
 import { hasMoney, issuedAhead, isUnsent } from "../billing/issued-invoices.ts";
 import {
   beginUsage,
-  billApart,
+  billSeparately,
   type ClosedUsage,
   closedUsage,
   closeLastBill,
@@ -143,7 +143,7 @@ export function decideEnded(
     const walk = beginUsage(state);
     const ownInvoices = [
       deferredInvoice(state),
-      billApart(state, walk, closeLastBill(state, walk)),
+      billSeparately(state, walk, closeLastBill(state, walk)),
       reversal.invoice,
     ];
     const invoices = ownInvoices.filter((invoice) => invoice !== null);

@@ -87,7 +87,7 @@ const nothing: ChunkOutcome = { taken: 0, performed: 0, issued: 0, parked: [] };
 
 /**
  * Bills a chunk in one transaction, of the earliest due, and skips locked rows. If it fails, each
- * subscription is billed alone. One that fails alone is parked. Afterwards none is due as it was.
+ * subscription is billed singly. One that then fails is parked. Afterwards none is due as it was.
  */
 export async function billChunk(
   pool: Pool,
@@ -116,13 +116,13 @@ export async function billChunk(
     // A large chunk counts as large for joining, also one by one.
     const options = { mayJoin: taken.length <= maxJoining };
     const each = { ...order, decide: (facts: DueFacts) => decide(facts, options) };
-    for (const id of taken) outcomes.push(await billAlone(pool, organisationId, id, each));
+    for (const id of taken) outcomes.push(await billSingle(pool, organisationId, id, each));
     return join(outcomes);
   }
 }
 
 /** Bills one subscription in its own transaction. An error parks it, unless it is transient. */
-async function billAlone(
+async function billSingle(
   pool: Pool,
   organisationId: string,
   subscriptionId: string,

@@ -92,7 +92,7 @@ export async function recordOutcomes(
 ): Promise<readonly string[]> {
   if (outcomes.length === 0) return [];
   try {
-    return await recordTogether(pool, organisationId, outcomes);
+    return await recordBatch(pool, organisationId, outcomes);
   } catch (error) {
     if (!isUnwritable(error)) throw error;
     const [only] = outcomes;
@@ -115,7 +115,7 @@ interface Recorded {
   readonly notes: readonly { readonly id: string; readonly jobId: string }[] | null;
 }
 
-async function recordTogether(
+async function recordBatch(
   pool: Pool,
   organisationId: string,
   outcomes: readonly PostingOutcome[],

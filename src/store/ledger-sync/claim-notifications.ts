@@ -17,10 +17,10 @@ import { notificationRows, type SyncKind, takenAt } from "./pending-notification
 const notificationsAtOnce = "CASE WHEN $2 = 'credit_notes' THEN 8 ELSE 40 END";
 
 /**
- * After this many failed calls an object is requested alone. Otherwise one that always fails would
+ * After this many failed calls an object is requested singly. Otherwise one that always fails would
  * block the others in its call.
  */
-const togetherFailures = 2;
+const maxBatchFailures = 2;
 
 /**
  * The longest pause between two reads of an object that cannot be read (LEDGER-5). A person must
@@ -122,7 +122,7 @@ WITH due AS (
     ELSE EXISTS (SELECT FROM customers d
       WHERE d.organisation_id = $1 AND d.ledger_contact_id = h.ledger_id) END AS is_free
   FROM ledger_notifications h WHERE h.organisation_id = $1 AND h.kind = $2
-    AND h.try_at <= now() AND (h.failures >= ${togetherFailures}) = $3
+    AND h.try_at <= now() AND (h.failures >= ${maxBatchFailures}) = $3
   ORDER BY CASE WHEN $3 THEN h.try_at ELSE h.received_at END LIMIT ${notificationsAtOnce}
 ), busy AS (
   SELECT h.ledger_id FROM ledger_notifications h JOIN due USING (ledger_id)
@@ -138,11 +138,11 @@ FROM due WHERE is_free ORDER BY CASE WHEN $3 THEN due.try_at ELSE due.received_a
 // Objects with failed calls come last, the longest waiting first. They delay no other object of any
 // kind.
 const dueText = `
-SELECT kind, failures >= ${togetherFailures} AS "isAlone" FROM ledger_notifications
+SELECT kind, failures >= ${maxBatchFailures} AS "isAlone" FROM ledger_notifications
 WHERE organisation_id = $1 AND try_at <= now()
-GROUP BY kind, failures >= ${togetherFailures}
-ORDER BY failures >= ${togetherFailures},
-  CASE WHEN min(failures) >= ${togetherFailures} THEN min(try_at) END, min(failures), kind`;
+GROUP BY kind, failures >= ${maxBatchFailures}
+ORDER BY failures >= ${maxBatchFailures},
+  CASE WHEN min(failures) >= ${maxBatchFailures} THEN min(try_at) END, min(failures), kind`;
 
 /**
  * Deletes a kind's notifications that need no read: objects that are not ours, and objects written
@@ -272,8 +272,8 @@ async function rejoinNotifications(
   await updateInOrder(pool, organisationId, {
     ...notificationRows,
     name: "rejoin_notifications",
-    where: `kind = $2 AND failures >= ${togetherFailures}`,
-    set: `failures = ${togetherFailures - 1}`,
+    where: `kind = $2 AND failures >= ${maxBatchFailures}`,
+    set: `failures = ${maxBatchFailures - 1}`,
     values: [kind],
   });
 }

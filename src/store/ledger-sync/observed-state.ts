@@ -39,14 +39,14 @@ export function joinSyncResults(all: readonly SyncResult[]): SyncResult {
 }
 
 /**
- * Writes objects of the ledger together. If one breaks a type or a rule of the database, each is
- * written alone, and `alone` is the result of one that breaks it then. So no object stops the
+ * Writes objects of the ledger in one batch. If one breaks a type or a rule of the database, each
+ * is written singly, and `onUnfit` returns the result of one that breaks it then. So no object stops the
  * others (LEDGER-5).
  */
-export async function writeTogether<T>(
+export async function writeBatch<T>(
   objects: readonly T[],
   write: (some: readonly T[]) => Promise<SyncResult>,
-  alone: (object: T) => SyncResult | Promise<SyncResult>,
+  onUnfit: (object: T) => SyncResult | Promise<SyncResult>,
 ): Promise<SyncResult> {
   if (objects.length === 0) return nothingSynced;
   try {
@@ -54,9 +54,9 @@ export async function writeTogether<T>(
   } catch (error) {
     if (!isUnwritable(error)) throw error;
     const [only] = objects;
-    if (objects.length === 1 && only !== undefined) return alone(only);
+    if (objects.length === 1 && only !== undefined) return onUnfit(only);
     const each: SyncResult[] = [];
-    for (const one of objects) each.push(await writeTogether([one], write, alone));
+    for (const one of objects) each.push(await writeBatch([one], write, onUnfit));
     return joinSyncResults(each);
   }
 }

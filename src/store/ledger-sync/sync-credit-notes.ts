@@ -17,7 +17,7 @@ import {
   nothingSynced,
   type SyncResult,
   verdict,
-  writeTogether,
+  writeBatch,
 } from "./observed-state.ts";
 
 /** A credit note as observed. */
@@ -41,7 +41,7 @@ export async function syncCreditNotes(
   notes: readonly ObservedCreditNote[],
   queriedAt: string,
 ): Promise<SyncResult> {
-  return writeTogether(
+  return writeBatch(
     notes,
     (some) => syncNotes(pool, organisationId, some, queriedAt),
     ({ id }) => ({ ...nothingSynced, unfit: [id] }),

@@ -18,12 +18,7 @@ import {
 } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
 import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
-import {
-  joinSyncResults,
-  nothingSynced,
-  type SyncResult,
-  writeTogether,
-} from "./observed-state.ts";
+import { joinSyncResults, nothingSynced, type SyncResult, writeBatch } from "./observed-state.ts";
 import { saveNotifications } from "./pending-notifications.ts";
 
 /** A contact as observed, with its id in the ledger and the ledger's change time (ISO 8601). */
@@ -43,7 +38,7 @@ export async function syncContacts(
   organisationId: string,
   contacts: readonly ObservedContact[],
 ): Promise<SyncResult> {
-  return writeTogether(
+  return writeBatch(
     contacts,
     (some) => syncEach(pool, organisationId, some),
     ({ id }) => ({ ...nothingSynced, unfit: [id] }),

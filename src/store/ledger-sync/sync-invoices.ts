@@ -20,7 +20,7 @@ import {
   nothingSynced,
   type SyncResult,
   verdict,
-  writeTogether,
+  writeBatch,
 } from "./observed-state.ts";
 
 /** An invoice as observed. */
@@ -78,7 +78,7 @@ export async function syncInvoices(
   invoices: readonly ObservedInvoice[],
   queriedAt: string,
 ): Promise<SyncResult> {
-  return writeTogether(
+  return writeBatch(
     invoices,
     (some) =>
       inTransaction(pool, (client) => writeInvoices(client, organisationId, some, queriedAt)),
@@ -183,14 +183,14 @@ export async function loseDocuments(
   ledgerIds: readonly string[],
   queriedAt: string,
 ): Promise<SyncResult> {
-  return writeTogether(
+  return writeBatch(
     ledgerIds,
-    (some) => loseTogether(pool, organisationId, kind, some, queriedAt),
+    (some) => loseBatch(pool, organisationId, kind, some, queriedAt),
     (id) => ({ ...nothingSynced, unfit: [id] }),
   );
 }
 
-async function loseTogether(
+async function loseBatch(
   pool: Pool,
   organisationId: string,
   kind: DocumentKind,

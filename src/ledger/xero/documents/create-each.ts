@@ -84,8 +84,8 @@ function matchEach<Draft, Created>(
     const element = byKey.get(create.keyOf(draft)) ?? byFolded.get(foldText(create.keyOf(draft)));
     if (element) return readElement(create, element);
     // A refusal may come without its number. With one draft and one element the match is certain.
-    const isAlone = create.drafts.length === 1 && elements.length === 1;
-    if (isAlone && only && isElementRefused(only)) return refusedBecause(messagesOf(only));
+    const isSingle = create.drafts.length === 1 && elements.length === 1;
+    if (isSingle && only && isElementRefused(only)) return refusedBecause(messagesOf(only));
     return unreadable("the answer does not speak of this document", true);
   });
 }

@@ -67,13 +67,16 @@ export async function findInvoices(
 ): Promise<LedgerAnswer<readonly LedgerInvoice[]>> {
   const found: LedgerInvoice[] = [];
   // A number with a comma cannot be in the list.
-  const [alone = [], together = []] = [true, false].map((has) =>
+  const [withComma = [], listable = []] = [true, false].map((has) =>
     numbers.filter((one) => one.includes(",") === has),
   );
-  const groups = [...shortGroups(together), ...new Set(alone).values().map((number) => [number])];
+  const groups = [
+    ...shortGroups(listable),
+    ...new Set(withComma).values().map((number) => [number]),
+  ];
   for (const group of groups) {
     const [first = ""] = group;
-    const filter = alone.includes(first)
+    const filter = withComma.includes(first)
       ? { where: whereIs("InvoiceNumber", first) }
       : { InvoiceNumbers: group.join(",") };
     const answer = await askInvoices(wire, call, group, filter);

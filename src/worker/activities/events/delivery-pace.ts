@@ -13,7 +13,7 @@ export type DeliveryPace = () => Promise<void>;
  * The share of its time that the process may be busy before requests pause: with other work, and
  * without. The rest is for work that begins.
  */
-const [share, shareAlone] = [0.5, 0.9];
+const [maxShare, maxShareAsOnlyWork] = [0.5, 0.9];
 
 /** How often the share is measured. A shorter window would measure single statements. */
 const windowMs = 25;
@@ -52,17 +52,17 @@ export function createDeliveryPace(
 ): DeliveryPace {
   let measuredMs = now();
   let pauseMs = 0;
-  let wasAlone = false;
+  let wasOnlyWork = false;
   return async () => {
     if (now() - measuredMs >= windowMs) {
       measuredMs = now();
-      const isAlone = !hasOtherWork();
+      const isOnlyWork = !hasOtherWork();
       const busy = measure();
-      if (wasAlone && !isAlone && busy > share) pauseMs = Math.max(pauseMs, yieldMs);
-      else if (busy > (isAlone ? shareAlone : share))
+      if (wasOnlyWork && !isOnlyWork && busy > maxShare) pauseMs = Math.max(pauseMs, yieldMs);
+      else if (busy > (isOnlyWork ? maxShareAsOnlyWork : maxShare))
         pauseMs = Math.min(Math.max(pauseMs * growth, leastMs), maxMs);
       else pauseMs = pauseMs * shrinking < leastMs ? 0 : pauseMs * shrinking;
-      wasAlone = isAlone;
+      wasOnlyWork = isOnlyWork;
     }
     if (pauseMs > 0) await pause(pauseMs);
   };

@@ -37,12 +37,12 @@ export function held({ id, attempts }: Carried): Held {
 }
 
 /**
- * After so many attempts a job is sent alone, so that a document which always fails does not hold
+ * After so many attempts a job is sent singly, so that a document which always fails does not hold
  * up others in its group. The first attempt and the look-up after a lost answer are two.
  */
 const batchAttempts = 2;
 
-/** The most jobs that a batch sends alone. Each is a call of the ledger's budget. */
+/** The most jobs that a batch sends singly. Each is a call of the ledger's budget. */
 const maxSingleCalls = 5;
 
 /**
@@ -64,13 +64,13 @@ export function groupCalls<T extends Carried>(
   jobs: readonly T[],
   maxBatchJobs: number,
 ): { readonly calls: readonly (readonly T[])[]; readonly later: readonly T[] } {
-  const together = jobs.filter(({ attempts }) => attempts <= batchAttempts);
-  const alone = jobs.filter(({ attempts }) => attempts > batchAttempts);
+  const batched = jobs.filter(({ attempts }) => attempts <= batchAttempts);
+  const single = jobs.filter(({ attempts }) => attempts > batchAttempts);
   const calls = [
-    ...chunksOf(together, maxBatchJobs),
-    ...alone.slice(0, maxSingleCalls).map((one) => [one]),
+    ...chunksOf(batched, maxBatchJobs),
+    ...single.slice(0, maxSingleCalls).map((one) => [one]),
   ];
-  return { calls, later: alone.slice(maxSingleCalls) };
+  return { calls, later: single.slice(maxSingleCalls) };
 }
 
 function chunksOf<T>(all: readonly T[], most: number): readonly (readonly T[])[] {
@@ -99,7 +99,7 @@ export function failureOutcome(
   job: Carried,
   failure: LedgerFailure,
   lookUpAfterMs: number,
-  isAlone: boolean,
+  isSingle: boolean,
 ): UndoneOutcome {
   const own = held(job);
   const again = (delayMs: number, countsAsAttempt: boolean, reason: string): UndoneOutcome => {
@@ -108,7 +108,7 @@ export function failureOutcome(
   switch (failure.kind) {
     case "refused": {
       const message = failure.messages.join(" ") || "Refused";
-      if (isAlone && failure.reason !== "not_found") return refusalOutcome(job, failure);
+      if (isSingle && failure.reason !== "not_found") return refusalOutcome(job, failure);
       const reason = `the whole call was refused: ${message}`;
       return { ...again(retryDelayMs(job.attempts), true, reason), isRemembered: true };
     }

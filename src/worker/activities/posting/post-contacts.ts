@@ -105,9 +105,9 @@ async function createContacts(
   }));
   const answer = await ledger.createContacts(call, drafts);
   if (answer.kind !== "ok") {
-    const isAlone = contacts.length === 1;
+    const isSingle = contacts.length === 1;
     const outcomes = contacts.map((contact) =>
-      failureOutcome(contact, answer, settings.deadlineMs, isAlone),
+      failureOutcome(contact, answer, settings.deadlineMs, isSingle),
     );
     return { outcomes, failures: [answer] };
   }

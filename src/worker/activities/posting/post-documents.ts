@@ -197,9 +197,9 @@ async function send<Document extends DocumentToSend, Draft, Found extends FoundD
   };
   const answer = await kind.create(call, documents.map(kind.draftOf));
   if (answer.kind !== "ok") {
-    const isAlone = documents.length === 1;
+    const isSingle = documents.length === 1;
     const outcomes = documents.map((document) =>
-      failureOutcome(document, answer, settings.deadlineMs, isAlone),
+      failureOutcome(document, answer, settings.deadlineMs, isSingle),
     );
     return { outcomes, failures: [answer] };
   }

@@ -206,11 +206,11 @@ async function requestContacts(
   missing: readonly string[],
   queriedAt: string,
 ): Promise<PartResult> {
-  const alone = missing.slice(0, maxSingleContacts);
+  const requested = missing.slice(0, maxSingleContacts);
   const later = { ...nothingSynced, again: missing.slice(maxSingleContacts) };
   const synced: SyncResult[] = [later];
   const lost: string[] = [];
-  for (const [index, id] of alone.entries()) {
+  for (const [index, id] of requested.entries()) {
     const answer = await ledger.getContact(call, id);
     if (answer.kind === "ok") {
       // A merged contact is read once more together with the others.
@@ -220,7 +220,7 @@ async function requestContacts(
     else
       return {
         ...(await loseContacts(store, synced, lost)),
-        unrequested: alone.slice(index),
+        unrequested: requested.slice(index),
         failure: answer,
       };
   }
