@@ -202,8 +202,8 @@ const words: readonly (readonly [RegExp, string])[] = [
 function wordsOf(error: unknown): string {
   if (error instanceof NotSent) return error.message;
   const code = codeOf(error);
-  const said = words.find(([pattern]) => pattern.test(code))?.[1] ?? "the request failed";
-  return /^[A-Z][A-Z0-9_]{1,60}$/.test(code) ? `${said} (${code})` : said;
+  const cause = words.find(([pattern]) => pattern.test(code))?.[1] ?? "the request failed";
+  return /^[A-Z][A-Z0-9_]{1,60}$/.test(code) ? `${cause} (${code})` : cause;
 }
 
 /**

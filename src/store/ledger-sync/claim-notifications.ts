@@ -69,7 +69,7 @@ const objects = {
  * SQL: what becomes of notification `h` without a read. `drop`: its object is not ours and is not
  * becoming ours, or was written here since its change. `later`: it may be becoming ours.
  */
-const fateOf = (kind: SyncKind): string => {
+const outcomeWithoutRead = (kind: SyncKind): string => {
   const { table, column, jobs } = objects[kind];
   const object = `SELECT FROM ${table} d
     WHERE d.organisation_id = $1 AND d.${column} = h.ledger_id`;
@@ -90,9 +90,9 @@ const later = "try_at = now() + greatest(interval '2 seconds', (now() - h.receiv
 const dropText = (condition: string): string => `
 WITH due AS (
   SELECT h.ledger_id, h.received_at, h.changed_at, CASE $2
-    WHEN 'invoices' THEN ${fateOf("invoices")}
-    WHEN 'credit_notes' THEN ${fateOf("credit_notes")}
-    ELSE ${fateOf("contacts")} END AS fate
+    WHEN 'invoices' THEN ${outcomeWithoutRead("invoices")}
+    WHEN 'credit_notes' THEN ${outcomeWithoutRead("credit_notes")}
+    ELSE ${outcomeWithoutRead("contacts")} END AS fate
   FROM ledger_notifications h
   WHERE h.organisation_id = $1 AND h.kind = $2 AND h.try_at <= now() AND ${condition}
 ), locked AS (
