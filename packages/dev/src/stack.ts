@@ -18,7 +18,7 @@ import { secretKeyOf } from "./secret-key.ts";
 import { type Plan, planOf } from "./stack-plan.ts";
 import { startDatabase, startTemporalPart } from "./stack-servers.ts";
 import type { Parts } from "./stack-settings.ts";
-import { type HeldRecord, holdStartRecord } from "./start-record.ts";
+import { type LockedRecord, lockStartRecord } from "./start-record.ts";
 import { stopLeftTemporal } from "./temporal/temporal-server.ts";
 
 /** The programs of this repository that run as children, by absolute path. */
@@ -94,7 +94,7 @@ const repositoryPrograms: Programs = {
 export async function startStack(settings: StackSettings): Promise<Stack> {
   const { env, log, parts, programs = repositoryPrograms, lines = linesInto(log) } = settings;
   const plan = planOf(env);
-  const record = await holdStartRecord(plan.dataFolder, log);
+  const record = await lockStartRecord(plan.dataFolder, log);
   await privateFolder(plan.logFolder, { whole: true });
   if (plan.postgresPort !== undefined) await stopLeftPostgres(plan.postgresFolder, log);
   if (plan.temporalPort !== undefined) await stopLeftTemporal(plan.temporalFile, log);
@@ -170,7 +170,7 @@ function childRunner(
   env: NodeJS.ProcessEnv,
   plan: Plan,
   parts: Parts,
-  record: HeldRecord,
+  record: LockedRecord,
 ): RunChild {
   // One is spawned after the other, so that the record has them in order. They get ready together.
   let last: Promise<unknown> = Promise.resolve();

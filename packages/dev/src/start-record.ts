@@ -27,7 +27,7 @@ interface StartRecord {
  * The record that this process holds. `add` names a child, which would be left behind if this
  * process were killed.
  */
-export interface HeldRecord {
+export interface LockedRecord {
   add(name: string, pid: number): Promise<void>;
 }
 
@@ -38,10 +38,10 @@ const leftLimitMs = 5_000;
  * Takes the folder for this process and ends the children of a killed predecessor. Throws an Error
  * with the other process's number if one still runs over the folder.
  */
-export async function holdStartRecord(
+export async function lockStartRecord(
   dataFolder: string,
   log: (line: string) => void,
-): Promise<HeldRecord> {
+): Promise<LockedRecord> {
   await privateFolder(dataFolder);
   const file = join(dataFolder, "start.json");
   const left = await readRecord(file);

@@ -170,7 +170,7 @@ export function draftCreditNote(
   lines: readonly CreditNoteLineDraft[],
   today: CivilDate,
 ): CreditNoteDraft {
-  requireHeld(lines);
+  requireFits(lines);
   return {
     reference: subscription.invoiceReference,
     currency: subscription.currency,
@@ -190,7 +190,7 @@ export function draftInvoice(
   defaults: InvoiceDefaults,
   { type, period, lines, today }: InvoiceOrder,
 ): InvoiceDraft {
-  requireHeld(lines);
+  requireFits(lines);
   const issueDate = laterDate(subscription.startDate, today);
   return {
     type,
@@ -205,7 +205,7 @@ export function draftInvoice(
   };
 }
 
-function requireHeld(lines: readonly (InvoiceLineDraft | CreditNoteLineDraft)[]): void {
+function requireFits(lines: readonly (InvoiceLineDraft | CreditNoteLineDraft)[]): void {
   const why = tooMuch(lines);
   if (why !== null) throw new Refusal("invalid_state", why);
 }
@@ -225,7 +225,7 @@ export function accountOf(
 }
 
 /** A line's name and amount. `meterId` is set if the line bills or credits usage. */
-interface HeldLine {
+interface CheckedLine {
   readonly name: string;
   readonly amount: Decimal;
   readonly meterId?: string | null;
@@ -235,10 +235,10 @@ interface HeldLine {
  * Returns why one document cannot hold these lines, as sentences; null if it can. `already`: the
  * amount of what else is on it.
  */
-export function tooMuch(lines: readonly HeldLine[], already: Decimal = ZERO): string | null {
+export function tooMuch(lines: readonly CheckedLine[], already: Decimal = ZERO): string | null {
   const whole = add(already, sum(lines.map(({ amount }) => amount)));
   if (compare(whole, amountLimit) < 0) return null;
-  const namesOf = (some: readonly HeldLine[]) => [...new Set(some.map(({ name }) => name))];
+  const namesOf = (some: readonly CheckedLine[]) => [...new Set(some.map(({ name }) => name))];
   const metered = namesOf(lines.filter(({ meterId = null }) => meterId !== null));
   const advice = metered.length === 0 ? "" : ` Events of ${metered.join(", ")} have to be voided.`;
   const names = namesOf(lines).join(", ");

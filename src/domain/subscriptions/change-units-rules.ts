@@ -235,8 +235,8 @@ export function isUnamendable(error: unknown): boolean {
 }
 
 /** Refuses `invalid_parameter` if one document cannot hold the lines (MONEY-8). */
-export function checkAmount(...held: Parameters<typeof tooMuch>): void {
-  const why = tooMuch(...held);
+export function checkAmount(...checked: Parameters<typeof tooMuch>): void {
+  const why = tooMuch(...checked);
   if (why !== null) throw new Refusal("invalid_parameter", why, "units");
 }
 

@@ -8,7 +8,7 @@ import type { OpenAmendments } from "../../store/ledger-jobs/amendments/amendmen
 import type { ClaimedJob, Taken } from "../../store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../store/ledger-jobs/document-outcomes.ts";
 import type { OpenPosting, PostingStore } from "../../store/ledger-jobs/posting-store.ts";
-import type { HeldTermination } from "../../store/subscriptions/end-lease.ts";
+import type { LeasedTermination } from "../../store/subscriptions/end-lease.ts";
 import type { OpenTerminations } from "../../store/subscriptions/end-removals.ts";
 import type { Log } from "../telemetry/log.ts";
 import { continuedFrom, readTraceparent } from "../telemetry/trace-parent.ts";
@@ -169,8 +169,12 @@ export function observedTerminations(
   open: OpenTerminations,
   { log, metrics }: Observers,
 ): OpenTerminations {
-  const report = (organisationId: string, held: HeldTermination, outcome: "done" | "refused") => {
-    const { terminationId: jobId, subscriptionId } = held;
+  const report = (
+    organisationId: string,
+    leased: LeasedTermination,
+    outcome: "done" | "refused",
+  ) => {
+    const { terminationId: jobId, subscriptionId } = leased;
     metrics.jobs.inc({ kind: "end_subscription", outcome });
     const line = outcome === "done" ? "a subscription was ended" : "the ledger refused an end";
     log.info({ organisationId, jobId, subscriptionId }, line);
@@ -179,14 +183,14 @@ export function observedTerminations(
     const store = open(organisationId);
     return {
       ...store,
-      refuse: async (held, refused) => {
-        const written = await store.refuse(held, refused);
-        if (written !== null) report(organisationId, held, "refused");
+      refuse: async (leased, refused) => {
+        const written = await store.refuse(leased, refused);
+        if (written !== null) report(organisationId, leased, "refused");
         return written;
       },
-      finish: async (held, when) => {
-        const written = await store.finish(held, when);
-        if (written !== null) report(organisationId, held, "done");
+      finish: async (leased, when) => {
+        const written = await store.finish(leased, when);
+        if (written !== null) report(organisationId, leased, "done");
         return written;
       },
     };

@@ -47,14 +47,14 @@ const giveUpAfterMs = 10 * 60_000;
 /** Creates the leases of this process. */
 export function createLeases(dependencies: LeaseDependencies): Leases {
   const { everyMs, renew, recordOutcome, onTrouble } = dependencies;
-  const held = new Map<string, Leased>();
+  const leases = new Map<string, Leased>();
   /** The instant at which the retry of an outcome first failed. */
   const endedAtMs = new Map<string, number>();
   let timer: NodeJS.Timeout | null = null;
   let working: Promise<void> = Promise.resolve();
 
   const schedule = (): void => {
-    if (timer !== null || held.size === 0) return;
+    if (timer !== null || leases.size === 0) return;
     timer = setTimeout(() => {
       working = work().finally(() => {
         timer = null;
@@ -66,7 +66,7 @@ export function createLeases(dependencies: LeaseDependencies): Leases {
 
   const work = async (): Promise<void> => {
     try {
-      await renew([...held.values()].map(({ claim }) => claim));
+      await renew([...leases.values()].map(({ claim }) => claim));
       await recordEnded();
     } catch (error) {
       onTrouble(error);
@@ -74,7 +74,7 @@ export function createLeases(dependencies: LeaseDependencies): Leases {
   };
 
   const recordEnded = async (): Promise<void> => {
-    const ended = [...held.values()]
+    const ended = [...leases.values()]
       .filter(({ outcome }) => outcome !== null)
       .slice(0, finishedAtOnce);
     await Promise.all(ended.map(recordOne));
@@ -87,29 +87,29 @@ export function createLeases(dependencies: LeaseDependencies): Leases {
     const { owner } = leased.claim;
     try {
       await recordOutcome(leased);
-      held.delete(owner);
+      leases.delete(owner);
       endedAtMs.delete(owner);
     } catch (error) {
       onTrouble(error);
       const firstMs = endedAtMs.get(owner) ?? performance.now();
       endedAtMs.set(owner, firstMs);
       if (performance.now() - firstMs < giveUpAfterMs) return;
-      held.delete(owner);
+      leases.delete(owner);
       endedAtMs.delete(owner);
     }
   };
 
   return {
     keep: (leased) => {
-      held.set(leased.claim.owner, leased);
+      leases.set(leased.claim.owner, leased);
       schedule();
     },
-    drop: ({ owner }) => void held.delete(owner),
+    drop: ({ owner }) => void leases.delete(owner),
     stop: async () => {
       if (timer !== null) clearTimeout(timer);
       await working;
       await recordEnded();
-      held.clear();
+      leases.clear();
       if (timer !== null) clearTimeout(timer);
     },
   };

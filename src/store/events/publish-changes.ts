@@ -37,7 +37,7 @@ export interface PublishedChunk {
 }
 
 /** Another process publishes the organisation's changes at this moment. */
-export class PublishingHeld extends Error {
+export class PublishingLocked extends Error {
   constructor(organisationId: string) {
     super(`another process publishes the changes of organisation ${organisationId}`);
   }
@@ -47,7 +47,7 @@ export class PublishingHeld extends Error {
 const lockClass = 0x7075626c;
 
 /** Lets no process publish the organisation's changes until the transaction ends. */
-export async function holdPublishing(tx: Transaction, organisationId: string): Promise<void> {
+export async function lockPublishing(tx: Transaction, organisationId: string): Promise<void> {
   await tx.query({
     name: "hold_publishing",
     text: "SELECT pg_advisory_xact_lock($1, hashtext($2))",
@@ -121,7 +121,7 @@ async function lockPublishing(tx: Transaction, organisationId: string): Promise<
   });
   const [publisher] = rows;
   if (publisher === undefined) throw new Error(`organisation ${organisationId} is gone`);
-  if (!publisher.isLocked) throw new PublishingHeld(organisationId);
+  if (!publisher.isLocked) throw new PublishingLocked(organisationId);
   return publisher;
 }
 

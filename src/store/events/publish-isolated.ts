@@ -8,7 +8,7 @@ import type { Pool } from "../database/pool.ts";
 import { isTransient } from "../database/unreachable.ts";
 import {
   type PublishedChunk,
-  PublishingHeld,
+  PublishingLocked,
   type PublishingOrder,
   publishChunk,
 } from "./publish-changes.ts";
@@ -32,7 +32,7 @@ const rescheduleFor = "interval '1 hour'";
 
 /** Whether another process publishes, or the cause passes: the caller repeats the whole chunk. */
 function passes(error: unknown): boolean {
-  return error instanceof PublishingHeld || isTransient(error);
+  return error instanceof PublishingLocked || isTransient(error);
 }
 
 /** Publishes a chunk, or each of its objects alone if that fails. Throws transient errors. */

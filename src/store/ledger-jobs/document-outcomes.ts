@@ -8,7 +8,7 @@ import { sqlState } from "../database/pool.ts";
 import type { ObservedInvoiceState, ObservedNoteState } from "../documents/credit-note-state.ts";
 
 /** A leased job and its attempt. Only the attempt that holds the lease may record an outcome. */
-export interface Held {
+export interface JobAttempt {
   readonly jobId: string;
   readonly attempt: number;
 }
@@ -19,7 +19,7 @@ export interface Held {
  * refused the number and showed no document with it. `isRenumbered`: a foreign document has the
  * number, and ours takes the next one (POSTING-9).
  */
-export type UndoneOutcome = Held & {
+export type UndoneOutcome = JobAttempt & {
   readonly isRemembered?: true;
   readonly isNumberTaken?: true;
   readonly isRenumbered?: true;
@@ -67,7 +67,7 @@ export function lineRecord({ id, ledgerLineId }: NamedLine): object {
 /** The outcome of a leased job. One that is done has the document as the ledger has it. */
 export type PostingOutcome =
   | UndoneOutcome
-  | (Held &
+  | (JobAttempt &
       ObservedInvoiceState & {
         readonly kind: "invoice_done";
         readonly ledgerId: string;
@@ -75,8 +75,9 @@ export type PostingOutcome =
         readonly lines: readonly NamedLine[];
       })
   /** Its allocations are those that a person made before our note was found again. */
-  | (Held & ObservedNoteState & { readonly kind: "credit_note_done"; readonly ledgerId: string })
-  | (Held & { readonly kind: "contact_done"; readonly ledgerId: string });
+  | (JobAttempt &
+      ObservedNoteState & { readonly kind: "credit_note_done"; readonly ledgerId: string })
+  | (JobAttempt & { readonly kind: "contact_done"; readonly ledgerId: string });
 
 /** SQL: the members of `doneRecord` and `undoneRecord`, as the columns of a record `r`. */
 export const jobRecordType = `job_id uuid, attempt int, state text, reason text, message text,
@@ -96,7 +97,7 @@ export const recordedJob = `state = r.state, reason = r.reason,
     finished_at = CASE WHEN r.state IN ('done', 'refused') THEN now() END`;
 
 /** SQL: only the attempt that holds the lease of job `o` records an outcome. */
-export const heldJob = `o.id = r.job_id AND o.state IN ('sending', 'uncertain')
+export const leasedJob = `o.id = r.job_id AND o.state IN ('sending', 'uncertain')
     AND o.attempts = r.attempt`;
 
 /** An invalid value or a constraint (SQLSTATE classes 22 and 23). A retry would not help. */
@@ -111,7 +112,7 @@ export const unwritableAnswer = {
 } as const;
 
 /** The record of a job that is done. */
-export function doneRecord({ jobId, attempt }: Held): object {
+export function doneRecord({ jobId, attempt }: JobAttempt): object {
   return { job_id: jobId, attempt, state: "done", delay_ms: 0, uncount: 0 };
 }
 

@@ -93,7 +93,7 @@ export const endJob = `UPDATE ledger_jobs t SET state = $4, reason = $5,
  * Locks a job that this attempt holds. Returns its invoice, and until when a caller waits. Null if
  * another attempt has the job.
  */
-export async function lockHeldJob(
+export async function lockLeasedJob(
   client: Transaction,
   organisationId: string,
   jobId: string,
@@ -137,7 +137,7 @@ export async function seizeJob(
 }
 
 /** Ends a job that this attempt holds, and notifies waiting callers. */
-export async function endHeldJob(
+export async function endLeasedJob(
   client: Transaction,
   organisationId: string,
   jobId: string,

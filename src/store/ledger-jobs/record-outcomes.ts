@@ -11,9 +11,9 @@ import { saveObservedNote } from "../documents/credit-note-state.ts";
 import { planAllocations } from "./credit-allocations.ts";
 import {
   doneRecord,
-  heldJob,
   isUnwritable,
   jobRecordType,
+  leasedJob,
   lineRecord,
   type PostingOutcome,
   recordedJob,
@@ -30,7 +30,7 @@ WITH result AS (
     updated_at timestamptz, lines jsonb)
 ), job AS (
   UPDATE ledger_jobs o SET ${recordedJob}
-  FROM result r WHERE o.organisation_id = $1 AND ${heldJob}
+  FROM result r WHERE o.organisation_id = $1 AND ${leasedJob}
   RETURNING o.id, o.kind, o.subscription_id, o.invoice_id, o.credit_note_id, o.customer_id,
     r.state, r.message, r.ledger_id, r.status, r.subtotal, r.total, r.amount_due, r.remaining,
     r.sent, r.updated_at, r.lines

@@ -19,7 +19,7 @@ import { loadClosed } from "../ledger-jobs/amendments/closed-amendment.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { seizeJob } from "../ledger-jobs/job-lease.ts";
 import { isAhead } from "./end-lease.ts";
-import { goOn, refuseHeld, removedAlready } from "./end-rejected.ts";
+import { goOn, refuseLeased, removedAlready } from "./end-rejected.ts";
 import { loadRemoved } from "./reissue-invoices.ts";
 import { loadNextPeriodLines } from "./reversals.ts";
 
@@ -112,11 +112,11 @@ async function refuseEnd(
   { attempt, isSent }: { readonly attempt: number; readonly isSent: boolean },
 ): Promise<string> {
   const organisationId = state.organisation.id;
-  const held = { terminationId: running.id, subscriptionId: state.subscription.id, attempt };
+  const leased = { terminationId: running.id, subscriptionId: state.subscription.id, attempt };
   const { message, step, reason } = await describeEnd(client, organisationId, running.id, isSent);
   const refusal = { reason, message, whole: message, invoice: null };
-  await refuseHeld(client, organisationId, { ...held, step }, refusal);
-  await goOn(client, locked, held);
+  await refuseLeased(client, organisationId, { ...leased, step }, refusal);
+  await goOn(client, locked, leased);
   return message;
 }
 

@@ -6,7 +6,7 @@ import type { ObservedInvoiceState } from "../documents/credit-note-state.ts";
  * A leased termination and its attempt. Only the attempt that holds the lease may record an
  * outcome.
  */
-export interface HeldTermination {
+export interface LeasedTermination {
   readonly terminationId: string;
   readonly subscriptionId: string;
   readonly attempt: number;
@@ -18,7 +18,7 @@ export interface HeldTermination {
  * begins, so the subscription cannot end while it stands. `isOnlyUnsent`: the invoice stays if a
  * person has approved or sent it in the ledger (END-5).
  */
-export interface HeldRemoval extends HeldTermination {
+export interface LeasedRemoval extends LeasedTermination {
   readonly step: number;
   readonly invoiceId: string;
   readonly number: string;

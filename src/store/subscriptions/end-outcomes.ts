@@ -5,8 +5,8 @@
 import type { EndWhen } from "../../domain/subscriptions/end.ts";
 import type { Pool } from "../database/pool.ts";
 import type {
-  HeldRemoval,
-  HeldTermination,
+  LeasedRemoval,
+  LeasedTermination,
   LeftBecause,
   RemovalRefused,
   Removed,
@@ -25,38 +25,41 @@ export interface RecordTermination {
    * The invoice was removed. After a renewal invoice, other documents' lines for its period are
    * reversed (END-7). `issued`: a document must be posted because of that.
    */
-  removed(held: HeldRemoval, removed: Removed): Promise<{ readonly issued: boolean } | null>;
+  removed(leased: LeasedRemoval, removed: Removed): Promise<{ readonly issued: boolean } | null>;
   /**
    * Abandons an invoice that the ledger does not have. The result is that of `removed`, or null if
    * sending it has begun.
    */
-  drop(held: HeldRemoval): Promise<{ readonly issued: boolean } | null>;
+  drop(leased: LeasedRemoval): Promise<{ readonly issued: boolean } | null>;
   /**
    * Leaves an invoice that an option requested to remove, with its state in `invoice`. The end
    * continues.
    */
-  leave(held: HeldRemoval, because: LeftBecause, invoice: ReportedInvoice): Promise<boolean>;
+  leave(leased: LeasedRemoval, because: LeftBecause, invoice: ReportedInvoice): Promise<boolean>;
   /**
    * The ledger refused. The remaining invoices stay, and the subscription continues (END-4).
    * `issued`: a removed invoice of the period that it continues into is reissued and must be
    * posted.
    */
-  refuse(held: HeldRemoval, refused: RemovalRefused): Promise<{ readonly issued: boolean } | null>;
+  refuse(
+    leased: LeasedRemoval,
+    refused: RemovalRefused,
+  ): Promise<{ readonly issued: boolean } | null>;
   /**
    * The subscription ends or is set to end. It is refused if the usage since the end began costs
    * more than can be billed. `issued`: an invoice must be posted, of outstanding charges or of the
    * period that it continues into.
    */
-  finish(held: HeldTermination, when: EndWhen): Promise<{ readonly issued: boolean } | null>;
+  finish(leased: LeasedTermination, when: EndWhen): Promise<{ readonly issued: boolean } | null>;
 }
 
 /** Binds the outcomes to a pool and an organisation. */
 export function createRecordTermination(pool: Pool, organisationId: string): RecordTermination {
   return {
-    removed: (held, removed) => saveRemoved(pool, organisationId, held, removed),
-    drop: (held) => dropInvoice(pool, organisationId, held),
-    leave: (held, because, invoice) => saveLeft(pool, organisationId, held, because, invoice),
-    refuse: (held, refused) => saveRefused(pool, organisationId, held, refused),
-    finish: (held, when) => finishTermination(pool, organisationId, held, when),
+    removed: (leased, removed) => saveRemoved(pool, organisationId, leased, removed),
+    drop: (leased) => dropInvoice(pool, organisationId, leased),
+    leave: (leased, because, invoice) => saveLeft(pool, organisationId, leased, because, invoice),
+    refuse: (leased, refused) => saveRefused(pool, organisationId, leased, refused),
+    finish: (leased, when) => finishTermination(pool, organisationId, leased, when),
   };
 }

@@ -12,12 +12,12 @@ import { inTransaction, type Pool, type Transaction } from "../database/pool.ts"
 import { db } from "../database/prisma/client.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
-import { endHeldJob } from "../ledger-jobs/job-lease.ts";
+import { endLeasedJob } from "../ledger-jobs/job-lease.ts";
 import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
 import {
-  type HeldRemoval,
-  type HeldTermination,
   isHeld,
+  type LeasedRemoval,
+  type LeasedTermination,
   type RemovalRefused,
   type ReportedInvoice,
 } from "./end-lease.ts";
@@ -50,19 +50,19 @@ SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`;
 export async function saveRefused(
   pool: Pool,
   organisationId: string,
-  held: HeldRemoval,
+  leased: LeasedRemoval,
   refused: RemovalRefused,
 ): Promise<{ readonly issued: boolean } | null> {
   const save = (reported: ReportedInvoice | null) =>
     inTransaction(pool, async (client) => {
       const locked = await shareOrganisation(client, organisationId);
-      await lockSubscriptions(client, organisationId, [held.subscriptionId]);
-      if (!(await writeRefused(client, organisationId, held, { ...refused, invoice: reported })))
+      await lockSubscriptions(client, organisationId, [leased.subscriptionId]);
+      if (!(await writeRefused(client, organisationId, leased, { ...refused, invoice: reported })))
         return null;
-      const issued = await goOn(client, locked, held);
+      const issued = await goOn(client, locked, leased);
       // Held credit skipped the invoices while their removal was planned. The dispatcher starts the
       // workflow of the planned allocation.
-      await planAllocations(client, organisationId, [held.subscriptionId]);
+      await planAllocations(client, organisationId, [leased.subscriptionId]);
       return { issued };
     });
   try {
@@ -76,24 +76,24 @@ export async function saveRefused(
 async function writeRefused(
   client: Transaction,
   organisationId: string,
-  held: HeldRemoval,
+  leased: LeasedRemoval,
   refused: RemovalRefused,
 ): Promise<boolean> {
-  const removed = await removedAlready(client, organisationId, held.terminationId);
-  const { number } = held;
+  const removed = await removedAlready(client, organisationId, leased.terminationId);
+  const { number } = leased;
   const refusal = `The ledger refused to remove invoice ${number}, so the subscription goes on.`;
   const whole = `${refusal} ${removed}The ledger says: ${plain(refused.message)}`;
-  return refuseHeld(client, organisationId, held, { ...refused, whole });
+  return refuseLeased(client, organisationId, leased, { ...refused, whole });
 }
 
 /**
  * Ends the job as refused, with the removal of this step. `whole` is the message of the end itself.
  * False if another attempt holds the termination.
  */
-export async function refuseHeld(
+export async function refuseLeased(
   client: Transaction,
   organisationId: string,
-  { terminationId, attempt, step }: HeldTermination & Pick<HeldRemoval, "step">,
+  { terminationId, attempt, step }: LeasedTermination & Pick<LeasedRemoval, "step">,
   { reason, message, whole, invoice: reported }: RemovalRefused & { readonly whole: string },
 ): Promise<boolean> {
   const { rowCount } = await client.query({
@@ -139,25 +139,25 @@ export async function removedAlready(
 export async function refuseLast(
   client: Transaction,
   locked: LockedOrganisation,
-  held: HeldTermination,
+  leased: LeasedTermination,
   message: string,
 ): Promise<{ readonly issued: boolean }> {
-  const { terminationId, attempt } = held;
+  const { terminationId, attempt } = leased;
   const organisationId = locked.organisation.id;
   const removed = await removedAlready(client, organisationId, terminationId);
-  await endHeldJob(client, organisationId, terminationId, attempt, {
+  await endLeasedJob(client, organisationId, terminationId, attempt, {
     state: "refused",
     reason: "invalid_state",
     message: `The subscription goes on. ${removed}${message}`,
   });
-  return { issued: await goOn(client, locked, held) };
+  return { issued: await goOn(client, locked, leased) };
 }
 
 /** Continues the subscription and bills the period that it continues into (END-4). */
 export async function goOn(
   client: Transaction,
   { organisation, now }: LockedOrganisation,
-  { terminationId, subscriptionId }: HeldTermination,
+  { terminationId, subscriptionId }: LeasedTermination,
 ): Promise<boolean> {
   const { id: organisationId } = organisation;
   const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });

@@ -12,7 +12,7 @@ import type { Pool } from "../database/pool.ts";
 import { bindConnection, type ConnectionAccess } from "../ledger-connection/connections.ts";
 import { claimJob } from "../ledger-jobs/job-lease.ts";
 import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
-import { type HeldRemoval, type HeldTermination, isAhead } from "./end-lease.ts";
+import { isAhead, type LeasedRemoval, type LeasedTermination } from "./end-lease.ts";
 import { createRecordTermination, type RecordTermination } from "./end-outcomes.ts";
 
 /**
@@ -21,9 +21,9 @@ import { createRecordTermination, type RecordTermination } from "./end-outcomes.
  * `finish`: all are removed.
  */
 export type TerminationTask =
-  | (HeldRemoval & { readonly kind: "remove"; readonly ledgerId: string })
-  | (HeldRemoval & { readonly kind: "drop" | "wait" })
-  | (HeldTermination & { readonly kind: "finish"; readonly when: EndWhen });
+  | (LeasedRemoval & { readonly kind: "remove"; readonly ledgerId: string })
+  | (LeasedRemoval & { readonly kind: "drop" | "wait" })
+  | (LeasedTermination & { readonly kind: "finish"; readonly when: EndWhen });
 
 /**
  * A termination's state. `outcome` is `ended` or `refused`, null while it is open. Then it can be
@@ -54,7 +54,7 @@ export interface TerminationStore extends RecordTermination, ConnectionAccess {
    * ledger has never been called for this step, so no answer of it can be lost.
    */
   release(
-    held: HeldTermination,
+    leased: LeasedTermination,
     delayMs: number,
     reason: string,
     isUnsent?: boolean,
@@ -71,8 +71,8 @@ export function createTerminations(pool: Pool, encryption: Encryption): OpenTerm
     ...bindConnection(pool, encryption, organisationId),
     read: (terminationId) => readTermination(pool, organisationId, terminationId),
     take: (terminationId, leaseMs) => take(pool, organisationId, terminationId, leaseMs),
-    release: (held, delayMs, reason, isUnsent = false) =>
-      release(pool, organisationId, held, { delayMs, reason, isUnsent }),
+    release: (leased, delayMs, reason, isUnsent = false) =>
+      release(pool, organisationId, leased, { delayMs, reason, isUnsent }),
   });
 }
 
@@ -116,7 +116,7 @@ FROM terminations e
 WHERE e.organisation_id = $1 AND e.id = $2`;
 
 /** The next removal of a leased termination, without a step if none is left. */
-type NextRemoval = Omit<HeldRemoval, "step"> & {
+type NextRemoval = Omit<LeasedRemoval, "step"> & {
   readonly step: number | null;
   readonly when: EndWhen;
   readonly ledgerId: string | null;
@@ -157,12 +157,12 @@ async function take(
   const order = { ...claim, value: terminationId, leaseMs };
   const next = await claimJob<NextRemoval>(pool, organisationId, order);
   if (next === null) return null;
-  const { step, when, ledgerId, isBusy, ...held } = next;
+  const { step, when, ledgerId, isBusy, ...leased } = next;
   if (step === null) {
-    const { subscriptionId, attempt } = held;
+    const { subscriptionId, attempt } = leased;
     return { kind: "finish", terminationId, subscriptionId, attempt, when };
   }
-  const removal: HeldRemoval = { ...held, step };
+  const removal: LeasedRemoval = { ...leased, step };
   if (isBusy) return { ...removal, kind: "wait" };
   return ledgerId === null
     ? { ...removal, kind: "drop" }
@@ -178,7 +178,7 @@ interface Release {
 async function release(
   pool: Pool,
   organisationId: string,
-  { terminationId, attempt }: HeldTermination,
+  { terminationId, attempt }: LeasedTermination,
   { delayMs, reason, isUnsent }: Release,
 ): Promise<void> {
   await pool.query({

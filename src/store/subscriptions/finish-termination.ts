@@ -16,9 +16,9 @@ import { shareOrganisation } from "../billing/locked-subscription.ts";
 import { leavesDocuments } from "../billing/save-billing.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
-import { lockHeldJob } from "../ledger-jobs/job-lease.ts";
+import { lockLeasedJob } from "../ledger-jobs/job-lease.ts";
 import { doneMark, outcomesChannel } from "../ledger-jobs/job-notifications.ts";
-import type { HeldTermination } from "./end-lease.ts";
+import type { LeasedTermination } from "./end-lease.ts";
 import { refuseLast } from "./end-rejected.ts";
 import { loadNextPeriodLines } from "./reversals.ts";
 import { saveEnded } from "./terminations.ts";
@@ -31,23 +31,23 @@ import { saveEnded } from "./terminations.ts";
 export async function finishTermination(
   pool: Pool,
   organisationId: string,
-  held: HeldTermination,
+  leased: LeasedTermination,
   when: EndWhen,
 ): Promise<{ readonly issued: boolean } | null> {
-  return inTransaction(pool, (client) => finish(client, organisationId, held, when));
+  return inTransaction(pool, (client) => finish(client, organisationId, leased, when));
 }
 
 async function finish(
   client: Transaction,
   organisationId: string,
-  held: HeldTermination,
+  leased: LeasedTermination,
   when: EndWhen,
 ): Promise<{ readonly issued: boolean } | null> {
-  const { terminationId, subscriptionId, attempt } = held;
+  const { terminationId, subscriptionId, attempt } = leased;
   const locked = await shareOrganisation(client, organisationId);
   const { organisation, now } = locked;
   await lockSubscriptions(client, organisationId, [subscriptionId]);
-  if ((await lockHeldJob(client, organisationId, terminationId, attempt)) === null) return null;
+  if ((await lockLeasedJob(client, organisationId, terminationId, attempt)) === null) return null;
   const [loaded] = await loadStates(client, organisation, {
     ids: [subscriptionId],
     now,
@@ -59,7 +59,7 @@ async function finish(
     when,
     await loadNextPeriodLines(client, loaded.state),
   );
-  if (ended instanceof Refusal) return refuseLast(client, locked, held, ended.message);
+  if (ended instanceof Refusal) return refuseLast(client, locked, leased, ended.message);
   await client.query({
     name: "finish_termination",
     text: `WITH op AS (

@@ -12,9 +12,9 @@ import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
 import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
 import {
-  type HeldRemoval,
-  type HeldTermination,
   isHeld,
+  type LeasedRemoval,
+  type LeasedTermination,
   type LeftBecause,
   type Removed,
   type ReportedInvoice,
@@ -25,7 +25,7 @@ import { reverseNextPeriod } from "./reversals.ts";
 export async function saveRemoved(
   pool: Pool,
   organisationId: string,
-  held: HeldRemoval,
+  leased: LeasedRemoval,
   removed: Removed,
 ): Promise<{ readonly issued: boolean } | null> {
   const { outcome } = removed;
@@ -33,9 +33,9 @@ export async function saveRemoved(
   const save = (reported: ReportedInvoice | null) =>
     inTransaction(pool, async (client) => {
       const locked = await shareOrganisation(client, organisationId);
-      await lockSubscriptions(client, organisationId, [held.subscriptionId]);
-      if (!(await takeBack(client, organisationId, held, locked.databaseNow))) return null;
-      return syncRemoved(client, locked, held, { outcome, status, reported });
+      await lockSubscriptions(client, organisationId, [leased.subscriptionId]);
+      if (!(await takeBack(client, organisationId, leased, locked.databaseNow))) return null;
+      return syncRemoved(client, locked, leased, { outcome, status, reported });
     });
   try {
     return await save(removed.invoice);
@@ -52,26 +52,26 @@ export async function saveRemoved(
 export async function dropInvoice(
   pool: Pool,
   organisationId: string,
-  held: HeldRemoval,
+  leased: LeasedRemoval,
 ): Promise<{ readonly issued: boolean } | null> {
   return inTransaction(pool, async (client) => {
     const locked = await shareOrganisation(client, organisationId);
-    await lockSubscriptions(client, organisationId, [held.subscriptionId]);
-    await lockRow(client, "invoices", organisationId, held.invoiceId);
+    await lockSubscriptions(client, organisationId, [leased.subscriptionId]);
+    await lockRow(client, "invoices", organisationId, leased.invoiceId);
     const invoice = await db(client).invoice.findFirst({
-      where: { organisationId, id: held.invoiceId },
+      where: { organisationId, id: leased.invoiceId },
       select: { status: true },
     });
     const { rowCount } = await client.query({
       name: "abandon_invoice",
       text: abandonText,
-      values: [organisationId, held.terminationId, held.attempt, held.invoiceId],
+      values: [organisationId, leased.terminationId, leased.attempt, leased.invoiceId],
     });
     const isAbandoned = rowCount === 1;
     if (!isAbandoned && invoice?.status !== "not_in_external") return null;
-    if (!(await takeBack(client, organisationId, held, locked.databaseNow))) return null;
+    if (!(await takeBack(client, organisationId, leased, locked.databaseNow))) return null;
     const neverSent = { outcome: "never_sent", status: "deleted", reported: null } as const;
-    return syncRemoved(client, locked, held, neverSent);
+    return syncRemoved(client, locked, leased, neverSent);
   });
 }
 
@@ -93,7 +93,7 @@ SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`;
 async function takeBack(
   client: Transaction,
   organisationId: string,
-  { terminationId, attempt }: HeldTermination,
+  { terminationId, attempt }: LeasedTermination,
   databaseNow: Date,
 ): Promise<boolean> {
   const { count } = await db(client).ledgerJob.updateMany({
@@ -146,7 +146,7 @@ interface SyncedRemoval {
 async function syncRemoved(
   client: Transaction,
   locked: LockedOrganisation,
-  { terminationId, subscriptionId, step, isAhead }: HeldRemoval,
+  { terminationId, subscriptionId, step, isAhead }: LeasedRemoval,
   { outcome, status, reported }: SyncedRemoval,
 ): Promise<{ readonly issued: boolean }> {
   const { id: organisationId } = locked.organisation;
@@ -187,15 +187,15 @@ FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id`;
 export async function saveLeft(
   pool: Pool,
   organisationId: string,
-  held: HeldRemoval,
+  leased: LeasedRemoval,
   because: LeftBecause,
   invoice: ReportedInvoice,
 ): Promise<boolean> {
-  const { terminationId, subscriptionId, step } = held;
+  const { terminationId, subscriptionId, step } = leased;
   const save = (reported: ReportedInvoice | null) =>
     inTransaction(pool, async (client) => {
       const now = await lockRow(client, "subscriptions", organisationId, subscriptionId);
-      if (now === null || !(await takeBack(client, organisationId, held, now))) return false;
+      if (now === null || !(await takeBack(client, organisationId, leased, now))) return false;
       const {
         status = null,
         total = null,

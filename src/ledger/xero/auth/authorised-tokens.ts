@@ -80,7 +80,7 @@ async function obtain(flight: Flight, rejected: string | null): Promise<LedgerAn
   const end = performance.now() + leaseMs + timeoutMs;
   while (performance.now() < end) {
     await saveUnsaved(flight, []);
-    if (flight.unsaved !== null) return held(flight.unsaved, rejected);
+    if (flight.unsaved !== null) return unsavedToken(flight.unsaved, rejected);
     const tokens = await store.read();
     if (tokens === null) return disconnected();
     if (tokens.freshMs > 0 && tokens.accessToken !== rejected) {
@@ -98,7 +98,7 @@ async function obtain(flight: Flight, rejected: string | null): Promise<LedgerAn
     const failure = await refresh(flight, app, permit);
     if (failure !== null) return failure;
   }
-  if (flight.unsaved !== null) return held(flight.unsaved, rejected);
+  if (flight.unsaved !== null) return unsavedToken(flight.unsaved, rejected);
   return notSent("no token: another process has been refreshing it for too long");
 }
 
@@ -107,7 +107,7 @@ async function obtain(flight: Flight, rejected: string | null): Promise<LedgerAn
  * save it first. If the ledger rejected it, there is none: another refresh would lose its tokens as
  * well.
  */
-function held(
+function unsavedToken(
   { tokens, staleAt, cause }: Unsaved,
   rejected: string | null,
 ): LedgerAnswer<StoredToken> {

@@ -36,7 +36,7 @@ const statusWords = {
 // Members that are sent back as they were read. Without the first, Xero may take lines as exclusive
 // of tax. With the second, Xero refuses if the invoice was approved or removed in the meantime.
 // Only Xero sets `PAID`.
-const heldMembers = ["LineAmountTypes", "Status"] as const;
+const echoedMembers = ["LineAmountTypes", "Status"] as const;
 
 /** Reads the invoice, decides whether it may change, and changes it. */
 export async function amendInvoice(
@@ -70,14 +70,14 @@ export async function amendInvoice(
   }
   if (lines.isSame) return amended(invoice, lines, false);
 
-  const held = heldMembers.filter(
+  const echoed = echoedMembers.filter(
     (name) => typeof element[name] === "string" && element[name] !== "PAID",
   );
   const body = writeExactJson({
     Invoices: [
       {
         InvoiceID: invoice.id,
-        ...Object.fromEntries(held.map((name) => [name, element[name]])),
+        ...Object.fromEntries(echoed.map((name) => [name, element[name]])),
         LineItems: lines.lines,
       },
     ],

@@ -15,10 +15,10 @@ import {
 import { planAllocations } from "../credit-allocations.ts";
 import {
   doneRecord,
-  type Held,
-  heldJob,
   isUnwritable,
+  type JobAttempt,
   jobRecordType,
+  leasedJob,
   recordedJob,
   type UndoneOutcome,
   undoneRecord,
@@ -36,7 +36,7 @@ export interface ObservedCreditState {
  * is saved with it.
  */
 export interface AllocationResult {
-  readonly outcome: UndoneOutcome | (Held & { readonly kind: "done" });
+  readonly outcome: UndoneOutcome | (JobAttempt & { readonly kind: "done" });
   readonly amount: string | null;
   readonly observed: ObservedCreditState | null;
 }
@@ -44,7 +44,7 @@ export interface AllocationResult {
 const recordText = `
 UPDATE ledger_jobs o SET ${recordedJob}, amount = coalesce($3::numeric, o.amount)
 FROM jsonb_to_record($2) AS r(${jobRecordType})
-WHERE o.organisation_id = $1 AND ${heldJob} AND o.kind = 'allocate_credit'
+WHERE o.organisation_id = $1 AND ${leasedJob} AND o.kind = 'allocate_credit'
 RETURNING o.credit_note_id AS "creditNoteId", o.invoice_id AS "invoiceId"`;
 
 /**
@@ -68,7 +68,7 @@ export async function recordAllocation(
   }
 }
 
-function unwritable({ jobId, attempt }: Held): UndoneOutcome {
+function unwritable({ jobId, attempt }: JobAttempt): UndoneOutcome {
   return { kind: "refused", jobId, attempt, ...unwritableAnswer };
 }
 
@@ -90,12 +90,12 @@ async function record(
     text: recordText,
     values: [organisationId, JSON.stringify(job), amount],
   });
-  const held = rows[0];
-  if (held === undefined) return;
+  const leased = rows[0];
+  if (leased === undefined) return;
   if (observed?.note)
-    await saveObservedNote(client, organisationId, held.creditNoteId, observed.note, "own");
+    await saveObservedNote(client, organisationId, leased.creditNoteId, observed.note, "own");
   if (observed?.invoice)
-    await saveObservedInvoice(client, organisationId, held.invoiceId, observed.invoice);
+    await saveObservedInvoice(client, organisationId, leased.invoiceId, observed.invoice);
   const isOver = outcome.kind === "done" || outcome.kind === "refused";
   if (isOver) await planAllocations(client, organisationId, [subscriptionId]);
 }

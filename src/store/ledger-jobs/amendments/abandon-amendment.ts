@@ -21,7 +21,7 @@ import { type Issuing, issueCreditNotes, issueInvoices } from "../../documents/i
 import { driftOf, identityColumns, identityRecord } from "../../documents/ledger-drift.ts";
 import { appendLines } from "../../documents/save-amendment.ts";
 import { plain } from "../document-outcomes.ts";
-import { endHeldJob, lockHeldJob } from "../job-lease.ts";
+import { endLeasedJob, lockLeasedJob } from "../job-lease.ts";
 import type { AmendmentAttempt, AmendmentOutcome } from "./amendment-outcomes.ts";
 import { isAddedLine, lackingChanges, loadClosed, movedReason } from "./closed-amendment.ts";
 
@@ -49,9 +49,9 @@ export async function closeAmendment(
   // The lock order of every change of a subscription (INVARIANT-5).
   const { organisation } = await shareOrganisation(client, organisationId);
   await lockSubscriptions(client, organisationId, [subscriptionId]);
-  const held = await lockHeldJob(client, organisationId, id, attempts);
-  if (held === null) return false;
-  const { invoiceId, awaitedUntil } = held;
+  const leased = await lockLeasedJob(client, organisationId, id, attempts);
+  if (leased === null) return false;
+  const { invoiceId, awaitedUntil } = leased;
   assert(invoiceId, "an amendment has an invoice");
   const { isRepriceable, invoice } = closing;
   const known = { isRepriceable, stands: presenceOf(invoice) === "stands" };
@@ -65,7 +65,7 @@ export async function closeAmendment(
     await restorePrice(client, organisationId, subscriptionId, invoiceId, decision.period);
   const isBilled = issued.jobIds.length > 0;
   await leaveInvoice(client, organisationId, invoiceId, closing, isBilled);
-  await endHeldJob(client, organisationId, id, attempts, {
+  await endLeasedJob(client, organisationId, id, attempts, {
     state: isBilled ? "done" : "refused",
     reason: isBilled ? movedReason : plain(closing.reason),
     message: plain(closing.message),

@@ -31,7 +31,7 @@ const hardMs = 20_000;
 const endedAtOnce = 1_000;
 
 /** The pause if another process holds all due deliveries. */
-const heldMs = 1_000;
+const claimedPauseMs = 1_000;
 
 /** Creates the activity over these dependencies. */
 export function createDelivery(parts: DeliverParts): DeliveryActivities {
@@ -62,17 +62,19 @@ async function deliver(
     if (endpoint.isDisabled) {
       const dropped = await store.endDue(key, endedAtOnce);
       progress.dropped += dropped;
-      if (dropped === 0) return heldMs;
-    } else if (isHeld(endpoint)) {
-      if ((await exhaustHeld(parts, key, progress)) < endedAtOnce)
+      if (dropped === 0) return claimedPauseMs;
+    } else if (isBreakerOpen(endpoint)) {
+      if ((await exhaustOverdue(parts, key, progress)) < endedAtOnce)
         return Math.ceil(endpoint.openMs);
     } else if ((await sendDue(parts, key, endpoint, progress)) === 0) {
-      return heldMs;
+      return claimedPauseMs;
     }
   }
 }
 
-function isHeld(endpoint: EndpointState): endpoint is EndpointState & { readonly openMs: number } {
+function isBreakerOpen(
+  endpoint: EndpointState,
+): endpoint is EndpointState & { readonly openMs: number } {
   return endpoint.openMs !== null && endpoint.openMs > 0;
 }
 
@@ -80,7 +82,7 @@ function isHeld(endpoint: EndpointState): endpoint is EndpointState & { readonly
  * Ends deliveries that wait for an open breaker longer than the 20 hours (WEBHOOK-2). The breaker
  * stops the requests, not that time. Returns how many were due to end.
  */
-async function exhaustHeld(
+async function exhaustOverdue(
   parts: DeliverParts,
   key: EndpointKey,
   progress: Progress,

@@ -6,7 +6,7 @@ import { presenceOf } from "../../../domain/billing/document-presence.ts";
 import type { Taken } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import type { UnknownDocument } from "../../../store/ledger-jobs/unknown-documents.ts";
-import { failureOutcome, type GroupOutcome, held, joinOutcomes } from "./ledger-call.ts";
+import { attemptOf, failureOutcome, type GroupOutcome, joinOutcomes } from "./ledger-call.ts";
 import type { FoundDocument } from "./number-taken.ts";
 import {
   type CallSettings,
@@ -168,7 +168,7 @@ function textOf(lines: readonly { readonly description: string; readonly amount:
 }
 
 function again(document: DocumentToSend, delayMs: number, reason: string): PostingOutcome {
-  return { ...held(document), kind: "again", delayMs, countsAsAttempt: false, reason };
+  return { ...attemptOf(document), kind: "again", delayMs, countsAsAttempt: false, reason };
 }
 
 function rowKindOf({ name }: { readonly name: "invoice" | "credit note" }) {

@@ -4,7 +4,7 @@
  */
 import type { LedgerFailure } from "../../../ledger/port/ledger.ts";
 import type {
-  Held,
+  JobAttempt,
   PostingOutcome,
   UndoneOutcome,
 } from "../../../store/ledger-jobs/document-outcomes.ts";
@@ -32,7 +32,7 @@ export interface Carried {
 }
 
 /** Returns the job and the attempt that an outcome belongs to. */
-export function held({ id, attempts }: Carried): Held {
+export function attemptOf({ id, attempts }: Carried): JobAttempt {
   return { jobId: id, attempt: attempts };
 }
 
@@ -81,7 +81,7 @@ function chunksOf<T>(all: readonly T[], most: number): readonly (readonly T[])[]
 /** Returns the outcome that puts a job back at once, because it does not fit this batch. */
 export function rescheduleOutcome(job: Carried): UndoneOutcome {
   return {
-    ...held(job),
+    ...attemptOf(job),
     kind: "again",
     delayMs: 0,
     countsAsAttempt: false,
@@ -101,7 +101,7 @@ export function failureOutcome(
   lookUpAfterMs: number,
   isSingle: boolean,
 ): UndoneOutcome {
-  const own = held(job);
+  const own = attemptOf(job);
   const again = (delayMs: number, countsAsAttempt: boolean, reason: string): UndoneOutcome => {
     return { ...own, kind: "again", delayMs, countsAsAttempt, reason };
   };
@@ -151,7 +151,7 @@ export function refusalOutcome(
   job: Carried,
   { reason, messages }: LedgerFailure & { kind: "refused" },
 ): UndoneOutcome {
-  return { ...held(job), kind: "refused", reason, message: messages.join(" ") || "Refused" };
+  return { ...attemptOf(job), kind: "refused", reason, message: messages.join(" ") || "Refused" };
 }
 
 /**
@@ -162,7 +162,7 @@ export function missingOutcome(job: Carried): UndoneOutcome {
   // Each time it was sent and then looked up: two attempts.
   const delayMs = job.attempts <= batchAttempts ? 0 : retryDelayMs(Math.ceil(job.attempts / 2));
   return {
-    ...held(job),
+    ...attemptOf(job),
     kind: "again",
     delayMs,
     countsAsAttempt: true,
@@ -187,7 +187,7 @@ export function groupLookUps<T>(
  */
 export function lookUpLater(job: Carried): UndoneOutcome {
   const reason = "looked up in the next batch";
-  return { ...held(job), kind: "uncertain", delayMs: 0, countsAsAttempt: false, reason };
+  return { ...attemptOf(job), kind: "uncertain", delayMs: 0, countsAsAttempt: false, reason };
 }
 
 /** Returns the longest pause that the failures put on the whole connection, or null. */
@@ -228,7 +228,7 @@ export function failedLookupOutcome(job: Carried, failure: LedgerFailure): Undon
   const delayMs =
     failure.kind === "rate_limited" ? failure.retryAfterMs : retryDelayMs(job.attempts);
   return {
-    ...held(job),
+    ...attemptOf(job),
     kind: "uncertain",
     delayMs,
     reason: `look-up failed: ${causeOf(failure)}`,

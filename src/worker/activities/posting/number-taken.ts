@@ -2,7 +2,7 @@
 import type { LedgerInvoiceStatus } from "../../../ledger/port/ledger.ts";
 import type { UndoneOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import { renumberedReason } from "../../../store/ledger-jobs/renumber.ts";
-import { type Carried, held } from "./ledger-call.ts";
+import { attemptOf, type Carried } from "./ledger-call.ts";
 
 /** A document that a look-up found. */
 export interface FoundDocument {
@@ -36,7 +36,7 @@ export function numberTakenOutcome(
   messages: readonly string[],
 ): UndoneOutcome {
   const words = messages.join(" ");
-  const answered = { ...held(job), isNumberTaken: true, isRemembered: true } as const;
+  const answered = { ...attemptOf(job), isNumberTaken: true, isRemembered: true } as const;
   const reason = `taken and not found: ${words}`;
   if (job.numberTaken + 1 < maxTaken)
     return { ...answered, kind: "uncertain", delayMs: lagMs, reason };
@@ -65,11 +65,11 @@ export function numberUsedOutcome(
   if (isForeign && job.renumbered < renumberLimit) {
     const again = { kind: "again", delayMs: 0, countsAsAttempt: false } as const;
     const changed = { isRenumbered: true, isRemembered: true } as const;
-    return { ...held(job), ...again, ...changed, reason: renumberedReason };
+    return { ...attemptOf(job), ...again, ...changed, reason: renumberedReason };
   }
   const many = isForeign ? `, as were the ${renumberLimit} before: choose another prefix` : "";
   const message = `The number ${job.number} is taken by another ${name} in the ledger${many}.`;
-  return { ...held(job), kind: "refused", reason: "duplicate_number", message };
+  return { ...attemptOf(job), kind: "refused", reason: "duplicate_number", message };
 }
 
 /**

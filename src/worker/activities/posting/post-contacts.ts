@@ -5,12 +5,12 @@ import type { ContactToSend, Taken } from "../../../store/ledger-jobs/claim-jobs
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import {
   addressesAtOnce,
+  attemptOf,
   failedLookupOutcome,
   failureOutcome,
   type GroupOutcome,
   groupCalls,
   groupLookUps,
-  held,
   joinOutcomes,
   lookUpLater,
   missingOutcome,
@@ -214,7 +214,7 @@ async function validateImport(
 }
 
 function done(contact: ContactToSend, found: LedgerContact): PostingOutcome {
-  return { ...held(contact), kind: "contact_done", ledgerId: found.id };
+  return { ...attemptOf(contact), kind: "contact_done", ledgerId: found.id };
 }
 
 interface OwnRefusal {
@@ -244,5 +244,5 @@ const imported: OwnRefusal = {
 };
 
 function refuse(contact: ContactToSend, refusal: OwnRefusal): PostingOutcome {
-  return { ...held(contact), kind: "refused", ...refusal };
+  return { ...attemptOf(contact), kind: "refused", ...refusal };
 }

@@ -10,7 +10,7 @@ import type {
 import type { CreditNoteToSend, Taken } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import { adoptOrPost } from "./adopt-unknown.ts";
-import { addressesAtOnce, type GroupOutcome, held } from "./ledger-call.ts";
+import { addressesAtOnce, attemptOf, type GroupOutcome } from "./ledger-call.ts";
 import { type CallSettings, lineOf, sameAmounts, sourceUrlOf } from "./post-documents.ts";
 
 /** Sends ready credit notes and looks up uncertain ones. */
@@ -55,7 +55,7 @@ function isOurs(note: CreditNoteToSend, found: LedgerCreditNote): boolean {
 
 function done(note: CreditNoteToSend, found: LedgerCreditNote): PostingOutcome {
   return {
-    ...held(note),
+    ...attemptOf(note),
     kind: "credit_note_done",
     ledgerId: found.id,
     status: found.status,

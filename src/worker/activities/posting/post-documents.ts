@@ -24,13 +24,13 @@ import type { LineToSend, Taken } from "../../../store/ledger-jobs/claim-jobs.ts
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import type { UnknownDocuments } from "../../../store/ledger-jobs/unknown-documents.ts";
 import {
+  attemptOf,
   type Carried,
   failedLookupOutcome,
   failureOutcome,
   type GroupOutcome,
   groupCalls,
   groupLookUps,
-  held,
   joinOutcomes,
   lookUpLater,
   missingOutcome,
@@ -116,7 +116,7 @@ export async function postDocuments<
   const refusals = validated.flatMap(({ document, fault }): PostingOutcome[] => {
     if (fault === null) return [];
     const { reason, message, by } = fault;
-    return [{ ...held(document), kind: "refused", reason, message, evaluatedBy: by }];
+    return [{ ...attemptOf(document), kind: "refused", reason, message, evaluatedBy: by }];
   });
   const { calls, later } = groupCalls(
     validated.filter(({ fault }) => fault === null).map(({ document }) => document),

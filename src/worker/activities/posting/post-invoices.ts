@@ -9,7 +9,7 @@ import {
 } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { NamedLine, PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import { adoptOrPost } from "./adopt-unknown.ts";
-import { type GroupOutcome, held } from "./ledger-call.ts";
+import { attemptOf, type GroupOutcome } from "./ledger-call.ts";
 import { type CallSettings, lineOf, sameAmounts, sourceUrlOf } from "./post-documents.ts";
 
 /** Sends ready invoices and looks up uncertain ones. */
@@ -71,7 +71,7 @@ function isUntouched({ amountPaid, amountCredited }: LedgerInvoice): boolean {
 
 function done(invoice: InvoiceToSend, found: LedgerInvoice): PostingOutcome {
   return {
-    ...held(invoice),
+    ...attemptOf(invoice),
     kind: "invoice_done",
     ledgerId: found.id,
     status: found.status,

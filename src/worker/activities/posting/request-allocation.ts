@@ -27,9 +27,9 @@ import type {
 import type { AllocationToSend } from "../../../store/ledger-jobs/allocations/claim-allocations.ts";
 import type { UndoneOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import {
+  attemptOf,
   failedLookupOutcome,
   failureOutcome,
-  held,
   refusalOutcome,
   retryDelayMs,
 } from "./ledger-call.ts";
@@ -89,7 +89,13 @@ export async function requestAllocation(
   if (found.kind !== "ok") {
     const reason = `refused, and not read since: ${answer.reason}`;
     const delayMs = retryDelayMs(job.attempts);
-    const again = { ...held(job), kind: "again", delayMs, countsAsAttempt: true, reason } as const;
+    const again = {
+      ...attemptOf(job),
+      kind: "again",
+      delayMs,
+      countsAsAttempt: true,
+      reason,
+    } as const;
     return undone({ ...again, isRemembered: true }, found);
   }
   const { note, invoice } = found;
@@ -138,7 +144,7 @@ async function findLost(
   ];
   if (lost.length === 0) return undone(undecided, missing);
   const message = `The ledger does not have ${lost.join(" and ")} any more.`;
-  const outcome = { ...held(job), kind: "refused", reason: "not_found", message } as const;
+  const outcome = { ...attemptOf(job), kind: "refused", reason: "not_found", message } as const;
   return { result: { outcome, amount: null, observed: null }, failure: null };
 }
 
@@ -181,14 +187,14 @@ function decide(
   const possible = minimum(amount, minimum(left, due));
   if (compare(possible, ZERO) <= 0)
     return {
-      outcome: { ...held(job), kind: "refused", ...nothingLeft },
+      outcome: { ...attemptOf(job), kind: "refused", ...nothingLeft },
       amount: null,
       observed,
     };
   if (compare(possible, amount) === 0) return null;
   const reason = `only ${formatShort(possible)} can be put there`;
   const outcome = {
-    ...held(job),
+    ...attemptOf(job),
     kind: "again",
     delayMs: 0,
     countsAsAttempt: true,
@@ -203,7 +209,7 @@ const nothingLeft = {
 } as const;
 
 function done(job: AllocationToSend, observed: ObservedCreditState): AllocationResult {
-  return { outcome: { ...held(job), kind: "done" }, amount: null, observed };
+  return { outcome: { ...attemptOf(job), kind: "done" }, amount: null, observed };
 }
 
 function undone(outcome: UndoneOutcome, failure: LedgerFailure): Attempted {

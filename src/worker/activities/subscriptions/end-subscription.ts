@@ -6,7 +6,7 @@ import type { EndSubscriptionInput, WorkBatch } from "../../../../workflows/cont
 import { crashPoint } from "../../../crash-points.ts";
 import type { LedgerFailure } from "../../../ledger/port/ledger.ts";
 import type {
-  HeldRemoval,
+  LeasedRemoval,
   LeftBecause,
   ReportedInvoice,
 } from "../../../store/subscriptions/end-lease.ts";
@@ -174,7 +174,7 @@ async function wakeIfIssued(
  */
 async function leave(
   store: TerminationStore,
-  task: HeldRemoval,
+  task: LeasedRemoval,
   because: LeftBecause,
   invoice: ReportedInvoice,
 ): Promise<true> {
@@ -184,13 +184,13 @@ async function leave(
 }
 
 /** If the call budget of the service is spent, the pause lasts until it allows a call. */
-function retryMs({ triedMs }: HeldRemoval, failure: LedgerFailure | null): number {
+function retryMs({ triedMs }: LeasedRemoval, failure: LedgerFailure | null): number {
   if (failure?.kind === "rate_limited") return failure.retryAfterMs;
   return Math.min(maxDelayMs, Math.max(firstDelayMs, triedMs));
 }
 
 /** Releases the removal until other work on the invoice, which comes first, is done. */
-async function checkLater(store: TerminationStore, task: HeldRemoval): Promise<false> {
+async function checkLater(store: TerminationStore, task: LeasedRemoval): Promise<false> {
   const delayMs = Math.min(maxCheckPauseMs, Math.max(firstCheckMs, task.triedMs));
   await store.release(task, delayMs, "the invoice is on its way to the ledger");
   return false;
