@@ -5,7 +5,7 @@
 import { SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import type { DeliveryStore } from "../../store/events/deliveries.ts";
 import type { OpenAmendments } from "../../store/ledger-jobs/amendments/amendments.ts";
-import type { ClaimedJob, Taken } from "../../store/ledger-jobs/claim-jobs.ts";
+import type { ClaimedJob, ClaimedJobs } from "../../store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../store/ledger-jobs/document-outcomes.ts";
 import type { OpenPosting, PostingStore } from "../../store/ledger-jobs/posting-store.ts";
 import type { LeasedTermination } from "../../store/subscriptions/end-lease.ts";
@@ -32,7 +32,9 @@ export function observedPosting(open: OpenPosting, observers: Observers): OpenPo
   return (organisationId) => {
     const store = open(organisationId);
     const claimed = new Map<string, Claimed>();
-    const noted = async <T extends ClaimedJob>(taking: Promise<Taken<T>>): Promise<Taken<T>> => {
+    const noted = async <T extends ClaimedJob>(
+      taking: Promise<ClaimedJobs<T>>,
+    ): Promise<ClaimedJobs<T>> => {
       const taken = await taking;
       const claimedAt = new Date();
       for (const job of [...taken.ready, ...taken.uncertain]) {
@@ -51,9 +53,9 @@ export function observedPosting(open: OpenPosting, observers: Observers): OpenPo
     };
     return {
       ...store,
-      takeContacts: (leaseMs) => noted(store.takeContacts(leaseMs)),
-      takeInvoices: (leaseMs) => noted(store.takeInvoices(leaseMs)),
-      takeCreditNotes: (leaseMs) => noted(store.takeCreditNotes(leaseMs)),
+      claimContacts: (leaseMs) => noted(store.claimContacts(leaseMs)),
+      claimInvoices: (leaseMs) => noted(store.claimInvoices(leaseMs)),
+      claimCreditNotes: (leaseMs) => noted(store.claimCreditNotes(leaseMs)),
       record,
     };
   };

@@ -59,9 +59,9 @@ export interface Parked {
   readonly reason: string;
 }
 
-/** Counts of a chunk. `taken` 0: none is left to bill now. `issued`: documents issued. */
+/** Counts of a chunk. `claimed` 0: none is left to bill now. `issued`: documents issued. */
 export interface ChunkOutcome {
-  readonly taken: number;
+  readonly claimed: number;
   readonly performed: number;
   readonly issued: number;
   readonly parked: readonly Parked[];
@@ -83,7 +83,7 @@ export function createBillingRun(pool: Pool): BillingRunStore {
   };
 }
 
-const nothing: ChunkOutcome = { taken: 0, performed: 0, issued: 0, parked: [] };
+const nothing: ChunkOutcome = { claimed: 0, performed: 0, issued: 0, parked: [] };
 
 /**
  * Bills a chunk in one transaction, of the earliest due, and skips locked rows. If it fails, each
@@ -108,7 +108,7 @@ export async function billChunk(
   try {
     // A test clock bills strictly by due instant.
     const outcome = order.isOfClock === true ? nothing : await bill(takeFree);
-    return outcome.taken > 0 ? outcome : await bill(takeInOrder);
+    return outcome.claimed > 0 ? outcome : await bill(takeInOrder);
   } catch (error) {
     if (taken.length === 0) throw error;
     const outcomes: ChunkOutcome[] = [];
@@ -200,7 +200,7 @@ async function perform(
     (sum, { invoices, creditNotes }) => sum + invoices.length + creditNotes.length,
     0,
   );
-  return { taken: ids.length, performed: dues.length, issued, parked: [] };
+  return { claimed: ids.length, performed: dues.length, issued, parked: [] };
 }
 
 /** A clock set back over midnight repeats a day. Work due by day is due again within this time. */
@@ -239,7 +239,7 @@ function join(outcomes: readonly ChunkOutcome[]): ChunkOutcome {
   const sum = (of: (outcome: ChunkOutcome) => number) =>
     outcomes.reduce((total, outcome) => total + of(outcome), 0);
   return {
-    taken: sum(({ taken }) => taken),
+    claimed: sum(({ claimed }) => claimed),
     performed: sum(({ performed }) => performed),
     issued: sum(({ issued }) => issued),
     parked: outcomes.flatMap(({ parked }) => parked),

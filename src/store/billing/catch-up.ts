@@ -34,6 +34,6 @@ export async function performDue(
     const chunk = await billChunk(pool, organisationId, withoutAmendments);
     const ofClock = await clock.billChunk(organisationId, withoutAmendments);
     issued += chunk.issued + ofClock.issued;
-    if (chunk.taken + ofClock.taken === 0 || performance.now() > endMs) return issued;
+    if (chunk.claimed + ofClock.claimed === 0 || performance.now() > endMs) return issued;
   }
 }

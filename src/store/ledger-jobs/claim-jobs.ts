@@ -85,7 +85,7 @@ export interface ContactToSend
 }
 
 /** Jobs to send, callers' first, and jobs whose answer was lost, to look up. */
-export interface Taken<T> {
+export interface ClaimedJobs<T> {
   readonly ready: readonly T[];
   readonly uncertain: readonly T[];
 }
@@ -155,29 +155,29 @@ const contacts: ClaimedKind = {
  * expired lease becomes uncertain: its last attempt may have got an answer. Invoices with a waiting
  * caller come first.
  */
-export async function takeInvoices(
+export async function claimInvoices(
   pool: Pool,
   organisationId: string,
   leaseMs: number,
-): Promise<Taken<InvoiceToSend>> {
+): Promise<ClaimedJobs<InvoiceToSend>> {
   return take(pool, organisationId, leaseMs, invoices);
 }
 
-/** Takes credit notes, as `takeInvoices` takes invoices. */
-export async function takeCreditNotes(
+/** Claims credit notes, as `claimInvoices` claims invoices. */
+export async function claimCreditNotes(
   pool: Pool,
   organisationId: string,
   leaseMs: number,
-): Promise<Taken<CreditNoteToSend>> {
+): Promise<ClaimedJobs<CreditNoteToSend>> {
   return take(pool, organisationId, leaseMs, creditNotes);
 }
 
-/** Takes contacts, as `takeInvoices` takes invoices. */
-export async function takeContacts(
+/** Claims contacts, as `claimInvoices` claims invoices. */
+export async function claimContacts(
   pool: Pool,
   organisationId: string,
   leaseMs: number,
-): Promise<Taken<ContactToSend>> {
+): Promise<ClaimedJobs<ContactToSend>> {
   return take(pool, organisationId, leaseMs, contacts);
 }
 
@@ -199,7 +199,7 @@ async function take<T extends ClaimedJob>(
   organisationId: string,
   leaseMs: number,
   { kinds, columns, joins }: ClaimedKind,
-): Promise<Taken<T>> {
+): Promise<ClaimedJobs<T>> {
   const text = `
     WITH awaited AS (${readyText("awaited_until > now()")}
     ), others AS (${readyText("(awaited_until IS NULL OR awaited_until <= now())")}

@@ -14,13 +14,13 @@ import {
   loadReferenceData,
 } from "../ledger-connection/reference-data.ts";
 import {
+  type ClaimedJobs,
   type ContactToSend,
   type CreditNoteToSend,
+  claimContacts,
+  claimCreditNotes,
+  claimInvoices,
   type InvoiceToSend,
-  type Taken,
-  takeContacts,
-  takeCreditNotes,
-  takeInvoices,
 } from "./claim-jobs.ts";
 import type { PostingOutcome } from "./document-outcomes.ts";
 import { readOpenKinds, readWaiting, reschedule } from "./jobs.ts";
@@ -34,9 +34,9 @@ export interface PostingStore extends ConnectionAccess {
   reschedule(pauseMs: number, reason: string): Promise<void>;
   /** The kinds of open jobs. A kind without any needs no claim. */
   openKinds(): ReturnType<typeof readOpenKinds>;
-  takeContacts(leaseMs: number): Promise<Taken<ContactToSend>>;
-  takeInvoices(leaseMs: number): Promise<Taken<InvoiceToSend>>;
-  takeCreditNotes(leaseMs: number): Promise<Taken<CreditNoteToSend>>;
+  claimContacts(leaseMs: number): Promise<ClaimedJobs<ContactToSend>>;
+  claimInvoices(leaseMs: number): Promise<ClaimedJobs<InvoiceToSend>>;
+  claimCreditNotes(leaseMs: number): Promise<ClaimedJobs<CreditNoteToSend>>;
   findImported(contactIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Documents of the ledger that a restored database does not know. */
   readonly unknown: UnknownDocuments;
@@ -59,9 +59,9 @@ export function createPostingStore(pool: Pool, encryption: Encryption): OpenPost
     ...bindConnection(pool, encryption, organisationId),
     reschedule: (pauseMs, reason) => reschedule(pool, organisationId, pauseMs, reason),
     openKinds: () => readOpenKinds(pool, organisationId),
-    takeContacts: (leaseMs) => takeContacts(pool, organisationId, leaseMs),
-    takeInvoices: (leaseMs) => takeInvoices(pool, organisationId, leaseMs),
-    takeCreditNotes: (leaseMs) => takeCreditNotes(pool, organisationId, leaseMs),
+    claimContacts: (leaseMs) => claimContacts(pool, organisationId, leaseMs),
+    claimInvoices: (leaseMs) => claimInvoices(pool, organisationId, leaseMs),
+    claimCreditNotes: (leaseMs) => claimCreditNotes(pool, organisationId, leaseMs),
     findImported: (contactIds) => findImported(pool, organisationId, contactIds),
     unknown: createUnknownDocuments(pool, organisationId),
     referenceData: () => loadReferenceData(pool, organisationId),

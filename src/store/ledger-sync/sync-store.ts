@@ -42,12 +42,12 @@ export interface LedgerSyncTenant extends ConnectionAccess {
   reschedule(delay: SyncDelay | null): Promise<void>;
   claimNotifications(): Promise<ClaimedNotifications | null>;
   finishNotifications(
-    taken: ClaimedNotifications,
+    claimed: ClaimedNotifications,
     again: readonly string[],
     skipped: readonly SkippedNotification[],
   ): Promise<void>;
   /** The call for these objects failed. Each is requested again later. */
-  failNotifications(taken: ClaimedNotifications, reason: string): Promise<void>;
+  failNotifications(claimed: ClaimedNotifications, reason: string): Promise<void>;
   /**
    * Stores notifications of objects to read once more. The change time is null if it is unknown. An
    * object that could not be read keeps its pause.
@@ -97,9 +97,10 @@ export function createLedgerSync(
       state: () => readSyncState(pool, organisationId, syncIntervalMs),
       reschedule: (delay) => rescheduleSync(pool, organisationId, delay),
       claimNotifications: () => claimNotifications(pool, organisationId),
-      finishNotifications: (taken, again, skipped) =>
-        finishNotifications(pool, organisationId, taken, again, skipped),
-      failNotifications: (taken, reason) => failNotifications(pool, organisationId, taken, reason),
+      finishNotifications: (claimed, again, skipped) =>
+        finishNotifications(pool, organisationId, claimed, again, skipped),
+      failNotifications: (claimed, reason) =>
+        failNotifications(pool, organisationId, claimed, reason),
       saveNotifications: (kind, notifications) =>
         saveNotifications(pool, organisationId, kind, notifications, true),
       claimSyncPage: () => claimSyncPage(pool, organisationId),

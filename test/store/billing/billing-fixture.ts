@@ -182,7 +182,7 @@ export async function billingFixture(given?: FreshDatabase): Promise<BillingFixt
       const outcomes: ChunkOutcome[] = [];
       for (;;) {
         const outcome = await billChunk(pool, organisationId, order);
-        if (outcome.taken === 0) return outcomes;
+        if (outcome.claimed === 0) return outcomes;
         outcomes.push(outcome);
         expect(outcomes.length, "what was performed is no longer due").toBeLessThan(200);
       }

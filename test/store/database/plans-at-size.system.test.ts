@@ -21,9 +21,9 @@ import { findChangedOrganisations } from "../../../src/store/events/outbox.ts";
 import { publishChunk } from "../../../src/store/events/publish-changes.ts";
 import { loadReferenceData } from "../../../src/store/ledger-connection/reference-data.ts";
 import {
-  takeContacts,
-  takeCreditNotes,
-  takeInvoices,
+  claimContacts,
+  claimCreditNotes,
+  claimInvoices,
 } from "../../../src/store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../src/store/ledger-jobs/document-outcomes.ts";
 import { readOpenKinds, readWaiting } from "../../../src/store/ledger-jobs/jobs.ts";
@@ -80,7 +80,7 @@ test("a chunk of the billing run reads the rows of its subscriptions", async ({ 
 
 test("a claim of ledger jobs reads the jobs that it takes", async ({ sized }) => {
   const { pool, organisation } = sized;
-  for (const take of [takeInvoices, takeCreditNotes, takeContacts])
+  for (const take of [claimInvoices, claimCreditNotes, claimContacts])
     expect(
       await dearStatements(pool, 1_000, (observed) => take(observed, organisation, 60_000)),
       take.name,
@@ -121,7 +121,7 @@ test("a webhook of a ledger and its reads concern the due notifications", async 
 
 test("outcomes of ledger jobs read the jobs and their documents", async ({ sized }) => {
   const { pool, organisation } = sized;
-  const { ready } = await takeInvoices(pool, organisation, 60_000);
+  const { ready } = await claimInvoices(pool, organisation, 60_000);
   const outcomes = ready.map(
     ({ id, attempts }): PostingOutcome => ({
       kind: "again",

@@ -8,8 +8,8 @@ import { newId } from "../../../src/store/database/ids.ts";
 import type { ObservedInvoiceState } from "../../../src/store/documents/credit-note-state.ts";
 import { recordAllocation } from "../../../src/store/ledger-jobs/allocations/allocation-outcomes.ts";
 import {
+  claimAllocation,
   readAllocationWait,
-  takeAllocation,
 } from "../../../src/store/ledger-jobs/allocations/claim-allocations.ts";
 import { rescheduleLeased } from "../../../src/store/ledger-jobs/job-lease.ts";
 import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
@@ -253,7 +253,7 @@ describe.concurrent("a taken allocation", () => {
       amount: "4.0000",
       applied: "0",
     });
-    expect(await takeAllocation(pool, organisationId, subscriptionId, 60_000)).toBeNull();
+    expect(await claimAllocation(pool, organisationId, subscriptionId, 60_000)).toBeNull();
     expect(await readAllocationWait(pool, organisationId, subscriptionId)).toBeGreaterThan(50_000);
     await pool.query(
       "UPDATE ledger_jobs SET lease_until = now() WHERE organisation_id = $1 AND state = 'sending'",

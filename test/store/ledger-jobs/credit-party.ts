@@ -13,9 +13,9 @@ import {
 } from "../../../src/store/ledger-jobs/allocations/allocation-outcomes.ts";
 import {
   type AllocationToSend,
-  takeAllocation,
+  claimAllocation,
 } from "../../../src/store/ledger-jobs/allocations/claim-allocations.ts";
-import { takeCreditNotes, takeInvoices } from "../../../src/store/ledger-jobs/claim-jobs.ts";
+import { claimCreditNotes, claimInvoices } from "../../../src/store/ledger-jobs/claim-jobs.ts";
 import {
   type PairToRetry,
   planAllocations,
@@ -82,7 +82,7 @@ export async function takenInvoices(
   amount: string,
   outcome: InvoiceTaken,
 ): Promise<readonly PostingOutcome[]> {
-  const { ready } = await takeInvoices(pool, organisationId, 60_000);
+  const { ready } = await claimInvoices(pool, organisationId, 60_000);
   const { status, due = amount, total = amount } = outcome;
   return ready.map(({ id, attempts, lines }) => ({
     jobId: id,
@@ -111,7 +111,7 @@ export async function takenNotes(
   status = "approved",
   ...used: readonly ObservedAllocation[]
 ): Promise<readonly PostingOutcome[]> {
-  const { ready } = await takeCreditNotes(pool, organisationId, 60_000);
+  const { ready } = await claimCreditNotes(pool, organisationId, 60_000);
   return ready.map(({ id, attempts }) => ({
     jobId: id,
     attempt: attempts,
@@ -152,7 +152,7 @@ export async function take(
   { pool, organisationId, subscriptionId }: Party,
   leaseMs = 60_000,
 ): Promise<AllocationToSend> {
-  const taken = await takeAllocation(pool, organisationId, subscriptionId, leaseMs);
+  const taken = await claimAllocation(pool, organisationId, subscriptionId, leaseMs);
   if (taken === null) throw new Error("there is nothing to take");
   return taken;
 }

@@ -24,12 +24,12 @@ async function bill(fixture: UsageFixture, organisation: string): Promise<number
   const work = async () => {
     for (;;) {
       const {
-        taken,
+        claimed,
         performed: own,
         parked,
       } = await billChunk(fixture.pool, organisation, { size: 3 });
       expect(parked).toEqual([]);
-      if (taken === 0) return;
+      if (claimed === 0) return;
       performed += own;
     }
   };

@@ -9,9 +9,9 @@ import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { createAllocations } from "../../../src/store/ledger-jobs/allocations/allocation-store.ts";
 import { createAmendments } from "../../../src/store/ledger-jobs/amendments/amendments.ts";
 import {
-  takeContacts,
-  takeCreditNotes,
-  takeInvoices,
+  claimContacts,
+  claimCreditNotes,
+  claimInvoices,
 } from "../../../src/store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../src/store/ledger-jobs/document-outcomes.ts";
 import { reschedule } from "../../../src/store/ledger-jobs/jobs.ts";
@@ -59,7 +59,7 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
       ?.at ?? "";
   return {
     postInvoices: async () => {
-      const { ready, uncertain } = await takeInvoices(pool, organisationId, leaseMs);
+      const { ready, uncertain } = await claimInvoices(pool, organisationId, leaseMs);
       const outcomes = [...ready, ...uncertain].map(
         ({ id, attempts, subtotal, lines }): PostingOutcome => {
           const held = { jobId: id, attempt: attempts };
@@ -74,7 +74,7 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
       return recordAll(outcomes);
     },
     "post credit notes": async () => {
-      const { ready, uncertain } = await takeCreditNotes(pool, organisationId, leaseMs);
+      const { ready, uncertain } = await claimCreditNotes(pool, organisationId, leaseMs);
       const outcomes = [...ready, ...uncertain].map(
         ({ id, attempts, subtotal }): PostingOutcome => {
           const amounts = { subtotal, total: subtotal, remainingCredit: subtotal };
@@ -94,7 +94,7 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
       return recordAll(outcomes);
     },
     "post contacts": async () => {
-      const { ready, uncertain } = await takeContacts(pool, organisationId, leaseMs);
+      const { ready, uncertain } = await claimContacts(pool, organisationId, leaseMs);
       const outcomes = [...ready, ...uncertain].map(
         ({ id, attempts, wantedContactId: wanted }): PostingOutcome => {
           return {

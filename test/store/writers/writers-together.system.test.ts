@@ -6,7 +6,7 @@ import pg from "pg";
 import { describe, expect } from "vitest";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import { lockSubscriptions } from "../../../src/store/database/lock-order.ts";
-import { takeInvoices } from "../../../src/store/ledger-jobs/claim-jobs.ts";
+import { claimInvoices } from "../../../src/store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../src/store/ledger-jobs/document-outcomes.ts";
 import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
 import { operatorWrites } from "../../support/operator-writes.ts";
@@ -170,7 +170,7 @@ async function fortyToPost(fixture: UsageFixture) {
   const organisationId = await fixture.sandbox("2026-03-10", { first_invoice_status: "approved" });
   const ids: string[] = [];
   for (let one = 0; one < 40; one += 1) ids.push(await fixture.subscribe(organisationId));
-  const { ready } = await takeInvoices(fixture.pool, organisationId, 60_000);
+  const { ready } = await claimInvoices(fixture.pool, organisationId, 60_000);
   const outcomes = ready.map(({ id, attempts, subtotal }): PostingOutcome => {
     const answer = {
       status: "approved",

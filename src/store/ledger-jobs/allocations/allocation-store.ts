@@ -9,7 +9,7 @@ import { bindConnection, type ConnectionAccess } from "../../ledger-connection/c
 import { planAllocations } from "../credit-allocations.ts";
 import { rescheduleLeased } from "../job-lease.ts";
 import { type AllocationResult, recordAllocation } from "./allocation-outcomes.ts";
-import { type AllocationToSend, readAllocationWait, takeAllocation } from "./claim-allocations.ts";
+import { type AllocationToSend, claimAllocation, readAllocationWait } from "./claim-allocations.ts";
 
 /** Store of one organisation's allocations. */
 export interface AllocationStore extends ConnectionAccess {
@@ -45,7 +45,7 @@ export function createAllocations(pool: Pool, encryption: Encryption): OpenAlloc
       return planned.length > 0;
     },
     take: (subscriptionId, leaseMs) =>
-      takeAllocation(pool, organisationId, subscriptionId, leaseMs),
+      claimAllocation(pool, organisationId, subscriptionId, leaseMs),
     record: (subscriptionId, result) =>
       recordAllocation(pool, organisationId, subscriptionId, result),
     nextInMs: (subscriptionId) => readAllocationWait(pool, organisationId, subscriptionId),

@@ -54,7 +54,7 @@ const claim = {
 };
 
 /** Takes the subscription's allocation under a lease. Null if none can be tried now. */
-export async function takeAllocation(
+export async function claimAllocation(
   pool: Pool,
   organisationId: string,
   subscriptionId: string,

@@ -145,8 +145,8 @@ async function take(
   leaseMs: number,
 ): Promise<AmendmentToSend | null> {
   const order = { ...claim, value: jobId, leaseMs };
-  const taken = await claimJob<AmendmentToSend>(pool, organisationId, order);
-  if (taken === null) return null;
-  assert(taken.ledgerId, "an amended invoice was in the ledger");
-  return taken;
+  const claimed = await claimJob<AmendmentToSend>(pool, organisationId, order);
+  if (claimed === null) return null;
+  assert(claimed.ledgerId, "an amended invoice was in the ledger");
+  return claimed;
 }

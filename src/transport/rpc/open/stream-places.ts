@@ -17,15 +17,15 @@ export interface Places {
 /** Creates the places. One connection is always the same object. */
 export function createPlaces({ inAll, perConnection }: PlaceLimits): Places {
   const byConnection = new WeakMap<object, number>();
-  let taken = 0;
+  let open = 0;
   return {
     enter: (connection) => {
       const own = byConnection.get(connection) ?? 0;
-      if (taken >= inAll || own >= perConnection) return null;
-      taken += 1;
+      if (open >= inAll || own >= perConnection) return null;
+      open += 1;
       byConnection.set(connection, own + 1);
       return () => {
-        taken -= 1;
+        open -= 1;
         const left = (byConnection.get(connection) ?? 1) - 1;
         if (left === 0) byConnection.delete(connection);
         else byConnection.set(connection, left);

@@ -97,15 +97,15 @@ async function billBatch(
     const chunk = await store.billChunk(organisationId, {
       onLoaded: () => crashPoint("chunk_loaded"),
     });
-    if (chunk.taken > 0) crashPoint("chunk_saved");
-    done += chunk.taken;
+    if (chunk.claimed > 0) crashPoint("chunk_saved");
+    done += chunk.claimed;
     parked += chunk.parked.length;
     for (const parked of chunk.parked) onParked(organisationId, parked);
     issuedSinceWake += chunk.issued;
     // Wakes at once, so that the first documents are posted while further chunks are billed. Later
     // chunks find the workflow running.
     if (issuedSinceWake > 0 && !hasWoken) await notifyLedger();
-    const isMore = chunk.taken > 0;
+    const isMore = chunk.claimed > 0;
     if (isMore && performance.now() < endMs) continue;
     if (issuedSinceWake > 0) await notifyLedger();
     return { done, parked, isMore };

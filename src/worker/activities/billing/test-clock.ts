@@ -96,12 +96,12 @@ async function billInstant(
     const chunk = await store.billChunk(organisationId, {
       onLoaded: () => crashPoint("chunk_loaded"),
     });
-    if (chunk.taken > 0) crashPoint("chunk_saved");
+    if (chunk.claimed > 0) crashPoint("chunk_saved");
     for (const parked of chunk.parked) onParked(organisationId, parked);
     hasIssued ||= chunk.issued > 0;
-    if (chunk.taken === 0) await pause(lockedMs);
+    if (chunk.claimed === 0) await pause(lockedMs);
     // The next move of the clock finds whether anything is left at this instant.
-    if (chunk.taken < chunkSize || performance.now() > endMs) return hasIssued;
+    if (chunk.claimed < chunkSize || performance.now() > endMs) return hasIssued;
   }
 }
 

@@ -91,16 +91,16 @@ export const organisationRequestsAtOnce = 20;
 
 /** Creates the permits of one process. */
 export function createRequestPermits(): RequestPermits {
-  const taken = new Map<string, number>();
+  const inUse = new Map<string, number>();
   return {
     take: (organisationId, isFirst) => {
-      const count = taken.get(organisationId) ?? 0;
+      const count = inUse.get(organisationId) ?? 0;
       if (!isFirst && count >= organisationRequestsAtOnce) return null;
-      taken.set(organisationId, count + 1);
+      inUse.set(organisationId, count + 1);
       return () => {
-        const left = (taken.get(organisationId) ?? 1) - 1;
-        if (left > 0) taken.set(organisationId, left);
-        else taken.delete(organisationId);
+        const left = (inUse.get(organisationId) ?? 1) - 1;
+        if (left > 0) inUse.set(organisationId, left);
+        else inUse.delete(organisationId);
       };
     },
   };

@@ -3,7 +3,7 @@
  * the database was restored. Nothing is billed twice by it. LEDGER-19
  */
 import { presenceOf } from "../../../domain/billing/document-presence.ts";
-import type { Taken } from "../../../store/ledger-jobs/claim-jobs.ts";
+import type { ClaimedJobs } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import type { UnknownDocument } from "../../../store/ledger-jobs/unknown-documents.ts";
 import { attemptOf, failureOutcome, type GroupOutcome, joinOutcomes } from "./ledger-call.ts";
@@ -25,7 +25,7 @@ const undecidedPauseMs = 60_000;
 
 /** The documents that are left to post, and the outcomes of the others. */
 interface Adopted<Document> {
-  readonly taken: Taken<Document>;
+  readonly taken: ClaimedJobs<Document>;
   readonly adopted: GroupOutcome;
 }
 
@@ -42,7 +42,7 @@ export async function adoptOrPost<
   Found extends FoundDocument,
 >(
   kind: DocumentKind<Document, Draft, Found>,
-  claimed: Taken<Document>,
+  claimed: ClaimedJobs<Document>,
   settings: CallSettings,
 ): Promise<GroupOutcome> {
   const { taken, adopted } = await adoptUnknownDocuments(kind, claimed, settings);
@@ -60,7 +60,7 @@ async function adoptUnknownDocuments<
   Found extends FoundDocument,
 >(
   kind: DocumentKind<Document, Draft, Found>,
-  claimed: Taken<Document>,
+  claimed: ClaimedJobs<Document>,
   settings: CallSettings,
 ): Promise<Adopted<Document>> {
   const concerned = [...claimed.ready, ...claimed.uncertain].filter((one) => one.mayBeThere);

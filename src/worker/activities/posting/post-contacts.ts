@@ -1,7 +1,7 @@
 /** Posts the contacts of new customers: creates them in the ledger or imports them (CUSTOMER-3). */
 import { createHash } from "node:crypto";
 import type { Ledger, LedgerCall, LedgerContact } from "../../../ledger/port/ledger.ts";
-import type { ContactToSend, Taken } from "../../../store/ledger-jobs/claim-jobs.ts";
+import type { ClaimedJobs, ContactToSend } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import {
   addressesAtOnce,
@@ -39,7 +39,7 @@ type FindImported = (contactIds: readonly string[]) => Promise<ReadonlySet<strin
 /** Creates, looks up and imports the taken contacts. */
 export async function postContacts(
   ledger: Ledger,
-  taken: Taken<ContactToSend>,
+  taken: ClaimedJobs<ContactToSend>,
   settings: CallSettings,
   findImported: FindImported,
 ): Promise<GroupOutcome> {

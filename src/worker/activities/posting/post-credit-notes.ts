@@ -7,7 +7,7 @@ import type {
   LedgerCreditNote,
   LedgerCreditNoteDraft,
 } from "../../../ledger/port/ledger.ts";
-import type { CreditNoteToSend, Taken } from "../../../store/ledger-jobs/claim-jobs.ts";
+import type { ClaimedJobs, CreditNoteToSend } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import { adoptOrPost } from "./adopt-unknown.ts";
 import { addressesAtOnce, attemptOf, type GroupOutcome } from "./ledger-call.ts";
@@ -16,7 +16,7 @@ import { type CallSettings, lineOf, sameAmounts, sourceUrlOf } from "./post-docu
 /** Sends ready credit notes and looks up uncertain ones. */
 export async function postCreditNotes(
   ledger: Ledger,
-  taken: Taken<CreditNoteToSend>,
+  claimed: ClaimedJobs<CreditNoteToSend>,
   settings: CallSettings,
 ): Promise<GroupOutcome> {
   const kind = {
@@ -33,7 +33,7 @@ export async function postCreditNotes(
   } as const satisfies Parameters<
     typeof adoptOrPost<CreditNoteToSend, LedgerCreditNoteDraft, LedgerCreditNote>
   >[0];
-  return adoptOrPost(kind, taken, settings);
+  return adoptOrPost(kind, claimed, settings);
 }
 
 /**

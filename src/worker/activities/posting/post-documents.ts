@@ -20,7 +20,7 @@ import type {
 } from "../../../ledger/port/ledger.ts";
 import type { LedgerTraits } from "../../../ledger/port/ledger-traits.ts";
 import { foldText } from "../../../ledger/port/texts.ts";
-import type { LineToSend, Taken } from "../../../store/ledger-jobs/claim-jobs.ts";
+import type { ClaimedJobs, LineToSend } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import type { UnknownDocuments } from "../../../store/ledger-jobs/unknown-documents.ts";
 import {
@@ -106,7 +106,7 @@ export async function postDocuments<
   Found extends FoundDocument,
 >(
   kind: DocumentKind<Document, Draft, Found>,
-  taken: Taken<Document>,
+  taken: ClaimedJobs<Document>,
   settings: CallSettings,
 ): Promise<GroupOutcome> {
   const validated = taken.ready.map((document) => ({

@@ -66,7 +66,7 @@ export async function postGroup(
     );
   }
   const ledger = parts.openLedger(organisationId, state.connection);
-  const { contacts, invoices, creditNotes, referenceData } = await takeAll(
+  const { contacts, invoices, creditNotes, referenceData } = await claimAll(
     store,
     openKinds,
     leaseFactor * parts.callDeadlineMs,
@@ -126,12 +126,12 @@ export async function postGroup(
 
 const nothing = { ready: [], uncertain: [] } as const;
 
-async function takeAll(store: PostingStore, openKinds: ReadonlySet<JobKind>, leaseMs: number) {
+async function claimAll(store: PostingStore, openKinds: ReadonlySet<JobKind>, leaseMs: number) {
   const isOpen = (...kinds: readonly JobKind[]) => kinds.some((kind) => openKinds.has(kind));
   const [contacts, invoices, creditNotes, referenceData] = await Promise.all([
-    isOpen("create_contact", "import_contact") ? store.takeContacts(leaseMs) : nothing,
-    isOpen("create_invoice") ? store.takeInvoices(leaseMs) : nothing,
-    isOpen("create_credit_note") ? store.takeCreditNotes(leaseMs) : nothing,
+    isOpen("create_contact", "import_contact") ? store.claimContacts(leaseMs) : nothing,
+    isOpen("create_invoice") ? store.claimInvoices(leaseMs) : nothing,
+    isOpen("create_credit_note") ? store.claimCreditNotes(leaseMs) : nothing,
     store.referenceData(),
   ]);
   return { contacts, invoices, creditNotes, referenceData };

@@ -3,9 +3,9 @@
  */
 import type { Ledger, LedgerInvoice, LedgerInvoiceDraft } from "../../../ledger/port/ledger.ts";
 import {
+  type ClaimedJobs,
   groupSize,
   type InvoiceToSend,
-  type Taken,
 } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { NamedLine, PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import { adoptOrPost } from "./adopt-unknown.ts";
@@ -15,7 +15,7 @@ import { type CallSettings, lineOf, sameAmounts, sourceUrlOf } from "./post-docu
 /** Sends ready invoices and looks up uncertain ones. */
 export async function postInvoices(
   ledger: Ledger,
-  taken: Taken<InvoiceToSend>,
+  claimed: ClaimedJobs<InvoiceToSend>,
   settings: CallSettings,
 ): Promise<GroupOutcome> {
   const { hasDrafts } = settings.traits.documents;
@@ -33,11 +33,11 @@ export async function postInvoices(
   } as const satisfies Parameters<
     typeof adoptOrPost<InvoiceToSend, LedgerInvoiceDraft, LedgerInvoice>
   >[0];
-  return adoptOrPost(kind, hasDrafts ? taken : approved(taken), settings);
+  return adoptOrPost(kind, hasDrafts ? claimed : approved(claimed), settings);
 }
 
 /** The invoices as a ledger without drafts takes them: each is created approved (DOCUMENT-1). */
-function approved({ ready, uncertain }: Taken<InvoiceToSend>): Taken<InvoiceToSend> {
+function approved({ ready, uncertain }: ClaimedJobs<InvoiceToSend>): ClaimedJobs<InvoiceToSend> {
   const withStatus = (invoice: InvoiceToSend) => ({
     ...invoice,
     firstStatus: "approved" as const,

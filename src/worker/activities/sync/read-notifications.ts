@@ -98,13 +98,13 @@ export function syncObserved<Kind extends SyncKind>(
 /** Reads the objects of claimed notifications and finishes the notifications. */
 export async function readNotifications(
   reader: LedgerReader,
-  taken: ClaimedNotifications,
+  claimed: ClaimedNotifications,
 ): Promise<ReadResult> {
   const { store, ledger, call } = reader;
-  const { kind, notifications, takenAt } = taken;
+  const { kind, notifications, takenAt } = claimed;
   const ids = notifications.map(({ ledgerId }) => ledgerId);
   const answer = await ledger.getMany(call, { kind, ids });
-  if (answer.kind !== "ok") return end(store, taken, [unrequested(ids, answer)]);
+  if (answer.kind !== "ok") return end(store, claimed, [unrequested(ids, answer)]);
   const { found, unread } = answer.value;
   const missing = ids.filter((id) => !found.some((one) => one.id === id) && !unread.includes(id));
   const parts = [
@@ -114,12 +114,12 @@ export async function readNotifications(
       ? await requestContacts(reader, missing, takenAt)
       : await findDocuments(reader, kind, missing, takenAt),
   ];
-  return end(store, taken, parts);
+  return end(store, claimed, parts);
 }
 
 async function end(
   store: LedgerSyncTenant,
-  taken: ClaimedNotifications,
+  claimed: ClaimedNotifications,
   parts: readonly PartResult[],
 ): Promise<ReadResult> {
   const synced = joinSyncResults(parts.map((part) => part.synced));
@@ -127,8 +127,8 @@ async function end(
   const unrequestedIds = new Set(parts.flatMap((part) => part.unrequested));
   const failure = parts.find((part) => part.failure !== null)?.failure ?? null;
   const [rest, requested] = [true, false].map((isRest) => ({
-    ...taken,
-    notifications: taken.notifications.filter(
+    ...claimed,
+    notifications: claimed.notifications.filter(
       ({ ledgerId }) => unrequestedIds.has(ledgerId) === isRest,
     ),
   }));
@@ -136,7 +136,12 @@ async function end(
   // A rate limit says nothing about these objects, so they are read again unchanged.
   if (rest !== undefined && failure !== null && !isConnectionFailure(failure))
     await store.failNotifications(rest, failureReason(failure));
-  return { read: taken.notifications.length - unrequestedIds.size, synced, skipped: kept, failure };
+  return {
+    read: claimed.notifications.length - unrequestedIds.size,
+    synced,
+    skipped: kept,
+    failure,
+  };
 }
 
 async function syncFound<Kind extends SyncKind>(
