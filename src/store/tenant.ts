@@ -192,10 +192,10 @@ function openTenant(
     },
     creditNotes: collections.creditNotes(organisationId),
     events: (reader) => {
-      const own = { ...reader, organisationId };
+      const scoped = { ...reader, organisationId };
       return {
-        list: (filters, page) => listEvents(pool, own, filters, page),
-        get: (id) => getEvent(pool, own, id),
+        list: (filters, page) => listEvents(pool, scoped, filters, page),
+        get: (id) => getEvent(pool, scoped, id),
       };
     },
     usage: {

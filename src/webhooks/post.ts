@@ -153,9 +153,9 @@ async function send(
   return { kind: "answered", status, retryAfterMs: retryAfterMs(retryAfter), answer, latencyMs };
 }
 
-function headersOf(own: Readonly<Record<string, string>>): Record<string, string> {
+function headersOf(given: Readonly<Record<string, string>>): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(own)) headers[name.toLowerCase()] = value;
+  for (const [name, value] of Object.entries(given)) headers[name.toLowerCase()] = value;
   return Object.assign(headers, fixedHeaders);
 }
 

@@ -91,9 +91,13 @@ function removeAhead(
   { deferred, next }: Pick<EndPreviewFacts, "deferred" | "next">,
 ): Preview {
   const { state, issued } = before;
-  const own = issued.find((one) => one.id === id);
+  const issuedInvoice = issued.find((one) => one.id === id);
   const waiting =
-    type !== "renewal" ? state.deferred : own === undefined ? deferred : deferredAgain(state, own);
+    type !== "renewal"
+      ? state.deferred
+      : issuedInvoice === undefined
+        ? deferred
+        : deferredAgain(state, issuedInvoice);
   const invoices = state.invoices.filter((one) => one.id !== id);
   const endRemovedRenewal = type === "renewal";
   const removed = {
@@ -108,9 +112,9 @@ function removeAhead(
 /** The charges of an invoice that the preview issued are older than those that wait since. */
 function deferredAgain(
   { deferred }: BillingState,
-  own: Preview["issued"][number],
+  issuedInvoice: Preview["issued"][number],
 ): readonly DeferredLine[] {
-  return [...own.deferred, ...deferred];
+  return [...issuedInvoice.deferred, ...deferred];
 }
 
 function without({ lines, ...rest }: NextPeriodLines, ids: readonly string[]): NextPeriodLines {

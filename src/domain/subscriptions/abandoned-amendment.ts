@@ -68,7 +68,7 @@ export function billClosedAmendment(
   const lines = charge === null || isCredit ? [] : [prorationLine(plan, charge, organisation)];
   // For a period that is still to come, the invoice belongs to the current period, like a separate
   // change.
-  const own = period.index < facts.period.index ? period : facts.period;
+  const billedPeriod = period.index < facts.period.index ? period : facts.period;
   const isAllUsage = isUsage && lines.length === 0 && period.index > 0;
   const draft = isAllUsage
     ? draftInvoice(subscription, organisation, {
@@ -77,7 +77,12 @@ export function billClosedAmendment(
         lines,
         today,
       })
-    : draftInvoice(subscription, organisation, { type: "change", period: own, lines, today });
+    : draftInvoice(subscription, organisation, {
+        type: "change",
+        period: billedPeriod,
+        lines,
+        today,
+      });
   const invoice =
     added === null && lines.length === 0
       ? null

@@ -35,8 +35,9 @@ export function effectiveSettings(
       const value = `${shown(resolved[name] ?? "")} of ${fileSettingOf(name)}=${path}`;
       return { name, value, source: "file" };
     }
-    const own = resolved[name];
-    if (own) return { name, value: isPemText(name) ? mask : shown(own), source: "environment" };
+    const setting = resolved[name];
+    if (setting)
+      return { name, value: isPemText(name) ? mask : shown(setting), source: "environment" };
     const ofProfile = profile.get(name);
     if (ofProfile !== undefined) return { name, value: shown(ofProfile), source: "file" };
     return { name, value: defaultOf(name, resolved, kinds), source: "default" };

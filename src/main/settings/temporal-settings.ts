@@ -23,12 +23,12 @@ export function readTemporalSettings(
   { attempt, text }: Pick<SettingsReader, "attempt" | "text">,
   onFault: OnFault,
 ): TemporalSettings {
-  const own = withoutEmpty(env);
-  if (own.TEMPORAL_TLS !== undefined && !/^(?:true|false|0|1)$/.test(own.TEMPORAL_TLS))
-    onFault(`TEMPORAL_TLS=${own.TEMPORAL_TLS} must be one of true, false, 1, 0.`);
-  const profile = readProfile(own, onFault);
+  const filled = withoutEmpty(env);
+  if (filled.TEMPORAL_TLS !== undefined && !/^(?:true|false|0|1)$/.test(filled.TEMPORAL_TLS))
+    onFault(`TEMPORAL_TLS=${filled.TEMPORAL_TLS} must be one of true, false, 1, 0.`);
+  const profile = readProfile(filled, onFault);
   let isUsable = true;
-  checkTls(profile.tls, own, (fault) => {
+  checkTls(profile.tls, filled, (fault) => {
     isUsable = false;
     onFault(fault);
   });

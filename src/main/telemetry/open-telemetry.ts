@@ -32,11 +32,11 @@ export function startOpenTelemetry(env: NodeJS.ProcessEnv, serviceName: string):
 
 /** OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence over this name. */
 function resourceOf(env: NodeJS.ProcessEnv, serviceName: string): resources.Resource {
-  const own = resources.resourceFromAttributes({ "service.name": serviceName });
+  const defaults = resources.resourceFromAttributes({ "service.name": serviceName });
   const chosen = resources.detectResources({ detectors: [resources.envDetector] });
   const name = env.OTEL_SERVICE_NAME;
   const named = resources.resourceFromAttributes(name ? { "service.name": name } : {});
-  return own.merge(chosen).merge(named);
+  return defaults.merge(chosen).merge(named);
 }
 
 /** One processor that passes each span to all of these. The SDK stops them. */

@@ -18,9 +18,9 @@ export function tracedPoster(poster: Pick<Poster, "post">): Pick<Poster, "post">
       const parent = continuedFrom(traceparent);
       const run = async () => {
         const span = trace.getActiveSpan();
-        const own = traceparentOf(span) ?? traceparent;
+        const spanTraceparent = traceparentOf(span) ?? traceparent;
         try {
-          const headers = { ...request.headers, traceparent: own };
+          const headers = { ...request.headers, traceparent: spanTraceparent };
           const posted = await poster.post({ ...request, headers });
           if (posted.kind === "answered")
             span?.setAttribute("http.response.status_code", posted.status);

@@ -116,24 +116,26 @@ export function createAuditedTenants(
     return {
       onCurrentOrganisation: (billing, work) =>
         onCurrentOrganisation({ run, pool, performMs }, organisationId, billing, (tx, found) =>
-          audited(tx, organisationId, (own) => work(own, found)),
+          audited(tx, organisationId, (auditedTx) => work(auditedTx, found)),
         ),
       onDocument: (id, work) =>
         run(async (tx) => {
           const { document, organisation } = await lockDocument(tx, organisationId, id);
-          return audited(tx, organisationId, (own) => work(own, document, organisation));
+          return audited(tx, organisationId, (auditedTx) =>
+            work(auditedTx, document, organisation),
+          );
         }),
       onSubscription: (id, work) =>
         run(async (tx) => {
           const locked = await shareOrganisation(tx, organisationId);
           if (isId(id)) await lockSubscriptions(tx, organisationId, [id]);
           const state = isId(id) ? await loadRunning(tx, locked, id, false) : null;
-          return audited(tx, organisationId, (own) => work(own, state, locked));
+          return audited(tx, organisationId, (auditedTx) => work(auditedTx, state, locked));
         }),
       onUsageEvent: (id, work) =>
         run(async (tx) => {
           const event = await lockEvent(tx, organisationId, id);
-          return audited(tx, organisationId, (own) => work(own, event));
+          return audited(tx, organisationId, (auditedTx) => work(auditedTx, event));
         }),
     };
   };

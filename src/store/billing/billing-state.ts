@@ -130,8 +130,8 @@ export async function loadStates(
   const open = await loadOpenUsage(client, organisation.id, metered, isSnapshot);
   return loaded.map(({ row, subscription, plan, meters, today }) => {
     const state = readState(row, { organisation, subscription, plan, today });
-    const own = open.get(subscription.id) ?? (meters.length === 0 ? [] : null);
-    return { currentPeriod: row.current_period, state: { ...state, usage: own } };
+    const openUsage = open.get(subscription.id) ?? (meters.length === 0 ? [] : null);
+    return { currentPeriod: row.current_period, state: { ...state, usage: openUsage } };
   });
 }
 

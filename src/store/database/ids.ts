@@ -51,10 +51,10 @@ export function isId(text: string): boolean {
 }
 
 function format(bytes: Uint8Array, version: number): string {
-  const own = Buffer.from(bytes);
-  own.writeUInt8((own.readUInt8(6) & 0x0f) | version, 6);
-  own.writeUInt8((own.readUInt8(8) & 0x3f) | 0x80, 8);
-  const hex = own.toString("hex");
+  const copy = Buffer.from(bytes);
+  copy.writeUInt8((copy.readUInt8(6) & 0x0f) | version, 6);
+  copy.writeUInt8((copy.readUInt8(8) & 0x3f) | 0x80, 8);
+  const hex = copy.toString("hex");
   const from = [0, 8, 12, 16, 20];
   return from.map((start, index) => hex.slice(start, from[index + 1])).join("-");
 }

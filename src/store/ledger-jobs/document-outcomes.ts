@@ -124,8 +124,8 @@ export function undoneRecord(outcome: UndoneOutcome): object {
     number_taken: Number(outcome.isNumberTaken ?? false),
     renumbered: Number(outcome.isRenumbered ?? false),
   };
-  const own = { job_id: jobId, attempt, reason: plain(outcome.reason), ...answered };
-  const record = { ...own, delay_ms: 0, uncount: 0 };
+  const attemptRecord = { job_id: jobId, attempt, reason: plain(outcome.reason), ...answered };
+  const record = { ...attemptRecord, delay_ms: 0, uncount: 0 };
   switch (outcome.kind) {
     case "refused":
       return { ...record, state: "refused", message: plain(outcome.message) };

@@ -44,8 +44,8 @@ export async function recordNotifications(
     }),
   );
   for (const { organisationId, tenantId } of rows) {
-    const own = received.filter((one) => one.tenantId === tenantId.toLowerCase());
-    for (const [kind, notifications] of Map.groupBy(own, (one) => one.kind)) {
+    const ofConnection = received.filter((one) => one.tenantId === tenantId.toLowerCase());
+    for (const [kind, notifications] of Map.groupBy(ofConnection, (one) => one.kind)) {
       await saveNotifications(pool, organisationId, kind, notifications);
       // A ledger reports every object, and our own writes as well. Those wake no workflow.
       const ledgerIds = notifications.map(({ ledgerId }) => ledgerId);

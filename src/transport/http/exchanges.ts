@@ -45,7 +45,7 @@ export type Within = (request: HttpRequest, exchange: Exchange, run: () => void)
 
 /** The handlers of the paths and the observers of the exchanges. */
 interface ExchangeParts {
-  readonly own: ReadonlyMap<string, Answer>;
+  readonly systemAnswers: ReadonlyMap<string, Answer>;
   /** Answers to `POST` in addition to those of the services, by path. */
   readonly ledgerEndpoints?: ReadonlyMap<string, Answer>;
   readonly rest: Answer;
@@ -155,8 +155,8 @@ function dispatch(
   response: HttpResponse,
   exchange: Exchange,
 ): void {
-  const own = ownAnswer(parts, request.method, exchange.path);
-  if (own !== undefined) answer(parts, own, request, response, exchange);
+  const systemAnswer = findSystemAnswer(parts, request.method, exchange.path);
+  if (systemAnswer !== undefined) answer(parts, systemAnswer, request, response, exchange);
   else if (!exchange.path.startsWith("/v1/") && procedurePath.test(exchange.path)) {
     connect(parts, request, response, exchange);
   } else {
@@ -165,12 +165,12 @@ function dispatch(
   }
 }
 
-function ownAnswer(
+function findSystemAnswer(
   parts: ExchangeParts,
   method: string | undefined,
   path: string,
 ): Answer | undefined {
-  if (method === "GET") return parts.own.get(path);
+  if (method === "GET") return parts.systemAnswers.get(path);
   return method === "POST" ? parts.ledgerEndpoints?.get(path) : undefined;
 }
 

@@ -112,9 +112,9 @@ export function createReadiness(settings: ReadinessSettings): Readiness {
     isServing: async () => (await report()).status === "ready",
     subscribe: (listener) => {
       // Each subscription has its own function, because one listener may subscribe twice.
-      const own = () => listener();
-      listeners.add(own);
-      return () => listeners.delete(own);
+      const registered = () => listener();
+      listeners.add(registered);
+      return () => listeners.delete(registered);
     },
     drain: () => {
       isDraining = true;

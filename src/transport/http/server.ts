@@ -86,7 +86,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const own = systemEndpoints(parts);
   const unfinishedBodies = countUnfinishedBodies(limits);
   const watches = { slowBodies, unreadAnswers, unfinishedBodies, keyless };
-  const onRequest = exchanges({ ...parts, own, ...watches, isDraining: () => draining });
+  const onRequest = exchanges({ ...parts, systemAnswers, ...watches, isDraining: () => draining });
   const onSession = (session: ServerHttp2Session) => {
     sessions.add(session);
     session.once("close", () => sessions.delete(session));

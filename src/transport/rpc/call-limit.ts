@@ -33,10 +33,10 @@ export function createCallLimit({ max, maxOfCaller, tooBusyText }: CallLimits): 
   const inProgress = new Map<string, number>();
   let all = 0;
   return async (callerId, run) => {
-    const own = inProgress.get(callerId) ?? 0;
-    if (all >= max || own >= maxOfCaller)
+    const count = inProgress.get(callerId) ?? 0;
+    if (all >= max || count >= maxOfCaller)
       throw new Refusal("temporarily_unavailable", tooBusyText, null, 1);
-    inProgress.set(callerId, own + 1);
+    inProgress.set(callerId, count + 1);
     all += 1;
     try {
       return await run();

@@ -75,8 +75,8 @@ export function createCall<C extends Principal = Caller>({
     if (implementation === undefined)
       throw new Refusal("unknown_endpoint", `${operation.name} is not available yet`);
     validate(method.input, request);
-    const own = { operation: operation.name, requestId, idempotencyKey };
-    const context = { caller, ...own, signal };
+    const fields = { operation: operation.name, requestId, idempotencyKey };
+    const context = { caller, ...fields, signal };
     if (operation.idempotencyKey === "none") {
       const message = await refusing(temporarilyUnavailable, async () =>
         implementation(request, context),

@@ -37,8 +37,8 @@ export function actingMethods(deps: Pick<AdminDependencies, "store" | "platform"
       const { platform, platformCall, wanted } = await begin(deps, request, call);
       // The id of the subscription is derived from the key.
       const keyed = { ...platformCall, idempotencyKey: platformCall.idempotencyKey ?? newId() };
-      const own = create(CreateSubscriptionRequestSchema, wanted);
-      const { subscription, invoice } = await platform.createSubscription(own, keyed);
+      const platformRequest = create(CreateSubscriptionRequestSchema, wanted);
+      const { subscription, invoice } = await platform.createSubscription(platformRequest, keyed);
       return {
         ...present("subscription", subscription ?? null),
         ...present("invoice", invoice ?? null),
@@ -46,8 +46,8 @@ export function actingMethods(deps: Pick<AdminDependencies, "store" | "platform"
     },
     changeUnits: async ({ $typeName: _, $unknown: __, ...request }, call) => {
       const { platform, platformCall, wanted } = await begin(deps, request, call);
-      const own = create(ChangeUnitsRequestSchema, wanted);
-      const { subscription, change } = await platform.changeUnits(own, platformCall);
+      const platformRequest = create(ChangeUnitsRequestSchema, wanted);
+      const { subscription, change } = await platform.changeUnits(platformRequest, platformCall);
       return {
         ...present("subscription", subscription ?? null),
         ...present("change", change ?? null),
@@ -55,14 +55,14 @@ export function actingMethods(deps: Pick<AdminDependencies, "store" | "platform"
     },
     endSubscription: async ({ $typeName: _, $unknown: __, ...request }, call) => {
       const { platform, platformCall, wanted } = await begin(deps, request, call);
-      const own = create(EndSubscriptionRequestSchema, wanted);
-      const { subscription } = await platform.endSubscription(own, platformCall);
+      const platformRequest = create(EndSubscriptionRequestSchema, wanted);
+      const { subscription } = await platform.endSubscription(platformRequest, platformCall);
       return { ...present("subscription", subscription ?? null) };
     },
     restoreSubscription: async ({ $typeName: _, $unknown: __, ...request }, call) => {
       const { platform, platformCall, wanted } = await begin(deps, request, call);
-      const own = create(RestoreSubscriptionRequestSchema, wanted);
-      const { subscription } = await platform.restoreSubscription(own, platformCall);
+      const platformRequest = create(RestoreSubscriptionRequestSchema, wanted);
+      const { subscription } = await platform.restoreSubscription(platformRequest, platformCall);
       return { ...present("subscription", subscription ?? null) };
     },
   };

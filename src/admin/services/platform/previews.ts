@@ -32,32 +32,32 @@ export function previewMethods(deps: Pick<AdminDependencies, "store" | "platform
   return {
     previewCreateSubscription: async ({ $typeName: _, $unknown: __, ...request }, call) => {
       const { platform, platformCall, wanted } = await begin(deps, request, call);
-      const own = create(CreateSubscriptionRequestSchema, wanted);
-      const { preview } = await platform.previewCreateSubscription(own, platformCall);
+      const platformRequest = create(CreateSubscriptionRequestSchema, wanted);
+      const { preview } = await platform.previewCreateSubscription(platformRequest, platformCall);
       return { ...present("preview", preview ?? null) };
     },
     previewChangeUnits: async ({ $typeName: _, $unknown: __, ...request }, call) => {
       const { platform, platformCall, wanted } = await begin(deps, request, call);
-      const own = create(ChangeUnitsRequestSchema, wanted);
-      const { preview } = await platform.previewChangeUnits(own, platformCall);
+      const platformRequest = create(ChangeUnitsRequestSchema, wanted);
+      const { preview } = await platform.previewChangeUnits(platformRequest, platformCall);
       return { ...present("preview", preview ?? null) };
     },
     previewEndSubscription: async ({ $typeName: _, $unknown: __, ...request }, call) => {
       const { platform, platformCall, wanted } = await begin(deps, request, call);
-      const own = create(EndSubscriptionRequestSchema, wanted);
-      const { preview } = await platform.previewEndSubscription(own, platformCall);
+      const platformRequest = create(EndSubscriptionRequestSchema, wanted);
+      const { preview } = await platform.previewEndSubscription(platformRequest, platformCall);
       return { ...present("preview", preview ?? null) };
     },
     previewRestoreSubscription: async ({ $typeName: _, $unknown: __, ...request }, call) => {
       const { platform, platformCall, wanted } = await begin(deps, request, call);
-      const own = create(RestoreSubscriptionRequestSchema, wanted);
-      const { preview } = await platform.previewRestoreSubscription(own, platformCall);
+      const platformRequest = create(RestoreSubscriptionRequestSchema, wanted);
+      const { preview } = await platform.previewRestoreSubscription(platformRequest, platformCall);
       return { ...present("preview", preview ?? null) };
     },
     getUpcomingInvoice: async ({ $typeName: _, $unknown: __, ...request }, call) => {
       const { platform, platformCall, wanted } = await begin(deps, request, call);
-      const own = create(GetUpcomingInvoiceRequestSchema, wanted);
-      const { upcomingInvoice } = await platform.getUpcomingInvoice(own, platformCall);
+      const platformRequest = create(GetUpcomingInvoiceRequestSchema, wanted);
+      const { upcomingInvoice } = await platform.getUpcomingInvoice(platformRequest, platformCall);
       return { ...present("upcomingInvoice", upcomingInvoice ?? null) };
     },
   };

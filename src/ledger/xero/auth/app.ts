@@ -127,8 +127,10 @@ async function reachedTenants(
   };
   const event = consentOf(accessToken);
   if (event === null) return list("", false);
-  const own = await list(`?${new URLSearchParams({ authEventId: event })}`, true);
-  return own.kind === "ok" && own.value.tenants.length === 0 ? list("", false) : own;
+  const consented = await list(`?${new URLSearchParams({ authEventId: event })}`, true);
+  return consented.kind === "ok" && consented.value.tenants.length === 0
+    ? list("", false)
+    : consented;
 }
 
 async function listTenants(

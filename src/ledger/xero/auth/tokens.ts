@@ -67,10 +67,14 @@ export function oneFlight(
       if (kept && kept.value !== rejected && performance.now() < kept.refreshAt) {
         return { kind: "ok", value: kept.value };
       }
-      const own = flight ?? fly(rejected);
-      let answer = await beforeDeadline(own.answer, signal);
+      const renewal = flight ?? fly(rejected);
+      let answer = await beforeDeadline(renewal.answer, signal);
       // A renewal that started before this token was rejected may return it.
-      if (answer.kind === "ok" && answer.value.value === rejected && own.rejected !== rejected) {
+      if (
+        answer.kind === "ok" &&
+        answer.value.value === rejected &&
+        renewal.rejected !== rejected
+      ) {
         answer = await beforeDeadline((flight ?? fly(rejected)).answer, signal);
       }
       return answer.kind === "ok" ? { kind: "ok", value: answer.value.value } : answer;

@@ -164,10 +164,10 @@ function hasAllocation(
   note: LedgerCreditNote,
   { invoiceId, amount }: LedgerCreditApplication,
 ): boolean {
-  const own = note.allocations.filter(
+  const matching = note.allocations.filter(
     (one) => one.invoiceId.toLowerCase() === invoiceId.toLowerCase(),
   );
-  return own.reduce((sum, one) => sum + scaledOf(one.amount, 4), 0n) >= scaledOf(amount, 4);
+  return matching.reduce((sum, one) => sum + scaledOf(one.amount, 4), 0n) >= scaledOf(amount, 4);
 }
 
 // A supplier's credit note may have the same number as one of ours.

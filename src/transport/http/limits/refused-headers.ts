@@ -35,12 +35,12 @@ export function watchRefusedHeaders({
   const timer = setInterval(check, headersCheckMs).unref();
   return {
     watch(session) {
-      const own: Watched = { session, taken: 0 };
-      watched.add(own);
+      const entry: Watched = { session, taken: 0 };
+      watched.add(entry);
       session.on("stream", () => {
-        own.taken += 1;
+        entry.taken += 1;
       });
-      session.once("close", () => watched.delete(own));
+      session.once("close", () => watched.delete(entry));
     },
     stop: () => clearInterval(timer),
   };

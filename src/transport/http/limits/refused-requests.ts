@@ -32,12 +32,12 @@ export function limitRefusedRequests({
   return {
     count: (connection) => {
       const nowMs = performance.now();
-      const own = refusals.get(connection) ?? { count: 0, forgivenMs: nowMs };
-      refusals.set(connection, own);
-      const forgiven = Math.floor((nowMs - own.forgivenMs) / refusalForgivenMs);
-      own.forgivenMs += forgiven * refusalForgivenMs;
-      own.count = Math.max(0, own.count - forgiven) + 1;
-      if (own.count >= most) end(connection);
+      const entry = refusals.get(connection) ?? { count: 0, forgivenMs: nowMs };
+      refusals.set(connection, entry);
+      const forgiven = Math.floor((nowMs - entry.forgivenMs) / refusalForgivenMs);
+      entry.forgivenMs += forgiven * refusalForgivenMs;
+      entry.count = Math.max(0, entry.count - forgiven) + 1;
+      if (entry.count >= most) end(connection);
     },
   };
 }

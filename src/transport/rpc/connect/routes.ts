@@ -141,22 +141,22 @@ export function connectRoutes<C extends Principal = Caller>(
     routes: (router) => {
       for (const binding of bindings)
         router.service(binding.service, implementationOf(binding, parts, reportError));
-      const own = router.handlers.length;
+      const firstHandler = router.handlers.length;
       for (const open of parts.open ?? []) open(router);
-      refuseUnsupportedRequests(router.handlers, own, {
+      refuseUnsupportedRequests(router.handlers, firstHandler, {
         admit: async (method, values, response) => {
           const operation = operations.get(method);
           if (operation !== undefined) await admit(parts, operation, stateOf(values), response);
         },
         reportError: (values, error) => reportError(stateOf(values), error),
       });
-      checkJsonBodies(router.handlers, own, {
+      checkJsonBodies(router.handlers, firstHandler, {
         check: ({ input }) => parts.checkJson(input),
         reportError: (values, error) => connectErrorOf(reportError(stateOf(values), error)),
         compressions,
         readMaxBytes,
       });
-      countBodies(router.handlers, own, {
+      countBodies(router.handlers, firstHandler, {
         hold: (values, bytes) => {
           const { record } = stateOf(values);
           return record.holdBody(record.apiKeyId ?? null, bytes);

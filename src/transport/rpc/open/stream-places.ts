@@ -20,10 +20,10 @@ export function createPlaces({ inAll, perConnection }: PlaceLimits): Places {
   let open = 0;
   return {
     enter: (connection) => {
-      const own = byConnection.get(connection) ?? 0;
-      if (open >= inAll || own >= perConnection) return null;
+      const ofConnection = byConnection.get(connection) ?? 0;
+      if (open >= inAll || ofConnection >= perConnection) return null;
       open += 1;
-      byConnection.set(connection, own + 1);
+      byConnection.set(connection, ofConnection + 1);
       return () => {
         open -= 1;
         const left = (byConnection.get(connection) ?? 1) - 1;

@@ -25,8 +25,8 @@ export function enumWords(field: DescField): readonly string[] {
 
 function rulesOf(field: DescField): EnumRules | null {
   const { type } = getOption(field, rulesExtension);
-  const own = type.case === "repeated" ? type.value.items?.type : type;
-  return own?.case === "enum" ? own.value : null;
+  const itemType = type.case === "repeated" ? type.value.items?.type : type;
+  return itemType?.case === "enum" ? itemType.value : null;
 }
 
 /**

@@ -73,10 +73,10 @@ async function adoptUnknownDocuments<
   const open = unknown.filter(({ documentId }) => documentId === null);
   const matches: Match<Document>[] = [];
   const takeFor = (document: Document, isReady: boolean): boolean => {
-    const own = unknown.find(({ documentId }) => documentId === kind.idOf(document));
+    const unknownDocument = unknown.find(({ documentId }) => documentId === kind.idOf(document));
     // An uncertain document is looked up by its own number first.
     const index = isReady ? open.findIndex((one) => isSame(document, one, settings)) : -1;
-    const match = own ?? (index < 0 ? undefined : open.splice(index, 1)[0]);
+    const match = unknownDocument ?? (index < 0 ? undefined : open.splice(index, 1)[0]);
     if (match !== undefined) matches.push({ document, unknown: match });
     return match !== undefined;
   };

@@ -101,9 +101,9 @@ export function failureOutcome(
   lookUpAfterMs: number,
   isSingle: boolean,
 ): UndoneOutcome {
-  const own = attemptOf(job);
+  const attempt = attemptOf(job);
   const again = (delayMs: number, countsAsAttempt: boolean, reason: string): UndoneOutcome => {
-    return { ...own, kind: "again", delayMs, countsAsAttempt, reason };
+    return { ...attempt, kind: "again", delayMs, countsAsAttempt, reason };
   };
   switch (failure.kind) {
     case "refused": {
@@ -122,7 +122,7 @@ export function failureOutcome(
       const remembered = failure.isRemembered === true ? ({ isRemembered: true } as const) : {};
       return failure.outcome === "unknown"
         ? {
-            ...own,
+            ...attempt,
             ...remembered,
             kind: "uncertain",
             delayMs: lookUpAfterMs,

@@ -80,27 +80,27 @@ export function createLingeringPlaces(
     take: (organisationId) => {
       if (isStopping || lingering.size === maxLingering || lingering.has(organisationId))
         return null;
-      const own: Lingering = { isWoken: false, resume: () => undefined, workedAtMs: null };
-      lingering.set(organisationId, own);
+      const place: Lingering = { isWoken: false, resume: () => undefined, workedAtMs: null };
+      lingering.set(organisationId, place);
       timer ??= setInterval(reportAll, reportEveryMs).unref();
       return {
         isStopping: () => isStopping,
         worked: () => {
-          const wasReported = isReported(own);
-          own.workedAtMs = performance.now();
+          const wasReported = isReported(place);
+          place.workedAtMs = performance.now();
           if (!wasReported) void report([organisationId], []).catch(() => undefined);
         },
         reading: () => {
-          own.isWoken = false;
+          place.isWoken = false;
         },
         linger: whileLingering,
         sleep: async (ms) => {
           const { promise, resolve } = Promise.withResolvers<void>();
-          own.resume = resolve;
+          place.resume = resolve;
           const alarm = setTimeout(resolve, ms);
-          if (!own.isWoken && !isStopping) await promise;
+          if (!place.isWoken && !isStopping) await promise;
           clearTimeout(alarm);
-          return own.isWoken;
+          return place.isWoken;
         },
         leave: async () => {
           lingering.delete(organisationId);
@@ -108,7 +108,7 @@ export function createLingeringPlaces(
             clearInterval(timer);
             timer = null;
           }
-          if (isReported(own)) await report([], [organisationId]).catch(() => undefined);
+          if (isReported(place)) await report([], [organisationId]).catch(() => undefined);
         },
       };
     },

@@ -178,8 +178,8 @@ function decide(
 ): AllocationResult | null {
   const observed: ObservedCreditState = { note, invoice };
   const amount = parseDecimal(job.amount);
-  const own = note.allocations.filter(({ invoiceId }) => invoiceId === job.invoiceLedgerId);
-  const applied = sum(own.map((one) => parseDecimal(one.amount)));
+  const matching = note.allocations.filter(({ invoiceId }) => invoiceId === job.invoiceLedgerId);
+  const applied = sum(matching.map((one) => parseDecimal(one.amount)));
   if (compare(subtract(applied, parseDecimal(job.applied)), amount) >= 0)
     return done(job, observed);
   const left = note.status === "approved" ? parseDecimal(note.remainingCredit) : ZERO;

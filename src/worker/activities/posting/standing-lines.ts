@@ -29,9 +29,9 @@ export function standingLines(
   }
   const named: NamedLine[] = [];
   for (const line of ours.filter(({ amending }) => amending)) {
-    const own = ledgers.find(({ ledgerLineId }) => ledgerLineId === line.ledgerLineId);
+    const ledgerLine = ledgers.find(({ ledgerLineId }) => ledgerLineId === line.ledgerLineId);
     const index = free.findIndex((other) => standsAs(other, line, maxDescriptionLength));
-    const [found] = own === undefined ? free.splice(index, index < 0 ? 0 : 1) : [own];
+    const [found] = ledgerLine === undefined ? free.splice(index, index < 0 ? 0 : 1) : [ledgerLine];
     if (found === undefined || !standsAs(found, line, maxDescriptionLength)) return null;
     named.push({ id: line.id, ledgerLineId: found.ledgerLineId });
   }
