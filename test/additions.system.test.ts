@@ -187,7 +187,7 @@ function addEnumValue(): void {
   edit("proto/billing/v1/catalogue.proto", last, last + value);
 }
 
-test("a pricing model needs a constant, a line of the registry and an enum value to compile", () => {
+test("a pricing model needs a model, a line of the registry and an enum value to compile", () => {
   addPlanType();
   expect(faults()).toContain(`${catalogue}/pricing/index.ts`);
   addPricingModel();

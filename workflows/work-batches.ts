@@ -59,8 +59,8 @@ const { allocateBatch } = proxyActivities<CreditAllocationActivities>({
 });
 
 /**
- * Applies held credit to invoices. Ends when nothing is left to apply, or when the rest is rescheduled for long: the dispatcher then
- * starts it again.
+ * Applies held credit to invoices. Ends when nothing is left to apply, or when the rest is
+ * rescheduled for long: the dispatcher then starts it again.
  */
 export async function creditAllocation(input: CreditAllocationInput): Promise<void> {
   await workInBatches(input, allocateBatch);

@@ -7,7 +7,7 @@ import type { Customer } from "../../gen/prisma/client.ts";
 import { lockOrganisation, lockRow, lockSubscriptions } from "../database/lock-order.ts";
 import type { Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
-import { lockPublishing } from "../events/publish-changes.ts";
+import { blockPublishing } from "../events/publish-changes.ts";
 import { type Changed, changed } from "./changes.ts";
 
 /** The outcome. An erasure of an erased customer changes nothing. */
@@ -24,7 +24,7 @@ export async function eraseCustomer(
   id: string,
 ): Promise<Changed<Erasure>> {
   // The relay would publish what it read before. The sync would write what it read before.
-  await lockPublishing(tx, organisationId);
+  await blockPublishing(tx, organisationId);
   await lockOrganisation(tx, organisationId);
   const subscriptions = await db(tx).subscription.findMany({
     where: { organisationId, customerId: id },

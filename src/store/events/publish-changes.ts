@@ -47,7 +47,7 @@ export class PublishingLocked extends Error {
 const lockClass = 0x7075626c;
 
 /** Lets no process publish the organisation's changes until the transaction ends. */
-export async function lockPublishing(tx: Transaction, organisationId: string): Promise<void> {
+export async function blockPublishing(tx: Transaction, organisationId: string): Promise<void> {
   await tx.query({
     name: "hold_publishing",
     text: "SELECT pg_advisory_xact_lock($1, hashtext($2))",
@@ -77,7 +77,7 @@ interface ChangedObject extends ObjectKey {
 
 /**
  * Publishes the changes of these objects and takes all their entries. Objects that were published
- * meanwhile are skipped. Throws `PublishingHeld` if another process publishes the organisation's
+ * meanwhile are skipped. Throws `PublishingLocked` if another process publishes the organisation's
  * changes. The caller tries again.
  */
 export async function publishChunk(

@@ -40,8 +40,8 @@ export function joinSyncResults(all: readonly SyncResult[]): SyncResult {
 
 /**
  * Writes objects of the ledger in one batch. If one breaks a type or a rule of the database, each
- * is written singly, and `onUnfit` returns the result of one that breaks it then. So no object stops the
- * others (LEDGER-5).
+ * is written singly, and `onUnfit` returns the result of one that breaks it then. So no object
+ * stops the others (LEDGER-5).
  */
 export async function writeBatch<T>(
   objects: readonly T[],

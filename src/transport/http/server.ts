@@ -83,7 +83,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const limitBursts = limitStreamBursts(limits);
   const addressOf = clientAddresses(parts.trustedProxies);
   const keyless = watchKeylessRequests(limits, addressOf, limitRefusedRequests(limits));
-  const own = systemEndpoints(parts);
+  const systemAnswers = systemEndpoints(parts);
   const unfinishedBodies = countUnfinishedBodies(limits);
   const watches = { slowBodies, unreadAnswers, unfinishedBodies, keyless };
   const onRequest = exchanges({ ...parts, systemAnswers, ...watches, isDraining: () => draining });

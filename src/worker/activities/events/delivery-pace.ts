@@ -1,7 +1,7 @@
 /**
- * The pace and the number of requests to webhook endpoints. A worker process does other work, and callers wait for
- * some of it. While there is some, each request pauses longer if the process has less than half of
- * its time free. A process without other work leaves a tenth.
+ * The pace and the number of requests to webhook endpoints. A worker process does other work, and
+ * callers wait for some of it. While there is some, each request pauses longer if the process has
+ * less than half of its time free. A process without other work leaves a tenth.
  */
 import { performance } from "node:perf_hooks";
 import { setTimeout as wait } from "node:timers/promises";
