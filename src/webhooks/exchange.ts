@@ -22,7 +22,7 @@ export interface Deadlines {
 }
 
 /** The latency, in whole milliseconds, ends with the status or the failure. */
-export type Exchange =
+export type ExchangeOutcome =
   | {
       readonly kind: "answered";
       readonly status: number;
@@ -51,7 +51,7 @@ export function exchange(
   agent: Dispatcher,
   request: ExchangeRequest,
   deadlines: Deadlines,
-): Promise<Exchange> {
+): Promise<ExchangeOutcome> {
   return new Promise((resolve) => start(agent, request, deadlines, resolve));
 }
 
@@ -59,13 +59,13 @@ function start(
   agent: Dispatcher,
   { origin, path, headers, body, signal }: ExchangeRequest,
   { totalMs, restMs }: Deadlines,
-  resolve: (outcome: Exchange) => void,
+  resolve: (outcome: ExchangeOutcome) => void,
 ): void {
   const startedAt = performance.now();
   const latencyMs = () => Math.round(performance.now() - startedAt);
   const chunks: Uint8Array[] = [];
   let length = 0;
-  let answered: Omit<Extract<Exchange, { kind: "answered" }>, "beginning"> | null = null;
+  let answered: Omit<Extract<ExchangeOutcome, { kind: "answered" }>, "beginning"> | null = null;
   let running: Dispatcher.DispatchController | null = null;
   let stopped: Error | null = null;
   let isOver = false;

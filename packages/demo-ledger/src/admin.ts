@@ -22,7 +22,7 @@ import { recordPayment } from "./documents/payments.ts";
 import type { FaultBook } from "./faults.ts";
 import { newestDocuments } from "./ledger-documents.ts";
 import type { AppBook } from "./oauth/apps.ts";
-import { setWebhook, type Tenant, type TenantBook } from "./tenants.ts";
+import { type DemoTenant, setWebhook, type TenantBook } from "./tenants.ts";
 import { intentToReceive, type WebhookTarget } from "./webhooks.ts";
 
 /** What the admin routes work on. `faults` is null if faults are switched off. */
@@ -246,7 +246,7 @@ async function merge(
     : refusal(404, "There are no two such active contacts.");
 }
 
-function presentTenant(tenant: Tenant): object {
+function presentTenant(tenant: DemoTenant): object {
   const { tenantId, name, currency, timezone, clientId, periodLockDate, foldsNumbers } = tenant;
   return { tenantId, name, currency, timezone, clientId, periodLockDate, foldsNumbers };
 }

@@ -25,7 +25,7 @@ import type { DocumentValues } from "./documents/document-rules.ts";
 import { loadDocument } from "./documents/document-store.ts";
 import { type DocumentResource, updateDocument } from "./documents/documents.ts";
 import { deletePayment } from "./documents/payments.ts";
-import type { Tenant } from "./tenants.ts";
+import type { DemoTenant } from "./tenants.ts";
 
 /** Changes a document of an organisation by its id, in one transaction. */
 type Act = (
@@ -59,7 +59,7 @@ const acts: Readonly<Record<string, Act>> = {
  */
 export async function answerByHand(
   pool: pg.Pool,
-  tenant: Tenant,
+  tenant: DemoTenant,
   path: readonly string[],
 ): Promise<DemoAnswer | null> {
   const [resource = "", id = "", action = "", partId = "", partAction] = path;

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { numberToken } from "../../../src/ledger/port/exact-json.ts";
 import { type DemoAnswer, listAnswer, xeroDate, xeroInstant } from "./api/answers.ts";
 import { demoAccounts, demoCurrencies, demoTaxRates } from "./api/chart.ts";
-import type { Tenant } from "./tenants.ts";
+import type { DemoTenant } from "./tenants.ts";
 
 // Xero has its own names of time zones. A zone without a name here is shown as UTC.
 const timezoneNames: Readonly<Record<string, string>> = {
@@ -23,7 +23,7 @@ const timezoneNames: Readonly<Record<string, string>> = {
 };
 
 /** `GET /Organisation`. */
-export function organisationAnswer(tenant: Tenant): DemoAnswer {
+export function organisationAnswer(tenant: DemoTenant): DemoAnswer {
   const organisation = {
     OrganisationID: tenant.tenantId,
     Name: tenant.name,
@@ -55,7 +55,7 @@ export function organisationAnswer(tenant: Tenant): DemoAnswer {
 }
 
 /** `GET /Accounts`. */
-export function accountsAnswer(tenant: Tenant): DemoAnswer {
+export function accountsAnswer(tenant: DemoTenant): DemoAnswer {
   const accounts = demoAccounts.map((account) => ({
     AccountID: accountId(tenant, account.code),
     Code: account.code,
@@ -97,7 +97,7 @@ export function taxRatesAnswer(): DemoAnswer {
 }
 
 /** `GET /Currencies`: the organisation's own currency first. */
-export function currenciesAnswer(tenant: Tenant): DemoAnswer {
+export function currenciesAnswer(tenant: DemoTenant): DemoAnswer {
   const own = { [tenant.currency]: demoCurrencies[tenant.currency] ?? tenant.currency };
   const all = Object.entries({ ...own, ...demoCurrencies });
   return listAnswer(
@@ -108,7 +108,7 @@ export function currenciesAnswer(tenant: Tenant): DemoAnswer {
 
 // The chart is not stored, so its ids are derived. An organisation has the same ids after every
 // start.
-function accountId(tenant: Tenant, code: string): string {
+function accountId(tenant: DemoTenant, code: string): string {
   const hex = createHash("sha256").update(`${tenant.tenantId} ${code}`).digest("hex");
   const [a, b, c, d] = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(13, 16), hex.slice(17, 20)];
   return `${a}-${b}-4${c}-8${d}-${hex.slice(20, 32)}`;

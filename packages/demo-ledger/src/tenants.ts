@@ -5,7 +5,7 @@ import { violatedIndex } from "./database.ts";
 import type { WebhookTarget } from "./webhooks.ts";
 
 /** An organisation. Its secret is stored only as a hash. */
-export interface Tenant {
+export interface DemoTenant {
   readonly tenantId: string;
   readonly name: string;
   readonly currency: string;
@@ -40,9 +40,9 @@ export interface TenantBook {
    * Creates the organisation, or updates the existing one. Null if another organisation has the
    * client id.
    */
-  put(draft: TenantDraft): Promise<Tenant | null>;
-  byId(tenantId: string): Promise<Tenant | null>;
-  byClient(clientId: string): Promise<Tenant | null>;
+  put(draft: TenantDraft): Promise<DemoTenant | null>;
+  byId(tenantId: string): Promise<DemoTenant | null>;
+  byClient(clientId: string): Promise<DemoTenant | null>;
   /**
    * Sets the webhook address of all organisations, also of those that are created while the server
    * runs.
@@ -72,7 +72,7 @@ returning ${columns}`;
 
 /** Creates the access to the organisations in this database. */
 export function createTenantBook(pool: pg.Pool): TenantBook {
-  const remembered = new Map<string, { readonly tenant: Tenant; readonly until: number }>();
+  const remembered = new Map<string, { readonly tenant: DemoTenant; readonly until: number }>();
 
   let everyWebhook: WebhookTarget | null = null;
 
@@ -99,7 +99,7 @@ export function createTenantBook(pool: pg.Pool): TenantBook {
     async byId(tenantId) {
       const known = remembered.get(tenantId);
       if (known && performance.now() < known.until) return known.tenant;
-      const { rows } = await pool.query<Tenant>(
+      const { rows } = await pool.query<DemoTenant>(
         `select ${columns} from demo_ledger.tenants where tenant_id = $1`,
         [tenantId],
       );
@@ -109,7 +109,7 @@ export function createTenantBook(pool: pg.Pool): TenantBook {
     },
 
     async byClient(clientId) {
-      const { rows } = await pool.query<Tenant>(
+      const { rows } = await pool.query<DemoTenant>(
         `select ${columns} from demo_ledger.tenants where client_id = $1`,
         [clientId],
       );
@@ -119,7 +119,7 @@ export function createTenantBook(pool: pg.Pool): TenantBook {
 }
 
 // Returns null if the client id belongs to another organisation.
-async function putOnce(pool: pg.Pool, draft: TenantDraft): Promise<Tenant | null> {
+async function putOnce(pool: pg.Pool, draft: TenantDraft): Promise<DemoTenant | null> {
   const {
     tenantId,
     name,
@@ -143,7 +143,7 @@ async function putOnce(pool: pg.Pool, draft: TenantDraft): Promise<Tenant | null
     foldsNumbers,
   ];
   try {
-    const { rows } = await pool.query<Tenant>(putStatement, values);
+    const { rows } = await pool.query<DemoTenant>(putStatement, values);
     return rows[0] ?? null;
   } catch (error) {
     if (violatedIndex(error) === "tenants_client_id_key") return null;

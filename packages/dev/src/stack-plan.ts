@@ -5,7 +5,7 @@ import { apiHostOf } from "./processes/api-address.ts";
 import { defaultPorts, localHost, readPort, type WantedPort } from "./processes/ports.ts";
 
 /** The plan of a start. A port is undefined if a setting replaces its part. */
-export interface Plan {
+export interface StackPlan {
   readonly dataFolder: string;
   readonly postgresFolder: string;
   readonly temporalFile: string;
@@ -21,7 +21,7 @@ export interface Plan {
 }
 
 /** Reads the plan. Throws an Error that names the first wrong port. */
-export function planOf(env: NodeJS.ProcessEnv): Plan {
+export function planOf(env: NodeJS.ProcessEnv): StackPlan {
   const wanted: WantedPort[] = [];
   const want = (part: string, setting: string, fallback: number, host = localHost): number => {
     const port = readPort(env, setting, fallback);

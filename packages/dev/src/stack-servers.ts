@@ -9,7 +9,7 @@ import { searchAttributes } from "../../../src/worker/temporal/search-attributes
 import { startPostgres } from "./postgres/postgres.ts";
 import { localHost } from "./processes/ports.ts";
 import type { Counting } from "./progress-line.ts";
-import type { Plan } from "./stack-plan.ts";
+import type { StackPlan } from "./stack-plan.ts";
 import type { Parts } from "./stack-settings.ts";
 import { findTemporalCli } from "./temporal/temporal-cli.ts";
 import { startTemporal } from "./temporal/temporal-server.ts";
@@ -22,7 +22,7 @@ interface ServerSettings {
 }
 
 /** Starts PostgreSQL unless DATABASE_URL replaces it, and migrates. Returns the database's URL. */
-export async function startDatabase(plan: Plan, settings: ServerSettings): Promise<string> {
+export async function startDatabase(plan: StackPlan, settings: ServerSettings): Promise<string> {
   const { log } = settings;
   const url = await databaseUrlOf(plan, settings);
   const began = performance.now();
@@ -32,7 +32,10 @@ export async function startDatabase(plan: Plan, settings: ServerSettings): Promi
   return url;
 }
 
-async function databaseUrlOf(plan: Plan, { env, log, parts }: ServerSettings): Promise<string> {
+async function databaseUrlOf(
+  plan: StackPlan,
+  { env, log, parts }: ServerSettings,
+): Promise<string> {
   const port = plan.postgresPort;
   if (port === undefined) return env.DATABASE_URL ?? "";
   const create = () => startPostgres({ dataFolder: plan.postgresFolder, port, log });
@@ -48,7 +51,7 @@ interface TemporalPart {
 
 /** Starts Temporal unless TEMPORAL_ADDRESS replaces it, and creates or changes the schedules. */
 export async function startTemporalPart(
-  plan: Plan,
+  plan: StackPlan,
   settings: ServerSettings,
   lines: Counting,
 ): Promise<TemporalPart> {
@@ -60,7 +63,7 @@ export async function startTemporalPart(
 }
 
 async function temporalOf(
-  plan: Plan,
+  plan: StackPlan,
   { env, log, parts }: ServerSettings,
   lines: Counting,
 ): Promise<TemporalPart> {

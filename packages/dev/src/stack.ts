@@ -15,7 +15,7 @@ import { assertPortsFree, isListening, localHost } from "./processes/ports.ts";
 import { waitUntil } from "./processes/process.ts";
 import { type Counting, linesInto } from "./progress-line.ts";
 import { secretKeyOf } from "./secret-key.ts";
-import { type Plan, planOf } from "./stack-plan.ts";
+import { planOf, type StackPlan } from "./stack-plan.ts";
 import { startDatabase, startTemporalPart } from "./stack-servers.ts";
 import type { Parts } from "./stack-settings.ts";
 import { type LockedRecord, lockStartRecord } from "./start-record.ts";
@@ -168,7 +168,7 @@ type RunChild = (
 
 function childRunner(
   env: NodeJS.ProcessEnv,
-  plan: Plan,
+  plan: StackPlan,
   parts: Parts,
   record: LockedRecord,
 ): RunChild {

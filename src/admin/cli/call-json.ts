@@ -1,12 +1,12 @@
 /** One call of a method, with JSON as request and response. */
 import type { DescMethodUnary } from "@bufbuild/protobuf";
-import type { Connection } from "./connection.ts";
+import type { ApiConnection } from "./connection.ts";
 import { type Json, messageJson } from "./output/message-json.ts";
 import { requestMessage } from "./request-message.ts";
 
 /** Calls the method. Throws `UsageError` if the request has a member of another type. */
 export async function callJson(
-  connection: Connection,
+  connection: ApiConnection,
   method: DescMethodUnary,
   request: Json,
 ): Promise<Json> {

@@ -29,7 +29,7 @@ export interface ConnectionOptions {
 }
 
 /** Calls the admin services. */
-export interface Connection {
+export interface ApiConnection {
   /**
    * Calls one method. Throws `RefusedError` if the service refuses, `UnreachableError` if no answer
    * of the service arrives.
@@ -44,7 +44,10 @@ export interface Connection {
  * Prepares a connection. Nothing is sent yet. Throws `UsageError` if the address or the token is
  * missing or malformed.
  */
-export async function connect(terminal: Terminal, options: ConnectionOptions): Promise<Connection> {
+export async function connect(
+  terminal: Terminal,
+  options: ConnectionOptions,
+): Promise<ApiConnection> {
   const baseUrl = addressOf(options.url ?? (terminal.env.BILLING_ADMIN_URL || defaultUrl));
   const token = await tokenOf(terminal, options.tokenFile);
   const transport = createConnectTransport({ baseUrl, httpVersion: "1.1" });

@@ -3,7 +3,7 @@
  * are built from it.
  */
 import type { DescMethodUnary } from "@bufbuild/protobuf";
-import type { Connection } from "./connection.ts";
+import type { ApiConnection } from "./connection.ts";
 import type { Json } from "./output/message-json.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -11,7 +11,7 @@ import type { Terminal } from "./terminal.ts";
 export type Column = string | { readonly title: string; readonly of: (row: Json) => string };
 
 /** How to find an object by its code or number if an id is needed. */
-export interface Lookup {
+export interface NameLookup {
   /** The object's name in a refusal: `plan`. */
   readonly kind: string;
   /** A list method that takes `organisation` and `by`. */
@@ -30,7 +30,7 @@ export interface ExtraOption {
 /** The input of a verb that makes more than one call. */
 export interface Work {
   readonly terminal: Terminal;
-  readonly connection: Connection;
+  readonly connection: ApiConnection;
   /** The request as JSON, from file, options and arguments. */
   readonly request: Json;
   /** The values of the extra options, by their camelCase names. */
@@ -60,7 +60,7 @@ export interface Verb {
   /** Whether `id` is an organisation's, which its name can replace. */
   readonly ofOrganisations?: boolean;
   /** Fields that accept a code or a number instead of an id. */
-  readonly lookups?: Readonly<Record<string, Lookup>>;
+  readonly lookups?: Readonly<Record<string, NameLookup>>;
   /**
    * A sentence that says what cannot be undone about this request. `null` if all of it can be
    * undone.

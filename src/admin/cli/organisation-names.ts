@@ -1,7 +1,7 @@
 /** Organisations by their names. A name need not be unique, so the id may be needed. */
 import { OrganisationService } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
 import { callJson } from "./call-json.ts";
-import type { Connection } from "./connection.ts";
+import type { ApiConnection } from "./connection.ts";
 import { RefusedError } from "./failures.ts";
 import { isObject, type Json } from "./output/message-json.ts";
 
@@ -12,7 +12,7 @@ const candidatesShown = 10;
  * Returns the id of the organisation with this name, in any case. Throws `RefusedError` if there is
  * none, or with the candidates if there are several.
  */
-export async function organisationIdOf(connection: Connection, name: string): Promise<string> {
+export async function organisationIdOf(connection: ApiConnection, name: string): Promise<string> {
   const { data } = await callJson(connection, OrganisationService.method.listOrganisations, {
     name,
     limit: candidatesShown + 1,

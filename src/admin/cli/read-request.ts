@@ -4,9 +4,9 @@
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { jsonName } from "../../transport/rest/json-shape.ts";
-import type { Connection } from "./connection.ts";
+import type { ApiConnection } from "./connection.ts";
 import { RefusedError, UsageError } from "./failures.ts";
-import type { Lookup, Verb } from "./noun.ts";
+import type { NameLookup, Verb } from "./noun.ts";
 import { organisationIdOf } from "./organisation-names.ts";
 import { isObject, type Json, messageJson } from "./output/message-json.ts";
 import { requestMessage } from "./request-message.ts";
@@ -80,7 +80,7 @@ const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  * if there is no such object, or if several organisations have the name.
  */
 export async function resolveCodes(
-  connection: Connection,
+  connection: ApiConnection,
   verb: Verb,
   request: Json,
 ): Promise<Json> {
@@ -105,8 +105,8 @@ function organisationFields({ method, ofOrganisations }: Verb): readonly string[
 }
 
 async function idOf(
-  connection: Connection,
-  { kind, list, by = "code" }: Lookup,
+  connection: ApiConnection,
+  { kind, list, by = "code" }: NameLookup,
   organisation: string,
   name: string,
 ): Promise<string> {

@@ -1,6 +1,6 @@
 /** Runs one command: request, confirmation, calls, output and exit code. */
 import { callJson } from "./call-json.ts";
-import { type Connection, type ConnectionOptions, connect } from "./connection.ts";
+import { type ApiConnection, type ConnectionOptions, connect } from "./connection.ts";
 import { type ExitCode, exitCodes, RefusedError, UsageError } from "./failures.ts";
 import type { Verb } from "./noun.ts";
 import { type OutputFormat, outputFormats } from "./output/format-names.ts";
@@ -62,7 +62,7 @@ const largestPage = 100;
  * `has_more`.
  */
 async function* pages(
-  connection: Connection,
+  connection: ApiConnection,
   method: Verb["method"],
   request: Json,
 ): AsyncGenerator<Json> {
@@ -83,7 +83,7 @@ async function* pages(
 
 async function callOnce(
   terminal: Terminal,
-  connection: Connection,
+  connection: ApiConnection,
   verb: Verb,
   request: Json,
   all: boolean,

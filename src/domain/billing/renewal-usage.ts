@@ -9,7 +9,12 @@ import type { InvoiceAmendment, InvoiceDraft } from "../model/invoice.ts";
 import type { BilledUsage, OpenUsage, UsageBills } from "../model/usage.ts";
 import { equals } from "../money/decimal.ts";
 import { takesLines } from "./issued-invoices.ts";
-import { chargeUsage, type UsageCharges, type UsageFacts, usageInvoice } from "./usage-charges.ts";
+import {
+  chargeUsage,
+  type UsageChargeFacts,
+  type UsageCharges,
+  usageInvoice,
+} from "./usage-charges.ts";
 
 /** An invoice to issue, with the deferred charges and the usage that it bills. */
 export interface DueInvoice {
@@ -68,7 +73,7 @@ export function closedUsage({ joined, creditNotes, unbilled, bills }: UsageWalk)
  * bills. Returns null in Setup Mode: the bills then stay open. Zero usage is not charged, but
  * listed if a document is issued.
  */
-export function closePeriodBill(facts: UsageFacts, walk: UsageWalk): UsageCharges | null {
+export function closePeriodBill(facts: UsageChargeFacts, walk: UsageWalk): UsageCharges | null {
   const { open, billed } = walk.bills;
   const { setupMode } = facts.organisation;
   walk.bills = { open: open + 1, billed: setupMode ? billed : open + 1 };
@@ -79,7 +84,7 @@ export function closePeriodBill(facts: UsageFacts, walk: UsageWalk): UsageCharge
  * Closes every bill of a subscription that is over, up to its last period: no other bill follows.
  * Returns null if there is no usage, and in Setup Mode. Usage after the end stays unbilled.
  */
-export function closeLastBill(facts: UsageFacts, walk: UsageWalk): UsageCharges | null {
+export function closeLastBill(facts: UsageChargeFacts, walk: UsageWalk): UsageCharges | null {
   assert(walk.usage !== null, "usage is loaded where a bill is closed");
   const taken = usageUntil(facts, walk.usage);
   if (facts.organisation.setupMode || taken.length === 0) return null;
@@ -90,14 +95,14 @@ export function closeLastBill(facts: UsageFacts, walk: UsageWalk): UsageCharges 
 
 /** Returns the usage of the period and of earlier ones. */
 export function usageUntil(
-  { period }: Pick<UsageFacts, "period">,
+  { period }: Pick<UsageChargeFacts, "period">,
   usage: readonly OpenUsage[],
 ): readonly OpenUsage[] {
   return usage.filter((one) => one.period.index <= period.index);
 }
 
 function take(
-  facts: UsageFacts,
+  facts: UsageChargeFacts,
   walk: UsageWalk,
   isTaken: (one: OpenUsage) => boolean,
 ): UsageCharges {
@@ -115,7 +120,7 @@ function take(
  * charge: zero usage is then on no document (USAGE-9).
  */
 export function billSeparately(
-  facts: UsageFacts,
+  facts: UsageChargeFacts,
   walk: UsageWalk,
   charges: UsageCharges | null,
 ): DueInvoice | null {

@@ -29,7 +29,7 @@ import {
   joinRenewal,
   type UsageWalk,
 } from "./renewal-usage.ts";
-import type { UsageCharges, UsageFacts } from "./usage-charges.ts";
+import type { UsageChargeFacts, UsageCharges } from "./usage-charges.ts";
 
 /**
  * The changes to write: the subscription, its current period's index and next due date, new or
@@ -179,7 +179,7 @@ function renew(facts: DueFacts, walk: Walk): void {
  */
 function billUsage(
   facts: DueFacts,
-  usageFacts: UsageFacts,
+  usageFacts: UsageChargeFacts,
   walk: Walk,
   charges: UsageCharges,
 ): void {

@@ -48,7 +48,7 @@ export interface UsageCharges {
  * The facts that usage is billed by: default account and tax type, the subscription of the
  * documents, and the period whose end they bill. Lines of another period name it.
  */
-export type UsageFacts = Pick<BillingState, "organisation" | "subscription" | "today"> & {
+export type UsageChargeFacts = Pick<BillingState, "organisation" | "subscription" | "today"> & {
   readonly period: Period;
 };
 
@@ -58,7 +58,7 @@ export type UsageFacts = Pick<BillingState, "organisation" | "subscription" | "t
  * Usage takes no discount (MONEY-4, MONEY-7). Refuses `invalid_state` if the amount exceeds what a
  * document can hold: some usage must be voided.
  */
-export function chargeUsage(facts: UsageFacts, usage: readonly OpenUsage[]): UsageCharges {
+export function chargeUsage(facts: UsageChargeFacts, usage: readonly OpenUsage[]): UsageCharges {
   const priced = priceInOrder(usage, facts.subscription.currency);
   const unpriced = priced.filter(({ usage: { setupMode } }) => setupMode);
   const charged = priced.filter((one) => !one.usage.setupMode && !isNegative(one.amount));
@@ -80,7 +80,7 @@ export function chargeUsage(facts: UsageFacts, usage: readonly OpenUsage[]): Usa
  * Drafts an invoice of type `usage` with these lines, for the period that ended or ends with it
  * (USAGE-9).
  */
-export function usageInvoice(facts: UsageFacts, lines: readonly UsageLine[]): InvoiceDraft {
+export function usageInvoice(facts: UsageChargeFacts, lines: readonly UsageLine[]): InvoiceDraft {
   const { subscription, organisation, period, today } = facts;
   const order = { type: "usage", period, lines: lines.map(({ line }) => line), today } as const;
   return draftInvoice(subscription, organisation, order);
@@ -139,7 +139,7 @@ function usageValue(meter: PricedMeter, quantity: Decimal): Decimal {
  * Returns the line of usage: its quantity and arithmetic. Late usage also names its period and what
  * was billed of that before (USAGE-10, OBJECT-10).
  */
-function usageLine({ usage, amount }: BilledUsage, facts: UsageFacts): InvoiceLineDraft {
+function usageLine({ usage, amount }: BilledUsage, facts: UsageChargeFacts): InvoiceLineDraft {
   const { meter, period, quantity } = usage;
   return {
     kind: "usage",
@@ -171,7 +171,7 @@ function onePrice({ meter, quantity, before, priced }: OpenUsage): Decimal | nul
   return met.every(({ price }) => equals(price, first.price)) ? first.price : null;
 }
 
-function usageCredit({ usage, amount }: BilledUsage, facts: UsageFacts): CreditNoteLineDraft {
+function usageCredit({ usage, amount }: BilledUsage, facts: UsageChargeFacts): CreditNoteLineDraft {
   const { meter, period } = usage;
   return {
     name: meter.name,

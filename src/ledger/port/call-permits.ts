@@ -12,7 +12,7 @@ interface CallPermit {
 }
 
 /** A call whose request waits for a permit. `endMs` is its deadline, by `performance.now()`. */
-export interface Waiting {
+export interface WaitingCall {
   readonly endMs: number;
   readonly isBackground: boolean;
 }
@@ -23,7 +23,7 @@ export interface CallPermits {
    * Returns a permit, or `rate_limited` with the time until one may be free. Then nothing was sent.
    * Without a budget it returns at once.
    */
-  take(call: Waiting): Promise<CallPermit | LedgerFailure>;
+  take(call: WaitingCall): Promise<CallPermit | LedgerFailure>;
 }
 
 /**
@@ -48,7 +48,7 @@ const retryGapMs = 1_000;
 const ranks = { continuing: 0, awaited: 1, background: 2 } as const;
 
 interface Waiter {
-  readonly call: Waiting;
+  readonly call: WaitingCall;
   readonly rank: number;
   readonly giveUpMs: number;
   readonly resolve: (permit: CallPermit | LedgerFailure) => void;
@@ -60,7 +60,7 @@ type Spent = Extract<Awaited<ReturnType<CallBudget["take"]>>, { readonly kind: "
 export function createPermits(budget: CallBudget | undefined): CallPermits {
   if (budget === undefined)
     return { take: async () => ({ kind: "granted", end: async () => undefined }) };
-  const begun = new WeakSet<Waiting>();
+  const begun = new WeakSet<WaitingCall>();
   let queue: readonly Waiter[] = [];
   let isServing = false;
   /** The limit that the head waits for, and how to wake it early. */

@@ -41,10 +41,10 @@ import {
 } from "./ledger/unknown-documents.ts";
 import { createOrganisationStore, type OrganisationStore } from "./organisations/organisations.ts";
 import { createPlatformObjects, type PlatformObjects } from "./platform/platform-objects.ts";
-import { createTestClockStore, type TestClockStore } from "./test-clock.ts";
+import { type AdminClockStore, createAdminClockStore } from "./test-clock.ts";
 import { createTimelineStore, type TimelineStore } from "./timeline/timeline.ts";
 import { createUsageStore, type UsageStore } from "./usage/usage.ts";
-import { createDeliveryStore, type DeliveryStore } from "./webhooks/webhook-deliveries.ts";
+import { createDeliveryHistory, type DeliveryHistory } from "./webhooks/webhook-deliveries.ts";
 import { createEndpointStore, type EndpointStore } from "./webhooks/webhook-endpoints.ts";
 
 /** Everything that the admin services need from the database. */
@@ -71,9 +71,9 @@ export interface AdminStore {
   /** What the organisation's platform sees. */
   readonly platform: PlatformObjects;
   readonly timeline: TimelineStore;
-  readonly testClock: TestClockStore;
+  readonly testClock: AdminClockStore;
   readonly endpoints: EndpointStore;
-  readonly deliveries: DeliveryStore;
+  readonly deliveries: DeliveryHistory;
   readonly operators: OperatorStore;
   readonly audit: AuditStore;
 }
@@ -113,9 +113,9 @@ export function createAdminStore(
     usage: createUsageStore(pool),
     platform: createPlatformObjects(pool),
     timeline: createTimelineStore(pool),
-    testClock: createTestClockStore(pool, changes),
+    testClock: createAdminClockStore(pool, changes),
     endpoints: createEndpointStore(pool, changes, encryption),
-    deliveries: createDeliveryStore(pool, changes),
+    deliveries: createDeliveryHistory(pool, changes),
     operators: createOperatorStore(pool, changes),
     audit: createAuditStore(pool),
   };

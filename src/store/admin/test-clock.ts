@@ -32,7 +32,7 @@ interface TestClockAdvance {
 }
 
 /** Clocks of organisations. Null stands for an organisation that does not exist. */
-export interface TestClockStore {
+export interface AdminClockStore {
   get(organisationId: string): Promise<TestClock | null>;
   /** Returns the clock after the change that `decideAdvance` decides. Refuses as that does. */
   advance(actor: Actor, organisationId: string, request: ClockRequest): Promise<TestClock | null>;
@@ -68,7 +68,7 @@ type ClockRow = ModelRow<Organisation, (typeof organisationFields)[number]> &
   };
 
 /** Creates the store of test clocks over changes. */
-export function createTestClockStore(pool: Pool, { run }: Changes): TestClockStore {
+export function createAdminClockStore(pool: Pool, { run }: Changes): AdminClockStore {
   return {
     get: async (organisationId) => (isId(organisationId) ? load(pool, organisationId) : null),
     advance: async (actor, organisationId, request) => {

@@ -5,7 +5,7 @@
 import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
 
 /** Which kind of document of the ledger. */
-export type DocumentKind = "invoices" | "credit_notes";
+export type SyncedDocumentKind = "invoices" | "credit_notes";
 
 /** A document by its id in the ledger, and the ledger's change time (ISO 8601). */
 export interface Dated {
@@ -87,7 +87,7 @@ export const isBusy = {
  * in the ledger.
  */
 export const verdict = (
-  kind: DocumentKind,
+  kind: SyncedDocumentKind,
 ): string => `CASE WHEN d.ledger_updated_at > r.updated_at THEN 'older'
     WHEN d.ledger_reported_at >= $3::timestamptz OR ${isBusy[kind]} THEN 'again'
     ELSE 'write' END`;

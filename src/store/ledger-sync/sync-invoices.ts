@@ -14,10 +14,10 @@ import { driftOf, identityColumns, identityRecord } from "../documents/ledger-dr
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import {
   type Dated,
-  type DocumentKind,
   isBusy,
   ledgerIdColumn,
   nothingSynced,
+  type SyncedDocumentKind,
   type SyncResult,
   verdict,
   writeBatch,
@@ -157,7 +157,7 @@ async function leaveUnfit(
   return rows[0]?.verdict === "again" ? { ...nothingSynced, again: [id] } : nothingSynced;
 }
 
-const goneText = (kind: DocumentKind): string => `
+const goneText = (kind: SyncedDocumentKind): string => `
 WITH evaluated AS (
   SELECT d.id AS own_id, d.${ledgerIdColumn[kind]} AS ledger_id,
     coalesce(d.ledger_reported_at >= $3::timestamptz, false) OR ${isBusy[kind]} AS is_busy
@@ -179,7 +179,7 @@ SELECT ledger_id AS "ledgerId", is_busy AS "isBusy" FROM evaluated`;
 export async function loseDocuments(
   pool: Pool,
   organisationId: string,
-  kind: DocumentKind,
+  kind: SyncedDocumentKind,
   ledgerIds: readonly string[],
   queriedAt: string,
 ): Promise<SyncResult> {
@@ -193,7 +193,7 @@ export async function loseDocuments(
 async function loseBatch(
   pool: Pool,
   organisationId: string,
-  kind: DocumentKind,
+  kind: SyncedDocumentKind,
   ledgerIds: readonly string[],
   queriedAt: string,
 ): Promise<SyncResult> {
@@ -214,7 +214,7 @@ async function loseBatch(
 export async function findNumbers(
   pool: Pool,
   organisationId: string,
-  kind: DocumentKind,
+  kind: SyncedDocumentKind,
   ledgerIds: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const found =

@@ -24,7 +24,7 @@ import {
   type SyncPage,
   type SyncState,
 } from "./incremental-sync.ts";
-import type { DocumentKind, SyncResult } from "./observed-state.ts";
+import type { SyncedDocumentKind, SyncResult } from "./observed-state.ts";
 import {
   type ChangeNotification,
   type SyncKind,
@@ -60,12 +60,12 @@ export interface LedgerSyncTenant extends ConnectionAccess {
   syncInvoices(observed: readonly ObservedInvoice[], queriedAt: string): Promise<SyncResult>;
   /** The numbers of our documents, by their ids in the ledger. */
   findNumbers(
-    kind: DocumentKind,
+    kind: SyncedDocumentKind,
     ledgerIds: readonly string[],
   ): Promise<ReadonlyMap<string, string>>;
   /** Records that the ledger no longer has these documents. */
   loseDocuments(
-    kind: DocumentKind,
+    kind: SyncedDocumentKind,
     ledgerIds: readonly string[],
     queriedAt: string,
   ): Promise<SyncResult>;

@@ -16,24 +16,24 @@ export interface SystemEndpoints {
   readonly openapi: Pick<PublishedFile, "body" | "etag"> | null;
   readonly readiness: Pick<Readiness, "report">;
   /** Further answers to `GET`, by path. */
-  readonly pages?: ReadonlyMap<string, Answer>;
+  readonly pages?: ReadonlyMap<string, SystemAnswer>;
   /** Answers to `POST`, by path. */
-  readonly ledgerEndpoints?: ReadonlyMap<string, Answer>;
+  readonly ledgerEndpoints?: ReadonlyMap<string, SystemAnswer>;
   /** Returns the metrics in the text format of Prometheus. Null if this port does not show them. */
   readonly metrics: (() => Promise<{ readonly contentType: string; readonly text: string }>) | null;
 }
 
 /** Answers a request. It never rejects. */
-export type Answer = (
+export type SystemAnswer = (
   request: HttpRequest,
   response: HttpResponse,
   exchange: Exchange,
 ) => Promise<void> | void;
 
 /** Returns the answers to `GET` by path. */
-export function systemEndpoints(parts: SystemEndpoints): ReadonlyMap<string, Answer> {
+export function systemEndpoints(parts: SystemEndpoints): ReadonlyMap<string, SystemAnswer> {
   const contentType = "application/json";
-  return new Map<string, Answer>([
+  return new Map<string, SystemAnswer>([
     ...(parts.openapi === null
       ? []
       : [["/v1/openapi.json", publishedFile({ ...parts.openapi, contentType })] as const]),
@@ -57,14 +57,14 @@ function json(
   respond(request, response, status, responseHeaders(exchange), JSON.stringify(value));
 }
 
-function readinessAnswer(readiness: SystemEndpoints["readiness"]): Answer {
+function readinessAnswer(readiness: SystemEndpoints["readiness"]): SystemAnswer {
   return async (request, response, exchange) => {
     const report = await readiness.report();
     json(request, response, exchange, report.status === "ready" ? 200 : 503, report);
   };
 }
 
-function metricsAnswer(metrics: NonNullable<SystemEndpoints["metrics"]>): Answer {
+function metricsAnswer(metrics: NonNullable<SystemEndpoints["metrics"]>): SystemAnswer {
   return async (request, response, exchange) => {
     const { contentType, text } = await metrics();
     const headers = [

@@ -10,7 +10,7 @@ import {
   terminationWorkflowId,
 } from "../../../workflows/contract.ts";
 import type { StaleJobs } from "../../store/ledger-jobs/stale-jobs.ts";
-import type { LedgerWork } from "./ledger-work.ts";
+import type { PostingWakes } from "./ledger-work.ts";
 import type { StartWork } from "./start-work.ts";
 
 /** Finds jobs that have been due for longer than `graceMs`. */
@@ -36,7 +36,7 @@ const graceMs = 3_000;
 /** Starts the dispatcher. `onError` is called if the database could not be queried. */
 export function startDispatcher(
   findStaleJobs: FindStaleJobs,
-  work: LedgerWork & StartWork,
+  work: PostingWakes & StartWork,
   onError: (error: unknown) => void,
 ): Dispatcher {
   let stopped = false;
@@ -96,7 +96,7 @@ function workflowIdOf(work: StaleJobs): string {
   }
 }
 
-function startStaleJobs(work: LedgerWork & StartWork, stale: StaleJobs): Promise<boolean> {
+function startStaleJobs(work: PostingWakes & StartWork, stale: StaleJobs): Promise<boolean> {
   switch (stale.kind) {
     case "posting":
       return work.wake(stale.organisationId);

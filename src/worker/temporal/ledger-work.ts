@@ -17,7 +17,7 @@ import { type LingeringBatches, reportEveryMs } from "../../store/ledger-jobs/li
 import { typedAttributes } from "./search-attributes.ts";
 
 /** Wakes the ledger workflows of organisations. */
-export interface LedgerWork {
+export interface PostingWakes {
   /**
    * Resolves to true once a workflow knows of the waiting work, or to false if Temporal could not
    * be reached in time. A caller that waits may have true for a wake-up that may have arrived.
@@ -71,7 +71,7 @@ export function createLedgerWork(
   taskQueue: string,
   onError: (organisationId: string, error: unknown) => boolean,
   lingering?: LingeringBatches,
-): LedgerWork {
+): PostingWakes {
   const signal = coalesced(signalGapMs, (organisationId) =>
     client
       .withDeadline(Date.now() + engineDeadlineMs, () =>
@@ -142,7 +142,7 @@ function signalOf(taskQueue: string, organisationId: string) {
 function coalesced(
   gapMs: number,
   send: (organisationId: string) => Promise<boolean>,
-): LedgerWork["wake"] {
+): PostingWakes["wake"] {
   const flights = new Map<string, Flight>();
   const fly = (organisationId: string): Promise<boolean> => {
     const sent = send(organisationId);

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import {
   type CallPermits,
   createPermits,
-  type Waiting,
+  type WaitingCall,
 } from "../../../src/ledger/port/call-permits.ts";
 import type { CallBudget } from "../../../src/ledger/port/ledger.ts";
 
@@ -42,13 +42,13 @@ const ours = { kind: "rate_limited", scope: "minute", isOurs: true };
 /** A call with ten seconds left. */
 function aCall(
   changes: { readonly leftMs?: number; readonly isBackground?: boolean } = {},
-): Waiting {
+): WaitingCall {
   const { leftMs = 10_000, isBackground = false } = changes;
   return { endMs: performance.now() + leftMs, isBackground };
 }
 
 /** Requests a permit and records the answer. */
-function watch(permits: CallPermits, call: Waiting): { answer: unknown } {
+function watch(permits: CallPermits, call: WaitingCall): { answer: unknown } {
   const watched: { answer: unknown } = { answer: null };
   void permits.take(call).then((answer) => (watched.answer = answer));
   return watched;

@@ -6,7 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { expect } from "vitest";
-import { createDeliveryStore } from "../../../src/store/admin/webhooks/webhook-deliveries.ts";
+import { createDeliveryHistory } from "../../../src/store/admin/webhooks/webhook-deliveries.ts";
 import { loadStates } from "../../../src/store/billing/billing-state.ts";
 import { findDueOrganisations } from "../../../src/store/billing/due-organisations.ts";
 import { shareOrganisation } from "../../../src/store/billing/locked-subscription.ts";
@@ -213,7 +213,7 @@ test("each list reads the rows of its page", async ({ sized }) => {
     charges: (observed: Pool) =>
       createStore(observed).tenant(organisation, now).charges.list(anyEntry, page),
     deliveries: (observed: Pool) =>
-      createDeliveryStore(observed, { run: () => Promise.reject() }).list(
+      createDeliveryHistory(observed, { run: () => Promise.reject() }).list(
         organisation,
         { endpointId: null, state: null, eventType: null, since: null },
         page,

@@ -5,7 +5,7 @@
 import { describe, expect } from "vitest";
 import { maxPauseMs, wholeTimeMs } from "../../../src/domain/events/retry-schedule.ts";
 import { createChanges } from "../../../src/store/admin/changes.ts";
-import { createDeliveryStore } from "../../../src/store/admin/webhooks/webhook-deliveries.ts";
+import { createDeliveryHistory } from "../../../src/store/admin/webhooks/webhook-deliveries.ts";
 import { claimDeliveries, releaseDeliveries } from "../../../src/store/events/delivery-claims.ts";
 import { findAllDueEndpoints, findDueEndpoints } from "../../../src/store/events/due-endpoints.ts";
 import type { SeededDelivery, SeededEndpoint } from "../../support/webhook-builder.ts";
@@ -276,7 +276,7 @@ test("operators see that a due delivery waits for an open breaker", async ({ fix
     "state = 'exhausted', due_at = NULL, finished_at = now(), last_error = 'own'",
   );
   await changeDelivery(due, "last_status = 500, last_error = 'own'");
-  const operators = createDeliveryStore(pool, createChanges(pool));
+  const operators = createDeliveryHistory(pool, createChanges(pool));
   const shown = async () => {
     const all = await Promise.all(
       [due, later, over].map(({ deliveryId: id }) => operators.get(organisationId, id)),

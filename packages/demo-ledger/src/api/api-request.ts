@@ -12,7 +12,7 @@ import {
   objectsOf,
   readExactJson,
 } from "../../../../src/ledger/port/exact-json.ts";
-import type { Tenant } from "../tenants.ts";
+import type { DemoTenant } from "../tenants.ts";
 import {
   badRequestAnswer,
   type DemoAnswer,
@@ -29,7 +29,7 @@ import {
  */
 export interface ApiRequest {
   readonly pool: pg.Pool;
-  readonly tenant: Tenant;
+  readonly tenant: DemoTenant;
   readonly method: string;
   readonly segments: readonly string[];
   readonly query: URLSearchParams;

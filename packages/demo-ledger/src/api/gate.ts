@@ -14,7 +14,7 @@ import {
   tokenAnswer,
 } from "../oauth/tokens.ts";
 import { isOwnHost, pageAnswer } from "../page.ts";
-import type { Tenant, TenantBook } from "../tenants.ts";
+import type { DemoTenant, TenantBook } from "../tenants.ts";
 import {
   type DemoAnswer,
   forbiddenAnswer,
@@ -121,7 +121,11 @@ function admin(parts: AdminDependencies, request: DemoRequest): Promise<DemoAnsw
   });
 }
 
-async function api(parts: DemoParts, request: DemoRequest, tenant: Tenant): Promise<DemoOutcome> {
+async function api(
+  parts: DemoParts,
+  request: DemoRequest,
+  tenant: DemoTenant,
+): Promise<DemoOutcome> {
   // A custom connection may omit the header.
   const named = request.headers["xero-tenant-id"] ?? "";
   if (named !== "" && named.toLowerCase() !== tenant.tenantId) return answered(forbiddenAnswer());
@@ -144,7 +148,7 @@ async function api(parts: DemoParts, request: DemoRequest, tenant: Tenant): Prom
 function doApi(
   parts: DemoParts,
   request: DemoRequest,
-  tenant: Tenant,
+  tenant: DemoTenant,
   fault: Fault | null,
 ): Promise<DemoAnswer> {
   const { method, url, text } = request;
@@ -171,7 +175,7 @@ function doApi(
 async function statusAnswer(
   parts: DemoParts,
   fault: Fault,
-  tenant: Tenant,
+  tenant: DemoTenant,
   { method, text }: DemoRequest,
   { key, url }: { readonly key: string; readonly url: string },
 ): Promise<DemoAnswer> {

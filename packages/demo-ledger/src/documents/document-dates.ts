@@ -1,6 +1,6 @@
 /** Civil dates as Xero reads them, and the validation of a document's dates. */
 import { type ExactJson, filledTextOf } from "../../../../src/ledger/port/exact-json.ts";
-import type { Tenant } from "../tenants.ts";
+import type { DemoTenant } from "../tenants.ts";
 
 /**
  * Returns a plain date or a date with a time as `YYYY-MM-DD`. Returns `otherwise` for an absent
@@ -31,14 +31,14 @@ export function todayIn(timezone: string): string {
 
 /** Returns the faults of an issue date: invalid, or in a closed period (XERO-13). */
 export function issueDateFaults(
-  tenant: Tenant,
+  tenant: DemoTenant,
   issueDate: string | null | undefined,
 ): readonly string[] {
   return issueDate ? lockFaults(tenant, issueDate) : ["The Date is not a valid date."];
 }
 
 /** Returns the faults of any change to a document of that day: a closed period (XERO-13). */
-export function lockFaults(tenant: Tenant, issueDate: string): readonly string[] {
+export function lockFaults(tenant: DemoTenant, issueDate: string): readonly string[] {
   if (tenant.periodLockDate === null || issueDate > tenant.periodLockDate) return [];
   return [
     "The document date cannot be before the period lock date, " +

@@ -12,7 +12,7 @@ import {
 } from "../../../../src/ledger/port/exact-json.ts";
 import { lengthOf } from "../../../../src/ledger/port/texts.ts";
 import { demoCurrencies } from "../api/chart.ts";
-import type { Tenant } from "../tenants.ts";
+import type { DemoTenant } from "../tenants.ts";
 import { documentAmountsOf, type LineAmountTypes } from "./document-amounts.ts";
 import { dateOf, issueDateFaults, todayIn } from "./document-dates.ts";
 import { readLines, rereadLines } from "./document-lines.ts";
@@ -44,7 +44,7 @@ export interface Validated<Values> {
  * The sent element and its organisation. `unitPlaces` is how many places of a unit amount are kept.
  */
 export interface SentDocument {
-  readonly tenant: Tenant;
+  readonly tenant: DemoTenant;
   readonly sent: ExactObject;
   readonly unitPlaces: number;
 }

@@ -5,7 +5,7 @@
 
 import { isUuid } from "../api/contact-rows.ts";
 import type { Queryable } from "../database.ts";
-import type { Tenant } from "../tenants.ts";
+import type { DemoTenant } from "../tenants.ts";
 import type { DocumentRow } from "./document-rows.ts";
 import type { DocumentValues } from "./document-rules.ts";
 
@@ -64,7 +64,7 @@ export async function loadDocument<Row extends DocumentRow>(
 export async function insertDocuments<Row extends DocumentRow>(
   client: Queryable,
   table: DocumentTable,
-  { tenantId, foldsNumbers }: Tenant,
+  { tenantId, foldsNumbers }: DemoTenant,
   drafts: readonly { readonly id: string; readonly values: DocumentValues }[],
 ): Promise<ReadonlyMap<string, Row>> {
   if (drafts.length === 0) return new Map();

@@ -4,7 +4,7 @@
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { type DemoAnswer, jsonAnswer, notFoundAnswer } from "../api/answers.ts";
-import { hashOfSecret, type Tenant, type TenantBook } from "../tenants.ts";
+import { type DemoTenant, hashOfSecret, type TenantBook } from "../tenants.ts";
 import type { AppBook, DemoApp, IssuedTokens } from "./apps.ts";
 
 // The same lifetime as Xero's (XERO-12).
@@ -14,12 +14,12 @@ const tokenPattern = /^Bearer demo\.([0-9a-f-]{36})\.(\d{13,15})\.([\w-]{43})$/i
 
 /** The owner of a bearer token. `reason` is the text of Xero's gateway. */
 type Bearer =
-  | { readonly kind: "known"; readonly tenant: Tenant }
+  | { readonly kind: "known"; readonly tenant: DemoTenant }
   | {
       readonly kind: "app";
       readonly app: DemoApp;
       readonly eventId: string;
-      readonly tenant: Tenant | null;
+      readonly tenant: DemoTenant | null;
     }
   | { readonly kind: "unknown"; readonly reason: string };
 
@@ -124,7 +124,7 @@ export async function readBearer(
 }
 
 /** Answers `GET /connections`: a custom connection has one organisation. */
-export function connectionsAnswer(tenant: Tenant): DemoAnswer {
+export function connectionsAnswer(tenant: DemoTenant): DemoAnswer {
   const at = tenant.createdAt.toISOString();
   const connection = {
     tenantId: tenant.tenantId,
@@ -173,7 +173,7 @@ export async function appConnectionsAnswer(
 }
 
 // Signed with the hash of the secret. A new secret invalidates the old one's tokens.
-function tokenOf(tenant: Tenant, expiresAt: number): string {
+function tokenOf(tenant: DemoTenant, expiresAt: number): string {
   const content = `${tenant.tenantId}.${expiresAt}`;
   const signature = createHmac("sha256", tenant.secretHash).update(content).digest("base64url");
   return `demo.${content}.${signature}`;

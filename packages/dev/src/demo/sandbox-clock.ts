@@ -5,7 +5,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { createChanges } from "../../../../src/store/admin/changes.ts";
-import { createTestClockStore, type TestClock } from "../../../../src/store/admin/test-clock.ts";
+import { createAdminClockStore, type TestClock } from "../../../../src/store/admin/test-clock.ts";
 import { lockOrganisation } from "../../../../src/store/database/lock-order.ts";
 import { inTransaction, type Pool } from "../../../../src/store/database/pool.ts";
 import { db, loadClient } from "../../../../src/store/database/prisma/client.ts";
@@ -17,7 +17,7 @@ const pollMs = 100;
 
 /** Returns the organisation's clock. */
 export async function readClock(pool: Pool, organisationId: string): Promise<TestClock> {
-  const found = await createTestClockStore(pool, createChanges(pool)).get(organisationId);
+  const found = await createAdminClockStore(pool, createChanges(pool)).get(organisationId);
   if (found === null) throw new Error("the sandbox has gone");
   return found;
 }

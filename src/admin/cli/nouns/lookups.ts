@@ -2,19 +2,19 @@
 import { ChargeService, PlanService } from "../../../gen/proto/billing/admin/v1/catalogue_pb.ts";
 import { CustomerService } from "../../../gen/proto/billing/admin/v1/customers_pb.ts";
 import { MeterService } from "../../../gen/proto/billing/admin/v1/meters_pb.ts";
-import type { Lookup } from "../noun.ts";
+import type { NameLookup } from "../noun.ts";
 
 /** Finds a plan by its code. */
-export const planByCode: Lookup = { kind: "plan", list: PlanService.method.listPlans };
+export const planByCode: NameLookup = { kind: "plan", list: PlanService.method.listPlans };
 
 /** Finds a charge by its code. */
-export const chargeByCode: Lookup = { kind: "charge", list: ChargeService.method.listCharges };
+export const chargeByCode: NameLookup = { kind: "charge", list: ChargeService.method.listCharges };
 
 /** Finds a meter by its code. */
-export const meterByCode: Lookup = { kind: "meter", list: MeterService.method.listMeters };
+export const meterByCode: NameLookup = { kind: "meter", list: MeterService.method.listMeters };
 
 /** Finds a customer by its code. */
-export const customerByCode: Lookup = {
+export const customerByCode: NameLookup = {
   kind: "customer",
   list: CustomerService.method.listCustomers,
 };

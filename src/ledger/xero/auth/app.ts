@@ -14,7 +14,7 @@ import type {
   ReachedTenants,
 } from "../../port/oauth-app.ts";
 import { xeroDefaults } from "../wire/connection.ts";
-import { createAgent, exchange, type HttpReply, type HttpRequest } from "../wire/exchange.ts";
+import { createAgent, exchange, type HttpReply, type OutgoingRequest } from "../wire/exchange.ts";
 import { failureOfReply } from "../wire/failure.ts";
 import { endConnection } from "./end-connection.ts";
 import { askIdentity, freshMsOf, notSent } from "./identity.ts";
@@ -170,7 +170,7 @@ function consentOf(accessToken: string): string | null {
 
 async function ask(
   agent: Dispatcher,
-  method: HttpRequest["method"],
+  method: OutgoingRequest["method"],
   url: string,
   accessToken: string,
   timeoutMs: number,

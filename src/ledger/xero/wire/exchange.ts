@@ -27,7 +27,7 @@ export interface HttpSilence {
 }
 
 /** A complete request. An answer above `maxBytes`, counted after decompression, is too large. */
-export interface HttpRequest {
+export interface OutgoingRequest {
   readonly method: "GET" | "PUT" | "POST" | "DELETE";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -89,7 +89,7 @@ export function createAgent(options: XeroOptions): Agent {
  */
 export async function exchange(
   agent: Dispatcher,
-  { method, url, headers, body, maxBytes = xeroDefaults.maxResponseBytes }: HttpRequest,
+  { method, url, headers, body, maxBytes = xeroDefaults.maxResponseBytes }: OutgoingRequest,
   signal: AbortSignal,
 ): Promise<HttpReply | HttpSilence> {
   if (signal.aborted) return { kind: "silent", sent: false, cause: "the deadline had passed" };

@@ -68,7 +68,7 @@ interface DeliveryFilters {
 }
 
 /** An organisation's deliveries. Null stands for a delivery or endpoint that does not exist. */
-export interface DeliveryStore {
+export interface DeliveryHistory {
   list(
     organisationId: string,
     filters: DeliveryFilters,
@@ -122,7 +122,7 @@ const listing: Listing<DeliveryView, DeliveryView> = {
 };
 
 /** Creates the delivery store over changes. */
-export function createDeliveryStore(pool: Pool, { run }: Changes): DeliveryStore {
+export function createDeliveryHistory(pool: Pool, { run }: Changes): DeliveryHistory {
   return {
     list: (organisationId, filters, page) =>
       listPage(pool, organisationId, listing, conditions(filters), page),

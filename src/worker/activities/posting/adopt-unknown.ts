@@ -11,7 +11,7 @@ import type { FoundDocument } from "./number-taken.ts";
 import {
   type CallSettings,
   callOf,
-  type DocumentKind,
+  type DocumentPosting,
   type DocumentToSend,
   lineOf,
   postDocuments,
@@ -41,7 +41,7 @@ export async function adoptOrPost<
   Draft,
   Found extends FoundDocument,
 >(
-  kind: DocumentKind<Document, Draft, Found>,
+  kind: DocumentPosting<Document, Draft, Found>,
   claimed: ClaimedJobs<Document>,
   settings: CallSettings,
 ): Promise<GroupOutcome> {
@@ -59,7 +59,7 @@ async function adoptUnknownDocuments<
   Draft,
   Found extends FoundDocument,
 >(
-  kind: DocumentKind<Document, Draft, Found>,
+  kind: DocumentPosting<Document, Draft, Found>,
   claimed: ClaimedJobs<Document>,
   settings: CallSettings,
 ): Promise<Adopted<Document>> {
@@ -100,7 +100,7 @@ async function adoptUnknownDocuments<
  * the meantime is not taken, and its document is posted in the next batch.
  */
 async function adopt<Document extends DocumentToSend, Draft, Found extends FoundDocument>(
-  kind: DocumentKind<Document, Draft, Found>,
+  kind: DocumentPosting<Document, Draft, Found>,
   matches: readonly Match<Document>[],
   settings: CallSettings,
 ): Promise<GroupOutcome> {

@@ -74,7 +74,11 @@ export interface DocumentToSend extends Carried, DocumentToValidate {
  * A kind of documents: how they are created and found, which found one is ours, and the outcome to
  * record for it.
  */
-export interface DocumentKind<Document extends DocumentToSend, Draft, Found extends FoundDocument> {
+export interface DocumentPosting<
+  Document extends DocumentToSend,
+  Draft,
+  Found extends FoundDocument,
+> {
   readonly name: "invoice" | "credit note";
   create(
     call: LedgerCall,
@@ -105,7 +109,7 @@ export async function postDocuments<
   Draft,
   Found extends FoundDocument,
 >(
-  kind: DocumentKind<Document, Draft, Found>,
+  kind: DocumentPosting<Document, Draft, Found>,
   taken: ClaimedJobs<Document>,
   settings: CallSettings,
 ): Promise<GroupOutcome> {
@@ -184,7 +188,7 @@ export function callOf(
 }
 
 async function send<Document extends DocumentToSend, Draft, Found extends FoundDocument>(
-  kind: DocumentKind<Document, Draft, Found>,
+  kind: DocumentPosting<Document, Draft, Found>,
   documents: readonly Document[],
   settings: CallSettings,
 ): Promise<GroupOutcome> {
@@ -220,7 +224,7 @@ async function send<Document extends DocumentToSend, Draft, Found extends FoundD
 }
 
 async function lookUpAll<Document extends DocumentToSend, Draft, Found extends FoundDocument>(
-  kind: DocumentKind<Document, Draft, Found>,
+  kind: DocumentPosting<Document, Draft, Found>,
   documents: readonly Document[],
   settings: CallSettings,
   taken: ReadonlyMap<Document, readonly string[]> | null,
@@ -238,7 +242,7 @@ async function lookUpAll<Document extends DocumentToSend, Draft, Found extends F
  * decides, and other documents do not matter.
  */
 async function lookUp<Document extends DocumentToSend, Draft, Found extends FoundDocument>(
-  kind: DocumentKind<Document, Draft, Found>,
+  kind: DocumentPosting<Document, Draft, Found>,
   documents: readonly Document[],
   settings: CallSettings,
   taken: ReadonlyMap<Document, readonly string[]> | null,

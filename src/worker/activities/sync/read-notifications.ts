@@ -16,9 +16,9 @@ import type {
   SkippedNotification,
 } from "../../../store/ledger-sync/claim-notifications.ts";
 import {
-  type DocumentKind,
   joinSyncResults,
   nothingSynced,
+  type SyncedDocumentKind,
   type SyncResult,
 } from "../../../store/ledger-sync/observed-state.ts";
 import type { SyncKind } from "../../../store/ledger-sync/pending-notifications.ts";
@@ -247,7 +247,7 @@ async function loseContacts(
  */
 async function findDocuments(
   { store, ledger, call }: LedgerReader,
-  kind: DocumentKind,
+  kind: SyncedDocumentKind,
   missing: readonly string[],
   queriedAt: string,
 ): Promise<PartResult> {

@@ -1,18 +1,18 @@
 /** `billing invoices` and `billing credit-notes`: the documents of an organisation. ADMIN-11 */
 import { CreditNoteService } from "../../../../gen/proto/billing/admin/v1/credit_notes_pb.ts";
 import { InvoiceService } from "../../../../gen/proto/billing/admin/v1/invoices_pb.ts";
-import type { Lookup, Noun } from "../../noun.ts";
+import type { NameLookup, Noun } from "../../noun.ts";
 import { customerByCode } from "../lookups.ts";
 
 /** Finds an invoice by its number. */
-const invoiceByNumber: Lookup = {
+const invoiceByNumber: NameLookup = {
   kind: "invoice",
   list: InvoiceService.method.listInvoices,
   by: "number",
 };
 
 /** Finds a credit note by its number. */
-const creditNoteByNumber: Lookup = {
+const creditNoteByNumber: NameLookup = {
   kind: "credit_note",
   list: CreditNoteService.method.listCreditNotes,
   by: "number",
