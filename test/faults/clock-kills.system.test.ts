@@ -155,7 +155,7 @@ test("the billing run bills nothing of an organisation whose clock advances", as
   await clocks.advance(own, { to: target });
   expect(await isFound()).toBe(false);
   const concurrent = await billChunk(system.pool, organisationId);
-  expect(concurrent).toEqual({ taken: 0, performed: 0, issued: 0, parked: [] });
+  expect(concurrent).toEqual({ claimed: 0, performed: 0, issued: 0, parked: [] });
   const others = await billChunk(system.pool, organisationId, { now: new Date(target) });
   expect(others.claimed).toBe(0);
   await system.worker.start();

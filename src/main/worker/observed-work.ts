@@ -35,13 +35,13 @@ export function observedPosting(open: OpenPosting, observers: Observers): OpenPo
     const noted = async <T extends ClaimedJob>(
       taking: Promise<ClaimedJobs<T>>,
     ): Promise<ClaimedJobs<T>> => {
-      const taken = await taking;
+      const jobs = await taking;
       const claimedAt = new Date();
-      for (const job of [...taken.ready, ...taken.uncertain]) {
+      for (const job of [...jobs.ready, ...jobs.uncertain]) {
         const { id, kind, traceparent } = job;
         claimed.set(id, { kind, traceparent, document: documentOf(job), claimedAt });
       }
-      return taken;
+      return jobs;
     };
     const record: PostingStore["record"] = async (outcomes) => {
       const credited = await store.record(outcomes);

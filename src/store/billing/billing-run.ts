@@ -94,14 +94,14 @@ export async function billChunk(
   organisationId: string,
   order: ChunkOrder = {},
 ): Promise<ChunkOutcome> {
-  let taken: readonly string[] = [];
+  let claimedIds: readonly string[] = [];
   const bill = (take: typeof takeFree) =>
     inTransaction(pool, async (client) => {
-      taken = [];
+      claimedIds = [];
       const locked = await lock(client, organisationId, order);
       const { isOurs, now } = locked;
-      taken = isOurs ? await take(client, organisationId, now, order.size ?? chunkSize) : [];
-      const outcome = await perform(client, locked, taken, order);
+      claimedIds = isOurs ? await take(client, organisationId, now, order.size ?? chunkSize) : [];
+      const outcome = await perform(client, locked, claimedIds, order);
       await order.onPerformed?.(client, outcome);
       return outcome;
     });
@@ -110,13 +110,13 @@ export async function billChunk(
     const outcome = order.isOfClock === true ? nothing : await bill(takeFree);
     return outcome.claimed > 0 ? outcome : await bill(takeInOrder);
   } catch (error) {
-    if (taken.length === 0) throw error;
+    if (claimedIds.length === 0) throw error;
     const outcomes: ChunkOutcome[] = [];
     const decide = order.decide ?? decideDue;
     // A large chunk counts as large for joining, also one by one.
-    const options = { mayJoin: taken.length <= maxJoining };
+    const options = { mayJoin: claimedIds.length <= maxJoining };
     const each = { ...order, decide: (facts: DueFacts) => decide(facts, options) };
-    for (const id of taken) outcomes.push(await billSingle(pool, organisationId, id, each));
+    for (const id of claimedIds) outcomes.push(await billSingle(pool, organisationId, id, each));
     return join(outcomes);
   }
 }
@@ -131,10 +131,10 @@ async function billSingle(
   return inTransaction(pool, async (client) => {
     const locked = await lock(client, organisationId, order);
     const { isOurs, now } = locked;
-    const taken = isOurs ? await takeAmong(client, organisationId, now, [subscriptionId]) : [];
+    const claimedIds = isOurs ? await takeAmong(client, organisationId, now, [subscriptionId]) : [];
     await client.query("SAVEPOINT alone");
     try {
-      const outcome = await perform(client, locked, taken, order);
+      const outcome = await perform(client, locked, claimedIds, order);
       // Deferred constraints fail here, while the error still belongs to this subscription.
       await client.query("SET CONSTRAINTS ALL IMMEDIATE");
       await order.onPerformed?.(client, outcome);
@@ -145,7 +145,11 @@ async function billSingle(
       const reason = storedReason(error);
       const { databaseNow } = locked;
       await park(client, organisationId, subscriptionId, { reason, databaseNow });
-      const outcome = { ...nothing, taken: taken.length, parked: [{ subscriptionId, reason }] };
+      const outcome = {
+        ...nothing,
+        claimed: claimedIds.length,
+        parked: [{ subscriptionId, reason }],
+      };
       await order.onPerformed?.(client, outcome);
       return outcome;
     }

@@ -85,8 +85,8 @@ export class Connection extends pg.Client {
    * transaction would commit both. INVARIANT-7.
    */
   async #send(statement: string | Statement, values?: unknown[]): Promise<pg.QueryResult> {
-    const own = typeof statement === "string" ? undefined : statement.timeLimitMs;
-    const stop = this.#breakAfter(own ?? this.#answerLimitMs, "Query read timeout");
+    const statementLimitMs = typeof statement === "string" ? undefined : statement.timeLimitMs;
+    const stop = this.#breakAfter(statementLimitMs ?? this.#answerLimitMs, "Query read timeout");
     try {
       return await super.query(statement, values);
     } catch (error) {

@@ -36,11 +36,14 @@ export function compareAllocations(
 ): AllocationChanges {
   const open = new Set(known);
   const kept: { known: KnownAllocation; observed: ObservedAllocation }[] = [];
-  const match = (one: ObservedAllocation, isSame: (own: KnownAllocation) => boolean): boolean => {
-    const own = [...open].find(isSame);
-    if (own === undefined) return false;
-    open.delete(own);
-    kept.push({ known: own, observed: one });
+  const match = (
+    one: ObservedAllocation,
+    isSame: (candidate: KnownAllocation) => boolean,
+  ): boolean => {
+    const candidate = [...open].find(isSame);
+    if (candidate === undefined) return false;
+    open.delete(candidate);
+    kept.push({ known: candidate, observed: one });
     return true;
   };
   const unnamed = observed.filter(

@@ -115,11 +115,11 @@ function collectMethods<C extends Principal>(
   for (const { service, implementation } of bindings) {
     for (const method of service.methods) {
       const operation = operationOf(method);
-      const own = (implementation as Record<string, MethodImplementation<DescMethodUnary, C>>)[
-        method.localName
-      ];
-      assert(own !== undefined, `${operation.name} has no implementation`);
-      methods.set(operation.method, own);
+      const implemented = (
+        implementation as Record<string, MethodImplementation<DescMethodUnary, C>>
+      )[method.localName];
+      assert(implemented !== undefined, `${operation.name} has no implementation`);
+      methods.set(operation.method, implemented);
     }
   }
   return methods;

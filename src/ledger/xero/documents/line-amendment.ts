@@ -115,10 +115,10 @@ function placeChanges(
     const written = writeLine(change);
     const { ledgerLineId } = change;
     if (ledgerLineId !== null) {
-      const own = standing.has(ledgerLineId) ? ledgerLineId : (taken.get(change) ?? null);
+      const matchedId = standing.has(ledgerLineId) ? ledgerLineId : (taken.get(change) ?? null);
       // Two lines of ours that were equal cannot be distinguished.
-      const isSole = claims.filter((one) => one === own).length < 2;
-      return { change, written, lineId: isSole ? own : null };
+      const isSole = claims.filter((one) => one === matchedId).length < 2;
+      return { change, written, lineId: isSole ? matchedId : null };
     }
     const index = left.findIndex((line) => isLineOf(line, change));
     const [found] = left.splice(index, index < 0 ? 0 : 1);

@@ -222,8 +222,8 @@ export function refusedElements(reply: HttpReply): readonly ExactObject[] {
 function refusalMessages(body: ExactObject | undefined): readonly string[] {
   const elements = objectsOf(body?.Elements).flatMap(messagesOf);
   if (elements.length > 0) return [...new Set(elements)];
-  const own = body ? [...messagesOf(body), detailOf(body)] : [];
-  return [...new Set(own.filter((text) => text !== undefined))];
+  const causes = body ? [...messagesOf(body), detailOf(body)] : [];
+  return [...new Set(causes.filter((text) => text !== undefined))];
 }
 
 function detailOf(body: ExactObject | undefined): string | undefined {

@@ -35,7 +35,7 @@ type CheckValue = (
 ) => void;
 
 /** Receives a fault: the field's path, null for the whole request, and what is wrong with it. */
-export type ReportFault = (path: string | null, said: string) => void;
+export type ReportFault = (path: string | null, faultText: string) => void;
 
 /**
  * A position by its name and its parent. Its path is built only for an error, because most requests

@@ -30,8 +30,8 @@ export function createValidate(schemas: readonly DescMessage[], formats: TextFor
   }
   const findAll = (schema: DescMessage, message: Message): readonly FieldFault[] => {
     const faults: FieldFault[] = [];
-    stringRules.get(schema)?.(message, (path, said) =>
-      faults.push({ field: path ?? "", description: said }),
+    stringRules.get(schema)?.(message, (path, faultText) =>
+      faults.push({ field: path ?? "", description: faultText }),
     );
     const result = thorough.validate(schema, message);
     const violations = result.kind === "invalid" ? result.violations : [];
@@ -43,16 +43,20 @@ export function createValidate(schemas: readonly DescMessage[], formats: TextFor
   };
   return (schema, message) => {
     const allFaults = () => findAll(schema, message);
-    stringRules.get(schema)?.(message, (path, said) => {
-      throw new InvalidRequest(`${path ?? "the request"} ${said}`, path, allFaults);
+    stringRules.get(schema)?.(message, (path, faultText) => {
+      throw new InvalidRequest(`${path ?? "the request"} ${faultText}`, path, allFaults);
     });
     const result = validator.validate(schema, message);
     if (result.kind === "valid") return;
     if (result.kind === "error") throw result.error;
     const violation = result.violations[0];
     const param = paramOf(violation?.field ?? []);
-    const said = messageOf(violation);
-    throw new InvalidRequest(param === null ? said : `${param}: ${said}`, param, allFaults);
+    const faultText = messageOf(violation);
+    throw new InvalidRequest(
+      param === null ? faultText : `${param}: ${faultText}`,
+      param,
+      allFaults,
+    );
   };
 }
 

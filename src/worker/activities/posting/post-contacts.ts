@@ -39,17 +39,17 @@ type FindImported = (contactIds: readonly string[]) => Promise<ReadonlySet<strin
 /** Creates, looks up and imports the taken contacts. */
 export async function postContacts(
   ledger: Ledger,
-  taken: ClaimedJobs<ContactToSend>,
+  claimedJobs: ClaimedJobs<ContactToSend>,
   settings: CallSettings,
   findImported: FindImported,
 ): Promise<GroupOutcome> {
   const { calls, later } = groupCalls(
-    taken.ready.filter(({ kind }) => kind === "create_contact"),
+    claimedJobs.ready.filter(({ kind }) => kind === "create_contact"),
     settings.traits.calls.documents,
   );
-  const uncertain = taken.uncertain.filter(({ kind }) => kind === "create_contact");
+  const uncertain = claimedJobs.uncertain.filter(({ kind }) => kind === "create_contact");
   // An import only reads the ledger, so an interrupted one is simply repeated.
-  const imports = [...taken.ready, ...taken.uncertain].filter(
+  const imports = [...claimedJobs.ready, ...claimedJobs.uncertain].filter(
     ({ kind }) => kind === "import_contact",
   );
   const postponed = [...later, ...imports.slice(maxImports)].map(rescheduleOutcome);
