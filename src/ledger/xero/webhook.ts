@@ -53,7 +53,10 @@ export function readXeroWebhook(
     return { kind: "invalid" };
   const body = objectOf(readExactJson(Buffer.from(rawBody).toString("utf8")));
   const notifications = objectsOf(body?.events).map(notificationOf);
-  return { kind: "valid", notifications: notifications.filter((one) => one !== undefined) };
+  return {
+    kind: "valid",
+    notifications: notifications.filter((notification) => notification !== undefined),
+  };
 }
 
 function notificationOf(event: ExactObject): LedgerNotification | undefined {

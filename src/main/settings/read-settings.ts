@@ -58,7 +58,7 @@ function choiceOf<N extends keyof typeof choices>(
   const { fallback, words }: { fallback: Word<N>; words: readonly Word<N>[] } = choices[name];
   const value = env[name];
   if (!value) return fallback;
-  const found = words.find((one) => one === value);
+  const found = words.find((word) => word === value);
   if (found !== undefined) return found;
   onFault(`${name}=${value} must be one of ${words.join(", ")}.`);
   return fallback;

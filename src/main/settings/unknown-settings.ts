@@ -66,7 +66,9 @@ export function unknownSettings(
   kinds: LedgerKinds,
 ): readonly UnknownSetting[] {
   const ofLedgers = Object.keys(kinds).flatMap((kind) => Object.values(settingNamesOf(kind)));
-  const ours = [...settingSections.flatMap(({ settings }) => settings.flatMap((one) => one.names))];
+  const ours = [
+    ...settingSections.flatMap(({ settings }) => settings.flatMap((setting) => setting.names)),
+  ];
   const files = secretNames(kinds).map(fileSettingOf);
   const candidates = [...new Set([...ours, ...ofLedgers, ...files])];
   const known = new Set([...candidates, ...ofOtherPrograms]);

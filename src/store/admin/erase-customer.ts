@@ -30,7 +30,7 @@ export async function eraseCustomer(
     where: { organisationId, customerId: id },
     select: { id: true, status: true },
   });
-  const subscriptionIds = subscriptions.map((one) => one.id);
+  const subscriptionIds = subscriptions.map((subscription) => subscription.id);
   await lockSubscriptions(tx, organisationId, subscriptionIds);
   await lockRow(tx, "customers", organisationId, id);
   const where = { organisationId, id, ledgerContactId: { not: null } };

@@ -37,11 +37,11 @@ export async function saveCharges(
 ): Promise<void> {
   const issuing = { createdAt: now, awaitedUntil: null };
   const ids = (subscriptionId: string) => ({ id: newId(), jobId: newId(), subscriptionId });
-  const invoices = charges.flatMap((one) =>
-    one.invoices.map((invoice) => ({ ...ids(one.subscriptionId), ...invoice })),
+  const invoices = charges.flatMap((charge) =>
+    charge.invoices.map((invoice) => ({ ...ids(charge.subscriptionId), ...invoice })),
   );
-  const notes = charges.flatMap((one) =>
-    one.creditNotes.map((note) => ({ ...ids(one.subscriptionId), ...note })),
+  const notes = charges.flatMap((charge) =>
+    charge.creditNotes.map((note) => ({ ...ids(charge.subscriptionId), ...note })),
   );
   await issueInvoices(client, organisationId, invoices, issuing);
   // After the invoices: credit is allocated to invoices with later numbers (DOCUMENT-4).

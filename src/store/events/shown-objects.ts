@@ -39,7 +39,7 @@ export async function loadTexts(
 ): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>();
   const idsOf = (kind: ObjectKind) =>
-    objects.filter((one) => one.kind === kind).map(({ id }) => id);
+    objects.filter((object) => object.kind === kind).map(({ id }) => id);
   const [customers, subscriptions] = [idsOf("customer"), idsOf("subscription")];
   for (const shown of await getThese(tx, organisationId, customerListing, customers)) {
     texts.set(shown.id, write({ kind: "customer", shown }));

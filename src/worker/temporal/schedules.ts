@@ -97,7 +97,7 @@ export const scheduleIds: readonly string[] = schedules.map(({ id }) => id);
  */
 export async function ensureSchedules(client: Schedules, taskQueue: string): Promise<void> {
   await assertOwnQueue(client, taskQueue);
-  for (const one of schedules) await ensureSchedule(client, taskQueue, one, false);
+  for (const schedule of schedules) await ensureSchedule(client, taskQueue, schedule, false);
 }
 
 /** Throws OtherQueue if one of the schedules uses another task queue. A missing one does not. */
@@ -123,9 +123,9 @@ export async function moveSchedules(
   client: Pick<Client, "schedule" | "workflow">,
   taskQueue: string,
 ): Promise<void> {
-  for (const one of schedules) {
-    await ensureSchedule(client, taskQueue, one, true);
-    const { info } = await client.schedule.getHandle(one.id).describe();
+  for (const schedule of schedules) {
+    await ensureSchedule(client, taskQueue, schedule, true);
+    const { info } = await client.schedule.getHandle(schedule.id).describe();
     for (const { workflow } of info.runningActions) {
       await endRun(client, workflow.workflowId, taskQueue);
     }

@@ -165,7 +165,7 @@ function hasAllocation(
   { invoiceId, amount }: LedgerCreditApplication,
 ): boolean {
   const matching = note.allocations.filter(
-    (one) => one.invoiceId.toLowerCase() === invoiceId.toLowerCase(),
+    (allocation) => allocation.invoiceId.toLowerCase() === invoiceId.toLowerCase(),
   );
   return matching.reduce((sum, one) => sum + scaledOf(one.amount, 4), 0n) >= scaledOf(amount, 4);
 }

@@ -99,7 +99,7 @@ function placeChanges(
   const addedLines = changes.filter(({ ledgerLineId }) => ledgerLineId === null);
   const recreated = (change: LedgerLineChange): string | null => {
     const contents = [change, ...(change.was === undefined ? [] : [change.was])];
-    const equal = free.filter((line) => contents.some((one) => isLineOf(line, one)));
+    const equal = free.filter((line) => contents.some((content) => isLineOf(line, content)));
     const [only] = equal;
     if (only === undefined || equal.length > 1) return null;
     return addedLines.some((added) => isLineOf(only, added)) ? null : only.ledgerLineId;
@@ -117,7 +117,7 @@ function placeChanges(
     if (ledgerLineId !== null) {
       const matchedId = standing.has(ledgerLineId) ? ledgerLineId : (taken.get(change) ?? null);
       // Two lines of ours that were equal cannot be distinguished.
-      const isSole = claims.filter((one) => one === matchedId).length < 2;
+      const isSole = claims.filter((claim) => claim === matchedId).length < 2;
       return { change, written, lineId: isSole ? matchedId : null };
     }
     const index = left.findIndex((line) => isLineOf(line, change));

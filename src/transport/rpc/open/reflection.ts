@@ -164,8 +164,8 @@ function* symbolsOf(file: DescFile): Iterable<string> {
     for (const inner of message.nestedEnums) yield inner.typeName;
     messages.push(...message.nestedMessages);
   }
-  for (const one of file.enums) yield one.typeName;
-  for (const one of file.extensions) yield one.typeName;
+  for (const enumType of file.enums) yield enumType.typeName;
+  for (const extension of file.extensions) yield extension.typeName;
 }
 
 /**
