@@ -18,7 +18,7 @@ import { createAdminStore } from "../store/admin/admin-store.ts";
 import { createPool, type Pool } from "../store/database/pool.ts";
 import type { Readiness } from "../transport/http/readiness.ts";
 import { type HttpParts, startHttp } from "../transport/http/server.ts";
-import type { SystemAnswer } from "../transport/http/system-endpoints.ts";
+import type { HttpAnswer } from "../transport/http/system-endpoints.ts";
 import { respond } from "../transport/rest/respond.ts";
 import { createCall } from "../transport/rpc/call.ts";
 import { createCallLimit } from "../transport/rpc/call-limit.ts";
@@ -153,7 +153,7 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
  * the address works once, and only for the owner's own request (ADMIN-4). Neither address nor page
  * is stored: the address has a code in it, and the page shows its content once.
  */
-function consentAnswer(parts: AdminDependencies): SystemAnswer {
+function consentAnswer(parts: AdminDependencies): HttpAnswer {
   return async (request, response, exchange) => {
     const query = new URLSearchParams(exchange.query);
     const answered = {

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join, sep } from "node:path";
 import { entityTagOf, publishedFile } from "../../transport/http/published-file.ts";
-import type { SystemAnswer } from "../../transport/http/system-endpoints.ts";
+import type { HttpAnswer } from "../../transport/http/system-endpoints.ts";
 
 const contentTypes: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -27,7 +27,7 @@ const headers = [
  * Reads the files of the site in `folder`. Returns the answers by path. The path of a page has no
  * extension.
  */
-export function docsPages(folder: string): ReadonlyMap<string, SystemAnswer> {
+export function docsPages(folder: string): ReadonlyMap<string, HttpAnswer> {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true });
   return new Map(
     files

@@ -6,7 +6,7 @@ import type { Pool } from "../../store/database/pool.ts";
 import { recordNotifications } from "../../store/ledger-sync/record-notifications.ts";
 import { ledgerWebhookAnswer, ledgerWebhookPathOf } from "../../transport/http/ledger-webhooks.ts";
 import { clientAddresses } from "../../transport/http/limits/client-addresses.ts";
-import type { SystemAnswer } from "../../transport/http/system-endpoints.ts";
+import type { HttpAnswer } from "../../transport/http/system-endpoints.ts";
 
 /** Returns the endpoints by path. `wake` starts the ledger sync of an organisation. */
 export function ledgerWebhookEndpoints(
@@ -14,7 +14,7 @@ export function ledgerWebhookEndpoints(
   kinds: LedgerKinds,
   pool: Pool,
   wake: (organisationId: string) => Promise<boolean>,
-): ReadonlyMap<string, SystemAnswer> {
+): ReadonlyMap<string, HttpAnswer> {
   const addressOf = clientAddresses(api.trustedProxies);
   return new Map(
     Object.entries(kinds).flatMap(([kind, { webhooks }]) => {

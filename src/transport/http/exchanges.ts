@@ -15,7 +15,7 @@ import type { UnreadAnswers } from "./limits/stalled-responses.ts";
 import type { UnfinishedBodies } from "./limits/unfinished-bodies.ts";
 import { isRefused, noteAnswered, noteTaken, refuseSocket, takeLast } from "./refuse-socket.ts";
 import { isWellFormed, replaceHost, takeOriginForm } from "./request-form.ts";
-import type { SystemAnswer } from "./system-endpoints.ts";
+import type { HttpAnswer } from "./system-endpoints.ts";
 
 /** One finished request for the log. It has nothing of the header, query or body. */
 export interface RequestLine {
@@ -45,10 +45,10 @@ export type Within = (request: HttpRequest, exchange: Exchange, run: () => void)
 
 /** The handlers of the paths and the observers of the exchanges. */
 interface ExchangeParts {
-  readonly systemAnswers: ReadonlyMap<string, SystemAnswer>;
+  readonly systemAnswers: ReadonlyMap<string, HttpAnswer>;
   /** Answers to `POST` in addition to those of the services, by path. */
-  readonly ledgerEndpoints?: ReadonlyMap<string, SystemAnswer>;
-  readonly rest: SystemAnswer;
+  readonly ledgerEndpoints?: ReadonlyMap<string, HttpAnswer>;
+  readonly rest: HttpAnswer;
   readonly connect: (request: HttpRequest, response: HttpResponse) => void;
   readonly log: (line: RequestLine) => void;
   readonly logFailure: (error: unknown, requestId: string) => void;
@@ -169,14 +169,14 @@ function findSystemAnswer(
   parts: ExchangeParts,
   method: string | undefined,
   path: string,
-): SystemAnswer | undefined {
+): HttpAnswer | undefined {
   if (method === "GET") return parts.systemAnswers.get(path);
   return method === "POST" ? parts.ledgerEndpoints?.get(path) : undefined;
 }
 
 function answer(
   parts: ExchangeParts,
-  handler: SystemAnswer,
+  handler: HttpAnswer,
   request: HttpRequest,
   response: HttpResponse,
   exchange: Exchange,

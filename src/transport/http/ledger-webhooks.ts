@@ -15,7 +15,7 @@ import { RequestFault } from "../rest/request-fault.ts";
 import { respond } from "../rest/respond.ts";
 import type { AddressOf } from "./limits/client-addresses.ts";
 import { createSlots } from "./limits/slots.ts";
-import type { SystemAnswer } from "./system-endpoints.ts";
+import type { HttpAnswer } from "./system-endpoints.ts";
 
 /** Returns the path for the webhooks of a kind of ledger. */
 export function ledgerWebhookPathOf(kind: string): string {
@@ -59,7 +59,7 @@ const bodyMs = 5_000;
  * five seconds 408, one over 256 KiB 413. If too many bodies are being read, the one that has taken
  * the longest is answered 503. All answers are empty.
  */
-export function ledgerWebhookAnswer(parts: LedgerWebhookParts): SystemAnswer {
+export function ledgerWebhookAnswer(parts: LedgerWebhookParts): HttpAnswer {
   const { signatureHeader, signatureForm, read, record, wake, addressOf } = parts;
   const unlimited = { count: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
   const slots = createSlots({

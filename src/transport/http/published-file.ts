@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { respond } from "../rest/respond.ts";
-import type { SystemAnswer } from "./system-endpoints.ts";
+import type { HttpAnswer } from "./system-endpoints.ts";
 
 /** A file. Every answer shares the same bytes, so unread answers cost no memory. */
 export interface PublishedFile {
@@ -22,7 +22,7 @@ export function entityTagOf(body: Buffer): string {
 }
 
 /** Returns the answer with the file. It is 304 without a body if the client has the same bytes. */
-export function publishedFile(file: PublishedFile): SystemAnswer {
+export function publishedFile(file: PublishedFile): HttpAnswer {
   const { body, etag, contentType, headers: further = [] } = file;
   return (request, response, exchange) => {
     const headers = ["Request-Id", exchange.requestId, "X-Content-Type-Options", "nosniff"];

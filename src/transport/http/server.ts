@@ -26,7 +26,7 @@ import { countUnfinishedBodies } from "./limits/unfinished-bodies.ts";
 import { listenFault } from "./listen-fault.ts";
 import { peekProtocol } from "./protocol-peek.ts";
 import { refuseSocket, statusOfSocketError } from "./refuse-socket.ts";
-import { type SystemAnswer, type SystemEndpoints, systemEndpoints } from "./system-endpoints.ts";
+import { type HttpAnswer, type SystemEndpoints, systemEndpoints } from "./system-endpoints.ts";
 
 /** The port, its handlers and its settings. */
 export interface HttpParts extends SystemEndpoints {
@@ -40,7 +40,7 @@ export interface HttpParts extends SystemEndpoints {
   /** Key and certificate chain in PEM. Null serves cleartext. */
   readonly tls: { readonly key: string; readonly cert: string } | null;
   /** Answers everything under `/v1`, and unknown paths with 404. */
-  readonly rest: SystemAnswer;
+  readonly rest: HttpAnswer;
   /**
    * Answers `/package.Service/Method`: Connect, gRPC and gRPC-Web. `exchangeOf(request)` returns
    * the exchange with its id.

@@ -16,24 +16,24 @@ export interface SystemEndpoints {
   readonly openapi: Pick<PublishedFile, "body" | "etag"> | null;
   readonly readiness: Pick<Readiness, "report">;
   /** Further answers to `GET`, by path. */
-  readonly pages?: ReadonlyMap<string, SystemAnswer>;
+  readonly pages?: ReadonlyMap<string, HttpAnswer>;
   /** Answers to `POST`, by path. */
-  readonly ledgerEndpoints?: ReadonlyMap<string, SystemAnswer>;
+  readonly ledgerEndpoints?: ReadonlyMap<string, HttpAnswer>;
   /** Returns the metrics in the text format of Prometheus. Null if this port does not show them. */
   readonly metrics: (() => Promise<{ readonly contentType: string; readonly text: string }>) | null;
 }
 
 /** Answers a request. It never rejects. */
-export type SystemAnswer = (
+export type HttpAnswer = (
   request: HttpRequest,
   response: HttpResponse,
   exchange: Exchange,
 ) => Promise<void> | void;
 
 /** Returns the answers to `GET` by path. */
-export function systemEndpoints(parts: SystemEndpoints): ReadonlyMap<string, SystemAnswer> {
+export function systemEndpoints(parts: SystemEndpoints): ReadonlyMap<string, HttpAnswer> {
   const contentType = "application/json";
-  return new Map<string, SystemAnswer>([
+  return new Map<string, HttpAnswer>([
     ...(parts.openapi === null
       ? []
       : [["/v1/openapi.json", publishedFile({ ...parts.openapi, contentType })] as const]),
@@ -57,14 +57,14 @@ function json(
   respond(request, response, status, responseHeaders(exchange), JSON.stringify(value));
 }
 
-function readinessAnswer(readiness: SystemEndpoints["readiness"]): SystemAnswer {
+function readinessAnswer(readiness: SystemEndpoints["readiness"]): HttpAnswer {
   return async (request, response, exchange) => {
     const report = await readiness.report();
     json(request, response, exchange, report.status === "ready" ? 200 : 503, report);
   };
 }
 
-function metricsAnswer(metrics: NonNullable<SystemEndpoints["metrics"]>): SystemAnswer {
+function metricsAnswer(metrics: NonNullable<SystemEndpoints["metrics"]>): HttpAnswer {
   return async (request, response, exchange) => {
     const { contentType, text } = await metrics();
     const headers = [
