@@ -11,9 +11,9 @@ import type { FoundDocument } from "./number-taken.ts";
 import {
   type CallSettings,
   callOf,
-  type DocumentPosting,
   type DocumentToSend,
   lineOf,
+  type PostedKind,
   postDocuments,
 } from "./post-documents.ts";
 
@@ -41,7 +41,7 @@ export async function adoptOrPost<
   Draft,
   Found extends FoundDocument,
 >(
-  kind: DocumentPosting<Document, Draft, Found>,
+  kind: PostedKind<Document, Draft, Found>,
   claimed: ClaimedJobs<Document>,
   settings: CallSettings,
 ): Promise<GroupOutcome> {
@@ -59,7 +59,7 @@ async function adoptUnknownDocuments<
   Draft,
   Found extends FoundDocument,
 >(
-  kind: DocumentPosting<Document, Draft, Found>,
+  kind: PostedKind<Document, Draft, Found>,
   claimed: ClaimedJobs<Document>,
   settings: CallSettings,
 ): Promise<Adopted<Document>> {
@@ -100,7 +100,7 @@ async function adoptUnknownDocuments<
  * the meantime is not taken, and its document is posted in the next batch.
  */
 async function adopt<Document extends DocumentToSend, Draft, Found extends FoundDocument>(
-  kind: DocumentPosting<Document, Draft, Found>,
+  kind: PostedKind<Document, Draft, Found>,
   matches: readonly Match<Document>[],
   settings: CallSettings,
 ): Promise<GroupOutcome> {

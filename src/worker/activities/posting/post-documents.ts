@@ -74,11 +74,7 @@ export interface DocumentToSend extends Carried, DocumentToValidate {
  * A kind of documents: how they are created and found, which found one is ours, and the outcome to
  * record for it.
  */
-export interface DocumentPosting<
-  Document extends DocumentToSend,
-  Draft,
-  Found extends FoundDocument,
-> {
+export interface PostedKind<Document extends DocumentToSend, Draft, Found extends FoundDocument> {
   readonly name: "invoice" | "credit note";
   create(
     call: LedgerCall,
@@ -109,7 +105,7 @@ export async function postDocuments<
   Draft,
   Found extends FoundDocument,
 >(
-  kind: DocumentPosting<Document, Draft, Found>,
+  kind: PostedKind<Document, Draft, Found>,
   taken: ClaimedJobs<Document>,
   settings: CallSettings,
 ): Promise<GroupOutcome> {
@@ -188,7 +184,7 @@ export function callOf(
 }
 
 async function send<Document extends DocumentToSend, Draft, Found extends FoundDocument>(
-  kind: DocumentPosting<Document, Draft, Found>,
+  kind: PostedKind<Document, Draft, Found>,
   documents: readonly Document[],
   settings: CallSettings,
 ): Promise<GroupOutcome> {
@@ -224,7 +220,7 @@ async function send<Document extends DocumentToSend, Draft, Found extends FoundD
 }
 
 async function lookUpAll<Document extends DocumentToSend, Draft, Found extends FoundDocument>(
-  kind: DocumentPosting<Document, Draft, Found>,
+  kind: PostedKind<Document, Draft, Found>,
   documents: readonly Document[],
   settings: CallSettings,
   taken: ReadonlyMap<Document, readonly string[]> | null,
@@ -242,7 +238,7 @@ async function lookUpAll<Document extends DocumentToSend, Draft, Found extends F
  * decides, and other documents do not matter.
  */
 async function lookUp<Document extends DocumentToSend, Draft, Found extends FoundDocument>(
-  kind: DocumentPosting<Document, Draft, Found>,
+  kind: PostedKind<Document, Draft, Found>,
   documents: readonly Document[],
   settings: CallSettings,
   taken: ReadonlyMap<Document, readonly string[]> | null,
