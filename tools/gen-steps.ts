@@ -76,6 +76,16 @@ export const steps: readonly Step[] = [
     },
   },
   {
+    name: "database columns",
+    inputs: ["prisma/schema.prisma", "tools/database-columns.ts"],
+    outputs: ["src/gen/columns.ts"],
+    needs: ["prisma/schema.prisma", "tools/database-columns.ts"],
+    async run(root) {
+      const { writeColumns } = await import("./database-columns.ts");
+      writeColumns(join(root, "prisma/schema.prisma"), join(root, "src/gen/columns.ts"));
+    },
+  },
+  {
     name: "OpenAPI document",
     inputs: [
       "proto",

@@ -6,6 +6,9 @@
  * with the server's clock. The typed client would read the deliveries.
  */
 import type { Executor } from "../database/prisma/client.ts";
+import { uuid } from "../database/sql/columns.ts";
+import { type Sql, sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 
 /** The key of an endpoint. */
 export interface EndpointKey {
@@ -24,28 +27,39 @@ export interface DueDelivery extends EndpointKey {
  * has this operator, so an index is read by the id alone. A plan for an organisation with few rows
  * would otherwise read all rows that it has by then.
  */
-export const isOwn = "d.organisation_id IS NOT DISTINCT FROM $1";
+export const isOwn = sql`d.organisation_id IS NOT DISTINCT FROM $1`;
 
 /** The condition that no process has claimed the delivery `d`, or that the claim has expired. */
-export const isUnclaimed = "(d.claimed_until IS NULL OR d.claimed_until <= now())";
+export const isUnclaimed = sql`(d.claimed_until IS NULL OR d.claimed_until <= now())`;
 
 // An endpoint with an open breaker has nothing due until the breaker's time is over. The index
 // gives the earliest delivery of each endpoint, after the few that are claimed. So an endpoint with
 // a hundred thousand deliveries is found as fast as the others.
-const isDue = `(w.open_until IS NULL OR w.open_until <= now() OR w.status = 'disabled')
+const isDue = sql`(w.open_until IS NULL OR w.open_until <= now() OR w.status = 'disabled')
   AND (SELECT d.due_at FROM webhook_deliveries d
     WHERE d.organisation_id = w.organisation_id AND d.endpoint_id = w.id AND d.state = 'pending'
       AND d.due_at <= now() AND ${isUnclaimed}
     ORDER BY d.endpoint_id, d.due_at LIMIT 1) IS NOT NULL`;
 
-/**
- * The endpoints of one organisation. The query is planned each time, for the tables' current sizes.
- */
+const endpoints = (name: string, condition: Sql) =>
+  query({
+    name,
+    planned: "each time",
+    text: sql`SELECT w.organisation_id, w.id AS endpoint_id FROM webhook_endpoints w
+      WHERE ${condition} AND ${isDue} ORDER BY w.id LIMIT $2`,
+    row: { organisationId: uuid, endpointId: uuid },
+  });
+
+const ofOrganisation = endpoints("due_endpoints", sql`w.organisation_id = $1`);
+
+const ofAll = endpoints("all_due_endpoints", sql`($1::uuid IS NULL OR w.id > $1)`);
+
+/** The endpoints of one organisation. */
 export async function findDueEndpoints(
   executor: Executor,
   organisationId: string,
 ): Promise<readonly EndpointKey[]> {
-  return find(executor, "w.organisation_id = $1", [organisationId, null]);
+  return ofOrganisation(executor, organisationId, null);
 }
 
 /** Up to `limit` endpoints of all organisations after `after`. It returns ids only. */
@@ -54,18 +68,5 @@ export async function findAllDueEndpoints(
   after: string | null,
   limit: number,
 ): Promise<readonly EndpointKey[]> {
-  return find(executor, "($1::uuid IS NULL OR w.id > $1)", [after, limit]);
-}
-
-async function find(
-  executor: Executor,
-  condition: string,
-  values: readonly unknown[],
-): Promise<readonly EndpointKey[]> {
-  const { rows } = await executor.query<EndpointKey>({
-    text: `SELECT w.organisation_id AS "organisationId", w.id AS "endpointId"
-      FROM webhook_endpoints w WHERE ${condition} AND ${isDue} ORDER BY w.id LIMIT $2`,
-    values: [...values],
-  });
-  return rows;
+  return ofAll(executor, after, limit);
 }

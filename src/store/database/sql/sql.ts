@@ -1,0 +1,24 @@
+/**
+ * The text of SQL. Nothing but such text and numbers can stand in it, so that no value of a caller
+ * ever becomes a part of a statement. `npm run format` lays it out.
+ */
+import { columnOf, type Shape } from "./columns.ts";
+
+/** Text of SQL. */
+export type Sql = string & { readonly isSql: true };
+
+/** Text of SQL, with other such text and numbers in it. A backslash stands for itself. */
+export function sql(strings: TemplateStringsArray, ...parts: readonly (Sql | number)[]): Sql {
+  return String.raw(strings, ...parts) as Sql;
+}
+
+/** Returns texts with a separator between them. */
+export function joinSql(parts: readonly Sql[], separator: ", " | " AND " | " UNION ALL "): Sql {
+  return parts.join(separator) as Sql;
+}
+
+/** Returns the columns of a shape, each with the table's alias: `t.id, t.tax_type`. */
+export function columnsOf(alias: string, shape: Shape): Sql {
+  const columns = Object.keys(shape).map((member) => `${alias}.${columnOf(member)}`);
+  return columns.join(", ") as Sql;
+}

@@ -1,0 +1,112 @@
+/**
+ * Statements with the rows that they declare. A test prepares each one on the migrated database and
+ * compares the names, the types and the nulls of its columns with the declared row.
+ */
+import type pg from "pg";
+import { plannedOnce } from "../planned-once.ts";
+import { columnOf, type RowOf, type Shape } from "./columns.ts";
+import type { Sql } from "./sql.ts";
+
+/** Anything that runs statements: a pool, or a connection inside a transaction. */
+export type Executor = Pick<pg.Pool, "query">;
+
+/** A statement and what it returns. */
+export interface StatementSettings {
+  /** Its name on a connection, which parses it once. */
+  readonly name: string;
+  readonly text: Sql;
+  /**
+   * `once`: one plan is right for all values, which a test at size holds. `each time`: the plan
+   * must fit the sizes of the tables at that moment. PostgreSQL decides by default.
+   */
+  readonly planned?: "once" | "each time";
+  /** Its time limit, if it is not the one of the connection. */
+  readonly timeLimitMs?: number;
+}
+
+/** A statement of the service with its row. A command has none. */
+export interface DeclaredStatement {
+  readonly name: string;
+  readonly text: Sql;
+  readonly row: Shape;
+}
+
+/** Runs a statement, and returns its rows. */
+export type Query<Row> = (
+  executor: Executor,
+  ...values: readonly unknown[]
+) => Promise<readonly Row[]>;
+
+/** Runs a statement, and returns how many rows it changed. */
+export type Command = (executor: Executor, ...values: readonly unknown[]) => Promise<number>;
+
+const declared = new Map<string, DeclaredStatement>();
+
+/** Returns the statements of the modules that are loaded. */
+export function declaredStatements(): readonly DeclaredStatement[] {
+  return [...declared.values()];
+}
+
+/** Adds a statement to those that the test prepares. Two may not have one name. */
+export function declare({ name, text, row }: DeclaredStatement): void {
+  if (declared.has(name)) throw new Error(`two statements have the name ${name}`);
+  declared.set(name, { name, text, row });
+}
+
+/** Declares a statement that returns rows. */
+export function query<const S extends Shape>(
+  settings: StatementSettings & { readonly row: S },
+): Query<RowOf<S>> {
+  declare(settings);
+  return undeclaredQuery(settings);
+}
+
+/** Declares a statement that only writes. */
+export function command(settings: StatementSettings): Command {
+  declare({ ...settings, row: {} });
+  return async (executor, ...values) => {
+    const { rowCount } = await executor.query(configOf(settings, values));
+    return rowCount ?? 0;
+  };
+}
+
+/** Returns a statement of which another one is declared, because its text depends on its use. */
+export function undeclaredQuery<const S extends Shape>(
+  settings: StatementSettings & { readonly row: S },
+): Query<RowOf<S>> {
+  const readRows = rowReader(settings.name, settings.row);
+  return async (executor, ...values) => {
+    const config = { ...configOf(settings, values), rowMode: "array" as const };
+    return readRows(await executor.query<unknown[]>(config)) as readonly RowOf<S>[];
+  };
+}
+
+function configOf(settings: StatementSettings, values: readonly unknown[]): pg.QueryConfig {
+  const { name, text, timeLimitMs, planned } = settings;
+  const limit = timeLimitMs === undefined ? {} : { timeLimitMs };
+  const statement = { text, values: [...values], ...limit };
+  if (planned === "each time") return statement;
+  return planned === "once" ? plannedOnce({ name, ...statement }) : { name, ...statement };
+}
+
+/** Returns the reader of a shape's rows. It finds the columns by their names. */
+function rowReader(name: string, shape: Shape) {
+  const columns = Object.entries(shape).map(([member, { isNullable }]) => ({
+    member,
+    column: columnOf(member),
+    isNullable,
+  }));
+  return ({ fields, rows }: pg.QueryArrayResult<unknown[]>): readonly object[] => {
+    const places = columns.map(({ column }) => fields.findIndex((field) => field.name === column));
+    return rows.map((values) => {
+      const row: Record<string, unknown> = {};
+      for (const [index, { member, column, isNullable }] of columns.entries()) {
+        const value = values[places[index] ?? -1];
+        if (value === undefined) throw new Error(`${name} has no column ${column}`);
+        if (value === null && !isNullable) throw new Error(`${name} has no value in ${column}`);
+        row[member] = value;
+      }
+      return row;
+    });
+  };
+}
