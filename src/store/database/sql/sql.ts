@@ -22,3 +22,8 @@ export function columnsOf(alias: string, shape: Shape): Sql {
   const columns = Object.keys(shape).map((member) => `${alias}.${columnOf(member)}`);
   return columns.join(", ") as Sql;
 }
+
+/** Takes text for SQL. Only for constants of the code, never for a value. */
+export function asSql(text: string): Sql {
+  return text as Sql;
+}
