@@ -112,7 +112,12 @@ connected.for([
   ["a column that is not declared", sql`SELECT id FROM organisations`, {}, "id is not declared"],
   ["a declared column that is absent", sql`SELECT`, { id: c.uuid }, "id is there 0 times"],
   ["another type", sql`SELECT id FROM customers`, { id: c.text }, "id is uuid, not text or "],
-  ["an undeclared null", sql`SELECT email FROM customers`, { email: c.text }, "email may be null"],
+  [
+    "an undeclared null",
+    sql`SELECT deactivated_at FROM customers`,
+    { deactivatedAt: c.instant },
+    "deactivated_at may be null",
+  ],
   ["a null of an outer join", sql`SELECT c.id FROM ${people}`, { id: c.uuid }, "id may be null"],
 ] as const)("%s is a fault of a statement", async ([, text, row, fault], { client }) => {
   const faults = await faultsOf(client, [{ name: "faulty", text, row }]);
