@@ -11,7 +11,8 @@ import {
   type Page,
   type PageRequest,
 } from "./database/page.ts";
-import type { AnyRow, Pool } from "./database/pool.ts";
+import type { Pool } from "./database/pool.ts";
+import type { Shape } from "./database/sql/columns.ts";
 import { creditNoteListing } from "./documents/credit-notes.ts";
 import { documentFilters, invoiceListing } from "./documents/invoices.ts";
 import { subscriptionFilters, subscriptionListing } from "./subscriptions/subscriptions.ts";
@@ -30,8 +31,8 @@ type OpenCollection<T, Filters> = (organisationId: string) => Collection<T, Filt
 
 /** Creates the collections over a pool. */
 export function createCollections(pool: Pool) {
-  const collect = <Row extends AnyRow, T, Filters>(
-    listing: Listing<Row, T>,
+  const collect = <S extends Shape, T, Filters>(
+    listing: Listing<S, T>,
     toFilters: (filters: Filters) => readonly Filter[],
   ): OpenCollection<T, Filters> => {
     return (organisationId) => ({

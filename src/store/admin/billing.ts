@@ -3,18 +3,18 @@
  * POSTING-8.
  */
 
-import { strict as assert } from "node:assert";
 import { type CivilDate, civilDate } from "../../domain/calendar/civil-date.ts";
 import type { SubscriptionStatus } from "../../domain/model/subscription.ts";
-import type { Subscription } from "../../gen/prisma/client.ts";
+import { columns } from "../../gen/columns.ts";
 import { type BillingCounts, countDue } from "../billing/due-organisations.ts";
 import { databaseNow } from "../database/clock.ts";
 import { isId } from "../database/ids.ts";
 import { lockRow } from "../database/lock-order.ts";
-import { type Listing, listPage, type Page, type PageRequest } from "../database/page.ts";
+import { listing, listPage, type Page, type PageRequest } from "../database/page.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
-import { columnsOf, type ModelRow } from "../database/prisma/model-columns.ts";
+import { day, pick, type RowOf } from "../database/sql/columns.ts";
+import { columnsOf, sql } from "../database/sql/sql.ts";
 import { type Actor, type Change, type Changed, type Changes, changed } from "./changes.ts";
 import { findLeftover, type Leftover, listLeftovers } from "./leftovers/list-leftovers.ts";
 
@@ -47,37 +47,28 @@ export interface BillingStore {
   noteRun(actor: Actor, organisationId: string): Promise<BillingCounts>;
 }
 
-const parkedFields = [
-  "id",
-  "customerId",
-  "planId",
-  "status",
-  "renewalDate",
-  "parkedReason",
-  "parkedAttempts",
-  "parkedUntil",
-] as const satisfies readonly (keyof Subscription)[];
-
-type ParkedRow = Omit<ModelRow<Subscription, (typeof parkedFields)[number]>, "renewalDate"> & {
-  readonly renewalDate: string;
+const parkedRow = {
+  ...pick(columns.subscription, "id", "customerId", "planId", "parkedReason", "parkedAttempts"),
+  status: columns.subscription.status.as<SubscriptionStatus>(),
+  renewalDate: day,
+  parkedUntil: columns.subscription.parkedUntil.present(),
 };
 
-const listing: Listing<ParkedRow, ParkedSubscription> = {
-  table: "subscriptions",
-  columns: columnsOf("t", parkedFields),
-  from: "subscriptions t",
+const parked = listing("parked_subscriptions", {
+  table: sql`subscriptions`,
+  columns: columnsOf("t", parkedRow),
+  row: parkedRow,
+  from: sql`subscriptions t`,
   // A subscription that was billed since it ended the last page is no longer a position of the
   // list.
-  shown: "t.parked_until IS NOT NULL",
+  shown: sql`t.parked_until IS NOT NULL`,
   read: readParked,
-};
+});
 
-function readParked(row: ParkedRow): ParkedSubscription {
+function readParked(row: RowOf<typeof parkedRow>): ParkedSubscription {
   const { parkedReason, parkedAttempts, parkedUntil, ...subscription } = row;
-  assert(parkedUntil !== null, "the list has parked subscriptions only");
   return {
     ...subscription,
-    status: row.status as SubscriptionStatus,
     renewalDate: civilDate(row.renewalDate),
     reason: parkedReason ?? "",
     attempts: parkedAttempts,
@@ -92,7 +83,7 @@ export function createBillingStore(pool: Pool, { run }: Changes): BillingStore {
     count,
     listLeftovers: (organisationId, page) => listLeftovers(pool, organisationId, page),
     findLeftover: (organisationId, id) => findLeftover(pool, organisationId, id),
-    listParked: (organisationId, page) => listPage(pool, organisationId, listing, [], page),
+    listParked: (organisationId, page) => listPage(pool, organisationId, parked, [], page),
     retry: async (actor, organisationId, id) =>
       isId(id) ? run(actor, (tx) => retry(tx, organisationId, id)) : null,
     noteRun: async (actor, organisationId) => {

@@ -5,53 +5,55 @@
 
 import type { CatalogueStatus, Charge, Plan, PlanType, Tier } from "../../domain/catalogue/plan.ts";
 import { type Decimal, parseDecimal } from "../../domain/money/decimal.ts";
-import type {
-  Charge as ChargeModel,
-  Plan as PlanModel,
-  PlanTier,
-} from "../../gen/prisma/client.ts";
-import type { Filter, Listing } from "../database/page.ts";
-import { columnsOf, type ModelRow } from "../database/prisma/model-columns.ts";
+import { columns } from "../../gen/columns.ts";
+import { type Filter, listing } from "../database/page.ts";
+import { int, jsonRows, pick, type RowOf, text } from "../database/sql/columns.ts";
+import { columnsOf, type Sql, sql } from "../database/sql/sql.ts";
 
 /** A price tier as JSON, its prices as text. */
-export type TierRow = ModelRow<PlanTier, "upTo" | "unitPrice" | "flatPrice">;
+export const tierRow = {
+  upTo: int.orNull(),
+  unitPrice: text.orNull(),
+  flatPrice: text.orNull(),
+};
 
 /**
- * Returns SQL for the tiers of a row as a JSON array of `TierRow`, in their order. Null without
+ * Returns SQL for the tiers of a row as a JSON array of `tierRow`, in their order. Null without
  * tiers. Prices are text, so that JSON does not convert them to floats.
  */
-export function tiersJson(table: "plan_tiers" | "plan_meter_tiers", condition: string): string {
-  return `(SELECT json_agg(json_build_object('upTo', r.up_to, 'unitPrice', r.unit_price::text,
-      'flatPrice', r.flat_price::text) ORDER BY r.position)
+export function tiersJson(table: Sql, condition: Sql): Sql {
+  return sql`(SELECT json_agg(json_build_object('up_to', r.up_to,
+      'unit_price', r.unit_price::text, 'flat_price', r.flat_price::text) ORDER BY r.position)
     FROM ${table} r WHERE ${condition})`;
 }
 
-const planFields = [
-  "id",
-  "code",
-  "name",
-  "type",
-  "intervalUnit",
-  "intervalCount",
-  "currency",
-  "minimumUnits",
-  "freeUnits",
-  "unitSingular",
-  "unitPlural",
-  "allowsPriceOverride",
-  "status",
-  "createdAt",
-  "revenueAccount",
-  "taxType",
-] as const satisfies readonly (keyof PlanModel)[];
+const planMembers = {
+  ...pick(
+    columns.plan,
+    "id",
+    "code",
+    "name",
+    "currency",
+    "intervalCount",
+    "minimumUnits",
+    "freeUnits",
+    "unitSingular",
+    "unitPlural",
+    "allowsPriceOverride",
+    "createdAt",
+    "revenueAccount",
+    "taxType",
+  ),
+  type: columns.plan.type.as<PlanType>(),
+  intervalUnit: columns.plan.intervalUnit.as<"month">(),
+  status: columns.plan.status.as<CatalogueStatus>(),
+};
 
 /** A row of `plans` with its tiers as JSON. */
-export type PlanRow = ModelRow<PlanModel, (typeof planFields)[number] | "price"> & {
-  readonly type: PlanType;
-  readonly intervalUnit: "month";
-  readonly status: CatalogueStatus;
-  readonly tiers: readonly TierRow[] | null;
-};
+export const planRow = { ...planMembers, price: text, tiers: jsonRows(tierRow).orNull() };
+
+/** A row of `plans` with its tiers. */
+export type PlanRow = RowOf<typeof planRow>;
 
 /** Parses a decimal column that may be null. */
 export function readDecimal(text: string | null): Decimal | null {
@@ -59,7 +61,7 @@ export function readDecimal(text: string | null): Decimal | null {
 }
 
 /** Returns the tiers of a row in their order. None for null. */
-export function readTiers(rows: readonly TierRow[] | null): readonly Tier[] {
+export function readTiers(rows: PlanRow["tiers"]): readonly Tier[] {
   return (rows ?? []).map(({ upTo, unitPrice, flatPrice }) => ({
     upTo,
     unitPrice: readDecimal(unitPrice),
@@ -67,7 +69,7 @@ export function readTiers(rows: readonly TierRow[] | null): readonly Tier[] {
   }));
 }
 
-/** Converts a row of `plans` to a plan. The row may be JSON, where instants are text. */
+/** Converts a row of `plans` to a plan. */
 export function readPlan(row: PlanRow): Plan {
   const { intervalUnit, intervalCount, unitSingular, unitPlural, tiers, ...members } = row;
   return {
@@ -76,53 +78,44 @@ export function readPlan(row: PlanRow): Plan {
     price: parseDecimal(row.price),
     unitLabels: { singular: unitSingular, plural: unitPlural },
     tiers: readTiers(tiers),
-    createdAt: new Date(row.createdAt),
   };
 }
 
 const planTiers = tiersJson(
-  "plan_tiers",
-  "r.organisation_id = t.organisation_id AND r.plan_id = t.id",
+  sql`plan_tiers`,
+  sql`r.organisation_id = t.organisation_id AND r.plan_id = t.id`,
 );
 
-/** Lists plans with their tiers in order. The columns may be read as JSON: prices are text. */
-export const planListing: Listing<PlanRow, Plan> = {
-  table: "plans",
-  columns: `${columnsOf("t", planFields)}, t.price::text AS price, ${planTiers} AS tiers`,
-  from: "plans t",
-  read: readPlan,
-};
+/** The columns of `planRow`, which may be read as JSON: prices are text. */
+export const planColumns = sql`${columnsOf("t", planMembers)}, t.price::text AS price,
+  ${planTiers} AS tiers`;
 
-const chargeFields = [
-  "id",
-  "code",
-  "name",
-  "description",
-  "currency",
-  "allowsPriceOverride",
-  "status",
-  "createdAt",
-  "revenueAccount",
-  "taxType",
-] as const satisfies readonly (keyof ChargeModel)[];
+const chargeMembers = {
+  ...pick(
+    columns.charge,
+    "id",
+    "code",
+    "name",
+    "description",
+    "currency",
+    "allowsPriceOverride",
+    "createdAt",
+    "revenueAccount",
+    "taxType",
+  ),
+  status: columns.charge.status.as<CatalogueStatus>(),
+};
 
 /** A row of `charges`. */
-export type ChargeRow = ModelRow<ChargeModel, (typeof chargeFields)[number] | "price"> & {
-  readonly status: CatalogueStatus;
-};
+export const chargeRow = { ...chargeMembers, price: text };
 
-/** Converts a row of `charges` to a charge. The row may be JSON, where instants are text. */
-export function readCharge(row: ChargeRow): Charge {
-  return { ...row, price: parseDecimal(row.price), createdAt: new Date(row.createdAt) };
+/** The columns of `chargeRow`, which may be read as JSON: the price is text. */
+export const chargeColumns = sql`${columnsOf("t", chargeMembers)}, t.price::text AS price`;
+
+/** Converts a row of `charges` to a charge. */
+export function readCharge(row: RowOf<typeof chargeRow>): Charge {
+  return { ...row, price: parseDecimal(row.price) };
 }
-
-/** Lists charges. The columns may be read as JSON: prices are text. */
-export const chargeListing: Listing<ChargeRow, Charge> = {
-  table: "charges",
-  columns: `${columnsOf("t", chargeFields)}, t.price::text AS price`,
-  from: "charges t",
-  read: readCharge,
-};
 
 /** The filters of both lists. Without a status they show `active` and `draft` entries. OBJECT-6. */
 export interface CatalogueFilters {
@@ -133,10 +126,38 @@ export interface CatalogueFilters {
 /** Converts the filters to SQL conditions. */
 export function catalogueFilters({ code, status }: CatalogueFilters): readonly Filter[] {
   const filters: Filter[] = [];
-  if (code !== null) filters.push({ sql: "t.code = ?", value: code });
+  if (code !== null) filters.push({ sql: sql`t.code = ?`, value: code });
   filters.push({
-    sql: "t.status = ANY (?)",
+    sql: sql`t.status = ANY (?)`,
     value: status === null ? ["active", "draft"] : [status],
   });
   return filters;
 }
+
+const everyFilter = catalogueFilters({ code: "", status: null });
+
+/** Lists plans with their tiers in order. */
+export const planListing = listing(
+  "plans",
+  {
+    table: sql`plans`,
+    columns: planColumns,
+    row: planRow,
+    from: sql`plans t`,
+    read: readPlan,
+  },
+  everyFilter,
+);
+
+/** Lists charges. */
+export const chargeListing = listing(
+  "charges",
+  {
+    table: sql`charges`,
+    columns: chargeColumns,
+    row: chargeRow,
+    from: sql`charges t`,
+    read: readCharge,
+  },
+  everyFilter,
+);

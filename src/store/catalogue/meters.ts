@@ -6,33 +6,35 @@
 import type { PlanMeter } from "../../domain/catalogue/meter.ts";
 import type { PlanType } from "../../domain/catalogue/plan.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
-import type { Meter, PlanMeter as PlanMeterModel } from "../../gen/prisma/client.ts";
-import type { ModelRow } from "../database/prisma/model-columns.ts";
-import { readTiers, type TierRow, tiersJson } from "./catalogue.ts";
+import { columns } from "../../gen/columns.ts";
+import { jsonRows, pick, type RowOf, text } from "../database/sql/columns.ts";
+import { type Sql, sql } from "../database/sql/sql.ts";
+import { readTiers, tierRow, tiersJson } from "./catalogue.ts";
 
 /** A meter of a plan as `planMetersJson` returns it. Its tiers are in order, or null. */
-export type PlanMeterRow = ModelRow<
-  Meter,
-  "id" | "code" | "name" | "unitLabel" | "revenueAccount" | "taxType"
-> &
-  ModelRow<PlanMeterModel, "price"> & {
-    readonly type: PlanType;
-    readonly tiers: readonly TierRow[] | null;
-  };
+export const planMeterRow = {
+  ...pick(columns.meter, "id", "code", "name", "unitLabel", "revenueAccount", "taxType"),
+  type: columns.planMeter.type.as<PlanType>(),
+  price: text,
+  tiers: jsonRows(tierRow).orNull(),
+};
+
+/** A meter of a plan. */
+export type PlanMeterRow = RowOf<typeof planMeterRow>;
 
 /**
- * Returns SQL for one value: the meters of a plan, in its order, as a JSON array of `PlanMeterRow`.
+ * Returns SQL for one value: the meters of a plan, in its order, as a JSON array of `planMeterRow`.
  * The value is null for a plan without meters. Both arguments are SQL:
- * `planMetersJson("s.organisation_id", "s.plan_id")`. `readPlanMeters` parses the value.
+ * `planMetersJson(sql`s.organisation_id`, sql`s.plan_id`)`. `readPlanMeters` parses the value.
  */
-export function planMetersJson(organisationId: string, planId: string): string {
+export function planMetersJson(organisationId: Sql, planId: Sql): Sql {
   const tiers = tiersJson(
-    "plan_meter_tiers",
-    `r.organisation_id = pm.organisation_id AND r.plan_id = pm.plan_id
+    sql`plan_meter_tiers`,
+    sql`r.organisation_id = pm.organisation_id AND r.plan_id = pm.plan_id
       AND r.meter_id = pm.meter_id`,
   );
-  return `(SELECT json_agg(json_build_object('id', m.id, 'code', m.code, 'name', m.name,
-      'unitLabel', m.unit_label, 'revenueAccount', m.revenue_account, 'taxType', m.tax_type,
+  return sql`(SELECT json_agg(json_build_object('id', m.id, 'code', m.code, 'name', m.name,
+      'unit_label', m.unit_label, 'revenue_account', m.revenue_account, 'tax_type', m.tax_type,
       'type', pm.type, 'price', pm.price::text, 'tiers', ${tiers}) ORDER BY pm.position)
     FROM plan_meters pm
       JOIN meters m ON m.organisation_id = pm.organisation_id AND m.id = pm.meter_id

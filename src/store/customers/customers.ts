@@ -4,47 +4,36 @@
  * due.
  */
 import type { Customer } from "../../domain/customers/customer.ts";
-import type { Customer as CustomerModel } from "../../gen/prisma/client.ts";
+import { columns } from "../../gen/columns.ts";
 import { newId } from "../database/ids.ts";
-import type { Filter, Listing } from "../database/page.ts";
+import { type Filter, listing } from "../database/page.ts";
 import { isDatabaseError, type Pool, queryInTrace, uniqueViolation } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
-import { columnsOf, type ModelRow } from "../database/prisma/model-columns.ts";
-
-const customerFields = [
-  "id",
-  "code",
-  "name",
-  "companyName",
-  "firstName",
-  "lastName",
-  "email",
-  "status",
-  "ledgerContactId",
-  "createdAt",
-] as const satisfies readonly (keyof CustomerModel)[];
+import { pick } from "../database/sql/columns.ts";
+import { columnsOf, sql } from "../database/sql/sql.ts";
 
 /** A row of `customers`. */
-export type CustomerRow = ModelRow<CustomerModel, (typeof customerFields)[number]> & {
-  readonly status: Customer["status"];
+export const customerRow = {
+  ...pick(
+    columns.customer,
+    "id",
+    "code",
+    "name",
+    "companyName",
+    "firstName",
+    "lastName",
+    "email",
+    "ledgerContactId",
+    "createdAt",
+  ),
+  status: columns.customer.status.as<Customer["status"]>(),
 };
 
-/** Converts a row of `customers` to a customer. The row may be JSON, where instants are text. */
-export function readCustomer(row: CustomerRow): Customer {
-  return { ...row, createdAt: new Date(row.createdAt) };
-}
+/** The columns of `customerRow`. */
+export const customerColumns = columnsOf("t", customerRow);
 
-/**
- * Lists customers. A row whose contact does not exist in the ledger yet is not listed. CUSTOMER-1,
- * CUSTOMER-3.
- */
-export const customerListing: Listing<CustomerRow, Customer> = {
-  table: "customers",
-  columns: columnsOf("t", customerFields),
-  from: "customers t",
-  shown: "t.ledger_contact_id IS NOT NULL",
-  read: readCustomer,
-};
+/** The condition that a customer's contact exists in the ledger. CUSTOMER-1, CUSTOMER-3. */
+export const isShown = sql`t.ledger_contact_id IS NOT NULL`;
 
 /**
  * The filters of the list. A null filter is not applied. `email` is compared without regard to
@@ -59,11 +48,25 @@ export interface CustomerFilters {
 /** Converts the filters to SQL conditions. */
 export function customerFilters({ code, email, status }: CustomerFilters): readonly Filter[] {
   const filters: Filter[] = [];
-  if (code !== null) filters.push({ sql: "t.code = ?", value: code });
-  if (email !== null) filters.push({ sql: "lower(t.email) = lower(?)", value: email });
-  if (status !== null) filters.push({ sql: "t.status = ?", value: status });
+  if (code !== null) filters.push({ sql: sql`t.code = ?`, value: code });
+  if (email !== null) filters.push({ sql: sql`lower(t.email) = lower(?)`, value: email });
+  if (status !== null) filters.push({ sql: sql`t.status = ?`, value: status });
   return filters;
 }
+
+/** Lists customers that are shown. */
+export const customerListing = listing(
+  "customers",
+  {
+    table: sql`customers`,
+    columns: customerColumns,
+    row: customerRow,
+    from: sql`customers t`,
+    shown: isShown,
+    read: (row): Customer => row,
+  },
+  customerFilters({ code: "", email: "", status: "active" }),
+);
 
 /** A customer to write, and whether its contact is created or imported. */
 export interface CustomerToSave {

@@ -3,9 +3,11 @@
  * for every page. OBJECT-3, OBJECT-4, OBJECT-5. SQL, because lists are a hot path, and one
  * statement reads their lines.
  */
-import type pg from "pg";
 import { Refusal } from "../../domain/refusal.ts";
-import { plannedOnce, statementName } from "./planned-once.ts";
+import { statementName } from "./planned-once.ts";
+import type { RowOf, Shape } from "./sql/columns.ts";
+import { asSql, joinSql, type Sql, sql } from "./sql/sql.ts";
+import { declare, type Executor, type Query, query, undeclaredQuery } from "./sql/statement.ts";
 
 /** Selects a page: `limit` is 1 to 100, and the page starts after the object with this id. */
 export interface PageRequest {
@@ -21,7 +23,7 @@ export interface Page<T> {
 
 /** One condition of a list: SQL with `?` in place of its value. */
 export interface Filter {
-  readonly sql: string;
+  readonly sql: Sql;
   readonly value: unknown;
   /**
    * Whether one plan is right for every value, because an index has the rows of each value in the
@@ -34,12 +36,50 @@ export interface Filter {
  * A listable table. `from` is the SQL between FROM and WHERE, its main table under the alias `t`.
  * `shown` narrows the table to the rows that count as objects.
  */
-export interface Listing<Row extends pg.QueryResultRow, T> {
-  readonly table: string;
-  readonly columns: string;
-  readonly from: string;
-  readonly shown?: string;
-  readonly read: (row: Row) => T;
+interface ListedTable<S extends Shape, T> {
+  readonly table: Sql;
+  readonly columns: Sql;
+  readonly row: S;
+  readonly from: Sql;
+  readonly shown?: Sql;
+  readonly read: (row: RowOf<S>) => T;
+}
+
+/** A listable table with its statements. */
+export interface Listing<S extends Shape, T> extends ListedTable<S, T> {
+  /** Reads the objects with these ids. */
+  readonly byIds: Query<RowOf<S>>;
+}
+
+/**
+ * Declares a list with all of its filters. A page has the filters of its request, so that the
+ * planner sees no others.
+ */
+export function listing<const S extends Shape, T>(
+  name: string,
+  table: ListedTable<S, T>,
+  filters: readonly Filter[] = [],
+): Listing<S, T> {
+  declarePage(`list_${name}`, table, filters);
+  const shown = table.shown === undefined ? sql`` : sql` AND ${table.shown}`;
+  const byIds = query({
+    name: `get_${name}`,
+    planned: "once",
+    text: sql`SELECT ${table.columns} FROM ${table.from}
+      WHERE t.organisation_id = $1 AND t.id = ANY ($2)${shown}`,
+    row: table.row,
+  });
+  return { ...table, byIds };
+}
+
+/** Declares the page of a list with other filters than those of the list itself. */
+export function declarePage<S extends Shape, T>(
+  name: string,
+  table: ListedTable<S, T>,
+  filters: readonly Filter[],
+): void {
+  const { text } = pageStatement("", table, filters, { limit: 1, startingAfter: "" });
+  declare({ name, text, row: table.row });
 }
 
 /** The rows of the largest page, and the one that shows whether another page follows. */
@@ -49,27 +89,26 @@ const maxRows = 101;
  * Returns the page of an organisation's objects that pass all filters. Refuses `invalid_parameter`,
  * param `starting_after`.
  */
-export async function listPage<Row extends pg.QueryResultRow, T>(
-  pool: Pick<pg.Pool, "query">,
+export async function listPage<S extends Shape, T>(
+  executor: Executor,
   organisationId: string,
-  listing: Listing<Row, T>,
+  listing: Listing<S, T>,
   filters: readonly Filter[],
   page: PageRequest,
 ): Promise<Page<T>> {
   const { text, values, isBounded } = pageStatement(organisationId, listing, filters, page);
-  const { rows } = await pool.query<Row>(
-    isBounded ? plannedOnce({ text, values }) : { name: statementName(text), text, values },
-  );
-  const objects = rows.map(listing.read);
+  const settings = { name: statementName(text), text, row: listing.row };
+  const read = undeclaredQuery(isBounded ? { ...settings, planned: "once" } : settings);
+  const objects = (await read(executor, ...values)).map(listing.read);
   if (objects.length === 0 && page.startingAfter !== null)
-    await requirePosition(pool, organisationId, listing, page);
+    await requirePosition(executor, organisationId, listing, page);
   const hasMore = objects.length > page.limit;
   return { data: hasMore ? objects.slice(0, page.limit) : objects, hasMore };
 }
 
 /** The statement of a page. */
 interface PageStatement {
-  readonly text: string;
+  readonly text: Sql;
   readonly values: unknown[];
   /** Whether one plan is right for all values. */
   readonly isBounded: boolean;
@@ -79,46 +118,45 @@ interface PageStatement {
  * Returns the statement of a page. PostgreSQL expects a tenth of the rows for an unknown LIMIT. A
  * known bound inside makes one plan right for every limit.
  */
-function pageStatement<Row extends pg.QueryResultRow>(
+function pageStatement<S extends Shape, T>(
   organisationId: string,
-  listing: Listing<Row, unknown>,
+  { table, columns, from, shown }: ListedTable<S, T>,
   filters: readonly Filter[],
   page: PageRequest,
 ): PageStatement {
   const values: unknown[] = [organisationId, page.limit + 1];
-  const conditions = ["t.organisation_id = $1"];
-  if (listing.shown !== undefined) conditions.push(listing.shown);
+  const conditions = [sql`t.organisation_id = $1`];
+  if (shown !== undefined) conditions.push(shown);
   for (const filter of filters) {
     values.push(filter.value);
-    conditions.push(filter.sql.replaceAll("?", `$${values.length}`));
+    conditions.push(asSql(filter.sql.replaceAll("?", `$${values.length}`)));
   }
   if (page.startingAfter !== null) {
     values.push(page.startingAfter);
-    const shown = listing.shown === undefined ? "" : ` AND ${listing.shown.replaceAll("t.", "c.")}`;
-    conditions.push(
-      `t.seq < (SELECT c.seq FROM ${listing.table} c ` +
-        `WHERE c.organisation_id = $1 AND c.id = $${values.length}${shown})`,
-    );
+    const ofPosition = [sql`c.organisation_id = $1`, sql`c.id = $${values.length}`];
+    if (shown !== undefined) ofPosition.push(asSql(shown.replaceAll("t.", "c.")));
+    const position = joinSql(ofPosition, " AND ");
+    conditions.push(sql`t.seq < (SELECT c.seq FROM ${table} c WHERE ${position})`);
   }
-  const rows = `SELECT ${listing.columns} FROM ${listing.from}
-    WHERE ${conditions.join(" AND ")} ORDER BY t.seq DESC`;
+  const rows = sql`SELECT ${columns} FROM ${from}
+    WHERE ${joinSql(conditions, " AND ")} ORDER BY t.seq DESC`;
   const isBounded = page.limit < maxRows && filters.every(({ sharesPlan }) => sharesPlan === true);
   const text = isBounded
-    ? `SELECT * FROM (${rows} LIMIT ${maxRows}) bounded LIMIT $2`
-    : `${rows} LIMIT $2`;
+    ? sql`SELECT * FROM (${rows} LIMIT ${maxRows}) bounded LIMIT $2`
+    : sql`${rows} LIMIT $2`;
   return { text, values, isBounded };
 }
 
 /**
  * Returns the object with this id. Null if it does not exist or belongs to another organisation.
  */
-export async function getOne<Row extends pg.QueryResultRow, T>(
-  client: Pick<pg.Pool, "query">,
+export async function getOne<S extends Shape, T>(
+  executor: Executor,
   organisationId: string,
-  listing: Listing<Row, T>,
+  listing: Listing<S, T>,
   id: string,
 ): Promise<T | null> {
-  const [found] = await getThese(client, organisationId, listing, [id]);
+  const [found] = await getThese(executor, organisationId, listing, [id]);
   return found ?? null;
 }
 
@@ -126,17 +164,14 @@ export async function getOne<Row extends pg.QueryResultRow, T>(
  * Returns the objects with these ids, in no order. Unknown ids and ids of another organisation are
  * left out.
  */
-export async function getThese<Row extends pg.QueryResultRow, T>(
-  client: Pick<pg.Pool, "query">,
+export async function getThese<S extends Shape, T>(
+  executor: Executor,
   organisationId: string,
-  listing: Listing<Row, T>,
+  listing: Listing<S, T>,
   ids: readonly string[],
 ): Promise<readonly T[]> {
   if (ids.length === 0) return [];
-  const shown = listing.shown === undefined ? "" : ` AND ${listing.shown}`;
-  const text = `SELECT ${listing.columns} FROM ${listing.from}
-    WHERE t.organisation_id = $1 AND t.id = ANY ($2)${shown}`;
-  const { rows } = await client.query<Row>(plannedOnce({ text, values: [organisationId, ids] }));
+  const rows = await listing.byIds(executor, organisationId, ids);
   return rows.map(listing.read);
 }
 
@@ -144,15 +179,15 @@ export async function getThese<Row extends pg.QueryResultRow, T>(
  * Refuses an unknown position: an empty page after a position is right only if that position
  * exists.
  */
-async function requirePosition<Row extends pg.QueryResultRow, T>(
-  pool: Pick<pg.Pool, "query">,
+async function requirePosition<S extends Shape, T>(
+  executor: Executor,
   organisationId: string,
-  listing: Listing<Row, T>,
+  listing: Listing<S, T>,
   page: PageRequest,
 ): Promise<void> {
   if (
     page.startingAfter !== null &&
-    (await getOne(pool, organisationId, listing, page.startingAfter)) === null
+    (await getOne(executor, organisationId, listing, page.startingAfter)) === null
   ) {
     throw new Refusal(
       "invalid_parameter",

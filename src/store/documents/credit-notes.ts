@@ -2,81 +2,85 @@
 import type { Allocation, CreditNote, CreditNoteLine } from "../../domain/model/credit-note.ts";
 import type { DocumentStatus } from "../../domain/model/invoice.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
-import type { Prisma } from "../../gen/prisma/client.ts";
-import type { Listing } from "../database/page.ts";
-import type { Row } from "../database/prisma/row.ts";
+import { columns } from "../../gen/columns.ts";
+import { listing } from "../database/page.ts";
+import { instant, jsonRows, pick, type RowOf, text } from "../database/sql/columns.ts";
+import { columnsOf, sql } from "../database/sql/sql.ts";
 import { readLedgerState } from "./invoice-row.ts";
+import { documentFilters } from "./invoices.ts";
 
-/** `effective_date` is text, because JSON has no instants. */
-interface LineRow
-  extends Row<Prisma.CreditNoteLineModel, "id" | "name" | "description" | "amount"> {
-  effective_date: string;
-}
+const lineRow = {
+  ...pick(columns.creditNoteLine, "id", "name", "description"),
+  amount: text,
+  effectiveDate: instant,
+};
 
-interface AllocationRow extends Row<Prisma.AllocationModel, "id" | "invoiceId" | "amount"> {
-  date: string;
-  status: Allocation["status"];
-  sync_status: Allocation["syncStatus"];
-}
+const allocationRow = {
+  ...pick(columns.allocation, "id", "invoiceId", "date"),
+  amount: text,
+  status: columns.allocation.status.as<Allocation["status"]>(),
+  syncStatus: columns.allocation.syncStatus.as<Allocation["syncStatus"]>(),
+};
+
+const noteMembers = {
+  ...pick(
+    columns.creditNote,
+    "id",
+    "customerId",
+    "subscriptionId",
+    "number",
+    "reference",
+    "currency",
+    "creditNoteDate",
+    "subtotal",
+    "total",
+    "remainingCredit",
+    "sent",
+    "ledgerCreditNoteId",
+    "syncError",
+    "createdAt",
+  ),
+  status: columns.creditNote.status.as<DocumentStatus>(),
+};
 
 /** A row of `credit_notes` with its lines and allocations. */
-interface CreditNoteRow
-  extends Row<
-    Prisma.CreditNoteModel,
-    | "id"
-    | "customerId"
-    | "subscriptionId"
-    | "number"
-    | "reference"
-    | "currency"
-    | "creditNoteDate"
-    | "subtotal"
-    | "total"
-    | "remainingCredit"
-    | "sent"
-    | "ledgerCreditNoteId"
-    | "syncError"
-    | "createdAt"
-  > {
-  status: DocumentStatus;
-  lines: LineRow[] | null;
-  allocations: AllocationRow[] | null;
-}
+const creditNoteRow = {
+  ...noteMembers,
+  lines: jsonRows(lineRow).orNull(),
+  allocations: jsonRows(allocationRow).orNull(),
+};
 
 /** Converts a row to a credit note. */
-function readCreditNote(row: CreditNoteRow): CreditNote {
+function readCreditNote(row: RowOf<typeof creditNoteRow>): CreditNote {
   return {
     id: row.id,
-    customerId: row.customer_id,
-    subscriptionId: row.subscription_id,
+    customerId: row.customerId,
+    subscriptionId: row.subscriptionId,
     number: row.number,
     reference: row.reference === "" ? null : row.reference,
     status: row.status,
     currency: row.currency,
-    notedAt: row.credit_note_date,
+    notedAt: row.creditNoteDate,
     subtotal: parseDecimal(row.subtotal),
     total: parseDecimal(row.total),
-    remainingCredit: parseDecimal(row.remaining_credit),
+    remainingCredit: parseDecimal(row.remainingCredit),
     sent: row.sent,
-    ledger: readLedgerState(row.status, row.ledger_credit_note_id, row.sync_error),
+    ledger: readLedgerState(row.status, row.ledgerCreditNoteId, row.syncError),
     lines: (row.lines ?? []).map(
-      ({ effective_date, amount, ...line }): CreditNoteLine => ({
+      ({ effectiveDate, amount, ...line }): CreditNoteLine => ({
         ...line,
         amount: parseDecimal(amount),
-        effectiveAt: new Date(effective_date),
+        effectiveAt: effectiveDate,
       }),
     ),
     allocations: (row.allocations ?? []).map(
-      (allocation): Allocation => ({
-        id: allocation.id,
-        invoiceId: allocation.invoice_id,
-        amount: parseDecimal(allocation.amount),
-        appliedAt: new Date(allocation.date),
-        status: allocation.status,
-        syncStatus: allocation.sync_status,
+      ({ amount, date, ...allocation }): Allocation => ({
+        ...allocation,
+        amount: parseDecimal(amount),
+        appliedAt: date,
       }),
     ),
-    createdAt: row.created_at,
+    createdAt: row.createdAt,
   };
 }
 
@@ -84,21 +88,23 @@ function readCreditNote(row: CreditNoteRow): CreditNote {
  * Lists credit notes with lines and allocations. Amounts are text, so that JSON makes no float of
  * them.
  */
-export const creditNoteListing: Listing<CreditNoteRow, CreditNote> = {
-  table: "credit_notes",
-  columns: `t.id, t.customer_id, t.subscription_id, t.number, t.reference, t.status, t.currency,
-    t.credit_note_date, t.subtotal,
-    t.total, t.remaining_credit, t.sent, t.ledger_credit_note_id, t.sync_error, t.created_at,
+export const creditNoteListing = listing(
+  "credit_notes",
+  {
+    table: sql`credit_notes`,
+    columns: sql`${columnsOf("t", noteMembers)},
     (SELECT json_agg(json_build_object('id', l.id, 'name', l.name, 'description', l.description,
-      'amount', l.amount::text,
-      'effective_date', l.effective_date) ORDER BY l.position)
+      'amount', l.amount::text, 'effective_date', l.effective_date) ORDER BY l.position)
       FROM credit_note_lines l WHERE l.organisation_id = t.organisation_id
         AND l.credit_note_id = t.id) AS lines,
-    (SELECT json_agg(json_build_object('id', a.id, 'invoice_id', a.invoice_id, 'amount',
-      a.amount::text, 'date', a.date,
-      'status', a.status, 'sync_status', a.sync_status) ORDER BY a.created_at, a.id)
+    (SELECT json_agg(json_build_object('id', a.id, 'invoice_id', a.invoice_id,
+      'amount', a.amount::text, 'date', a.date, 'status', a.status,
+      'sync_status', a.sync_status) ORDER BY a.created_at, a.id)
       FROM allocations a WHERE a.organisation_id = t.organisation_id
         AND a.credit_note_id = t.id) AS allocations`,
-  from: "credit_notes t",
-  read: readCreditNote,
-};
+    row: creditNoteRow,
+    from: sql`credit_notes t`,
+    read: readCreditNote,
+  },
+  documentFilters({ subscription: "", customer: "", statuses: ["draft"] }),
+);

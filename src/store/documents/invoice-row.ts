@@ -13,58 +13,67 @@ import type {
   ProrationParts,
 } from "../../domain/model/invoice.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
-import type { Prisma } from "../../gen/prisma/client.ts";
+import { columns } from "../../gen/columns.ts";
 import { readDecimal } from "../catalogue/catalogue.ts";
-import type { Row } from "../database/prisma/row.ts";
+import { jsonRows, pick, type RowOf, text } from "../database/sql/columns.ts";
 
 /** A line inside an invoice's JSON. Amounts are text. */
-interface InvoiceLineRow
-  extends Row<
-    Prisma.InvoiceLineModel,
-    | "id"
-    | "name"
-    | "description"
-    | "units"
-    | "quantity"
-    | "unitPrice"
-    | "amount"
-    | "fromUnits"
-    | "toUnits"
-    | "daysRemaining"
-    | "daysInPeriod"
-    | "amending"
-    | "chargeId"
-    | "meterId"
-    | "revenueAccount"
-    | "taxType",
-    "periodStart" | "periodEnd"
-  > {
-  kind: LineKind;
-}
+const invoiceLineRow = {
+  ...pick(
+    columns.invoiceLine,
+    "id",
+    "name",
+    "description",
+    "units",
+    "periodStart",
+    "periodEnd",
+    "fromUnits",
+    "toUnits",
+    "daysRemaining",
+    "daysInPeriod",
+    "chargeId",
+    "meterId",
+    "revenueAccount",
+    "taxType",
+    "amending",
+  ),
+  kind: columns.invoiceLine.kind.as<LineKind>(),
+  quantity: text.orNull(),
+  unitPrice: text.orNull(),
+  amount: text,
+};
+
+/** The members of an invoice's row, without its lines. */
+export const invoiceMembers = {
+  ...pick(
+    columns.invoice,
+    "id",
+    "customerId",
+    "subscriptionId",
+    "number",
+    "reference",
+    "currency",
+    "subtotal",
+    "total",
+    "amountDue",
+    "issueDate",
+    "dueDate",
+    "periodStart",
+    "periodEnd",
+    "sent",
+    "ledgerInvoiceId",
+    "syncError",
+    "createdAt",
+  ),
+  type: columns.invoice.type.as<InvoiceType>(),
+  status: columns.invoice.status.as<DocumentStatus>(),
+};
 
 /** A row of `invoices` with its lines. */
-export interface InvoiceRow
-  extends Row<
-    Prisma.InvoiceModel,
-    | "id"
-    | "customerId"
-    | "subscriptionId"
-    | "number"
-    | "reference"
-    | "currency"
-    | "subtotal"
-    | "total"
-    | "amountDue"
-    | "sent"
-    | "ledgerInvoiceId"
-    | "syncError"
-    | "createdAt",
-    "issueDate" | "dueDate" | "periodStart" | "periodEnd"
-  > {
-  type: InvoiceType;
-  status: DocumentStatus;
-  lines: InvoiceLineRow[] | null;
-}
+export const invoiceRow = { ...invoiceMembers, lines: jsonRows(invoiceLineRow).orNull() };
+
+/** A row of `invoices` with its lines. */
+export type InvoiceRow = RowOf<typeof invoiceRow>;
 
 /** The `sync_error` of a document that waits for an unreachable ledger (OBJECT-13). */
 export const unreachable = "The ledger could not be reached; it is retried";
@@ -99,40 +108,40 @@ export function readInvoice(row: InvoiceRow): Invoice {
     number: row.number,
     reference: row.reference === "" ? null : row.reference,
     type: row.type,
-    customerId: row.customer_id,
-    subscriptionId: row.subscription_id,
+    customerId: row.customerId,
+    subscriptionId: row.subscriptionId,
     status: row.status,
     currency: row.currency,
     subtotal: parseDecimal(row.subtotal),
     total: parseDecimal(row.total),
-    amountDue: parseDecimal(row.amount_due),
-    issueDate: civilDate(row.issue_date),
-    dueDate: row.due_date === null ? null : civilDate(row.due_date),
-    period: readPeriod(row.period_start, row.period_end),
+    amountDue: parseDecimal(row.amountDue),
+    issueDate: civilDate(row.issueDate),
+    dueDate: row.dueDate === null ? null : civilDate(row.dueDate),
+    period: readPeriod(row.periodStart, row.periodEnd),
     sent: row.sent,
     lines: lines.map(readLine),
-    ledger: readLedgerState(row.status, row.ledger_invoice_id, row.sync_error, isAmending),
-    createdAt: row.created_at,
+    ledger: readLedgerState(row.status, row.ledgerInvoiceId, row.syncError, isAmending),
+    createdAt: row.createdAt,
   };
 }
 
-function readLine(row: InvoiceLineRow): InvoiceLine {
-  const { from_units, to_units, days_remaining, days_in_period } = row;
+function readLine({
+  amending: _,
+  periodStart,
+  periodEnd,
+  fromUnits,
+  toUnits,
+  daysRemaining,
+  daysInPeriod,
+  ...row
+}: RowOf<typeof invoiceLineRow>): InvoiceLine {
   return {
-    id: row.id,
-    kind: row.kind,
-    name: row.name,
-    description: row.description,
-    units: row.units,
+    ...row,
     quantity: readDecimal(row.quantity),
-    unitPrice: readDecimal(row.unit_price),
+    unitPrice: readDecimal(row.unitPrice),
     amount: parseDecimal(row.amount),
-    period: readPeriod(row.period_start, row.period_end),
-    proration: readProration(from_units, to_units, days_remaining, days_in_period),
-    chargeId: row.charge_id,
-    meterId: row.meter_id,
-    revenueAccount: row.revenue_account,
-    taxType: row.tax_type,
+    period: readPeriod(periodStart, periodEnd),
+    proration: readProration(fromUnits, toUnits, daysRemaining, daysInPeriod),
   };
 }
 

@@ -3,27 +3,21 @@ import type { Plan } from "../../domain/catalogue/plan.ts";
 import type { Subscription, SubscriptionStatus } from "../../domain/model/subscription.ts";
 import {
   planJson,
-  readPlanJson,
   readSubscription,
-  type SubscriptionRow,
   subscriptionColumns,
+  subscriptionRow,
   subscriptionSource,
 } from "../billing/subscription-row.ts";
-import type { Filter, Listing } from "../database/page.ts";
+import { planRow, readPlan } from "../catalogue/catalogue.ts";
+import { type Filter, listing } from "../database/page.ts";
+import { jsonRow } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
 
 /** A subscription with its plan. Its `renewal_value` needs both. */
 export interface PlannedSubscription {
   readonly subscription: Subscription;
   readonly plan: Plan;
 }
-
-/** Lists subscriptions, each with its customer's code and its plan. */
-export const subscriptionListing: Listing<SubscriptionRow, PlannedSubscription> = {
-  table: "subscriptions",
-  columns: `${subscriptionColumns}, ${planJson} AS plan`,
-  from: subscriptionSource,
-  read: (row) => ({ subscription: readSubscription(row), plan: readPlanJson(row.plan) }),
-};
 
 /** The filters of the list. A null filter excludes nothing (OBJECT-5). */
 export interface SubscriptionFilters {
@@ -39,8 +33,24 @@ export function subscriptionFilters({
   status,
 }: SubscriptionFilters): readonly Filter[] {
   const filters: Filter[] = [];
-  if (customer !== null) filters.push({ sql: "t.customer_id = ?", value: customer });
-  if (customerCode !== null) filters.push({ sql: "c.code = ?", value: customerCode });
-  if (status !== null) filters.push({ sql: "t.status = ?", value: status });
+  if (customer !== null) filters.push({ sql: sql`t.customer_id = ?`, value: customer });
+  if (customerCode !== null) filters.push({ sql: sql`c.code = ?`, value: customerCode });
+  if (status !== null) filters.push({ sql: sql`t.status = ?`, value: status });
   return filters;
 }
+
+/** Lists subscriptions, each with its customer's code and its plan. */
+export const subscriptionListing = listing(
+  "subscriptions",
+  {
+    table: sql`subscriptions`,
+    columns: sql`${subscriptionColumns}, ${planJson} AS plan`,
+    row: { ...subscriptionRow, plan: jsonRow(planRow) },
+    from: subscriptionSource,
+    read: (row): PlannedSubscription => ({
+      subscription: readSubscription(row),
+      plan: readPlan(row.plan),
+    }),
+  },
+  subscriptionFilters({ customer: "", customerCode: "", status: "active" }),
+);

@@ -114,7 +114,7 @@ const waitingJson = `(SELECT json_agg(g) FROM (
 const usageText = `SELECT
     ${columnsOf("s", ["id", "startDate", "billingDay", "intervalUnit", "intervalCount"])},
     ${columnsOf("s", ["currency", "status", "currentPeriod"])},
-    ${planMetersJson("s.organisation_id", "s.plan_id")} AS meters,
+    ${planMetersJson(asSql("s.organisation_id"), asSql("s.plan_id"))} AS meters,
     ${takenJson} AS taken, ${waitingJson} AS waiting
   FROM subscriptions s WHERE s.organisation_id = $1 AND s.id = $2`;
 

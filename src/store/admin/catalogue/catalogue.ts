@@ -15,8 +15,10 @@ import {
   type Page,
   type PageRequest,
 } from "../../database/page.ts";
-import type { AnyRow, Pool, Transaction } from "../../database/pool.ts";
+import type { Pool, Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
+import type { Shape } from "../../database/sql/columns.ts";
+import { type Sql, sql } from "../../database/sql/sql.ts";
 import {
   type Actor,
   type Change,
@@ -90,16 +92,19 @@ interface CatalogueKind<T extends CatalogueEntry, View> {
 }
 
 /** Returns SQL for the number of rows of a table that refer to the entry `t`. */
-export function usesOf(table: string, column: string): string {
-  return `(SELECT count(*)::int FROM ${table} u
+export function usesOf(table: Sql, column: Sql): Sql {
+  return sql`(SELECT count(*)::int FROM ${table} u
     WHERE u.organisation_id = t.organisation_id AND u.${column} = t.id)`;
 }
 
+/** All filters of the lists, for their declaration. */
+export const everyFilter = (): readonly Filter[] => conditions({ code: "", status: "active" });
+
 /** Creates the store of one kind over changes. */
-export function createCatalogueStore<Row extends AnyRow, T extends CatalogueEntry, View>(
+export function createCatalogueStore<S extends Shape, T extends CatalogueEntry, View>(
   pool: Pool,
   { run }: Changes,
-  listing: Listing<Row, View>,
+  listing: Listing<S, View>,
   kind: CatalogueKind<T, View>,
 ): CatalogueStore<T, View> {
   const get = async (organisationId: string, id: string) =>
@@ -193,13 +198,14 @@ function changeOf<T extends CatalogueEntry, View>(
   };
 }
 
+/** Converts the filters to SQL conditions. */
 function conditions({
   code,
   status,
 }: AdminCatalogueFilters<CatalogueEntry["status"]>): readonly Filter[] {
   return [
-    ...(code === null ? [] : [{ sql: "t.code = ?", value: code }]),
-    ...(status === null ? [] : [{ sql: "t.status = ?", value: status }]),
+    ...(code === null ? [] : [{ sql: sql`t.code = ?`, value: code }]),
+    ...(status === null ? [] : [{ sql: sql`t.status = ?`, value: status }]),
   ];
 }
 

@@ -3,12 +3,20 @@
 import { decideMove } from "../../../domain/catalogue/catalogue-status.ts";
 import type { Charge } from "../../../domain/catalogue/plan.ts";
 import { formatDecimal } from "../../../domain/money/decimal.ts";
-import { type ChargeRow, chargeListing, readCharge } from "../../catalogue/catalogue.ts";
-import type { Listing } from "../../database/page.ts";
+import { chargeListing, chargeRow, readCharge } from "../../catalogue/catalogue.ts";
+import { listing } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
+import { int } from "../../database/sql/columns.ts";
+import { sql } from "../../database/sql/sql.ts";
 import type { Changes } from "../changes.ts";
-import { type CatalogueStore, createCatalogueStore, logged, usesOf } from "./catalogue.ts";
+import {
+  type CatalogueStore,
+  createCatalogueStore,
+  everyFilter,
+  logged,
+  usesOf,
+} from "./catalogue.ts";
 
 /** A charge with the number of invoice lines that bill it. */
 export interface AdminCharge {
@@ -16,11 +24,17 @@ export interface AdminCharge {
   readonly invoiceLines: number;
 }
 
-const chargeViews: Listing<ChargeRow & { readonly invoiceLines: number }, AdminCharge> = {
-  ...chargeListing,
-  columns: `${chargeListing.columns}, ${usesOf("invoice_lines", "charge_id")} AS "invoiceLines"`,
-  read: ({ invoiceLines, ...row }) => ({ charge: readCharge(row), invoiceLines }),
-};
+const chargeViews = listing(
+  "charge_views",
+  {
+    ...chargeListing,
+    columns: sql`${chargeListing.columns},
+      ${usesOf(sql`invoice_lines`, sql`charge_id`)} AS invoice_lines`,
+    row: { ...chargeRow, invoiceLines: int },
+    read: ({ invoiceLines, ...row }): AdminCharge => ({ charge: readCharge(row), invoiceLines }),
+  },
+  everyFilter(),
+);
 
 /** Creates the charge store over changes. */
 export function createChargeStore(

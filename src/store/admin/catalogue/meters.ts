@@ -1,14 +1,21 @@
 /** Writes and lists meters for the admin API. A list with the count of plans is SQL. */
 
 import type { Meter } from "../../../domain/catalogue/meter.ts";
-import type { Meter as MeterModel } from "../../../gen/prisma/client.ts";
+import { columns } from "../../../gen/columns.ts";
 import { isId } from "../../database/ids.ts";
-import type { Listing } from "../../database/page.ts";
+import { listing } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
-import { columnsOf, type ModelRow } from "../../database/prisma/model-columns.ts";
+import { int, pick } from "../../database/sql/columns.ts";
+import { columnsOf, sql } from "../../database/sql/sql.ts";
 import type { Changes } from "../changes.ts";
-import { type CatalogueStore, createCatalogueStore, logged, usesOf } from "./catalogue.ts";
+import {
+  type CatalogueStore,
+  createCatalogueStore,
+  everyFilter,
+  logged,
+  usesOf,
+} from "./catalogue.ts";
 
 /** A meter with the number of plans that have a price for it. */
 export interface AdminMeter {
@@ -24,28 +31,32 @@ export interface MeterStore extends CatalogueStore<Meter, AdminMeter> {
   named(organisationId: string, idsOrCodes: readonly string[]): Promise<readonly Meter[]>;
 }
 
-const meterFields = [
-  "id",
-  "code",
-  "name",
-  "unitLabel",
-  "status",
-  "createdAt",
-  "revenueAccount",
-  "taxType",
-] as const satisfies readonly (keyof MeterModel)[];
-
-type MeterRow = ModelRow<MeterModel, (typeof meterFields)[number]> & {
-  readonly status: Meter["status"];
-  readonly plans: number;
+const meterRow = {
+  ...pick(
+    columns.meter,
+    "id",
+    "code",
+    "name",
+    "unitLabel",
+    "createdAt",
+    "revenueAccount",
+    "taxType",
+  ),
+  status: columns.meter.status.as<Meter["status"]>(),
 };
 
-const meterViews: Listing<MeterRow, AdminMeter> = {
-  table: "meters",
-  columns: `${columnsOf("t", meterFields)}, ${usesOf("plan_meters", "meter_id")} AS plans`,
-  from: "meters t",
-  read: ({ plans, ...meter }) => ({ meter, plans }),
-};
+const meterViews = listing(
+  "meter_views",
+  {
+    table: sql`meters`,
+    columns: sql`${columnsOf("t", meterRow)},
+      ${usesOf(sql`plan_meters`, sql`meter_id`)} AS plans`,
+    row: { ...meterRow, plans: int },
+    from: sql`meters t`,
+    read: ({ plans, ...meter }): AdminMeter => ({ meter, plans }),
+  },
+  everyFilter(),
+);
 
 /** The columns that no meter shows. */
 const hidden = { organisationId: true, seq: true } as const;

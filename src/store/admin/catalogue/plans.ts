@@ -5,14 +5,22 @@
 
 import { decideMove } from "../../../domain/catalogue/catalogue-status.ts";
 import { checkMeteredPlan, type MeteredPlan } from "../../../domain/catalogue/meter.ts";
-import { type PlanRow, planListing, readPlan } from "../../catalogue/catalogue.ts";
-import { type PlanMeterRow, planMetersJson, readPlanMeters } from "../../catalogue/meters.ts";
+import { planListing, planRow, readPlan } from "../../catalogue/catalogue.ts";
+import { planMeterRow, planMetersJson, readPlanMeters } from "../../catalogue/meters.ts";
 import { planColumns, planPrices } from "../../catalogue/plan-writes.ts";
-import type { Listing } from "../../database/page.ts";
+import { listing } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
+import { int, jsonRows } from "../../database/sql/columns.ts";
+import { sql } from "../../database/sql/sql.ts";
 import type { Changes } from "../changes.ts";
-import { type CatalogueStore, createCatalogueStore, logged, usesOf } from "./catalogue.ts";
+import {
+  type CatalogueStore,
+  createCatalogueStore,
+  everyFilter,
+  logged,
+  usesOf,
+} from "./catalogue.ts";
 
 /** A plan with the number of its subscriptions, including ended ones. */
 export interface AdminPlan {
@@ -20,20 +28,27 @@ export interface AdminPlan {
   readonly subscriptions: number;
 }
 
-type PlanViewRow = PlanRow & {
-  readonly meters: readonly PlanMeterRow[] | null;
-  readonly subscriptions: number;
+const planViewRow = {
+  ...planRow,
+  meters: jsonRows(planMeterRow).orNull(),
+  subscriptions: int,
 };
 
-const planViews: Listing<PlanViewRow, AdminPlan> = {
-  ...planListing,
-  columns: `${planListing.columns}, ${planMetersJson("t.organisation_id", "t.id")} AS meters,
-    ${usesOf("subscriptions", "plan_id")} AS subscriptions`,
-  read: ({ meters, subscriptions, ...row }) => ({
-    plan: { ...readPlan(row), meters: readPlanMeters(meters) },
-    subscriptions,
-  }),
-};
+const planViews = listing(
+  "plan_views",
+  {
+    ...planListing,
+    columns: sql`${planListing.columns},
+      ${planMetersJson(sql`t.organisation_id`, sql`t.id`)} AS meters,
+      ${usesOf(sql`subscriptions`, sql`plan_id`)} AS subscriptions`,
+    row: planViewRow,
+    read: ({ meters, subscriptions, ...row }): AdminPlan => ({
+      plan: { ...readPlan(row), meters: readPlanMeters(meters) },
+      subscriptions,
+    }),
+  },
+  everyFilter(),
+);
 
 /** Creates the plan store over changes. */
 export function createPlanStore(

@@ -7,9 +7,19 @@ import type { DocumentOperation, DocumentState } from "../../../domain/billing/r
 import type { LedgerDrift } from "../../../domain/ledger/drift.ts";
 import type { DocumentStatus } from "../../../domain/model/invoice.ts";
 import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
+import { columns } from "../../../gen/columns.ts";
 import { readDecimal } from "../../catalogue/catalogue.ts";
-import { type Listing, listPage, type Page, type PageRequest } from "../../database/page.ts";
+import {
+  type Filter,
+  listing,
+  listPage,
+  type Page,
+  type PageRequest,
+} from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
+import { instant, int, json, pick, type RowOf, text, uuid } from "../../database/sql/columns.ts";
+import { asSql, type Sql, sql } from "../../database/sql/sql.ts";
+import { query } from "../../database/sql/statement.ts";
 import { isNeverThere, stands } from "../../documents/document-presence.ts";
 import { currentDrift, isAltered } from "../../documents/ledger-drift.ts";
 import { isRefusedPair } from "../../ledger-jobs/credit-allocations.ts";
@@ -58,36 +68,44 @@ const operations = {
 } as const satisfies Record<string, DocumentOperation>;
 
 /** A row has the amounts as text, and the kind of the job in place of the operation. */
-type DocumentRow = Omit<AdminDocument, Amounts | "operation"> & {
-  readonly [Amount in Exclude<Amounts, "ledgerSubtotal">]: string;
-} & {
-  readonly ledgerSubtotal: string | null;
-  readonly operation: keyof typeof operations | null;
+const documentRow = {
+  ...pick(columns.invoice, "id", "number", "customerId", "subscriptionId", "currency", "total"),
+  ...pick(columns.invoice, "subtotal", "ledgerSubtotal", "syncError", "createdAt"),
+  kind: text.as<DocumentKind>(),
+  state: text.as<DocumentState>(),
+  status: text.as<DocumentStatus>(),
+  ledgerDrift: json<LedgerDrift>().orNull(),
+  ledgerId: text.orNull(),
+  operation: text.as<keyof typeof operations>().orNull(),
+  jobId: uuid.orNull(),
+  invoiceId: uuid.orNull(),
+  reason: text.orNull(),
+  message: text.orNull(),
+  attempts: int,
+  nextAttemptAt: instant.orNull(),
 };
 
-type Amounts = "total" | "subtotal" | "ledgerSubtotal";
-
 // One sequence numbers both kinds, so that they share one order.
-const documents = `(
+const documents = sql`(
   SELECT 'invoice' AS kind, d.organisation_id, d.id, d.seq, d.number, d.status, d.customer_id,
     d.subscription_id, d.currency, d.total, d.subtotal, d.ledger_subtotal,
-    ${currentDrift("d")} AS ledger_drift, d.ledger_invoice_id AS ledger_id, d.sync_error,
+    ${asSql(currentDrift("d"))} AS ledger_drift, d.ledger_invoice_id AS ledger_id, d.sync_error,
     0 AS remaining_credit, d.created_at
   FROM invoices d
   UNION ALL
   SELECT 'credit_note', d.organisation_id, d.id, d.seq, d.number, d.status, d.customer_id,
     d.subscription_id, d.currency, d.total, d.subtotal, d.ledger_subtotal,
-    ${currentDrift("d")}, d.ledger_credit_note_id, d.sync_error, d.remaining_credit, d.created_at
+    ${asSql(currentDrift("d"))}, d.ledger_credit_note_id, d.sync_error, d.remaining_credit, d.created_at
   FROM credit_notes d
 )`;
 
-const positions = `(SELECT organisation_id, id, seq FROM invoices
+const positions = sql`(SELECT organisation_id, id, seq FROM invoices
   UNION ALL SELECT organisation_id, id, seq FROM credit_notes)`;
 
-const open = "o.state IN ('ready', 'sending', 'uncertain')";
+const open = sql`o.state IN ('ready', 'sending', 'uncertain')`;
 
 // The job of the document that still waits for the ledger.
-const waiting = `SELECT o.*,
+const waiting = sql`SELECT o.*,
     CASE WHEN o.state = 'ready' THEN o.not_before ELSE o.lease_until END AS next_attempt_at
   FROM ledger_jobs o
   WHERE o.organisation_id = t.organisation_id AND ${open} AND (
@@ -97,45 +115,45 @@ const waiting = `SELECT o.*,
 
 // Whether credit of the note could be allocated to the invoice `i` if the ledger had not refused
 // that.
-const isBlocked = (note: string) =>
-  `(${note}.status = 'approved' AND i.status = 'approved' AND ${note}.remaining_credit > 0
-    AND i.amount_due > 0 AND ${isRefusedPair(note, "i")} AND NOT ${isAltered("i")})`;
+const isBlocked = (note: Sql) =>
+  sql`(${note}.status = 'approved' AND i.status = 'approved' AND ${note}.remaining_credit > 0
+    AND i.amount_due > 0 AND ${asSql(isRefusedPair(note, "i"))} AND NOT ${asSql(isAltered("i"))})`;
 
 // The last refusal that still counts. For creations and amendments the document's `sync_error`
 // decides that.
-const refused = `SELECT o.*, NULL::timestamptz AS next_attempt_at FROM ledger_jobs o
+const refused = sql`SELECT o.*, NULL::timestamptz AS next_attempt_at FROM ledger_jobs o
     LEFT JOIN invoices i ON o.kind = 'allocate_credit'
       AND i.organisation_id = o.organisation_id AND i.id = o.invoice_id
   WHERE o.organisation_id = t.organisation_id AND o.state = 'refused' AND (
     o.invoice_id = t.id AND o.kind IN ('create_invoice', 'amend_invoice')
       AND t.sync_error IS NOT NULL
     OR o.credit_note_id = t.id AND o.kind = 'create_credit_note' AND t.sync_error IS NOT NULL
-    OR o.credit_note_id = t.id AND o.kind = 'allocate_credit' AND ${isBlocked("t")})
+    OR o.credit_note_id = t.id AND o.kind = 'allocate_credit' AND ${isBlocked(sql`t`)})
   ORDER BY o.seq DESC LIMIT 1`;
 
 // What a removed document was does not matter. Both conditions match partial indexes of the few
 // that drift.
-const driftIds = (table: "invoices" | "credit_notes") => `
+const driftIds = (table: Sql) => sql`
     SELECT d.id FROM ${table} d WHERE d.organisation_id = $1
-      AND d.ledger_subtotal <> d.subtotal AND ${stands("d")}
+      AND d.ledger_subtotal <> d.subtotal AND ${asSql(stands("d"))}
     UNION SELECT d.id FROM ${table} d WHERE d.organisation_id = $1
-      AND d.ledger_drift IS NOT NULL AND ${currentDrift("d")} IS NOT NULL AND ${stands("d")}`;
+      AND d.ledger_drift IS NOT NULL AND ${asSql(currentDrift("d"))} IS NOT NULL AND ${asSql(stands("d"))}`;
 
-/** Lists every document, including those without a failed or waiting job. */
-export const documentListing: Listing<DocumentRow, AdminDocument> = {
+const documentTable = {
   table: positions,
-  columns: `t.id, t.kind, t.number, s.state, t.status, t.customer_id AS "customerId",
-    t.subscription_id AS "subscriptionId", t.currency, t.total, t.subtotal,
-    t.ledger_subtotal AS "ledgerSubtotal", t.ledger_drift AS "ledgerDrift",
-    t.ledger_id AS "ledgerId", t.sync_error AS "syncError",
-    t.created_at AS "createdAt",
+  row: documentRow,
+  columns: sql`t.id, t.kind, t.number, s.state, t.status, t.customer_id,
+    t.subscription_id, t.currency, t.total, t.subtotal,
+    t.ledger_subtotal, t.ledger_drift,
+    t.ledger_id, t.sync_error,
+    t.created_at,
     coalesce(o.kind,
-      CASE WHEN ${isNeverThere("t", "ledger_id")} THEN 'create_' || t.kind END) AS operation,
-    o.id AS "jobId", CASE WHEN o.kind = 'allocate_credit' THEN o.invoice_id END AS "invoiceId",
+      CASE WHEN ${asSql(isNeverThere("t", "ledger_id"))} THEN 'create_' || t.kind END) AS operation,
+    o.id AS job_id, CASE WHEN o.kind = 'allocate_credit' THEN o.invoice_id END AS invoice_id,
     o.reason,
     CASE s.state WHEN 'failed' THEN coalesce(t.sync_error, o.message) ELSE o.message END AS message,
-    coalesce(o.attempts, 0) AS attempts, o.next_attempt_at AS "nextAttemptAt"`,
-  from: `${documents} t
+    coalesce(o.attempts, 0) AS attempts, o.next_attempt_at`,
+  from: sql`${documents} t
     LEFT JOIN LATERAL (
       SELECT * FROM (
         SELECT w.*, 0 AS place FROM (${waiting}) w UNION ALL SELECT r.*, 1 FROM (${refused}) r) u
@@ -144,9 +162,9 @@ export const documentListing: Listing<DocumentRow, AdminDocument> = {
     CROSS JOIN LATERAL (SELECT CASE
       WHEN o.next_attempt_at IS NOT NULL OR t.status = 'scheduled' THEN 'waiting'
       WHEN t.sync_error IS NOT NULL OR o.id IS NOT NULL THEN 'failed'
-      WHEN (t.ledger_subtotal <> t.subtotal OR t.ledger_drift IS NOT NULL) AND ${stands("t")}
+      WHEN (t.ledger_subtotal <> t.subtotal OR t.ledger_drift IS NOT NULL) AND ${asSql(stands("t"))}
         THEN 'drift' ELSE 'synced' END AS state) s`,
-  read: (row) => ({
+  read: (row: RowOf<typeof documentRow>): AdminDocument => ({
     ...row,
     total: parseDecimal(row.total),
     subtotal: parseDecimal(row.subtotal),
@@ -155,9 +173,16 @@ export const documentListing: Listing<DocumentRow, AdminDocument> = {
   }),
 };
 
+const ofIds = (ids: readonly string[]): readonly Filter[] => [
+  { sql: sql`t.id = ANY (?::uuid[])`, value: ids },
+];
+
+/** Lists every document, including those without a failed or waiting job. */
+export const documentListing = listing("admin_documents", documentTable, ofIds([]));
+
 // Starts from failed and waiting jobs, because an organisation may have a million documents without
 // any.
-const idsText = `WITH open AS (
+const idsText = sql`WITH open AS (
     SELECT coalesce(o.credit_note_id, o.invoice_id) AS id FROM ledger_jobs o
     WHERE o.organisation_id = $1 AND ${open} AND o.customer_id IS NULL
   ), blocked AS (
@@ -165,14 +190,14 @@ const idsText = `WITH open AS (
       JOIN credit_notes n ON n.organisation_id = $1 AND n.id = o.credit_note_id
       JOIN invoices i ON i.organisation_id = $1 AND i.id = o.invoice_id
     WHERE o.organisation_id = $1 AND o.state = 'refused' AND o.kind = 'allocate_credit'
-      AND ${isBlocked("n")}
+      AND ${isBlocked(sql`n`)}
   ), failed AS (
     SELECT id FROM invoices WHERE organisation_id = $1 AND sync_error IS NOT NULL
     UNION SELECT id FROM credit_notes WHERE organisation_id = $1 AND sync_error IS NOT NULL
     UNION SELECT id FROM blocked
     EXCEPT SELECT id FROM open
   ), drift AS (
-    ${driftIds("invoices")} UNION ${driftIds("credit_notes")}
+    ${driftIds(sql`invoices`)} UNION ${driftIds(sql`credit_notes`)}
     EXCEPT SELECT id FROM open EXCEPT SELECT id FROM failed
   ), wanted AS (
     SELECT id FROM open WHERE 'waiting' = ANY ($2::text[])
@@ -188,6 +213,12 @@ const idsText = `WITH open AS (
     OR seq < (SELECT c.seq FROM ${positions} c WHERE c.organisation_id = $1 AND c.id = $3)
   ORDER BY seq DESC LIMIT $4`;
 
+const documentIds = query({
+  name: "list_document_ids",
+  text: idsText,
+  row: { id: uuid },
+});
+
 /**
  * Returns a page of the documents in one of these states. A document whose state changes during the
  * read is shown in its new state. Refuses `invalid_parameter`, param `starting_after`.
@@ -198,17 +229,8 @@ export async function listDocuments(
   states: readonly DocumentState[],
   page: PageRequest,
 ): Promise<Page<AdminDocument>> {
-  const { rows } = await pool.query<{ id: string }>({
-    name: "list_document_ids",
-    text: idsText,
-    values: [organisationId, states, page.startingAfter, page.limit + 1],
-  });
-  const value = rows.map(({ id }) => id);
-  return listPage(
-    pool,
-    organisationId,
-    documentListing,
-    [{ sql: "t.id = ANY (?::uuid[])", value }],
-    page,
-  );
+  const { startingAfter, limit } = page;
+  const found = await documentIds(pool, organisationId, states, startingAfter, limit + 1);
+  const filters = ofIds(found.map(({ id }) => id));
+  return listPage(pool, organisationId, documentListing, filters, page);
 }

@@ -8,6 +8,7 @@ import type { DocumentStatus, Invoice } from "../../../domain/model/invoice.ts";
 import type { SubscriptionStatus } from "../../../domain/model/subscription.ts";
 import { isId } from "../../database/ids.ts";
 import {
+  declarePage,
   type Filter,
   getOne,
   type Listing,
@@ -15,7 +16,9 @@ import {
   type Page,
   type PageRequest,
 } from "../../database/page.ts";
-import type { AnyRow, Pool } from "../../database/pool.ts";
+import type { Pool } from "../../database/pool.ts";
+import type { Shape } from "../../database/sql/columns.ts";
+import { type Sql, sql } from "../../database/sql/sql.ts";
 import { creditNoteListing } from "../../documents/credit-notes.ts";
 import { invoiceListing } from "../../documents/invoices.ts";
 import {
@@ -69,9 +72,9 @@ export function createPlatformObjects(pool: Pool): PlatformObjects {
   };
 }
 
-function searched<Row extends AnyRow, T, Search>(
+function searched<S extends Shape, T, Search>(
   pool: Pool,
-  listing: Listing<Row, T>,
+  listing: Listing<S, T>,
   filtersOf: (search: Search) => readonly Filter[],
 ): Searched<T, Search> {
   return {
@@ -84,20 +87,20 @@ function searched<Row extends AnyRow, T, Search>(
 }
 
 /** A condition, or none for a null value. */
-function filter(sql: string, value: unknown): readonly Filter[] {
-  return value === null ? [] : [{ sql, value }];
+function filter(condition: Sql, value: unknown): readonly Filter[] {
+  return value === null ? [] : [{ sql: condition, value }];
 }
 
 // The code is looked up first, so that the list follows the customer's index.
-const ofCode = `t.customer_id = (SELECT k.id FROM customers k
+const ofCode = sql`t.customer_id = (SELECT k.id FROM customers k
   WHERE k.organisation_id = $1 AND k.code = ?)`;
 
 function customerFilters({ customerId, customerCode }: CustomerSearch): readonly Filter[] {
-  return [...filter("t.customer_id = ?", customerId), ...filter(ofCode, customerCode)];
+  return [...filter(sql`t.customer_id = ?`, customerId), ...filter(ofCode, customerCode)];
 }
 
 // One document has a number: those of invoices and of credit notes have different prefixes.
-const ofNumber = `t.id = (SELECT d.subscription_id FROM invoices d
+const ofNumber = sql`t.id = (SELECT d.subscription_id FROM invoices d
     WHERE d.organisation_id = $1 AND d.number = ?
   UNION ALL SELECT d.subscription_id FROM credit_notes d
     WHERE d.organisation_id = $1 AND d.number = ? LIMIT 1)`;
@@ -105,8 +108,8 @@ const ofNumber = `t.id = (SELECT d.subscription_id FROM invoices d
 function subscriptionFilters(search: SubscriptionSearch): readonly Filter[] {
   return [
     ...customerFilters(search),
-    ...filter("t.status = ?", search.status),
-    ...filter("strpos(lower(t.label), lower(?)) > 0", search.label),
+    ...filter(sql`t.status = ?`, search.status),
+    ...filter(sql`strpos(lower(t.label), lower(?)) > 0`, search.label),
     ...filter(ofNumber, search.number),
   ];
 }
@@ -114,8 +117,24 @@ function subscriptionFilters(search: SubscriptionSearch): readonly Filter[] {
 function documentFilters(search: DocumentSearch): readonly Filter[] {
   return [
     ...customerFilters(search),
-    ...filter("t.number = ?", search.number),
-    ...filter("t.subscription_id = ?", search.subscriptionId),
-    ...filter("t.status = ANY (?)", search.statuses.length === 0 ? null : search.statuses),
+    ...filter(sql`t.number = ?`, search.number),
+    ...filter(sql`t.subscription_id = ?`, search.subscriptionId),
+    ...filter(sql`t.status = ANY (?)`, search.statuses.length === 0 ? null : search.statuses),
   ];
 }
+
+const anyCustomer: CustomerSearch = { customerId: "", customerCode: "" };
+const anyDocument = documentFilters({
+  ...anyCustomer,
+  number: "",
+  subscriptionId: "",
+  statuses: ["draft"],
+});
+
+declarePage(
+  "search_subscriptions",
+  subscriptionListing,
+  subscriptionFilters({ ...anyCustomer, status: "active", label: "", number: "" }),
+);
+declarePage("search_invoices", invoiceListing, anyDocument);
+declarePage("search_credit_notes", creditNoteListing, anyDocument);

@@ -3,19 +3,20 @@
  * attempts. The list is SQL, because it joins the event and the endpoint's breaker. WEBHOOK-4.
  */
 
-import type { WebhookDelivery } from "../../../gen/prisma/client.ts";
+import { columns } from "../../../gen/columns.ts";
 import { isId } from "../../database/ids.ts";
 import {
   type Filter,
   getOne,
-  type Listing,
+  listing,
   listPage,
   type Page,
   type PageRequest,
 } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
-import { columnsOf } from "../../database/prisma/model-columns.ts";
+import { int, pick, type RowOf, text, uuid } from "../../database/sql/columns.ts";
+import { columnsOf, type Sql, sql } from "../../database/sql/sql.ts";
 import type { Actor, Changes } from "../changes.ts";
 import { resendSince } from "./resend-events.ts";
 import type { EventsToResend, ResendOutcome, ResentCounts, TestToSend } from "./resend-orders.ts";
@@ -24,21 +25,22 @@ import { resendDelivery, sendTest } from "./send-by-hand.ts";
 /** The state of a delivery. */
 type DeliveryState = "pending" | "delivered" | "exhausted" | "cancelled";
 
+const deliveryMembers = {
+  ...pick(columns.webhookDelivery, "id", "endpointId", "eventId", "attempts", "beganAt"),
+  ...pick(columns.webhookDelivery, "finishedAt", "createdAt"),
+  state: columns.webhookDelivery.state.as<DeliveryState>(),
+};
+
+const deliveryRow = {
+  ...deliveryMembers,
+  eventType: text,
+  objectId: uuid,
+  lastStatus: int.orNull(),
+  lastError: text.orNull(),
+};
+
 /** One event for one endpoint. */
-export interface DeliveryView {
-  readonly id: string;
-  readonly endpointId: string;
-  readonly eventId: string;
-  readonly eventType: string;
-  readonly objectId: string;
-  readonly state: DeliveryState;
-  readonly attempts: number;
-  readonly lastStatus: number | null;
-  readonly lastError: string | null;
-  readonly beganAt: Date;
-  readonly finishedAt: Date | null;
-  readonly createdAt: Date;
-}
+export type DeliveryView = RowOf<typeof deliveryRow>;
 
 /**
  * A request that was sent. `status` and `answer` are null if no answer came, `error` if it was
@@ -93,41 +95,13 @@ export interface DeliveryHistory {
   ): Promise<ResentCounts | "disabled" | null>;
 }
 
-const isHeld = `t.state = 'pending' AND t.due_at <= now() AND w.status = 'enabled'
-  AND w.open_until IS NOT NULL`;
-
-const deliveryFields = [
-  "id",
-  "endpointId",
-  "eventId",
-  "state",
-  "attempts",
-  "beganAt",
-  "finishedAt",
-  "createdAt",
-] as const satisfies readonly (keyof WebhookDelivery)[];
-
-const listing: Listing<DeliveryView, DeliveryView> = {
-  table: "webhook_deliveries",
-  // A delivery held back by an open breaker shows that as its error. The error is computed here and
-  // not stored.
-  columns: `${columnsOf("t", deliveryFields)}, e.type AS "eventType", e.object_id AS "objectId",
-    CASE WHEN ${isHeld} THEN NULL ELSE t.last_status END AS "lastStatus",
-    CASE WHEN ${isHeld} THEN 'not sent: the endpoint failed ' || w.failures || ' times in a row'
-      ELSE t.last_error END AS "lastError"`,
-  from: `webhook_deliveries t
-    JOIN events e ON e.organisation_id = t.organisation_id AND e.id = t.event_id
-    JOIN webhook_endpoints w ON w.organisation_id = t.organisation_id AND w.id = t.endpoint_id`,
-  read: (row) => row,
-};
-
 /** Creates the delivery store over changes. */
 export function createDeliveryHistory(pool: Pool, { run }: Changes): DeliveryHistory {
   return {
     list: (organisationId, filters, page) =>
-      listPage(pool, organisationId, listing, conditions(filters), page),
+      listPage(pool, organisationId, deliveries, conditions(filters), page),
     get: async (organisationId, id) => {
-      const delivery = isId(id) ? await getOne(pool, organisationId, listing, id) : null;
+      const delivery = isId(id) ? await getOne(pool, organisationId, deliveries, id) : null;
       if (delivery === null) return null;
       const [tries, event] = await Promise.all([
         loadTries(pool, organisationId, delivery.id),
@@ -150,10 +124,10 @@ export function createDeliveryHistory(pool: Pool, { run }: Changes): DeliveryHis
 
 function conditions({ endpointId, state, eventType, since }: DeliveryFilters): readonly Filter[] {
   return [
-    ...(endpointId === null ? [] : [{ sql: "t.endpoint_id = ?", value: endpointId }]),
+    ...(endpointId === null ? [] : [{ sql: sql`t.endpoint_id = ?`, value: endpointId }]),
     ...(state === null ? [] : [{ sql: stateText(state), value: state }]),
-    ...(eventType === null ? [] : [{ sql: "e.type = ?", value: eventType }]),
-    ...(since === null ? [] : [{ sql: "t.created_at >= ?", value: since }]),
+    ...(eventType === null ? [] : [{ sql: sql`e.type = ?`, value: eventType }]),
+    ...(since === null ? [] : [{ sql: sql`t.created_at >= ?`, value: since }]),
   ];
 }
 
@@ -161,9 +135,31 @@ function conditions({ endpointId, state, eventType, since }: DeliveryFilters): r
  * Returns the state as an SQL literal, because the planner does not read a parameter. Nearly
  * all deliveries are delivered, and an index has the others.
  */
-function stateText(state: DeliveryState): string {
-  return state === "delivered" ? "t.state = ?" : "t.state = ? AND t.state <> 'delivered'";
+function stateText(state: DeliveryState): Sql {
+  return state === "delivered" ? sql`t.state = ?` : sql`t.state = ? AND t.state <> 'delivered'`;
 }
+
+const isHeld = sql`t.state = 'pending' AND t.due_at <= now() AND w.status = 'enabled'
+  AND w.open_until IS NOT NULL`;
+
+const deliveries = listing(
+  "webhook_deliveries",
+  {
+    table: sql`webhook_deliveries`,
+    // A delivery held back by an open breaker shows that as its error. The error is computed here
+    // and not stored.
+    columns: sql`${columnsOf("t", deliveryMembers)}, e.type AS event_type, e.object_id,
+      CASE WHEN ${isHeld} THEN NULL ELSE t.last_status END AS last_status,
+      CASE WHEN ${isHeld} THEN 'not sent: the endpoint failed ' || w.failures || ' times in a row'
+        ELSE t.last_error END AS last_error`,
+    row: deliveryRow,
+    from: sql`webhook_deliveries t
+      JOIN events e ON e.organisation_id = t.organisation_id AND e.id = t.event_id
+      JOIN webhook_endpoints w ON w.organisation_id = t.organisation_id AND w.id = t.endpoint_id`,
+    read: (row): DeliveryView => row,
+  },
+  conditions({ endpointId: "", state: "pending", eventType: "", since: new Date(0) }),
+);
 
 /** Shows the last attempts only. Repeated resends create more attempts than a person reads. */
 const triesShown = 100;

@@ -17,6 +17,8 @@ export interface Column<T> {
   present(): Column<NonNullable<T>>;
   /** The column with the words of its enumeration, which a CHECK of the database holds. */
   as<U extends T>(): Column<U>;
+  /** Converts what the driver or JSON has for it. Null: it is the value already. */
+  readonly read: ((value: unknown) => unknown) | null;
   /** Never set. It carries the type. */
   readonly value?: T;
 }
@@ -29,14 +31,25 @@ export type RowOf<S extends Shape> = {
   readonly [Name in keyof S]: S[Name] extends Column<infer T> ? T : never;
 };
 
-function column<T>(types: readonly string[], isNullable = false, isPresent = false): Column<T> {
+interface Nulls {
+  readonly isNullable: boolean;
+  readonly isPresent: boolean;
+}
+
+const required: Nulls = { isNullable: false, isPresent: false };
+
+function column<T>(
+  types: readonly string[],
+  read: Column<T>["read"] = null,
+  nulls: Nulls = required,
+): Column<T> {
   return {
     types,
-    isNullable,
-    isPresent,
-    orNull: () => column(types, true),
-    present: () => column(types, false, true),
-    as: () => column(types, isNullable, isPresent),
+    read,
+    ...nulls,
+    orNull: () => column(types, read, { isNullable: true, isPresent: false }),
+    present: () => column(types, read, { isNullable: false, isPresent: true }),
+    as: () => column(types, read, nulls),
   };
 }
 
@@ -68,6 +81,52 @@ export const bytes = column<Buffer>(["bytea"]);
 /** JSON with values of the type `T`, in which decimals are text. */
 export function json<T>(): Column<T> {
   return column(["json", "jsonb"]);
+}
+
+/** A row as JSON, of which the text of decimals and whole numbers is text. */
+export function jsonRow<const S extends Shape>(shape: S): Column<RowOf<S>> {
+  return column(["json", "jsonb"], jsonReader(shape));
+}
+
+/** An array of rows as JSON. */
+export function jsonRows<const S extends Shape>(shape: S): Column<readonly RowOf<S>[]> {
+  const read = jsonReader(shape);
+  return column(["json", "jsonb"], (rows) => (rows as readonly unknown[]).map(read));
+}
+
+/** A number of JSON would become a float, and these may be larger or longer. */
+const textInJson = [bigint, numeric].flatMap(({ types }) => types);
+
+function jsonReader(shape: Shape): (value: unknown) => object {
+  const members = Object.entries(shape).map(([member, column]) => {
+    if (column.types.some((type) => textInJson.includes(type)))
+      throw new Error(`${member} must be text in JSON`);
+    return { member, name: columnOf(member), column };
+  });
+  return (value) => {
+    const row: Record<string, unknown> = {};
+    for (const { member, name, column } of members) {
+      const found = (value as Readonly<Record<string, unknown>>)[name];
+      if (found === undefined) throw new Error(`a row in JSON has no member ${name}`);
+      row[member] = readValue(column, found, name, column.types === instant.types);
+    }
+    return row;
+  };
+}
+
+/** Returns a value of a column. A null that it does not declare fails. */
+export function readValue(
+  { isNullable, read }: Column<unknown>,
+  value: unknown,
+  name: string,
+  isText = false,
+): unknown {
+  if (value !== null) {
+    if (isText) return new Date(value as string);
+    return read === null ? value : read(value);
+  }
+  if (!isNullable) throw new Error(`there is no value in the column ${name}`);
+  return null;
 }
 
 /** An array of a column's values. */

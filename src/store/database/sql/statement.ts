@@ -4,7 +4,7 @@
  */
 import type pg from "pg";
 import { plannedOnce } from "../planned-once.ts";
-import { columnOf, type RowOf, type Shape } from "./columns.ts";
+import { columnOf, type RowOf, readValue, type Shape } from "./columns.ts";
 import type { Sql } from "./sql.ts";
 
 /** Anything that runs statements: a pool, or a connection inside a transaction. */
@@ -90,21 +90,20 @@ function configOf(settings: StatementSettings, values: readonly unknown[]): pg.Q
 }
 
 /** Returns the reader of a shape's rows. It finds the columns by their names. */
-function rowReader(name: string, shape: Shape) {
-  const columns = Object.entries(shape).map(([member, { isNullable }]) => ({
+function rowReader(statement: string, shape: Shape) {
+  const members = Object.entries(shape).map(([member, column]) => ({
     member,
-    column: columnOf(member),
-    isNullable,
+    column,
+    name: columnOf(member),
   }));
   return ({ fields, rows }: pg.QueryArrayResult<unknown[]>): readonly object[] => {
-    const places = columns.map(({ column }) => fields.findIndex((field) => field.name === column));
+    const places = members.map(({ name }) => fields.findIndex((field) => field.name === name));
     return rows.map((values) => {
       const row: Record<string, unknown> = {};
-      for (const [index, { member, column, isNullable }] of columns.entries()) {
+      for (const [index, { member, column, name }] of members.entries()) {
         const value = values[places[index] ?? -1];
-        if (value === undefined) throw new Error(`${name} has no column ${column}`);
-        if (value === null && !isNullable) throw new Error(`${name} has no value in ${column}`);
-        row[member] = value;
+        if (value === undefined) throw new Error(`${statement} has no column ${name}`);
+        row[member] = readValue(column, value, name);
       }
       return row;
     });
