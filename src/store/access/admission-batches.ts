@@ -1,18 +1,15 @@
 /**
  * Admits requests in batches. While one statement runs, new requests wait, and the next statement
- * takes them together. SQL: the hot path of every request, whose statement the caller passes.
+ * takes them together.
  */
-
-import type { Statement } from "../database/connection.ts";
-import type { Executor } from "../database/prisma/client.ts";
 
 /**
  * A batch and its statement. `read` gets the row of each request, which has its `ordinal`, or
  * undefined if there is none.
  */
 interface Batching<Row extends { readonly ordinal: number }, Admission> {
-  /** The statement that admits these hashes. It returns a row for each hash that it knows. */
-  readonly statement: (hashes: readonly Buffer[]) => Statement;
+  /** Admits these hashes by one statement. Returns a row for each hash that it knows. */
+  readonly admit: (hashes: readonly Buffer[]) => Promise<readonly Row[]>;
   readonly read: (row: Row | undefined) => Admission;
   readonly largestBatch: number;
   readonly statementsInFlight: number;
@@ -29,14 +26,13 @@ interface Batching<Row extends { readonly ordinal: number }, Admission> {
  * The time limit of an admission, which normally takes a millisecond. It is far below the limit of
  * other statements, because one silent connection would delay every request of the process.
  */
-const admissionTimeoutMs = 3_000;
+export const admissionTimeoutMs = 3_000;
 
 /**
  * Returns the function that admits a request by the SHA-256 of its credential. It rejects if the
  * database does not answer.
  */
 export function batchAdmissions<Row extends { readonly ordinal: number }, Admission>(
-  executor: Executor,
   batching: Batching<Row, Admission>,
 ): (hash: Uint8Array) => Promise<Admission> {
   let waiting: { readonly hash: Uint8Array; readonly answer: PromiseWithResolvers<Admission> }[] =
@@ -57,11 +53,7 @@ export function batchAdmissions<Row extends { readonly ordinal: number }, Admiss
 
   const admit = async (batch: typeof waiting): Promise<void> => {
     try {
-      const query: Statement = {
-        timeLimitMs: admissionTimeoutMs,
-        ...batching.statement(batch.map(({ hash }) => Buffer.from(hash))),
-      };
-      const { rows } = await executor.query<Row>(query);
+      const rows = await batching.admit(batch.map(({ hash }) => Buffer.from(hash)));
       batching.onBatch?.(batch.length);
       const byOrdinal = new Map(rows.map((row) => [row.ordinal, row]));
       for (const [index, { answer }] of batch.entries())

@@ -6,21 +6,23 @@
  * SQL: the hot path. A function of the database evaluates the requests of a batch under row locks.
  */
 
-import { plannedOnce } from "../database/planned-once.ts";
+import { columns } from "../../gen/columns.ts";
 import type { Executor } from "../database/prisma/client.ts";
-import { batchAdmissions } from "./admission-batches.ts";
+import { bool, instant, int, pick, type RowOf, uuid } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
+import { admissionTimeoutMs, batchAdmissions } from "./admission-batches.ts";
+
+const keyRow = {
+  apiKeyId: uuid,
+  ...pick(columns.apiKey, "organisationId", "scopes"),
+  ...pick(columns.organisation, "livemode", "canCreateLedgerContacts", "usageAllowed"),
+  /** The organisation's clock: the database's time, or the sandbox's test clock. */
+  now: instant,
+};
 
 /** A valid key with what its organisation allows, at the instant of the admission. */
-export interface AdmittedKey {
-  readonly apiKeyId: string;
-  readonly organisationId: string;
-  readonly scopes: readonly string[];
-  readonly livemode: boolean;
-  readonly canCreateLedgerContacts: boolean;
-  readonly usageAllowed: boolean;
-  /** The organisation's clock: the database's time, or the sandbox's test clock. */
-  readonly now: Date;
-}
+export type AdmittedKey = RowOf<typeof keyRow>;
 
 /** The sliding window of the key after this request. ACCESS-6. */
 export interface RateWindow {
@@ -75,16 +77,24 @@ const statementsInFlight = 2;
 /** More requests than can be evaluated while their clients wait. One more is refused at once. */
 const maxWaiting = 10_000;
 
-interface AdmissionRow extends AdmittedKey, Omit<RateWindow, "limit"> {
-  readonly ordinal: number;
-  readonly isCounted: boolean;
-}
+const admissionRow = {
+  ...keyRow,
+  ordinal: int,
+  isCounted: bool,
+  remaining: int,
+  resetSeconds: int,
+};
 
-const admitText = `SELECT ordinal, api_key_id AS "apiKeyId", organisation_id AS "organisationId",
-    scopes, livemode, can_create_ledger_contacts AS "canCreateLedgerContacts",
-    usage_allowed AS "usageAllowed", organisation_now AS now, counted AS "isCounted", remaining,
-    reset_seconds AS "resetSeconds"
-  FROM admit_api_keys($1::bytea[], $2::integer)`;
+const admitKeys = query({
+  name: "admit_api_keys",
+  planned: "once",
+  timeLimitMs: admissionTimeoutMs,
+  text: sql`SELECT ordinal, api_key_id, organisation_id, scopes, livemode,
+      can_create_ledger_contacts, usage_allowed, organisation_now AS now, counted AS is_counted,
+      remaining, reset_seconds
+    FROM admit_api_keys($1::bytea[], $2::integer)`,
+  row: admissionRow,
+});
 
 /**
  * Creates the admission over a pool. Requests that arrive while a statement runs are evaluated
@@ -93,9 +103,8 @@ const admitText = `SELECT ordinal, api_key_id AS "apiKeyId", organisation_id AS 
  */
 export function createAccess(executor: Executor, settings: AccessSettings = {}): Access {
   const limit = settings.limitPerMinute ?? defaultLimitPerMinute;
-  const admit = batchAdmissions<AdmissionRow, Admission>(executor, {
-    statement: (hashes) =>
-      plannedOnce({ name: "admit_api_keys", text: admitText, values: [hashes, limit] }),
+  const admit = batchAdmissions<RowOf<typeof admissionRow>, Admission>({
+    admit: (hashes) => admitKeys(executor, hashes, limit),
     read: (row) => readAdmission(row, limit),
     largestBatch,
     statementsInFlight,
@@ -105,7 +114,7 @@ export function createAccess(executor: Executor, settings: AccessSettings = {}):
   return { admit };
 }
 
-function readAdmission(row: AdmissionRow | undefined, limit: number): Admission {
+function readAdmission(row: RowOf<typeof admissionRow> | undefined, limit: number): Admission {
   if (row === undefined) return { kind: "unknown" };
   const { ordinal: _, isCounted, remaining, resetSeconds, ...key } = row;
   return {

@@ -14,9 +14,12 @@
  *
  * SQL: each step is a function of the database, which locks the key and decides in one statement.
  */
+import { strict as assert } from "node:assert";
 import { randomUUID } from "node:crypto";
-import { callFunction } from "../database/functions.ts";
 import type { Executor } from "../database/prisma/client.ts";
+import { bytes, int, text } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command, query } from "../database/sql/statement.ts";
 import { createLeases, type Leased } from "./idempotency-leases.ts";
 
 /** A request with an idempotency key. */
@@ -131,6 +134,14 @@ export function createIdempotencyStore(
   };
 }
 
+const beginRequest = query({
+  name: "begin_idempotent_request",
+  planned: "once",
+  text: sql`SELECT outcome, response FROM begin_idempotent_request($1, $2, $3, $4, $5, $6, $7,
+    $8 * interval '1 ms', $9 * interval '1 ms')`,
+  row: { outcome: text.as<Begun["kind"]>(), response: bytes.orNull() },
+});
+
 /** Claims a key for a run. */
 async function begin(
   executor: Executor,
@@ -139,12 +150,8 @@ async function begin(
   lifetimeMs: number,
 ): Promise<Begun> {
   const { apiKeyId, key, organisationId, operation, path, fingerprint, owner } = claim;
-  const { outcome, response } = await callFunction<{
-    outcome: Begun["kind"];
-    response: Buffer | null;
-  }>(
+  const [row] = await beginRequest(
     executor,
-    "begin_idempotent_request",
     apiKeyId,
     key,
     organisationId,
@@ -152,9 +159,11 @@ async function begin(
     path,
     Buffer.from(fingerprint),
     owner,
-    { ms: leaseMs },
-    { ms: lifetimeMs },
+    leaseMs,
+    lifetimeMs,
   );
+  assert(row, "a key has a state");
+  const { outcome, response } = row;
   switch (outcome) {
     case "begun":
       return { kind: outcome, claim };
@@ -166,6 +175,20 @@ async function begin(
   }
 }
 
+const releaseRequest = command({
+  name: "release_idempotent_request",
+  planned: "once",
+  text: sql`SELECT FROM release_idempotent_request($1, $2, $3)`,
+});
+
+const completeRequest = query({
+  name: "complete_idempotent_request",
+  planned: "once",
+  text: sql`SELECT response
+    FROM complete_idempotent_request($1, $2, $3, $4, $5) AS completed (response)`,
+  row: { response: bytes.orNull() },
+});
+
 /** Completes or releases a claim. A repeat changes nothing. */
 async function recordOutcome(
   executor: Executor,
@@ -174,44 +197,46 @@ async function recordOutcome(
   if (outcome === null) return null;
   const { apiKeyId, key, owner, fingerprint } = claim;
   if (outcome.kind === "release") {
-    await callFunction(executor, "release_idempotent_request", apiKeyId, key, owner);
+    await releaseRequest(executor, apiKeyId, key, owner);
     return null;
   }
   const response = Buffer.from(outcome.response);
-  const { complete_idempotent_request: other } = await callFunction<{
-    complete_idempotent_request: Buffer | null;
-  }>(
-    executor,
-    "complete_idempotent_request",
-    apiKeyId,
-    key,
-    owner,
-    Buffer.from(fingerprint),
-    response,
-  );
+  const hash = Buffer.from(fingerprint);
+  const [row] = await completeRequest(executor, apiKeyId, key, owner, hash, response);
+  const other = row?.response ?? null;
   // The first attempt may have been stored although its answer was lost. The stored response is
   // then our own.
   return other === null || response.equals(other) ? null : other;
 }
 
+const renewRequests = command({
+  name: "renew_idempotent_requests",
+  planned: "once",
+  text: sql`SELECT FROM renew_idempotent_requests($1, $2, $3, $4 * interval '1 ms')`,
+});
+
 /** Renews the leases in the order of their keys, so that two statements never deadlock. */
 async function renew(executor: Executor, claims: readonly Claim[], leaseMs: number): Promise<void> {
   const ordered = claims.toSorted(byKey);
-  await callFunction(
+  await renewRequests(
     executor,
-    "renew_idempotent_requests",
     ordered.map(({ apiKeyId }) => apiKeyId),
     ordered.map(({ key }) => key),
     ordered.map(({ owner }) => owner),
-    { ms: leaseMs },
+    leaseMs,
   );
 }
 
+const deleteKeys = query({
+  name: "delete_expired_idempotency_keys",
+  planned: "once",
+  text: sql`SELECT deleted FROM delete_expired_idempotency_keys($1) AS expired (deleted)`,
+  row: { deleted: int },
+});
+
 async function deleteExpired(executor: Executor, atMost: number): Promise<number> {
-  const { delete_expired_idempotency_keys: deleted } = await callFunction<{
-    delete_expired_idempotency_keys: number;
-  }>(executor, "delete_expired_idempotency_keys", atMost);
-  return deleted;
+  const [row] = await deleteKeys(executor, atMost);
+  return row?.deleted ?? 0;
 }
 
 function byKey(left: KeyRequest, right: KeyRequest): number {

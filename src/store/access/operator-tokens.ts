@@ -4,16 +4,22 @@
  *
  * SQL: a function of the database looks up the tokens of a batch and records their use.
  */
+import { columns } from "../../gen/columns.ts";
 import type { Executor } from "../database/prisma/client.ts";
-import { batchAdmissions } from "./admission-batches.ts";
+import { int, type RowOf, uuid } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
+import { admissionTimeoutMs, batchAdmissions } from "./admission-batches.ts";
 
-/** An operator whose token is valid now. `role` is `read-only`, `admin` or `owner`. */
-export interface AdmittedOperator {
-  readonly operatorId: string;
-  readonly tokenId: string;
-  readonly name: string;
-  readonly role: "read-only" | "admin" | "owner";
-}
+const operatorRow = {
+  operatorId: uuid,
+  tokenId: uuid,
+  name: columns.operator.name,
+  role: columns.operator.role.as<"read-only" | "admin" | "owner">(),
+};
+
+/** An operator whose token is valid now. */
+export type AdmittedOperator = RowOf<typeof operatorRow>;
 
 /**
  * Admits operators by the SHA-256 of their token. Null for an unknown, revoked or expired token.
@@ -47,18 +53,22 @@ interface OperatorAccessSettings {
   readonly onBatch?: (size: number) => void;
 }
 
-interface AdmissionRow extends AdmittedOperator {
-  readonly ordinal: number;
-}
+const admissionRow = { ...operatorRow, ordinal: int };
 
 // In the order of the hashes, so that two processes that record the last use of the same tokens
 // never deadlock.
-const admitText = `SELECT h.place::integer AS ordinal, a.token_id AS "tokenId",
-    a.operator_id AS "operatorId", a.operator_name AS name, a.operator_role AS role
-  FROM (
-      SELECT hash, place FROM unnest($1::bytea[]) WITH ORDINALITY AS h (hash, place) ORDER BY hash
-    ) h
-    CROSS JOIN LATERAL admit_operator(h.hash) a`;
+const admitOperators = query({
+  name: "admit_operators",
+  timeLimitMs: admissionTimeoutMs,
+  text: sql`SELECT h.place::integer AS ordinal, a.token_id, a.operator_id,
+      a.operator_name AS name, a.operator_role AS role
+    FROM (
+        SELECT hash, place FROM unnest($1::bytea[]) WITH ORDINALITY AS h (hash, place)
+        ORDER BY hash
+      ) h
+      CROSS JOIN LATERAL admit_operator(h.hash) a`,
+  row: admissionRow,
+});
 
 /**
  * Creates the admission over a pool, in batches. Unknown tokens take no more than one of its
@@ -68,8 +78,8 @@ export function createOperatorAccess(
   executor: Executor,
   settings: OperatorAccessSettings = {},
 ): OperatorAccess {
-  const admit = batchAdmissions<AdmissionRow, AdmittedOperator | null>(executor, {
-    statement: (hashes) => ({ name: "admit_operators", text: admitText, values: [hashes] }),
+  const admit = batchAdmissions<RowOf<typeof admissionRow>, AdmittedOperator | null>({
+    admit: (hashes) => admitOperators(executor, hashes),
     read: (row) => {
       if (row === undefined) return null;
       const { ordinal: _, ...operator } = row;

@@ -4,12 +4,13 @@ import type {
   OrganisationSettings,
 } from "../../domain/model/organisation-settings.ts";
 import { db, type Executor } from "../database/prisma/client.ts";
+import { sql } from "../database/sql/sql.ts";
 
 /**
  * The column `organisation` with the settings of the organisation `o`, as JSON. No setting is a
  * decimal number, which JSON does not keep exactly.
  */
-export const organisationColumns = `json_build_object('id', o.id, 'name', o.name,
+export const organisationColumns = sql`json_build_object('id', o.id, 'name', o.name,
     'timezone', o.timezone, 'defaultCurrency', o.default_currency, 'livemode', o.livemode,
     'setupMode', o.setup_mode, 'canCreateLedgerContacts', o.can_create_ledger_contacts,
     'invoiceCreateDays', o.invoice_create_days, 'firstInvoiceStatus', o.first_invoice_status,
