@@ -2,7 +2,12 @@
  * The statements of the backlog. Each reads at most `maxCounted` rows of a kind, so that a gauge
  * is cheap also when everything waits. A count at that limit means "at least".
  */
+
+import { columns } from "../../gen/columns.ts";
 import { performable } from "../billing/due-organisations.ts";
+import { float, int, type Shape, text } from "../database/sql/columns.ts";
+import { asSql, type Sql, sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 
 /** Rows that a count ends at. Reading them from their index takes some tens of milliseconds. */
 const maxCounted = 100_000;
@@ -13,33 +18,43 @@ const maxCountedOfOrganisation = 10_000;
 /** Entries read to find the oldest one of an organisation: the first may be postponed. */
 const entriesRead = 100;
 
-const seconds = (instant: string): string =>
-  `coalesce(extract(epoch FROM now() - ${instant}), 0)::float8`;
+const seconds = (instant: Sql): Sql =>
+  sql`coalesce(extract(epoch FROM now() - ${instant}), 0)::float8`;
+
+/** Planned each time, for the tables' current sizes. */
+const backlog = <const S extends Shape>(name: string, statement: Sql, row: S) =>
+  query({ name, planned: "each time", text: statement, row });
 
 /**
  * Due and parked subscriptions. Each organisation is read by itself, because the index begins with
  * the organisation. A scan of all subscriptions would grow with their number.
  */
-export const subscriptionsText = `SELECT due.count, due."oldestSeconds",
+export const readDue = backlog(
+  "backlog_due",
+  sql`SELECT due.count, due.oldest_seconds,
     (SELECT count(*)::int FROM (SELECT 1 FROM subscriptions s JOIN organisations o
         ON o.id = s.organisation_id
       WHERE s.parked_until IS NOT NULL AND o.test_clock IS NULL
       LIMIT ${maxCounted}) parked) AS parked
   FROM (SELECT coalesce(sum(own.count), 0)::int AS count,
-      ${seconds("min(own.due_at)")} AS "oldestSeconds"
+      ${seconds(sql`min(own.due_at)`)} AS oldest_seconds
     FROM organisations o CROSS JOIN LATERAL (
       SELECT count(*) AS count, min(first.due_at) AS due_at FROM (
         SELECT s.due_at FROM subscriptions s
-        WHERE s.organisation_id = o.id AND s.due_at <= now() AND ${performable}
+        WHERE s.organisation_id = o.id AND s.due_at <= now() AND ${asSql(performable)}
         ORDER BY s.organisation_id, s.due_at, s.id LIMIT ${maxCountedOfOrganisation}) first) own
-    WHERE o.test_clock IS NULL) due`;
+    WHERE o.test_clock IS NULL) due`,
+  { count: int, oldestSeconds: float, parked: int },
+);
 
 /**
  * Open jobs by what they wait for. The connection's state comes first, because it stops them all. A
  * job that a limit of calls reschedules has no attempt.
  */
-export const jobsText = `SELECT kind, reason, count(*)::int AS count,
-    ${seconds("min(created_at)")} AS "oldestSeconds",
+export const readJobs = backlog(
+  "backlog_jobs",
+  sql`SELECT kind, reason, count(*)::int AS count,
+    ${seconds(sql`min(created_at)`)} AS oldest_seconds,
     count(*) FILTER (WHERE lease_until < now())::int AS expired
   FROM (SELECT j.kind, j.created_at, j.lease_until,
       CASE WHEN c.organisation_id IS NULL THEN 'unconnected'
@@ -52,10 +67,12 @@ export const jobsText = `SELECT kind, reason, count(*)::int AS count,
       LEFT JOIN ledger_connections c ON c.organisation_id = j.organisation_id
     WHERE j.state IN ('ready', 'sending', 'uncertain') AND o.test_clock IS NULL
     LIMIT ${maxCounted}) open
-  GROUP BY kind, reason`;
+  GROUP BY kind, reason`,
+  { kind: columns.ledgerJob.kind, reason: text, count: int, oldestSeconds: float, expired: int },
+);
 
 /** A document's reason is that of its last refused job. Reasons are words of the ledger's port. */
-const failedOf = (table: string, kind: string): string => `
+const failedOf = (table: Sql, kind: Sql): Sql => sql`
   SELECT '${kind}' AS kind, coalesce(j.reason, 'unknown') AS reason, j.finished_at
   FROM (SELECT d.organisation_id, d.id FROM ${table} d
       JOIN organisations o ON o.id = d.organisation_id
@@ -65,48 +82,65 @@ const failedOf = (table: string, kind: string): string => `
       ORDER BY r.organisation_id, r.${kind}_id, r.seq DESC LIMIT 1) j ON true`;
 
 /** Failed documents by kind and reason. */
-export const failedText = `SELECT kind, reason, count(*)::int AS count,
-    ${seconds("min(finished_at)")} AS "oldestSeconds"
-  FROM (${failedOf("invoices", "invoice")} UNION ALL ${failedOf("credit_notes", "credit_note")}) f
-  GROUP BY kind, reason ORDER BY count(*) DESC LIMIT 40`;
+export const readFailed = backlog(
+  "backlog_failed",
+  sql`SELECT kind, reason, count(*)::int AS count,
+    ${seconds(sql`min(finished_at)`)} AS oldest_seconds
+  FROM (${failedOf(sql`invoices`, sql`invoice`)}
+    UNION ALL ${failedOf(sql`credit_notes`, sql`credit_note`)}) f
+  GROUP BY kind, reason ORDER BY count(*) DESC LIMIT 40`,
+  { kind: text, reason: text, count: int, oldestSeconds: float },
+);
 
 /** Outbox entries. The oldest is read from each organisation's first entries. */
-export const outboxText = `SELECT
+export const readOutbox = backlog(
+  "backlog_outbox",
+  sql`SELECT
   (SELECT count(*)::int FROM (SELECT 1 FROM outbox e JOIN organisations o
       ON o.id = e.organisation_id WHERE o.test_clock IS NULL LIMIT ${maxCounted}) x) AS count,
-  (SELECT greatest(0, ${seconds("min(first.recorded_at)")})
+  (SELECT greatest(0, ${seconds(sql`min(first.recorded_at)`)})
     FROM organisations o CROSS JOIN LATERAL (
       SELECT e.recorded_at FROM outbox e WHERE e.organisation_id = o.id
       ORDER BY e.organisation_id, e.seq LIMIT ${entriesRead}) first
-    WHERE o.test_clock IS NULL) AS "oldestSeconds"`;
+    WHERE o.test_clock IS NULL) AS oldest_seconds`,
+  { count: int, oldestSeconds: float },
+);
 
 /** Deliveries and their endpoints. An endpoint with an open breaker has nothing due. */
-export const deliveriesText = `WITH endpoint AS MATERIALIZED (
+export const readDeliveries = backlog(
+  "backlog_deliveries",
+  sql`WITH endpoint AS MATERIALIZED (
     SELECT w.organisation_id, w.id, w.status, w.failures, w.open_until
     FROM webhook_endpoints w JOIN organisations o ON o.id = w.organisation_id
     WHERE o.test_clock IS NULL LIMIT ${maxCounted})
   SELECT (SELECT count(*)::int FROM (SELECT 1 FROM webhook_deliveries d JOIN organisations o
         ON o.id = d.organisation_id WHERE d.state = 'pending' AND o.test_clock IS NULL
       LIMIT ${maxCounted}) pending) AS pending,
-    (SELECT greatest(0, ${seconds("min(first.due_at)")}) FROM endpoint w CROSS JOIN LATERAL (
+    (SELECT greatest(0, ${seconds(sql`min(first.due_at)`)}) FROM endpoint w CROSS JOIN LATERAL (
         SELECT d.due_at FROM webhook_deliveries d WHERE d.organisation_id = w.organisation_id
           AND d.endpoint_id = w.id AND d.state = 'pending'
         ORDER BY d.endpoint_id, d.due_at LIMIT 1) first
       WHERE w.status = 'enabled' AND (w.open_until IS NULL OR w.open_until <= now()))
-      AS "lagSeconds",
+      AS lag_seconds,
     count(*) FILTER (WHERE status = 'enabled' AND failures = 0)::int AS healthy,
     count(*) FILTER (WHERE status = 'enabled' AND failures > 0)::int AS failing,
     count(*) FILTER (WHERE status = 'disabled')::int AS disabled
-  FROM endpoint`;
+  FROM endpoint`,
+  { pending: int, lagSeconds: float, healthy: int, failing: int, disabled: int },
+);
 
 /** Connections, and the fewest calls left. A report of more than a day ago is about another day. */
-export const connectionsText = `SELECT
+export const readConnections = backlog(
+  "backlog_connections",
+  sql`SELECT
     count(*) FILTER (WHERE c.disconnected_at IS NULL
       AND (c.paused_until IS NULL OR c.paused_until <= now()))::int AS connected,
     count(*) FILTER (WHERE c.disconnected_at IS NULL AND c.paused_until > now())::int AS paused,
     count(*) FILTER (WHERE c.disconnected_at IS NOT NULL)::int AS disconnected,
     min(b.day_remaining) FILTER (WHERE b.day_observed_at > now() - interval '1 day')
-      AS "lowestDayCalls"
+      AS lowest_day_calls
   FROM ledger_connections c JOIN organisations o ON o.id = c.organisation_id
     LEFT JOIN ledger_budgets b ON b.organisation_id = c.organisation_id
-  WHERE o.test_clock IS NULL`;
+  WHERE o.test_clock IS NULL`,
+  { connected: int, paused: int, disconnected: int, lowestDayCalls: int.orNull() },
+);

@@ -6,15 +6,16 @@
  *
  * SQL: it aggregates over all organisations by the database's clock, which the typed client cannot.
  */
-import type { AnyRow, Pool, Transaction } from "../database/pool.ts";
+import type { Pool, Transaction } from "../database/pool.ts";
 import { inTransaction } from "../database/pool.ts";
+import type { Query } from "../database/sql/statement.ts";
 import {
-  connectionsText,
-  deliveriesText,
-  failedText,
-  jobsText,
-  outboxText,
-  subscriptionsText,
+  readConnections,
+  readDeliveries,
+  readDue,
+  readFailed,
+  readJobs,
+  readOutbox,
 } from "./backlog-statements.ts";
 
 /** A number of things and the age of the oldest in seconds, 0 if there are none. */
@@ -69,22 +70,22 @@ export async function readBacklog(pool: Pool): Promise<Backlog> {
   return inTransaction(
     pool,
     async (tx) => {
-      const subscriptions = await one<Waiting & { readonly parked: number }>(tx, subscriptionsText);
-      const jobs = await all<WaitingFor & { readonly expired: number }>(tx, jobsText);
-      const failed = await all<WaitingFor>(tx, failedText);
-      const outbox = await one<Waiting>(tx, outboxText);
-      const { pending, lagSeconds, ...endpoints } = await one<DeliveriesRow>(tx, deliveriesText);
-      const { lowestDayCalls, ...connections } = await one<ConnectionsRow>(tx, connectionsText);
+      const { parked, ...due } = await one(readDue, tx);
+      const jobs = await readJobs(tx);
+      const failed = await readFailed(tx);
+      const outbox = await one(readOutbox, tx);
+      const { pending, lagSeconds, ...endpoints } = await one(readDeliveries, tx);
+      const { lowestDayCalls, ...connections } = await one(readConnections, tx);
       return {
-        due: { count: subscriptions.count, oldestSeconds: subscriptions.oldestSeconds },
-        parked: subscriptions.parked,
+        due,
+        parked,
         jobs: jobs.map(({ expired, ...waiting }) => waiting),
         expiredLeases: jobs.reduce((sum, { expired }) => sum + expired, 0),
         failed,
         outbox,
         deliveries: { pending, lagSeconds },
-        endpoints: { ...endpoints },
-        connections: { ...connections },
+        endpoints,
+        connections,
         lowestDayCalls,
       };
     },
@@ -92,29 +93,8 @@ export async function readBacklog(pool: Pool): Promise<Backlog> {
   );
 }
 
-interface DeliveriesRow {
-  readonly pending: number;
-  readonly lagSeconds: number;
-  readonly healthy: number;
-  readonly failing: number;
-  readonly disabled: number;
-}
-
-interface ConnectionsRow {
-  readonly connected: number;
-  readonly paused: number;
-  readonly disconnected: number;
-  readonly lowestDayCalls: number | null;
-}
-
-async function all<Row extends object>(tx: Transaction, text: string): Promise<readonly Row[]> {
-  // Planned each time, for the tables' current sizes.
-  const { rows } = await tx.query<Row & AnyRow>(text);
-  return rows;
-}
-
-async function one<Row extends object>(tx: Transaction, text: string): Promise<Row> {
-  const [row] = await all<Row>(tx, text);
+async function one<Row>(read: Query<Row>, tx: Transaction): Promise<Row> {
+  const [row] = await read(tx);
   if (row === undefined) throw new Error("an aggregate gave no row");
   return row;
 }
