@@ -4,6 +4,7 @@
  */
 import type { Customer } from "../../domain/customers/customer.ts";
 import { Refusal } from "../../domain/refusal.ts";
+import { columns } from "../../gen/columns.ts";
 import type { Customer as CustomerRecord } from "../../gen/prisma/client.ts";
 import { type CustomerFilters, customerFilters, customerListing } from "../customers/customers.ts";
 import { isId } from "../database/ids.ts";
@@ -11,6 +12,9 @@ import { lockOrganisation, lockRow } from "../database/lock-order.ts";
 import { getOne, listPage, type Page, type PageRequest } from "../database/page.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
+import { pick } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command, query } from "../database/sql/statement.ts";
 import {
   type Actor,
   type Change,
@@ -113,6 +117,20 @@ function changeOf(before: CustomerRecord | null, after: CustomerRecord): Change 
   return { targetKind: "customer", targetId, organisationId, before, after };
 }
 
+const saveImported = query({
+  name: "import_customers",
+  text: sql`INSERT INTO customers (id, organisation_id, code, name, company_name, first_name,
+      last_name, email, status, ledger_contact_id, created_at)
+    SELECT r.id, $1, r.code, r.name, r."companyName", r."firstName", r."lastName", r.email,
+      r.status, r."ledgerContactId", r."createdAt"
+    FROM jsonb_to_recordset($2) AS r(position int, id uuid, code text, name text,
+      "companyName" text, "firstName" text, "lastName" text, email text, status text,
+      "ledgerContactId" text, "createdAt" timestamptz)
+    ORDER BY r.position
+    ON CONFLICT DO NOTHING RETURNING id`,
+  row: pick(columns.customer, "id"),
+});
+
 /** Returns the ids of the customers that were imported. */
 async function importMany(
   tx: Transaction,
@@ -123,19 +141,7 @@ async function importMany(
   // lock unique values that the other may write.
   await lockOrganisation(tx, organisationId);
   const records = customers.map((customer, position) => ({ ...customer, position }));
-  const { rows } = await tx.query<Pick<CustomerRecord, "id">>({
-    name: "import_customers",
-    text: `INSERT INTO customers (id, organisation_id, code, name, company_name, first_name,
-        last_name, email, status, ledger_contact_id, created_at)
-      SELECT r.id, $1, r.code, r.name, r."companyName", r."firstName", r."lastName", r.email,
-        r.status, r."ledgerContactId", r."createdAt"
-      FROM jsonb_to_recordset($2) AS r(position int, id uuid, code text, name text,
-        "companyName" text, "firstName" text, "lastName" text, email text, status text,
-        "ledgerContactId" text, "createdAt" timestamptz)
-      ORDER BY r.position
-      ON CONFLICT DO NOTHING RETURNING id`,
-    values: [organisationId, JSON.stringify(records)],
-  });
+  const rows = await saveImported(tx, organisationId, JSON.stringify(records));
   const ids = rows.map(({ id }) => id);
   const imported = await db(tx).customer.findMany({
     where: { organisationId, id: { in: ids } },
@@ -170,20 +176,13 @@ async function setStatus(
 }
 
 // Has the contact read again: its last sync did not evaluate whether the customer can be active.
-async function syncAgain(
-  tx: Transaction,
-  organisationId: string,
-  contactId: string | null,
-): Promise<void> {
-  await tx.query({
-    name: "sync_customer_again",
-    text: `INSERT INTO ledger_notifications (organisation_id, kind, ledger_id)
-      SELECT organisation_id, 'contacts', $2 FROM ledger_connections WHERE organisation_id = $1
-      ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE
-        SET changed_at = NULL, received_at = clock_timestamp(), try_at = now()`,
-    values: [organisationId, contactId],
-  });
-}
+const syncAgain = command({
+  name: "sync_customer_again",
+  text: sql`INSERT INTO ledger_notifications (organisation_id, kind, ledger_id)
+    SELECT organisation_id, 'contacts', $2 FROM ledger_connections WHERE organisation_id = $1
+    ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE
+      SET changed_at = NULL, received_at = clock_timestamp(), try_at = now()`,
+});
 
 function readRecord(record: Omit<Customer, "status"> & { readonly status: string }): Customer {
   return { ...record, status: record.status === "active" ? "active" : "inactive" };

@@ -7,10 +7,11 @@ import type { Customer } from "../../domain/customers/customer.ts";
 import { columns } from "../../gen/columns.ts";
 import { newId } from "../database/ids.ts";
 import { type Filter, listing } from "../database/page.ts";
-import { isDatabaseError, type Pool, queryInTrace, uniqueViolation } from "../database/pool.ts";
+import { isDatabaseError, type Pool, tracing, uniqueViolation } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
 import { pick } from "../database/sql/columns.ts";
 import { columnsOf, sql } from "../database/sql/sql.ts";
+import { command } from "../database/sql/statement.ts";
 
 /** A row of `customers`. */
 export const customerRow = {
@@ -84,6 +85,18 @@ export type CustomerSave =
   | { readonly kind: "exists" }
   | { readonly kind: "code_taken" };
 
+const save = command({
+  name: "save_customer",
+  text: sql`WITH customer AS (
+      INSERT INTO customers (id, organisation_id, code, name, company_name, first_name,
+        last_name, email, status, request_hash, created_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id
+    )
+    INSERT INTO ledger_jobs (id, organisation_id, kind, state, customer_id, contact_id,
+      awaited_until)
+    SELECT $12, $2, $13, 'ready', id, $14, $15 FROM customer`,
+});
+
 /**
  * Writes a new customer without a contact and its ledger job, in one statement. CUSTOMER-3,
  * CUSTOMER-4.
@@ -96,34 +109,24 @@ export async function saveCustomer(
   const jobId = newId();
   const wanted = customer.ledgerContactId;
   try {
-    await queryInTrace(pool, {
-      name: "save_customer",
-      text: `WITH customer AS (
-          INSERT INTO customers (id, organisation_id, code, name, company_name, first_name,
-            last_name, email, status, request_hash, created_at)
-          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id
-        )
-        INSERT INTO ledger_jobs (id, organisation_id, kind, state, customer_id, contact_id,
-          awaited_until)
-        SELECT $12, $2, $13, 'ready', id, $14, $15 FROM customer`,
-      values: [
-        customer.id,
-        organisationId,
-        customer.code,
-        customer.name,
-        customer.companyName,
-        customer.firstName,
-        customer.lastName,
-        customer.email,
-        customer.status,
-        requestHash,
-        customer.createdAt,
-        jobId,
-        wanted === null ? "create_contact" : "import_contact",
-        wanted,
-        awaitedUntil,
-      ],
-    });
+    await save(
+      tracing(pool),
+      customer.id,
+      organisationId,
+      customer.code,
+      customer.name,
+      customer.companyName,
+      customer.firstName,
+      customer.lastName,
+      customer.email,
+      customer.status,
+      requestHash,
+      customer.createdAt,
+      jobId,
+      wanted === null ? "create_contact" : "import_contact",
+      wanted,
+      awaitedUntil,
+    );
   } catch (error) {
     if (isDatabaseError(error, uniqueViolation, "customers_pkey")) return { kind: "exists" };
     if (isDatabaseError(error, uniqueViolation, "customers_organisation_id_code_key"))

@@ -197,6 +197,16 @@ export function queryInTrace<Row extends AnyRow>(
   return inTransaction(pool, (client) => client.query<Row>(query));
 }
 
+/**
+ * Returns what runs one statement that leaves work, which is a transaction by itself. Within a
+ * trace it takes three statements, so that the work keeps the trace.
+ */
+export function tracing(pool: pg.Pool): Pick<pg.Pool, "query"> {
+  if (!isTraced()) return pool;
+  const query = (statement: Statement) => inTransaction(pool, (client) => client.query(statement));
+  return { query: query as pg.Pool["query"] };
+}
+
 async function runOnce<T>(
   pool: pg.Pool,
   work: (client: pg.PoolClient) => Promise<T>,
