@@ -1,5 +1,6 @@
 /** Stores ledger connections. ADMIN-3. */
 
+import { columns } from "../../../gen/columns.ts";
 import { type LedgerConnection as ConnectionRecord, Prisma } from "../../../gen/prisma/client.ts";
 import { databaseNow } from "../../database/clock.ts";
 import type { Encryption } from "../../database/encryption.ts";
@@ -11,6 +12,9 @@ import {
 } from "../../database/lock-order.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import { db, type Executor } from "../../database/prisma/client.ts";
+import { pick } from "../../database/sql/columns.ts";
+import { sql } from "../../database/sql/sql.ts";
+import { query } from "../../database/sql/statement.ts";
 import {
   type ConnectionState,
   type LedgerConnection,
@@ -172,19 +176,22 @@ async function takenBy(
 }
 
 /** SQL, because the index on tenants is over their lower case. */
+const findOthers = query({
+  name: "load_organisations_of_tenant",
+  text: sql`SELECT o.name
+    FROM ledger_connections c JOIN organisations o ON o.id = c.organisation_id
+    WHERE lower(c.tenant_id) = lower($2) AND c.organisation_id <> $1
+      AND c.disconnected_at IS NULL
+    ORDER BY o.name LIMIT 10`,
+  row: pick(columns.organisation, "name"),
+});
+
 async function loadOthers(
   executor: Executor,
   organisationId: string,
   tenantId: string,
 ): Promise<readonly string[]> {
-  const { rows } = await executor.query<{ readonly name: string }>({
-    name: "load_organisations_of_tenant",
-    text: `SELECT o.name FROM ledger_connections c JOIN organisations o ON o.id = c.organisation_id
-      WHERE lower(c.tenant_id) = lower($2) AND c.organisation_id <> $1
-        AND c.disconnected_at IS NULL
-      ORDER BY o.name LIMIT 10`,
-    values: [organisationId, tenantId],
-  });
+  const rows = await findOthers(executor, organisationId, tenantId);
   return rows.map(({ name }) => name);
 }
 

@@ -5,12 +5,15 @@
  * claim by the database's clock.
  */
 
-import { type LedgerConsent, type Operator, Prisma } from "../../../gen/prisma/client.ts";
+import { columns } from "../../../gen/columns.ts";
+import { type LedgerConsent, Prisma } from "../../../gen/prisma/client.ts";
 import { databaseNow } from "../../database/clock.ts";
 import type { Encryption } from "../../database/encryption.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
-import type { ModelRow } from "../../database/prisma/model-columns.ts";
+import { pick, text } from "../../database/sql/columns.ts";
+import { columnsOf, sql } from "../../database/sql/sql.ts";
+import { query } from "../../database/sql/statement.ts";
 import { type Actor, type Changed, type Changes, changed } from "../changes.ts";
 
 /** A request for consent as it is stored: the hash of its state, never the state. */
@@ -183,22 +186,34 @@ async function begin(
   });
 }
 
-type UsedRow = ModelRow<
-  LedgerConsent,
-  "organisationId" | "kind" | "operatorId" | "tokenId" | "encryptionKeyId" | "redirectUrl"
-> & { readonly operatorName: Operator["name"]; readonly encryptedVerifier: Buffer };
+const consentRow = pick(
+  columns.ledgerConsent,
+  "organisationId",
+  "kind",
+  "operatorId",
+  "tokenId",
+  "encryptionKeyId",
+  "redirectUrl",
+);
 
 // A claim, so it is SQL. A concurrent use waits for the row's lock and then finds the state used.
-const useText = `UPDATE ledger_consents c SET used_at = now(), encrypted_verifier = NULL
-  FROM (SELECT organisation_id, encrypted_verifier FROM ledger_consents WHERE state_hash = $1
-      FOR UPDATE) before, operators o, operator_tokens t
-  WHERE c.organisation_id = before.organisation_id AND c.used_at IS NULL AND c.expires_at > now()
-    AND o.id = c.operator_id AND o.active AND o.role = 'owner'
-    AND t.id = c.token_id AND t.operator_id = o.id AND t.revoked_at IS NULL
-    AND (t.expires_at IS NULL OR t.expires_at > now())
-  RETURNING c.organisation_id AS "organisationId", c.kind, c.operator_id AS "operatorId",
-    o.name AS "operatorName", c.token_id AS "tokenId", c.encryption_key_id AS "encryptionKeyId",
-    before.encrypted_verifier AS "encryptedVerifier", c.redirect_url AS "redirectUrl"`;
+const useState = query({
+  name: "use_ledger_consent",
+  text: sql`UPDATE ledger_consents c SET used_at = now(), encrypted_verifier = NULL
+    FROM (SELECT organisation_id, encrypted_verifier FROM ledger_consents WHERE state_hash = $1
+        FOR UPDATE) before, operators o, operator_tokens t
+    WHERE c.organisation_id = before.organisation_id AND c.used_at IS NULL
+      AND c.expires_at > now()
+      AND o.id = c.operator_id AND o.active AND o.role = 'owner'
+      AND t.id = c.token_id AND t.operator_id = o.id AND t.revoked_at IS NULL
+      AND (t.expires_at IS NULL OR t.expires_at > now())
+    RETURNING ${columnsOf("c", consentRow)}, o.name AS operator_name, before.encrypted_verifier`,
+  row: {
+    ...consentRow,
+    operatorName: text,
+    encryptedVerifier: columns.ledgerConsent.encryptedVerifier.present(),
+  },
+});
 
 /**
  * The reported failure of a request that this process cannot decrypt, so that no operator waits for
@@ -211,12 +226,7 @@ async function use(
   encryption: Encryption,
   stateHash: Uint8Array,
 ): Promise<UsedConsent | null> {
-  const { rows } = await pool.query<UsedRow>({
-    name: "use_ledger_consent",
-    text: useText,
-    values: [Buffer.from(stateHash)],
-  });
-  const row = rows[0];
+  const [row] = await useState(pool, Buffer.from(stateHash));
   if (row === undefined) return null;
   const { encryptedVerifier: bytes, encryptionKeyId: keyId, ...consent } = row;
   const place = places.verifier(consent.organisationId);

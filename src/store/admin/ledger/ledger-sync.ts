@@ -2,29 +2,65 @@
  * Shows operators the state of an organisation's ledger sync, and requests a new sync. SQL, because
  * both go by the server's clock, which the sync goes by too.
  */
+import { columns } from "../../../gen/columns.ts";
 import { msUntil } from "../../database/clock.ts";
 import { updateInOrder } from "../../database/lock-order.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
+import { bool, float, instant, int, type RowOf, text } from "../../database/sql/columns.ts";
+import { asSql, sql } from "../../database/sql/sql.ts";
+import { query } from "../../database/sql/statement.ts";
 import { notificationRows } from "../../ledger-sync/pending-notifications.ts";
 import { type Actor, type Changed, type Changes, changed } from "../changes.ts";
 
-/** The state of the ledger sync. The counts are of the sync under way, or of the last one. */
-export interface LedgerSyncView {
-  readonly beganAt: Date | null;
-  readonly endedAt: Date | null;
-  readonly isWaiting: boolean;
-  readonly problem: string | null;
+const syncRow = {
+  beganAt: columns.ledgerSyncCursor.beganAt,
+  endedAt: columns.ledgerSyncCursor.syncedAt,
+  isWaiting: bool,
+  problem: text.orNull(),
   /** The end of the pause or of the wait for a retry, and how long it lasts. */
-  readonly notBefore: Date | null;
-  readonly pausedMs: number | null;
-  readonly customersChanged: number;
-  readonly creditNotesChanged: number;
-  readonly invoicesChanged: number;
+  notBefore: instant.orNull(),
+  pausedMs: float.orNull(),
+  customersChanged: int,
+  creditNotesChanged: int,
+  invoicesChanged: int,
   /** The change notifications that wait. */
-  readonly notifications: number;
+  notifications: int,
   /** How many change notifications failed in their last attempt, with the reason of one of them. */
-  readonly notificationsProblem: string | null;
-}
+  notificationsProblem: text.orNull(),
+};
+
+/** The state of the ledger sync. The counts are of the sync under way, or of the last one. */
+export type LedgerSyncView = RowOf<typeof syncRow>;
+
+// An incremental sync that fails is retried when it is due.
+const getSync = query({
+  name: "get_ledger_sync",
+  text: sql`SELECT s.began_at, s.synced_at AS ended_at,
+    s.sync_kind IS NOT NULL OR coalesce(s.next_sync_at <= now(), false) AS is_waiting,
+    CASE WHEN p.until > now()
+        THEN coalesce(CASE WHEN c.paused_until > now() THEN c.paused_reason END, s.reason)
+      WHEN p.is_retried THEN s.reason
+      ELSE c.disconnected_reason END AS problem,
+    CASE WHEN p.until > now() THEN p.until
+      WHEN p.is_retried THEN s.next_sync_at END AS not_before,
+    CASE WHEN p.until > now() THEN ${asSql(msUntil("p.until"))}
+      WHEN p.is_retried THEN ${asSql(msUntil("s.next_sync_at"))} END AS paused_ms,
+    coalesce(s.contacts_changed, 0) AS customers_changed,
+    coalesce(s.credit_notes_changed, 0) AS credit_notes_changed,
+    coalesce(s.invoices_changed, 0) AS invoices_changed,
+    (SELECT count(*)::int FROM ledger_notifications n
+      WHERE n.organisation_id = c.organisation_id) AS notifications,
+    (SELECT concat(count(*), ' cannot be read: ', min(n.reason)) FROM ledger_notifications n
+      WHERE n.organisation_id = c.organisation_id AND n.reason IS NOT NULL HAVING count(*) > 0)
+      AS notifications_problem
+  FROM ledger_connections c
+    LEFT JOIN ledger_sync_cursors s ON s.organisation_id = c.organisation_id
+    CROSS JOIN LATERAL (SELECT greatest(c.paused_until, s.not_before) AS until,
+      c.disconnected_at IS NULL AND s.sync_kind IS NOT NULL AND s.next_sync_at > now()
+        AS is_retried) p
+  WHERE c.organisation_id = $1`,
+  row: syncRow,
+});
 
 /** The ledger sync for operators. Null stands for an organisation that is not connected. */
 export interface LedgerSyncAdminStore {
@@ -40,31 +76,29 @@ export interface LedgerSyncAdminStore {
 export function createLedgerSyncAdminStore(pool: Pool, { run }: Changes): LedgerSyncAdminStore {
   return {
     get: async (organisationId) => {
-      const { rows } = await pool.query<LedgerSyncView>({
-        name: "get_ledger_sync",
-        text: getText,
-        values: [organisationId],
-      });
-      return rows[0] ?? null;
+      const [sync] = await getSync(pool, organisationId);
+      return sync ?? null;
     },
     request: (actor, organisationId) => run(actor, (tx) => requestSync(tx, organisationId)),
   };
 }
 
+const makeDue = query({
+  name: "request_ledger_sync",
+  text: sql`INSERT INTO ledger_sync_cursors AS s (organisation_id, tenant_id, next_sync_at,
+      requested_at)
+    SELECT organisation_id, tenant_id, now(), clock_timestamp() FROM ledger_connections
+    WHERE organisation_id = $1
+    ON CONFLICT (organisation_id) DO UPDATE SET next_sync_at = now(),
+      requested_at = clock_timestamp(), not_before = NULL, reason = NULL, failures = 0
+    RETURNING s.requested_at`,
+  row: { requestedAt: columns.ledgerSyncCursor.requestedAt.present() },
+});
+
 async function requestSync(tx: Transaction, organisationId: string): Promise<Changed<Date | null>> {
-  const { rows } = await tx.query<{ readonly requestedAt: Date }>({
-    name: "request_ledger_sync",
-    text: `INSERT INTO ledger_sync_cursors AS s (organisation_id, tenant_id, next_sync_at,
-        requested_at)
-      SELECT organisation_id, tenant_id, now(), clock_timestamp() FROM ledger_connections
-      WHERE organisation_id = $1
-      ON CONFLICT (organisation_id) DO UPDATE SET next_sync_at = now(),
-        requested_at = clock_timestamp(), not_before = NULL, reason = NULL, failures = 0
-      RETURNING s.requested_at AS "requestedAt"`,
-    values: [organisationId],
-  });
-  const requestedAt = rows[0]?.requestedAt ?? null;
-  if (requestedAt === null) return changed(null);
+  const [requested] = await makeDue(tx, organisationId);
+  if (requested === undefined) return changed(null);
+  const { requestedAt } = requested;
   // The operator may have repaired what made these notifications fail.
   await updateInOrder(tx, organisationId, {
     ...notificationRows,
@@ -80,29 +114,3 @@ async function requestSync(tx: Transaction, organisationId: string): Promise<Cha
     after: { syncRequestedAt: requestedAt },
   });
 }
-
-// An incremental sync that fails is retried when it is due.
-const getText = `SELECT s.began_at AS "beganAt", s.synced_at AS "endedAt",
-    s.sync_kind IS NOT NULL OR coalesce(s.next_sync_at <= now(), false) AS "isWaiting",
-    CASE WHEN p.until > now()
-        THEN coalesce(CASE WHEN c.paused_until > now() THEN c.paused_reason END, s.reason)
-      WHEN p.is_retried THEN s.reason
-      ELSE c.disconnected_reason END AS problem,
-    CASE WHEN p.until > now() THEN p.until
-      WHEN p.is_retried THEN s.next_sync_at END AS "notBefore",
-    CASE WHEN p.until > now() THEN ${msUntil("p.until")}
-      WHEN p.is_retried THEN ${msUntil("s.next_sync_at")} END AS "pausedMs",
-    coalesce(s.contacts_changed, 0) AS "customersChanged",
-    coalesce(s.credit_notes_changed, 0) AS "creditNotesChanged",
-    coalesce(s.invoices_changed, 0) AS "invoicesChanged",
-    (SELECT count(*)::int FROM ledger_notifications n
-      WHERE n.organisation_id = c.organisation_id) AS notifications,
-    (SELECT concat(count(*), ' cannot be read: ', min(n.reason)) FROM ledger_notifications n
-      WHERE n.organisation_id = c.organisation_id AND n.reason IS NOT NULL HAVING count(*) > 0)
-      AS "notificationsProblem"
-  FROM ledger_connections c
-    LEFT JOIN ledger_sync_cursors s ON s.organisation_id = c.organisation_id
-    CROSS JOIN LATERAL (SELECT greatest(c.paused_until, s.not_before) AS until,
-      c.disconnected_at IS NULL AND s.sync_kind IS NOT NULL AND s.next_sync_at > now()
-        AS is_retried) p
-  WHERE c.organisation_id = $1`;

@@ -9,9 +9,12 @@ import { isId } from "../../database/ids.ts";
 import { lockSubscriptions } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
+import { bool, type RowOf, text, uuid } from "../../database/sql/columns.ts";
+import { asSql, sql } from "../../database/sql/sql.ts";
+import { command, query } from "../../database/sql/statement.ts";
 import { adoptUnknown, isAnothers, type UnknownKind } from "../../ledger-jobs/unknown-documents.ts";
 import { type Changed, changed } from "../changes.ts";
-import { type AdminUnknownDocument, selectUnknown } from "./unknown-document-view.ts";
+import { type AdminUnknownDocument, selectUnknown, unknownRow } from "./unknown-document-view.ts";
 
 /** The decision's outcome. `unfit`: the document cannot take it, with the reason in words. */
 export type Resolution =
@@ -19,14 +22,25 @@ export type Resolution =
   | { readonly kind: "not_found" }
   | { readonly kind: "unfit"; readonly why: string };
 
+const namedRow = {
+  kind: text.as<UnknownKind>(),
+  subscriptionId: uuid,
+  currency: text,
+  status: text.as<DocumentStatus>(),
+  contactId: text.orNull(),
+};
+
 /** A document here that an operator names. */
-interface NamedDocument {
-  readonly kind: UnknownKind;
-  readonly subscriptionId: string;
-  readonly currency: string;
-  readonly status: DocumentStatus;
-  readonly contactId: string | null;
-}
+type NamedDocument = RowOf<typeof namedRow>;
+
+// Documents that waited for the decision are posted at once.
+const bringForward = command({
+  name: "bring_waiting_documents_forward",
+  text: sql`UPDATE ledger_jobs j SET not_before = now() FROM customers c, subscriptions s
+    WHERE j.organisation_id = $1 AND c.organisation_id = $1 AND s.organisation_id = $1
+      AND c.ledger_contact_id = $2 AND s.customer_id = c.id AND j.subscription_id = s.id
+      AND j.state = 'ready' AND j.kind IN ('create_invoice', 'create_credit_note')`,
+});
 
 /**
  * A document here takes an open one of the ledger, or the operator dismisses that one. Documents
@@ -59,15 +73,7 @@ export async function resolveUnknown(
   } else {
     await adoptUnknown(tx, organisationId, before.kind, [{ ledgerId, documentId }]);
   }
-  // Documents that waited for this decision are posted at once.
-  await tx.query({
-    name: "bring_waiting_documents_forward",
-    text: `UPDATE ledger_jobs j SET not_before = now() FROM customers c, subscriptions s
-      WHERE j.organisation_id = $1 AND c.organisation_id = $1 AND s.organisation_id = $1
-        AND c.ledger_contact_id = $2 AND s.customer_id = c.id AND j.subscription_id = s.id
-        AND j.state = 'ready' AND j.kind IN ('create_invoice', 'create_credit_note')`,
-    values: [organisationId, before.contactId],
-  });
+  await bringForward(tx, organisationId, before.contactId);
   const after = (await readOne(tx, organisationId, ledgerId)) ?? before;
   const log = ({ number, state, documentId: document }: AdminUnknownDocument) => {
     return { number, state, documentId: document };
@@ -79,32 +85,52 @@ export async function resolveUnknown(
   );
 }
 
+const lockOne = query({
+  name: "read_unknown_document",
+  text: sql`${selectUnknown} WHERE u.organisation_id = $1 AND u.ledger_id = $2
+    FOR NO KEY UPDATE OF u`,
+  row: unknownRow,
+});
+
 async function readOne(
   tx: Transaction,
   organisationId: string,
   ledgerId: string,
 ): Promise<AdminUnknownDocument | null> {
-  const { rows } = await tx.query<AdminUnknownDocument>({
-    name: "read_unknown_document",
-    text: `${selectUnknown} WHERE u.organisation_id = $1 AND u.ledger_id = $2
-      FOR NO KEY UPDATE OF u`,
-    values: [organisationId, ledgerId],
-  });
-  return rows[0] ?? null;
+  const [document] = await lockOne(tx, organisationId, ledgerId);
+  return document ?? null;
 }
+
+const ofAnother = (kind: UnknownKind) =>
+  query({
+    name: `is_unknown_${kind}_anothers`,
+    text: sql`SELECT ${asSql(isAnothers(kind, "$2"))} AS is_anothers`,
+    row: { isAnothers: bool },
+  });
+
+const ofAnothers = { invoice: ofAnother("invoice"), credit_note: ofAnother("credit_note") };
 
 async function isOfAnother(
   tx: Transaction,
   organisationId: string,
   { kind, ledgerId }: AdminUnknownDocument,
 ): Promise<boolean> {
-  const { rows } = await tx.query<{ readonly isAnothers: boolean }>({
-    name: `is_unknown_${kind}_anothers`,
-    text: `SELECT ${isAnothers(kind, "$2")} AS "isAnothers"`,
-    values: [organisationId, ledgerId],
-  });
-  return rows[0]?.isAnothers === true;
+  const [row] = await ofAnothers[kind](tx, organisationId, ledgerId);
+  return row?.isAnothers === true;
 }
+
+const readNamed = query({
+  name: "read_named_document",
+  text: sql`SELECT d.kind, d.subscription_id, d.currency, d.status,
+      c.ledger_contact_id AS contact_id
+    FROM (
+      SELECT 'invoice' AS kind, customer_id, subscription_id, currency, status
+      FROM invoices WHERE organisation_id = $1 AND id = $2
+      UNION ALL SELECT 'credit_note', customer_id, subscription_id, currency, status
+      FROM credit_notes WHERE organisation_id = $1 AND id = $2) d
+    JOIN customers c ON c.organisation_id = $1 AND c.id = d.customer_id`,
+  row: namedRow,
+});
 
 /** Reads the document under the lock of its subscription. Null if there is none. */
 async function nameDocument(
@@ -113,23 +139,11 @@ async function nameDocument(
   id: string,
 ): Promise<NamedDocument | null> {
   if (!isId(id)) return null;
-  const read = async () => {
-    const { rows } = await tx.query<NamedDocument>({
-      name: "read_named_document",
-      text: `SELECT d.*, c.ledger_contact_id AS "contactId" FROM (
-          SELECT 'invoice' AS kind, customer_id, subscription_id AS "subscriptionId", currency,
-            status FROM invoices WHERE organisation_id = $1 AND id = $2
-          UNION ALL SELECT 'credit_note', customer_id, subscription_id, currency, status
-          FROM credit_notes WHERE organisation_id = $1 AND id = $2) d
-        JOIN customers c ON c.organisation_id = $1 AND c.id = d.customer_id`,
-      values: [organisationId, id],
-    });
-    return rows[0] ?? null;
-  };
-  const found = await read();
-  if (found === null) return null;
+  const [found] = await readNamed(tx, organisationId, id);
+  if (found === undefined) return null;
   await lockSubscriptions(tx, organisationId, [found.subscriptionId]);
-  return read();
+  const [named] = await readNamed(tx, organisationId, id);
+  return named ?? null;
 }
 
 /** Why the document here cannot take the ledger's one, null if it can. */

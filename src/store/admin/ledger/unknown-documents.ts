@@ -7,6 +7,9 @@ import { Refusal } from "../../../domain/refusal.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
+import { text } from "../../database/sql/columns.ts";
+import { asSql, type Sql, sql } from "../../database/sql/sql.ts";
+import { command, query } from "../../database/sql/statement.ts";
 import { stands } from "../../documents/document-presence.ts";
 import {
   isAnothers,
@@ -15,7 +18,7 @@ import {
 } from "../../ledger-jobs/unknown-documents.ts";
 import { type Actor, type Changed, type Changes, changed } from "../changes.ts";
 import { type Resolution, resolveUnknown } from "./resolve-unknown-document.ts";
-import { type AdminUnknownDocument, selectUnknown } from "./unknown-document-view.ts";
+import { type AdminUnknownDocument, selectUnknown, unknownRow } from "./unknown-document-view.ts";
 
 /** A document of the ledger to compare. `ownId` is the id of ours to which its link leads. */
 export interface ComparedDocument {
@@ -66,38 +69,38 @@ export interface UnknownDocumentStore {
   ): Promise<Resolution>;
 }
 
+const dayMs = 24 * 60 * 60 * 1_000;
+
+const listOpen = query({
+  name: "list_unknown_documents",
+  text: sql`${selectUnknown} WHERE u.organisation_id = $1 AND u.state = 'open'
+      AND ($2::text IS NULL OR (u.number, u.ledger_id) > (
+        SELECT s.number, s.ledger_id FROM unknown_documents s
+        WHERE s.organisation_id = $1 AND s.ledger_id = $2 LIMIT 1))
+    ORDER BY u.number, u.ledger_id LIMIT $3`,
+  row: unknownRow,
+});
+
 /** Creates the store over changes. */
 export function createUnknownDocumentStore(pool: Pool, { run }: Changes): UnknownDocumentStore {
   return {
     since: async (organisationId) => {
-      const { rows } = await pool.query<{ readonly since: Date }>({
-        name: "newest_ledger_job",
-        text: `SELECT created_at - interval '1 day' AS since FROM ledger_jobs
-          WHERE organisation_id = $1 ORDER BY seq DESC LIMIT 1`,
-        values: [organisationId],
+      const newest = await db(pool).ledgerJob.findFirst({
+        where: { organisationId },
+        orderBy: { seq: "desc" },
+        select: { createdAt: true },
       });
-      return rows[0]?.since ?? null;
+      return newest && new Date(newest.createdAt.getTime() - dayMs);
     },
     unknownOf: async (organisationId, kind, documents) => {
-      const { rows } = await pool.query<{ readonly ledgerId: string }>({
-        name: `unknown_${tables[kind]}`,
-        text: unknownText(kind),
-        values: [organisationId, kind, JSON.stringify(documents)],
-      });
+      const find = findUnknown[kind];
+      const rows = await find(pool, organisationId, kind, JSON.stringify(documents));
       return new Set(rows.map(({ ledgerId }) => ledgerId));
     },
     save: (actor, organisationId, kind, found, isEnd) =>
       run(actor, (tx) => save(tx, organisationId, kind, found, isEnd)),
     list: async (organisationId, { limit, startingAfter }) => {
-      const { rows } = await pool.query<AdminUnknownDocument>({
-        name: "list_unknown_documents",
-        text: `${selectUnknown} WHERE u.organisation_id = $1 AND u.state = 'open'
-            AND ($2::text IS NULL OR (u.number, u.ledger_id) > (
-              SELECT s.number, s.ledger_id FROM unknown_documents s
-              WHERE s.organisation_id = $1 AND s.ledger_id = $2 LIMIT 1))
-          ORDER BY u.number, u.ledger_id LIMIT $3`,
-        values: [organisationId, startingAfter, limit + 1],
-      });
+      const rows = await listOpen(pool, organisationId, startingAfter, limit + 1);
       // Nothing follows a position that is none.
       if (rows.length === 0 && startingAfter !== null)
         await requirePosition(pool, organisationId, startingAfter);
@@ -118,38 +121,66 @@ async function requirePosition(pool: Pool, organisationId: string, id: string): 
   );
 }
 
-const tables = { invoice: "invoices", credit_note: "credit_notes" } as const;
-
-const ledgerIds = { invoice: "ledger_invoice_id", credit_note: "ledger_credit_note_id" } as const;
-
 /** SQL: the count in a number of this kind, null if the number is not one of the organisation. */
-function countOf(kind: UnknownKind, number: string): string {
-  const prefix = numberPrefixes[kind];
-  const rest = `substr(${number}, length(${prefix}) + 1)`;
-  return `CASE WHEN starts_with(${number}, ${prefix}) AND ${rest} ~ '^[0-9]{4,15}$'
+function countOf(kind: UnknownKind, number: Sql): Sql {
+  const prefix = asSql(numberPrefixes[kind]);
+  const rest = sql`substr(${number}, length(${prefix}) + 1)`;
+  return sql`CASE WHEN starts_with(${number}, ${prefix}) AND ${rest} ~ '^[0-9]{4,15}$'
     THEN ${rest}::bigint END`;
 }
 
 // Ours is a document with a link to us. Without a link it is one under a number that only we would
 // use: one that is not reserved yet, or one whose document here is not in the ledger. What any
 // organisation has is known.
-function unknownText(kind: UnknownKind): string {
-  const [table, ledgerId] = [tables[kind], ledgerIds[kind]];
-  return `SELECT d."ledgerId" FROM jsonb_to_recordset($3)
-      AS d("ledgerId" text, number text, "ownId" uuid)
-    JOIN organisations o ON o.id = $1
-    LEFT JOIN document_counters k ON k.organisation_id = $1 AND k.kind = $2
-    WHERE NOT EXISTS (SELECT 1 FROM ${table} i
-        WHERE i.organisation_id = $1 AND i.${ledgerId} = d."ledgerId")
-      AND NOT ${isAnothers(kind, 'd."ledgerId"')}
-      AND NOT EXISTS (SELECT 1 FROM ${table} i WHERE i.id = d."ownId")
-      AND (d."ownId" IS NOT NULL
-        OR EXISTS (SELECT 1 FROM unknown_documents u WHERE u.organisation_id = $1
-          AND u.kind = $2 AND u.ledger_id = d."ledgerId")
-        OR EXISTS (SELECT 1 FROM ${table} i WHERE i.organisation_id = $1
-          AND i.number = d.number AND i.${ledgerId} IS NULL)
-        OR ${countOf(kind, "d.number")} >= coalesce(k.next, 1))`;
-}
+const unknownOf = (kind: UnknownKind, table: Sql, ledgerId: Sql) =>
+  query({
+    name: `unknown_${table}`,
+    text: sql`SELECT d."ledgerId" AS ledger_id FROM jsonb_to_recordset($3)
+        AS d("ledgerId" text, number text, "ownId" uuid)
+      JOIN organisations o ON o.id = $1
+      LEFT JOIN document_counters k ON k.organisation_id = $1 AND k.kind = $2
+      WHERE NOT EXISTS (SELECT 1 FROM ${table} i
+          WHERE i.organisation_id = $1 AND i.${ledgerId} = d."ledgerId")
+        AND NOT ${asSql(isAnothers(kind, sql`d."ledgerId"`))}
+        AND NOT EXISTS (SELECT 1 FROM ${table} i WHERE i.id = d."ownId")
+        AND (d."ownId" IS NOT NULL
+          OR EXISTS (SELECT 1 FROM unknown_documents u WHERE u.organisation_id = $1
+            AND u.kind = $2 AND u.ledger_id = d."ledgerId")
+          OR EXISTS (SELECT 1 FROM ${table} i WHERE i.organisation_id = $1
+            AND i.number = d.number AND i.${ledgerId} IS NULL)
+          OR ${countOf(kind, sql`d.number`)} >= coalesce(k.next, 1))`,
+    row: { ledgerId: text },
+  });
+
+const findUnknown = {
+  invoice: unknownOf("invoice", sql`invoices`, sql`ledger_invoice_id`),
+  credit_note: unknownOf("credit_note", sql`credit_notes`, sql`ledger_credit_note_id`),
+};
+
+const saveUnknown = command({
+  name: "save_unknown_documents",
+  text: sql`INSERT INTO unknown_documents AS u (organisation_id, kind, ledger_id, number,
+      contact_id, status, currency, reference, issue_date, subtotal, total, lines, state)
+    SELECT $1, $2, r."ledgerId", r.number, r."contactId", r.status, r.currency, r.reference,
+      r."issueDate", r.subtotal, r.total, r.lines,
+      CASE WHEN ${asSql(stands("r"))} THEN 'open' ELSE 'removed' END
+    FROM jsonb_to_recordset($3) AS r("ledgerId" text, number text, "contactId" text,
+      status text, currency text, reference text, "issueDate" date, subtotal numeric,
+      total numeric, lines jsonb)
+    ORDER BY r."ledgerId"
+    ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE
+      SET number = excluded.number, contact_id = excluded.contact_id, status = excluded.status,
+        subtotal = excluded.subtotal, total = excluded.total, lines = excluded.lines,
+        state = CASE WHEN u.state IN ('open', 'removed') THEN excluded.state ELSE u.state END`,
+});
+
+const readSaved = query({
+  name: "read_unknown_documents",
+  text: sql`${selectUnknown} WHERE u.organisation_id = $1 AND u.kind = $2
+      AND u.ledger_id = ANY ($3)
+    ORDER BY u.number, u.ledger_id`,
+  row: unknownRow,
+});
 
 async function save(
   tx: Transaction,
@@ -158,29 +189,9 @@ async function save(
   found: readonly FoundUnknown[],
   isEnd: boolean,
 ): Promise<Changed<readonly AdminUnknownDocument[]>> {
-  await tx.query({
-    name: "save_unknown_documents",
-    text: `INSERT INTO unknown_documents AS u (organisation_id, kind, ledger_id, number, contact_id,
-        status, currency, reference, issue_date, subtotal, total, lines, state)
-      SELECT $1, $2, r."ledgerId", r.number, r."contactId", r.status, r.currency, r.reference,
-        r."issueDate", r.subtotal, r.total, r.lines,
-        CASE WHEN ${stands("r")} THEN 'open' ELSE 'removed' END
-      FROM jsonb_to_recordset($3) AS r("ledgerId" text, number text, "contactId" text,
-        status text, currency text, reference text, "issueDate" date, subtotal numeric,
-        total numeric, lines jsonb)
-      ORDER BY r."ledgerId"
-      ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE
-        SET number = excluded.number, contact_id = excluded.contact_id, status = excluded.status,
-          subtotal = excluded.subtotal, total = excluded.total, lines = excluded.lines,
-          state = CASE WHEN u.state IN ('open', 'removed') THEN excluded.state ELSE u.state END`,
-    values: [organisationId, kind, JSON.stringify(found)],
-  });
-  const { rows } = await tx.query<AdminUnknownDocument>({
-    name: "read_unknown_documents",
-    text: `${selectUnknown} WHERE u.organisation_id = $1 AND u.kind = $2 AND u.ledger_id = ANY ($3)
-      ORDER BY u.number, u.ledger_id`,
-    values: [organisationId, kind, found.map(({ ledgerId }) => ledgerId)],
-  });
+  await saveUnknown(tx, organisationId, kind, JSON.stringify(found));
+  const ids = found.map(({ ledgerId }) => ledgerId);
+  const rows = await readSaved(tx, organisationId, kind, ids);
   const numbers = rows.map(({ number }) => number);
   if (isEnd) await moveNumbers(tx, organisationId);
   if (numbers.length === 0) return changed(rows);
@@ -193,21 +204,19 @@ async function save(
   });
 }
 
+const count = sql`CASE u.kind WHEN 'invoice' THEN ${countOf("invoice", sql`u.number`)}
+    ELSE ${countOf("credit_note", sql`u.number`)} END`;
+
 /**
  * The next numbers are after those that the ledger has. The invoices' counter is locked before the
  * notes', as by every writer that issues both (INVARIANT-5).
  */
-async function moveNumbers(tx: Transaction, organisationId: string): Promise<void> {
-  const count = `CASE u.kind WHEN 'invoice' THEN ${countOf("invoice", "u.number")}
-    ELSE ${countOf("credit_note", "u.number")} END`;
-  await tx.query({
-    name: "move_document_numbers",
-    text: `INSERT INTO document_counters AS k (organisation_id, kind, next)
-      SELECT $1, u.kind, max(${count}) + 1
-      FROM unknown_documents u JOIN organisations o ON o.id = $1
-      WHERE u.organisation_id = $1 GROUP BY u.kind HAVING max(${count}) IS NOT NULL
-      ORDER BY u.kind DESC
-      ON CONFLICT (organisation_id, kind) DO UPDATE SET next = greatest(k.next, excluded.next)`,
-    values: [organisationId],
-  });
-}
+const moveNumbers = command({
+  name: "move_document_numbers",
+  text: sql`INSERT INTO document_counters AS k (organisation_id, kind, next)
+    SELECT $1, u.kind, max(${count}) + 1
+    FROM unknown_documents u JOIN organisations o ON o.id = $1
+    WHERE u.organisation_id = $1 GROUP BY u.kind HAVING max(${count}) IS NOT NULL
+    ORDER BY u.kind DESC
+    ON CONFLICT (organisation_id, kind) DO UPDATE SET next = greatest(k.next, excluded.next)`,
+});
