@@ -6,6 +6,9 @@ import { Refusal } from "../../../domain/refusal.ts";
 import { isId } from "../../database/ids.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
 import type { Executor } from "../../database/prisma/client.ts";
+import { arrayOf, numeric, type RowOf, text, uuid } from "../../database/sql/columns.ts";
+import { asSql, joinSql, sql } from "../../database/sql/sql.ts";
+import { query } from "../../database/sql/statement.ts";
 import { counts } from "../../documents/document-presence.ts";
 
 /**
@@ -20,26 +23,27 @@ export type LeftoverKind =
   | "removed_stands"
   | "setup_mode_usage";
 
-/**
- * A leftover. `objectId` is that of its invoice, line or subscription. `numbers` are those of its
- * documents, the wrong one first. `amount` is decimal text: what the customer is billed too little,
- * or too much if it is negative.
- */
-export interface Leftover {
-  readonly id: string;
-  readonly kind: LeftoverKind;
-  readonly objectId: string;
-  readonly subscriptionId: string;
-  readonly numbers: readonly string[];
-  readonly amount: string;
-  readonly currency: string;
-}
+/** `objectId` is that of its invoice, line or subscription. */
+const leftoverRow = {
+  id: text,
+  kind: text.as<LeftoverKind>(),
+  objectId: uuid,
+  subscriptionId: uuid,
+  /** The numbers of its documents, the wrong one first. */
+  numbers: arrayOf(text),
+  /** What the customer is billed too little, or too much if it is negative. */
+  amount: numeric,
+  currency: text,
+};
+
+/** A leftover. */
+export type Leftover = RowOf<typeof leftoverRow>;
 
 /**
  * SQL: nothing bills the period of removed invoice `i`, although its subscription was restored
  * since.
  */
-const isMissing = `(i.type IN ('renewal', 'first') AND EXISTS (SELECT FROM removals r
+const isMissing = sql`(i.type IN ('renewal', 'first') AND EXISTS (SELECT FROM removals r
       JOIN terminations e ON e.organisation_id = $1 AND e.id = r.termination_id AND e.ended
       JOIN restorations m ON m.organisation_id = $1 AND m.subscription_id = i.subscription_id
         AND m.seq > e.seq
@@ -51,7 +55,7 @@ const isMissing = `(i.type IN ('renewal', 'first') AND EXISTS (SELECT FROM remov
     AND b.subscription_id = i.subscription_id AND b.type = i.type
     AND b.period_index = i.period_index AND b.seq > i.seq))`;
 
-const unbilled = `
+const unbilled = sql`
 SELECT 'unbilled_amendment' AS kind, i.id AS object_id, i.subscription_id,
   ARRAY[i.number] AS numbers,
   coalesce((SELECT sum(l.amount) FROM invoice_lines l WHERE l.organisation_id = $1
@@ -69,12 +73,12 @@ WHERE i.organisation_id = $1 AND i.id IN (SELECT o.invoice_id FROM ledger_jobs o
 
 // A credit is charged back by an invoice, and then no longer points at what it reversed. A charge
 // is credited back by a note that points at it.
-const withoutCounterpart = `
+const withoutCounterpart = sql`
 SELECT 'end_without_counterpart', l.id, i.subscription_id, ARRAY[n.number, i.number], l.amount,
   i.currency
 FROM invoices i
   JOIN credit_notes n ON n.organisation_id = $1 AND n.subscription_id = i.subscription_id
-    AND ${counts("n")}
+    AND ${asSql(counts("n"))}
   JOIN credit_note_lines l ON l.organisation_id = $1 AND l.credit_note_id = n.id
     AND l.reversed_invoice_id = i.id AND l.meter_id IS NULL
 WHERE i.organisation_id = $1 AND i.status = 'not_in_external'
@@ -83,7 +87,7 @@ SELECT 'end_without_counterpart', l.id, n.subscription_id, ARRAY[i.number, n.num
   n.currency
 FROM credit_notes n
   JOIN invoices i ON i.organisation_id = $1 AND i.subscription_id = n.subscription_id
-    AND i.type = 'change' AND ${counts("i")}
+    AND i.type = 'change' AND ${asSql(counts("i"))}
   JOIN invoice_lines l ON l.organisation_id = $1 AND l.invoice_id = i.id AND l.kind = 'proration'
     AND l.description LIKE 'Reverses ' || n.number || ' for the period%'
 WHERE n.organisation_id = $1 AND n.status = 'not_in_external'
@@ -94,7 +98,7 @@ WHERE n.organisation_id = $1 AND n.status = 'not_in_external'
 
 // The amount is lost if a restoration issued nothing for the period, because the invoice counted. A
 // refused amendment of it is put right first, because its lines would be billed twice.
-const removedStands = `
+const removedStands = sql`
 SELECT 'removed_stands', i.id, i.subscription_id, ARRAY[i.number],
   CASE WHEN ${isMissing} THEN i.subtotal ELSE 0 END, i.currency
 FROM invoices i
@@ -104,7 +108,7 @@ WHERE i.organisation_id = $1 AND i.status = 'not_in_external' AND EXISTS (SELECT
     AND l.amending)`;
 
 // Only live organisations: the log of switches has the server's time, and sandboxes their own.
-const setupModeUsage = `
+const setupModeUsage = sql`
 SELECT 'setup_mode_usage', s.id, s.id, u.numbers, -u.amount, s.currency
 FROM organisations o
   JOIN subscriptions s ON s.organisation_id = $1 AND s.status <> 'pending'
@@ -112,8 +116,8 @@ FROM organisations o
     AND NOT p.setup_mode
   CROSS JOIN LATERAL (SELECT p.start_date::timestamp AT TIME ZONE s.timezone AS instant) begun
   CROSS JOIN LATERAL (
-    SELECT sum(b.amount) AS amount, array_agg(DISTINCT i.number) FILTER (WHERE i.id IS NOT NULL)
-      AS numbers
+    SELECT sum(b.amount) AS amount,
+      coalesce(array_agg(DISTINCT i.number) FILTER (WHERE i.id IS NOT NULL), '{}') AS numbers
     FROM usage_bills b LEFT JOIN invoices i ON i.organisation_id = $1 AND i.id = b.invoice_id
     WHERE b.organisation_id = $1 AND b.subscription_id = s.id AND b.period_index = 0
   ) u
@@ -122,11 +126,27 @@ WHERE o.id = $1 AND o.livemode AND s.created_at < begun.instant AND u.amount > 0
     WHERE a.target_id = o.id AND a.after ? 'setup_mode' AND a.created_at <= begun.instant
     ORDER BY a.seq DESC LIMIT 1) = 'true'`;
 
-const leftovers = [unbilled, withoutCounterpart, removedStands, setupModeUsage].join("\nUNION ALL");
+const leftovers = sql`SELECT t.kind || '.' || t.object_id AS id, t.kind, t.object_id,
+    t.subscription_id, t.numbers, t.amount::numeric(20, 4) AS amount, t.currency
+  FROM (${joinSql(
+    [unbilled, withoutCounterpart, removedStands, setupModeUsage],
+    " UNION ALL ",
+  )}) t`;
 
-const columns = `t.kind || '.' || t.object_id AS id, t.kind, t.object_id AS "objectId",
-  t.subscription_id AS "subscriptionId", t.numbers, t.amount::numeric(20, 4)::text AS amount,
-  t.currency`;
+const listAll = query({
+  name: "list_leftovers",
+  planned: "each time",
+  text: sql`SELECT * FROM (${leftovers}) l
+    WHERE $2::text IS NULL OR l.id > $2 COLLATE "C" ORDER BY l.id COLLATE "C" LIMIT $3`,
+  row: leftoverRow,
+});
+
+const findOne = query({
+  name: "find_leftover",
+  planned: "each time",
+  text: sql`${leftovers} WHERE t.kind = $2 AND t.object_id = $3::uuid`,
+  row: leftoverRow,
+});
 
 /**
  * Returns a page, ordered by id. Refuses `invalid_parameter`, param `starting_after`, for text that
@@ -141,11 +161,7 @@ export async function listLeftovers(
     const message = "starting_after is not the id of a leftover.";
     throw new Refusal("invalid_parameter", message, "starting_after");
   }
-  const { rows } = await executor.query<Leftover>({
-    text: `SELECT * FROM (SELECT ${columns} FROM (${leftovers}) t) l
-      WHERE $2::text IS NULL OR l.id > $2 COLLATE "C" ORDER BY l.id COLLATE "C" LIMIT $3`,
-    values: [organisationId, startingAfter, limit + 1],
-  });
+  const rows = await listAll(executor, organisationId, startingAfter, limit + 1);
   return { data: rows.slice(0, limit), hasMore: rows.length > limit };
 }
 
@@ -157,11 +173,8 @@ export async function findLeftover(
 ): Promise<Leftover | null> {
   const known = readLeftoverId(id);
   if (known === null) return null;
-  const { rows } = await executor.query<Leftover>({
-    text: `SELECT ${columns} FROM (${leftovers}) t WHERE t.kind = $2 AND t.object_id = $3::uuid`,
-    values: [organisationId, known.kind, known.objectId],
-  });
-  return rows[0] ?? null;
+  const [leftover] = await findOne(executor, organisationId, known.kind, known.objectId);
+  return leftover ?? null;
 }
 
 function readLeftoverId(id: string): { readonly kind: string; readonly objectId: string } | null {

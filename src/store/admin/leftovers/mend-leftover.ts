@@ -12,11 +12,15 @@ import type { CreditNoteDraft } from "../../../domain/model/credit-note.ts";
 import type { InvoiceDraft } from "../../../domain/model/invoice.ts";
 import { isZero, parseDecimal } from "../../../domain/money/decimal.ts";
 import { decideLateRemoval } from "../../../domain/subscriptions/restore.ts";
+import { columns } from "../../../gen/columns.ts";
 import type { LockedOrganisation } from "../../billing/locked-subscription.ts";
 import { newId } from "../../database/ids.ts";
 import { getOne } from "../../database/page.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
+import { bool, pick, text, uuid } from "../../database/sql/columns.ts";
+import { sql } from "../../database/sql/sql.ts";
+import { query } from "../../database/sql/statement.ts";
 import { invoiceListing } from "../../documents/invoices.ts";
 import { issueCreditNotes, issueInvoices } from "../../documents/issue-documents.ts";
 import { type IssuedDocument, issuedSince, lastNumber } from "../../documents/issued-since.ts";
@@ -95,28 +99,14 @@ async function billSeparately(client: Transaction, { leftover, state }: LockedLe
   });
 }
 
-interface ReversalRow {
-  readonly isCredit: boolean;
-  readonly documentId: string;
-  readonly number: string;
-  readonly reversed: string;
-  readonly name: string;
-  readonly amount: string;
-  readonly index: number;
-  readonly start: string;
-  readonly end: string;
-  readonly billedUnits: number | null;
-  readonly revenueAccount: string | null;
-  readonly taxType: string | null;
-}
-
-const lineColumns = `l.name, l.amount::text, l.revenue_account AS "revenueAccount",
-  l.tax_type AS "taxType", p.index, p.start_date AS start, p.end_date AS "end",
-  p.billed_units AS "billedUnits"`;
+const lineColumns = sql`l.name, l.amount, l.revenue_account, l.tax_type, p.index,
+  p.start_date AS start, p.end_date AS "end", p.billed_units`;
 
 // A credit counts from the start of its period. A charge has the days of its period.
-const reversalText = `
-SELECT true AS "isCredit", n.id AS "documentId", n.number, i.number AS reversed, ${lineColumns}
+const loadReversal = query({
+  name: "load_reversal_without_counterpart",
+  text: sql`
+SELECT true AS is_credit, n.id AS document_id, n.number, i.number AS reversed, ${lineColumns}
 FROM credit_note_lines l
   JOIN credit_notes n ON n.organisation_id = $1 AND n.id = l.credit_note_id
   JOIN invoices i ON i.organisation_id = $1 AND i.id = l.reversed_invoice_id
@@ -130,7 +120,19 @@ FROM invoice_lines l
   JOIN credit_notes n ON n.organisation_id = $1 AND n.number = $3
   JOIN periods p ON p.organisation_id = $1 AND p.subscription_id = i.subscription_id
     AND p.start_date = l.period_start
-WHERE l.organisation_id = $1 AND l.id = $2`;
+WHERE l.organisation_id = $1 AND l.id = $2`,
+  row: {
+    isCredit: bool,
+    documentId: uuid,
+    number: text,
+    reversed: text,
+    ...pick(columns.invoiceLine, "name", "amount", "revenueAccount", "taxType"),
+    index: columns.period.index,
+    start: columns.period.startDate,
+    end: columns.period.endDate,
+    billedUnits: columns.period.billedUnits,
+  },
+});
 
 /**
  * Charges a credit back, or credits a charge back. What the ledger refused and never had loses its
@@ -138,12 +140,8 @@ WHERE l.organisation_id = $1 AND l.id = $2`;
  */
 async function takeReversalBack(client: Transaction, { leftover, state, locked }: LockedLeftover) {
   const organisationId = state.organisation.id;
-  const { rows } = await client.query<ReversalRow>({
-    name: "load_reversal_without_counterpart",
-    text: reversalText,
-    values: [organisationId, leftover.objectId, leftover.numbers[1]],
-  });
-  const [row] = rows;
+  const reversed = leftover.numbers[1];
+  const [row] = await loadReversal(client, organisationId, leftover.objectId, reversed);
   assert(row, "a reversal has its period");
   const { isCredit, documentId, index } = row;
   const period = { index, start: civilDate(row.start), end: civilDate(row.end) };
@@ -157,22 +155,23 @@ async function takeReversalBack(client: Transaction, { leftover, state, locked }
   await dropRefusedLines(client, { ...state, nextPeriod: { ...state.period, ...period } });
 }
 
+const setRemoved = query({
+  name: "set_removed_again",
+  text: sql`UPDATE invoices i SET sync_error = NULL, amount_due = 0, status = CASE WHEN EXISTS (
+      SELECT FROM removals r WHERE r.organisation_id = $1 AND r.invoice_id = i.id
+        AND r.outcome = 'voided') THEN 'voided' ELSE 'deleted' END
+    WHERE i.organisation_id = $1 AND i.id = $2 RETURNING i.period_index`,
+  row: pick(columns.invoice, "periodIndex"),
+});
+
 /**
  * Sets the invoice removed again. If the subscription was restored since and nothing bills the
  * period, the invoice is issued again (RESTORE-3).
  */
 async function removeAgain(client: Transaction, { leftover, state, locked }: LockedLeftover) {
   const organisationId = state.organisation.id;
-  const { rows } = await client.query<{ readonly periodIndex: number }>({
-    name: "set_removed_again",
-    text: `UPDATE invoices i SET sync_error = NULL, amount_due = 0, status = CASE WHEN EXISTS (
-        SELECT FROM removals r WHERE r.organisation_id = $1 AND r.invoice_id = i.id
-          AND r.outcome = 'voided') THEN 'voided' ELSE 'deleted' END
-      WHERE i.organisation_id = $1 AND i.id = $2 RETURNING i.period_index AS "periodIndex"`,
-    values: [organisationId, leftover.objectId],
-  });
+  const [row] = await setRemoved(client, organisationId, leftover.objectId);
   const invoice = await getOne(client, organisationId, invoiceListing, leftover.objectId);
-  const [row] = rows;
   if (isZero(parseDecimal(leftover.amount)) || invoice === null || row === undefined) return;
   const next = await loadNextPeriodLines(client, state);
   const again = decideLateRemoval(state, { ...invoice, ...row }, next);
@@ -183,29 +182,25 @@ async function removeAgain(client: Transaction, { leftover, state, locked }: Loc
     await db(client).removal.updateMany({ where: removal, data: { reissued: true } });
 }
 
-interface UsageRow {
-  readonly name: string;
-  readonly meterId: string;
-  readonly amount: string;
-  readonly invoiceId: string | null;
-  readonly revenueAccount: string | null;
-  readonly taxType: string | null;
-}
+const loadUsage = query({
+  name: "load_usage_to_credit",
+  text: sql`SELECT m.name, m.id AS meter_id, sum(b.amount) AS amount,
+      (max(b.invoice_id::text))::uuid AS invoice_id, max(m.revenue_account) AS revenue_account,
+      max(m.tax_type) AS tax_type
+    FROM usage_bills b JOIN meters m ON m.organisation_id = $1 AND m.id = b.meter_id
+    WHERE b.organisation_id = $1 AND b.subscription_id = $2 AND b.period_index = 0
+    GROUP BY m.id, m.name HAVING sum(b.amount) > 0 ORDER BY m.name, m.id`,
+  row: {
+    ...pick(columns.meter, "name", "revenueAccount", "taxType"),
+    ...pick(columns.usageBill, "meterId", "amount", "invoiceId"),
+  },
+});
 
 /** Credits what was billed of the period's usage. The period counts as one of Setup Mode. */
 async function creditUsage(client: Transaction, { leftover, state, locked }: LockedLeftover) {
   const organisationId = state.organisation.id;
   const { subscriptionId } = leftover;
-  const { rows } = await client.query<UsageRow>({
-    name: "load_usage_to_credit",
-    text: `SELECT m.name, m.id AS "meterId", sum(b.amount)::text AS amount,
-        (max(b.invoice_id::text))::uuid AS "invoiceId",
-        max(m.revenue_account) AS "revenueAccount", max(m.tax_type) AS "taxType"
-      FROM usage_bills b JOIN meters m ON m.organisation_id = $1 AND m.id = b.meter_id
-      WHERE b.organisation_id = $1 AND b.subscription_id = $2 AND b.period_index = 0
-      GROUP BY m.id, m.name HAVING sum(b.amount) > 0 ORDER BY m.name, m.id`,
-    values: [organisationId, subscriptionId],
-  });
+  const rows = await loadUsage(client, organisationId, subscriptionId);
   const { subscription, organisation, today } = state;
   const lines = rows.map(({ name, meterId, amount, invoiceId, revenueAccount, taxType }) => ({
     name,
