@@ -4,17 +4,18 @@
  * request comes before what it issued, and that before its outcome. $1 is the organisation, $2 the
  * subscription. ADMIN-12.
  */
+import { joinSql, type Sql, sql } from "../../database/sql/sql.ts";
 
-const numberOf = (id: string) => `(SELECT d.number FROM document d WHERE d.id = ${id})`;
+const numberOf = (id: Sql) => sql`(SELECT d.number FROM document d WHERE d.id = ${id})`;
 
-const noDocument = "NULL::uuid AS document_id";
-const noRequester = "NULL::uuid AS requested_by";
+const noDocument = sql`NULL::uuid AS document_id`;
+const noRequester = sql`NULL::uuid AS requested_by`;
 
 /**
  * Requests: a creation, changes of units, ends and restorations. A subscription of an earlier
  * version has no time of the database's clock, so that of its first job stands for it.
  */
-const requests = `
+const requests = sql`
 SELECT s.id, coalesce(s.recorded_at, (SELECT min(j.created_at) FROM job j), s.created_at) AS at,
   0 AS rank, 'created' AS kind,
   ${noDocument}, s.requested_by, jsonb_build_object('plan', p.name, 'organisationTime',
@@ -24,8 +25,9 @@ WHERE s.organisation_id = $1 AND s.id = $2
 UNION ALL
 SELECT c.id, c.created_at, 1, 'units_changed', NULL, c.requested_by, jsonb_build_object(
   'fromUnits', c.from_units, 'toUnits', c.to_units, 'deferred', c.deferred,
-  'invoice', ${numberOf("c.invoice_id")}, 'renewalInvoice', ${numberOf("c.renewal_invoice_id")},
-  'creditNote', ${numberOf("c.credit_note_id")})
+  'invoice', ${numberOf(sql`c.invoice_id`)},
+  'renewalInvoice', ${numberOf(sql`c.renewal_invoice_id`)},
+  'creditNote', ${numberOf(sql`c.credit_note_id`)})
 FROM unit_changes c WHERE c.organisation_id = $1 AND c.subscription_id = $2
 UNION ALL
 SELECT t.id, t.created_at, 1, 'end_requested', NULL, t.requested_by, jsonb_build_object(
@@ -38,7 +40,7 @@ SELECT r.id, r.created_at, 1, 'restored', NULL, r.requested_by, jsonb_build_obje
 FROM restorations r WHERE r.organisation_id = $1 AND r.subscription_id = $2`;
 
 /** What the requests and billing decided: deferred amounts, and documents issued or changed. */
-const decisions = `
+const decisions = sql`
 SELECT l.id, l.created_at, 2, 'deferred', l.invoice_id, ${noRequester}, jsonb_build_object(
   'amount', l.amount::text, 'currency', s.currency, 'fromUnits', l.from_units,
   'toUnits', l.to_units)
@@ -59,12 +61,12 @@ SELECT j.id, j.created_at, 3, 'amended', j.invoice_id, NULL, jsonb_build_object(
 FROM job j WHERE j.kind = 'amend_invoice'`;
 
 // A refused allocation that an operator retries is abandoned and keeps its reason.
-const outcome = `CASE WHEN j.state = 'done' THEN 'posted'
+const outcome = sql`CASE WHEN j.state = 'done' THEN 'posted'
     WHEN j.state = 'refused' OR j.kind = 'allocate_credit' AND j.message IS NOT NULL THEN 'refused'
     ELSE 'abandoned' END`;
 
 /** The ledger's decisions on documents, and jobs that still wait for one. */
-const outcomes = `
+const outcomes = sql`
 SELECT j.id, j.finished_at, 5, ${outcome}, coalesce(j.credit_note_id, j.invoice_id), NULL::uuid,
   jsonb_build_object('jobKind', j.kind, 'reason', j.reason, 'message', j.message,
     'attempts', j.attempts)
@@ -95,7 +97,7 @@ WHERE d.status IN ('paid', 'voided', 'deleted') AND d.ledger_id IS NOT NULL
     AND r.state = 'removed')`;
 
 /** The course of ends: each removal, and the end itself. */
-const ends = `
+const ends = sql`
 SELECT r.invoice_id, r.finished_at, 6, CASE r.state WHEN 'left' THEN 'kept'
     WHEN 'refused' THEN 'removal_refused' ELSE 'removed' END, r.invoice_id, NULL::uuid,
   jsonb_build_object('jobId', t.id, 'jobKind', 'end_subscription', 'outcome', r.outcome,
@@ -115,11 +117,11 @@ SELECT s.id, s.parked_until, 12, 'parked', NULL, NULL, jsonb_build_object(
 FROM subscriptions s
 WHERE s.organisation_id = $1 AND s.id = $2 AND s.parked_until IS NOT NULL`;
 
-const ofDelivery = `'eventId', v.event_id, 'type', v.type, 'deliveryId', v.id,
+const ofDelivery = sql`'eventId', v.event_id, 'type', v.type, 'deliveryId', v.id,
   'endpointId', v.endpoint_id, 'url', v.url`;
 
 /** Published events, each attempt to deliver them, and deliveries without success. */
-const publications = `
+const publications = sql`
 SELECT e.id, e.created_at, 9, 'published', (SELECT d.id FROM document d WHERE d.id = e.object_id),
   NULL::uuid, jsonb_build_object('eventId', e.id, 'type', e.type)
 FROM event e
@@ -138,12 +140,13 @@ SELECT v.id, coalesce(v.finished_at, (SELECT max(a.at) FROM webhook_attempts a
 FROM delivery v WHERE v.state <> 'delivered'`;
 
 /** What operators did, except requests, which name their operator. */
-const operators = `
+const operators = sql`
 SELECT a.id, a.created_at, 1, 'operator', (SELECT d.id FROM document d WHERE d.id = a.target_id),
   a.token_id, jsonb_build_object('operation', a.operation, 'operator', a.operator_name)
 FROM logged a WHERE a.after IS NULL OR NOT a.after ? 'request'`;
 
 /** All entries. */
-export const entriesText = [requests, decisions, outcomes, ends, publications, operators].join(
-  "\nUNION ALL",
+export const entriesText = joinSql(
+  [requests, decisions, outcomes, ends, publications, operators],
+  " UNION ALL ",
 );

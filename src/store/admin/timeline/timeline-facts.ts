@@ -2,11 +2,12 @@
  * SQL: the rows from which the timeline of a subscription is read, each found by an index. $1 is
  * the organisation, $2 the subscription. ADMIN-12.
  */
+import { joinSql, sql } from "../../database/sql/sql.ts";
 
-const open = "('ready', 'sending', 'uncertain')";
+const open = sql`('ready', 'sending', 'uncertain')`;
 
 /** The documents of the subscription. */
-const documents = `document AS (
+const documents = sql`document AS (
   SELECT 'invoice' AS kind, i.id, i.number, i.type, i.status, i.currency, i.subtotal,
     i.ledger_invoice_id AS ledger_id, i.ledger_reported_at AS reported_at, i.created_at
   FROM invoices i WHERE i.organisation_id = $1 AND i.subscription_id = $2
@@ -17,7 +18,7 @@ const documents = `document AS (
 )`;
 
 /** Its ledger jobs. The open ones are found by their documents, the finished ones by itself. */
-const jobs = `job AS (
+const jobs = sql`job AS (
   SELECT o.* FROM ledger_jobs o WHERE o.organisation_id = $1 AND o.subscription_id = $2
     AND o.state IN ('done', 'refused', 'abandoned')
   UNION ALL
@@ -33,7 +34,7 @@ const jobs = `job AS (
 )`;
 
 /** Its events and those of its documents, with their deliveries. */
-const events = `event AS (
+const events = sql`event AS (
   SELECT e.id, e.type, e.object_id, e.created_at
   FROM (SELECT 'subscription' AS kind, $2::uuid AS id
       UNION ALL SELECT d.kind, d.id FROM document d) s
@@ -46,11 +47,11 @@ const events = `event AS (
 )`;
 
 /** What operators did to the subscription, its documents and the deliveries of its events. */
-const logged = `logged AS (
+const logged = sql`logged AS (
   SELECT a.* FROM (SELECT $2::uuid AS id UNION ALL SELECT d.id FROM document d
       UNION ALL SELECT v.id FROM delivery v) t
     JOIN audit_log a ON a.target_id = t.id AND a.organisation_id = $1
 )`;
 
 /** The common table expressions, in the order in which each uses the ones before it. */
-export const factsText = [documents, jobs, events, logged].join(", ");
+export const factsText = joinSql([documents, jobs, events, logged], ", ");

@@ -6,6 +6,10 @@
 import { isId } from "../../database/ids.ts";
 import type { Page } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
+import { db } from "../../database/prisma/client.ts";
+import { bigint, instant, int, json, text, uuid } from "../../database/sql/columns.ts";
+import { sql } from "../../database/sql/sql.ts";
+import { query } from "../../database/sql/statement.ts";
 import { entriesText } from "./timeline-entries.ts";
 import { factsText } from "./timeline-facts.ts";
 
@@ -144,27 +148,21 @@ export function createTimelineStore(pool: Pool): TimelineStore {
   };
 }
 
-interface EntryRow extends Omit<TimelineEntry, "micros" | "document" | "requester"> {
-  readonly micros: string;
-  readonly documentKind: TimelineDocument["kind"] | null;
-  readonly documentId: string;
-  readonly number: string;
-  readonly ledgerId: string | null;
-  readonly keyId: string | null;
-  readonly keyName: string;
-  readonly operatorId: string | null;
-  readonly operatorName: string;
-}
-
 // Names are read for one page only. A request of an operator has an entry in the audit log that
 // names it and its reason.
-const timelineText = `WITH ${factsText}, entry AS (${entriesText}
+const readEntries = query({
+  name: "list_timeline",
+  planned: "each time",
+  text: sql`WITH ${factsText}, entry AS (${entriesText}
 ), page AS (
   SELECT e.*, (extract(epoch FROM e.at) * 1000000)::bigint AS micros FROM entry e
 )
-SELECT e.id, e.at, e.micros, e.rank, e.kind, e.detail, d.kind AS "documentKind",
-  d.id AS "documentId", d.number, d.ledger_id AS "ledgerId", k.id AS "keyId",
-  k.name AS "keyName", p.id AS "operatorId", p.name AS "operatorName", l.reason
+SELECT e.id, e.at, e.micros, e.rank, e.kind, e.detail, l.reason,
+  CASE WHEN d.id IS NOT NULL THEN json_build_object('kind', d.kind, 'id', d.id,
+    'number', d.number, 'ledgerId', d.ledger_id) END AS document,
+  CASE WHEN k.id IS NOT NULL THEN json_build_object('kind', 'api_key', 'id', k.id, 'name', k.name)
+    WHEN p.id IS NOT NULL THEN json_build_object('kind', 'operator', 'id', p.id, 'name', p.name)
+    END AS requester
 FROM (SELECT * FROM page WHERE ($3::bigint IS NULL OR (micros, rank, id) < ($3, $4, $5))
       AND ($6::timestamptz IS NULL OR at >= $6)
     ORDER BY micros DESC, rank DESC, id DESC LIMIT $7) e
@@ -175,7 +173,19 @@ FROM (SELECT * FROM page WHERE ($3::bigint IS NULL OR (micros, rank, id) < ($3, 
   LEFT JOIN LATERAL (SELECT a.after ->> 'reason' AS reason FROM logged a
     WHERE a.after ->> 'request' = coalesce(e.detail ->> 'request', e.id::text) LIMIT 1) l
     ON e.kind IN ('created', 'units_changed', 'end_requested', 'restored')
-ORDER BY e.micros DESC, e.rank DESC, e.id DESC`;
+ORDER BY e.micros DESC, e.rank DESC, e.id DESC`,
+  row: {
+    id: uuid,
+    at: instant,
+    micros: bigint,
+    rank: int,
+    kind: text.as<TimelineKind>(),
+    detail: json<TimelineDetail>(),
+    document: json<TimelineDocument>().orNull(),
+    requester: json<TimelineRequester>().orNull(),
+    reason: text.orNull(),
+  },
+});
 
 async function list(
   pool: Pool,
@@ -183,54 +193,22 @@ async function list(
   subscriptionId: string,
   { limit, after, since }: TimelineQuery,
 ): Promise<Page<TimelineEntry> | null> {
-  // The statement has no name, so that it is planned for this subscription.
-  const { rows } = await pool.query<EntryRow>({
-    text: timelineText,
-    values: [
-      organisationId,
-      subscriptionId,
-      after?.micros ?? null,
-      after?.rank ?? null,
-      after?.id ?? null,
-      since,
-      limit + 1,
-    ],
-  });
+  const rows = await readEntries(
+    pool,
+    organisationId,
+    subscriptionId,
+    after?.micros ?? null,
+    after?.rank ?? null,
+    after?.id ?? null,
+    since,
+    limit + 1,
+  );
   if (rows.length === 0 && !(await exists(pool, organisationId, subscriptionId))) return null;
-  return { data: rows.slice(0, limit).map(readEntry), hasMore: rows.length > limit };
+  const data = rows.slice(0, limit).map((row) => ({ ...row, micros: BigInt(row.micros) }));
+  return { data, hasMore: rows.length > limit };
 }
 
 async function exists(pool: Pool, organisationId: string, id: string): Promise<boolean> {
-  const { rowCount } = await pool.query({
-    name: "timeline_subscription",
-    text: "SELECT 1 FROM subscriptions WHERE organisation_id = $1 AND id = $2",
-    values: [organisationId, id],
-  });
-  return rowCount === 1;
-}
-
-function readEntry(row: EntryRow): TimelineEntry {
-  const { id, at, rank, kind, detail, reason } = row;
-  const document =
-    row.documentKind === null
-      ? null
-      : { kind: row.documentKind, id: row.documentId, number: row.number, ledgerId: row.ledgerId };
-  return {
-    id,
-    at,
-    rank,
-    kind,
-    detail,
-    reason,
-    document,
-    requester: readRequester(row),
-    micros: BigInt(row.micros),
-  };
-}
-
-function readRequester(row: EntryRow): TimelineRequester | null {
-  if (row.keyId !== null) return { kind: "api_key", id: row.keyId, name: row.keyName };
-  return row.operatorId === null
-    ? null
-    : { kind: "operator", id: row.operatorId, name: row.operatorName };
+  const where = { organisationId, id };
+  return (await db(pool).subscription.findFirst({ where, select: { id: true } })) !== null;
 }
