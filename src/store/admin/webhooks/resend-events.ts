@@ -3,12 +3,14 @@
  * entry. The deliveries are due at once. SQL, because one statement writes thousands of them.
  */
 import { Refusal } from "../../../domain/refusal.ts";
-import type { Event } from "../../../gen/prisma/client.ts";
+import { columns } from "../../../gen/columns.ts";
 import { newId } from "../../database/ids.ts";
 import { lockName } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
-import type { ModelRow } from "../../database/prisma/model-columns.ts";
+import { int, pick } from "../../database/sql/columns.ts";
+import { sql } from "../../database/sql/sql.ts";
+import { query } from "../../database/sql/statement.ts";
 import { type Changed, changed } from "../changes.ts";
 import type { EventsToResend, ResentCounts } from "./resend-orders.ts";
 
@@ -31,7 +33,10 @@ const pageLimit = 10;
 
 // Events are deleted after 30 days, so those close to that age are left out. Pending deliveries are
 // not locked, so that no attempt waits for this statement.
-const pageText = `WITH page AS MATERIALIZED (
+const resendPage = query({
+  name: "resend_missed_events",
+  planned: "each time",
+  text: sql`WITH page AS MATERIALIZED (
     SELECT id, seq, type, object_kind, created_at FROM events
     WHERE organisation_id = $1 AND seq > $3 ORDER BY seq LIMIT $4
   ), wanted AS (
@@ -64,14 +69,10 @@ const pageText = `WITH page AS MATERIALIZED (
   )
   SELECT (SELECT count(*)::int FROM resent) AS resent, (SELECT count(*)::int FROM added) AS added,
     (SELECT count(*)::int FROM page) AS found, l.seq, l.id
-  FROM (SELECT seq, id FROM page ORDER BY seq DESC LIMIT 1) l`;
-
-/** The counts of a page, and its last event. */
-type PageRow = ModelRow<Event, "seq" | "id"> & {
-  readonly resent: number;
-  readonly added: number;
-  readonly found: number;
-};
+  FROM (SELECT seq, id FROM page ORDER BY seq DESC LIMIT 1) l`,
+  /** The counts of a page, and its last event. */
+  row: { ...pick(columns.event, "seq", "id"), resent: int, added: int, found: int },
+});
 
 /**
  * Makes the deliveries of the next 20,000 events pending, and adds missing ones. Null if the
@@ -117,11 +118,16 @@ async function resendPages(
   );
   for (let pages = 1; ; pages += 1) {
     const ids = Array.from({ length: pageSize }, () => newId());
-    const { rows } = await tx.query<PageRow>({
-      text: pageText,
-      values: [organisationId, endpointId, from, pageSize, since, states, ids],
-    });
-    const page = rows[0];
+    const [page] = await resendPage(
+      tx,
+      organisationId,
+      endpointId,
+      from,
+      pageSize,
+      since,
+      states,
+      ids,
+    );
     if (page === undefined) return { resent, added, lastEvent: null };
     resent += page.resent;
     added += page.added;

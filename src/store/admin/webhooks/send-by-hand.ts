@@ -5,26 +5,38 @@
  * which is due by the server's clock.
  */
 import { eventBody, testEventType } from "../../../domain/events/event.ts";
-import type { Organisation, WebhookDelivery, WebhookEndpoint } from "../../../gen/prisma/client.ts";
+import { columns } from "../../../gen/columns.ts";
+import type { WebhookDelivery } from "../../../gen/prisma/client.ts";
 import { newId } from "../../database/ids.ts";
 import { lockRow } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
+import { instant, pick, type RowOf } from "../../database/sql/columns.ts";
+import { columnsOf, sql } from "../../database/sql/sql.ts";
+import { command, query } from "../../database/sql/statement.ts";
 import { type Changed, changed, refuseIfIdTaken } from "../changes.ts";
 import type { ResendOutcome, TestToSend } from "./resend-orders.ts";
 
-type LockedEndpoint = Pick<
-  WebhookEndpoint,
-  "id" | "url" | "description" | "kinds" | "status" | "createdAt"
-> &
-  Pick<Organisation, "livemode"> & { readonly now: Date };
+const shownRow = {
+  ...pick(columns.webhookEndpoint, "id", "url", "description", "status", "createdAt"),
+  // A CHECK excludes its nulls, because Prisma declares no list as NOT NULL.
+  kinds: columns.webhookEndpoint.kinds.present(),
+};
+
+const endpointRow = { ...shownRow, livemode: columns.organisation.livemode, now: instant };
+
+type LockedEndpoint = RowOf<typeof endpointRow>;
 
 // Locked, so that no two events of the endpoint get the same number. Rounded to milliseconds, which
 // is what a body shows.
-const endpointText = `SELECT w.id, w.url, w.description, w.kinds, w.status,
-    w.created_at AS "createdAt", o.livemode, date_trunc('milliseconds', now()) AS now
-  FROM webhook_endpoints w JOIN organisations o ON o.id = w.organisation_id
-  WHERE w.organisation_id = $1 AND w.id = $2 FOR NO KEY UPDATE OF w`;
+const lockEndpoint = query({
+  name: "lock_webhook_endpoint",
+  text: sql`SELECT ${columnsOf("w", shownRow)}, o.livemode,
+      date_trunc('milliseconds', now()) AS now
+    FROM webhook_endpoints w JOIN organisations o ON o.id = w.organisation_id
+    WHERE w.organisation_id = $1 AND w.id = $2 FOR NO KEY UPDATE OF w`,
+  row: endpointRow,
+});
 
 /** Writes the event and its delivery. Null if the organisation has no such endpoint. */
 export async function sendTest(
@@ -32,12 +44,7 @@ export async function sendTest(
   organisationId: string,
   { endpointId, eventId }: TestToSend,
 ): Promise<Changed<ResendOutcome | null>> {
-  const { rows } = await tx.query<LockedEndpoint>({
-    name: "lock_webhook_endpoint",
-    text: endpointText,
-    values: [organisationId, endpointId],
-  });
-  const endpoint = rows[0];
+  const [endpoint] = await lockEndpoint(tx, organisationId, endpointId);
   if (endpoint === undefined) return changed(null);
   const earlier = await db(tx).webhookDelivery.findFirst({ where: { organisationId, eventId } });
   if (earlier !== null)
@@ -102,31 +109,33 @@ function testEvent(endpoint: LockedEndpoint, eventId: string, sequence: bigint):
 
 type DeliveryKey = Pick<WebhookDelivery, "id" | "organisationId" | "eventId" | "endpointId">;
 
+const save = command({
+  name: "send_test_event",
+  text: sql`WITH event AS (
+      INSERT INTO events (id, organisation_id, type, object_kind, object_id, sequence, body,
+        created_at)
+      VALUES ($3, $1, $5, 'webhook_endpoint', $2, $6, $7, $8) RETURNING id
+    )
+    INSERT INTO webhook_deliveries (id, organisation_id, event_id, endpoint_id)
+    SELECT $4, $1, id, $2 FROM event`,
+});
+
 async function saveTest(
   tx: Transaction,
   { organisationId, endpointId, eventId, id }: DeliveryKey,
   { sequence, body, createdAt }: TestEvent,
 ): Promise<void> {
-  await tx.query({
-    name: "send_test_event",
-    text: `WITH event AS (
-        INSERT INTO events (id, organisation_id, type, object_kind, object_id, sequence, body,
-          created_at)
-        VALUES ($3, $1, $5, 'webhook_endpoint', $2, $6, $7, $8) RETURNING id
-      )
-      INSERT INTO webhook_deliveries (id, organisation_id, event_id, endpoint_id)
-      SELECT $4, $1, id, $2 FROM event`,
-    values: [
-      organisationId,
-      endpointId,
-      eventId,
-      id,
-      testEventType,
-      String(sequence),
-      body,
-      createdAt,
-    ],
-  });
+  await save(
+    tx,
+    organisationId,
+    endpointId,
+    eventId,
+    id,
+    testEventType,
+    String(sequence),
+    body,
+    createdAt,
+  );
 }
 
 function due({ organisationId, id: deliveryId, eventId, endpointId }: DeliveryKey): ResendOutcome {
