@@ -6,11 +6,29 @@
 import { strict as assert } from "node:assert";
 import { invalidationsOf } from "../../../domain/ledger/validation.ts";
 import type { Transaction } from "../../database/pool.ts";
+import { text } from "../../database/sql/columns.ts";
+import { asSql, sql } from "../../database/sql/sql.ts";
+import { command, query } from "../../database/sql/statement.ts";
 import { isNeverThere } from "../../documents/document-presence.ts";
 import { documentNumber } from "../../documents/invoice-writes.ts";
 import { invalidateReferenceData } from "../../ledger-connection/reference-data.ts";
 import { numberPrefixes } from "../../ledger-jobs/unknown-documents.ts";
 import type { AdminDocument, DocumentKind } from "./document-listing.ts";
+
+const reserve = (kind: DocumentKind) =>
+  query({
+    name: `reserve_${kind}_number`,
+    text: sql`WITH counter AS (
+        INSERT INTO document_counters AS d (organisation_id, kind, next) VALUES ($1, $2, 2)
+        ON CONFLICT (organisation_id, kind) DO UPDATE SET next = d.next + 1
+        RETURNING d.next - 1 AS reserved
+      )
+      SELECT ${asSql(documentNumber(numberPrefixes[kind], "k.reserved"))} AS number
+      FROM counter k, organisations o WHERE o.id = $1`,
+    row: { number: text },
+  });
+
+const reservations = { invoice: reserve("invoice"), credit_note: reserve("credit_note") };
 
 /**
  * Reserves the next number of its kind, because the ledger uses the document's number for another
@@ -21,23 +39,17 @@ export async function reserveNumber(
   organisationId: string,
   kind: DocumentKind,
 ): Promise<string> {
-  const text = `WITH counter AS (
-      INSERT INTO document_counters AS d (organisation_id, kind, next) VALUES ($1, $2, 2)
-      ON CONFLICT (organisation_id, kind) DO UPDATE SET next = d.next + 1
-      RETURNING d.next - 1 AS reserved
-    )
-    SELECT ${documentNumber(numberPrefixes[kind], "k.reserved")} AS number
-    FROM counter k, organisations o WHERE o.id = $1`;
-  const values = [organisationId, kind];
-  const { rows } = await tx.query<{ readonly number: string }>({ text, values });
-  assert(rows[0], "a counter counts");
-  return rows[0].number;
+  const [reserved] = await reservations[kind](tx, organisationId, kind);
+  assert(reserved, "a counter counts");
+  return reserved.number;
 }
 
 // The narrowest mapping applies: the plan's, charge's or meter's, then the organisation's.
 // DOCUMENT-5.
-const mapTexts: Readonly<Record<DocumentKind, string>> = {
-  invoice: `UPDATE invoice_lines l
+const mappings = {
+  invoice: command({
+    name: "map_invoice_lines",
+    text: sql`UPDATE invoice_lines l
     SET revenue_account = coalesce(m.revenue_account, l.revenue_account), tax_type = m.tax_type
     FROM (
       SELECT k.id, coalesce(c.tax_type, m.tax_type, p.tax_type, o.tax_type) AS tax_type,
@@ -52,10 +64,13 @@ const mapTexts: Readonly<Record<DocumentKind, string>> = {
         LEFT JOIN charges c ON c.organisation_id = i.organisation_id AND c.id = k.charge_id
         LEFT JOIN meters m ON m.organisation_id = i.organisation_id AND m.id = k.meter_id
       WHERE k.organisation_id = $1 AND k.invoice_id = $2
-        AND (k.amending OR ${isNeverThere("i")})
+        AND (k.amending OR ${asSql(isNeverThere("i"))})
     ) m
     WHERE l.organisation_id = $1 AND l.id = m.id AND ($3 OR l.revenue_account IS NULL)`,
-  credit_note: `UPDATE credit_note_lines l
+  }),
+  credit_note: command({
+    name: "map_credit_note_lines",
+    text: sql`UPDATE credit_note_lines l
     SET revenue_account = coalesce(m.revenue_account, l.revenue_account), tax_type = m.tax_type
     FROM (
       SELECT k.id, coalesce(m.tax_type, p.tax_type, o.tax_type) AS tax_type,
@@ -70,6 +85,7 @@ const mapTexts: Readonly<Record<DocumentKind, string>> = {
       WHERE k.organisation_id = $1 AND k.credit_note_id = $2
     ) m
     WHERE l.organisation_id = $1 AND l.id = m.id AND ($3 OR l.revenue_account IS NULL)`,
+  }),
 };
 
 /**
@@ -84,5 +100,5 @@ export async function mapLines(
 ): Promise<void> {
   await invalidateReferenceData(tx, organisationId, invalidationsOf(reason ?? ""), "mended");
   const isRefused = reason === "account_invalid" || reason === "tax_invalid";
-  await tx.query({ text: mapTexts[kind], values: [organisationId, id, isRefused] });
+  await mappings[kind](tx, organisationId, id, isRefused);
 }

@@ -12,6 +12,9 @@ import { lockSubscriptions } from "../../database/lock-order.ts";
 import { getOne } from "../../database/page.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
+import { instant } from "../../database/sql/columns.ts";
+import { asSql, sql } from "../../database/sql/sql.ts";
+import { command, query } from "../../database/sql/statement.ts";
 import { lackingChanges } from "../../ledger-jobs/amendments/closed-amendment.ts";
 import { planAllocations } from "../../ledger-jobs/credit-allocations.ts";
 import type { DocumentWork } from "../../ledger-jobs/stale-jobs.ts";
@@ -91,6 +94,14 @@ function workOf(organisationId: string, document: AdminDocument, jobId: string):
   return { kind: "posting", organisationId };
 }
 
+const makeDue = query({
+  name: "bring_job_forward",
+  text: sql`UPDATE ledger_jobs SET not_before = now()
+    WHERE organisation_id = $1 AND id = $2 AND state = 'ready' AND not_before > now()
+    RETURNING not_before AS next_attempt_at`,
+  row: { nextAttemptAt: instant },
+});
+
 async function bringForward(
   tx: Transaction,
   organisationId: string,
@@ -99,14 +110,7 @@ async function bringForward(
   const { jobId, nextAttemptAt } = document;
   assert(jobId, "a waiting document has a job");
   const work = workOf(organisationId, document, jobId);
-  const { rows } = await tx.query<{ readonly nextAttemptAt: Date }>({
-    name: "bring_job_forward",
-    text: `UPDATE ledger_jobs SET not_before = now()
-      WHERE organisation_id = $1 AND id = $2 AND state = 'ready' AND not_before > now()
-      RETURNING not_before AS "nextAttemptAt"`,
-    values: [organisationId, jobId],
-  });
-  const [after] = rows;
+  const [after] = await makeDue(tx, organisationId, jobId);
   if (after === undefined) return changed(work);
   return retried(organisationId, document, work, { before: { nextAttemptAt }, after });
 }
@@ -128,6 +132,13 @@ async function retryCreation(
   return retried(organisationId, document, workOf(organisationId, document, jobId), { after });
 }
 
+const insertJob = command({
+  name: "create_retry_job",
+  text: sql`INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id,
+      credit_note_id, skip_validation)
+    VALUES ($1, $2, $3, 'ready', $4, $5, $6, true)`,
+});
+
 /** Creates the job that creates the document in the ledger. Returns its id. */
 async function createJob(
   tx: Transaction,
@@ -136,20 +147,15 @@ async function createJob(
 ): Promise<string> {
   const jobId = newId();
   const isInvoice = kind === "invoice";
-  await tx.query({
-    name: "create_retry_job",
-    text: `INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id,
-        credit_note_id, skip_validation)
-      VALUES ($1, $2, $3, 'ready', $4, $5, $6, true)`,
-    values: [
-      jobId,
-      organisationId,
-      isInvoice ? "create_invoice" : "create_credit_note",
-      subscriptionId,
-      isInvoice ? id : null,
-      isInvoice ? null : id,
-    ],
-  });
+  await insertJob(
+    tx,
+    jobId,
+    organisationId,
+    isInvoice ? "create_invoice" : "create_credit_note",
+    subscriptionId,
+    isInvoice ? id : null,
+    isInvoice ? null : id,
+  );
   return jobId;
 }
 
@@ -185,17 +191,23 @@ export async function findRunning(
 }
 
 // A change of price alone adds no line. It can also be amended if the invoice is no longer a draft.
-const amendAgainText = `INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id,
-    invoice_id, skip_validation, joins)
-  SELECT $3, o.organisation_id, 'amend_invoice', 'ready', o.subscription_id, o.invoice_id, true,
-    o.joins AND EXISTS (SELECT 1 FROM invoice_lines l
-      WHERE l.organisation_id = $1 AND l.invoice_id = o.invoice_id AND l.amending
-        AND l.kind <> 'plan')
-  FROM ledger_jobs o WHERE o.organisation_id = $1 AND o.id = $2`;
+const repeatJob = command({
+  name: "repeat_refused_amendment",
+  text: sql`INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id,
+      invoice_id, skip_validation, joins)
+    SELECT $3, o.organisation_id, 'amend_invoice', 'ready', o.subscription_id, o.invoice_id, true,
+      o.joins AND EXISTS (SELECT 1 FROM invoice_lines l
+        WHERE l.organisation_id = $1 AND l.invoice_id = o.invoice_id AND l.amending
+          AND l.kind <> 'plan')
+    FROM ledger_jobs o WHERE o.organisation_id = $1 AND o.id = $2`,
+});
 
 // The unit changes of these lines wait for this job from now on and take their outcome from it.
-const awaitAgainText = `UPDATE unit_changes c SET job_ids = c.job_ids || $4::uuid
-  WHERE c.organisation_id = $1 AND c.id IN (${lackingChanges})`;
+const awaitJob = command({
+  name: "await_repeated_amendment",
+  text: sql`UPDATE unit_changes c SET job_ids = c.job_ids || $4::uuid
+    WHERE c.organisation_id = $1 AND c.id IN (${asSql(lackingChanges)})`,
+});
 
 /** The invoice of a refused amendment, and that amendment's job. */
 interface RefusedAmendment {
@@ -211,8 +223,8 @@ export async function amendAgain(
   { id, subscriptionId, refusedId }: RefusedAmendment,
 ): Promise<string> {
   const jobId = newId();
-  await tx.query({ text: amendAgainText, values: [organisationId, refusedId, jobId] });
-  await tx.query({ text: awaitAgainText, values: [organisationId, subscriptionId, id, jobId] });
+  await repeatJob(tx, organisationId, refusedId, jobId);
+  await awaitJob(tx, organisationId, subscriptionId, id, jobId);
   return jobId;
 }
 
