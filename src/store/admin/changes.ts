@@ -14,7 +14,9 @@ import {
   uniqueViolation,
 } from "../database/pool.ts";
 import { loadClient } from "../database/prisma/client.ts";
-import { columnOf } from "../database/prisma/model-columns.ts";
+import { columnOf } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command } from "../database/sql/statement.ts";
 
 /** The operator and the call of a write. Without an operator it is the server's own machine. */
 export interface Actor {
@@ -89,6 +91,17 @@ export function createChanges(pool: Pool): Changes {
   };
 }
 
+const saveEntries = command({
+  name: "save_audit_entries",
+  text: sql`INSERT INTO audit_log (id, operator_id, operator_name, token_id, operation, request_id,
+      target_kind, target_id, organisation_id, before, after)
+    SELECT r.id, $1, $2, $3, $4, $5, r.target_kind, r.target_id, r.organisation_id, r.before,
+      r.after
+    FROM jsonb_to_recordset($6) AS r(position int, id uuid, target_kind text,
+      target_id uuid, organisation_id uuid, before jsonb, after jsonb)
+    ORDER BY r.position`,
+});
+
 /**
  * Adds entries to the audit log in the transaction of their changes. One statement for any number:
  * an import has hundreds.
@@ -110,17 +123,8 @@ export async function logChanges(
       after: after && snapshotOf(after),
     }),
   );
-  await tx.query({
-    name: "save_audit_entries",
-    text: `INSERT INTO audit_log (id, operator_id, operator_name, token_id, operation, request_id,
-        target_kind, target_id, organisation_id, before, after)
-      SELECT r.id, $1, $2, $3, $4, $5, r.target_kind, r.target_id, r.organisation_id, r.before,
-        r.after
-      FROM jsonb_to_recordset($6) AS r(position int, id uuid, target_kind text,
-        target_id uuid, organisation_id uuid, before jsonb, after jsonb)
-      ORDER BY r.position`,
-    values: [operatorId, operatorName, tokenId, operation, requestId, JSON.stringify(entries)],
-  });
+  const json = JSON.stringify(entries);
+  await saveEntries(tx, operatorId, operatorName, tokenId, operation, requestId, json);
 }
 
 /**

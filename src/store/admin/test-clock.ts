@@ -3,12 +3,14 @@
  * CLOCK-1. SQL for its read, because the real time is the database's.
  */
 import { type ClockRequest, decideAdvance } from "../../domain/calendar/test-clock.ts";
-import type { ClockAdvance, Organisation } from "../../gen/prisma/client.ts";
+import { columns } from "../../gen/columns.ts";
 import { isId } from "../database/ids.ts";
 import { lockOrganisation } from "../database/lock-order.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { db, type Executor } from "../database/prisma/client.ts";
-import { columnsOf, type ModelRow } from "../database/prisma/model-columns.ts";
+import { instant, int, pick, type RowOf } from "../database/sql/columns.ts";
+import { columnsOf, sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 import { type Actor, type Changed, type Changes, changed } from "./changes.ts";
 
 /** A clock. `now` is its current time. */
@@ -43,29 +45,20 @@ interface LoadedClock extends TestClock {
   readonly realTime: Date;
 }
 
-const organisationFields = [
-  "id",
-  "livemode",
-  "timezone",
-  "testClock",
-] as const satisfies readonly (keyof Organisation)[];
+const organisationRow = pick(columns.organisation, "id", "livemode", "timezone", "testClock");
 
-const advanceFields = [
-  "startedFrom",
-  "target",
-  "performed",
-  "issued",
-  "parked",
-  "startedAt",
-  "finishedAt",
-] as const satisfies readonly (keyof ClockAdvance)[];
-
-/** Without an advance its start is null. */
-type ClockRow = ModelRow<Organisation, (typeof organisationFields)[number]> &
-  Omit<ModelRow<ClockAdvance, (typeof advanceFields)[number]>, "startedFrom"> & {
-    readonly startedFrom: Date | null;
-    readonly realTime: Date;
-  };
+/** Without an advance its instants are null. */
+const clockRow = {
+  ...organisationRow,
+  startedFrom: instant.orNull(),
+  target: instant.orNull(),
+  performed: int,
+  issued: int,
+  parked: int,
+  startedAt: instant.orNull(),
+  finishedAt: instant.orNull(),
+  realTime: instant,
+};
 
 /** Creates the store of test clocks over changes. */
 export function createAdminClockStore(pool: Pool, { run }: Changes): AdminClockStore {
@@ -123,16 +116,19 @@ async function advance(
  * the real time is the database's, as for every other process. It has milliseconds, which is what a
  * clock shows.
  */
+const loadClock = query({
+  name: "load_test_clock",
+  text: sql`SELECT ${columnsOf("o", organisationRow)}, a.started_from, a.target,
+      coalesce(a.performed, 0) AS performed, coalesce(a.issued, 0) AS issued,
+      coalesce(a.parked, 0) AS parked, a.started_at, a.finished_at,
+      date_trunc('milliseconds', clock_timestamp()) AS real_time
+    FROM organisations o LEFT JOIN clock_advances a ON a.organisation_id = o.id
+    WHERE o.id = $1`,
+  row: clockRow,
+});
+
 async function load(executor: Executor, organisationId: string): Promise<LoadedClock | null> {
-  const { rows } = await executor.query<ClockRow>({
-    name: "load_test_clock",
-    text: `SELECT ${columnsOf("o", organisationFields)}, ${columnsOf("a", advanceFields)},
-        date_trunc('milliseconds', clock_timestamp()) AS "realTime"
-      FROM organisations o LEFT JOIN clock_advances a ON a.organisation_id = o.id
-      WHERE o.id = $1`,
-    values: [organisationId],
-  });
-  const row = rows[0];
+  const [row] = await loadClock(executor, organisationId);
   if (row === undefined) return null;
   const advance = readAdvance(row);
   const isAdvancing = advance !== null && advance.finishedAt === null;
@@ -147,8 +143,9 @@ async function load(executor: Executor, organisationId: string): Promise<LoadedC
   };
 }
 
-function readAdvance({ startedFrom: from, ...row }: ClockRow): TestClockAdvance | null {
-  if (from === null) return null;
-  const { target: to, performed, issued: invoicesIssued, parked, startedAt, finishedAt } = row;
+function readAdvance(row: RowOf<typeof clockRow>): TestClockAdvance | null {
+  const { startedFrom: from, target: to, startedAt, finishedAt } = row;
+  if (from === null || to === null || startedAt === null) return null;
+  const { performed, issued: invoicesIssued, parked } = row;
   return { from, to, performed, invoicesIssued, parked, startedAt, finishedAt };
 }

@@ -4,11 +4,15 @@
  */
 
 import { Refusal } from "../../../domain/refusal.ts";
+import { columns } from "../../../gen/columns.ts";
 import type { Organisation } from "../../../gen/prisma/client.ts";
 import { performDue } from "../../billing/catch-up.ts";
 import { performable } from "../../billing/due-organisations.ts";
 import { isId } from "../../database/ids.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
+import { int, pick } from "../../database/sql/columns.ts";
+import { asSql, sql } from "../../database/sql/sql.ts";
+import { query } from "../../database/sql/statement.ts";
 import { type Changed, changed } from "../changes.ts";
 import { loadLocked } from "./update-organisation.ts";
 
@@ -63,30 +67,34 @@ export async function onCurrentOrganisation<T>(
   }
 }
 
+const findDue = query({
+  name: "is_any_subscription_due",
+  text: sql`SELECT s.id FROM subscriptions s JOIN organisations o ON o.id = s.organisation_id
+    WHERE o.id = $1 AND s.due_at <= coalesce(o.test_clock, clock_timestamp())
+      AND ${asSql(performable)}
+    LIMIT 1`,
+  row: pick(columns.subscription, "id"),
+});
+
 async function isAnyDue(tx: Transaction, id: string): Promise<boolean> {
-  const { rows } = await tx.query({
-    name: "is_any_subscription_due",
-    text: `SELECT FROM subscriptions s JOIN organisations o ON o.id = s.organisation_id
-      WHERE o.id = $1 AND s.due_at <= coalesce(o.test_clock, clock_timestamp()) AND ${performable}
-      LIMIT 1`,
-    values: [id],
-  });
-  return rows.length > 0;
+  return (await findDue(tx, id)).length > 0;
 }
+
+const countPeriods = query({
+  name: "count_unbilled_subscriptions",
+  text: sql`SELECT count(*)::int AS count
+    FROM subscriptions s
+      JOIN periods p ON p.organisation_id = s.organisation_id AND p.subscription_id = s.id
+        AND p.index = s.current_period
+    WHERE s.organisation_id = $1 AND s.status IN ('active', 'pending') AND p.setup_mode`,
+  row: { count: int },
+});
 
 /**
  * Counts active subscriptions whose current period began in Setup Mode. That period is never
  * billed. SETUP-3.
  */
 export async function countUnbilled(pool: Pool, id: string): Promise<number> {
-  const { rows } = await pool.query<{ readonly count: number }>({
-    name: "count_unbilled_subscriptions",
-    text: `SELECT count(*)::int AS count
-      FROM subscriptions s
-        JOIN periods p ON p.organisation_id = s.organisation_id AND p.subscription_id = s.id
-          AND p.index = s.current_period
-      WHERE s.organisation_id = $1 AND s.status IN ('active', 'pending') AND p.setup_mode`,
-    values: [id],
-  });
-  return rows[0]?.count ?? 0;
+  const [row] = await countPeriods(pool, id);
+  return row?.count ?? 0;
 }

@@ -4,6 +4,9 @@
  */
 import type { SwitchObstacle, SwitchObstacles } from "../../../domain/billing/setup-mode.ts";
 import type { Transaction } from "../../database/pool.ts";
+import { int, text } from "../../database/sql/columns.ts";
+import { sql } from "../../database/sql/sql.ts";
+import { query } from "../../database/sql/statement.ts";
 
 /** As many as a person can handle at once. SETUP-4. */
 const namedAtMost = 10;
@@ -20,25 +23,10 @@ const blocking = {
   ],
 } as const;
 
-/**
- * Returns up to ten obstacles to the switch on or off, and the number of all. The caller has locked
- * the organisation. Every transaction that starts such work, or parks a subscription, shares that
- * lock and waits. Only the plan of an allocation does not: one that commits at this very moment may
- * still be carried out, as if the switch came after it.
- */
-export async function loadObstacles(
-  tx: Transaction,
-  organisationId: string,
-  to: keyof typeof blocking,
-): Promise<SwitchObstacles> {
-  const { rows } = await tx.query<SwitchObstacle & { readonly total: number }>({
-    text: obstaclesText,
-    values: [organisationId, namedAtMost, blocking[to]],
-  });
-  return { named: rows, total: rows[0]?.total ?? 0 };
-}
-
-const obstaclesText = `SELECT kind, name, (count(*) OVER ())::int AS total FROM (
+const findObstacles = query({
+  name: "find_setup_mode_obstacles",
+  planned: "each time",
+  text: sql`SELECT kind, name, (count(*) OVER ())::int AS total FROM (
     SELECT 'parked' AS kind, 'subscription ' || s.id AS name
     FROM subscriptions s JOIN organisations o ON o.id = s.organisation_id
     WHERE o.id = $1 AND s.due_at <= coalesce(o.test_clock, clock_timestamp())
@@ -55,4 +43,21 @@ const obstaclesText = `SELECT kind, name, (count(*) OVER ())::int AS total FROM 
     WHERE o.organisation_id = $1 AND o.state IN ('ready', 'sending', 'uncertain')
       AND o.kind = ANY ($3)
   ) obstacles
-  ORDER BY kind, name LIMIT $2`;
+  ORDER BY kind, name LIMIT $2`,
+  row: { kind: text.as<SwitchObstacle["kind"]>(), name: text, total: int },
+});
+
+/**
+ * Returns up to ten obstacles to the switch on or off, and the number of all. The caller has locked
+ * the organisation. Every transaction that starts such work, or parks a subscription, shares that
+ * lock and waits. Only the plan of an allocation does not: one that commits at this very moment may
+ * still be carried out, as if the switch came after it.
+ */
+export async function loadObstacles(
+  tx: Transaction,
+  organisationId: string,
+  to: keyof typeof blocking,
+): Promise<SwitchObstacles> {
+  const rows = await findObstacles(tx, organisationId, namedAtMost, blocking[to]);
+  return { named: rows, total: rows[0]?.total ?? 0 };
+}

@@ -11,6 +11,9 @@ import type { Organisation } from "../../../gen/prisma/client.ts";
 import { lockOrganisation } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
+import { uuid } from "../../database/sql/columns.ts";
+import { asSql, sql } from "../../database/sql/sql.ts";
+import { query } from "../../database/sql/statement.ts";
 import { holdsCredit, planHeldCredit } from "../../ledger-jobs/credit-allocations.ts";
 import { type Changed, changed } from "../changes.ts";
 
@@ -66,7 +69,30 @@ export async function updateOrganisation(
 }
 
 /** Subscriptions in a statement, far below a statement's time limit. */
-const recheckBatch = 5_000;
+const batchSize = 5_000;
+
+// One statement for many rows, and a lock, so it is SQL.
+const recheckBatch = query({
+  name: "recheck_subscriptions",
+  planned: "each time",
+  text: sql`WITH batch AS (
+    SELECT s.id FROM subscriptions s
+    WHERE s.organisation_id = $1 AND s.id > $2 AND (s.due_at > 'epoch'
+      OR s.due_at IS NULL AND s.status IN ('ended', 'complete') AND (
+        s.id IN (SELECT d.subscription_id FROM deferred_lines d
+          WHERE d.organisation_id = $1 AND d.invoice_id IS NULL)
+        OR EXISTS (SELECT 1 FROM usage_events e
+          WHERE e.subscription_id = s.id AND e.bill >= s.usage_billed AND e.voided_at IS NULL))
+      OR s.id IN (SELECT n.subscription_id FROM credit_notes n
+        WHERE n.organisation_id = $1 AND ${asSql(holdsCredit("n"))}))
+    ORDER BY s.id LIMIT $3 FOR NO KEY UPDATE OF s
+  ), checked AS (
+    UPDATE subscriptions s SET due_at = 'epoch' FROM batch
+    WHERE s.organisation_id = $1 AND s.id = batch.id
+  )
+  SELECT (SELECT id FROM batch ORDER BY id DESC LIMIT 1) AS last`,
+  row: { last: uuid.orNull() },
+});
 
 /**
  * Makes the next billing run check every subscription that is not over. Setup Mode and Invoice
@@ -77,33 +103,12 @@ const recheckBatch = 5_000;
  */
 async function recheckSubscriptions(tx: Transaction, organisationId: string): Promise<void> {
   for (let after = "00000000-0000-0000-0000-000000000000"; ; ) {
-    const { rows } = await tx.query<{ last: string | null }>({
-      text: recheckText,
-      values: [organisationId, after, recheckBatch],
-    });
-    const last = rows[0]?.last ?? null;
+    const [row] = await recheckBatch(tx, organisationId, after, batchSize);
+    const last = row?.last ?? null;
     if (last === null) return;
     after = last;
   }
 }
-
-// One statement for many rows, and a lock, so it is SQL.
-const recheckText = `WITH batch AS (
-    SELECT s.id FROM subscriptions s
-    WHERE s.organisation_id = $1 AND s.id > $2 AND (s.due_at > 'epoch'
-      OR s.due_at IS NULL AND s.status IN ('ended', 'complete') AND (
-        s.id IN (SELECT d.subscription_id FROM deferred_lines d
-          WHERE d.organisation_id = $1 AND d.invoice_id IS NULL)
-        OR EXISTS (SELECT 1 FROM usage_events e
-          WHERE e.subscription_id = s.id AND e.bill >= s.usage_billed AND e.voided_at IS NULL))
-      OR s.id IN (SELECT n.subscription_id FROM credit_notes n
-        WHERE n.organisation_id = $1 AND ${holdsCredit("n")}))
-    ORDER BY s.id LIMIT $3 FOR NO KEY UPDATE OF s
-  ), checked AS (
-    UPDATE subscriptions s SET due_at = 'epoch' FROM batch
-    WHERE s.organisation_id = $1 AND s.id = batch.id
-  )
-  SELECT (SELECT id FROM batch ORDER BY id DESC LIMIT 1) AS last`;
 
 /** Converts a record to the organisation that the admin API shows. */
 export function readOrganisationRecord(
