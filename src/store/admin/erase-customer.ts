@@ -1,12 +1,14 @@
 /**
  * Erases the personal data of a customer, for ever: in its row, in what was published of it, in
- * stored answers, in the audit log and in the ledger's messages. Documents stay. SQL, because each
- * table takes one statement and the texts are compared and replaced in the database. CUSTOMER-7
+ * stored answers, in the audit log and in the ledger's messages. Documents stay. SQL where texts
+ * are compared and replaced in the database. CUSTOMER-7
  */
 import type { Customer } from "../../gen/prisma/client.ts";
 import { lockOrganisation, lockRow, lockSubscriptions } from "../database/lock-order.ts";
 import type { Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command } from "../database/sql/statement.ts";
 import { blockPublishing } from "../events/publish-changes.ts";
 import { type Changed, changed } from "./changes.ts";
 
@@ -78,81 +80,91 @@ async function isJobPending(
   id: string,
   subscriptionIds: readonly string[],
 ): Promise<boolean> {
-  const { rows } = await tx.query<{ readonly isPending: boolean }>({
-    name: "is_job_of_customer_pending",
-    text: `SELECT EXISTS (SELECT 1 FROM ledger_jobs
-      WHERE organisation_id = $1 AND state IN ('ready', 'sending', 'uncertain')
-        AND (customer_id = $2 OR subscription_id = ANY ($3::uuid[]))) AS "isPending"`,
-    values: [organisationId, id, subscriptionIds],
+  const job = await db(tx).ledgerJob.findFirst({
+    where: {
+      organisationId,
+      state: { in: ["ready", "sending", "uncertain"] },
+      OR: jobsOf(id, subscriptionIds),
+    },
+    select: { id: true },
   });
-  return rows[0]?.isPending === true;
+  return job !== null;
+}
+
+/** The ledger jobs of a customer: those of its contact and of its subscriptions. */
+function jobsOf(id: string, subscriptionIds: readonly string[]) {
+  return [{ customerId: id }, { subscriptionId: { in: [...subscriptionIds] } }];
 }
 
 /** Objects that may show the customer's data: itself, and its documents by a ledger's message. */
-const shownObjects = `(object_kind = 'customer' AND object_id = $2
+const shownObjects = sql`(object_kind = 'customer' AND object_id = $2
     OR object_kind = 'invoice' AND object_id IN (SELECT i.id FROM invoices i
       WHERE i.organisation_id = $1 AND i.customer_id = $2)
     OR object_kind = 'credit_note' AND object_id IN (SELECT n.id FROM credit_notes n
       WHERE n.organisation_id = $1 AND n.customer_id = $2))`;
+
+const eraseSnapshots = command({
+  name: "erase_published_snapshots",
+  text: sql`UPDATE published_snapshots SET object = erased_members(object::jsonb)::text
+    WHERE organisation_id = $1 AND ${shownObjects}
+      AND object::jsonb <> erased_members(object::jsonb)`,
+});
+
+const eraseReceivers = command({
+  name: "erase_answers_of_receivers",
+  text: sql`UPDATE webhook_attempts a SET answer = NULL
+    FROM webhook_deliveries d JOIN events e
+      ON e.organisation_id = d.organisation_id AND e.id = d.event_id
+    WHERE a.organisation_id = $1 AND d.organisation_id = $1 AND a.delivery_id = d.id
+      AND a.answer IS NOT NULL AND ${shownObjects}`,
+});
+
+const eraseEvents = command({
+  name: "erase_events",
+  text: sql`UPDATE events SET body = erased_members(body::jsonb)::text
+    WHERE organisation_id = $1 AND ${shownObjects}
+      AND body::jsonb <> erased_members(body::jsonb)`,
+});
 
 /**
  * Snapshots, events, and what receivers answered to these. Texts without personal data keep their
  * bytes. The relay writes the snapshots again, because the objects change too.
  */
 async function erasePublished(tx: Transaction, organisationId: string, id: string): Promise<void> {
-  const values = [organisationId, id];
-  await tx.query({
-    name: "erase_published_snapshots",
-    text: `UPDATE published_snapshots SET object = erased_members(object::jsonb)::text
-      WHERE organisation_id = $1 AND ${shownObjects}
-        AND object::jsonb <> erased_members(object::jsonb)`,
-    values,
-  });
-  await tx.query({
-    name: "erase_answers_of_receivers",
-    text: `UPDATE webhook_attempts a SET answer = NULL
-      FROM webhook_deliveries d JOIN events e
-        ON e.organisation_id = d.organisation_id AND e.id = d.event_id
-      WHERE a.organisation_id = $1 AND d.organisation_id = $1 AND a.delivery_id = d.id
-        AND a.answer IS NOT NULL AND ${shownObjects}`,
-    values,
-  });
-  await tx.query({
-    name: "erase_events",
-    text: `UPDATE events SET body = erased_members(body::jsonb)::text
-      WHERE organisation_id = $1 AND ${shownObjects}
-        AND body::jsonb <> erased_members(body::jsonb)`,
-    values,
-  });
+  await eraseSnapshots(tx, organisationId, id);
+  await eraseReceivers(tx, organisationId, id);
+  await eraseEvents(tx, organisationId, id);
 }
 
 /**
  * Deletes the stored answers that show the customer. A repeat of its creation finds the customer by
  * the id that the key leads to (IDEMPOTENCY-7). An operator's keys have no organisation.
  */
-async function eraseAnswers(tx: Transaction, organisationId: string, id: string): Promise<void> {
-  await tx.query({
-    name: "erase_idempotent_answers",
-    text: `DELETE FROM idempotency_keys
-      WHERE (organisation_id = $1 OR organisation_id IS NULL) AND state = 'done'
-        AND position(convert_to($2, 'UTF8') IN response) > 0
-        AND operation LIKE '%CustomerService%'`,
-    values: [organisationId, id],
-  });
-}
+const eraseAnswers = command({
+  name: "erase_idempotent_answers",
+  text: sql`DELETE FROM idempotency_keys
+    WHERE (organisation_id = $1 OR organisation_id IS NULL) AND state = 'done'
+      AND position(convert_to($2, 'UTF8') IN response) > 0
+      AND operation LIKE '%CustomerService%'`,
+});
 
-async function eraseAuditLog(tx: Transaction, organisationId: string, id: string): Promise<void> {
-  await tx.query({
-    name: "erase_audit_log",
-    text: `UPDATE audit_log SET before = erased_members(before), after = erased_members(after)
-      WHERE organisation_id = $1 AND (target_kind = 'customer' AND target_id = $2
-        OR target_kind = 'document' AND target_id IN (
-          SELECT i.id FROM invoices i WHERE i.organisation_id = $1 AND i.customer_id = $2
-          UNION ALL SELECT n.id FROM credit_notes n
-          WHERE n.organisation_id = $1 AND n.customer_id = $2))`,
-    values: [organisationId, id],
-  });
-}
+const eraseAuditLog = command({
+  name: "erase_audit_log",
+  text: sql`UPDATE audit_log SET before = erased_members(before), after = erased_members(after)
+    WHERE organisation_id = $1 AND (target_kind = 'customer' AND target_id = $2
+      OR target_kind = 'document' AND target_id IN (
+        SELECT i.id FROM invoices i WHERE i.organisation_id = $1 AND i.customer_id = $2
+        UNION ALL SELECT n.id FROM credit_notes n
+        WHERE n.organisation_id = $1 AND n.customer_id = $2))`,
+});
+
+// SQL, because the typed client has no regular expressions.
+const eraseReasons = command({
+  name: "erase_reasons_of_jobs",
+  text: sql`UPDATE ledger_jobs SET reason = $4
+    WHERE organisation_id = $1 AND reason ~ '[^a-z_]'
+      AND (customer_id = $2 OR subscription_id = ANY ($3::uuid[]))`,
+});
 
 /** A ledger's or another text about the customer's documents may name it, and is replaced whole. */
 async function eraseMessages(
@@ -161,34 +173,17 @@ async function eraseMessages(
   id: string,
   subscriptionIds: readonly string[],
 ): Promise<void> {
-  const ofCustomer = [organisationId, id];
-  for (const table of ["invoices", "credit_notes"]) {
-    await tx.query({
-      name: `erase_messages_of_${table}`,
-      text: `UPDATE ${table} SET sync_error = '${erasedText}'
-        WHERE organisation_id = $1 AND customer_id = $2 AND sync_error IS NOT NULL`,
-      values: ofCustomer,
-    });
-  }
-  await tx.query({
-    name: "erase_messages_of_jobs",
-    text: `UPDATE ledger_jobs SET message = '${erasedText}'
-      WHERE organisation_id = $1 AND message IS NOT NULL
-        AND (customer_id = $2 OR subscription_id = ANY ($3::uuid[]))`,
-    values: [...ofCustomer, subscriptionIds],
-  });
-  await tx.query({
-    name: "erase_reasons_of_jobs",
-    text: `UPDATE ledger_jobs SET reason = '${erasedText}'
-      WHERE organisation_id = $1 AND reason ~ '[^a-z_]'
-        AND (customer_id = $2 OR subscription_id = ANY ($3::uuid[]))`,
-    values: [...ofCustomer, subscriptionIds],
-  });
-  await tx.query({
-    name: "erase_messages_of_removals",
-    text: `UPDATE removals r SET message = '${erasedText}' FROM terminations t
-      WHERE r.organisation_id = $1 AND t.organisation_id = $1 AND r.termination_id = t.id
-        AND t.subscription_id = ANY ($2::uuid[]) AND r.message IS NOT NULL`,
-    values: [organisationId, subscriptionIds],
-  });
+  const refused = {
+    where: { organisationId, customerId: id, syncError: { not: null } },
+    data: { syncError: erasedText },
+  };
+  await db(tx).invoice.updateMany(refused);
+  await db(tx).creditNote.updateMany(refused);
+  const message = { not: null };
+  const data = { message: erasedText };
+  const OR = jobsOf(id, subscriptionIds);
+  await db(tx).ledgerJob.updateMany({ where: { organisationId, message, OR }, data });
+  await eraseReasons(tx, organisationId, id, subscriptionIds, erasedText);
+  const termination = { subscriptionId: { in: [...subscriptionIds] } };
+  await db(tx).removal.updateMany({ where: { organisationId, message, termination }, data });
 }
