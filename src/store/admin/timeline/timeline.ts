@@ -7,7 +7,16 @@ import { isId } from "../../database/ids.ts";
 import type { Page } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
-import { bigint, instant, int, json, text, uuid } from "../../database/sql/columns.ts";
+import {
+  bigint,
+  instant,
+  int,
+  json,
+  jsonRow,
+  type RowOf,
+  text,
+  uuid,
+} from "../../database/sql/columns.ts";
 import { sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
 import { entriesText } from "./timeline-entries.ts";
@@ -92,20 +101,20 @@ export interface TimelineDetail {
   readonly operator?: string;
 }
 
+const requesterRow = { kind: text.as<"api_key" | "operator">(), id: uuid, name: text };
+
 /** Who requested it: an API key or an operator. */
-export interface TimelineRequester {
-  readonly kind: "api_key" | "operator";
-  readonly id: string;
-  readonly name: string;
-}
+export type TimelineRequester = RowOf<typeof requesterRow>;
+
+const documentRow = {
+  kind: text.as<"invoice" | "credit_note">(),
+  id: uuid,
+  number: text,
+  ledgerId: text.orNull(),
+};
 
 /** The document of an entry. `ledgerId` is null while the ledger does not have it. */
-export interface TimelineDocument {
-  readonly kind: "invoice" | "credit_note";
-  readonly id: string;
-  readonly number: string;
-  readonly ledgerId: string | null;
-}
+export type TimelineDocument = RowOf<typeof documentRow>;
 
 /** The position of an entry: its instant in microseconds, its rank and its id. */
 export interface TimelinePosition {
@@ -159,7 +168,7 @@ const readEntries = query({
 )
 SELECT e.id, e.at, e.micros, e.rank, e.kind, e.detail, l.reason,
   CASE WHEN d.id IS NOT NULL THEN json_build_object('kind', d.kind, 'id', d.id,
-    'number', d.number, 'ledgerId', d.ledger_id) END AS document,
+    'number', d.number, 'ledger_id', d.ledger_id) END AS document,
   CASE WHEN k.id IS NOT NULL THEN json_build_object('kind', 'api_key', 'id', k.id, 'name', k.name)
     WHEN p.id IS NOT NULL THEN json_build_object('kind', 'operator', 'id', p.id, 'name', p.name)
     END AS requester
@@ -181,8 +190,8 @@ ORDER BY e.micros DESC, e.rank DESC, e.id DESC`,
     rank: int,
     kind: text.as<TimelineKind>(),
     detail: json<TimelineDetail>(),
-    document: json<TimelineDocument>().orNull(),
-    requester: json<TimelineRequester>().orNull(),
+    document: jsonRow(documentRow).orNull(),
+    requester: jsonRow(requesterRow).orNull(),
     reason: text.orNull(),
   },
 });
