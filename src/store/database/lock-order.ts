@@ -22,6 +22,8 @@
 import { plannedOnce } from "./planned-once.ts";
 import type { Transaction } from "./pool.ts";
 import type { Executor } from "./prisma/client.ts";
+import { asSql, type Sql, sql } from "./sql/sql.ts";
+import { type Command, command } from "./sql/statement.ts";
 
 /** Tables of an organisation whose rows are locked one at a time. */
 type OwnedTable =
@@ -206,8 +208,27 @@ export interface OrderedUpdate {
 }
 
 /**
- * Locks the rows in the order of their key, and then updates them. Two such updates never deadlock.
+ * Declares an update that locks the rows in the order of their key, and then updates them. Two such
+ * updates never deadlock.
  */
+export function orderedUpdate({ name, table, key, where, set }: DeclaredUpdate): Command {
+  const columns = asSql(key.join(", "));
+  const matches = asSql(key.map((column) => `t.${column} = locked.${column}`).join(" AND "));
+  return command({
+    name,
+    text: sql`UPDATE ${asSql(table)} t SET ${set} FROM (
+        SELECT ${columns} FROM ${asSql(table)} WHERE organisation_id = $1 AND ${where}
+        ORDER BY ${columns} FOR NO KEY UPDATE) AS locked
+      WHERE t.organisation_id = $1 AND ${matches}`,
+  });
+}
+
+type DeclaredUpdate = Pick<OrderedUpdate, "name" | "table" | "key"> & {
+  readonly where: Sql;
+  readonly set: Sql;
+};
+
+/** The same for an update that is not declared yet. */
 export async function updateInOrder(
   executor: Executor,
   organisationId: string,

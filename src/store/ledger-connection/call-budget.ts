@@ -4,9 +4,11 @@
  * is one call of a function of the database, which holds the row for one statement.
  */
 
-import { callFunction } from "../database/functions.ts";
+import { strict as assert } from "node:assert";
 import { newId } from "../database/ids.ts";
-import type { Pool } from "../database/pool.ts";
+import { bigint, bool, text } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command, type Executor, query } from "../database/sql/statement.ts";
 
 /** What is left of the ledger's limits, as the ledger reported it. Null if it reported nothing. */
 interface LimitsLeft {
@@ -34,12 +36,23 @@ export interface LedgerBudget {
   take(isBackground: boolean): Promise<CallPermit>;
 }
 
-/** The answer of the database's function. */
-interface PermitRow {
-  readonly granted: boolean;
-  readonly scope: "minute" | "day" | "concurrent" | null;
-  readonly wait_ms: string;
-}
+const takeCall = query({
+  name: "take_ledger_call",
+  planned: "once",
+  text: sql`SELECT granted, scope, wait_ms
+    FROM take_ledger_call($1, $2, $3, $4 * interval '1 ms', $5, $6, $7)`,
+  row: {
+    granted: bool,
+    scope: text.as<"minute" | "day" | "concurrent">().orNull(),
+    waitMs: bigint.orNull(),
+  },
+});
+
+const endCall = command({
+  name: "end_ledger_call",
+  planned: "once",
+  text: sql`SELECT FROM end_ledger_call($1, $2, $3, $4, $5, $6)`,
+});
 
 /** The limits of a kind of ledger. `day` is null if only its answers say what is left of a day. */
 export interface CallLimits {
@@ -54,7 +67,7 @@ export interface CallLimits {
  * rejects. If a return is lost, the permit expires with the lease.
  */
 export function createCallBudget(
-  pool: Pick<Pool, "query">,
+  pool: Executor,
   organisationId: string,
   leaseMs: number,
   { minute, day, concurrent }: CallLimits,
@@ -62,32 +75,25 @@ export function createCallBudget(
   return {
     take: async (isBackground) => {
       const callId = newId();
-      const permit = await callFunction<PermitRow>(
+      const limits = [minute, day, concurrent];
+      const [permit] = await takeCall(
         pool,
-        "take_ledger_call",
         organisationId,
         callId,
         isBackground,
-        { ms: leaseMs },
-        minute,
-        day,
-        concurrent,
+        leaseMs,
+        ...limits,
       );
+      assert(permit, "the function returns one row");
       if (!permit.granted)
-        return { kind: "spent", scope: permit.scope ?? "minute", waitMs: Number(permit.wait_ms) };
+        return { kind: "spent", scope: permit.scope ?? "minute", waitMs: Number(permit.waitMs) };
       return {
         kind: "granted",
         end: async (left) => {
-          await callFunction(
-            pool,
-            "end_ledger_call",
-            organisationId,
-            callId,
-            left?.minute ?? null,
-            left?.day ?? null,
-            minute,
-            concurrent,
-          ).catch(() => undefined);
+          const reported = [left?.minute ?? null, left?.day ?? null];
+          await endCall(pool, organisationId, callId, ...reported, minute, concurrent).catch(
+            () => undefined,
+          );
         },
       };
     },

@@ -3,12 +3,13 @@
  * SQL, because the database's clock decides how long a pause lasts.
  */
 
-import type { LedgerConnection as ConnectionRecord } from "../../gen/prisma/client.ts";
+import { columns } from "../../gen/columns.ts";
 import { msUntil } from "../database/clock.ts";
 import type { Encryption } from "../database/encryption.ts";
-import { plannedOnce } from "../database/planned-once.ts";
 import type { Pool } from "../database/pool.ts";
-import { columnsOf, type ModelRow } from "../database/prisma/model-columns.ts";
+import { float, pick, text } from "../database/sql/columns.ts";
+import { asSql, columnsOf, sql } from "../database/sql/sql.ts";
+import { command, query } from "../database/sql/statement.ts";
 
 /**
  * A connection with its decrypted secret. Never logged. `custom` has its own credentials.
@@ -51,31 +52,38 @@ export interface ConnectionState {
  */
 const disconnectedPauseMs = 5 * 60_000;
 
-const connectionFields = [
-  "kind",
-  "grantKind",
-  "tenantId",
-  "baseUrl",
-  "identityUrl",
-  "clientId",
-  "encryptedSecret",
-  "encryptionKeyId",
-  "disconnectedReason",
-  "pausedReason",
-] as const;
-
-/** `consentedAt` is in seconds since 1970, null for a connection with its own credentials. */
-type ConnectionRow = ModelRow<ConnectionRecord, (typeof connectionFields)[number]> & {
-  readonly consentedAt: string | null;
-  readonly pausedMs: number;
+const storedConnection = {
+  ...pick(
+    columns.ledgerConnection,
+    "kind",
+    "tenantId",
+    "baseUrl",
+    "identityUrl",
+    "clientId",
+    "encryptedSecret",
+    "encryptionKeyId",
+    "disconnectedReason",
+    "pausedReason",
+  ),
+  grantKind: columns.ledgerConnection.grantKind.as<GrantKind>(),
 };
 
-const readText = `SELECT ${columnsOf("c", connectionFields)},
-    extract(epoch FROM a.connected_at)::text AS "consentedAt",
-    ${msUntil("c.paused_until")} AS "pausedMs"
-  FROM ledger_connections c LEFT JOIN ledger_consents a
-    ON a.organisation_id = c.organisation_id AND c.grant_kind = 'authorisation'
-  WHERE c.organisation_id = $1`;
+const read = query({
+  name: "read_connection",
+  planned: "once",
+  text: sql`SELECT ${columnsOf("c", storedConnection)},
+      extract(epoch FROM a.connected_at)::text AS consented_at,
+      ${asSql(msUntil("c.paused_until"))} AS paused_ms
+    FROM ledger_connections c LEFT JOIN ledger_consents a
+      ON a.organisation_id = c.organisation_id AND c.grant_kind = 'authorisation'
+    WHERE c.organisation_id = $1`,
+  row: {
+    ...storedConnection,
+    /** In seconds since 1970. Null for a connection with its own credentials. */
+    consentedAt: text.orNull(),
+    pausedMs: float,
+  },
+});
 
 /** Returns the organisation's connection, or null if it has none. */
 export async function readConnection(
@@ -83,18 +91,10 @@ export async function readConnection(
   encryption: Encryption,
   organisationId: string,
 ): Promise<ConnectionState | null> {
-  const { rows } = await pool.query<ConnectionRow>(
-    plannedOnce({
-      name: "read_connection",
-      text: readText,
-      values: [organisationId],
-    }),
-  );
-  const row = rows[0];
+  const [row] = await read(pool, organisationId);
   if (row === undefined) return null;
-  const { kind, tenantId, baseUrl, identityUrl, clientId, consentedAt } = row;
+  const { kind, grantKind, tenantId, baseUrl, identityUrl, clientId, consentedAt } = row;
   const { encryptedSecret: bytes, encryptionKeyId: keyId, disconnectedReason, pausedMs } = row;
-  const grantKind = row.grantKind === "authorisation" ? "authorisation" : "custom";
   const clientSecret =
     bytes === null || keyId === null ? "" : encryption.decrypt({ keyId, bytes }, organisationId);
   const address = { kind, grantKind, tenantId, baseUrl, identityUrl, clientId } as const;
@@ -107,6 +107,13 @@ export async function readConnection(
   };
 }
 
+const pause = command({
+  name: "pause_connection",
+  text: sql`UPDATE ledger_connections SET paused_reason = $3,
+      paused_until = greatest(paused_until, now() + $2 * interval '1 millisecond')
+    WHERE organisation_id = $1`,
+});
+
 /**
  * Pauses all calls of an organisation's connection. A longer pause that is already set stays, with
  * the new reason.
@@ -117,13 +124,7 @@ export async function pauseConnection(
   pauseMs: number,
   reason: string,
 ): Promise<void> {
-  await pool.query({
-    name: "pause_connection",
-    text: `UPDATE ledger_connections SET paused_reason = $3,
-        paused_until = greatest(paused_until, now() + $2 * interval '1 millisecond')
-      WHERE organisation_id = $1`,
-    values: [organisationId, pauseMs, reason],
-  });
+  await pause(pool, organisationId, pauseMs, reason);
 }
 
 /** What work that calls one organisation's ledger does with its connection. */

@@ -3,25 +3,21 @@
  * kept. SQL, because consents are claimed by the database's clock, and one whose tenant is chosen
  * at this moment is skipped.
  */
-import type { Pool } from "../database/pool.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command, type Executor } from "../database/sql/statement.ts";
 
-const deleteText = `UPDATE ledger_consents
-  SET failure = 'No tenant was chosen in time.', encrypted_tokens = NULL, tenants = NULL
-  WHERE organisation_id IN (SELECT organisation_id FROM ledger_consents
-    WHERE tenants IS NOT NULL AND expires_at <= now() LIMIT $1 FOR UPDATE SKIP LOCKED)`;
+const deleteConsents = command({
+  name: "delete_expired_consents",
+  text: sql`UPDATE ledger_consents
+    SET failure = 'No tenant was chosen in time.', encrypted_tokens = NULL, tenants = NULL
+    WHERE organisation_id IN (SELECT organisation_id FROM ledger_consents
+      WHERE tenants IS NOT NULL AND expires_at <= now() LIMIT $1 FOR UPDATE SKIP LOCKED)`,
+});
 
 /**
  * Deletes expired tokens over all organisations, at most `atMost`, and returns how many. Several
  * processes may run it at once.
  */
-export async function deleteExpiredConsents(
-  pool: Pick<Pool, "query">,
-  atMost: number,
-): Promise<number> {
-  const { rowCount } = await pool.query({
-    name: "delete_expired_consents",
-    text: deleteText,
-    values: [atMost],
-  });
-  return rowCount ?? 0;
+export async function deleteExpiredConsents(pool: Executor, atMost: number): Promise<number> {
+  return deleteConsents(pool, atMost);
 }

@@ -6,13 +6,15 @@
  * lasts.
  */
 
-import type { LedgerAuthorisation } from "../../gen/prisma/client.ts";
+import { columns } from "../../gen/columns.ts";
 import { msUntil } from "../database/clock.ts";
 import type { Encryption } from "../database/encryption.ts";
 import { newId } from "../database/ids.ts";
 import { inTransaction, type Pool } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
-import { columnsOf, type ModelRow } from "../database/prisma/model-columns.ts";
+import { float, pick } from "../database/sql/columns.ts";
+import { asSql, columnsOf, sql } from "../database/sql/sql.ts";
+import { command, query } from "../database/sql/statement.ts";
 
 /**
  * The access token in use. `freshMs` is how much longer it may be used. `generation` rises with
@@ -66,33 +68,46 @@ export const tokenPlaces = {
   access: (organisationId: string) => `${organisationId}/access`,
 } as const;
 
-type Authorisation = Pick<
-  LedgerAuthorisation,
-  "encryptedRefresh" | "encryptedPrevious" | "encryptionKeyId"
->;
+const accessToken = pick(
+  columns.ledgerAuthorisation,
+  "generation",
+  "encryptedAccess",
+  "encryptionKeyId",
+);
 
-const accessFields = ["generation", "encryptedAccess", "encryptionKeyId"] as const;
+const readTokens = query({
+  name: "read_ledger_tokens",
+  text: sql`SELECT ${columnsOf("a", accessToken)}, ${asSql(msUntil("a.fresh_until"))} AS fresh_ms
+    FROM ledger_authorisations a JOIN ledger_connections c ON c.organisation_id = a.organisation_id
+    WHERE a.organisation_id = $1 AND c.disconnected_at IS NULL`,
+  row: { ...accessToken, freshMs: float },
+});
 
-type AccessRow = ModelRow<LedgerAuthorisation, (typeof accessFields)[number]> & {
-  readonly freshMs: number;
-};
+const saveTokens = command({
+  name: "save_ledger_tokens",
+  text: sql`UPDATE ledger_authorisations
+    SET generation = generation + 1, encrypted_access = $3, encrypted_refresh = $4,
+      encrypted_previous = $5, encryption_key_id = $6,
+      fresh_until = now() + $7 * interval '1 millisecond', lease_id = NULL, lease_until = NULL
+    WHERE organisation_id = $1 AND lease_id = $2`,
+});
 
-const readText = `SELECT ${columnsOf("a", accessFields)}, ${msUntil("a.fresh_until")} AS "freshMs"
-  FROM ledger_authorisations a JOIN ledger_connections c ON c.organisation_id = a.organisation_id
-  WHERE a.organisation_id = $1 AND c.disconnected_at IS NULL`;
+const refreshToken = pick(
+  columns.ledgerAuthorisation,
+  "encryptedRefresh",
+  "encryptedPrevious",
+  "encryptionKeyId",
+);
 
-const saveText = `UPDATE ledger_authorisations
-  SET generation = generation + 1, encrypted_access = $3, encrypted_refresh = $4,
-    encrypted_previous = $5, encryption_key_id = $6,
-    fresh_until = now() + $7 * interval '1 millisecond', lease_id = NULL, lease_until = NULL
-  WHERE organisation_id = $1 AND lease_id = $2`;
-
-const takeText = `UPDATE ledger_authorisations
-  SET lease_id = $3, lease_until = clock_timestamp() + $4 * interval '1 millisecond'
-  WHERE organisation_id = $1 AND generation = $2
-    AND (lease_until IS NULL OR lease_until <= clock_timestamp())
-  RETURNING encrypted_refresh AS "encryptedRefresh", encrypted_previous AS "encryptedPrevious",
-    encryption_key_id AS "encryptionKeyId"`;
+const takeRefresh = query({
+  name: "take_ledger_refresh",
+  text: sql`UPDATE ledger_authorisations a
+    SET lease_id = $3, lease_until = clock_timestamp() + $4 * interval '1 millisecond'
+    WHERE organisation_id = $1 AND generation = $2
+      AND (lease_until IS NULL OR lease_until <= clock_timestamp())
+    RETURNING ${columnsOf("a", refreshToken)}`,
+  row: refreshToken,
+});
 
 /** Creates the token store of an organisation over a pool. */
 export function createLedgerTokens(
@@ -104,12 +119,7 @@ export function createLedgerTokens(
   const accessPlace = tokenPlaces.access(organisationId);
   return {
     read: async () => {
-      const { rows } = await pool.query<AccessRow>({
-        name: "read_ledger_tokens",
-        text: readText,
-        values: [organisationId],
-      });
-      const row = rows[0];
+      const [row] = await readTokens(pool, organisationId);
       if (row === undefined) return null;
       const { generation, encryptionKeyId: keyId, encryptedAccess: bytes, freshMs } = row;
       return {
@@ -120,16 +130,10 @@ export function createLedgerTokens(
     },
     take: async (generation, leaseMs) => {
       const leaseId = newId();
-      const { rows } = await pool.query<Authorisation>({
-        name: "take_ledger_refresh",
-        text: takeText,
-        values: [organisationId, generation, leaseId, leaseMs],
-      });
-      const row = rows[0];
+      const [row] = await takeRefresh(pool, organisationId, generation, leaseId, leaseMs);
       if (row === undefined) return null;
       const { encryptionKeyId: keyId, encryptedRefresh, encryptedPrevious } = row;
-      const open = (bytes: Uint8Array) =>
-        encryption.decrypt({ keyId, bytes: Buffer.from(bytes) }, refreshPlace);
+      const open = (bytes: Buffer) => encryption.decrypt({ keyId, bytes }, refreshPlace);
       const previous = encryptedPrevious === null ? null : open(encryptedPrevious);
       return { leaseId, refreshToken: open(encryptedRefresh), previous };
     },
@@ -138,12 +142,8 @@ export function createLedgerTokens(
       const [refresh, previous] = [refreshToken, used].map(
         (token) => encryption.encrypt(token, refreshPlace).bytes,
       );
-      const { rowCount } = await pool.query({
-        name: "save_ledger_tokens",
-        text: saveText,
-        values: [organisationId, leaseId, access.bytes, refresh, previous, access.keyId, freshMs],
-      });
-      return rowCount === 1;
+      const values = [access.bytes, refresh, previous, access.keyId, freshMs];
+      return (await saveTokens(pool, organisationId, leaseId, ...values)) === 1;
     },
     release: async (leaseId) => {
       await db(pool).ledgerAuthorisation.updateMany({

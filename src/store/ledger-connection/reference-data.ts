@@ -11,41 +11,54 @@ import {
   referenceDataKinds,
   unknownReferenceData,
 } from "../../domain/ledger/validation.ts";
-import type { LedgerReferenceData as ReferenceDataRecord } from "../../gen/prisma/client.ts";
+import { columns } from "../../gen/columns.ts";
 import type { Encryption } from "../database/encryption.ts";
-import { updateInOrder } from "../database/lock-order.ts";
-import { plannedOnce } from "../database/planned-once.ts";
+import { orderedUpdate } from "../database/lock-order.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
-import type { ModelRow } from "../database/prisma/model-columns.ts";
+import { arrayOf, type RowOf } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command, query } from "../database/sql/statement.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "./connections.ts";
 
 /**
  * The max age of reference data. A refresh is four calls a quarter of a day, and the smallest daily
  * limit is a thousand calls.
  */
-const maxAge = "interval '6 hours'";
+const maxAge = sql`interval '6 hours'`;
 
 /**
  * The max age at which reference data may reject a document. A rejection is final until an operator
  * retries, and a repair in the ledger since the last read is unknown here. Above this age the
  * ledger decides. If it rejects, the list is read, so that later documents are validated here.
  */
-const trustedAge = "interval '30 minutes'";
+const trustedAge = sql`interval '30 minutes'`;
 
 /**
  * The least gap between two reads of a list that rejections cause. A document that is always
  * rejected must not use up the ledger's daily limit.
  */
-const readingGap = "interval '15 minutes'";
+const readingGap = sql`interval '15 minutes'`;
 
 /**
  * The age of a connection at which its lists are first read in the background. Before that the
  * operator who created it reads them for the mapping.
  */
-const firstReading = "interval '5 minutes'";
+const firstReading = sql`interval '5 minutes'`;
 
 /** How long a claimed read is reserved for the process that claimed it. */
-const readingPause = "interval '5 minutes'";
+const readingPause = sql`interval '5 minutes'`;
+
+const dataKind = columns.ledgerReferenceData.kind.as<ReferenceDataKind>();
+
+const loadTrusted = query({
+  name: "load_reference_data",
+  planned: "once",
+  text: sql`SELECT o.kind, o.data FROM ledger_reference_data o
+      JOIN ledger_connections c ON c.organisation_id = $1 AND c.tenant_id = o.tenant_id
+    WHERE o.organisation_id = $1 AND o.fetched_at > now() - ${trustedAge}
+      AND (o.invalidated_at IS NULL OR o.invalidated_at < o.fetched_at)`,
+  row: { kind: dataKind, data: columns.ledgerReferenceData.data.present() },
+});
 
 /**
  * Returns the ledger's reference data, as far as it is recent enough to reject a document by it.
@@ -54,19 +67,23 @@ export async function loadReferenceData(
   pool: Pool,
   organisationId: string,
 ): Promise<LedgerReferenceData> {
-  const { rows } = await pool.query<ModelRow<ReferenceDataRecord, "kind" | "data">>(
-    plannedOnce({
-      name: "load_reference_data",
-      text: `SELECT o.kind, o.data FROM ledger_reference_data o
-        JOIN ledger_connections c ON c.organisation_id = $1 AND c.tenant_id = o.tenant_id
-      WHERE o.organisation_id = $1 AND o.fetched_at > now() - ${trustedAge}
-        AND (o.invalidated_at IS NULL OR o.invalidated_at < o.fetched_at)`,
-      values: [organisationId],
-    }),
-  );
+  const rows = await loadTrusted(pool, organisationId);
   const known = Object.fromEntries(rows.map(({ kind, data }) => [kind, data]));
   return { ...unknownReferenceData, ...known };
 }
+
+const save = command({
+  name: "save_reference_data",
+  text: sql`INSERT INTO ledger_reference_data AS o (organisation_id, kind, tenant_id, data,
+      fetched_at, next_read_at)
+    VALUES ($1, $2, $3, $4, now() - $5 * interval '1 millisecond', now() + ${maxAge})
+    ON CONFLICT (organisation_id, kind) DO UPDATE SET tenant_id = excluded.tenant_id,
+      data = excluded.data, fetched_at = excluded.fetched_at,
+      next_read_at = CASE WHEN o.invalidated_at >= excluded.fetched_at THEN o.next_read_at
+        ELSE excluded.next_read_at END
+    WHERE o.fetched_at IS NULL OR o.fetched_at <= excluded.fetched_at
+      OR o.tenant_id <> excluded.tenant_id`,
+});
 
 async function saveReferenceData<Kind extends ReferenceDataKind>(
   pool: Pool,
@@ -75,19 +92,7 @@ async function saveReferenceData<Kind extends ReferenceDataKind>(
   data: NonNullable<LedgerReferenceData[Kind]>,
   { tenantId, ageMs }: ReadFrom,
 ): Promise<void> {
-  await pool.query({
-    name: "save_reference_data",
-    text: `INSERT INTO ledger_reference_data AS o (organisation_id, kind, tenant_id, data,
-        fetched_at, next_read_at)
-      VALUES ($1, $2, $3, $4, now() - $5 * interval '1 millisecond', now() + ${maxAge})
-      ON CONFLICT (organisation_id, kind) DO UPDATE SET tenant_id = excluded.tenant_id,
-        data = excluded.data, fetched_at = excluded.fetched_at,
-        next_read_at = CASE WHEN o.invalidated_at >= excluded.fetched_at THEN o.next_read_at
-          ELSE excluded.next_read_at END
-      WHERE o.fetched_at IS NULL OR o.fetched_at <= excluded.fetched_at
-        OR o.tenant_id <> excluded.tenant_id`,
-    values: [organisationId, kind, tenantId, JSON.stringify(data), ageMs],
-  });
+  await save(pool, organisationId, kind, tenantId, JSON.stringify(data), ageMs);
 }
 
 /** How lists are locked and updated together. */
@@ -98,6 +103,15 @@ const listRows = { table: "ledger_reference_data", key: ["kind"] } as const;
  * operator repaired the ledger.
  */
 export type Invalidation = "contradicted" | "refused_by" | "mended";
+
+const invalidate = orderedUpdate({
+  ...listRows,
+  name: "invalidate_reference_data",
+  where: sql`kind = ANY ($2)`,
+  set: sql`invalidated_at = CASE WHEN $4 THEN clock_timestamp() ELSE invalidated_at END,
+    next_read_at = least(next_read_at, CASE WHEN $3 THEN now()
+      WHEN fetched_at IS NOT NULL THEN greatest(now(), fetched_at + ${readingGap}) END)`,
+});
 
 /**
  * Invalidates these kinds, so that they are read again. Data that was contradicted or repaired
@@ -111,16 +125,17 @@ export async function invalidateReferenceData(
   why: Invalidation,
 ): Promise<void> {
   if (kinds.length === 0) return;
-  await updateInOrder(client, organisationId, {
-    ...listRows,
-    name: "invalidate_reference_data",
-    where: "kind = ANY ($2)",
-    set: `invalidated_at = CASE WHEN $4 THEN clock_timestamp() ELSE invalidated_at END,
-      next_read_at = least(next_read_at, CASE WHEN $3 THEN now()
-        WHEN fetched_at IS NOT NULL THEN greatest(now(), fetched_at + ${readingGap}) END)`,
-    values: [kinds, why === "mended", why !== "refused_by"],
-  });
+  await invalidate(client, organisationId, kinds, why === "mended", why !== "refused_by");
 }
+
+const reschedule = orderedUpdate({
+  ...listRows,
+  name: "reschedule_reference_data",
+  where: sql`kind = ANY ($2) AND NOT coalesce(
+    greatest(fetched_at, invalidated_at) > now() - $4 * interval '1 millisecond', false)`,
+  set: sql`next_read_at = now() + $3 * interval '1 millisecond',
+    data = CASE WHEN NOT $5 THEN data END, fetched_at = CASE WHEN NOT $5 THEN fetched_at END`,
+});
 
 /**
  * Reschedules kinds that could not be read, requested `ageMs` ago. If reading was forbidden the
@@ -132,15 +147,7 @@ async function rescheduleReading(
   kinds: readonly ReferenceDataKind[],
   { pauseMs, ageMs, isForbidden }: FailedReading,
 ): Promise<void> {
-  await updateInOrder(pool, organisationId, {
-    ...listRows,
-    name: "reschedule_reference_data",
-    where: `kind = ANY ($2) AND NOT coalesce(
-      greatest(fetched_at, invalidated_at) > now() - $4 * interval '1 millisecond', false)`,
-    set: `next_read_at = now() + $3 * interval '1 millisecond',
-      data = CASE WHEN NOT $5 THEN data END, fetched_at = CASE WHEN NOT $5 THEN fetched_at END`,
-    values: [kinds, pauseMs, ageMs, isForbidden],
-  });
+  await reschedule(pool, organisationId, kinds, pauseMs, ageMs, isForbidden);
 }
 
 /** A read that failed, `ageMs` after it began, and the delay until the next attempt. */
@@ -215,36 +222,38 @@ export function createReferenceDataReading(
   };
 }
 
+const dueReferenceData = {
+  organisationId: columns.ledgerReferenceData.organisationId.present(),
+  kinds: arrayOf(dataKind),
+};
+
 /** The kinds to read from one organisation's ledger. */
-export interface DueReferenceData {
-  readonly organisationId: string;
-  readonly kinds: readonly ReferenceDataKind[];
-}
+export type DueReferenceData = RowOf<typeof dueReferenceData>;
+
+const claimDue = query({
+  name: "claim_due_reference_data",
+  text: sql`WITH due AS (
+      SELECT c.organisation_id, k.kind, c.tenant_id
+      FROM ledger_connections c CROSS JOIN unnest($1::text[]) AS k(kind)
+        LEFT JOIN ledger_reference_data o
+          ON o.organisation_id = c.organisation_id AND o.kind = k.kind
+      WHERE c.disconnected_at IS NULL AND (c.paused_until IS NULL OR c.paused_until <= now())
+        AND coalesce(o.next_read_at, c.created_at + ${firstReading}) <= now()
+      ORDER BY o.next_read_at NULLS FIRST LIMIT $2
+    ), taken AS (
+      INSERT INTO ledger_reference_data AS o (organisation_id, kind, tenant_id, next_read_at)
+      SELECT organisation_id, kind, tenant_id, now() + ${readingPause}
+      FROM due ORDER BY organisation_id, kind
+      ON CONFLICT (organisation_id, kind) DO UPDATE SET next_read_at = excluded.next_read_at
+        WHERE o.next_read_at <= now()
+      RETURNING organisation_id, kind
+    ) SELECT organisation_id, array_agg(kind) AS kinds FROM taken GROUP BY organisation_id`,
+  row: dueReferenceData,
+});
 
 async function claimDueReferenceData(
   pool: Pool,
   atMost: number,
 ): Promise<readonly DueReferenceData[]> {
-  const { rows } = await pool.query<DueReferenceData>({
-    name: "claim_due_reference_data",
-    text: `WITH due AS (
-        SELECT c.organisation_id, k.kind, c.tenant_id
-        FROM ledger_connections c CROSS JOIN unnest($1::text[]) AS k(kind)
-          LEFT JOIN ledger_reference_data o
-            ON o.organisation_id = c.organisation_id AND o.kind = k.kind
-        WHERE c.disconnected_at IS NULL AND (c.paused_until IS NULL OR c.paused_until <= now())
-          AND coalesce(o.next_read_at, c.created_at + ${firstReading}) <= now()
-        ORDER BY o.next_read_at NULLS FIRST LIMIT $2
-      ), taken AS (
-        INSERT INTO ledger_reference_data AS o (organisation_id, kind, tenant_id, next_read_at)
-        SELECT organisation_id, kind, tenant_id, now() + ${readingPause}
-        FROM due ORDER BY organisation_id, kind
-        ON CONFLICT (organisation_id, kind) DO UPDATE SET next_read_at = excluded.next_read_at
-          WHERE o.next_read_at <= now()
-        RETURNING organisation_id, kind
-      ) SELECT organisation_id AS "organisationId", array_agg(kind) AS kinds
-      FROM taken GROUP BY organisation_id`,
-    values: [referenceDataKinds, atMost],
-  });
-  return rows;
+  return claimDue(pool, referenceDataKinds, atMost);
 }
