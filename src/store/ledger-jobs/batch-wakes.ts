@@ -3,7 +3,7 @@
  * linger in it.
  */
 import { listen } from "../database/listen.ts";
-import type { Pool } from "../database/pool.ts";
+import type { Executor } from "../database/sql/statement.ts";
 import { outcomesChannel } from "./job-notifications.ts";
 import { endedMark, lingeringMark, notify, wakesChannel } from "./lingering-batches.ts";
 
@@ -17,7 +17,7 @@ export interface BatchWakes {
 /** Listens to wake-ups. `onWake` gets the organisation, or null if any may have been missed. */
 export function listenToWakes(
   databaseUrl: string,
-  pool: Pick<Pool, "query">,
+  pool: Executor,
   onWake: (organisationId: string | null) => void,
   onError: (error: Error) => void,
 ): BatchWakes {

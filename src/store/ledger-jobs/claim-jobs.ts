@@ -5,35 +5,35 @@
  */
 
 import type { FirstInvoiceStatus } from "../../domain/model/organisation-settings.ts";
-import type {
-  CreditNote,
-  Customer,
-  Invoice,
-  InvoiceLine,
-  LedgerJob,
-} from "../../gen/prisma/client.ts";
-import { plannedOnce } from "../database/planned-once.ts";
+import { columns } from "../../gen/columns.ts";
+import type { InvoiceLine } from "../../gen/prisma/client.ts";
 import type { Pool } from "../database/pool.ts";
+import { bool, day, json, pick, type RowOf } from "../database/sql/columns.ts";
+import { type Sql, sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 import { claimed } from "./job-lease.ts";
 import type { JobKind } from "./jobs.ts";
 
 /** The most documents in one call to the ledger (POSTING-3). */
 export const groupSize = 50;
 
-/**
- * What every claimed job has. `keyVariant` counts how often the ledger failed on it: the next call
- * has another idempotency key. `numberTaken` counts how often its number was refused as taken and
- * not found, `renumbered` how often it took the next one. `isAwaited`: a caller waits for it.
- * `traceparent` is the trace that it began in.
- */
-export interface ClaimedJob
-  extends Pick<
-    LedgerJob,
-    "id" | "attempts" | "keyVariant" | "numberTaken" | "renumbered" | "traceparent"
-  > {
-  readonly kind: JobKind;
-  readonly isAwaited: boolean;
-}
+const claimedJob = {
+  ...pick(columns.ledgerJob, "id", "attempts"),
+  kind: columns.ledgerJob.kind.as<JobKind>(),
+  /** How often the ledger failed on it: the next call has another idempotency key. */
+  keyVariant: columns.ledgerJob.keyVariant,
+  /** How often its number was refused as taken and not found. */
+  numberTaken: columns.ledgerJob.numberTaken,
+  /** How often it took the next number. */
+  renumbered: columns.ledgerJob.renumbered,
+  /** The trace that it began in. */
+  traceparent: columns.ledgerJob.traceparent,
+  /** A caller waits for it. */
+  isAwaited: bool,
+};
+
+/** What every claimed job has. */
+export type ClaimedJob = RowOf<typeof claimedJob>;
 
 /**
  * A line of a document to create in the ledger, amounts as decimal text. A credit note's line has
@@ -47,42 +47,50 @@ export interface LineToSend
 }
 
 /**
- * What invoices and credit notes to create have in common. The date is `YYYY-MM-DD`, the subtotal
- * decimal text. `isContactGone` and `skipValidation` are as in
- * `domain/billing/ledger-validation.ts`. `mayBeThere`: the ledger has a document of its customer
- * that a restored database does not know (LEDGER-19).
+ * What invoices and credit notes to create have in common. `isContactGone` and `skipValidation` are
+ * as in `domain/billing/ledger-validation.ts`.
  */
-interface ClaimedDocument
-  extends ClaimedJob,
-    Pick<Invoice & CreditNote, "number" | "reference" | "currency">,
-    Pick<LedgerJob, "skipValidation"> {
-  readonly subtotal: string;
-  readonly issueDate: string;
-  readonly contactId: string;
-  readonly isContactGone: boolean;
-  readonly mayBeThere: boolean;
-  readonly lines: readonly LineToSend[];
-}
+const claimedDocument = {
+  ...claimedJob,
+  skipValidation: columns.ledgerJob.skipValidation,
+  contactId: columns.customer.ledgerContactId.present(),
+  isContactGone: bool,
+  /** The ledger has a document of its customer that a restored database does not know. LEDGER-19 */
+  mayBeThere: bool,
+  lines: json<readonly LineToSend[]>(),
+};
+
+const invoiceToSend = {
+  ...claimedDocument,
+  invoiceId: columns.ledgerJob.invoiceId.present(),
+  ...pick(columns.invoice, "number", "reference", "currency", "subtotal", "issueDate"),
+  dueDate: columns.invoice.dueDate.present(),
+  firstStatus: columns.organisation.firstInvoiceStatus.as<FirstInvoiceStatus>(),
+};
 
 /** An invoice to create in the ledger. */
-export interface InvoiceToSend extends ClaimedDocument {
-  readonly invoiceId: string;
-  readonly dueDate: string;
-  readonly firstStatus: FirstInvoiceStatus;
-}
+export type InvoiceToSend = RowOf<typeof invoiceToSend>;
+
+const creditNoteToSend = {
+  ...claimedDocument,
+  creditNoteId: columns.ledgerJob.creditNoteId.present(),
+  ...pick(columns.creditNote, "number", "reference", "currency", "subtotal"),
+  issueDate: day,
+};
 
 /** A credit note to create in the ledger. */
-export interface CreditNoteToSend extends ClaimedDocument {
-  readonly creditNoteId: string;
-}
+export type CreditNoteToSend = RowOf<typeof creditNoteToSend>;
 
-/** A contact to create in the ledger, or to import from it (`wantedContactId`). */
-export interface ContactToSend
-  extends ClaimedJob,
-    Pick<Customer, "code" | "name" | "firstName" | "lastName" | "email"> {
-  readonly customerId: string;
-  readonly wantedContactId: string | null;
-}
+const contactToSend = {
+  ...claimedJob,
+  customerId: columns.ledgerJob.customerId.present(),
+  ...pick(columns.customer, "code", "name", "firstName", "lastName", "email"),
+  /** The contact to import. Null if one is to be created. */
+  wantedContactId: columns.ledgerJob.contactId,
+};
+
+/** A contact to create in the ledger, or to import from it. */
+export type ContactToSend = RowOf<typeof contactToSend>;
 
 /** Jobs to send, callers' first, and jobs whose answer was lost, to look up. */
 export interface ClaimedJobs<T> {
@@ -90,103 +98,12 @@ export interface ClaimedJobs<T> {
   readonly uncertain: readonly T[];
 }
 
-/** What a kind of job reads of its document: SQL columns and joins to `taken`. */
-interface ClaimedKind {
-  readonly kinds: readonly JobKind[];
-  readonly columns: string;
-  readonly joins: string;
-}
-
-// A customer that no operator deactivated is inactive because of its contact. If the contact was
-// not synced for a day, the ledger decides (POSTING-5).
-const validatedBy = `taken.skip_validation AS "skipValidation",
-    (c.status = 'inactive' AND c.deactivated_at IS NULL AND EXISTS (
-      SELECT 1 FROM ledger_sync_cursors w
-      WHERE w.organisation_id = $1 AND w.synced_at > now() - interval '1 day')) AS "isContactGone"`;
-
-/** SQL: the lines of a document as JSON, with decimals as text. */
-const linesOf = (table: string, owner: string, units: string, unitPrice: string): string => `(
-    SELECT json_agg(json_build_object('id', l.id, 'name', l.name, 'description', l.description,
-      'units', ${units}, 'unitPrice', ${unitPrice}, 'amount', l.amount::text,
-      'revenueAccount', l.revenue_account, 'taxType', l.tax_type) ORDER BY l.position)
-    FROM ${table} l WHERE l.organisation_id = $1 AND l.${owner} = taken.${owner}) AS lines`;
-
-/** SQL: whether the ledger may have the document already. The table is empty without a restore. */
-const mayBeThere = (kind: string, documentId: string): string => `(EXISTS (
-      SELECT 1 FROM unknown_documents u WHERE u.organisation_id = $1 AND u.kind = '${kind}'
-        AND u.contact_id = c.ledger_contact_id AND u.state = 'open')
-    OR EXISTS (
-      SELECT 1 FROM unknown_documents u WHERE u.organisation_id = $1
-        AND u.document_id = taken.${documentId})) AS "mayBeThere"`;
-
-const invoices: ClaimedKind = {
-  kinds: ["create_invoice"],
-  columns: `taken.invoice_id AS "invoiceId", i.number, i.reference, i.currency, i.subtotal,
-    i.issue_date AS "issueDate", i.due_date AS "dueDate", c.ledger_contact_id AS "contactId",
-    ${validatedBy}, o.first_invoice_status AS "firstStatus",
-    ${mayBeThere("invoice", "invoice_id")},
-    ${linesOf("invoice_lines", "invoice_id", "l.units", "l.unit_price::text")}`,
-  joins: `JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id
-    JOIN customers c ON c.organisation_id = $1 AND c.id = i.customer_id
-    JOIN organisations o ON o.id = $1`,
-};
-
-// A credit note's day is stored as its midnight in UTC.
-const creditNotes: ClaimedKind = {
-  kinds: ["create_credit_note"],
-  columns: `taken.credit_note_id AS "creditNoteId", n.number, n.reference, n.currency, n.subtotal,
-    (n.credit_note_date AT TIME ZONE 'UTC')::date AS "issueDate",
-    c.ledger_contact_id AS "contactId", ${validatedBy},
-    ${mayBeThere("credit_note", "credit_note_id")},
-    ${linesOf("credit_note_lines", "credit_note_id", "NULL", "NULL")}`,
-  joins: `JOIN credit_notes n ON n.organisation_id = $1 AND n.id = taken.credit_note_id
-    JOIN customers c ON c.organisation_id = $1 AND c.id = n.customer_id`,
-};
-
-const contacts: ClaimedKind = {
-  kinds: ["create_contact", "import_contact"],
-  columns: `taken.customer_id AS "customerId", c.code, c.name, c.first_name AS "firstName",
-    c.last_name AS "lastName", c.email, taken.contact_id AS "wantedContactId"`,
-  joins: "JOIN customers c ON c.organisation_id = $1 AND c.id = taken.customer_id",
-};
-
-/**
- * Takes up to `groupSize` waiting invoices of each state under a lease of `leaseMs`. One with an
- * expired lease becomes uncertain: its last attempt may have got an answer. Invoices with a waiting
- * caller come first.
- */
-export async function claimInvoices(
-  pool: Pool,
-  organisationId: string,
-  leaseMs: number,
-): Promise<ClaimedJobs<InvoiceToSend>> {
-  return take(pool, organisationId, leaseMs, invoices);
-}
-
-/** Claims credit notes, as `claimInvoices` claims invoices. */
-export async function claimCreditNotes(
-  pool: Pool,
-  organisationId: string,
-  leaseMs: number,
-): Promise<ClaimedJobs<CreditNoteToSend>> {
-  return take(pool, organisationId, leaseMs, creditNotes);
-}
-
-/** Claims contacts, as `claimInvoices` claims invoices. */
-export async function claimContacts(
-  pool: Pool,
-  organisationId: string,
-  leaseMs: number,
-): Promise<ClaimedJobs<ContactToSend>> {
-  return take(pool, organisationId, leaseMs, contacts);
-}
-
 /**
  * SQL: the oldest ready jobs of a condition. Each kind is looked up for itself, because the index
  * has the jobs of one kind in their order. So a claim reads no more jobs than it takes, however
  * many wait.
  */
-const readyText = (condition: string): string => `
+const readyJobs = (condition: Sql): Sql => sql`
       SELECT j.id, j.seq FROM unnest($2::text[]) k (kind) CROSS JOIN LATERAL (
         SELECT id, seq FROM ledger_jobs
         WHERE organisation_id = $1 AND state = 'ready' AND kind = k.kind AND not_before <= now()
@@ -194,15 +111,10 @@ const readyText = (condition: string): string => `
         ORDER BY seq LIMIT ${groupSize} FOR UPDATE SKIP LOCKED) j
       ORDER BY j.seq LIMIT ${groupSize}`;
 
-async function take<T extends ClaimedJob>(
-  pool: Pool,
-  organisationId: string,
-  leaseMs: number,
-  { kinds, columns, joins }: ClaimedKind,
-): Promise<ClaimedJobs<T>> {
-  const text = `
-    WITH awaited AS (${readyText("awaited_until > now()")}
-    ), others AS (${readyText("(awaited_until IS NULL OR awaited_until <= now())")}
+/** SQL: the claim of jobs, with columns of their documents by joins to `taken`. */
+const claimText = (documentColumns: Sql, joins: Sql): Sql => sql`
+    WITH awaited AS (${readyJobs(sql`awaited_until > now()`)}
+    ), others AS (${readyJobs(sql`(awaited_until IS NULL OR awaited_until <= now())`)}
     ), waiting AS (
       SELECT id FROM (SELECT id, seq, 1 AS place FROM awaited
         UNION ALL SELECT id, seq, 2 FROM others) r ORDER BY place, seq LIMIT ${groupSize}
@@ -217,16 +129,112 @@ async function take<T extends ClaimedJob>(
       UPDATE ledger_jobs t SET ${claimed}
       FROM picked WHERE t.organisation_id = $1 AND t.id = picked.id RETURNING t.*
     )
-    SELECT taken.id, taken.kind, taken.state, taken.seq, taken.attempts,
-      taken.key_variant AS "keyVariant", taken.number_taken AS "numberTaken", taken.renumbered,
-      taken.traceparent,
-      coalesce(taken.awaited_until > now(), false) AS "isAwaited", ${columns}
+    SELECT taken.id, taken.kind, taken.state, taken.attempts, taken.key_variant,
+      taken.number_taken, taken.renumbered, taken.traceparent,
+      coalesce(taken.awaited_until > now(), false) AS is_awaited, ${documentColumns}
     FROM taken ${joins} ORDER BY taken.seq`;
-  const { rows } = await pool.query<T & Pick<LedgerJob, "state">>(
-    plannedOnce({ text, values: [organisationId, kinds, leaseMs] }),
-  );
+
+// A customer that no operator deactivated is inactive because of its contact. If the contact was
+// not synced for a day, the ledger decides (POSTING-5).
+const validatedBy = sql`taken.skip_validation,
+    (c.status = 'inactive' AND c.deactivated_at IS NULL AND EXISTS (
+      SELECT 1 FROM ledger_sync_cursors w
+      WHERE w.organisation_id = $1 AND w.synced_at > now() - interval '1 day')) AS is_contact_gone`;
+
+/** SQL: the lines of a document as JSON, with decimals as text. */
+const linesOf = (table: Sql, owner: Sql, units: Sql, unitPrice: Sql): Sql => sql`(
+    SELECT json_agg(json_build_object('id', l.id, 'name', l.name, 'description', l.description,
+      'units', ${units}, 'unitPrice', ${unitPrice}, 'amount', l.amount::text,
+      'revenueAccount', l.revenue_account, 'taxType', l.tax_type) ORDER BY l.position)
+    FROM ${table} l WHERE l.organisation_id = $1 AND l.${owner} = taken.${owner}) AS lines`;
+
+/** SQL: whether the ledger may have the document already. The table is empty without a restore. */
+const mayBeThere = (kind: Sql, documentId: Sql): Sql => sql`(EXISTS (
+      SELECT 1 FROM unknown_documents u WHERE u.organisation_id = $1 AND u.kind = '${kind}'
+        AND u.contact_id = c.ledger_contact_id AND u.state = 'open')
+    OR EXISTS (
+      SELECT 1 FROM unknown_documents u WHERE u.organisation_id = $1
+        AND u.document_id = taken.${documentId})) AS may_be_there`;
+
+const state = pick(columns.ledgerJob, "state");
+
+const claimInvoices = query({
+  name: "claim_invoices",
+  planned: "once",
+  text: claimText(
+    sql`taken.invoice_id, i.number, i.reference, i.currency, i.subtotal, i.issue_date, i.due_date,
+      c.ledger_contact_id AS contact_id, ${validatedBy}, o.first_invoice_status AS first_status,
+      ${mayBeThere(sql`invoice`, sql`invoice_id`)},
+      ${linesOf(sql`invoice_lines`, sql`invoice_id`, sql`l.units`, sql`l.unit_price::text`)}`,
+    sql`JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id
+      JOIN customers c ON c.organisation_id = $1 AND c.id = i.customer_id
+      JOIN organisations o ON o.id = $1`,
+  ),
+  row: { ...invoiceToSend, ...state },
+});
+
+// A credit note's day is stored as its midnight in UTC.
+const claimCreditNotes = query({
+  name: "claim_credit_notes",
+  planned: "once",
+  text: claimText(
+    sql`taken.credit_note_id, n.number, n.reference, n.currency, n.subtotal,
+      (n.credit_note_date AT TIME ZONE 'UTC')::date AS issue_date,
+      c.ledger_contact_id AS contact_id, ${validatedBy},
+      ${mayBeThere(sql`credit_note`, sql`credit_note_id`)},
+      ${linesOf(sql`credit_note_lines`, sql`credit_note_id`, sql`NULL`, sql`NULL`)}`,
+    sql`JOIN credit_notes n ON n.organisation_id = $1 AND n.id = taken.credit_note_id
+      JOIN customers c ON c.organisation_id = $1 AND c.id = n.customer_id`,
+  ),
+  row: { ...creditNoteToSend, ...state },
+});
+
+const claimContacts = query({
+  name: "claim_contacts",
+  planned: "once",
+  text: claimText(
+    sql`taken.customer_id, c.code, c.name, c.first_name, c.last_name, c.email,
+      taken.contact_id AS wanted_contact_id`,
+    sql`JOIN customers c ON c.organisation_id = $1 AND c.id = taken.customer_id`,
+  ),
+  row: { ...contactToSend, ...state },
+});
+
+/**
+ * Takes up to `groupSize` waiting invoices of each state under a lease of `leaseMs`. One with an
+ * expired lease becomes uncertain: its last attempt may have got an answer. Invoices with a waiting
+ * caller come first.
+ */
+export async function takeInvoices(
+  pool: Pool,
+  organisationId: string,
+  leaseMs: number,
+): Promise<Taken<InvoiceToSend>> {
+  return byState(await claimInvoices(pool, organisationId, ["create_invoice"], leaseMs));
+}
+
+/** Takes credit notes, as `takeInvoices` takes invoices. */
+export async function takeCreditNotes(
+  pool: Pool,
+  organisationId: string,
+  leaseMs: number,
+): Promise<Taken<CreditNoteToSend>> {
+  return byState(await claimCreditNotes(pool, organisationId, ["create_credit_note"], leaseMs));
+}
+
+/** Takes contacts, as `takeInvoices` takes invoices. */
+export async function takeContacts(
+  pool: Pool,
+  organisationId: string,
+  leaseMs: number,
+): Promise<Taken<ContactToSend>> {
+  const kinds = ["create_contact", "import_contact"];
+  return byState(await claimContacts(pool, organisationId, kinds, leaseMs));
+}
+
+function byState<Job extends RowOf<typeof state>>(jobs: readonly Job[]): Taken<Job> {
   return {
-    ready: rows.filter(({ state }) => state === "sending"),
-    uncertain: rows.filter(({ state }) => state === "uncertain"),
+    ready: jobs.filter((job) => job.state === "sending"),
+    uncertain: jobs.filter((job) => job.state === "uncertain"),
   };
 }

@@ -4,9 +4,13 @@
  * because one statement finds the next pair of each of many subscriptions.
  */
 
+import { columns } from "../../gen/columns.ts";
 import { newId } from "../database/ids.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import type { Transaction } from "../database/pool.ts";
+import { pick } from "../database/sql/columns.ts";
+import { asSql, type Sql, sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 import { isAltered } from "../documents/ledger-drift.ts";
 
 /**
@@ -22,21 +26,23 @@ const maxRefusals = 5;
  * every amount. An operator's retry abandons the refusals. `note` and `invoice` are row names of
  * the statement.
  */
-export const isRefusedPair = (note: string, invoice: string): string => `EXISTS (
-  SELECT FROM ledger_jobs f
-  WHERE f.organisation_id = ${note}.organisation_id AND f.credit_note_id = ${note}.id
-    AND f.invoice_id = ${invoice}.id AND f.kind = 'allocate_credit' AND f.state = 'refused'
-  HAVING count(*) >= ${maxRefusals}
-    OR bool_or(f.amount = least(${note}.remaining_credit, ${invoice}.amount_due)))`;
+export function isRefusedPair(note: string, invoice: string): Sql {
+  const [n, i] = [asSql(note), asSql(invoice)];
+  return sql`EXISTS (SELECT FROM ledger_jobs f
+    WHERE f.organisation_id = ${n}.organisation_id AND f.credit_note_id = ${n}.id
+      AND f.invoice_id = ${i}.id AND f.kind = 'allocate_credit' AND f.state = 'refused'
+    HAVING count(*) >= ${maxRefusals}
+      OR bool_or(f.amount = least(${n}.remaining_credit, ${i}.amount_due)))`;
+}
 
 /** SQL condition: the note holds credit that can be allocated. */
-export const holdsCredit = (note: string): string =>
-  `${note}.status = 'approved' AND ${note}.remaining_credit > 0`;
+export const holdsCredit = (note: string): Sql =>
+  sql`${asSql(note)}.status = 'approved' AND ${asSql(note)}.remaining_credit > 0`;
 
 // Only a person removes an allocation in the ledger, never this service. The note shows the
 // removal. Before the note is read again the invoice shows it: less of it is paid than the note's
 // credit there.
-const isTakenOff = `(EXISTS (SELECT FROM allocations t
+const isTakenOff = sql`(EXISTS (SELECT FROM allocations t
     WHERE t.organisation_id = $1 AND t.credit_note_id = n.id AND t.invoice_id = i.id
       AND t.status = 'removed')
   OR i.total - i.amount_due < (SELECT coalesce(sum(t.amount), 0) FROM allocations t
@@ -45,7 +51,7 @@ const isTakenOff = `(EXISTS (SELECT FROM allocations t
 
 // An invoice with an open amendment is skipped, because the ledger would refuse to amend one with
 // credit. The amendment's outcome plans again.
-const isFree = `(NOT EXISTS (SELECT 1 FROM removals r
+const isFree = sql`(NOT EXISTS (SELECT 1 FROM removals r
     WHERE r.organisation_id = $1 AND r.invoice_id = i.id AND r.state = 'waiting')
   AND NOT EXISTS (SELECT 1 FROM ledger_jobs a
     WHERE a.organisation_id = $1 AND a.invoice_id = i.id AND a.kind = 'amend_invoice'
@@ -54,7 +60,9 @@ const isFree = `(NOT EXISTS (SELECT 1 FROM removals r
 // Invoices and notes share one number sequence: a greater number is later. Of the earlier invoices,
 // those that the note reverses accept credit. Credit of one currency or contact is none of another.
 // In Setup Mode nothing is allocated (SETUP-1).
-const planText = `
+const plan = query({
+  name: "plan_allocations",
+  text: sql`
 INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, credit_note_id,
   invoice_id, amount)
 SELECT party.job_id, $1, 'allocate_credit', 'ready', party.subscription_id, pair.credit_note_id,
@@ -72,13 +80,15 @@ FROM organisations o
   WHERE n.organisation_id = $1 AND n.subscription_id = party.subscription_id
     AND ${holdsCredit("n")}
     AND i.status = 'approved' AND i.amount_due > 0 AND ${isFree}
-    AND NOT ${isAltered("n")} AND NOT ${isAltered("i")}
+    AND NOT ${asSql(isAltered("n"))} AND NOT ${asSql(isAltered("i"))}
     AND NOT ${isRefusedPair("n", "i")}
     AND ((n.id, i.id) = ($4::uuid, $5::uuid) OR NOT ${isTakenOff})
   ORDER BY n.seq, i.seq LIMIT 1
 ) AS pair
 WHERE o.id = $1 AND NOT o.setup_mode
-ON CONFLICT DO NOTHING RETURNING subscription_id AS "subscriptionId"`;
+ON CONFLICT DO NOTHING RETURNING subscription_id`,
+  row: { subscriptionId: columns.ledgerJob.subscriptionId.present() },
+});
 
 /** A note and an invoice that an operator wants to be tried again together. */
 export interface PairToRetry {
@@ -103,34 +113,25 @@ export async function planAllocations(
   if (subscriptionIds.length === 0) return [];
   const ids = [...new Set(subscriptionIds)];
   await lockSubscriptions(client, organisationId, ids);
-  const { rows } = await client.query<{ subscriptionId: string }>({
-    name: "plan_allocations",
-    text: planText,
-    values: [
-      organisationId,
-      ids,
-      ids.map(() => newId()),
-      retried?.creditNoteId ?? null,
-      retried?.invoiceId ?? null,
-    ],
-  });
+  const jobIds = ids.map(() => newId());
+  const pair = [retried?.creditNoteId ?? null, retried?.invoiceId ?? null];
+  const rows = await plan(client, organisationId, ids, jobIds, ...pair);
   return rows.map(({ subscriptionId }) => subscriptionId);
 }
+
+const findHeldCredit = query({
+  name: "find_held_credit",
+  text: sql`SELECT DISTINCT n.subscription_id FROM credit_notes n
+    WHERE n.organisation_id = $1 AND ${holdsCredit("n")}`,
+  row: pick(columns.creditNote, "subscriptionId"),
+});
 
 /**
  * Plans the next allocation of each subscription that holds credit, once Setup Mode is off. The
  * dispatcher starts their workflows. The caller has locked these subscriptions (SETUP-1).
  */
 export async function planHeldCredit(client: Transaction, organisationId: string): Promise<void> {
-  const { rows } = await client.query<{ id: string }>({
-    name: "find_held_credit",
-    text: `SELECT DISTINCT n.subscription_id AS id FROM credit_notes n
-      WHERE n.organisation_id = $1 AND ${holdsCredit("n")}`,
-    values: [organisationId],
-  });
-  await planAllocations(
-    client,
-    organisationId,
-    rows.map(({ id }) => id),
-  );
+  const rows = await findHeldCredit(client, organisationId);
+  const ids = rows.map(({ subscriptionId }) => subscriptionId);
+  await planAllocations(client, organisationId, ids);
 }

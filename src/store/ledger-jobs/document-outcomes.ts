@@ -5,6 +5,7 @@
 
 import type { ReferenceDataKind } from "../../domain/ledger/validation.ts";
 import { sqlState } from "../database/pool.ts";
+import { sql } from "../database/sql/sql.ts";
 import type { ObservedInvoiceState, ObservedNoteState } from "../documents/credit-note-state.ts";
 
 /** A leased job and its attempt. Only the attempt that holds the lease may record an outcome. */
@@ -80,12 +81,12 @@ export type PostingOutcome =
   | (JobAttempt & { readonly kind: "contact_done"; readonly ledgerId: string });
 
 /** SQL: the members of `doneRecord` and `undoneRecord`, as the columns of a record `r`. */
-export const jobRecordType = `job_id uuid, attempt int, state text, reason text, message text,
+export const jobRecordType = sql`job_id uuid, attempt int, state text, reason text, message text,
     delay_ms bigint, uncount int, rekey int, number_taken int,
     renumbered int`;
 
 /** SQL: what record `r` changes in its job `o`. */
-export const recordedJob = `state = r.state, reason = r.reason,
+export const recordedJob = sql`state = r.state, reason = r.reason,
     message = coalesce(r.message, o.message), attempts = o.attempts - r.uncount,
     key_variant = o.key_variant + coalesce(r.rekey, 0),
     number_taken = o.number_taken + coalesce(r.number_taken, 0),
@@ -97,7 +98,7 @@ export const recordedJob = `state = r.state, reason = r.reason,
     finished_at = CASE WHEN r.state IN ('done', 'refused') THEN now() END`;
 
 /** SQL: only the attempt that holds the lease of job `o` records an outcome. */
-export const leasedJob = `o.id = r.job_id AND o.state IN ('sending', 'uncertain')
+export const leasedJob = sql`o.id = r.job_id AND o.state IN ('sending', 'uncertain')
     AND o.attempts = r.attempt`;
 
 /** An invalid value or a constraint (SQLSTATE classes 22 and 23). A retry would not help. */

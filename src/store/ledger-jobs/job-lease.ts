@@ -4,90 +4,78 @@
  * because waiting callers are notified in the same statement (POSTING-2).
  */
 import { strict as assert } from "node:assert";
+import { columns } from "../../gen/columns.ts";
 import type { LedgerJob } from "../../gen/prisma/client.ts";
-import { msUntil } from "../database/clock.ts";
-import { plannedOnce, statementName } from "../database/planned-once.ts";
-import type { AnyRow, Pool, Transaction } from "../database/pool.ts";
+import type { Pool, Transaction } from "../database/pool.ts";
+import { bool, pick, type RowOf, type Shape } from "../database/sql/columns.ts";
+import { type Sql, sql } from "../database/sql/sql.ts";
+import { command, type Query, query } from "../database/sql/statement.ts";
 import { doneMark, outcomesChannel } from "./job-notifications.ts";
 
 /**
  * SQL: what a claim under a lease of `$3` milliseconds changes in job `t`. One with an expired
  * lease becomes uncertain: its last attempt may have got an answer.
  */
-export const claimed = `state = CASE WHEN t.state = 'ready' THEN 'sending' ELSE 'uncertain' END,
+export const claimed = sql`state = CASE WHEN t.state = 'ready' THEN 'sending' ELSE 'uncertain' END,
     first_sent_at = coalesce(t.first_sent_at, now()), attempts = t.attempts + 1,
     lease_until = now() + $3 * interval '1 millisecond'`;
 
 /** SQL: job `t` can be claimed now. */
-const isDue = `(t.state = 'ready' AND t.not_before <= now()
+const isDue = sql`(t.state = 'ready' AND t.not_before <= now()
     OR t.state IN ('sending', 'uncertain') AND t.lease_until < now())`;
 
-/** One job to claim. `condition` is SQL over job `t` with one value as `$2`. */
-export interface JobToClaim {
-  readonly condition: string;
-  readonly value: string;
-  readonly leaseMs: number;
+/** The claim of one job. */
+interface JobClaim<S extends Shape> {
+  readonly name: string;
+  /** SQL over job `t` with one value as `$2`. */
+  readonly condition: Sql;
   /** SQL: what is read of the claimed job `taken`, in the same statement. */
-  readonly columns: string;
-  readonly joins: string;
+  readonly columns: Sql;
+  readonly joins: Sql;
+  readonly row: S;
 }
 
 /**
- * Claims a job under a lease. Null if it is decided, rescheduled or leased elsewhere. One with an
- * expired lease becomes uncertain: its last attempt may have got an answer.
+ * Declares the claim of a job under a lease of `$3` milliseconds. It has no row if the job is
+ * decided, rescheduled or leased elsewhere.
  */
-export async function claimJob<Row extends AnyRow>(
-  pool: Pool,
-  organisationId: string,
-  { condition, value, leaseMs, columns, joins }: JobToClaim,
-): Promise<Row | null> {
-  const text = `WITH taken AS (
-      UPDATE ledger_jobs t SET ${claimed}
-      WHERE t.organisation_id = $1 AND ${condition} AND ${isDue} RETURNING t.*
-    )
-    SELECT ${columns} FROM taken ${joins}`;
-  const values = [organisationId, value, leaseMs];
-  const { rows } = await pool.query<Row>({ name: statementName(text), text, values });
-  return rows[0] ?? null;
+export function jobClaim<const S extends Shape>(claim: JobClaim<S>): Query<RowOf<S>> {
+  return query({
+    name: claim.name,
+    text: sql`WITH taken AS (
+        UPDATE ledger_jobs t SET ${claimed}
+        WHERE t.organisation_id = $1 AND ${claim.condition} AND ${isDue} RETURNING t.*
+      )
+      SELECT ${claim.columns} FROM taken ${claim.joins}`,
+    row: claim.row,
+  });
 }
 
 /** SQL: when open job `t` can be claimed. */
-export const dueAt = "CASE WHEN t.state = 'ready' THEN t.not_before ELSE t.lease_until END";
+export const dueAt = sql`CASE WHEN t.state = 'ready' THEN t.not_before ELSE t.lease_until END`;
 
-/** How many open jobs wait, and milliseconds until the next. Null if there are none. */
-export interface OpenJobs {
-  readonly waiting: number;
-  readonly nextInMs: number | null;
-}
-
-/** Reads the open jobs of a condition, which is SQL over job `t` with one value as `$2`. */
-export async function readOpenJobs(
-  pool: Pool,
-  organisationId: string,
-  condition: string,
-  value: unknown,
-): Promise<OpenJobs> {
-  const text = `SELECT count(*)::int AS waiting,
-      CASE WHEN count(*) > 0 THEN ${msUntil(`min(${dueAt})`)} END AS "nextInMs"
-    FROM ledger_jobs t WHERE t.organisation_id = $1
-      AND t.state IN ('ready', 'sending', 'uncertain') AND ${condition}`;
-  const statement = plannedOnce({ text, values: [organisationId, value] });
-  const { rows } = await pool.query<OpenJobs>(statement);
-  return rows[0] ?? { waiting: 0, nextInMs: null };
-}
-
-/** SQL: notifies the callers who wait for the jobs of `rows`, which have `id` and `state`. */
-export const notifyCallers = (rows: string): string => `pg_notify('${outcomesChannel}',
-    CASE WHEN ${rows}.state = 'done' THEN '${doneMark}' ELSE '' END || ${rows}.id)`;
+/** SQL: notifies the callers who wait for the jobs of `job`, which has `id` and `state`. */
+export const notifyCallers = sql`SELECT FROM job, pg_notify('${outcomesChannel}',
+    CASE WHEN job.state = 'done' THEN '${doneMark}' ELSE '' END || job.id)`;
 
 /**
  * SQL: ends job `$2` in attempt `$3` as state `$4` for reason `$5` with message `$6`. Only the
  * attempt that holds the lease records an outcome.
  */
-export const endJob = `UPDATE ledger_jobs t SET state = $4, reason = $5,
+export const endJob = sql`UPDATE ledger_jobs t SET state = $4, reason = $5,
     message = coalesce($6, t.message), lease_until = NULL, finished_at = now()
   WHERE t.organisation_id = $1 AND t.id = $2 AND t.attempts = $3
     AND t.state IN ('sending', 'uncertain')`;
+
+const heldJob = pick(columns.ledgerJob, "invoiceId", "awaitedUntil");
+
+const lockHeld = query({
+  name: "lock_held_job",
+  text: sql`SELECT o.invoice_id, o.awaited_until
+    FROM ledger_jobs o WHERE o.organisation_id = $1 AND o.id = $2 AND o.attempts = $3
+      AND o.state IN ('sending', 'uncertain') FOR UPDATE`,
+  row: heldJob,
+});
 
 /**
  * Locks a job that this attempt holds. Returns its invoice, and until when a caller waits. Null if
@@ -98,43 +86,48 @@ export async function lockLeasedJob(
   organisationId: string,
   jobId: string,
   attempt: number,
-): Promise<Pick<LedgerJob, "invoiceId" | "awaitedUntil"> | null> {
-  const { rows } = await client.query<Pick<LedgerJob, "invoiceId" | "awaitedUntil">>({
-    name: "lock_held_job",
-    text: `SELECT o.invoice_id AS "invoiceId", o.awaited_until AS "awaitedUntil"
-      FROM ledger_jobs o WHERE o.organisation_id = $1 AND o.id = $2 AND o.attempts = $3
-        AND o.state IN ('sending', 'uncertain') FOR UPDATE`,
-    values: [organisationId, jobId, attempt],
-  });
-  return rows[0] ?? null;
+): Promise<RowOf<typeof heldJob> | null> {
+  const [held] = await lockHeld(client, organisationId, jobId, attempt);
+  return held ?? null;
 }
+
+const seizedJob = {
+  attempt: columns.ledgerJob.attempts,
+  /** Its current step may have reached the ledger. */
+  isSent: bool,
+};
+
+const seize = query({
+  name: "seize_job",
+  text: sql`WITH open AS (
+      SELECT o.id, o.first_sent_at FROM ledger_jobs o WHERE o.organisation_id = $1
+        AND o.id = $2 AND o.state IN ('ready', 'sending', 'uncertain') FOR UPDATE
+    )
+    UPDATE ledger_jobs t SET state = 'uncertain', attempts = t.attempts + 1,
+      first_sent_at = coalesce(t.first_sent_at, now()), lease_until = now()
+    FROM open WHERE t.organisation_id = $1 AND t.id = open.id
+    RETURNING t.attempts AS attempt, open.first_sent_at IS NOT NULL AS is_sent`,
+  row: seizedJob,
+});
 
 /**
  * Takes an open job in a new attempt, also one that a worker holds: the worker's outcome is not
- * recorded any more. `isSent`: its current step may have reached the ledger. The job's subscription
- * must be locked, under which every outcome is recorded.
+ * recorded any more. The job's subscription must be locked, under which every outcome is recorded.
  */
 export async function seizeJob(
   client: Transaction,
   organisationId: string,
   jobId: string,
-): Promise<{ readonly attempt: number; readonly isSent: boolean }> {
-  const { rows } = await client.query<{ readonly attempt: number; readonly isSent: boolean }>({
-    name: "seize_job",
-    text: `WITH open AS (
-        SELECT o.id, o.first_sent_at FROM ledger_jobs o WHERE o.organisation_id = $1
-          AND o.id = $2 AND o.state IN ('ready', 'sending', 'uncertain') FOR UPDATE
-      )
-      UPDATE ledger_jobs t SET state = 'uncertain', attempts = t.attempts + 1,
-        first_sent_at = coalesce(t.first_sent_at, now()), lease_until = now()
-      FROM open WHERE t.organisation_id = $1 AND t.id = open.id
-      RETURNING t.attempts AS attempt, open.first_sent_at IS NOT NULL AS "isSent"`,
-    values: [organisationId, jobId],
-  });
-  const [seized] = rows;
+): Promise<RowOf<typeof seizedJob>> {
+  const [seized] = await seize(client, organisationId, jobId);
   assert(seized, `job ${jobId} is under way`);
   return seized;
 }
+
+const endHeld = command({
+  name: "end_held_job",
+  text: sql`WITH job AS (${endJob} RETURNING t.id, t.state) ${notifyCallers}`,
+});
 
 /** Ends a job that this attempt holds, and notifies waiting callers. */
 export async function endLeasedJob(
@@ -144,11 +137,34 @@ export async function endLeasedJob(
   attempt: number,
   { state, reason, message }: Pick<LedgerJob, "state" | "reason" | "message">,
 ): Promise<void> {
-  const text = `WITH job AS (${endJob} RETURNING t.id, t.state)
-    SELECT ${notifyCallers("job")} FROM job`;
-  const values = [organisationId, jobId, attempt, state, reason, message];
-  await client.query({ name: "end_held_job", text, values });
+  await endHeld(client, organisationId, jobId, attempt, state, reason, message);
 }
+
+const rescheduling = (name: string, condition: Sql) =>
+  command({
+    name,
+    text: sql`WITH until AS (SELECT now() + $3 * interval '1 millisecond' AS instant), job AS (
+        UPDATE ledger_jobs t SET reason = $4,
+          state = CASE WHEN t.state = 'ready' THEN 'ready' ELSE 'uncertain' END,
+          not_before = CASE WHEN t.state = 'ready' THEN greatest(t.not_before, until.instant)
+            ELSE t.not_before END,
+          lease_until = CASE WHEN t.state = 'ready' THEN t.lease_until ELSE until.instant END
+        FROM until
+        WHERE t.organisation_id = $1 AND ${condition}
+          AND (t.state = 'ready' OR t.state IN ('sending', 'uncertain') AND t.lease_until < now())
+        RETURNING t.id
+      ) SELECT FROM job, pg_notify('${outcomesChannel}', job.id::text)`,
+  });
+
+const rescheduleAmendment = rescheduling(
+  "reschedule_amendment",
+  sql`t.id = $2 AND t.kind = 'amend_invoice'`,
+);
+
+const rescheduleAllocation = rescheduling(
+  "reschedule_allocation",
+  sql`t.subscription_id = $2 AND t.kind = 'allocate_credit'`,
+);
 
 /** Selects an amendment by its id, or a subscription's open allocation. */
 type LeasedJob =
@@ -166,23 +182,7 @@ export async function rescheduleLeased(
   pauseMs: number,
   reason: string,
 ): Promise<void> {
-  const [name, column, id] =
-    job.kind === "amend_invoice"
-      ? (["reschedule_amendment", "id", job.id] as const)
-      : (["reschedule_allocation", "subscription_id", job.subscriptionId] as const);
-  await pool.query({
-    name,
-    text: `WITH until AS (SELECT now() + $3 * interval '1 millisecond' AS instant), job AS (
-        UPDATE ledger_jobs t SET reason = $4,
-          state = CASE WHEN t.state = 'ready' THEN 'ready' ELSE 'uncertain' END,
-          not_before = CASE WHEN t.state = 'ready' THEN greatest(t.not_before, until.instant)
-            ELSE t.not_before END,
-          lease_until = CASE WHEN t.state = 'ready' THEN t.lease_until ELSE until.instant END
-        FROM until
-        WHERE t.organisation_id = $1 AND t.${column} = $2 AND t.kind = $5
-          AND (t.state = 'ready' OR t.state IN ('sending', 'uncertain') AND t.lease_until < now())
-        RETURNING t.id
-      ) SELECT pg_notify('${outcomesChannel}', job.id::text) FROM job`,
-    values: [organisationId, id, pauseMs, reason, job.kind],
-  });
+  if (job.kind === "amend_invoice")
+    await rescheduleAmendment(pool, organisationId, job.id, pauseMs, reason);
+  else await rescheduleAllocation(pool, organisationId, job.subscriptionId, pauseMs, reason);
 }

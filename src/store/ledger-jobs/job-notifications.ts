@@ -3,9 +3,12 @@
  * connection in a process serves all its callers. A lost connection loses nothing: the jobs are
  * read again once it is back.
  */
+import { columns } from "../../gen/columns.ts";
 import { listen } from "../database/listen.ts";
-import { statementName } from "../database/planned-once.ts";
 import type { Pool } from "../database/pool.ts";
+import { bool, pick } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 import { createKnownBatches, type LingeringBatches } from "./lingering-batches.ts";
 
 /**
@@ -43,13 +46,13 @@ interface Watch {
  * The channel. Its payload is comma-separated job ids, with `doneMark` before those that are done.
  * It has at most 200 ids (four groups of 50) of 37 characters, under the limit of 8,000 bytes.
  */
-export const outcomesChannel = "job_outcomes";
+export const outcomesChannel = sql`job_outcomes`;
 
 /**
  * Marks a job as done, so that its caller need not read it. Most jobs are, and each read is a
  * round trip.
  */
-export const doneMark = "+";
+export const doneMark = sql`+`;
 
 /** How often waiting callers read by themselves. It covers notifications lost with a connection. */
 const readAgainMs = 2_000;
@@ -164,17 +167,13 @@ function startWatch(
   return { awaitOutcomes, stop };
 }
 
-interface OutcomeRow {
-  id: string;
-  state: string;
-  reason: string | null;
-  message: string | null;
-  rescheduled: boolean;
-}
-
-const readText = `
-  SELECT id, state, reason, message, (state = 'ready' AND not_before > $3) AS rescheduled
-  FROM ledger_jobs WHERE organisation_id = $1 AND id = ANY ($2::uuid[])`;
+const readJobs = query({
+  name: "read_job_outcomes",
+  text: sql`SELECT id, state, reason, message,
+      (state = 'ready' AND not_before > $3) AS rescheduled
+    FROM ledger_jobs WHERE organisation_id = $1 AND id = ANY ($2::uuid[])`,
+  row: { ...pick(columns.ledgerJob, "id", "state", "reason", "message"), rescheduled: bool },
+});
 
 /** `decided`: no job can change before `untilMs`. */
 async function readOutcomes(
@@ -183,11 +182,7 @@ async function readOutcomes(
   jobIds: readonly string[],
   untilMs: number,
 ): Promise<{ outcomes: readonly JobOutcome[]; decided: boolean }> {
-  const { rows } = await pool.query<OutcomeRow>({
-    name: statementName(readText),
-    text: readText,
-    values: [organisationId, jobIds, new Date(untilMs)],
-  });
+  const rows = await readJobs(pool, organisationId, jobIds, new Date(untilMs));
   const outcomes = rows.map(
     ({ id, state, reason, message }): JobOutcome => ({
       id,

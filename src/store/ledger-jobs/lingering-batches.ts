@@ -7,8 +7,8 @@
  * Nothing depends on a notification: the batch reads the database as well, and a wake-up that finds
  * no lingering batch goes through Temporal (POSTING-3).
  */
-import { plannedOnce } from "../database/planned-once.ts";
-import type { Pool } from "../database/pool.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command, type Executor } from "../database/sql/statement.ts";
 
 /** The channel of wake-ups. Its payload is an organisation's id. */
 export const wakesChannel = "ledger_wakes";
@@ -45,7 +45,7 @@ export interface KnownBatches extends LingeringBatches {
 }
 
 /** Creates the knowledge of a process. It is empty at first. */
-export function createKnownBatches(pool: Pick<Pool, "query">): KnownBatches {
+export function createKnownBatches(pool: Executor): KnownBatches {
   const reported = new Map<string, number>();
   return {
     read: (part) => {
@@ -68,17 +68,13 @@ export function createKnownBatches(pool: Pick<Pool, "query">): KnownBatches {
   };
 }
 
+const notifyChannel = command({
+  name: "notify",
+  planned: "once",
+  text: sql`SELECT FROM pg_notify($1, $2)`,
+});
+
 /** Notifies a channel, in a transaction by itself. */
-export async function notify(
-  pool: Pick<Pool, "query">,
-  channel: string,
-  payload: string,
-): Promise<void> {
-  await pool.query(
-    plannedOnce({
-      name: "notify",
-      text: "SELECT pg_notify($1, $2)",
-      values: [channel, payload],
-    }),
-  );
+export async function notify(pool: Executor, channel: string, payload: string): Promise<void> {
+  await notifyChannel(pool, channel, payload);
 }

@@ -5,8 +5,10 @@
  */
 
 import { lockInOrder } from "../database/lock-order.ts";
-import { plannedOnce } from "../database/planned-once.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
+import { arrayOf, json, uuid } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 import { saveObservedNote } from "../documents/credit-note-state.ts";
 import { planAllocations } from "./credit-allocations.ts";
 import {
@@ -23,7 +25,16 @@ import {
 import { doneMark, outcomesChannel } from "./job-notifications.ts";
 import { renumber } from "./renumber.ts";
 
-const recordText = `
+/** A recorded credit note and its job. */
+interface RecordedNote {
+  readonly id: string;
+  readonly jobId: string;
+}
+
+const record = query({
+  name: "record_outcomes",
+  planned: "once",
+  text: sql`
 WITH result AS (
   SELECT * FROM jsonb_to_recordset($2) AS r(${jobRecordType}, ledger_id text, status text,
     subtotal numeric, total numeric, amount_due numeric, remaining numeric, sent boolean,
@@ -62,7 +73,7 @@ WITH result AS (
     sync_error = CASE WHEN job.state = 'refused' THEN job.message END
   FROM job WHERE n.organisation_id = $1 AND n.id = job.credit_note_id
     AND job.state IN ('done', 'refused') AND n.status = 'scheduled'
-  RETURNING n.id, job.id AS "jobId"
+  RETURNING n.id, job.id AS job_id
 ), customer AS (
   UPDATE customers c SET ledger_contact_id = job.ledger_id
   FROM job WHERE c.organisation_id = $1 AND c.id = job.customer_id AND job.state = 'done'
@@ -71,12 +82,19 @@ WITH result AS (
   WHERE c.organisation_id = $1 AND c.id = job.customer_id AND job.state = 'refused'
     AND c.ledger_contact_id IS NULL
 )
-SELECT pg_notify('${outcomesChannel}',
-    string_agg(CASE WHEN state = 'done' THEN '${doneMark}' ELSE '' END || id, ',')),
-  array_agg(DISTINCT subscription_id)
-    FILTER (WHERE status = 'approved' AND subscription_id IS NOT NULL) AS credited,
-  (SELECT json_agg(credit_note) FROM credit_note) AS notes
-FROM job HAVING count(*) > 0`;
+SELECT r.credited, r.notes FROM (
+  SELECT string_agg(CASE WHEN state = 'done' THEN '${doneMark}' ELSE '' END || id, ',') AS marks,
+    array_agg(DISTINCT subscription_id)
+      FILTER (WHERE status = 'approved' AND subscription_id IS NOT NULL) AS credited,
+    (SELECT json_agg(json_build_object('id', n.id, 'jobId', n.job_id)) FROM credit_note n) AS notes
+  FROM job HAVING count(*) > 0
+) r, pg_notify('${outcomesChannel}', r.marks)`,
+  row: {
+    /** Subscriptions of approved documents. Null if there are none. */
+    credited: arrayOf(uuid).orNull(),
+    notes: json<readonly RecordedNote[]>().orNull(),
+  },
+});
 
 /**
  * Records outcomes of leased jobs and their documents in one statement, and notifies waiting
@@ -109,18 +127,12 @@ export async function recordOutcomes(
   }
 }
 
-/** Subscriptions of approved documents, and the recorded notes. Null if there are none. */
-interface Recorded {
-  readonly credited: readonly string[] | null;
-  readonly notes: readonly { readonly id: string; readonly jobId: string }[] | null;
-}
-
-async function recordBatch(
+async function recordTogether(
   pool: Pool,
   organisationId: string,
   outcomes: readonly PostingOutcome[],
 ): Promise<readonly string[]> {
-  const values = [organisationId, JSON.stringify(outcomes.map(outcomeRecord))];
+  const records = JSON.stringify(outcomes.map(outcomeRecord));
   const used = outcomes.filter(isUsed);
   return inTransaction(pool, async (client) => {
     await lockInOrder(client, organisationId, {
@@ -131,12 +143,10 @@ async function recordBatch(
         allocations.map(({ invoiceId }) => invoiceId),
       ),
     });
-    const { rows } = await client.query<Recorded>(
-      plannedOnce({ name: "record_outcomes", text: recordText, values }),
-    );
-    await saveUsed(client, organisationId, used, rows[0]?.notes ?? []);
+    const [recorded] = await record(client, organisationId, records);
+    await saveUsed(client, organisationId, used, recorded?.notes ?? []);
     await renumber(client, organisationId, outcomes.filter(isRenumbered).map(jobIdOf));
-    return planAllocations(client, organisationId, rows[0]?.credited ?? []);
+    return planAllocations(client, organisationId, recorded?.credited ?? []);
   });
 }
 
@@ -145,7 +155,7 @@ async function saveUsed(
   client: Transaction,
   organisationId: string,
   used: readonly UsedNote[],
-  recorded: NonNullable<Recorded["notes"]>,
+  recorded: readonly RecordedNote[],
 ): Promise<void> {
   for (const note of used) {
     const row = recorded.find(({ jobId }) => jobId === note.jobId);

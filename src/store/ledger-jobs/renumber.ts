@@ -3,25 +3,36 @@
  * because a number is a counter's claim, and one statement writes those of a whole group.
  */
 import type { Transaction } from "../database/pool.ts";
+import { asSql, sql } from "../database/sql/sql.ts";
+import { command } from "../database/sql/statement.ts";
 import { documentNumber } from "../documents/invoice-writes.ts";
-import { numberPrefixes } from "./unknown-documents.ts";
+import { documentTables, numberPrefixes, type UnknownKind } from "./unknown-documents.ts";
 
 /** The reason of a job whose document has just taken the next number. */
-export const renumberedReason = "its number was taken";
+export const renumberedReason = sql`its number was taken`;
 
-const renumberText = (kind: "invoice" | "credit_note"): string => `WITH job AS (
-    SELECT o.${kind}_id AS id, row_number() OVER (ORDER BY o.seq) - 1 AS position
-    FROM ledger_jobs o
-    WHERE o.organisation_id = $1 AND o.id = ANY ($2) AND o.kind = 'create_${kind}'
-      AND o.state = 'ready' AND o.reason = '${renumberedReason}'
-  ), counter AS (
-    UPDATE document_counters c SET next = next + (SELECT count(*) FROM job)
-    WHERE c.organisation_id = $1 AND c.kind = '${kind}' AND EXISTS (SELECT 1 FROM job)
-    RETURNING c.next - (SELECT count(*) FROM job) AS first
-  )
-  UPDATE ${kind}s d SET number = ${documentNumber(numberPrefixes[kind], "k.first + job.position")}
-  FROM job, counter k, organisations o
-  WHERE d.organisation_id = $1 AND d.id = job.id AND o.id = $1`;
+const renumbering = (kind: UnknownKind) => {
+  const number = documentNumber(numberPrefixes[kind], "k.first + job.position");
+  return command({
+    name: `renumber_${documentTables[kind]}`,
+    text: sql`WITH job AS (
+        SELECT o.${asSql(kind)}_id AS id, row_number() OVER (ORDER BY o.seq) - 1 AS position
+        FROM ledger_jobs o
+        WHERE o.organisation_id = $1 AND o.id = ANY ($2) AND o.kind = 'create_${asSql(kind)}'
+          AND o.state = 'ready' AND o.reason = '${renumberedReason}'
+      ), counter AS (
+        UPDATE document_counters c SET next = next + (SELECT count(*) FROM job)
+        WHERE c.organisation_id = $1 AND c.kind = '${asSql(kind)}' AND EXISTS (SELECT 1 FROM job)
+        RETURNING c.next - (SELECT count(*) FROM job) AS first
+      )
+      UPDATE ${documentTables[kind]} d SET number = ${asSql(number)}
+      FROM job, counter k, organisations o
+      WHERE d.organisation_id = $1 AND d.id = job.id AND o.id = $1`,
+  });
+};
+
+const renumberInvoices = renumbering("invoice");
+const renumberNotes = renumbering("credit_note");
 
 /**
  * Renumbers the documents of these jobs, if their outcome was recorded by the attempt that holds
@@ -33,8 +44,6 @@ export async function renumber(
   jobIds: readonly string[],
 ): Promise<void> {
   if (jobIds.length === 0) return;
-  for (const kind of ["invoice", "credit_note"] as const) {
-    const values = [organisationId, jobIds];
-    await client.query({ name: `renumber_${kind}s`, text: renumberText(kind), values });
-  }
+  await renumberInvoices(client, organisationId, jobIds);
+  await renumberNotes(client, organisationId, jobIds);
 }

@@ -4,8 +4,12 @@
  * organisation.
  */
 
-import type { LedgerJob, Subscription } from "../../gen/prisma/client.ts";
+import { strict as assert } from "node:assert";
+import { columns } from "../../gen/columns.ts";
 import type { Pool } from "../database/pool.ts";
+import { pick, type RowOf, text, uuid } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 import { dueAt } from "./job-lease.ts";
 import { postingKinds } from "./jobs.ts";
 
@@ -42,13 +46,31 @@ export type DocumentWork = Extract<
 >;
 
 /** A stale job's kind, with the ids that its workflow needs. Others are null. */
-interface StaleJobRow
-  extends Pick<LedgerJob, "organisationId" | "kind">,
-    Pick<Subscription, "customerId"> {
-  readonly subscriptionId: string;
-  readonly invoiceId: string;
-  readonly jobId: string;
-}
+const staleJob = {
+  ...pick(columns.ledgerJob, "organisationId"),
+  kind: text,
+  subscriptionId: uuid.orNull(),
+  invoiceId: uuid.orNull(),
+  jobId: uuid.orNull(),
+  customerId: uuid.orNull(),
+};
+
+const findStale = query({
+  name: "find_stale_jobs",
+  text: sql`SELECT DISTINCT t.organisation_id,
+      CASE WHEN t.kind = ANY ($2) THEN 'posting' ELSE t.kind END AS kind,
+      CASE WHEN t.kind IN ('amend_invoice', 'allocate_credit', 'end_subscription')
+        THEN t.subscription_id END AS subscription_id,
+      CASE WHEN t.kind = 'amend_invoice' THEN t.invoice_id END AS invoice_id,
+      CASE WHEN t.kind IN ('amend_invoice', 'end_subscription') THEN t.id END AS job_id,
+      CASE WHEN t.kind = 'end_subscription' THEN (SELECT s.customer_id FROM subscriptions s
+        WHERE s.organisation_id = t.organisation_id AND s.id = t.subscription_id)
+        END AS customer_id
+    FROM ledger_jobs t
+    WHERE t.state IN ('ready', 'sending', 'uncertain')
+      AND ${dueAt} < now() - $1 * interval '1 millisecond'`,
+  row: staleJob,
+});
 
 /**
  * Finds jobs that were ready for longer than `graceMs` or whose lease expired. The dispatcher
@@ -60,42 +82,40 @@ export async function findStaleJobs(
   graceMs: number,
   onUnknown: (kind: string) => void = () => undefined,
 ): Promise<readonly StaleJobs[]> {
-  const { rows } = await pool.query<StaleJobRow>({
-    name: "find_stale_jobs",
-    text: `SELECT DISTINCT t.organisation_id AS "organisationId",
-        CASE WHEN t.kind = ANY ($2) THEN 'posting' ELSE t.kind END AS kind,
-        CASE WHEN t.kind IN ('amend_invoice', 'allocate_credit', 'end_subscription')
-          THEN t.subscription_id END AS "subscriptionId",
-        CASE WHEN t.kind = 'amend_invoice' THEN t.invoice_id END AS "invoiceId",
-        CASE WHEN t.kind IN ('amend_invoice', 'end_subscription') THEN t.id END AS "jobId",
-        CASE WHEN t.kind = 'end_subscription' THEN (SELECT s.customer_id FROM subscriptions s
-          WHERE s.organisation_id = t.organisation_id AND s.id = t.subscription_id)
-          END AS "customerId"
-      FROM ledger_jobs t
-      WHERE t.state IN ('ready', 'sending', 'uncertain')
-        AND ${dueAt} < now() - $1 * interval '1 millisecond'`,
-    values: [graceMs, postingKinds],
-  });
+  const rows = await findStale(pool, graceMs, postingKinds);
   const found = rows.map((row) => ({ kind: row.kind, work: readStaleJobs(row) }));
   for (const kind of new Set(found.filter(({ work }) => work === null).map((one) => one.kind)))
     onUnknown(kind);
   return found.flatMap(({ work }) => (work === null ? [] : [work]));
 }
 
-function readStaleJobs(row: StaleJobRow): StaleJobs | null {
-  const { organisationId, subscriptionId, invoiceId, jobId, customerId } = row;
+function readStaleJobs(row: RowOf<typeof staleJob>): StaleJobs | null {
+  const { organisationId } = row;
   switch (row.kind) {
     case "posting":
       return { kind: "posting", organisationId };
-    case "amend_invoice":
-      return { kind: "amendment", organisationId, subscriptionId, invoiceId, jobId };
-    case "allocate_credit":
-      return { kind: "allocation", organisationId, subscriptionId };
-    case "end_subscription": {
-      const ids = { organisationId, subscriptionId, customerId, terminationId: jobId };
-      return { kind: "termination", ...ids };
+    case "amend_invoice": {
+      const invoiceId = required(row.invoiceId);
+      const ids = { subscriptionId: required(row.subscriptionId), invoiceId };
+      return { kind: "amendment", organisationId, ...ids, jobId: required(row.jobId) };
     }
+    case "allocate_credit":
+      return { kind: "allocation", organisationId, subscriptionId: required(row.subscriptionId) };
+    case "end_subscription":
+      return {
+        kind: "termination",
+        organisationId,
+        subscriptionId: required(row.subscriptionId),
+        customerId: required(row.customerId),
+        terminationId: required(row.jobId),
+      };
     default:
       return null;
   }
+}
+
+/** An id that the database requires of the job's kind. */
+function required(id: string | null): string {
+  assert(id !== null, "a job has the ids of its kind");
+  return id;
 }

@@ -3,28 +3,37 @@
  * that is about to be created takes an equal one instead (LEDGER-19). SQL, because a claim decides
  * which of several writers takes a document, and numbers are a counter's claim.
  */
+import { columns } from "../../gen/columns.ts";
 import { lockInOrder } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
+import { db } from "../database/prisma/client.ts";
+import { json, pick, type RowOf } from "../database/sql/columns.ts";
+import { asSql, columnsOf, type Sql, sql } from "../database/sql/sql.ts";
+import { command, query } from "../database/sql/statement.ts";
 import { documentNumber } from "../documents/invoice-writes.ts";
 
 /** The kinds of documents, as rows name them. */
 export type UnknownKind = "invoice" | "credit_note";
 
-/**
- * A document of the ledger. Dates are `YYYY-MM-DD`, amounts decimal text with four places.
- * `documentId` is the document here that has taken it, null while it is open.
- */
-export interface UnknownDocument {
-  readonly ledgerId: string;
-  readonly number: string;
-  readonly contactId: string;
-  readonly currency: string;
-  readonly reference: string;
-  readonly issueDate: string;
-  readonly subtotal: string;
-  readonly lines: readonly { readonly description: string; readonly amount: string }[];
-  readonly documentId: string | null;
-}
+const unknownDocument = {
+  ...pick(
+    columns.unknownDocument,
+    "ledgerId",
+    "number",
+    "contactId",
+    "currency",
+    "reference",
+    "issueDate",
+    "subtotal",
+  ),
+  /** Amounts have four places. */
+  lines: json<readonly { readonly description: string; readonly amount: string }[]>(),
+  /** The document here that has taken it. Null while it is open. */
+  documentId: columns.unknownDocument.documentId,
+};
+
+/** A document of the ledger. */
+export type UnknownDocument = RowOf<typeof unknownDocument>;
 
 /** A document here, its job, and the document of the ledger that it takes. */
 export interface Adoption {
@@ -52,23 +61,51 @@ export interface UnknownDocuments {
   remove(kind: UnknownKind, ledgerIds: readonly string[]): Promise<void>;
 }
 
+/** SQL: the prefix of a kind's numbers. An organisation's own prefix is in those of its notes. */
+export const numberPrefixes: Readonly<Record<UnknownKind, Sql>> = {
+  invoice: sql`o.number_prefix`,
+  credit_note: sql`'CN-' || regexp_replace(o.number_prefix, '^INV-', '')`,
+};
+
+/** SQL: the table of a kind. */
+export const documentTables = { invoice: sql`invoices`, credit_note: sql`credit_notes` } as const;
+
+const ledgerIds = {
+  invoice: sql`ledger_invoice_id`,
+  credit_note: sql`ledger_credit_note_id`,
+} as const;
+
+/**
+ * SQL condition: another organisation of the same tenant has the document with this id of the
+ * ledger. Organisation `$1` never takes it (LEDGER-19).
+ */
+export const isAnothers = (kind: UnknownKind, ledgerId: string): Sql => sql`EXISTS (
+  SELECT 1 FROM ledger_connections own
+    JOIN ledger_connections c ON lower(c.tenant_id) = lower(own.tenant_id)
+      AND c.organisation_id <> own.organisation_id
+    JOIN ${documentTables[kind]} a ON a.organisation_id = c.organisation_id
+      AND a.${ledgerIds[kind]} = ${asSql(ledgerId)}
+  WHERE own.organisation_id = $1)`;
+
+const loading = (kind: UnknownKind) =>
+  query({
+    name: `load_unknown_${documentTables[kind]}`,
+    text: sql`SELECT ${columnsOf("u", unknownDocument)} FROM unknown_documents u
+      WHERE u.organisation_id = $1 AND u.kind = '${asSql(kind)}'
+        AND (u.state = 'open' AND u.contact_id = ANY ($2)
+            AND NOT ${isAnothers(kind, "u.ledger_id")}
+          OR u.document_id = ANY ($3::uuid[]))
+      ORDER BY u.number, u.ledger_id`,
+    row: unknownDocument,
+  });
+
+const load = { invoice: loading("invoice"), credit_note: loading("credit_note") };
+
 /** Binds the unknown documents of an organisation to a pool. */
 export function createUnknownDocuments(pool: Pool, organisationId: string): UnknownDocuments {
   return {
-    load: async (kind, contactIds, documentIds) => {
-      const { rows } = await pool.query<UnknownDocument>({
-        name: `load_unknown_${tables[kind]}`,
-        text: `SELECT ledger_id AS "ledgerId", number, contact_id AS "contactId", currency,
-            reference, issue_date AS "issueDate", subtotal, lines, document_id AS "documentId"
-          FROM unknown_documents u
-          WHERE organisation_id = $1 AND kind = $2
-            AND (state = 'open' AND contact_id = ANY ($3) AND NOT ${isAnothers(kind, "u.ledger_id")}
-              OR document_id = ANY ($4::uuid[]))
-          ORDER BY number, ledger_id`,
-        values: [organisationId, kind, contactIds, documentIds],
-      });
-      return rows;
-    },
+    load: (kind, contactIds, documentIds) =>
+      load[kind](pool, organisationId, contactIds, documentIds),
     adopt: (kind, adoptions) =>
       inTransaction(pool, async (tx) => {
         const jobIds = adoptions.map(({ jobId }) => jobId);
@@ -76,37 +113,63 @@ export function createUnknownDocuments(pool: Pool, organisationId: string): Unkn
         return adoptUnknown(tx, organisationId, kind, adoptions);
       }),
     remove: async (kind, ledgerIds) => {
-      await pool.query({
-        name: "remove_unknown_documents",
-        text: `UPDATE unknown_documents SET state = 'removed'
-          WHERE organisation_id = $1 AND kind = $2 AND ledger_id = ANY ($3) AND state = 'open'`,
-        values: [organisationId, kind, ledgerIds],
+      await db(pool).unknownDocument.updateMany({
+        where: { organisationId, kind, ledgerId: { in: [...ledgerIds] }, state: "open" },
+        data: { state: "removed" },
       });
     },
   };
 }
 
-/** SQL: the prefix of a kind's numbers. An organisation's own prefix is in those of its notes. */
-export const numberPrefixes: Readonly<Record<UnknownKind, string>> = {
-  invoice: "o.number_prefix",
-  credit_note: "'CN-' || regexp_replace(o.number_prefix, '^INV-', '')",
+const adopt = query({
+  name: "adopt_unknown_documents",
+  text: sql`UPDATE unknown_documents u SET state = 'adopted', document_id = p.document_id
+    FROM unnest($3::text[], $4::uuid[]) AS p(ledger_id, document_id)
+    WHERE u.organisation_id = $1 AND u.kind = $2 AND u.ledger_id = p.ledger_id
+      AND u.state = 'open'
+    RETURNING u.ledger_id`,
+  row: pick(columns.unknownDocument, "ledgerId"),
+});
+
+// Other documents whose numbers are about to be taken get the next ones. The ledger has none of
+// them, and refuses each under its old number.
+const renumberingOthers = (kind: UnknownKind) => {
+  const table = documentTables[kind];
+  const number = documentNumber(numberPrefixes[kind], "k.first + other.position");
+  return command({
+    name: `renumber_other_${table}`,
+    text: sql`WITH other AS (
+        SELECT d.id, row_number() OVER (ORDER BY d.seq) - 1 AS position
+        FROM unknown_documents u JOIN ${table} d
+          ON d.organisation_id = $1 AND d.number = u.number AND d.id <> u.document_id
+        WHERE u.organisation_id = $1 AND u.kind = '${asSql(kind)}' AND u.ledger_id = ANY ($2)
+          AND d.${ledgerIds[kind]} IS NULL
+      ), counter AS (
+        UPDATE document_counters c SET next = next + (SELECT count(*) FROM other)
+        WHERE c.organisation_id = $1 AND c.kind = '${asSql(kind)}'
+          AND EXISTS (SELECT 1 FROM other)
+        RETURNING c.next - (SELECT count(*) FROM other) AS first
+      )
+      UPDATE ${table} d SET number = ${asSql(number)}
+      FROM other, counter k, organisations o
+      WHERE d.organisation_id = $1 AND d.id = other.id AND o.id = $1`,
+  });
 };
 
-const tables = { invoice: "invoices", credit_note: "credit_notes" } as const;
+const renumberOthers = {
+  invoice: renumberingOthers("invoice"),
+  credit_note: renumberingOthers("credit_note"),
+};
 
-const ledgerIds = { invoice: "ledger_invoice_id", credit_note: "ledger_credit_note_id" } as const;
+const numbering = (kind: UnknownKind) =>
+  command({
+    name: `number_adopted_${documentTables[kind]}`,
+    text: sql`UPDATE ${documentTables[kind]} d SET number = u.number FROM unknown_documents u
+      WHERE d.organisation_id = $1 AND u.organisation_id = $1 AND u.kind = '${asSql(kind)}'
+        AND u.ledger_id = ANY ($2) AND d.id = u.document_id AND d.number <> u.number`,
+  });
 
-/**
- * SQL condition: another organisation of the same tenant has the document with this id of the
- * ledger. Organisation `$1` never takes it (LEDGER-19).
- */
-export const isAnothers = (kind: UnknownKind, ledgerId: string): string => `EXISTS (
-  SELECT 1 FROM ledger_connections own
-    JOIN ledger_connections c ON lower(c.tenant_id) = lower(own.tenant_id)
-      AND c.organisation_id <> own.organisation_id
-    JOIN ${tables[kind]} a ON a.organisation_id = c.organisation_id
-      AND a.${ledgerIds[kind]} = ${ledgerId}
-  WHERE own.organisation_id = $1)`;
+const numberAdopted = { invoice: numbering("invoice"), credit_note: numbering("credit_note") };
 
 /**
  * The documents take open unknown ones, with their numbers. Another document here that has such a
@@ -119,62 +182,11 @@ export async function adoptUnknown(
   kind: UnknownKind,
   adoptions: readonly Omit<Adoption, "jobId">[],
 ): Promise<ReadonlySet<string>> {
-  const values = [
-    organisationId,
-    kind,
-    adoptions.map(({ ledgerId }) => ledgerId),
-    adoptions.map(({ documentId }) => documentId),
-  ];
-  const { rows } = await tx.query<{ readonly ledgerId: string; readonly number: string }>({
-    name: "adopt_unknown_documents",
-    text: `UPDATE unknown_documents u SET state = 'adopted', document_id = p.document_id
-      FROM unnest($3::text[], $4::uuid[]) AS p(ledger_id, document_id)
-      WHERE u.organisation_id = $1 AND u.kind = $2 AND u.ledger_id = p.ledger_id
-        AND u.state = 'open'
-      RETURNING u.ledger_id AS "ledgerId", u.number`,
-    values,
-  });
-  const taken = new Set(rows.map(({ ledgerId }) => ledgerId));
-  await renumberOthers(tx, organisationId, kind, [...taken]);
-  const table = tables[kind];
-  await tx.query({
-    name: `number_adopted_${table}`,
-    text: `UPDATE ${table} d SET number = u.number FROM unknown_documents u
-      WHERE d.organisation_id = $1 AND u.organisation_id = $1 AND u.kind = $2
-        AND u.ledger_id = ANY ($3) AND d.id = u.document_id AND d.number <> u.number`,
-    values: [organisationId, kind, [...taken]],
-  });
-  return taken;
-}
-
-/**
- * Gives other documents the next numbers whose numbers are about to be taken. The ledger has none
- * of them, and refuses each under its old number.
- */
-async function renumberOthers(
-  tx: Transaction,
-  organisationId: string,
-  kind: UnknownKind,
-  taken: readonly string[],
-): Promise<void> {
-  const table = tables[kind];
-  await tx.query({
-    name: `renumber_other_${table}`,
-    text: `WITH other AS (
-        SELECT d.id, row_number() OVER (ORDER BY d.seq) - 1 AS position
-        FROM unknown_documents u JOIN ${table} d
-          ON d.organisation_id = $1 AND d.number = u.number AND d.id <> u.document_id
-        WHERE u.organisation_id = $1 AND u.kind = $2 AND u.ledger_id = ANY ($3)
-          AND d.${ledgerIds[kind]} IS NULL
-      ), counter AS (
-        UPDATE document_counters c SET next = next + (SELECT count(*) FROM other)
-        WHERE c.organisation_id = $1 AND c.kind = $2 AND EXISTS (SELECT 1 FROM other)
-        RETURNING c.next - (SELECT count(*) FROM other) AS first
-      )
-      UPDATE ${table} d
-      SET number = ${documentNumber(numberPrefixes[kind], "k.first + other.position")}
-      FROM other, counter k, organisations o
-      WHERE d.organisation_id = $1 AND d.id = other.id AND o.id = $1`,
-    values: [organisationId, kind, taken],
-  });
+  const ids = adoptions.map(({ ledgerId }) => ledgerId);
+  const documentIds = adoptions.map(({ documentId }) => documentId);
+  const rows = await adopt(tx, organisationId, kind, ids, documentIds);
+  const taken = rows.map(({ ledgerId }) => ledgerId);
+  await renumberOthers[kind](tx, organisationId, taken);
+  await numberAdopted[kind](tx, organisationId, taken);
+  return new Set(taken);
 }

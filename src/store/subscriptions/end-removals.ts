@@ -5,12 +5,16 @@
  * with counts by the database's clock.
  */
 
+import { strict as assert } from "node:assert";
 import type { EndWhen } from "../../domain/subscriptions/end.ts";
+import { columns } from "../../gen/columns.ts";
 import type { LedgerJob, Termination } from "../../gen/prisma/client.ts";
 import type { Encryption } from "../database/encryption.ts";
 import type { Pool } from "../database/pool.ts";
+import { bool, float } from "../database/sql/columns.ts";
+import { asSql, sql } from "../database/sql/sql.ts";
 import { bindConnection, type ConnectionAccess } from "../ledger-connection/connections.ts";
-import { claimJob } from "../ledger-jobs/job-lease.ts";
+import { jobClaim } from "../ledger-jobs/job-lease.ts";
 import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
 import { isAhead, type LeasedRemoval, type LeasedTermination } from "./end-lease.ts";
 import { createRecordTermination, type RecordTermination } from "./end-outcomes.ts";
@@ -115,38 +119,46 @@ FROM terminations e
   ) r
 WHERE e.organisation_id = $1 AND e.id = $2`;
 
-/** The next removal of a leased termination, without a step if none is left. */
-type NextRemoval = Omit<LeasedRemoval, "step"> & {
-  readonly step: number | null;
-  readonly when: EndWhen;
-  readonly ledgerId: string | null;
-  readonly isBusy: boolean;
-};
-
 // An invoice whose sending has not begun is abandoned. If another job works on it, its removal
 // waits.
-const claim = {
-  condition: "t.id = $2 AND t.kind = 'end_subscription'",
-  columns: `taken.id AS "terminationId", taken.subscription_id AS "subscriptionId",
-    taken.attempts AS attempt, e.end_when AS "when", next.step, next.invoice_id AS "invoiceId",
-    next.number, next.ledger_id AS "ledgerId",
-    (1000 * extract(epoch FROM now() - taken.first_sent_at))::float8 AS "triedMs",
-    taken.awaited_until > now() AS "isAwaited", coalesce(next.is_busy, false) AS "isBusy",
-    coalesce(next.is_ahead, false) AS "isAhead",
-    coalesce(next.only_unsent, false) AS "isOnlyUnsent"`,
-  joins: `JOIN terminations e ON e.organisation_id = $1 AND e.id = taken.id LEFT JOIN LATERAL (
+const claim = jobClaim({
+  name: "claim_termination",
+  condition: sql`t.id = $2 AND t.kind = 'end_subscription'`,
+  columns: sql`taken.id AS termination_id, taken.subscription_id, taken.attempts AS attempt,
+    e.end_when AS when, next.step, next.invoice_id, next.number, next.ledger_id,
+    (1000 * extract(epoch FROM now() - taken.first_sent_at))::float8 AS tried_ms,
+    coalesce(taken.awaited_until > now(), false) AS is_awaited,
+    coalesce(next.is_busy, false) AS is_busy, coalesce(next.is_ahead, false) AS is_ahead,
+    coalesce(next.only_unsent, false) AS is_only_unsent`,
+  joins: sql`JOIN terminations e ON e.organisation_id = $1 AND e.id = taken.id LEFT JOIN LATERAL (
       SELECT r.step, i.id AS invoice_id, i.number, i.ledger_invoice_id AS ledger_id, r.only_unsent,
         EXISTS (SELECT 1 FROM ledger_jobs b
           WHERE b.organisation_id = $1 AND b.invoice_id = i.id
             AND b.state IN ('ready', 'sending', 'uncertain')
             AND NOT (b.kind = 'create_invoice' AND b.state = 'ready')) AS is_busy,
-        ${isAhead} AS is_ahead
+        ${asSql(isAhead)} AS is_ahead
       FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
         JOIN subscriptions s ON s.organisation_id = $1 AND s.id = i.subscription_id
       WHERE r.organisation_id = $1 AND r.termination_id = taken.id AND r.state = 'waiting'
       ORDER BY r.step LIMIT 1
     ) next ON true`,
-};
+  row: {
+    terminationId: columns.termination.id,
+    subscriptionId: columns.ledgerJob.subscriptionId.present(),
+    attempt: columns.ledgerJob.attempts,
+    when: columns.termination.endWhen.as<EndWhen>(),
+    /** Null if no removal is left. */
+    step: columns.removal.step.orNull(),
+    invoiceId: columns.invoice.id.orNull(),
+    number: columns.invoice.number.orNull(),
+    ledgerId: columns.invoice.ledgerInvoiceId,
+    triedMs: float,
+    isAwaited: bool,
+    isBusy: bool,
+    isAhead: bool,
+    isOnlyUnsent: bool,
+  },
+});
 
 async function take(
   pool: Pool,
@@ -154,15 +166,15 @@ async function take(
   terminationId: string,
   leaseMs: number,
 ): Promise<TerminationTask | null> {
-  const order = { ...claim, value: terminationId, leaseMs };
-  const next = await claimJob<NextRemoval>(pool, organisationId, order);
-  if (next === null) return null;
-  const { step, when, ledgerId, isBusy, ...leased } = next;
+  const [next] = await claim(pool, organisationId, terminationId, leaseMs);
+  if (next === undefined) return null;
+  const { step, when, invoiceId, number, ledgerId, isBusy, ...leased } = next;
   if (step === null) {
     const { subscriptionId, attempt } = leased;
     return { kind: "finish", terminationId, subscriptionId, attempt, when };
   }
-  const removal: LeasedRemoval = { ...leased, step };
+  assert(invoiceId !== null && number !== null, "a removal has an invoice");
+  const removal: HeldRemoval = { ...leased, step, invoiceId, number };
   if (isBusy) return { ...removal, kind: "wait" };
   return ledgerId === null
     ? { ...removal, kind: "drop" }

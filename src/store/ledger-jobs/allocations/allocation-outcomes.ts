@@ -4,8 +4,11 @@
  * database's clock.
  */
 
+import { columns } from "../../../gen/columns.ts";
 import { lockInOrder } from "../../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../../database/pool.ts";
+import { sql } from "../../database/sql/sql.ts";
+import { query } from "../../database/sql/statement.ts";
 import {
   type ObservedInvoiceState,
   type ObservedNoteState,
@@ -41,11 +44,17 @@ export interface AllocationResult {
   readonly observed: ObservedCreditState | null;
 }
 
-const recordText = `
-UPDATE ledger_jobs o SET ${recordedJob}, amount = coalesce($3::numeric, o.amount)
-FROM jsonb_to_record($2) AS r(${jobRecordType})
-WHERE o.organisation_id = $1 AND ${leasedJob} AND o.kind = 'allocate_credit'
-RETURNING o.credit_note_id AS "creditNoteId", o.invoice_id AS "invoiceId"`;
+const recordJob = query({
+  name: "record_allocation",
+  text: sql`UPDATE ledger_jobs o SET ${recordedJob}, amount = coalesce($3::numeric, o.amount)
+    FROM jsonb_to_record($2) AS r(${jobRecordType})
+    WHERE o.organisation_id = $1 AND ${leasedJob} AND o.kind = 'allocate_credit'
+    RETURNING o.credit_note_id, o.invoice_id`,
+  row: {
+    creditNoteId: columns.ledgerJob.creditNoteId.present(),
+    invoiceId: columns.ledgerJob.invoiceId.present(),
+  },
+});
 
 /**
  * Records the outcome, the observed note and invoice, and plans the subscription's next step. An
@@ -85,12 +94,7 @@ async function record(
     ledgerInvoiceIds: (observed?.note?.allocations ?? []).map(({ invoiceId }) => invoiceId),
   });
   const job = outcome.kind === "done" ? doneRecord(outcome) : undoneRecord(outcome);
-  const { rows } = await client.query<{ creditNoteId: string; invoiceId: string }>({
-    name: "record_allocation",
-    text: recordText,
-    values: [organisationId, JSON.stringify(job), amount],
-  });
-  const leased = rows[0];
+  const [leased] = await recordJob(client, organisationId, JSON.stringify(job), amount);
   if (leased === undefined) return;
   if (observed?.note)
     await saveObservedNote(client, organisationId, leased.creditNoteId, observed.note, "own");

@@ -4,54 +4,62 @@
  * credit applied so far in the same statement.
  */
 
-import type { LedgerJob, Subscription } from "../../../gen/prisma/client.ts";
+import { columns } from "../../../gen/columns.ts";
+import { msUntil } from "../../database/clock.ts";
 import type { Pool } from "../../database/pool.ts";
-import { claimJob, readOpenJobs } from "../job-lease.ts";
+import { bool, float, instant, numeric, pick, type RowOf } from "../../database/sql/columns.ts";
+import { asSql, sql } from "../../database/sql/sql.ts";
+import { query } from "../../database/sql/statement.ts";
+import { dueAt, jobClaim } from "../job-lease.ts";
 
-/**
- * A leased allocation. Decimal text: `amount` is to be allocated, and `applied` is already on the
- * invoice as far as we know. The ids are the ledger's. `keyVariant` counts how often the ledger
- * failed on it: the next call has another idempotency key.
- */
-export interface AllocationToSend
-  extends Pick<LedgerJob, "id" | "attempts" | "keyVariant">,
-    Pick<Subscription, "timezone"> {
+const allocationToSend = {
+  ...pick(columns.ledgerJob, "id", "attempts"),
+  /** How often the ledger failed on it: the next call has another idempotency key. */
+  keyVariant: columns.ledgerJob.keyVariant,
   /** The answer of an earlier attempt was lost. */
-  readonly isUncertain: boolean;
-  readonly amount: string;
-  readonly applied: string;
-  readonly noteNumber: string;
-  readonly noteLedgerId: string;
-  readonly invoiceNumber: string;
-  readonly invoiceLedgerId: string;
-  readonly currency: string;
+  isUncertain: bool,
+  /** What is to be allocated. */
+  amount: columns.ledgerJob.amount.present(),
+  /** What is already on the invoice as far as we know. */
+  applied: numeric,
+  noteNumber: columns.creditNote.number,
+  noteLedgerId: columns.creditNote.ledgerCreditNoteId.present(),
+  invoiceNumber: columns.invoice.number,
+  invoiceLedgerId: columns.invoice.ledgerInvoiceId.present(),
+  currency: columns.invoice.currency,
   /** The customer's contact. */
-  readonly contactId: string;
+  contactId: columns.customer.ledgerContactId.present(),
+  timezone: columns.subscription.timezone,
   /** The organisation's now. The allocation's day is its date in the subscription's zone. */
-  readonly now: Date;
-}
+  now: instant,
+};
+
+/** A leased allocation. */
+export type AllocationToSend = RowOf<typeof allocationToSend>;
 
 /** SQL: the subscription's open allocation. */
-const condition = `t.subscription_id = $2 AND t.kind = 'allocate_credit'
+const condition = sql`t.subscription_id = $2 AND t.kind = 'allocate_credit'
   AND t.state IN ('ready', 'sending', 'uncertain')`;
 
-const claim = {
+const claim = jobClaim({
+  name: "claim_allocation",
   condition,
-  columns: `taken.id, taken.attempts, taken.key_variant AS "keyVariant",
-    taken.state = 'uncertain' AS "isUncertain", taken.amount,
-    n.number AS "noteNumber", n.ledger_credit_note_id AS "noteLedgerId",
-    i.number AS "invoiceNumber", i.ledger_invoice_id AS "invoiceLedgerId", i.currency,
-    c.ledger_contact_id AS "contactId", s.timezone,
+  columns: sql`taken.id, taken.attempts, taken.key_variant,
+    taken.state = 'uncertain' AS is_uncertain, taken.amount,
+    n.number AS note_number, n.ledger_credit_note_id AS note_ledger_id,
+    i.number AS invoice_number, i.ledger_invoice_id AS invoice_ledger_id, i.currency,
+    c.ledger_contact_id AS contact_id, s.timezone,
     coalesce(g.test_clock, now()) AS now,
     (SELECT coalesce(sum(a.amount), 0) FROM allocations a
       WHERE a.organisation_id = $1 AND a.credit_note_id = n.id AND a.invoice_id = i.id
         AND a.status = 'active') AS applied`,
-  joins: `JOIN credit_notes n ON n.organisation_id = $1 AND n.id = taken.credit_note_id
+  joins: sql`JOIN credit_notes n ON n.organisation_id = $1 AND n.id = taken.credit_note_id
     JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id
     JOIN customers c ON c.organisation_id = $1 AND c.id = i.customer_id
     JOIN subscriptions s ON s.organisation_id = $1 AND s.id = taken.subscription_id
     JOIN organisations g ON g.id = $1`,
-};
+  row: allocationToSend,
+});
 
 /** Takes the subscription's allocation under a lease. Null if none can be tried now. */
 export async function claimAllocation(
@@ -60,8 +68,17 @@ export async function claimAllocation(
   subscriptionId: string,
   leaseMs: number,
 ): Promise<AllocationToSend | null> {
-  return claimJob(pool, organisationId, { ...claim, value: subscriptionId, leaseMs });
+  const [taken] = await claim(pool, organisationId, subscriptionId, leaseMs);
+  return taken ?? null;
 }
+
+const readWait = query({
+  name: "read_allocation_wait",
+  planned: "once",
+  text: sql`SELECT ${asSql(msUntil(dueAt))} AS next_in_ms
+    FROM ledger_jobs t WHERE t.organisation_id = $1 AND ${condition}`,
+  row: { nextInMs: float },
+});
 
 /** Milliseconds until the subscription's allocation can be tried. Null if there is none. */
 export async function readAllocationWait(
@@ -69,6 +86,6 @@ export async function readAllocationWait(
   organisationId: string,
   subscriptionId: string,
 ): Promise<number | null> {
-  const { nextInMs } = await readOpenJobs(pool, organisationId, condition, subscriptionId);
-  return nextInMs;
+  const [open] = await readWait(pool, organisationId, subscriptionId);
+  return open?.nextInMs ?? null;
 }

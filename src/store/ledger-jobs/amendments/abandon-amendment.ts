@@ -16,6 +16,8 @@ import { savePeriods, shareOrganisation } from "../../billing/locked-subscriptio
 import { newId } from "../../database/ids.ts";
 import { lockSubscriptions } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
+import { asSql, sql } from "../../database/sql/sql.ts";
+import { command } from "../../database/sql/statement.ts";
 import { stands } from "../../documents/document-presence.ts";
 import { type Issuing, issueCreditNotes, issueInvoices } from "../../documents/issue-documents.ts";
 import { driftOf, identityColumns, identityRecord } from "../../documents/ledger-drift.ts";
@@ -71,16 +73,14 @@ export async function closeAmendment(
     message: plain(closing.message),
   });
   const documents = [issued.invoiceId, isRepriceable, issued.creditNoteId, issued.jobIds];
-  await client.query({
-    name: "move_unit_changes",
-    text: moveChangesText,
-    values: [organisationId, subscriptionId, invoiceId, ...documents],
-  });
+  await moveChanges(client, organisationId, subscriptionId, invoiceId, ...documents);
   return true;
 }
 
 // A deferred line follows its invoice line to the new invoice.
-const moveLinesText = `
+const moveLines = command({
+  name: "move_lines",
+  text: sql`
 WITH moved AS (
   SELECT l.id, row_number() OVER (ORDER BY l.position) - 1 AS position FROM invoice_lines l
   WHERE l.organisation_id = $1 AND l.invoice_id = $2 AND ${isAddedLine}
@@ -95,7 +95,8 @@ WITH moved AS (
 )
 UPDATE deferred_lines d SET invoice_id = $3
 FROM line WHERE d.organisation_id = $1 AND d.invoice_id = $2
-  AND (d.period_end, d.from_units, d.to_units) = (line.period_end, line.from_units, line.to_units)`;
+  AND (d.period_end, d.from_units, d.to_units) = (line.period_end, line.from_units, line.to_units)`,
+});
 
 /**
  * Issues the decided documents. The lines to add keep their ids and come first on the new invoice.
@@ -117,11 +118,7 @@ async function issue(
     invoice === null ? null : { ...reserve(), draft: { ...invoice, lines: [] }, deferredIds: [] };
   if (invoice !== null && own !== null) {
     await issueInvoices(client, organisationId, [own], issuing);
-    await client.query({
-      name: "move_lines",
-      text: moveLinesText,
-      values: [organisationId, fromId, own.id],
-    });
+    await moveLines(client, organisationId, fromId, own.id);
     await appendLines(client, organisationId, own.id, { lines: invoice.lines, amending: false });
   }
   // After the invoice: credit is allocated to invoices with later numbers.
@@ -130,7 +127,9 @@ async function issue(
   return { invoiceId: own?.id ?? null, creditNoteId: note?.id ?? null, jobIds };
 }
 
-const restorePriceText = `
+const restoreLine = command({
+  name: "restore_price",
+  text: sql`
 WITH line AS (
   UPDATE invoice_lines l SET units = (i.amending_from->>'units')::int,
     description = i.amending_from->>'description',
@@ -140,7 +139,8 @@ WITH line AS (
   WHERE i.organisation_id = $1 AND i.id = $2
     AND l.organisation_id = $1 AND l.invoice_id = i.id AND l.kind = 'plan'
 )
-UPDATE invoices SET amending_from = NULL WHERE organisation_id = $1 AND id = $2`;
+UPDATE invoices SET amending_from = NULL WHERE organisation_id = $1 AND id = $2`,
+});
 
 /** Restores the ledger's plan line, and saves the invoice's period to match. */
 async function restorePrice(
@@ -150,21 +150,19 @@ async function restorePrice(
   invoiceId: string,
   period: PeriodState,
 ): Promise<void> {
-  await client.query({
-    name: "restore_price",
-    text: restorePriceText,
-    values: [organisationId, invoiceId],
-  });
+  await restoreLine(client, organisationId, invoiceId);
   await savePeriods(client, organisationId, [{ subscriptionId, period }]);
 }
 
 // Removed stays removed. While the ledger lacks a line of an earlier amendment, the invoice keeps
 // that error. If a retry cleared it, the job's message replaces it.
-const leaveText = `
-UPDATE invoices d SET status = CASE WHEN $3 = 'not_in_external' AND NOT ${stands("d")}
+const leave = command({
+  name: "leave_invoice",
+  text: sql`
+UPDATE invoices d SET status = CASE WHEN $3 = 'not_in_external' AND NOT ${asSql(stands("d"))}
     THEN d.status ELSE $3 END, total = coalesce($4, d.total),
   amount_due = coalesce($5, d.amount_due), sent = coalesce($6, d.sent),
-  due_date = coalesce(r.due_date, d.due_date), ledger_drift = ${driftOf("invoices")},
+  due_date = coalesce(r.due_date, d.due_date), ledger_drift = ${asSql(driftOf("invoices"))},
   ledger_updated_at = coalesce($9, d.ledger_updated_at), ledger_reported_at = now(),
   ledger_subtotal = coalesce($10, d.ledger_subtotal),
   subtotal = (SELECT coalesce(sum(l.amount), 0) FROM invoice_lines l
@@ -175,8 +173,9 @@ UPDATE invoices d SET status = CASE WHEN $3 = 'not_in_external' AND NOT ${stands
     THEN coalesce(d.sync_error, (SELECT o.message FROM ledger_jobs o
       WHERE o.organisation_id = $1 AND o.invoice_id = d.id AND o.kind = 'amend_invoice'
         AND o.state = 'refused' ORDER BY o.seq DESC LIMIT 1), $7) END
-FROM jsonb_to_record($11) AS r(${identityColumns})
-WHERE d.organisation_id = $1 AND d.id = $2`;
+FROM jsonb_to_record($11) AS r(${asSql(identityColumns)})
+WHERE d.organisation_id = $1 AND d.id = $2`,
+});
 
 async function leaveInvoice(
   client: Transaction,
@@ -188,13 +187,15 @@ async function leaveInvoice(
   const { status, total, amountDue, sent, updatedAt = null, subtotal = null } = invoice;
   const observed = [status, total, amountDue, sent, plain(message)];
   const identity = JSON.stringify(identityRecord(invoice));
-  const values = [organisationId, invoiceId, ...observed, isBilled, updatedAt, subtotal, identity];
-  await client.query({ name: "leave_invoice", text: leaveText, values });
+  const reported = [isBilled, updatedAt, subtotal, identity];
+  await leave(client, organisationId, invoiceId, ...observed, ...reported);
 }
 
 // A change that another invoice billed keeps that invoice. `$5`: the plan line can still be
 // amended. Then only changes whose lines moved follow them.
-const moveChangesText = `
+const moveChanges = command({
+  name: "move_unit_changes",
+  text: sql`
 UPDATE unit_changes c SET
   invoice_id = CASE WHEN c.invoice_id IS NULL OR c.invoice_id = $3 THEN $4 ELSE c.invoice_id END,
   renewal_invoice_id = CASE WHEN $5 THEN c.renewal_invoice_id
@@ -202,4 +203,5 @@ UPDATE unit_changes c SET
   credit_note_id = coalesce(c.credit_note_id, $6), job_ids = c.job_ids || $7::uuid[]
 WHERE c.organisation_id = $1 AND c.id IN (${lackingChanges})
   AND (NOT $5 OR c.to_units > c.from_units AND c.to_units IN (
-    SELECT l.to_units FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = $4))`;
+    SELECT l.to_units FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = $4))`,
+});

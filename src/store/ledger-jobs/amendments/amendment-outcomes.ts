@@ -7,6 +7,8 @@ import type { DocumentStatus } from "../../../domain/model/invoice.ts";
 import type { LedgerJob } from "../../../gen/prisma/client.ts";
 import { lockSubscriptions } from "../../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../../database/pool.ts";
+import { sql } from "../../database/sql/sql.ts";
+import { command } from "../../database/sql/statement.ts";
 import type { ObservedIdentity } from "../../documents/ledger-drift.ts";
 import { planAllocations } from "../credit-allocations.ts";
 import {
@@ -64,7 +66,9 @@ export interface AmendmentAttempt extends Pick<LedgerJob, "id" | "attempts"> {
   readonly subscriptionId: string;
 }
 
-const recordText = `
+const recordOutcome = command({
+  name: "record_amendment",
+  text: sql`
 WITH job AS (
   ${endJob} RETURNING t.id, t.state, t.invoice_id
 ), line AS (
@@ -81,7 +85,8 @@ WITH job AS (
     amending_from = CASE WHEN job.state = 'refused' THEN i.amending_from END
   FROM job WHERE i.organisation_id = $1 AND i.id = job.invoice_id
 )
-SELECT ${notifyCallers("job")} FROM job`;
+${notifyCallers}`,
+});
 
 /**
  * Records the outcome of a leased amendment. Writes nothing if another attempt has it by now. An
@@ -139,23 +144,15 @@ async function record(
     outcome.kind === "done"
       ? [null, null, outcome.lines]
       : [plain(outcome.reason), plain(outcome.message), []];
-  const { rowCount } = await client.query({
-    name: "record_amendment",
-    text: recordText,
-    values: [
-      organisationId,
-      id,
-      attempts,
-      outcome.kind,
-      reason,
-      message,
-      ...syncValues(outcome.invoice),
-      JSON.stringify(lines.map(lineRecord)),
-      outcome.invoice?.updatedAt ?? null,
-      outcome.invoice?.subtotal ?? null,
-    ],
-  });
-  return rowCount === 1;
+  const ended = [outcome.kind, reason, message];
+  const observed = [
+    ...syncValues(outcome.invoice),
+    JSON.stringify(lines.map(lineRecord)),
+    outcome.invoice?.updatedAt ?? null,
+    outcome.invoice?.subtotal ?? null,
+  ];
+  const recorded = await recordOutcome(client, organisationId, id, attempts, ...ended, ...observed);
+  return recorded === 1;
 }
 
 function syncValues(invoice: SyncedInvoice | null): readonly [string | null, ...unknown[]] {

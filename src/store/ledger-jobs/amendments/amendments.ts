@@ -6,20 +6,23 @@
  * and reads the invoice with all lines in the same statement.
  */
 
-import { strict as assert } from "node:assert";
 import type { LedgerReferenceData, ReferenceDataKind } from "../../../domain/ledger/validation.ts";
 import type { LineKind } from "../../../domain/model/invoice.ts";
-import type { Invoice, InvoiceLine, LedgerJob } from "../../../gen/prisma/client.ts";
+import { columns } from "../../../gen/columns.ts";
+import type { InvoiceLine } from "../../../gen/prisma/client.ts";
 import { msUntil } from "../../database/clock.ts";
 import type { Encryption } from "../../database/encryption.ts";
 import type { Pool } from "../../database/pool.ts";
+import { bool, float, json, pick, type RowOf, text } from "../../database/sql/columns.ts";
+import { asSql, sql } from "../../database/sql/sql.ts";
+import { query } from "../../database/sql/statement.ts";
 import { bindConnection, type ConnectionAccess } from "../../ledger-connection/connections.ts";
 import {
   invalidateReferenceData,
   loadReferenceData,
 } from "../../ledger-connection/reference-data.ts";
 import type { LineToSend } from "../claim-jobs.ts";
-import { claimJob, dueAt, rescheduleLeased } from "../job-lease.ts";
+import { dueAt, jobClaim, rescheduleLeased } from "../job-lease.ts";
 import { type AmendmentOutcome, recordAmendment } from "./amendment-outcomes.ts";
 import { movedReason } from "./closed-amendment.ts";
 
@@ -33,33 +36,45 @@ export interface AmendmentLine extends LineToSend, Pick<InvoiceLine, "amending" 
   readonly was: Pick<LineToSend, "units" | "description" | "unitPrice" | "amount"> | null;
 }
 
-/**
- * A leased amendment: the invoice as the ledger knows it, and all its lines in order. `joins`: it
- * only adds lines to a draft. `isAwaited`: a caller waits for it. `skipValidation`: an operator
- * retries it, and our own validation is skipped (ADMIN-6). `contactId` is the customer's in the
- * ledger. `ledgerSubtotal` is the last reported sum of the lines there, null if unknown.
- */
-export interface AmendmentToSend
-  extends Pick<LedgerJob, "id" | "attempts" | "joins" | "skipValidation">,
-    Pick<Invoice, "number" | "currency"> {
-  readonly isAwaited: boolean;
-  readonly contactId: string;
-  readonly ledgerSubtotal: string | null;
-  readonly subscriptionId: string;
-  readonly invoiceId: string;
-  readonly ledgerId: string;
-  readonly lines: readonly AmendmentLine[];
-}
+const amendmentToSend = {
+  ...pick(columns.ledgerJob, "id", "attempts"),
+  /** It only adds lines to a draft. */
+  joins: columns.ledgerJob.joins,
+  /** An operator retries it, and our own validation is skipped (ADMIN-6). */
+  skipValidation: columns.ledgerJob.skipValidation,
+  /** A caller waits for it. */
+  isAwaited: bool,
+  subscriptionId: columns.ledgerJob.subscriptionId.present(),
+  invoiceId: columns.ledgerJob.invoiceId.present(),
+  ...pick(columns.invoice, "number", "currency"),
+  ledgerId: columns.invoice.ledgerInvoiceId.present(),
+  /** The customer's in the ledger. */
+  contactId: columns.customer.ledgerContactId.present(),
+  /** The last reported sum of the lines there. Null if unknown. */
+  ledgerSubtotal: columns.invoice.ledgerSubtotal,
+  /** All lines in order. */
+  lines: json<readonly AmendmentLine[]>(),
+};
 
-/**
- * An amendment's state. `outcome` is `done`, `moved` (its lines are on another invoice), `refused`
- * or `abandoned`, and null while it is open. Then it can be taken in `nextInMs`, and `reason` is
- * its last failure.
- */
-interface AmendmentState extends Pick<Invoice, "number">, Pick<LedgerJob, "attempts" | "reason"> {
-  readonly outcome: string | null;
-  readonly nextInMs: number | null;
-}
+/** A leased amendment: the invoice as the ledger knows it, and all its lines. */
+export type AmendmentToSend = RowOf<typeof amendmentToSend>;
+
+const amendmentState = {
+  number: columns.invoice.number,
+  attempts: columns.ledgerJob.attempts,
+  /** The last failure. */
+  reason: columns.ledgerJob.reason,
+  /**
+   * `done`, `moved` (its lines are on another invoice), `refused` or `abandoned`. Null while it is
+   * open.
+   */
+  outcome: text.orNull(),
+  /** Milliseconds until it can be taken, while it is open. */
+  nextInMs: float.orNull(),
+};
+
+/** An amendment's state. */
+type AmendmentState = RowOf<typeof amendmentState>;
 
 /** Store of one organisation's amendments. */
 export interface AmendmentStore extends ConnectionAccess {
@@ -97,32 +112,34 @@ export function createAmendments(pool: Pool, encryption: Encryption): OpenAmendm
   });
 }
 
+const readAmendment = query({
+  name: "read_amendment_state",
+  text: sql`SELECT i.number, t.attempts, t.reason,
+      CASE WHEN t.finished_at IS NULL THEN ${asSql(msUntil(dueAt))} END AS next_in_ms,
+      CASE WHEN t.finished_at IS NULL THEN NULL
+        WHEN t.state = 'done' AND t.reason = '${movedReason}' THEN t.reason
+        ELSE t.state END AS outcome
+    FROM ledger_jobs t JOIN invoices i ON i.organisation_id = $1 AND i.id = t.invoice_id
+    WHERE t.organisation_id = $1 AND t.id = $2 AND t.kind = 'amend_invoice'`,
+  row: amendmentState,
+});
+
 async function readState(
   pool: Pool,
   organisationId: string,
   jobId: string,
 ): Promise<AmendmentState | null> {
-  const { rows } = await pool.query<AmendmentState>({
-    name: "read_amendment_state",
-    text: `SELECT i.number, t.attempts, t.reason,
-        CASE WHEN t.finished_at IS NULL THEN ${msUntil(dueAt)} END AS "nextInMs",
-        CASE WHEN t.finished_at IS NULL THEN NULL
-          WHEN t.state = 'done' AND t.reason = '${movedReason}' THEN t.reason
-          ELSE t.state END AS outcome
-      FROM ledger_jobs t JOIN invoices i ON i.organisation_id = $1 AND i.id = t.invoice_id
-      WHERE t.organisation_id = $1 AND t.id = $2 AND t.kind = 'amend_invoice'`,
-    values: [organisationId, jobId],
-  });
-  return rows[0] ?? null;
+  const [state] = await readAmendment(pool, organisationId, jobId);
+  return state ?? null;
 }
 
-const claim = {
-  condition: "t.id = $2 AND t.kind = 'amend_invoice'",
-  columns: `taken.id, taken.attempts, taken.joins, taken.skip_validation AS "skipValidation",
-    coalesce(taken.awaited_until > now(), false) AS "isAwaited",
-    taken.subscription_id AS "subscriptionId", taken.invoice_id AS "invoiceId", i.number,
-    i.ledger_invoice_id AS "ledgerId", i.currency, c.ledger_contact_id AS "contactId",
-    i.ledger_subtotal::text AS "ledgerSubtotal",
+const claim = jobClaim({
+  name: "claim_amendment",
+  condition: sql`t.id = $2 AND t.kind = 'amend_invoice'`,
+  columns: sql`taken.id, taken.attempts, taken.joins, taken.skip_validation,
+    coalesce(taken.awaited_until > now(), false) AS is_awaited,
+    taken.subscription_id, taken.invoice_id, i.number, i.ledger_invoice_id AS ledger_id,
+    i.currency, c.ledger_contact_id AS contact_id, i.ledger_subtotal,
     (SELECT json_agg(json_build_object('id', l.id, 'amending', l.amending,
       'ledgerLineId', l.ledger_line_id, 'kind', l.kind, 'name', l.name,
       'description', l.description, 'units', l.units, 'unitPrice', l.unit_price::text,
@@ -134,9 +151,10 @@ const claim = {
           'amount', i.amending_from->>'amount') END)
       ORDER BY l.position)
     FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id) AS lines`,
-  joins: `JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id
+  joins: sql`JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id
     JOIN customers c ON c.organisation_id = $1 AND c.id = i.customer_id`,
-};
+  row: amendmentToSend,
+});
 
 async function take(
   pool: Pool,
@@ -144,9 +162,6 @@ async function take(
   jobId: string,
   leaseMs: number,
 ): Promise<AmendmentToSend | null> {
-  const order = { ...claim, value: jobId, leaseMs };
-  const claimed = await claimJob<AmendmentToSend>(pool, organisationId, order);
-  if (claimed === null) return null;
-  assert(claimed.ledgerId, "an amended invoice was in the ledger");
-  return claimed;
+  const [taken] = await claim(pool, organisationId, jobId, leaseMs);
+  return taken ?? null;
 }

@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { LedgerPostingInput, PostingBatch } from "../../../../workflows/contract.ts";
 import { isRecorded } from "../../../store/database/trace-context.ts";
 import { groupSize } from "../../../store/ledger-jobs/claim-jobs.ts";
-import type { OpenJobs } from "../../../store/ledger-jobs/job-lease.ts";
+import type { OpenJobs } from "../../../store/ledger-jobs/jobs.ts";
 import type { PostingStore } from "../../../store/ledger-jobs/posting-store.ts";
 import { type LingeringPlace, type LingeringPlaces, lingeringIdleMs } from "./lingering-places.ts";
 import { type PostingDependencies, postGroup } from "./post-group.ts";
