@@ -3,10 +3,12 @@
  * because each statement evaluates or writes many notifications by the database's clock, and locks
  * them by kind and id, so that two never deadlock.
  */
-import type { LedgerNotification } from "../../gen/prisma/client.ts";
-import { updateInOrder } from "../database/lock-order.ts";
-import { plannedOnce } from "../database/planned-once.ts";
+import { columns } from "../../gen/columns.ts";
+import { orderedUpdate } from "../database/lock-order.ts";
 import type { Pool } from "../database/pool.ts";
+import { bool, pick, type RowOf, text } from "../database/sql/columns.ts";
+import { type Sql, sql } from "../database/sql/sql.ts";
+import { command, query } from "../database/sql/statement.ts";
 import { isBusy } from "./observed-state.ts";
 import { notificationRows, type SyncKind, takenAt } from "./pending-notifications.ts";
 
@@ -14,7 +16,7 @@ import { notificationRows, type SyncKind, takenAt } from "./pending-notification
  * How many notifications are claimed at once: as many as one call reads, and few if each needs a
  * separate address.
  */
-const notificationsAtOnce = "CASE WHEN $2 = 'credit_notes' THEN 8 ELSE 40 END";
+const notificationsAtOnce = sql`CASE WHEN $2 = 'credit_notes' THEN 8 ELSE 40 END`;
 
 /**
  * After this many failed calls an object is requested singly. Otherwise one that always fails would
@@ -26,16 +28,20 @@ const maxBatchFailures = 2;
  * The longest pause between two reads of an object that cannot be read (LEDGER-5). A person must
  * act, in the ledger or here.
  */
-const maxPause = "interval '6 hours'";
+const maxPause = sql`interval '6 hours'`;
+
+const claimedNotification = {
+  ...pick(columns.ledgerNotification, "ledgerId"),
+  /** The database's text of an instant, which keeps its microseconds. */
+  receivedAt: text,
+};
 
 /** A claimed notification. A later one for the same object stays. */
-interface ClaimedNotification extends Pick<LedgerNotification, "ledgerId"> {
-  /** The database's text of an instant, which keeps its microseconds. */
-  readonly receivedAt: string;
-}
+type ClaimedNotification = RowOf<typeof claimedNotification>;
 
 /** An object that was requested and cannot be synced, and why. The reason names no person. */
-export interface SkippedNotification extends Pick<LedgerNotification, "ledgerId"> {
+export interface SkippedNotification {
+  readonly ledgerId: string;
   readonly reason: string;
 }
 
@@ -52,16 +58,20 @@ export interface ClaimedNotifications {
 
 /** A kind's table, the column with the ledger's id, and the jobs that create its objects. */
 const objects = {
-  invoices: { table: "invoices", column: "ledger_invoice_id", jobs: "'create_invoice'" },
+  invoices: {
+    table: sql`invoices`,
+    column: sql`ledger_invoice_id`,
+    jobs: sql`'create_invoice'`,
+  },
   credit_notes: {
-    table: "credit_notes",
-    column: "ledger_credit_note_id",
-    jobs: "'create_credit_note'",
+    table: sql`credit_notes`,
+    column: sql`ledger_credit_note_id`,
+    jobs: sql`'create_credit_note'`,
   },
   contacts: {
-    table: "customers",
-    column: "ledger_contact_id",
-    jobs: "'create_contact', 'import_contact'",
+    table: sql`customers`,
+    column: sql`ledger_contact_id`,
+    jobs: sql`'create_contact', 'import_contact'`,
   },
 } as const;
 
@@ -69,11 +79,11 @@ const objects = {
  * SQL: what becomes of notification `h` without a read. `drop`: its object is not ours and is not
  * becoming ours, or was written here since its change. `later`: it may be becoming ours.
  */
-const outcomeWithoutRead = (kind: SyncKind): string => {
+const fateOf = (kind: SyncKind): Sql => {
   const { table, column, jobs } = objects[kind];
-  const object = `SELECT FROM ${table} d
+  const object = sql`SELECT FROM ${table} d
     WHERE d.organisation_id = $1 AND d.${column} = h.ledger_id`;
-  return `CASE WHEN EXISTS (${object} AND d.ledger_updated_at >= h.changed_at) THEN 'drop'
+  return sql`CASE WHEN EXISTS (${object} AND d.ledger_updated_at >= h.changed_at) THEN 'drop'
       WHEN EXISTS (${object}) THEN NULL
       WHEN EXISTS (SELECT FROM ledger_jobs o WHERE o.organisation_id = $1 AND o.kind IN (${jobs})
         AND o.state IN ('sending', 'uncertain')) THEN 'later'
@@ -81,13 +91,13 @@ const outcomeWithoutRead = (kind: SyncKind): string => {
 };
 
 /** SQL: reschedules notification `h`, later each time. */
-const later = "try_at = now() + greatest(interval '2 seconds', (now() - h.received_at) / 2)";
+const later = sql`try_at = now() + greatest(interval '2 seconds', (now() - h.received_at) / 2)`;
 
 /**
  * SQL: drops and reschedules the due notifications of a condition over `h`. One that a later
  * webhook changes meanwhile stays.
  */
-const dropText = (condition: string): string => `
+const dropText = (condition: Sql): Sql => sql`
 WITH due AS (
   SELECT h.ledger_id, h.received_at, h.changed_at, CASE $2
     WHEN 'invoices' THEN ${outcomeWithoutRead("invoices")}
@@ -109,8 +119,23 @@ DELETE FROM ledger_notifications h USING locked
 WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = locked.ledger_id
   AND locked.fate = 'drop'`;
 
+const drop = command({
+  name: "drop_notifications",
+  planned: "once",
+  text: dropText(sql`true`),
+});
+
+const dropOf = command({
+  name: "drop_notifications_of",
+  planned: "once",
+  text: dropText(sql`h.ledger_id = ANY ($3)`),
+});
+
 // Claims known objects and reschedules the others.
-const takeText = `
+const claim = query({
+  name: "claim_notifications",
+  planned: "once",
+  text: sql`
 WITH due AS (
   SELECT h.ledger_id, h.received_at, h.try_at, CASE $2
     WHEN 'invoices' THEN EXISTS (SELECT FROM invoices d
@@ -132,17 +157,24 @@ WITH due AS (
   UPDATE ledger_notifications h SET ${later} FROM busy
   WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = busy.ledger_id
 )
-SELECT ledger_id AS "ledgerId", received_at::text AS "receivedAt", ${takenAt} AS "takenAt"
-FROM due WHERE is_free ORDER BY CASE WHEN $3 THEN due.try_at ELSE due.received_at END`;
+SELECT ledger_id, received_at::text AS received_at, ${takenAt} AS taken_at
+FROM due WHERE is_free ORDER BY CASE WHEN $3 THEN due.try_at ELSE due.received_at END`,
+  row: { ...claimedNotification, takenAt: text },
+});
 
 // Objects with failed calls come last, the longest waiting first. They delay no other object of any
 // kind.
-const dueText = `
-SELECT kind, failures >= ${maxBatchFailures} AS "isAlone" FROM ledger_notifications
+const findDue = query({
+  name: "due_notifications",
+  planned: "once",
+  text: sql`
+SELECT kind, failures >= ${togetherFailures} AS is_alone FROM ledger_notifications
 WHERE organisation_id = $1 AND try_at <= now()
-GROUP BY kind, failures >= ${maxBatchFailures}
-ORDER BY failures >= ${maxBatchFailures},
-  CASE WHEN min(failures) >= ${maxBatchFailures} THEN min(try_at) END, min(failures), kind`;
+GROUP BY kind, failures >= ${togetherFailures}
+ORDER BY failures >= ${togetherFailures},
+  CASE WHEN min(failures) >= ${togetherFailures} THEN min(try_at) END, min(failures), kind`,
+  row: { kind: columns.ledgerNotification.kind.as<SyncKind>(), isAlone: bool },
+});
 
 /**
  * Deletes a kind's notifications that need no read: objects that are not ours, and objects written
@@ -154,13 +186,7 @@ export async function dropNotifications(
   organisationId: string,
   kind: SyncKind,
 ): Promise<void> {
-  await pool.query(
-    plannedOnce({
-      name: "drop_notifications",
-      text: dropText("true"),
-      values: [organisationId, kind],
-    }),
-  );
+  await drop(pool, organisationId, kind);
 }
 
 /** Does the same with those of these objects only. */
@@ -170,13 +196,7 @@ export async function dropNotificationsOf(
   kind: SyncKind,
   ledgerIds: readonly string[],
 ): Promise<void> {
-  await pool.query(
-    plannedOnce({
-      name: "drop_notifications_of",
-      text: dropText("h.ledger_id = ANY ($3)"),
-      values: [organisationId, kind, ledgerIds],
-    }),
-  );
+  await dropOf(pool, organisationId, kind, ledgerIds);
 }
 
 /**
@@ -187,18 +207,9 @@ export async function claimNotifications(
   pool: Pool,
   organisationId: string,
 ): Promise<ClaimedNotifications | null> {
-  const { rows: due } = await pool.query<Pick<ClaimedNotifications, "kind" | "isAlone">>(
-    plannedOnce({ name: "due_notifications", text: dueText, values: [organisationId] }),
-  );
-  for (const { kind, isAlone } of due) {
+  for (const { kind, isAlone } of await findDue(pool, organisationId)) {
     await dropNotifications(pool, organisationId, kind);
-    const { rows } = await pool.query<ClaimedNotification & { readonly takenAt: string }>(
-      plannedOnce({
-        name: "claim_notifications",
-        text: takeText,
-        values: [organisationId, kind, isAlone],
-      }),
-    );
+    const rows = await claim(pool, organisationId, kind, isAlone);
     const [first] = rows;
     if (first === undefined) continue;
     const notifications = (isAlone ? [first] : rows).map(({ ledgerId, receivedAt }) => ({
@@ -210,7 +221,9 @@ export async function claimNotifications(
   return null;
 }
 
-const finishText = `
+const finish = command({
+  name: "finish_notifications",
+  text: sql`
 WITH taken AS (
   SELECT * FROM unnest($3::text[], $4::timestamptz[]) AS t(ledger_id, received_at)
 ), kept AS (
@@ -230,7 +243,8 @@ WITH taken AS (
 DELETE FROM ledger_notifications h USING locked JOIN taken USING (ledger_id)
 WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = taken.ledger_id
   AND h.received_at = taken.received_at
-  AND NOT EXISTS (SELECT FROM kept WHERE kept.ledger_id = h.ledger_id)`;
+  AND NOT EXISTS (SELECT FROM kept WHERE kept.ledger_id = h.ledger_id)`,
+});
 
 /**
  * Deletes notifications that were read. Those in `again` are read once more soon. Those in
@@ -248,35 +262,28 @@ export async function finishNotifications(
     ...again.map((id) => [id, null] as const),
     ...skipped.map(({ ledgerId, reason }) => [ledgerId, reason] as const),
   ]);
-  await pool.query({
-    name: "finish_notifications",
-    text: finishText,
-    values: [
-      organisationId,
-      kind,
-      notifications.map(({ ledgerId }) => ledgerId),
-      notifications.map(({ receivedAt }) => receivedAt),
-      [...reasons.keys()],
-      [...reasons.values()],
-    ],
-  });
-  if (isAlone && notifications.length > 0) await rejoinNotifications(pool, organisationId, kind);
+  const ids = notifications.map(({ ledgerId }) => ledgerId);
+  const receivedAt = notifications.map((one) => one.receivedAt);
+  const kept = [[...reasons.keys()], [...reasons.values()]];
+  await finish(pool, organisationId, kind, ids, receivedAt, ...kept);
+  if (isAlone && notifications.length > 0) await rejoin(pool, organisationId, kind);
 }
 
 // An object that always fails is alone again after one more failure.
-async function rejoinNotifications(
-  pool: Pool,
-  organisationId: string,
-  kind: SyncKind,
-): Promise<void> {
-  await updateInOrder(pool, organisationId, {
-    ...notificationRows,
-    name: "rejoin_notifications",
-    where: `kind = $2 AND failures >= ${maxBatchFailures}`,
-    set: `failures = ${maxBatchFailures - 1}`,
-    values: [kind],
-  });
-}
+const rejoin = orderedUpdate({
+  ...notificationRows,
+  name: "rejoin_notifications",
+  where: sql`kind = $2 AND failures >= ${togetherFailures}`,
+  set: sql`failures = ${togetherFailures - 1}`,
+});
+
+const fail = orderedUpdate({
+  ...notificationRows,
+  name: "fail_notifications",
+  where: sql`kind = $2 AND ledger_id = ANY ($3)`,
+  set: sql`failures = t.failures + 1, reason = $4, try_at = now()
+    + least(${maxPause}, greatest(interval '2 seconds', now() - t.received_at))`,
+});
 
 /**
  * Records that the call for these objects failed. Each is requested again later, and later each
@@ -288,12 +295,6 @@ export async function failNotifications(
   { kind, notifications }: Pick<ClaimedNotifications, "kind" | "notifications">,
   reason: string,
 ): Promise<void> {
-  await updateInOrder(pool, organisationId, {
-    ...notificationRows,
-    name: "fail_notifications",
-    where: "kind = $2 AND ledger_id = ANY ($3)",
-    set: `failures = t.failures + 1, reason = $4, try_at = now()
-      + least(${maxPause}, greatest(interval '2 seconds', now() - t.received_at))`,
-    values: [kind, notifications.map(({ ledgerId }) => ledgerId), reason],
-  });
+  const ids = notifications.map(({ ledgerId }) => ledgerId);
+  await fail(pool, organisationId, kind, ids, reason);
 }

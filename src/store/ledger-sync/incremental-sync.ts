@@ -4,9 +4,11 @@
  * the ledger must not be called. SQL, because every instant is compared and written by the
  * database's clock, and cursors keep their microseconds.
  */
-import type { LedgerSyncCursor } from "../../gen/prisma/client.ts";
-import { plannedOnce } from "../database/planned-once.ts";
+import { columns } from "../../gen/columns.ts";
 import type { Pool } from "../database/pool.ts";
+import { float, instant, type RowOf, text } from "../database/sql/columns.ts";
+import { asSql, joinSql, type Sql, sql } from "../database/sql/sql.ts";
+import { command, query } from "../database/sql/statement.ts";
 import { type SyncKind, syncKinds, takenAt } from "./pending-notifications.ts";
 import { firstSyncAt } from "./sync-cursors.ts";
 
@@ -27,7 +29,7 @@ const scarceFactor = 4;
 const leastDay = 1_000;
 
 /** How often partly paid invoices are read: the ledger does not report that one was e-mailed. */
-const partPaidEvery = "interval '1 day'";
+const partPaidEvery = sql`interval '1 day'`;
 
 /** The most of them at once, which takes five calls. If there are more, they are random. */
 const maxPartPaid = 200;
@@ -50,20 +52,27 @@ export interface SyncedPage {
   readonly changed: number;
 }
 
-/**
- * The state of the sync. `waitMs`: until the ledger may be called. `nextInMs`: until something is
- * due, null if nothing is. `failures`: consecutive failures. `reason`: why the last one failed, or
- * why the sync waits.
- */
-export interface SyncState extends Pick<LedgerSyncCursor, "reason" | "failures"> {
-  readonly waitMs: number;
-  readonly nextInMs: number | null;
-}
+const syncState = {
+  /** Why the last one failed, or why the sync waits. */
+  reason: columns.ledgerSyncCursor.reason,
+  /** Consecutive failures. */
+  failures: columns.ledgerSyncCursor.failures,
+  /** Until the ledger may be called. */
+  waitMs: float,
+  /** Until something is due. Null if nothing is. */
+  nextInMs: float.orNull(),
+};
 
-const stateText = `
+/** The state of the sync. */
+export type SyncState = RowOf<typeof syncState>;
+
+const readState = query({
+  name: "read_sync_state",
+  planned: "once",
+  text: sql`
 WITH created AS (
   INSERT INTO ledger_sync_cursors AS s (organisation_id, tenant_id, next_sync_at)
-  SELECT c.organisation_id, c.tenant_id, ${firstSyncAt("$2::float8")}
+  SELECT c.organisation_id, c.tenant_id, ${firstSyncAt(sql`$2::float8`)}
   FROM ledger_connections c WHERE c.organisation_id = $1
   ON CONFLICT (organisation_id) DO UPDATE SET tenant_id = excluded.tenant_id, sync_kind = NULL,
     sync_cursor = NULL, contacts_since = NULL, credit_notes_since = NULL, invoices_since = NULL,
@@ -74,12 +83,14 @@ WITH created AS (
   WHERE organisation_id = $1 AND NOT EXISTS (SELECT FROM created)
 )
 SELECT reason, failures,
-  greatest(0, coalesce(ceil(1000 * extract(epoch FROM not_before - now())), 0))::float8 AS "waitMs",
+  greatest(0, coalesce(ceil(1000 * extract(epoch FROM not_before - now())), 0))::float8 AS wait_ms,
   (SELECT greatest(0, ceil(1000 * extract(epoch FROM min(due.at) - now()))) FROM (
     SELECT next_sync_at AS at WHERE sync_kind IS NOT NULL OR next_sync_at <= now()
     UNION ALL SELECT min(h.try_at) FROM ledger_notifications h WHERE h.organisation_id = $1
-    ) AS due WHERE due.at IS NOT NULL HAVING count(*) > 0)::float8 AS "nextInMs"
-FROM cursors`;
+    ) AS due WHERE due.at IS NOT NULL HAVING count(*) > 0)::float8 AS next_in_ms
+FROM cursors`,
+  row: syncState,
+});
 
 /**
  * Reads the state of an organisation's sync and creates its cursors if needed. The first sync is
@@ -91,81 +102,86 @@ export async function readSyncState(
   organisationId: string,
   syncIntervalMs: number,
 ): Promise<SyncState> {
-  const values = [organisationId, syncIntervalMs];
-  const { rows } = await pool.query<SyncState>(
-    plannedOnce({ name: "read_sync_state", text: stateText, values }),
-  );
-  return rows[0] ?? { waitMs: 0, reason: null, failures: 0, nextInMs: null };
+  const [state] = await readState(pool, organisationId, syncIntervalMs);
+  return state ?? { waitMs: 0, reason: null, failures: 0, nextInMs: null };
 }
 
-const beginText = `
-UPDATE ledger_sync_cursors SET sync_kind = '${syncKinds[0]}', sync_cursor = NULL,
-  began_at = clock_timestamp(), contacts_changed = 0, credit_notes_changed = 0, invoices_changed = 0
-WHERE organisation_id = $1 AND sync_kind IS NULL AND next_sync_at <= now()`;
+const beginSync = command({
+  name: "begin_sync",
+  planned: "once",
+  text: sql`UPDATE ledger_sync_cursors SET sync_kind = '${asSql(syncKinds[0])}', sync_cursor = NULL,
+      began_at = clock_timestamp(), contacts_changed = 0, credit_notes_changed = 0,
+      invoices_changed = 0
+    WHERE organisation_id = $1 AND sync_kind IS NULL AND next_sync_at <= now()`,
+});
 
-const pageText = `
-SELECT s.sync_kind AS kind, s.sync_cursor AS cursor, ${takenAt} AS "takenAt",
-  coalesce(CASE s.sync_kind WHEN 'contacts' THEN s.contacts_since
-    WHEN 'credit_notes' THEN s.credit_notes_since ELSE s.invoices_since END, c.created_at)
-    - $2 * interval '1 millisecond' AS since
-FROM ledger_sync_cursors s JOIN ledger_connections c ON c.organisation_id = s.organisation_id
-WHERE s.organisation_id = $1 AND s.sync_kind IS NOT NULL AND s.next_sync_at <= now()`;
+const claimPage = query({
+  name: "claim_sync_page",
+  planned: "once",
+  text: sql`SELECT s.sync_kind AS kind, s.sync_cursor AS cursor, ${takenAt} AS taken_at,
+      coalesce(CASE s.sync_kind WHEN 'contacts' THEN s.contacts_since
+        WHEN 'credit_notes' THEN s.credit_notes_since ELSE s.invoices_since END, c.created_at)
+        - $2 * interval '1 millisecond' AS since
+    FROM ledger_sync_cursors s JOIN ledger_connections c ON c.organisation_id = s.organisation_id
+    WHERE s.organisation_id = $1 AND s.sync_kind IS NOT NULL AND s.next_sync_at <= now()`,
+  row: {
+    kind: columns.ledgerSyncCursor.syncKind.present().as<SyncKind>(),
+    cursor: columns.ledgerSyncCursor.syncCursor,
+    takenAt: text,
+    since: instant,
+  },
+});
 
 /**
  * The next page of the running sync, or the first page of one that is due. Null if neither exists,
  * or if its page has just failed.
  */
 export async function claimSyncPage(pool: Pool, organisationId: string): Promise<SyncPage | null> {
-  const begun = await pool.query(
-    plannedOnce({ name: "begin_sync", text: beginText, values: [organisationId] }),
-  );
-  if (begun.rowCount === 1) await notifyPartPaid(pool, organisationId);
-  const values = [organisationId, overlapMs];
-  const { rows } = await pool.query<Omit<SyncPage, "since"> & { readonly since: Date }>(
-    plannedOnce({ name: "claim_sync_page", text: pageText, values }),
-  );
-  const [row] = rows;
+  const begun = await beginSync(pool, organisationId);
+  if (begun === 1) await notifyPartPaid(pool, organisationId);
+  const [row] = await claimPage(pool, organisationId, overlapMs);
   return row === undefined ? null : { ...row, since: row.since.toISOString() };
 }
 
 // An invoice's change time may not move if it is e-mailed when partly paid. Lists and webhooks do
 // not report it then (LEDGER-18).
-async function notifyPartPaid(pool: Pool, organisationId: string): Promise<void> {
-  await pool.query({
-    name: "notify_part_paid",
-    text: `WITH due AS (
-        UPDATE ledger_sync_cursors SET part_paid_checked_at = now()
-        WHERE organisation_id = $1 AND (part_paid_checked_at IS NULL
-          OR part_paid_checked_at < now() - ${partPaidEvery}) RETURNING organisation_id
-      ), picked AS (
-        SELECT i.ledger_invoice_id AS ledger_id
-        FROM invoices i JOIN due ON due.organisation_id = i.organisation_id
-        WHERE i.organisation_id = $1 AND i.status = 'approved' AND NOT i.sent
-          AND i.amount_due > 0 AND i.amount_due < i.total AND i.ledger_invoice_id IS NOT NULL
-        ORDER BY random() LIMIT ${maxPartPaid}
-      )
-      INSERT INTO ledger_notifications (organisation_id, kind, ledger_id)
-      SELECT $1, 'invoices', ledger_id FROM picked ORDER BY ledger_id
-      ON CONFLICT DO NOTHING`,
-    values: [organisationId],
-  });
-}
+const notifyPartPaid = command({
+  name: "notify_part_paid",
+  text: sql`WITH due AS (
+      UPDATE ledger_sync_cursors SET part_paid_checked_at = now()
+      WHERE organisation_id = $1 AND (part_paid_checked_at IS NULL
+        OR part_paid_checked_at < now() - ${partPaidEvery}) RETURNING organisation_id
+    ), picked AS (
+      SELECT i.ledger_invoice_id AS ledger_id
+      FROM invoices i JOIN due ON due.organisation_id = i.organisation_id
+      WHERE i.organisation_id = $1 AND i.status = 'approved' AND NOT i.sent
+        AND i.amount_due > 0 AND i.amount_due < i.total AND i.ledger_invoice_id IS NOT NULL
+      ORDER BY random() LIMIT ${maxPartPaid}
+    )
+    INSERT INTO ledger_notifications (organisation_id, kind, ledger_id)
+    SELECT $1, 'invoices', ledger_id FROM picked ORDER BY ledger_id
+    ON CONFLICT DO NOTHING`,
+});
 
 // Another process may have ended this page first: then nothing moves. If an operator requested a
 // sync while this one ran, one more follows. A change time in the future counts as now, as in
 // objects that cannot be parsed: otherwise changes until then would be missed. A cursor moves when
 // all pages of its kind are read, because the newest come first. It moves with time, also if
 // nothing changed.
-const sinceOf = (kind: SyncKind): string => `${kind}_since = CASE WHEN page.ends = '${kind}'
+const sinceOf = (kind: Sql): Sql => sql`${kind}_since = CASE WHEN page.ends = '${kind}'
     THEN greatest(s.${kind}_since, page.high_water, s.began_at - page.overlap)
     ELSE s.${kind}_since END`;
 
-const changedOf = (kind: SyncKind): string =>
-  `${kind}_changed = s.${kind}_changed + CASE WHEN $2 = '${kind}' THEN $6::int ELSE 0 END`;
+const changedOf = (kind: Sql): Sql =>
+  sql`${kind}_changed = s.${kind}_changed + CASE WHEN $2 = '${kind}' THEN $6::int ELSE 0 END`;
 
-const endPageText = `
-UPDATE ledger_sync_cursors s SET ${syncKinds.map(sinceOf).join(", ")},
-  ${syncKinds.map(changedOf).join(",\n  ")},
+const kinds = syncKinds.map(asSql);
+
+const endSyncPage = command({
+  name: "end_sync_page",
+  text: sql`
+UPDATE ledger_sync_cursors s SET ${joinSql(kinds.map(sinceOf), ", ")},
+  ${joinSql(kinds.map(changedOf), ", ")},
   failures = 0, not_before = NULL, reason = NULL, sync_cursor = $4,
   sync_kind = CASE WHEN $4::text IS NOT NULL THEN $2 ELSE $7 END,
   synced_at = CASE WHEN page.is_last THEN clock_timestamp() ELSE s.synced_at END,
@@ -181,7 +197,8 @@ FROM (SELECT CASE WHEN $4::text IS NULL THEN $2 END AS ends,
     ${overlapMs} * interval '1 millisecond' AS overlap,
     (SELECT day_remaining FROM ledger_budgets WHERE organisation_id = $1) AS day_remaining
   ) AS page
-WHERE s.organisation_id = $1 AND s.sync_kind = $2 AND s.sync_cursor IS NOT DISTINCT FROM $3`;
+WHERE s.organisation_id = $1 AND s.sync_kind = $2 AND s.sync_cursor IS NOT DISTINCT FROM $3`,
+});
 
 /**
  * Moves the sync past a saved page. After the last kind it is over, and the next one is due after
@@ -195,11 +212,8 @@ export async function endPage(
   intervalMs: number,
 ): Promise<void> {
   const next = syncKinds[syncKinds.indexOf(page.kind) + 1] ?? null;
-  await pool.query({
-    name: "end_sync_page",
-    text: endPageText,
-    values: [organisationId, page.kind, page.cursor, cursor, highWater, changed, next, intervalMs],
-  });
+  const moved = [cursor, highWater, changed, next, intervalMs];
+  await endSyncPage(pool, organisationId, page.kind, page.cursor, ...moved);
 }
 
 /**
@@ -213,6 +227,17 @@ export interface SyncDelay {
   readonly pageMs?: number | undefined;
 }
 
+const reschedule = command({
+  name: "reschedule_sync",
+  text: sql`UPDATE ledger_sync_cursors SET not_before = now() + $2 * interval '1 millisecond',
+      reason = coalesce($3, CASE WHEN sync_kind IS NOT NULL THEN reason END),
+      failures = CASE WHEN $3::text IS NULL AND sync_kind IS NULL THEN 0
+        ELSE failures + $4::int END,
+      next_sync_at = CASE WHEN sync_kind IS NULL THEN next_sync_at
+        ELSE coalesce(now() + $5::float8 * interval '1 millisecond', next_sync_at) END
+    WHERE organisation_id = $1`,
+});
+
 /**
  * Records that the ledger cannot be called for `delayMs`, or with null that it can again. A failed
  * sync keeps its reason and its number of failures until it continues.
@@ -222,21 +247,6 @@ export async function rescheduleSync(
   organisationId: string,
   delay: SyncDelay | null,
 ): Promise<void> {
-  await pool.query({
-    name: "reschedule_sync",
-    text: `UPDATE ledger_sync_cursors SET not_before = now() + $2 * interval '1 millisecond',
-        reason = coalesce($3, CASE WHEN sync_kind IS NOT NULL THEN reason END),
-        failures = CASE WHEN $3::text IS NULL AND sync_kind IS NULL THEN 0
-          ELSE failures + $4::int END,
-        next_sync_at = CASE WHEN sync_kind IS NULL THEN next_sync_at
-          ELSE coalesce(now() + $5::float8 * interval '1 millisecond', next_sync_at) END
-      WHERE organisation_id = $1`,
-    values: [
-      organisationId,
-      delay?.delayMs ?? null,
-      delay?.reason ?? null,
-      delay?.isFailure ? 1 : 0,
-      delay?.pageMs ?? null,
-    ],
-  });
+  const { delayMs = null, reason = null, isFailure = false, pageMs = null } = delay ?? {};
+  await reschedule(pool, organisationId, delayMs, reason, isFailure ? 1 : 0, pageMs);
 }

@@ -2,6 +2,8 @@
  * Compares state observed in the ledger with our state. An older observation never replaces a newer
  * one. An observation that does not fit the columns here is only reported (LEDGER-4, LEDGER-5).
  */
+import { text } from "../database/sql/columns.ts";
+import { type Sql, sql } from "../database/sql/sql.ts";
 import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
 
 /** Which kind of document of the ledger. */
@@ -63,20 +65,20 @@ export async function writeBatch<T>(
 
 /** The column with a document's id in the ledger. */
 export const ledgerIdColumn = {
-  invoices: "ledger_invoice_id",
-  credit_notes: "ledger_credit_note_id",
+  invoices: sql`ledger_invoice_id`,
+  credit_notes: sql`ledger_credit_note_id`,
 } as const;
 
 /** SQL: one of our own jobs works on row `d`. Its answer reports more than a read. */
 export const isBusy = {
-  invoices: `(EXISTS (SELECT FROM ledger_jobs o
+  invoices: sql`(EXISTS (SELECT FROM ledger_jobs o
       WHERE o.organisation_id = d.organisation_id AND o.invoice_id = d.id
         AND o.state IN ('sending', 'uncertain'))
     OR EXISTS (SELECT FROM removals r JOIN ledger_jobs o
         ON o.organisation_id = r.organisation_id AND o.id = r.termination_id
       WHERE r.organisation_id = d.organisation_id AND r.invoice_id = d.id
         AND r.state = 'waiting' AND o.state IN ('sending', 'uncertain')))`,
-  credit_notes: `EXISTS (SELECT FROM ledger_jobs o
+  credit_notes: sql`EXISTS (SELECT FROM ledger_jobs o
     WHERE o.organisation_id = d.organisation_id AND o.credit_note_id = d.id
       AND o.state IN ('sending', 'uncertain'))`,
 } as const;
@@ -87,7 +89,10 @@ export const isBusy = {
  * in the ledger.
  */
 export const verdict = (
-  kind: SyncedDocumentKind,
-): string => `CASE WHEN d.ledger_updated_at > r.updated_at THEN 'older'
+  kind: DocumentKind,
+): Sql => sql`CASE WHEN d.ledger_updated_at > r.updated_at THEN 'older'
     WHEN d.ledger_reported_at >= $3::timestamptz OR ${isBusy[kind]} THEN 'again'
     ELSE 'write' END`;
+
+/** The column of a verdict. */
+export const verdictColumn = text.as<"older" | "again" | "write">();

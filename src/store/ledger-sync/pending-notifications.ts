@@ -4,8 +4,8 @@
  * does no harm (LEDGER-4). SQL, because one statement merges many notifications with the pending
  * ones.
  */
-import { plannedOnce } from "../database/planned-once.ts";
-import type { Pool } from "../database/pool.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command, type Executor } from "../database/sql/statement.ts";
 
 /**
  * The synced kinds in the order of an incremental sync. A note's allocations come before their
@@ -17,8 +17,8 @@ export const syncKinds = ["contacts", "credit_notes", "invoices"] as const;
 export type SyncKind = (typeof syncKinds)[number];
 
 /** SQL: the database's clock as text, which keeps its microseconds on the way back. */
-export const takenAt =
-  "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')";
+export const takenAt = sql`to_char(clock_timestamp() AT TIME ZONE 'UTC',
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
 /** An object that changed, and its change time (ISO 8601). Null if it is not known exactly. */
 export interface ChangeNotification {
@@ -32,7 +32,10 @@ export const notificationRows = {
   key: ["kind", "ledger_id"],
 } as const;
 
-const saveText = `
+const save = command({
+  name: "save_notifications",
+  planned: "once",
+  text: sql`
 INSERT INTO ledger_notifications AS n (organisation_id, kind, ledger_id, changed_at)
 SELECT $1, $2, ledger_id, CASE WHEN bool_and(changed_at IS NOT NULL) THEN max(changed_at) END
 FROM unnest($3::text[], $4::timestamptz[]) AS h(ledger_id, changed_at)
@@ -44,7 +47,8 @@ ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE SET
     ELSE least(n.try_at, now() + CASE WHEN n.reason IS NULL THEN interval '0'
       ELSE interval '1 minute' END) END,
   changed_at = CASE WHEN n.changed_at IS NOT NULL AND excluded.changed_at IS NOT NULL
-    THEN greatest(n.changed_at, excluded.changed_at) END`;
+    THEN greatest(n.changed_at, excluded.changed_at) END`,
+});
 
 /**
  * Stores notifications of objects that are ours or may become ours. A new notification ends the
@@ -52,19 +56,14 @@ ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE SET
  * its cause may be repaired. With `keepsPauses` the pause stays, because nothing new was reported.
  */
 export async function saveNotifications(
-  pool: Pick<Pool, "query">,
+  pool: Executor,
   organisationId: string,
   kind: SyncKind,
   notifications: readonly ChangeNotification[],
   keepsPauses = false,
 ): Promise<void> {
   if (notifications.length === 0) return;
-  const values = [
-    organisationId,
-    kind,
-    notifications.map(({ ledgerId }) => ledgerId),
-    notifications.map(({ changedAt }) => changedAt),
-    keepsPauses,
-  ];
-  await pool.query(plannedOnce({ name: "save_notifications", text: saveText, values }));
+  const ids = notifications.map(({ ledgerId }) => ledgerId);
+  const changes = notifications.map(({ changedAt }) => changedAt);
+  await save(pool, organisationId, kind, ids, changes, keepsPauses);
 }

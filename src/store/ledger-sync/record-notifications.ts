@@ -3,9 +3,11 @@
  * if the object may be theirs (LEDGER-4). SQL, because tenants are compared without their case.
  */
 
-import type { LedgerConnection } from "../../gen/prisma/client.ts";
-import { plannedOnce } from "../database/planned-once.ts";
+import { columns } from "../../gen/columns.ts";
 import type { Pool } from "../database/pool.ts";
+import { pick } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 import { dropNotificationsOf } from "./claim-notifications.ts";
 import {
   type ChangeNotification,
@@ -20,9 +22,13 @@ interface ReceivedNotification extends ChangeNotification {
   readonly kind: SyncKind;
 }
 
-const tenantsText = `
-SELECT organisation_id AS "organisationId", tenant_id AS "tenantId" FROM ledger_connections
-WHERE lower(tenant_id) = ANY ($1) AND kind = $2 AND disconnected_at IS NULL`;
+const findTenants = query({
+  name: "find_connected_tenants",
+  planned: "once",
+  text: sql`SELECT organisation_id, tenant_id FROM ledger_connections
+    WHERE lower(tenant_id) = ANY ($1) AND kind = $2 AND disconnected_at IS NULL`,
+  row: pick(columns.ledgerConnection, "organisationId", "tenantId"),
+});
 
 /**
  * Stores notifications of a kind of ledger and returns the ids of organisations that have something
@@ -36,13 +42,7 @@ export async function recordNotifications(
 ): Promise<readonly string[]> {
   if (received.length === 0) return [];
   const tenants = [...new Set(received.map(({ tenantId }) => tenantId))];
-  const { rows } = await pool.query<Pick<LedgerConnection, "organisationId" | "tenantId">>(
-    plannedOnce({
-      name: "find_connected_tenants",
-      text: tenantsText,
-      values: [tenants, ledgerKind],
-    }),
-  );
+  const rows = await findTenants(pool, tenants, ledgerKind);
   for (const { organisationId, tenantId } of rows) {
     const ofConnection = received.filter((one) => one.tenantId === tenantId.toLowerCase());
     for (const [kind, notifications] of Map.groupBy(ofConnection, (one) => one.kind)) {

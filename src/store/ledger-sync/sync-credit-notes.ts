@@ -4,9 +4,12 @@
  * notes, and each is evaluated under its lock by instants with microseconds.
  */
 
-import type { CreditNote } from "../../gen/prisma/client.ts";
+import { columns } from "../../gen/columns.ts";
 import { lockInOrder } from "../database/lock-order.ts";
 import { inTransaction, type Pool } from "../database/pool.ts";
+import { bool, pick, type RowOf } from "../database/sql/columns.ts";
+import { asSql, columnsOf, sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 import { type ObservedNoteState, saveObservedNote } from "../documents/credit-note-state.ts";
 import { driftOf, identityColumns, identityRecord } from "../documents/ledger-drift.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
@@ -17,19 +20,37 @@ import {
   nothingSynced,
   type SyncResult,
   verdict,
-  writeBatch,
+  verdictColumn,
+  writeTogether,
 } from "./observed-state.ts";
 
 /** A credit note as observed. */
 export type ObservedCreditNote = ObservedNoteState & Dated;
 
-const observedNote = `jsonb_to_recordset($2) AS r(id text, status text, total numeric,
-    remaining numeric, sent boolean, updated_at timestamptz, ${identityColumns})
+const observedNote = sql`jsonb_to_recordset($2) AS r(id text, status text, total numeric,
+    remaining numeric, sent boolean, updated_at timestamptz, ${asSql(identityColumns)})
   JOIN credit_notes d ON d.organisation_id = $1 AND d.ledger_credit_note_id = r.id`;
-const isOtherNote = `(d.status, d.total, d.remaining_credit, d.sent, d.ledger_drift)
-    IS DISTINCT FROM (r.status, r.total, r.remaining, r.sent, ${driftOf("credit_notes")})`;
+const isOtherNote = sql`(d.status, d.total, d.remaining_credit, d.sent, d.ledger_drift)
+    IS DISTINCT FROM (r.status, r.total, r.remaining, r.sent, ${asSql(driftOf("credit_notes"))})`;
 
-type NoteRow = Pick<CreditNote, "id" | "subscriptionId"> & { readonly ledgerId: string };
+const syncedNote = {
+  ...pick(columns.creditNote, "id", "subscriptionId"),
+  ledgerCreditNoteId: columns.creditNote.ledgerCreditNoteId.present(),
+};
+
+const findSynced = query({
+  name: "find_synced_notes",
+  text: sql`SELECT ${columnsOf("d", syncedNote)} FROM ${observedNote}
+    WHERE ${isOtherNote} OR d.ledger_updated_at IS DISTINCT FROM r.updated_at`,
+  row: syncedNote,
+});
+
+const evaluate = query({
+  name: "evaluate_synced_note",
+  text: sql`SELECT ${verdict("credit_notes")} AS verdict, ${isOtherNote} AS is_other
+    FROM ${observedNote} FOR NO KEY UPDATE OF d`,
+  row: { verdict: verdictColumn, isOther: bool },
+});
 
 /**
  * Writes credit notes that were read after `queriedAt`, each separately, with the allocations that
@@ -54,16 +75,10 @@ async function syncNotes(
   notes: readonly ObservedCreditNote[],
   queriedAt: string,
 ): Promise<SyncResult> {
-  const { rows } = await pool.query<NoteRow>({
-    name: "find_synced_notes",
-    text: `SELECT d.id, d.ledger_credit_note_id AS "ledgerId", d.subscription_id AS "subscriptionId"
-      FROM ${observedNote}
-      WHERE ${isOtherNote} OR d.ledger_updated_at IS DISTINCT FROM r.updated_at`,
-    values: [organisationId, JSON.stringify(notes.map(noteRecord))],
-  });
+  const rows = await findSynced(pool, organisationId, JSON.stringify(notes.map(noteRecord)));
   const each: SyncResult[] = [];
   for (const row of rows) {
-    const note = notes.find(({ id }) => id === row.ledgerId);
+    const note = notes.find(({ id }) => id === row.ledgerCreditNoteId);
     if (note !== undefined) each.push(await syncNote(pool, organisationId, row, note, queriedAt));
   }
   return joinSyncResults(each);
@@ -72,7 +87,7 @@ async function syncNotes(
 async function syncNote(
   pool: Pool,
   organisationId: string,
-  { id, ledgerId, subscriptionId }: NoteRow,
+  { id, ledgerCreditNoteId: ledgerId, subscriptionId }: RowOf<typeof syncedNote>,
   note: ObservedCreditNote,
   queriedAt: string,
 ): Promise<SyncResult> {
@@ -82,13 +97,8 @@ async function syncNote(
         ledgerInvoiceIds: note.allocations.map(({ invoiceId }) => invoiceId),
         ledgerNoteIds: [ledgerId],
       });
-      const { rows } = await client.query<{ verdict: string; isOther: boolean }>({
-        name: "evaluate_synced_note",
-        text: `SELECT ${verdict("credit_notes")} AS verdict, ${isOtherNote} AS "isOther"
-          FROM ${observedNote} FOR NO KEY UPDATE OF d`,
-        values: [organisationId, JSON.stringify([noteRecord(note)]), queriedAt],
-      });
-      const [evaluated] = rows;
+      const observed = JSON.stringify([noteRecord(note)]);
+      const [evaluated] = await evaluate(client, organisationId, observed, queriedAt);
       if (evaluated?.verdict !== "write")
         return { ...nothingSynced, again: evaluated?.verdict === "again" ? [ledgerId] : [] };
       const isMoved = await saveObservedNote(client, organisationId, id, note, "synced");

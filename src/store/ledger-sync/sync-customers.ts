@@ -7,7 +7,7 @@ import {
   type SyncedCustomer,
   syncContact,
 } from "../../domain/customers/sync-contact.ts";
-import type { Customer } from "../../gen/prisma/client.ts";
+import { columns } from "../../gen/columns.ts";
 import { lockInOrder } from "../database/lock-order.ts";
 import {
   inTransaction,
@@ -17,6 +17,9 @@ import {
   uniqueViolation,
 } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
+import { bool, pick } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command, query } from "../database/sql/statement.ts";
 import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
 import { joinSyncResults, nothingSynced, type SyncResult, writeBatch } from "./observed-state.ts";
 import { saveNotifications } from "./pending-notifications.ts";
@@ -27,7 +30,34 @@ export interface ObservedContact extends ObservedContactState {
   readonly updatedAt: string;
 }
 
-type SyncedRow = SyncedCustomer & Pick<Customer, "id">;
+const findSynced = query({
+  name: "find_synced_customers",
+  text: sql`SELECT c.ledger_contact_id FROM customers c
+      JOIN unnest($2::text[], $3::timestamptz[]) AS r(id, updated_at)
+        ON r.id = c.ledger_contact_id
+    WHERE c.organisation_id = $1 AND c.ledger_updated_at IS DISTINCT FROM r.updated_at`,
+  row: { ledgerContactId: columns.customer.ledgerContactId.present() },
+});
+
+const holdSynced = query({
+  name: "hold_synced_customer",
+  text: sql`SELECT id, name, first_name, last_name, email, status, ledger_contact_id,
+      deactivated_at IS NOT NULL AS is_deactivated
+    FROM customers WHERE organisation_id = $1 AND ledger_contact_id = $2 AND erased_at IS NULL
+      AND coalesce(ledger_updated_at <= $3, true) FOR NO KEY UPDATE`,
+  row: {
+    ...pick(columns.customer, "id", "name", "firstName", "lastName", "email", "ledgerContactId"),
+    status: columns.customer.status.as<SyncedCustomer["status"]>(),
+    isDeactivated: bool,
+  },
+});
+
+const updateCustomer = command({
+  name: "sync_customer",
+  text: sql`UPDATE customers SET name = $3, first_name = $4, last_name = $5, email = $6,
+      status = $7, ledger_contact_id = $8, ledger_updated_at = $9
+    WHERE organisation_id = $1 AND id = $2`,
+});
 
 /**
  * Writes the observed contacts to their customers, each separately. Contacts without a customer are
@@ -50,18 +80,9 @@ async function syncEach(
   organisationId: string,
   contacts: readonly ObservedContact[],
 ): Promise<SyncResult> {
-  const { rows } = await pool.query<{ ledgerContactId: string }>({
-    name: "find_synced_customers",
-    text: `SELECT c.ledger_contact_id AS "ledgerContactId" FROM customers c
-        JOIN unnest($2::text[], $3::timestamptz[]) AS r(id, updated_at)
-          ON r.id = c.ledger_contact_id
-      WHERE c.organisation_id = $1 AND c.ledger_updated_at IS DISTINCT FROM r.updated_at`,
-    values: [
-      organisationId,
-      contacts.map(({ id }) => id),
-      contacts.map(({ updatedAt }) => updatedAt),
-    ],
-  });
+  const ids = contacts.map(({ id }) => id);
+  const changes = contacts.map(({ updatedAt }) => updatedAt);
+  const rows = await findSynced(pool, organisationId, ids, changes);
   const ours = new Set(rows.map(({ ledgerContactId }) => ledgerContactId));
   const each: SyncResult[] = [];
   for (const contact of contacts)
@@ -93,15 +114,7 @@ async function write(
   // After a merge the surviving contact gets this customer. An import may create one from it at the
   // same time.
   await lockInOrder(client, organisationId, { organisation: true });
-  const { rows } = await client.query<SyncedRow>({
-    name: "hold_synced_customer",
-    text: `SELECT id, name, first_name AS "firstName", last_name AS "lastName", email, status,
-        ledger_contact_id AS "ledgerContactId", deactivated_at IS NOT NULL AS "isDeactivated"
-      FROM customers WHERE organisation_id = $1 AND ledger_contact_id = $2 AND erased_at IS NULL
-        AND coalesce(ledger_updated_at <= $3, true) FOR NO KEY UPDATE`,
-    values: [organisationId, contact.id, contact.updatedAt],
-  });
-  const [row] = rows;
+  const [row] = await holdSynced(client, organisationId, contact.id, contact.updatedAt);
   if (row === undefined) return false;
   const { id, ...before } = row;
   const after = syncContact(
@@ -110,28 +123,14 @@ async function write(
     await isCustomer(client, organisationId, contact.mergedInto),
   );
   const isMoved = after.ledgerContactId !== contact.id;
-  await client.query({
-    name: "sync_customer",
-    text: `UPDATE customers SET name = $3, first_name = $4, last_name = $5, email = $6, status = $7,
-        ledger_contact_id = $8, ledger_updated_at = $9
-      WHERE organisation_id = $1 AND id = $2`,
-    values: [
-      organisationId,
-      id,
-      after.name,
-      after.firstName,
-      after.lastName,
-      after.email,
-      after.status,
-      after.ledgerContactId,
-      isMoved ? null : contact.updatedAt,
-    ],
-  });
+  const { name, firstName, lastName, email, status, ledgerContactId } = after;
+  const person = [name, firstName, lastName, email];
+  const updatedAt = isMoved ? null : contact.updatedAt;
+  await updateCustomer(client, organisationId, id, ...person, status, ledgerContactId, updatedAt);
   // From now on the surviving contact defines the customer.
-  if (isMoved && after.ledgerContactId !== null) {
-    await saveNotifications(client, organisationId, "contacts", [
-      { ledgerId: after.ledgerContactId, changedAt: null },
-    ]);
+  if (isMoved && ledgerContactId !== null) {
+    const moved = { ledgerId: ledgerContactId, changedAt: null };
+    await saveNotifications(client, organisationId, "contacts", [moved]);
   }
   return isMoved || keysOf(before).some((key) => before[key] !== after[key]);
 }

@@ -4,10 +4,13 @@
  * or that a job is posting, is left (LEDGER-4). SQL, because one statement evaluates and writes all
  * observed documents under their locks, by instants with microseconds.
  */
-import type { Invoice } from "../../gen/prisma/client.ts";
+import { columns } from "../../gen/columns.ts";
 import { lockInOrder, lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
+import { bool, pick, type RowOf, text } from "../database/sql/columns.ts";
+import { asSql, sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 import { type ObservedInvoiceState, unfitText } from "../documents/credit-note-state.ts";
 import { stands } from "../documents/document-presence.ts";
 import { driftOf, identityColumns, identityRecord } from "../documents/ledger-drift.ts";
@@ -20,27 +23,48 @@ import {
   type SyncedDocumentKind,
   type SyncResult,
   verdict,
-  writeBatch,
+  verdictColumn,
+  writeTogether,
 } from "./observed-state.ts";
 
 /** An invoice as observed. */
 export type ObservedInvoice = ObservedInvoiceState & Dated;
 
-const observedInvoice = `jsonb_to_recordset($2) AS r(id text, status text, subtotal numeric,
-    total numeric, amount_due numeric, sent boolean, updated_at timestamptz, ${identityColumns})
-  JOIN invoices d ON d.organisation_id = $1 AND d.ledger_invoice_id = r.id`;
-const isOtherInvoice = `(d.status, d.total, d.amount_due, d.sent, d.due_date, d.ledger_drift)
-    IS DISTINCT FROM (r.status, r.total, r.amount_due, r.sent, coalesce(r.due_date, d.due_date),
-      ${driftOf("invoices")})`;
+const drift = asSql(driftOf("invoices"));
+const unfit = asSql(unfitText);
 
-const isDifferent = `(${isOtherInvoice} OR d.ledger_updated_at IS DISTINCT FROM r.updated_at
-    OR d.sync_error = ${unfitText})`;
+const observedInvoice = sql`jsonb_to_recordset($2) AS r(id text, status text, subtotal numeric,
+    total numeric, amount_due numeric, sent boolean, updated_at timestamptz,
+    ${asSql(identityColumns)})
+  JOIN invoices d ON d.organisation_id = $1 AND d.ledger_invoice_id = r.id`;
+const isOtherInvoice = sql`(d.status, d.total, d.amount_due, d.sent, d.due_date, d.ledger_drift)
+    IS DISTINCT FROM (r.status, r.total, r.amount_due, r.sent, coalesce(r.due_date, d.due_date),
+      ${drift})`;
+
+const isDifferent = sql`(${isOtherInvoice} OR d.ledger_updated_at IS DISTINCT FROM r.updated_at
+    OR d.sync_error = ${unfit})`;
+
+const evaluatedInvoice = {
+  ...pick(columns.invoice, "subscriptionId"),
+  ledgerId: columns.invoice.ledgerInvoiceId.present(),
+  status: text,
+  isOther: bool,
+  verdict: verdictColumn,
+};
+
+const findSynced = query({
+  name: "find_synced_invoices",
+  text: sql`SELECT DISTINCT d.subscription_id FROM ${observedInvoice} WHERE ${isDifferent}`,
+  row: pick(columns.invoice, "subscriptionId"),
+});
 
 // A row that differs only since the locks were taken was written here meanwhile. It is read again.
-const invoicesText = `
+const writeEvaluated = query({
+  name: "sync_invoices",
+  text: sql`
 WITH evaluated AS (
   SELECT d.id AS own_id, d.subscription_id, d.ledger_invoice_id AS ledger_id, r.status, r.subtotal,
-    r.total, r.amount_due, r.sent, r.updated_at, r.due_date, ${driftOf("invoices")} AS drift,
+    r.total, r.amount_due, r.sent, r.updated_at, r.due_date, ${drift} AS drift,
     ${isOtherInvoice} AS is_other,
     ${verdict("invoices")} AS verdict
   FROM ${observedInvoice}
@@ -52,20 +76,15 @@ WITH evaluated AS (
     ledger_updated_at = e.updated_at,
     ledger_subtotal = coalesce(e.subtotal, i.ledger_subtotal), ledger_reported_at = now(),
     sync_error = CASE WHEN i.status <> 'not_in_external'
-      THEN nullif(i.sync_error, ${unfitText}) END
+      THEN nullif(i.sync_error, ${unfit}) END
   FROM evaluated e WHERE i.organisation_id = $1 AND i.id = e.own_id AND e.verdict = 'write'
 )
-SELECT subscription_id AS "subscriptionId", ledger_id AS "ledgerId", status,
-  is_other AS "isOther", verdict FROM evaluated
+SELECT subscription_id, ledger_id, status, is_other, verdict FROM evaluated
 UNION ALL SELECT d.subscription_id, d.ledger_invoice_id, r.status, ${isOtherInvoice}, 'again'
 FROM ${observedInvoice}
-WHERE ${isDifferent} AND d.subscription_id <> ALL ($4::uuid[])`;
-
-interface EvaluatedRow extends Pick<Invoice, "subscriptionId" | "status"> {
-  readonly ledgerId: string;
-  readonly isOther: boolean;
-  readonly verdict: "older" | "again" | "write";
-}
+WHERE ${isDifferent} AND d.subscription_id <> ALL ($4::uuid[])`,
+  row: evaluatedInvoice,
+});
 
 /**
  * Writes invoices that were read after `queriedAt` (the database's clock) in one statement.
@@ -98,20 +117,11 @@ async function writeInvoices(
     return { id, status, ...amounts, sent, updated_at: updatedAt, ...identityRecord(invoice) };
   });
   const observed = JSON.stringify(records);
-  const { rows: found } = await client.query<Pick<Invoice, "subscriptionId">>({
-    name: "find_synced_invoices",
-    text: `SELECT DISTINCT d.subscription_id AS "subscriptionId"
-      FROM ${observedInvoice} WHERE ${isDifferent}`,
-    values: [organisationId, observed],
-  });
+  const found = await findSynced(client, organisationId, observed);
   if (found.length === 0) return nothingSynced;
   const subscriptionIds = found.map((row) => row.subscriptionId);
   await lockSubscriptions(client, organisationId, subscriptionIds);
-  const { rows } = await client.query<EvaluatedRow>({
-    name: "sync_invoices",
-    text: invoicesText,
-    values: [organisationId, observed, queriedAt, subscriptionIds],
-  });
+  const rows = await writeEvaluated(client, organisationId, observed, queriedAt, subscriptionIds);
   const written = rows.filter((row) => row.verdict === "write" && row.isOther);
   const open = written
     .filter(({ status }) => status === "approved")
@@ -125,22 +135,26 @@ async function writeInvoices(
 }
 
 /** Only a row that differs needs a second read. */
-function againOf(rows: readonly EvaluatedRow[]): readonly string[] {
+function againOf(rows: readonly RowOf<typeof evaluatedInvoice>[]): readonly string[] {
   return rows.filter((row) => row.verdict === "again" && row.isOther).map((row) => row.ledgerId);
 }
 
-const unfitInvoiceText = `
+const markUnfit = query({
+  name: "leave_unfit_invoice",
+  text: sql`
 WITH evaluated AS (
   SELECT d.id AS own_id, ${verdict("invoices")} AS verdict
   FROM (SELECT $4::timestamptz AS updated_at) AS r
     JOIN invoices d ON d.organisation_id = $1 AND d.ledger_invoice_id = $2
       AND d.status <> 'scheduled' FOR NO KEY UPDATE OF d
 ), written AS (
-  UPDATE invoices i SET sync_error = ${unfitText} FROM evaluated e
+  UPDATE invoices i SET sync_error = ${unfit} FROM evaluated e
   WHERE i.organisation_id = $1 AND i.id = e.own_id AND e.verdict = 'write'
     AND (i.sync_error IS NULL OR i.status = 'not_in_external')
 )
-SELECT verdict FROM evaluated`;
+SELECT verdict FROM evaluated`,
+  row: { verdict: verdictColumn },
+});
 
 async function leaveUnfit(
   pool: Pool,
@@ -148,28 +162,31 @@ async function leaveUnfit(
   { id, updatedAt }: ObservedInvoice,
   queriedAt: string,
 ): Promise<SyncResult> {
-  const { rows } = await pool.query<{ verdict: string }>({
-    name: "leave_unfit_invoice",
-    text: unfitInvoiceText,
-    values: [organisationId, id, queriedAt, updatedAt],
-  });
+  const [evaluated] = await markUnfit(pool, organisationId, id, queriedAt, updatedAt);
   // The invoice shows its own error. The ledger's earlier refusal of it stays.
-  return rows[0]?.verdict === "again" ? { ...nothingSynced, again: [id] } : nothingSynced;
+  return evaluated?.verdict === "again" ? { ...nothingSynced, again: [id] } : nothingSynced;
 }
 
-const goneText = (kind: SyncedDocumentKind): string => `
+const losing = (kind: DocumentKind) =>
+  query({
+    name: `lose_${kind}`,
+    text: sql`
 WITH evaluated AS (
   SELECT d.id AS own_id, d.${ledgerIdColumn[kind]} AS ledger_id,
     coalesce(d.ledger_reported_at >= $3::timestamptz, false) OR ${isBusy[kind]} AS is_busy
-  FROM ${kind} d WHERE d.organisation_id = $1 AND ${stands("d")}
+  FROM ${asSql(kind)} d WHERE d.organisation_id = $1 AND ${asSql(stands("d"))}
     AND d.${ledgerIdColumn[kind]} = ANY ($2)
   ORDER BY d.id FOR NO KEY UPDATE OF d
 ), lost AS (
-  UPDATE ${kind} t SET status = 'not_in_external', ledger_reported_at = now(),
+  UPDATE ${asSql(kind)} t SET status = 'not_in_external', ledger_reported_at = now(),
     sync_error = 'The ledger does not have it any more.'
   FROM evaluated e WHERE t.organisation_id = $1 AND t.id = e.own_id AND NOT e.is_busy
 )
-SELECT ledger_id AS "ledgerId", is_busy AS "isBusy" FROM evaluated`;
+SELECT ledger_id, is_busy FROM evaluated`,
+    row: { ledgerId: columns.invoice.ledgerInvoiceId.present(), isBusy: bool },
+  });
+
+const lose = { invoices: losing("invoices"), credit_notes: losing("credit_notes") };
 
 /**
  * Records that the ledger no longer has these documents, neither by id nor by number. What was
@@ -198,13 +215,9 @@ async function loseBatch(
   queriedAt: string,
 ): Promise<SyncResult> {
   const lost = kind === "invoices" ? { ledgerInvoiceIds: ledgerIds } : { ledgerNoteIds: ledgerIds };
-  const { rows } = await inTransaction(pool, async (client) => {
+  const rows = await inTransaction(pool, async (client) => {
     await lockInOrder(client, organisationId, lost);
-    return client.query<{ ledgerId: string; isBusy: boolean }>({
-      name: `lose_${kind}`,
-      text: goneText(kind),
-      values: [organisationId, ledgerIds, queriedAt],
-    });
+    return lose[kind](client, organisationId, ledgerIds, queriedAt);
   });
   const again = rows.filter((row) => row.isBusy).map((row) => row.ledgerId);
   return { ...nothingSynced, changed: rows.length - again.length, again };
