@@ -5,10 +5,9 @@
  * `abandoned` are final. SQL, because it reschedules many jobs at once with SKIP LOCKED, and
  * compares instants by the database's clock.
  */
-import { columns } from "../../gen/columns.ts";
 import { msUntil } from "../database/clock.ts";
 import type { Pool } from "../database/pool.ts";
-import { float, int, pick, type RowOf, text } from "../database/sql/columns.ts";
+import { float, int, type RowOf, text } from "../database/sql/columns.ts";
 import { asSql, sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
 import { dueAt } from "./job-lease.ts";
@@ -113,17 +112,16 @@ export async function readOpenKinds(
   return new Set(rows.map(({ kind }) => kind));
 }
 
-const abandon = query({
+const abandon = command({
   name: "abandon_contact",
   text: sql`WITH job AS (
       UPDATE ledger_jobs SET state = 'abandoned', finished_at = now()
       WHERE organisation_id = $1 AND id = $2 AND state = 'ready' AND customer_id IS NOT NULL
-      RETURNING id, customer_id
+      RETURNING customer_id
     ), dropped AS (
       DELETE FROM customers c USING job
       WHERE c.organisation_id = $1 AND c.id = job.customer_id AND c.ledger_contact_id IS NULL
-    ) SELECT id FROM job`,
-  row: pick(columns.ledgerJob, "id"),
+    ) SELECT FROM job`,
 });
 
 /**
@@ -135,6 +133,5 @@ export async function abandonContact(
   organisationId: string,
   jobId: string,
 ): Promise<boolean> {
-  const abandoned = await abandon(pool, organisationId, jobId);
-  return abandoned.length > 0;
+  return (await abandon(pool, organisationId, jobId)) > 0;
 }
