@@ -158,7 +158,7 @@ const mayBeThere = (kind: Sql, documentId: Sql): Sql => sql`(EXISTS (
 
 const state = pick(columns.ledgerJob, "state");
 
-const claimInvoices = query({
+const invoicesToSend = query({
   name: "claim_invoices",
   planned: "once",
   text: claimText(
@@ -174,7 +174,7 @@ const claimInvoices = query({
 });
 
 // A credit note's day is stored as its midnight in UTC.
-const claimCreditNotes = query({
+const creditNotesToSend = query({
   name: "claim_credit_notes",
   planned: "once",
   text: claimText(
@@ -189,7 +189,7 @@ const claimCreditNotes = query({
   row: { ...creditNoteToSend, ...state },
 });
 
-const claimContacts = query({
+const contactsToSend = query({
   name: "claim_contacts",
   planned: "once",
   text: claimText(
@@ -201,38 +201,38 @@ const claimContacts = query({
 });
 
 /**
- * Takes up to `groupSize` waiting invoices of each state under a lease of `leaseMs`. One with an
+ * Claims up to `groupSize` waiting invoices of each state under a lease of `leaseMs`. One with an
  * expired lease becomes uncertain: its last attempt may have got an answer. Invoices with a waiting
  * caller come first.
  */
-export async function takeInvoices(
+export async function claimInvoices(
   pool: Pool,
   organisationId: string,
   leaseMs: number,
-): Promise<Taken<InvoiceToSend>> {
-  return byState(await claimInvoices(pool, organisationId, ["create_invoice"], leaseMs));
+): Promise<ClaimedJobs<InvoiceToSend>> {
+  return byState(await invoicesToSend(pool, organisationId, ["create_invoice"], leaseMs));
 }
 
-/** Takes credit notes, as `takeInvoices` takes invoices. */
-export async function takeCreditNotes(
+/** Claims credit notes, as `claimInvoices` claims invoices. */
+export async function claimCreditNotes(
   pool: Pool,
   organisationId: string,
   leaseMs: number,
-): Promise<Taken<CreditNoteToSend>> {
-  return byState(await claimCreditNotes(pool, organisationId, ["create_credit_note"], leaseMs));
+): Promise<ClaimedJobs<CreditNoteToSend>> {
+  return byState(await creditNotesToSend(pool, organisationId, ["create_credit_note"], leaseMs));
 }
 
-/** Takes contacts, as `takeInvoices` takes invoices. */
-export async function takeContacts(
+/** Claims contacts, as `claimInvoices` claims invoices. */
+export async function claimContacts(
   pool: Pool,
   organisationId: string,
   leaseMs: number,
-): Promise<Taken<ContactToSend>> {
+): Promise<ClaimedJobs<ContactToSend>> {
   const kinds = ["create_contact", "import_contact"];
-  return byState(await claimContacts(pool, organisationId, kinds, leaseMs));
+  return byState(await contactsToSend(pool, organisationId, kinds, leaseMs));
 }
 
-function byState<Job extends RowOf<typeof state>>(jobs: readonly Job[]): Taken<Job> {
+function byState<Job extends RowOf<typeof state>>(jobs: readonly Job[]): ClaimedJobs<Job> {
   return {
     ready: jobs.filter((job) => job.state === "sending"),
     uncertain: jobs.filter((job) => job.state === "uncertain"),

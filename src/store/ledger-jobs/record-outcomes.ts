@@ -127,7 +127,7 @@ export async function recordOutcomes(
   }
 }
 
-async function recordTogether(
+async function recordBatch(
   pool: Pool,
   organisationId: string,
   outcomes: readonly PostingOutcome[],

@@ -79,7 +79,7 @@ const objects = {
  * SQL: what becomes of notification `h` without a read. `drop`: its object is not ours and is not
  * becoming ours, or was written here since its change. `later`: it may be becoming ours.
  */
-const fateOf = (kind: SyncKind): Sql => {
+const outcomeWithoutRead = (kind: SyncKind): Sql => {
   const { table, column, jobs } = objects[kind];
   const object = sql`SELECT FROM ${table} d
     WHERE d.organisation_id = $1 AND d.${column} = h.ledger_id`;
@@ -168,11 +168,11 @@ const findDue = query({
   name: "due_notifications",
   planned: "once",
   text: sql`
-SELECT kind, failures >= ${togetherFailures} AS is_alone FROM ledger_notifications
+SELECT kind, failures >= ${maxBatchFailures} AS is_alone FROM ledger_notifications
 WHERE organisation_id = $1 AND try_at <= now()
-GROUP BY kind, failures >= ${togetherFailures}
-ORDER BY failures >= ${togetherFailures},
-  CASE WHEN min(failures) >= ${togetherFailures} THEN min(try_at) END, min(failures), kind`,
+GROUP BY kind, failures >= ${maxBatchFailures}
+ORDER BY failures >= ${maxBatchFailures},
+  CASE WHEN min(failures) >= ${maxBatchFailures} THEN min(try_at) END, min(failures), kind`,
   row: { kind: columns.ledgerNotification.kind.as<SyncKind>(), isAlone: bool },
 });
 
@@ -273,8 +273,8 @@ export async function finishNotifications(
 const rejoin = orderedUpdate({
   ...notificationRows,
   name: "rejoin_notifications",
-  where: sql`kind = $2 AND failures >= ${togetherFailures}`,
-  set: sql`failures = ${togetherFailures - 1}`,
+  where: sql`kind = $2 AND failures >= ${maxBatchFailures}`,
+  set: sql`failures = ${maxBatchFailures - 1}`,
 });
 
 const fail = orderedUpdate({

@@ -89,7 +89,7 @@ export const isBusy = {
  * in the ledger.
  */
 export const verdict = (
-  kind: DocumentKind,
+  kind: SyncedDocumentKind,
 ): Sql => sql`CASE WHEN d.ledger_updated_at > r.updated_at THEN 'older'
     WHEN d.ledger_reported_at >= $3::timestamptz OR ${isBusy[kind]} THEN 'again'
     ELSE 'write' END`;

@@ -21,7 +21,7 @@ import {
   type SyncResult,
   verdict,
   verdictColumn,
-  writeTogether,
+  writeBatch,
 } from "./observed-state.ts";
 
 /** A credit note as observed. */

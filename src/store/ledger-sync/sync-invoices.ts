@@ -24,7 +24,7 @@ import {
   type SyncResult,
   verdict,
   verdictColumn,
-  writeTogether,
+  writeBatch,
 } from "./observed-state.ts";
 
 /** An invoice as observed. */
@@ -167,7 +167,7 @@ async function leaveUnfit(
   return evaluated?.verdict === "again" ? { ...nothingSynced, again: [id] } : nothingSynced;
 }
 
-const losing = (kind: DocumentKind) =>
+const losing = (kind: SyncedDocumentKind) =>
   query({
     name: `lose_${kind}`,
     text: sql`

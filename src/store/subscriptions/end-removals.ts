@@ -174,7 +174,7 @@ async function take(
     return { kind: "finish", terminationId, subscriptionId, attempt, when };
   }
   assert(invoiceId !== null && number !== null, "a removal has an invoice");
-  const removal: HeldRemoval = { ...leased, step, invoiceId, number };
+  const removal: LeasedRemoval = { ...leased, step, invoiceId, number };
   if (isBusy) return { ...removal, kind: "wait" };
   return ledgerId === null
     ? { ...removal, kind: "drop" }
