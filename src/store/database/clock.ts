@@ -2,11 +2,19 @@
  * The database's clock. It decides what has expired, because the clocks of machines differ and all
  * of them share the database.
  */
-import type { Executor } from "./prisma/client.ts";
+import { instant } from "./sql/columns.ts";
+import { asSql, type Sql, sql } from "./sql/sql.ts";
+import { type Executor, query } from "./sql/statement.ts";
 
-/** SQL: milliseconds from now until `instant`, 0 if it has passed or is null. */
-export const msUntil = (instant: string): string =>
-  `greatest(0, ceil(1000 * extract(epoch FROM ${instant} - now())))::float8`;
+/** SQL: milliseconds from now until `time`, 0 if it has passed or is null. */
+export const msUntil = (time: string): Sql =>
+  sql`greatest(0, ceil(1000 * extract(epoch FROM ${asSql(time)} - now())))::float8`;
+
+const readNow = query({
+  name: "database_now",
+  text: sql`SELECT now() AS now`,
+  row: { now: instant },
+});
 
 /**
  * Returns the database's time, in a transaction the time of its begin. For writes and reads by the
@@ -14,11 +22,7 @@ export const msUntil = (instant: string): string =>
  * paths compare in SQL instead.
  */
 export async function databaseNow(executor: Executor): Promise<Date> {
-  const { rows } = await executor.query<{ now: Date }>({
-    name: "database_now",
-    text: "SELECT now() AS now",
-  });
-  const now = rows[0]?.now;
-  if (now === undefined) throw new Error("the database has no time");
-  return now;
+  const [row] = await readNow(executor);
+  if (row === undefined) throw new Error("the database has no time");
+  return row.now;
 }

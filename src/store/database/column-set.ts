@@ -2,6 +2,7 @@
  * Passes records to a statement as one array for each column. PostgreSQL reads them in less than
  * half the time of JSON with the same records.
  */
+import { asSql, joinSql, type Sql, sql } from "./sql/sql.ts";
 
 /** A value of a record. An instant is a Date. */
 type Value = string | number | boolean | Date | null | undefined;
@@ -10,7 +11,7 @@ type Value = string | number | boolean | Date | null | undefined;
 export interface ColumnSet {
   readonly count: number;
   /** SQL of the rows as `alias`. The arrays are the parameters from `$first` on. */
-  source(alias: string, first: number): string;
+  source(alias: string, first: number): Sql;
   /** The parameters. A record without a column has null in it. */
   arrays(records: readonly object[]): readonly string[];
 }
@@ -24,9 +25,9 @@ export function columnSet(type: string): ColumnSet {
   return {
     count: columns.length,
     source: (alias, first) => {
-      const arrays = columns.map(({ of }, index) => `$${first + index}::${of}[]`);
-      const names = columns.map(({ name }) => name);
-      return `unnest(${arrays.join(", ")}) AS ${alias}(${names.join(", ")})`;
+      const arrays = columns.map(({ of }, index) => asSql(`$${first + index}::${of}[]`));
+      const names = columns.map(({ name }) => asSql(name));
+      return sql`unnest(${joinSql(arrays, ", ")}) AS ${asSql(alias)}(${joinSql(names, ", ")})`;
     },
     arrays: (records) =>
       columns.map(({ name, of }) => arrayText(records as readonly Row[], name, of === "text")),

@@ -19,21 +19,36 @@
  * SQL, because the typed client has no locks.
  */
 
-import { plannedOnce } from "./planned-once.ts";
 import type { Transaction } from "./pool.ts";
-import type { Executor } from "./prisma/client.ts";
-import { asSql, type Sql, sql } from "./sql/sql.ts";
-import { type Command, command } from "./sql/statement.ts";
+import { instant } from "./sql/columns.ts";
+import { asSql, joinSql, type Sql, sql } from "./sql/sql.ts";
+import { type Command, command, type Executor, query } from "./sql/statement.ts";
 
-/** Tables of an organisation whose rows are locked one at a time. */
-type OwnedTable =
-  | "api_keys"
-  | "credit_notes"
-  | "customers"
-  | "invoices"
-  | "subscriptions"
-  | "webhook_deliveries"
-  | "webhook_endpoints";
+/** Locks one row and returns the time at the start of the transaction. None without that row. */
+const lockOf = (name: string, locked: Sql) =>
+  query({
+    name,
+    planned: "once",
+    text: sql`SELECT now() AS now FROM ${locked}`,
+    row: { now: instant },
+  });
+
+const ofOrganisation = (table: Sql) =>
+  lockOf(
+    `lock_row_of_${table}`,
+    sql`${table} WHERE organisation_id = $1 AND id = $2 FOR NO KEY UPDATE`,
+  );
+
+/** The tables of an organisation whose rows are locked one at a time. */
+const rowLocks = {
+  api_keys: ofOrganisation(sql`api_keys`),
+  credit_notes: ofOrganisation(sql`credit_notes`),
+  customers: ofOrganisation(sql`customers`),
+  invoices: ofOrganisation(sql`invoices`),
+  subscriptions: ofOrganisation(sql`subscriptions`),
+  webhook_deliveries: ofOrganisation(sql`webhook_deliveries`),
+  webhook_endpoints: ofOrganisation(sql`webhook_endpoints`),
+};
 
 /**
  * Locks a row of an organisation until the transaction ends, so that the value read next is the one
@@ -42,62 +57,69 @@ type OwnedTable =
  */
 export async function lockRow(
   tx: Transaction,
-  table: OwnedTable,
+  table: keyof typeof rowLocks,
   organisationId: string,
   id: string,
 ): Promise<Date | null> {
-  return lock(tx, table, { organisation_id: organisationId, id }, "NO KEY UPDATE");
+  const [row] = await rowLocks[table](tx, organisationId, id);
+  return row?.now ?? null;
 }
+
+const changeOrganisation = lockOf(
+  "lock_organisation",
+  sql`organisations WHERE id = $1 FOR NO KEY UPDATE`,
+);
 
 /** Locks the organisation. Writers that decide by its settings, catalogue or clock wait. */
 export async function lockOrganisation(tx: Transaction, id: string): Promise<void> {
-  await lock(tx, "organisations", { id }, "NO KEY UPDATE");
+  await changeOrganisation(tx, id);
 }
+
+const changeAuthorisation = lockOf(
+  "lock_authorisation",
+  sql`ledger_authorisations WHERE organisation_id = $1 FOR UPDATE`,
+);
 
 /** Locks the tokens of a ledger connection against a refresh. */
 export async function lockAuthorisation(tx: Transaction, organisationId: string): Promise<void> {
-  await lock(tx, "ledger_authorisations", { organisation_id: organisationId }, "UPDATE");
+  await changeAuthorisation(tx, organisationId);
 }
+
+const changeOperatorToken = lockOf(
+  "lock_operator_token",
+  sql`operator_tokens WHERE id = $1 FOR NO KEY UPDATE`,
+);
 
 /** Locks a token of an operator. */
 export async function lockOperatorToken(tx: Transaction, id: string): Promise<void> {
-  await lock(tx, "operator_tokens", { id }, "NO KEY UPDATE");
+  await changeOperatorToken(tx, id);
 }
 
-async function lock(
-  tx: Transaction,
-  table: string,
-  key: Readonly<Record<string, string>>,
-  strength: "SHARE" | "NO KEY UPDATE" | "UPDATE",
-): Promise<Date | null> {
-  const conditions = Object.keys(key).map((column, index) => `${column} = $${index + 1}`);
-  const text = `SELECT now() AS now FROM ${table}
-    WHERE ${conditions.join(" AND ")} FOR ${strength}`;
-  const statement = plannedOnce({ text, values: Object.values(key) });
-  const { rows } = await tx.query<{ readonly now: Date }>(statement);
-  return rows[0]?.now ?? null;
-}
+const lockOwners = command({
+  name: "lock_owners_and_operator",
+  text: sql`SELECT FROM operators WHERE role = 'owner' OR id = $1
+    ORDER BY id FOR NO KEY UPDATE`,
+});
 
 /**
  * Locks all owners and this operator, by id. Otherwise two owners who deactivate each other could
  * leave no active owner.
  */
 export async function lockOwnersAnd(tx: Transaction, operatorId: string): Promise<void> {
-  await tx.query({
-    name: "lock_owners_and_operator",
-    text: `SELECT 1 FROM operators WHERE role = 'owner' OR id = $1
-      ORDER BY id FOR NO KEY UPDATE`,
-    values: [operatorId],
-  });
+  await lockOwners(tx, operatorId);
 }
+
+const takeName = command({
+  name: "lock_name",
+  text: sql`SELECT FROM pg_advisory_xact_lock($1, hashtext($2))`,
+});
 
 /**
  * Takes an advisory lock on a name until the transaction ends. `lockClass` is the number of its
  * use, which no other lock has.
  */
 export async function lockName(tx: Transaction, lockClass: number, name: string): Promise<void> {
-  const text = "SELECT pg_advisory_xact_lock($1, hashtext($2))";
-  await tx.query({ name: "lock_name", text, values: [lockClass, name] });
+  await takeName(tx, lockClass, name);
 }
 
 /**
@@ -133,7 +155,10 @@ interface ToLock {
 
 // A document and a job never change their subscription. The ids are an array, so that the
 // subscriptions are looked up by their key.
-const concernedText = `SELECT id FROM subscriptions WHERE organisation_id = $1 AND id = ANY (ARRAY(
+const lockConcerned = command({
+  name: "lock_concerned_subscriptions",
+  planned: "once",
+  text: sql`SELECT FROM subscriptions WHERE organisation_id = $1 AND id = ANY (ARRAY(
     SELECT o.subscription_id FROM ledger_jobs o
     WHERE o.organisation_id = $1 AND o.id = ANY ($3::uuid[])
     UNION SELECT i.subscription_id FROM invoices i
@@ -148,7 +173,21 @@ const concernedText = `SELECT id FROM subscriptions WHERE organisation_id = $1 A
       UNION SELECT n.id FROM credit_notes n
       WHERE n.organisation_id = $1 AND n.ledger_credit_note_id = ANY ($5::text[])))
     UNION SELECT unnest($2::uuid[])))
-  ORDER BY id FOR NO KEY UPDATE`;
+  ORDER BY id FOR NO KEY UPDATE`,
+});
+
+const rowsOf = (table: Sql) =>
+  command({
+    name: `lock_rows_of_${table}`,
+    planned: "once",
+    text: sql`SELECT FROM ${table} WHERE organisation_id = $1 AND id = ANY ($2::uuid[])
+      ORDER BY id FOR NO KEY UPDATE`,
+  });
+
+const lockSubscriptionRows = rowsOf(sql`subscriptions`);
+const lockJobRows = rowsOf(sql`ledger_jobs`);
+
+const shareOrganisation = lockOf("share_organisation", sql`organisations WHERE id = $1 FOR SHARE`);
 
 /** Takes the locks of all rows to write, in the common order, before any of them is written. */
 export async function lockInOrder(
@@ -163,85 +202,56 @@ export async function lockInOrder(
     ledgerInvoiceIds = [],
     ledgerNoteIds = [],
   } = toLock;
-  if (organisation) await lock(client, "organisations", { id: organisationId }, "SHARE");
-  const isPlain = jobIds.length + ledgerInvoiceIds.length + ledgerNoteIds.length === 0;
-  if (isPlain) return lockRows(client, "subscriptions", organisationId, subscriptionIds);
-  await client.query(
-    plannedOnce({
-      name: "lock_concerned_subscriptions",
-      text: concernedText,
-      values: [organisationId, subscriptionIds, jobIds, ledgerInvoiceIds, ledgerNoteIds],
-    }),
-  );
-  await lockRows(client, "ledger_jobs", organisationId, jobIds);
-}
-
-async function lockRows(
-  client: Transaction,
-  table: "subscriptions" | "ledger_jobs",
-  organisationId: string,
-  ids: readonly string[],
-): Promise<void> {
-  if (ids.length === 0) return;
-  await client.query(
-    plannedOnce({
-      name: `lock_rows_of_${table}`,
-      text: `SELECT id FROM ${table} WHERE organisation_id = $1 AND id = ANY ($2::uuid[])
-        ORDER BY id FOR NO KEY UPDATE`,
-      values: [organisationId, ids],
-    }),
-  );
+  if (organisation) await shareOrganisation(client, organisationId);
+  const others = [jobIds, ledgerInvoiceIds, ledgerNoteIds] as const;
+  if (others.some(({ length }) => length > 0)) {
+    await lockConcerned(client, organisationId, subscriptionIds, ...others);
+    if (jobIds.length > 0) await lockJobRows(client, organisationId, jobIds);
+  } else if (subscriptionIds.length > 0) {
+    await lockSubscriptionRows(client, organisationId, subscriptionIds);
+  }
 }
 
 /**
  * An update of several rows of one organisation. `key` has the columns that identify a row, and
  * `where` and `set` are SQL over the row, in which `$1` is the organisation.
  */
-export interface OrderedUpdate {
+interface OrderedUpdate {
   readonly name: string;
   readonly table: "ledger_jobs" | "ledger_notifications" | "ledger_reference_data";
   readonly key: readonly string[];
-  readonly where: string;
-  readonly set: string;
-  /** The values from `$2` on. */
-  readonly values?: readonly unknown[];
+  readonly where: Sql;
+  readonly set: Sql;
 }
 
 /**
  * Declares an update that locks the rows in the order of their key, and then updates them. Two such
- * updates never deadlock.
+ * updates never deadlock. Its values are the organisation and those from `$2` on.
  */
-export function orderedUpdate({ name, table, key, where, set }: DeclaredUpdate): Command {
-  const columns = asSql(key.join(", "));
-  const matches = asSql(key.map((column) => `t.${column} = locked.${column}`).join(" AND "));
-  return command({
-    name,
-    text: sql`UPDATE ${asSql(table)} t SET ${set} FROM (
-        SELECT ${columns} FROM ${asSql(table)} WHERE organisation_id = $1 AND ${where}
-        ORDER BY ${columns} FOR NO KEY UPDATE) AS locked
-      WHERE t.organisation_id = $1 AND ${matches}`,
-  });
+export function orderedUpdate(update: OrderedUpdate): Command {
+  return command({ name: update.name, text: orderedText(update) });
 }
 
-type DeclaredUpdate = Pick<OrderedUpdate, "name" | "table" | "key"> & {
-  readonly where: Sql;
-  readonly set: Sql;
-};
+function orderedText({ table, key, where, set }: OrderedUpdate): Sql {
+  const columns = joinSql(key.map(asSql), ", ");
+  const matches = key.map((column) => asSql(`t.${column} = locked.${column}`));
+  return sql`UPDATE ${asSql(table)} t SET ${set} FROM (
+      SELECT ${columns} FROM ${asSql(table)} WHERE organisation_id = $1 AND ${where}
+      ORDER BY ${columns} FOR NO KEY UPDATE) AS locked
+    WHERE t.organisation_id = $1 AND ${joinSql(matches, " AND ")}`;
+}
 
-/** The same for an update that is not declared yet. */
+/** Runs an update that is declared nowhere yet. */
 export async function updateInOrder(
   executor: Executor,
   organisationId: string,
-  { name, table, key, where, set, values = [] }: OrderedUpdate,
+  update: Omit<OrderedUpdate, "where" | "set"> & {
+    readonly where: string;
+    readonly set: string;
+    readonly values?: readonly unknown[];
+  },
 ): Promise<void> {
-  const columns = key.join(", ");
-  const matches = key.map((column) => `t.${column} = locked.${column}`);
-  await executor.query({
-    name,
-    text: `UPDATE ${table} t SET ${set} FROM (
-        SELECT ${columns} FROM ${table} WHERE organisation_id = $1 AND ${where}
-        ORDER BY ${columns} FOR NO KEY UPDATE) AS locked
-      WHERE t.organisation_id = $1 AND ${matches.join(" AND ")}`,
-    values: [organisationId, ...values],
-  });
+  const { name, table, key, where, set, values = [] } = update;
+  const text = orderedText({ name, table, key, where: asSql(where), set: asSql(set) });
+  await executor.query({ name, text, values: [organisationId, ...values] });
 }

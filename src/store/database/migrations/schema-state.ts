@@ -5,6 +5,9 @@
  */
 import { migrationsFolder as projectMigrations } from "../../../assets.ts";
 import { createPool, isDatabaseError } from "../pool.ts";
+import { text } from "../sql/columns.ts";
+import { sql } from "../sql/sql.ts";
+import { query } from "../sql/statement.ts";
 import { migrationNames } from "./apply-migrations.ts";
 
 /** The check and its connection. */
@@ -37,9 +40,12 @@ const [undefinedTable, insufficientPrivilege] = ["42P01", "42501"];
  * A failed migration has no `finished_at`. One that was resolved as rolled back has
  * `rolled_back_at`.
  */
-const appliedText = `
-  SELECT migration_name AS name FROM _prisma_migrations
-  WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL ORDER BY migration_name`;
+const readApplied = query({
+  name: "read_applied_migrations",
+  text: sql`SELECT migration_name AS name FROM _prisma_migrations
+    WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL ORDER BY migration_name`,
+  row: { name: text },
+});
 
 /** Opens the check. The migrations that the code needs are read once, here. */
 export function createSchemaCheck(settings: SchemaCheckSettings): SchemaCheck {
@@ -51,10 +57,10 @@ export function createSchemaCheck(settings: SchemaCheckSettings): SchemaCheck {
   );
   const check = async (): Promise<string | null> => {
     try {
-      const { rows } = await pool.query<{ name: string }>(appliedText);
+      const applied = await readApplied(pool);
       return faultOf(
         needed,
-        rows.map(({ name }) => name),
+        applied.map(({ name }) => name),
       );
     } catch (error) {
       if (isDatabaseError(error, undefinedTable)) return faultOf(needed, []);
