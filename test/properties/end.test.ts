@@ -75,7 +75,7 @@ it("removes the renewal invoice first, then the requested ones, newest first", (
       const renewal = isAhead ? newest : undefined;
       const state = {
         ...stateOf({ today: "2026-06-20", ...(isAhead && { renewalInvoice: {} }) }),
-        invoices: invoices.map((one) => ({ ...one, isPlanLineKnown: true })),
+        invoices: invoices.map((one) => ({ ...one, isAltered: false, isPlanLineKnown: true })),
       };
       let decision: ReturnType<typeof decideEnd>;
       try {

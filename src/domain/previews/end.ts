@@ -67,7 +67,6 @@ function newInvoices({ issued, state }: Preview): readonly OpenInvoice[] {
         total: draft.subtotal,
         amountDue: draft.subtotal,
         inLedger: false,
-        isAltered: false,
         sent: false,
       };
     })

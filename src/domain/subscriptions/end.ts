@@ -38,7 +38,7 @@ export interface EndRequest {
 }
 
 /** An invoice that an option may request to remove. `sent`: the ledger sent it to the customer. */
-export interface OpenInvoice extends Omit<IssuedInvoice, "isPlanLineKnown"> {
+export interface OpenInvoice extends Omit<IssuedInvoice, "isAltered" | "isPlanLineKnown"> {
   readonly sent: boolean;
 }
 
