@@ -16,6 +16,8 @@ import { newId } from "../database/ids.ts";
 import { lockRow } from "../database/lock-order.ts";
 import type { Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command } from "../database/sql/statement.ts";
 import {
   type AllocationChanges,
   compareAllocations,
@@ -28,7 +30,7 @@ import { driftOf, identityColumns, identityRecord, type ObservedIdentity } from 
  * SQL text of the error of an invoice whose observed state does not fit the columns here. Only an
  * observation writes it.
  */
-export const unfitText = "'The ledger''s values fit no record here.'";
+export const unfitText = sql`'The ledger''s values fit no record here.'`;
 
 /** A credit note in the ledger. `remainingCredit` is the ledger's number. */
 export interface ObservedNoteState extends ObservedIdentity {
@@ -51,6 +53,43 @@ export interface ObservedInvoiceState
 
 /** Why a note was read: our allocation, a search after a lost answer, or a person's change. */
 type NoteReason = "own" | "found" | "synced";
+
+// A removed allocation keeps its amount.
+const saveAllocations = command({
+  name: "save_allocations",
+  text: sql`WITH row AS (
+      SELECT * FROM jsonb_to_recordset($3) AS r(id uuid, invoice_id uuid, amount numeric, date date,
+        status text, ledger_allocation_id text)
+    ), changed AS (
+      UPDATE allocations a SET status = row.status, sync_status = 'synced',
+        amount = coalesce(row.amount, a.amount),
+        date = coalesce(row.date::timestamp AT TIME ZONE 'UTC', a.date),
+        ledger_allocation_id = coalesce(row.ledger_allocation_id, a.ledger_allocation_id)
+      FROM row WHERE a.organisation_id = $1 AND a.credit_note_id = $2 AND a.id = row.id
+      RETURNING a.id
+    )
+    INSERT INTO allocations (id, organisation_id, credit_note_id, invoice_id, amount, date, status,
+      sync_status, ledger_allocation_id)
+    SELECT row.id, $1, $2, row.invoice_id, row.amount, row.date::timestamp AT TIME ZONE 'UTC',
+      'active', 'synced', row.ledger_allocation_id
+    FROM row WHERE row.status = 'active' AND NOT EXISTS (SELECT 1 FROM changed
+      WHERE changed.id = row.id)`,
+});
+
+const saveNote = command({
+  name: "save_observed_note",
+  text: sql`UPDATE credit_notes d SET status = $3, total = $4::numeric, sent = $5,
+      remaining_credit = $6::numeric,
+      ledger_updated_at = coalesce($7, d.ledger_updated_at), ledger_reported_at = now(),
+      ledger_subtotal = coalesce($8, d.ledger_subtotal),
+      ledger_drift = ${driftOf("credit_notes")},
+      sync_error = CASE WHEN d.status <> 'not_in_external' THEN d.sync_error END,
+      applied_elsewhere = $4::numeric - $6::numeric
+        - (SELECT coalesce(sum(a.amount), 0) FROM allocations a
+          WHERE a.organisation_id = $1 AND a.credit_note_id = d.id AND a.status = 'active')
+    FROM jsonb_to_record($9) AS r(${identityColumns})
+    WHERE d.organisation_id = $1 AND d.id = $2`,
+});
 
 /**
  * Writes an observed note and its allocations to invoices here. Remaining credit is the ledger's.
@@ -90,61 +129,25 @@ export async function saveObservedNote(
     })),
     ...gone.map((one) => ({ id: one.id, invoice_id: one.invoiceId, status: "removed" })),
   ];
-  await client.query({
-    name: "save_allocations",
-    text: allocationsText,
-    values: [organisationId, creditNoteId, JSON.stringify(rows)],
-  });
+  await saveAllocations(client, organisationId, creditNoteId, JSON.stringify(rows));
   const changes = changesOfDue(invoiceIds, { added, kept, gone });
   if (why !== "synced") await reduceDue(client, organisationId, changes);
   const isOnlyOurs = why === "own" && changes.size === 1 && added.length === 1;
   if (!isOnlyOurs) await queueSync(client, organisationId, [...changes.keys()]);
-  await client.query({
-    name: "save_observed_note",
-    text: `UPDATE credit_notes d SET status = $3, total = $4::numeric, sent = $5,
-      remaining_credit = $6::numeric,
-        ledger_updated_at = coalesce($7, d.ledger_updated_at), ledger_reported_at = now(),
-        ledger_subtotal = coalesce($8, d.ledger_subtotal),
-        ledger_drift = ${driftOf("credit_notes")},
-        sync_error = CASE WHEN d.status <> 'not_in_external' THEN d.sync_error END,
-        applied_elsewhere = $4::numeric - $6::numeric
-          - (SELECT coalesce(sum(a.amount), 0) FROM allocations a
-            WHERE a.organisation_id = $1 AND a.credit_note_id = d.id AND a.status = 'active')
-      FROM jsonb_to_record($9) AS r(${identityColumns})
-      WHERE d.organisation_id = $1 AND d.id = $2`,
-    values: [
-      organisationId,
-      creditNoteId,
-      note.status,
-      note.total,
-      note.sent,
-      note.remainingCredit,
-      note.updatedAt ?? null,
-      note.subtotal ?? null,
-      JSON.stringify(identityRecord(note)),
-    ],
-  });
+  await saveNote(
+    client,
+    organisationId,
+    creditNoteId,
+    note.status,
+    note.total,
+    note.sent,
+    note.remainingCredit,
+    note.updatedAt ?? null,
+    note.subtotal ?? null,
+    JSON.stringify(identityRecord(note)),
+  );
   return added.length + gone.length + changes.size > 0;
 }
-
-// A removed allocation keeps its amount.
-const allocationsText = `
-WITH row AS (
-  SELECT * FROM jsonb_to_recordset($3) AS r(id uuid, invoice_id uuid, amount numeric, date date,
-    status text, ledger_allocation_id text)
-), changed AS (
-  UPDATE allocations a SET status = row.status, sync_status = 'synced',
-    amount = coalesce(row.amount, a.amount),
-    date = coalesce(row.date::timestamp AT TIME ZONE 'UTC', a.date),
-    ledger_allocation_id = coalesce(row.ledger_allocation_id, a.ledger_allocation_id)
-  FROM row WHERE a.organisation_id = $1 AND a.credit_note_id = $2 AND a.id = row.id RETURNING a.id
-)
-INSERT INTO allocations (id, organisation_id, credit_note_id, invoice_id, amount, date, status,
-  sync_status, ledger_allocation_id)
-SELECT row.id, $1, $2, row.invoice_id, row.amount, row.date::timestamp AT TIME ZONE 'UTC', 'active',
-  'synced', row.ledger_allocation_id
-FROM row WHERE row.status = 'active' AND NOT EXISTS (SELECT 1 FROM changed
-  WHERE changed.id = row.id)`;
 
 function record({ id, amount, date }: ObservedAllocation): object {
   return { amount, date, ledger_allocation_id: id === "" ? null : id };
@@ -205,29 +208,37 @@ function changesOfDue(
   return new Map([...changes].filter(([, amount]) => compare(amount, ZERO) !== 0));
 }
 
+const reduceDueOf = command({
+  name: "reduce_due",
+  text: sql`UPDATE invoices i SET amount_due = due.left,
+      status = CASE WHEN due.left = 0 THEN 'paid' ELSE 'approved' END, ledger_reported_at = now()
+    FROM (
+      SELECT j.id, greatest(0, least(j.total, j.amount_due - r.amount)) AS left
+      FROM jsonb_to_recordset($2) AS r(id uuid, amount numeric)
+        JOIN invoices j ON j.organisation_id = $1 AND j.id = r.id
+          AND j.status IN ('approved', 'paid')
+    ) AS due WHERE i.organisation_id = $1 AND i.id = due.id`,
+});
+
 async function reduceDue(
   client: Transaction,
   organisationId: string,
   changes: ReadonlyMap<string, Decimal>,
 ): Promise<void> {
   if (changes.size === 0) return;
-  await client.query({
-    name: "reduce_due",
-    text: `UPDATE invoices i SET amount_due = due.left, status = CASE WHEN due.left = 0 THEN 'paid'
-      ELSE 'approved' END,
-        ledger_reported_at = now()
-      FROM (
-        SELECT j.id, greatest(0, least(j.total, j.amount_due - r.amount)) AS left
-        FROM jsonb_to_recordset($2) AS r(id uuid, amount numeric)
-          JOIN invoices j ON j.organisation_id = $1 AND j.id = r.id
-            AND j.status IN ('approved', 'paid')
-      ) AS due WHERE i.organisation_id = $1 AND i.id = due.id`,
-    values: [
-      organisationId,
-      JSON.stringify([...changes].map(([id, amount]) => ({ id, amount: formatDecimal(amount) }))),
-    ],
-  });
+  const records = [...changes].map(([id, amount]) => ({ id, amount: formatDecimal(amount) }));
+  await reduceDueOf(client, organisationId, JSON.stringify(records));
 }
+
+const queueInvoices = command({
+  name: "queue_invoice_sync",
+  text: sql`INSERT INTO ledger_notifications (organisation_id, kind, ledger_id)
+    SELECT $1, 'invoices', ledger_invoice_id FROM invoices WHERE organisation_id = $1
+      AND id = ANY ($2::uuid[])
+      AND ledger_invoice_id IS NOT NULL ORDER BY ledger_invoice_id
+    ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE SET changed_at = NULL,
+      received_at = clock_timestamp()`,
+});
 
 /** Queues these invoices for the ledger sync. */
 async function queueSync(
@@ -235,18 +246,20 @@ async function queueSync(
   organisationId: string,
   invoiceIds: readonly string[],
 ): Promise<void> {
-  if (invoiceIds.length === 0) return;
-  await client.query({
-    name: "queue_invoice_sync",
-    text: `INSERT INTO ledger_notifications (organisation_id, kind, ledger_id)
-      SELECT $1, 'invoices', ledger_invoice_id FROM invoices WHERE organisation_id = $1
-        AND id = ANY ($2::uuid[])
-        AND ledger_invoice_id IS NOT NULL ORDER BY ledger_invoice_id
-      ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE SET changed_at = NULL,
-        received_at = clock_timestamp()`,
-    values: [organisationId, invoiceIds],
-  });
+  if (invoiceIds.length > 0) await queueInvoices(client, organisationId, invoiceIds);
 }
+
+const saveInvoice = command({
+  name: "save_observed_invoice",
+  text: sql`UPDATE invoices d SET status = $3, total = $4, amount_due = $5, sent = $6,
+      ledger_reported_at = now(), due_date = coalesce(r.due_date, d.due_date),
+      ledger_updated_at = coalesce($7, d.ledger_updated_at),
+      ledger_subtotal = coalesce($8, d.ledger_subtotal),
+      ledger_drift = ${driftOf("invoices")},
+      sync_error = nullif(d.sync_error, ${unfitText})
+    FROM jsonb_to_record($9) AS r(${identityColumns})
+    WHERE d.organisation_id = $1 AND d.id = $2`,
+});
 
 /**
  * Writes an invoice's observed status, amounts and due date, and its drift. Its lines stay ours.
@@ -257,27 +270,16 @@ export async function saveObservedInvoice(
   invoiceId: string,
   observed: ObservedInvoiceState,
 ): Promise<void> {
-  const { status, subtotal, total, amountDue, sent, updatedAt } = observed;
-  await client.query({
-    name: "save_observed_invoice",
-    text: `UPDATE invoices d SET status = $3, total = $4, amount_due = $5, sent = $6,
-      ledger_reported_at = now(), due_date = coalesce(r.due_date, d.due_date),
-        ledger_updated_at = coalesce($7, d.ledger_updated_at),
-        ledger_subtotal = coalesce($8, d.ledger_subtotal),
-        ledger_drift = ${driftOf("invoices")},
-        sync_error = nullif(d.sync_error, ${unfitText})
-      FROM jsonb_to_record($9) AS r(${identityColumns})
-      WHERE d.organisation_id = $1 AND d.id = $2`,
-    values: [
-      organisationId,
-      invoiceId,
-      status,
-      total,
-      amountDue,
-      sent,
-      updatedAt ?? null,
-      subtotal ?? null,
-      JSON.stringify(identityRecord(observed)),
-    ],
-  });
+  await saveInvoice(
+    client,
+    organisationId,
+    invoiceId,
+    observed.status,
+    observed.total,
+    observed.amountDue,
+    observed.sent,
+    observed.updatedAt ?? null,
+    observed.subtotal ?? null,
+    JSON.stringify(identityRecord(observed)),
+  );
 }

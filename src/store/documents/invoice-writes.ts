@@ -6,14 +6,15 @@
 import type { InvoiceDraft, InvoiceLineDraft } from "../../domain/model/invoice.ts";
 import { type Decimal, formatDecimal } from "../../domain/money/decimal.ts";
 import { newId } from "../database/ids.ts";
+import { asSql, type Sql, sql } from "../database/sql/sql.ts";
 
 /** The columns of an `invoiceRecord`, as jsonb_to_recordset needs them. */
-export const invoiceRecordType = `id uuid, position int, reference text, type text, currency text,
-  subtotal numeric, issue_date date,
-    due_date date, period_index int, period_start date, period_end date`;
+export const invoiceRecordType = sql`id uuid, position int, reference text, type text,
+  currency text, subtotal numeric, issue_date date, due_date date, period_index int,
+  period_start date, period_end date`;
 
 /** The columns of a `lineRecord`, as jsonb_to_recordset needs them. */
-export const lineRecordType = `id uuid, invoice_id uuid, position int, kind text, name text,
+export const lineRecordType = sql`id uuid, invoice_id uuid, position int, kind text, name text,
   description text, units int,
     quantity numeric, unit_price numeric, amount numeric, period_start date, period_end date,
       from_units int, to_units int, days_remaining int,
@@ -21,11 +22,11 @@ export const lineRecordType = `id uuid, invoice_id uuid, position int, kind text
       amending boolean`;
 
 /** Inserts lines from records `r`: everything between INSERT and FROM. `$1` is the organisation. */
-export const insertLines = insertLinesAt("r.position");
+export const insertLines = insertLinesAt(sql`r.position`);
 
 /** The same, at a position that is SQL over `r`. */
-export function insertLinesAt(position: string): string {
-  return `INSERT INTO invoice_lines (id, organisation_id, invoice_id, position,
+export function insertLinesAt(position: Sql): Sql {
+  return sql`INSERT INTO invoice_lines (id, organisation_id, invoice_id, position,
   kind, name, description, units,
     quantity, unit_price, amount, period_start, period_end, from_units, to_units, days_remaining,
       days_in_period, charge_id, meter_id,
@@ -38,8 +39,9 @@ export function insertLinesAt(position: string): string {
 }
 
 /** SQL of a document's number: the prefix, then at least four digits. Both arguments are SQL. */
-export function documentNumber(prefix: string, counted: string): string {
-  return `${prefix} || lpad((${counted})::text, greatest(4, length((${counted})::text)), '0')`;
+export function documentNumber(prefix: string, counted: string): Sql {
+  const number = sql`(${asSql(counted)})::text`;
+  return sql`${asSql(prefix)} || lpad(${number}, greatest(4, length(${number})), '0')`;
 }
 
 /** The record of an invoice to insert. Its number is counted from `position`. */

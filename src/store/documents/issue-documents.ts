@@ -10,6 +10,9 @@ import { formatDecimal } from "../../domain/money/decimal.ts";
 import { columnSet } from "../database/column-set.ts";
 import { newId } from "../database/ids.ts";
 import type { Transaction } from "../database/pool.ts";
+import { int } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command, query } from "../database/sql/statement.ts";
 import {
   documentNumber,
   insertLines,
@@ -46,7 +49,7 @@ export interface Issuing {
 }
 
 // The first use creates a counter. An organisation has none before its first document.
-const takeNumbers = `
+const takeNumbers = sql`
 counter AS (
   INSERT INTO document_counters AS d (organisation_id, kind, next) VALUES ($1, $2, 1 + $3)
   ON CONFLICT (organisation_id, kind) DO UPDATE SET next = d.next + $3
@@ -60,7 +63,9 @@ const deferredColumns = columnSet("id uuid, invoice_id uuid");
 const firstLineColumn = 6 + invoiceColumns.count;
 const firstDeferredColumn = firstLineColumn + lineColumns.count;
 
-const invoicesText = `
+const issue = query({
+  name: "issue_invoices",
+  text: sql`
 WITH ${takeNumbers}, invoice AS (
   INSERT INTO invoices (id, organisation_id, customer_id, subscription_id, number, reference, type,
     status, currency, subtotal,
@@ -87,7 +92,9 @@ WITH ${takeNumbers}, invoice AS (
   FROM ${deferredColumns.source("r", firstDeferredColumn)}
   WHERE d.organisation_id = $1 AND d.id = r.id AND d.invoice_id IS NULL RETURNING d.id
 )
-SELECT (SELECT count(*) FROM invoice)::int AS issued, (SELECT count(*) FROM billed)::int AS billed`;
+SELECT (SELECT count(*) FROM invoice)::int AS issued, (SELECT count(*) FROM billed)::int AS billed`,
+  row: { issued: int, billed: int },
+});
 
 /** Most invoices of one statement. Twice as many cost as much each, and the statement twice. */
 const maxInvoicesOfStatement = 100;
@@ -120,36 +127,35 @@ async function issueSome(
   const deferred = invoices.flatMap(({ id, deferredIds }) =>
     deferredIds.map((deferredId) => ({ id: deferredId, invoice_id: id })),
   );
-  const { rows } = await client.query<{ issued: number; billed: number }>({
-    name: "issue_invoices",
-    text: invoicesText,
-    values: [
-      organisationId,
-      "invoice",
-      invoices.length,
-      createdAt,
-      awaitedUntil,
-      ...invoiceColumns.arrays(
-        invoices.map(({ id, draft, subscriptionId, jobId }, position) => ({
-          ...invoiceRecord(id, position, draft),
-          subscription_id: subscriptionId,
-          job_id: jobId,
-        })),
-      ),
-      ...lineColumns.arrays(invoices.flatMap(({ id, draft }) => lineRecords(id, draft.lines))),
-      ...deferredColumns.arrays(deferred),
-    ],
-  });
-  if (rows[0]?.issued !== invoices.length || rows[0].billed !== deferred.length) {
+  const [row] = await issue(
+    client,
+    organisationId,
+    "invoice",
+    invoices.length,
+    createdAt,
+    awaitedUntil,
+    ...invoiceColumns.arrays(
+      invoices.map(({ id, draft, subscriptionId, jobId }, position) => ({
+        ...invoiceRecord(id, position, draft),
+        subscription_id: subscriptionId,
+        job_id: jobId,
+      })),
+    ),
+    ...lineColumns.arrays(invoices.flatMap(({ id, draft }) => lineRecords(id, draft.lines))),
+    ...deferredColumns.arrays(deferred),
+  );
+  if (row?.issued !== invoices.length || row.billed !== deferred.length) {
     throw new Error("an invoice's subscription or deferred line is not as it was loaded");
   }
 }
 
 // An organisation's own prefix also goes into its credit notes' numbers: INV-NZ- gives CN-NZ-.
-const creditNotePrefix = "'CN-' || regexp_replace(o.number_prefix, '^INV-', '')";
+const creditNotePrefix = sql`'CN-' || regexp_replace(o.number_prefix, '^INV-', '')`;
 
 // The note's number in the invoices' sequence decides which invoices are later.
-const creditNotesText = `
+const issueNotes = command({
+  name: "issue_credit_notes",
+  text: sql`
 WITH ${takeNumbers}, note AS (
   INSERT INTO credit_notes (id, organisation_id, customer_id, subscription_id, number, reference,
     status, currency, credit_note_date,
@@ -179,7 +185,8 @@ INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, cred
   awaited_until)
 SELECT r.job_id, $1, 'create_credit_note', 'ready', r.subscription_id, r.id, $7::timestamptz
 FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, job_id uuid)
-  ORDER BY r.position`;
+  ORDER BY r.position`,
+});
 
 /**
  * Issues credit notes. Their credit is held for invoices that are issued later (UNITS-5). A
@@ -217,17 +224,14 @@ export async function issueCreditNotes(
       reversed_invoice_id: line.reversedInvoiceId ?? null,
     })),
   );
-  await client.query({
-    name: "issue_credit_notes",
-    text: creditNotesText,
-    values: [
-      organisationId,
-      "credit_note",
-      notes.length,
-      JSON.stringify(records),
-      JSON.stringify(lines),
-      createdAt,
-      awaitedUntil,
-    ],
-  });
+  await issueNotes(
+    client,
+    organisationId,
+    "credit_note",
+    notes.length,
+    JSON.stringify(records),
+    JSON.stringify(lines),
+    createdAt,
+    awaitedUntil,
+  );
 }

@@ -2,8 +2,13 @@
  * Lists the documents that an operator's act issued. SQL: invoices and credit notes share one
  * sequence of numbers, so that one read finds both in order.
  */
+
 import type { InvoiceType } from "../../domain/model/invoice.ts";
+import { columns } from "../../gen/columns.ts";
 import type { Transaction } from "../database/pool.ts";
+import { bigint, pick, text } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 
 /** A document that an act issues. `id` and `number` are null in a preview. */
 export interface IssuedDocument {
@@ -17,13 +22,14 @@ export interface IssuedDocument {
   readonly subtotal: string;
 }
 
-const documentsText = `
-SELECT 'invoice' AS kind, i.id, i.number, i.type, i.currency, i.subtotal::text, i.seq
-FROM invoices i WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.seq > $3
-UNION ALL
-SELECT 'credit_note', n.id, n.number, NULL, n.currency, n.subtotal::text, n.seq
-FROM credit_notes n WHERE n.organisation_id = $1 AND n.subscription_id = $2 AND n.seq > $3
-ORDER BY seq`;
+const loadLast = query({
+  name: "load_last_document_of_subscription",
+  text: sql`SELECT greatest(
+      (SELECT max(seq) FROM invoices WHERE organisation_id = $1 AND subscription_id = $2),
+      (SELECT max(seq) FROM credit_notes WHERE organisation_id = $1 AND subscription_id = $2),
+      0) AS seq`,
+  row: { seq: bigint },
+});
 
 /** The place of the subscription's newest document. The subscription must be locked. */
 export async function lastNumber(
@@ -31,16 +37,26 @@ export async function lastNumber(
   organisationId: string,
   subscriptionId: string,
 ): Promise<string> {
-  const { rows } = await client.query<{ readonly seq: string }>({
-    name: "load_last_document_of_subscription",
-    text: `SELECT greatest(
-        (SELECT max(seq) FROM invoices WHERE organisation_id = $1 AND subscription_id = $2),
-        (SELECT max(seq) FROM credit_notes WHERE organisation_id = $1 AND subscription_id = $2),
-        0)::text AS seq`,
-    values: [organisationId, subscriptionId],
-  });
-  return rows[0]?.seq ?? "0";
+  const [row] = await loadLast(client, organisationId, subscriptionId);
+  return row?.seq ?? "0";
 }
+
+const loadSince = query({
+  name: "load_documents_since",
+  text: sql`SELECT 'invoice' AS kind, i.id, i.number, i.type, i.currency,
+      i.subtotal::text AS subtotal, i.seq
+    FROM invoices i WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.seq > $3
+    UNION ALL
+    SELECT 'credit_note', n.id, n.number, NULL, n.currency, n.subtotal::text, n.seq
+    FROM credit_notes n WHERE n.organisation_id = $1 AND n.subscription_id = $2 AND n.seq > $3
+    ORDER BY seq`,
+  row: {
+    ...pick(columns.invoice, "id", "number", "currency", "seq"),
+    kind: text.as<IssuedDocument["kind"]>(),
+    type: columns.invoice.type.as<InvoiceType>().orNull(),
+    subtotal: text,
+  },
+});
 
 /** The documents that were issued since, oldest first. */
 export async function issuedSince(
@@ -49,10 +65,6 @@ export async function issuedSince(
   subscriptionId: string,
   seq: string,
 ): Promise<readonly IssuedDocument[]> {
-  const { rows } = await client.query<IssuedDocument & { readonly seq: string }>({
-    name: "load_documents_since",
-    text: documentsText,
-    values: [organisationId, subscriptionId, seq],
-  });
+  const rows = await loadSince(client, organisationId, subscriptionId, seq);
   return rows.map(({ seq: _, ...document }) => document);
 }

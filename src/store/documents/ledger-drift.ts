@@ -3,6 +3,7 @@
  * compared in the statement that writes them (LEDGER-20).
  */
 import type { LedgerDrift } from "../../domain/ledger/drift.ts";
+import { asSql, joinSql, type Sql, sql } from "../database/sql/sql.ts";
 
 /** A document's members in the ledger that are compared with ours. Absent if they were not read. */
 export interface ObservedIdentity {
@@ -16,7 +17,7 @@ export interface ObservedIdentity {
 }
 
 /** SQL: the columns of a record with an observed identity. */
-export const identityColumns = `number text, reference text, currency text, line_amounts text,
+export const identityColumns = sql`number text, reference text, currency text, line_amounts text,
   contact_id text, issue_date text, due_date date`;
 
 /** Returns the record of an observed identity. */
@@ -26,42 +27,50 @@ export function identityRecord(observed: ObservedIdentity): object {
   return { number, reference, currency, ...names, due_date: dueDate };
 }
 
-const folded = (text: string) => `lower(btrim(regexp_replace(${text}, '\\s+', ' ', 'g')))`;
-const differs = (observed: string, ours: string) =>
-  `CASE WHEN ${folded(observed)} <> ${folded(ours)} THEN ${observed} END`;
+const folded = (text: Sql) => sql`lower(btrim(regexp_replace(${text}, '\s+', ' ', 'g')))`;
+const differs = (observed: Sql, ours: Sql) =>
+  sql`CASE WHEN ${folded(observed)} <> ${folded(ours)} THEN ${observed} END`;
 
 const dates = {
-  invoices: "d.issue_date::text",
-  credit_notes: "(d.credit_note_date AT TIME ZONE 'UTC')::date::text",
+  invoices: sql`d.issue_date::text`,
+  credit_notes: sql`(d.credit_note_date AT TIME ZONE 'UTC')::date::text`,
 } as const;
 
 /**
  * SQL: what row `d` is otherwise in its observation `r`. Null if nothing. Without an observation it
  * stays. Ledgers fold case and blanks of numbers and references.
  */
-export const driftOf = (table: keyof typeof dates): string => `CASE WHEN r.currency IS NULL
+export const driftOf = (table: keyof typeof dates): Sql => sql`CASE WHEN r.currency IS NULL
   THEN d.ledger_drift
   ELSE nullif(jsonb_strip_nulls(jsonb_build_object('currency', nullif(r.currency, d.currency),
     'amounts', nullif(r.line_amounts, 'exclusive'),
     'contact', (SELECT nullif(r.contact_id, k.ledger_contact_id) FROM customers k
       WHERE k.organisation_id = $1 AND k.id = d.customer_id),
-    'number', ${differs("r.number", "d.number")},
+    'number', ${differs(sql`r.number`, sql`d.number`)},
     'issue_date', nullif(r.issue_date, ${dates[table]}),
-    'reference', ${differs("r.reference", "d.reference")})), '{}') END`;
+    'reference', ${differs(sql`r.reference`, sql`d.reference`)})), '{}') END`;
 
 /**
- * SQL: the drift of row `d` as it counts now. The customer may have moved to the contact by a merge
+ * SQL: the drift of the row as it counts now. The customer may have moved to the contact by a merge
  * since. An inactive customer's contact may have been merged into another customer's, so that the
  * ledger is asked. Reads each other document without its customer.
  */
-export const currentDrift = (d: string): string => `CASE WHEN ${d}.ledger_drift IS NULL THEN NULL
-  WHEN EXISTS (SELECT FROM customers k
-    WHERE k.organisation_id = ${d}.organisation_id AND k.id = ${d}.customer_id
-      AND (k.ledger_contact_id = ${d}.ledger_drift->>'contact' OR k.status <> 'active'))
-  THEN nullif(${d}.ledger_drift - 'contact', '{}') ELSE ${d}.ledger_drift END`;
+export function currentDrift(document: string): Sql {
+  const d = asSql(document);
+  return sql`CASE WHEN ${d}.ledger_drift IS NULL THEN NULL
+    WHEN EXISTS (SELECT FROM customers k
+      WHERE k.organisation_id = ${d}.organisation_id AND k.id = ${d}.customer_id
+        AND (k.ledger_contact_id = ${d}.ledger_drift->>'contact' OR k.status <> 'active'))
+    THEN nullif(${d}.ledger_drift - 'contact', '{}') ELSE ${d}.ledger_drift END`;
+}
 
 const meanings = ["currency", "amounts", "contact"] as const satisfies (keyof LedgerDrift)[];
 
+const meaningWords = joinSql(
+  meanings.map((meaning) => asSql(`'${meaning}'`)),
+  ", ",
+);
+
 /** SQL: amounts of row `d` mean something else in the ledger than here. */
-export const isAltered = (d: string): string =>
-  `coalesce(jsonb_exists_any(${currentDrift(d)}, ARRAY['${meanings.join("', '")}']), false)`;
+export const isAltered = (d: string): Sql =>
+  sql`coalesce(jsonb_exists_any(${currentDrift(d)}, ARRAY[${meaningWords}]), false)`;

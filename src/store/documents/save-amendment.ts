@@ -7,6 +7,8 @@
 import type { InvoiceAmendment, InvoiceLineDraft } from "../../domain/model/invoice.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import type { Transaction } from "../database/pool.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command } from "../database/sql/statement.ts";
 import { decimalText, insertLinesAt, lineRecords, lineRecordType } from "./invoice-writes.ts";
 
 /** An amendment to write. `billedUnits`: what the invoice's period was billed for before it. */
@@ -20,7 +22,9 @@ interface AmendmentToWrite {
 
 // Keeps the ledger's plan line over all amendments. Once the ledger accepts one, it is dropped. If
 // the ledger accepts none any more, it is restored.
-const repriceText = `
+const reprice = command({
+  name: "reprice_plan_line",
+  text: sql`
 WITH line AS (
   UPDATE invoice_lines l SET units = $3, description = $4, unit_price = $5, amount = $6,
     amending = true
@@ -35,15 +39,21 @@ WITH line AS (
   FROM line JOIN invoice_lines l ON l.organisation_id = $1 AND l.id = line.id
   WHERE i.organisation_id = $1 AND i.id = $2 AND i.amending_from IS NULL
 )
-SELECT id FROM line`;
+SELECT FROM line`,
+});
 
-const addText = `${insertLinesAt("last.next + r.position")}
+const addLines = command({
+  name: "append_lines",
+  text: sql`${insertLinesAt(sql`last.next + r.position`)}
   FROM jsonb_to_recordset($2) AS r(${lineRecordType}), (
     SELECT coalesce(max(l.position), -1) + 1 AS next FROM invoice_lines l
-    WHERE l.organisation_id = $1 AND l.invoice_id = $3) AS last`;
+    WHERE l.organisation_id = $1 AND l.invoice_id = $3) AS last`,
+});
 
 // Total and amount due stay the ledger's until it has the new lines.
-const askText = `
+const ask = command({
+  name: "ask_amendment",
+  text: sql`
 WITH amended AS (
   UPDATE invoices i SET subtotal = (SELECT sum(l.amount) FROM invoice_lines l
     WHERE l.organisation_id = $1 AND l.invoice_id = i.id)
@@ -51,7 +61,8 @@ WITH amended AS (
 )
 INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, joins,
   awaited_until)
-SELECT $3, $1, 'amend_invoice', 'ready', $4, amended.id, $5, $6::timestamptz FROM amended`;
+SELECT $3, $1, 'amend_invoice', 'ready', $4, amended.id, $5, $6::timestamptz FROM amended`,
+});
 
 /**
  * Re-prices the plan line if it differs, appends the added lines, and writes the job. False if the
@@ -67,22 +78,13 @@ export async function saveAmendment(
   if (planLine !== null) {
     const { units, description, unitPrice, amount } = planLine;
     const price = [units, description, decimalText(unitPrice), formatDecimal(amount)];
-    const values = [organisationId, invoiceId, ...price, billedUnits];
-    const { rowCount } = await client.query({
-      name: "reprice_plan_line",
-      text: repriceText,
-      values,
-    });
-    isChanged ||= rowCount === 1;
+    const repriced = await reprice(client, organisationId, invoiceId, ...price, billedUnits);
+    isChanged ||= repriced === 1;
   }
   if (!isChanged) return false;
   if (added.length > 0)
     await appendLines(client, organisationId, invoiceId, { lines: added, amending: true });
-  await client.query({
-    name: "ask_amendment",
-    text: askText,
-    values: [organisationId, invoiceId, jobId, subscriptionId, onlyDraft, awaitedUntil],
-  });
+  await ask(client, organisationId, invoiceId, jobId, subscriptionId, onlyDraft, awaitedUntil);
   return true;
 }
 
@@ -96,9 +98,5 @@ export async function appendLines(
   { lines, amending }: { readonly lines: readonly InvoiceLineDraft[]; readonly amending: boolean },
 ): Promise<void> {
   const records = lineRecords(invoiceId, lines, amending);
-  await client.query({
-    name: "append_lines",
-    text: addText,
-    values: [organisationId, JSON.stringify(records), invoiceId],
-  });
+  await addLines(client, organisationId, JSON.stringify(records), invoiceId);
 }

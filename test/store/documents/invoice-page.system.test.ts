@@ -71,7 +71,7 @@ async function statementOf(
   let sent: SentStatement | null = null;
   const query = (statement: SentStatement) => {
     sent = statement;
-    return pool.query(statement.text, [...statement.values]);
+    return pool.query({ text: statement.text, values: [...statement.values], rowMode: "array" });
   };
   const recording = { query } as unknown as Pool;
   await listPage(recording, organisationId, invoiceListing, [], { limit: 25, startingAfter });
