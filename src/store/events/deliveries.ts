@@ -6,10 +6,12 @@
  * SQL: every statement compares with the server's clock. Several also lock, or write many rows.
  */
 
-import type { WebhookEndpoint } from "../../gen/prisma/client.ts";
+import { columns } from "../../gen/columns.ts";
 import type { Encryption } from "../database/encryption.ts";
-import { plannedOnce } from "../database/planned-once.ts";
 import type { Executor } from "../database/prisma/client.ts";
+import { arrayOf, float, int, pick, type RowOf, text } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command, query } from "../database/sql/statement.ts";
 import { type AttemptRecord, type RecordedAttempts, recordAttempts } from "./delivery-attempts.ts";
 import {
   type ClaimedDelivery,
@@ -53,13 +55,15 @@ interface EndTimes {
 }
 
 /** What happened to deliveries whose time was over. */
-interface EndOfTrying {
-  readonly exhausted: number;
+type EndOfTrying = RowOf<typeof endOfTryingRow>;
+
+const endOfTryingRow = {
+  exhausted: int,
   /** Deliveries whose time started again. */
-  readonly restarted: readonly string[];
+  restarted: arrayOf(text),
   /** Why the endpoint was disabled with them. Null if it was not. */
-  readonly disabledReason: string | null;
-}
+  disabledReason: columns.webhookEndpoint.disabledReason,
+};
 
 /** Store of the deliveries to an endpoint. */
 export interface DeliveryStore {
@@ -89,40 +93,45 @@ export interface DeliveryStore {
 }
 
 /** How long a probe has the endpoint to itself: longer than an attempt takes. */
-const probeTime = "interval '25 seconds'";
+const probeTime = sql`interval '25 seconds'`;
 
 /** After this time with only failures an endpoint is disabled. */
-const deadAfter = "interval '5 days'";
+const deadAfter = sql`interval '5 days'`;
 
 /** The reason that the endpoint's owner reads. */
 const deadReason = "It took nothing for five days";
 
 /** Older deliveries do not start again, so that each ends even if it can never be sent. */
-const restartWithin = "interval '30 days'";
+const restartWithin = sql`interval '30 days'`;
 
-const pendingText = `FROM webhook_deliveries d
+const pending = sql`FROM webhook_deliveries d
   WHERE d.organisation_id = $1 AND d.endpoint_id = $2 AND d.state = 'pending'`;
 
 // Claims that have not expired are read only if everything due is claimed. Then they are few.
-const loadText = `SELECT w.url, w.status, w.failures, w.encrypted_secret AS "encryptedSecret",
-    w.encryption_key_id AS "encryptionKeyId", w.previous_key_id AS "previousKeyId",
-    CASE WHEN w.previous_until > now() THEN w.encrypted_previous END AS "encryptedPrevious",
-    CASE WHEN w.open_until IS NOT NULL THEN
-      greatest(0, 1000 * extract(epoch FROM w.open_until - clock_timestamp()))
-    END::float8 AS "openMs",
-    (1000 * extract(epoch FROM coalesce(
-      (SELECT d.due_at ${pendingText} AND d.due_at <= now() AND ${isUnclaimed}
-        ORDER BY d.endpoint_id, d.due_at LIMIT 1),
-      least((SELECT min(d.claimed_until) ${pendingText} AND d.due_at <= now()),
-        (SELECT d.due_at ${pendingText} AND d.due_at > now()
-          ORDER BY d.endpoint_id, d.due_at LIMIT 1))) - now()))::float8 AS "dueMs"
-  FROM webhook_endpoints w WHERE w.organisation_id = $1 AND w.id = $2`;
-
-type LoadedEndpoint = Pick<EndpointState, "url" | "failures" | "openMs" | "dueMs"> &
-  Pick<
-    WebhookEndpoint,
-    "status" | "encryptedSecret" | "encryptionKeyId" | "encryptedPrevious" | "previousKeyId"
-  >;
+const loadEndpoint = query({
+  name: "load_endpoint_of_deliveries",
+  planned: "once",
+  text: sql`SELECT w.url, w.status, w.failures, w.encrypted_secret, w.encryption_key_id,
+      w.previous_key_id,
+      CASE WHEN w.previous_until > now() THEN w.encrypted_previous END AS encrypted_previous,
+      CASE WHEN w.open_until IS NOT NULL THEN
+        greatest(0, 1000 * extract(epoch FROM w.open_until - clock_timestamp()))
+      END::float8 AS open_ms,
+      (1000 * extract(epoch FROM coalesce(
+        (SELECT d.due_at ${pending} AND d.due_at <= now() AND ${isUnclaimed}
+          ORDER BY d.endpoint_id, d.due_at LIMIT 1),
+        least((SELECT min(d.claimed_until) ${pending} AND d.due_at <= now()),
+          (SELECT d.due_at ${pending} AND d.due_at > now()
+            ORDER BY d.endpoint_id, d.due_at LIMIT 1))) - now()))::float8 AS due_ms
+    FROM webhook_endpoints w WHERE w.organisation_id = $1 AND w.id = $2`,
+  row: {
+    ...pick(columns.webhookEndpoint, "url", "status", "failures"),
+    ...pick(columns.webhookEndpoint, "encryptedSecret", "encryptionKeyId"),
+    ...pick(columns.webhookEndpoint, "encryptedPrevious", "previousKeyId"),
+    openMs: float.orNull(),
+    dueMs: float.orNull(),
+  },
+});
 
 /** Binds the store to a pool. `encryption` decrypts the endpoints' secrets. */
 export function createDeliveryStore(executor: Executor, encryption: Encryption): DeliveryStore {
@@ -133,7 +142,8 @@ export function createDeliveryStore(executor: Executor, encryption: Encryption):
     defer: (key, claimed, reason) => deferDeliveries(executor, key, claimed, reason),
     takeProbe: (key) => takeProbe(executor, key),
     record: (key, attempts) => recordAttempts(executor, key, attempts),
-    endDue: (key, limit) => endDue(executor, key, limit),
+    endDue: ({ organisationId, endpointId }, limit) =>
+      endDueDeliveries(executor, organisationId, endpointId, limit),
     findOverdue: (key, wholeMs, limit) => findOverdue(executor, key, wholeMs, limit),
     exhaust: (key, ids, times) => exhaust(executor, key, ids, times),
   };
@@ -144,18 +154,11 @@ async function load(
   encryption: Encryption,
   { organisationId, endpointId }: EndpointKey,
 ): Promise<EndpointState | null> {
-  const { rows } = await executor.query<LoadedEndpoint>(
-    plannedOnce({
-      name: "load_endpoint_of_deliveries",
-      text: loadText,
-      values: [organisationId, endpointId],
-    }),
-  );
-  const [row] = rows;
+  const [row] = await loadEndpoint(executor, organisationId, endpointId);
   if (row === undefined) return null;
   const { url, status, failures, openMs, dueMs } = row;
-  const decrypt = (bytes: Uint8Array, keyId: string) =>
-    encryption.decrypt({ bytes: Buffer.from(bytes), keyId }, endpointSecretBound(endpointId));
+  const decrypt = (bytes: Buffer, keyId: string) =>
+    encryption.decrypt({ bytes, keyId }, endpointSecretBound(endpointId));
   return {
     url,
     isDisabled: status === "disabled",
@@ -171,42 +174,41 @@ async function load(
   };
 }
 
+const takeEndpointProbe = command({
+  name: "take_endpoint_probe",
+  text: sql`UPDATE webhook_endpoints SET open_until = clock_timestamp() + ${probeTime}
+    WHERE organisation_id = $1 AND id = $2 AND open_until <= clock_timestamp()`,
+});
+
 async function takeProbe(
   executor: Executor,
   { organisationId, endpointId }: EndpointKey,
 ): Promise<boolean> {
-  const { rowCount } = await executor.query({
-    name: "take_endpoint_probe",
-    text: `UPDATE webhook_endpoints SET open_until = clock_timestamp() + ${probeTime}
-      WHERE organisation_id = $1 AND id = $2 AND open_until <= clock_timestamp()`,
-    values: [organisationId, endpointId],
-  });
-  return rowCount === 1;
+  return (await takeEndpointProbe(executor, organisationId, endpointId)) === 1;
 }
 
-async function endDue(
-  executor: Executor,
-  { organisationId, endpointId }: EndpointKey,
-  limit: number,
-): Promise<number> {
-  const { rowCount } = await executor.query({
-    name: "end_due_deliveries",
-    text: `WITH endpoint AS (
-        SELECT id FROM webhook_endpoints
-        WHERE organisation_id = $1 AND id = $2 AND status = 'disabled' FOR NO KEY UPDATE
-      ), due AS (
-        SELECT d.id FROM webhook_deliveries d JOIN endpoint w ON w.id = d.endpoint_id
-        WHERE d.organisation_id = $1 AND d.endpoint_id = $2 AND d.state = 'pending'
-          AND d.due_at <= now() AND ${isUnclaimed}
-        ORDER BY d.endpoint_id, d.due_at LIMIT $3 FOR NO KEY UPDATE OF d SKIP LOCKED
-      )
-      UPDATE webhook_deliveries d SET state = 'cancelled', due_at = NULL,
-        claimed_until = NULL, finished_at = now()
-      FROM due WHERE d.organisation_id = $1 AND d.id = due.id`,
-    values: [organisationId, endpointId, limit],
-  });
-  return rowCount ?? 0;
-}
+const endDueDeliveries = command({
+  name: "end_due_deliveries",
+  text: sql`WITH endpoint AS (
+      SELECT id FROM webhook_endpoints
+      WHERE organisation_id = $1 AND id = $2 AND status = 'disabled' FOR NO KEY UPDATE
+    ), due AS (
+      SELECT d.id FROM webhook_deliveries d JOIN endpoint w ON w.id = d.endpoint_id
+      WHERE d.organisation_id = $1 AND d.endpoint_id = $2 AND d.state = 'pending'
+        AND d.due_at <= now() AND ${isUnclaimed}
+      ORDER BY d.endpoint_id, d.due_at LIMIT $3 FOR NO KEY UPDATE OF d SKIP LOCKED
+    )
+    UPDATE webhook_deliveries d SET state = 'cancelled', due_at = NULL,
+      claimed_until = NULL, finished_at = now()
+    FROM due WHERE d.organisation_id = $1 AND d.id = due.id`,
+});
+
+const findOverdueDeliveries = query({
+  name: "find_overdue_deliveries",
+  text: sql`SELECT d.id ${pending} AND d.due_at <= now() AND ${isUnclaimed}
+      AND d.began_at <= now() - $3 * interval '1 millisecond' LIMIT $4`,
+  row: pick(columns.webhookDelivery, "id"),
+});
 
 async function findOverdue(
   executor: Executor,
@@ -214,18 +216,15 @@ async function findOverdue(
   wholeMs: number,
   limit: number,
 ): Promise<readonly string[]> {
-  const { rows } = await executor.query<{ id: string }>({
-    name: "find_overdue_deliveries",
-    text: `SELECT d.id ${pendingText} AND d.due_at <= now() AND ${isUnclaimed}
-        AND d.began_at <= now() - $3 * interval '1 millisecond' LIMIT $4`,
-    values: [organisationId, endpointId, wholeMs, limit],
-  });
+  const rows = await findOverdueDeliveries(executor, organisationId, endpointId, wholeMs, limit);
   return rows.map(({ id }) => id);
 }
 
 // An open breaker was set by the last attempt at the endpoint, of any delivery. The endpoint is
 // locked first, as everywhere.
-const exhaustText = `WITH endpoint AS MATERIALIZED (
+const exhaustDeliveries = query({
+  name: "exhaust_deliveries",
+  text: sql`WITH endpoint AS MATERIALIZED (
     SELECT w.id, coalesce(w.open_until > now() - $5 * interval '1 millisecond', false) AS is_held,
       w.status = 'enabled' AND w.failing_since <= now() - ${deadAfter} AS is_dead
     FROM webhook_endpoints w WHERE w.organisation_id = $1 AND w.id = $2 FOR NO KEY UPDATE
@@ -252,7 +251,9 @@ const exhaustText = `WITH endpoint AS MATERIALIZED (
   )
   SELECT (SELECT count(*)::int FROM exhausted) AS exhausted,
     ARRAY (SELECT id::text FROM restarted) AS restarted,
-    (SELECT disabled_reason FROM disabled) AS "disabledReason"`;
+    (SELECT disabled_reason FROM disabled) AS disabled_reason`,
+  row: endOfTryingRow,
+});
 
 async function exhaust(
   executor: Executor,
@@ -260,12 +261,9 @@ async function exhaust(
   deliveryIds: readonly string[],
   { wholeMs, awayMs }: EndTimes,
 ): Promise<EndOfTrying> {
-  const { rows } = await executor.query<EndOfTrying>({
-    name: "exhaust_deliveries",
-    text: exhaustText,
-    values: [organisationId, endpointId, deliveryIds, wholeMs, awayMs, deadReason],
-  });
-  return rows[0] ?? { exhausted: 0, restarted: [], disabledReason: null };
+  const values = [organisationId, endpointId, deliveryIds, wholeMs, awayMs, deadReason];
+  const [row] = await exhaustDeliveries(executor, ...values);
+  return row ?? { exhausted: 0, restarted: [], disabledReason: null };
 }
 
 /** What the encryption of webhook endpoints' signing secrets is bound to. */

@@ -5,8 +5,10 @@
  * SQL: one statement locks the endpoint and its deliveries and writes many rows of three tables.
  */
 
-import { plannedOnce } from "../database/planned-once.ts";
 import type { Executor } from "../database/prisma/client.ts";
+import { bool, int, type RowOf } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 import { type EndpointKey, isOwn } from "./due-endpoints.ts";
 
 /** An attempt and its result. */
@@ -57,23 +59,24 @@ export interface AttemptRecord {
 /**
  * How many deliveries were delivered or dropped, and whether these attempts disabled the endpoint.
  */
-export interface RecordedAttempts {
-  readonly delivered: number;
-  readonly dropped: number;
-  readonly hasDisabled: boolean;
-}
+export type RecordedAttempts = RowOf<typeof recordedRow>;
+
+const recordedRow = { delivered: int, dropped: int, hasDisabled: bool };
 
 /**
  * How long the row of a healthy endpoint is not written. Its health has not changed, and concurrent
  * records would wait for each other.
  */
-const healthyTime = "interval '10 seconds'";
+const healthyTime = sql`interval '10 seconds'`;
 
 // Attempts that ran while the breaker opened add nothing: of concurrent failures only the first
 // ones count. The endpoint is locked before the deliveries, as everywhere, and deliveries by rising
 // id. A delivery with two concurrent attempts counts both and shows the successful one. A delivery
 // that was resent meanwhile stays due at once, and the claim of another process stays.
-const recordText = `
+const record = query({
+  name: "record_attempts",
+  planned: "once",
+  text: sql`
 WITH results AS MATERIALIZED (
   SELECT *, clock_timestamp() - ago_ms * interval '1 millisecond' AS at
   FROM unnest($3::uuid[], $4::timestamptz[], $5::float8[], $6::int[], $7::int[], $8::text[],
@@ -140,7 +143,9 @@ WITH results AS MATERIALIZED (
 )
 SELECT count(*) FILTER (WHERE state = 'delivered')::int AS delivered,
   count(*) FILTER (WHERE state = 'cancelled')::int AS dropped,
-  coalesce((SELECT has_disabled FROM health), false) AS "hasDisabled" FROM delivery`;
+  coalesce((SELECT has_disabled FROM health), false) AS has_disabled FROM delivery`,
+  row: recordedRow,
+});
 
 /** Writes the attempts. Deliveries that no longer exist are skipped. */
 export async function recordAttempts(
@@ -150,36 +155,31 @@ export async function recordAttempts(
 ): Promise<RecordedAttempts> {
   const hasDelivered = attempts.some(({ verdict }) => verdict === "delivered");
   const lastDelivered = attempts.findLastIndex(({ verdict }) => verdict === "delivered");
-  const { rows } = await executor.query<RecordedAttempts>(
-    plannedOnce({
-      name: "record_attempts",
-      text: recordText,
-      values: [
-        organisationId,
-        endpointId,
-        attempts.map(({ deliveryId }) => deliveryId),
-        attempts.map(({ beganAt }) => beganAt),
-        attempts.map(({ agoMs }) => agoMs),
-        attempts.map(({ latencyMs }) => Math.round(latencyMs)),
-        attempts.map(({ status }) => status),
-        attempts.map(({ error }) => error),
-        attempts.map(({ answer }) => answer),
-        attempts.map(({ verdict }) => verdict),
-        attempts.map(({ pauseMs }) => pauseMs),
-        attempts.map(({ restarts }) => restarts),
-        url,
-        hasDelivered,
-        // Failures since the last success.
-        attempts.length - 1 - lastDelivered,
-        isProbe,
-        breakerSteps,
-        // The number of the failure that opens the breaker.
-        breakerSteps.findIndex((ms) => ms > 0) + 1,
-        attempts.find(({ verdict }) => verdict === "gone")?.error ?? null,
-        wholeMs,
-        attempts.map(({ claimedUntil }) => claimedUntil),
-      ],
-    }),
+  const [row] = await record(
+    executor,
+    organisationId,
+    endpointId,
+    attempts.map(({ deliveryId }) => deliveryId),
+    attempts.map(({ beganAt }) => beganAt),
+    attempts.map(({ agoMs }) => agoMs),
+    attempts.map(({ latencyMs }) => Math.round(latencyMs)),
+    attempts.map(({ status }) => status),
+    attempts.map(({ error }) => error),
+    attempts.map(({ answer }) => answer),
+    attempts.map(({ verdict }) => verdict),
+    attempts.map(({ pauseMs }) => pauseMs),
+    attempts.map(({ restarts }) => restarts),
+    url,
+    hasDelivered,
+    // Failures since the last success.
+    attempts.length - 1 - lastDelivered,
+    isProbe,
+    breakerSteps,
+    // The number of the failure that opens the breaker.
+    breakerSteps.findIndex((ms) => ms > 0) + 1,
+    attempts.find(({ verdict }) => verdict === "gone")?.error ?? null,
+    wholeMs,
+    attempts.map(({ claimedUntil }) => claimedUntil),
   );
-  return rows[0] ?? { delivered: 0, dropped: 0, hasDisabled: false };
+  return row ?? { delivered: 0, dropped: 0, hasDisabled: false };
 }

@@ -6,11 +6,14 @@
 import type { EventType, ObjectKind } from "../../domain/events/event.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import { formatInstant, type Instant, instantOf } from "../../domain/usage/parse.ts";
-import type { Event } from "../../gen/prisma/client.ts";
+import { columns } from "../../gen/columns.ts";
 import { isId } from "../database/ids.ts";
 import type { Page, PageRequest } from "../database/page.ts";
 import { statementName } from "../database/planned-once.ts";
-import type { Executor } from "../database/prisma/client.ts";
+import { db, type Executor } from "../database/prisma/client.ts";
+import { pick } from "../database/sql/columns.ts";
+import { asSql, joinSql, type Sql, sql } from "../database/sql/sql.ts";
+import { declare, undeclaredQuery } from "../database/sql/statement.ts";
 
 /** Who lists, and which kinds of objects' events it may see. A sandbox has its own clock. */
 export interface EventReader {
@@ -28,26 +31,26 @@ export interface EventFilters {
 }
 
 /** The bodies of events, as they were sent. */
-export type EventBody = Event["body"];
+export type EventBody = string;
 
 /**
  * How much later another process may number an event than it began to publish it. Its transaction
  * ends if it is idle for ten seconds.
  */
-const slack = "interval '1 minute'";
+const slack = sql`interval '1 minute'`;
 
 /** The position before every event. */
-const top = "9223372036854775807";
+const top = sql`9223372036854775807`;
 
 /** A statement in the making: each value gets its number where it is used. */
-interface Statement {
+interface Values {
   readonly values: unknown[];
-  value(value: unknown): string;
+  value(value: unknown): Sql;
 }
 
-function newStatement(): Statement {
+function newValues(): Values {
   const values: unknown[] = [];
-  return { values, value: (value) => `$${values.push(value)}` };
+  return { values, value: (value) => asSql(`$${values.push(value)}`) };
 }
 
 /**
@@ -61,21 +64,33 @@ export async function listEvents(
   { limit, startingAfter }: PageRequest,
 ): Promise<Page<EventBody>> {
   const after = startingAfter === null ? top : await seqOf(executor, reader, startingAfter);
-  const { values, value } = newStatement();
+  const { text, values } = pageStatement(reader, filters, after, limit);
+  const read = undeclaredQuery({ name: statementName(text), text, row: pageRow });
+  const bodies = (await read(executor, ...values)).map(({ body }) => body);
+  return { data: bodies.slice(0, limit), hasMore: bodies.length > limit };
+}
+
+const pageRow = pick(columns.event, "body");
+
+/** Returns the statement of a page. It has the filters of its request alone, for the planner. */
+function pageStatement(
+  reader: EventReader,
+  filters: EventFilters,
+  after: string,
+  limit: number,
+): { readonly text: Sql; readonly values: readonly unknown[] } {
+  const { values, value } = newValues();
   const [organisation, count] = [value(reader.organisationId), value(limit + 1)];
   const range = rangeOf(reader, filters, organisation, value);
   const source = sourceOf(reader, filters, value, {
     organisation,
-    conditions: [`t.seq < ${value(after)}`, ...range].join(" AND "),
-    order: `ORDER BY t.seq DESC LIMIT ${count}`,
+    conditions: joinSql([sql`t.seq < ${value(after)}`, ...range], " AND "),
+    order: sql`ORDER BY t.seq DESC LIMIT ${count}`,
   });
-  const text = `SELECT e.body FROM (${source}) p
+  const text = sql`SELECT e.body FROM (${source}) p
     JOIN events e ON e.organisation_id = ${organisation} AND e.seq = p.seq
     ORDER BY p.seq DESC LIMIT ${count}`;
-  const name = statementName(text);
-  const { rows } = await executor.query<Pick<Event, "body">>({ name, text, values });
-  const bodies = rows.map(({ body }) => body);
-  return { data: bodies.slice(0, limit), hasMore: bodies.length > limit };
+  return { text, values };
 }
 
 /**
@@ -88,13 +103,11 @@ export async function getEvent(
   id: string,
 ): Promise<EventBody | null> {
   if (!isId(id)) return null;
-  const { rows } = await executor.query<Pick<Event, "body">>({
-    name: "get_event",
-    text: `SELECT body FROM events
-      WHERE organisation_id = $1 AND id = $2 AND object_kind = ANY ($3)`,
-    values: [organisationId, id, kinds],
+  const event = await db(executor).event.findFirst({
+    where: { organisationId, id, objectKind: { in: [...kinds] } },
+    select: { body: true },
   });
-  return rows[0]?.body ?? null;
+  return event?.body ?? null;
 }
 
 async function seqOf(
@@ -102,13 +115,11 @@ async function seqOf(
   { organisationId, kinds }: EventReader,
   id: string,
 ): Promise<string> {
-  const { rows } = await executor.query<{ seq: string }>({
-    name: "get_event_position",
-    text: `SELECT seq FROM events
-      WHERE organisation_id = $1 AND id = $2 AND object_kind = ANY ($3)`,
-    values: [organisationId, id, kinds],
+  const event = await db(executor).event.findFirst({
+    where: { organisationId, id, objectKind: { in: [...kinds] } },
+    select: { seq: true },
   });
-  if (rows[0] !== undefined) return rows[0].seq;
+  if (event !== null) return String(event.seq);
   throw new Refusal(
     "invalid_parameter",
     "starting_after is not the id of an object of this list.",
@@ -125,9 +136,9 @@ function instantText(instant: Instant): string {
 
 /** The parts that every source has. The order is the list's, with its limit. */
 interface SourceParts {
-  readonly organisation: string;
-  readonly conditions: string;
-  readonly order: string;
+  readonly organisation: Sql;
+  readonly conditions: Sql;
+  readonly order: Sql;
 }
 
 /**
@@ -137,22 +148,22 @@ interface SourceParts {
 function sourceOf(
   { kinds }: EventReader,
   { types, objectId }: EventFilters,
-  value: Statement["value"],
+  value: Values["value"],
   { organisation, conditions, order }: SourceParts,
-): string {
+): Sql {
   if (objectId !== null) {
-    const isType = types === null ? "" : `AND t.type = ANY (${value(types)})`;
-    return `WITH t AS MATERIALIZED (SELECT t.seq, t.type, t.created_at, t.clock_at FROM events t
+    const isType = types === null ? sql`` : sql`AND t.type = ANY (${value(types)})`;
+    return sql`WITH t AS MATERIALIZED (SELECT t.seq, t.type, t.created_at, t.clock_at FROM events t
         WHERE t.organisation_id = ${organisation}
           AND t.object_kind = ANY (${value(kinds)}) AND t.object_id = ${value(objectId)})
       SELECT t.seq FROM t WHERE ${conditions} ${isType} ${order}`;
   }
   if (types === null) {
-    return `SELECT t.seq FROM events t
+    return sql`SELECT t.seq FROM events t
       WHERE t.organisation_id = ${organisation} AND t.object_kind = ANY (${value(kinds)})
         AND ${conditions} ${order}`;
   }
-  return `SELECT t.seq FROM unnest(${value(types)}::text[]) AS k(type) CROSS JOIN LATERAL (
+  return sql`SELECT t.seq FROM unnest(${value(types)}::text[]) AS k(type) CROSS JOIN LATERAL (
       SELECT t.seq FROM events t
       WHERE t.organisation_id = ${organisation} AND t.type = k.type
         AND ${conditions} ${order}) t ${order}`;
@@ -168,28 +179,43 @@ function sourceOf(
 function rangeOf(
   { livemode }: EventReader,
   { createdFrom, createdBefore }: EventFilters,
-  organisation: string,
-  value: Statement["value"],
-): readonly string[] {
-  const conditions: string[] = [];
-  const numberOf = (condition: string, order: string, otherwise: string) =>
-    `coalesce((SELECT b.seq FROM events b WHERE b.organisation_id = ${organisation}
+  organisation: Sql,
+  value: Values["value"],
+): readonly Sql[] {
+  const conditions: Sql[] = [];
+  const numberOf = (condition: Sql, order: Sql, otherwise: Sql) =>
+    sql`coalesce((SELECT b.seq FROM events b WHERE b.organisation_id = ${organisation}
       AND ${condition} ORDER BY ${order} LIMIT 1), ${otherwise})`;
-  const live = "b.object_kind <> 'webhook_endpoint' AND b.created_at";
-  const shown = livemode ? "created_at" : "clock_at";
+  const live = sql`b.object_kind <> 'webhook_endpoint' AND b.created_at`;
+  const shown = livemode ? sql`created_at` : sql`clock_at`;
   if (createdFrom !== null) {
-    const from = `${value(instantText(createdFrom))}::timestamptz`;
+    const from = sql`${value(instantText(createdFrom))}::timestamptz`;
     const bound = livemode
-      ? `> ${numberOf(`${live} < ${from} - ${slack}`, "b.created_at DESC", "0")}`
-      : `>= ${numberOf(`b.clock_at >= ${from}`, "b.clock_at, b.seq", top)}`;
-    conditions.push(`t.${shown} >= ${from}`, `t.seq ${bound}`);
+      ? sql`> ${numberOf(sql`${live} < ${from} - ${slack}`, sql`b.created_at DESC`, sql`0`)}`
+      : sql`>= ${numberOf(sql`b.clock_at >= ${from}`, sql`b.clock_at, b.seq`, top)}`;
+    conditions.push(sql`t.${shown} >= ${from}`, sql`t.seq ${bound}`);
   }
   if (createdBefore !== null) {
-    const before = `${value(instantText(createdBefore))}::timestamptz`;
+    const before = sql`${value(instantText(createdBefore))}::timestamptz`;
     const bound = livemode
-      ? `< ${numberOf(`${live} >= ${before} + ${slack}`, "b.created_at ASC", top)}`
-      : `<= ${numberOf(`b.clock_at < ${before}`, "b.clock_at DESC, b.seq DESC", "0")}`;
-    conditions.push(`t.${shown} < ${before}`, `t.seq ${bound}`);
+      ? sql`< ${numberOf(sql`${live} >= ${before} + ${slack}`, sql`b.created_at ASC`, top)}`
+      : sql`<= ${numberOf(sql`b.clock_at < ${before}`, sql`b.clock_at DESC, b.seq DESC`, sql`0`)}`;
+    conditions.push(sql`t.${shown} < ${before}`, sql`t.seq ${bound}`);
   }
   return conditions;
+}
+
+/** Declares the page of each source with all of its filters. */
+for (const livemode of [true, false]) {
+  const reader: EventReader = { organisationId: "", kinds: [], livemode };
+  const range = { createdFrom: 0n, createdBefore: 0n };
+  const sources: Readonly<Record<string, EventFilters>> = {
+    of_object: { types: [], objectId: "", ...range },
+    of_kinds: { types: null, objectId: null, ...range },
+    of_types: { types: [], objectId: null, ...range },
+  };
+  for (const [source, filters] of Object.entries(sources)) {
+    const name = `list_${livemode ? "live" : "test"}_events_${source}`;
+    declare({ name, text: pageStatement(reader, filters, top, 1).text, row: pageRow });
+  }
 }

@@ -4,16 +4,21 @@
  *
  * SQL: both reads follow an index with LIMIT, group, and compare with the server's clock.
  */
-import type { OutboxEntry } from "../../gen/prisma/client.ts";
+
+import type { ObjectKind } from "../../domain/events/event.ts";
+import { columns } from "../../gen/columns.ts";
 import type { Pool } from "../database/pool.ts";
 import type { Executor } from "../database/prisma/client.ts";
+import { instant } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 import { type EndpointKey, findAllDueEndpoints, findDueEndpoints } from "./due-endpoints.ts";
 import { type PublishedIsolated, publishOrReschedule } from "./publish-isolated.ts";
 import type { ObjectKey, WriteObject } from "./shown-objects.ts";
 
 /** Organisations with outbox entries by rising id, and the database's time of the read. */
 interface ChangedOrganisations {
-  readonly organisationIds: readonly OutboxEntry["organisationId"][];
+  readonly organisationIds: readonly string[];
   readonly now: Date;
 }
 
@@ -47,6 +52,17 @@ export function createOutboxStore(pool: Pool, write: WriteObject): OutboxStore {
   };
 }
 
+const findOrganisations = query({
+  name: "find_changed_organisations",
+  planned: "each time",
+  text: sql`SELECT o.id, n.now FROM (SELECT now()) n
+      LEFT JOIN organisations o ON ($1::uuid IS NULL OR o.id > $1)
+        AND (SELECT c.seq FROM outbox c WHERE c.organisation_id = o.id
+          ORDER BY c.organisation_id, c.seq LIMIT 1) IS NOT NULL
+    ORDER BY o.id LIMIT $2`,
+  row: { id: columns.organisation.id.orNull(), now: instant },
+});
+
 /**
  * Up to `limit` organisations with outbox entries, after `after`. It reads across organisations and
  * returns ids only. It follows an index, so that one organisation's many entries do not slow down
@@ -57,14 +73,7 @@ export async function findChangedOrganisations(
   after: string | null,
   limit: number,
 ): Promise<ChangedOrganisations> {
-  const { rows } = await executor.query<{ id: string | null; now: Date }>({
-    text: `SELECT o.id, n.now FROM (SELECT now()) n
-        LEFT JOIN organisations o ON ($1::uuid IS NULL OR o.id > $1)
-          AND (SELECT c.seq FROM outbox c WHERE c.organisation_id = o.id
-            ORDER BY c.organisation_id, c.seq LIMIT 1) IS NOT NULL
-      ORDER BY o.id LIMIT $2`,
-    values: [after, limit],
-  });
+  const rows = await findOrganisations(executor, after, limit);
   const organisationIds = rows.map(({ id }) => id).filter((id) => id !== null);
   return { organisationIds, now: rows[0]?.now ?? new Date(0) };
 }
@@ -74,6 +83,22 @@ export async function findChangedOrganisations(
  * million entries never cost one read more than some 15 ms.
  */
 const entriesAtOnce = 10_000;
+
+const findObjects = query({
+  name: "find_changed_objects",
+  planned: "each time",
+  text: sql`SELECT kind, id FROM (
+      SELECT object_kind AS kind, object_id AS id, seq FROM outbox
+      WHERE organisation_id = $1
+        AND recorded_at <= (SELECT $2::timestamptz + interval '1 minute'
+          * greatest(0, floor(extract(epoch FROM now() - $2::timestamptz) / 60)))
+      ORDER BY organisation_id, seq LIMIT ${entriesAtOnce}) oldest
+    GROUP BY kind, id ORDER BY min(seq) LIMIT $3`,
+  row: {
+    kind: columns.outboxEntry.objectKind.as<ObjectKind>(),
+    id: columns.outboxEntry.objectId,
+  },
+});
 
 /**
  * Up to `limit` objects of the organisation with an entry from before `until`, longest waiting
@@ -89,15 +114,5 @@ export async function findChangedObjects(
   until: Date,
   limit: number,
 ): Promise<readonly ObjectKey[]> {
-  const { rows } = await executor.query<ObjectKey>({
-    text: `SELECT kind, id FROM (
-        SELECT object_kind AS kind, object_id AS id, seq FROM outbox
-        WHERE organisation_id = $1
-          AND recorded_at <= (SELECT $2::timestamptz + interval '1 minute'
-            * greatest(0, floor(extract(epoch FROM now() - $2::timestamptz) / 60)))
-        ORDER BY organisation_id, seq LIMIT ${entriesAtOnce}) oldest
-      GROUP BY kind, id ORDER BY min(seq) LIMIT $3`,
-    values: [organisationId, until, limit],
-  });
-  return rows;
+  return findObjects(executor, organisationId, until, limit);
 }

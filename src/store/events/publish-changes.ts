@@ -10,10 +10,23 @@ import {
   decideEvents,
   type EventType,
   eventBody,
+  type ObjectKind,
 } from "../../domain/events/event.ts";
-import type { Organisation, WebhookEndpoint } from "../../gen/prisma/client.ts";
+import { columns } from "../../gen/columns.ts";
 import { newId } from "../database/ids.ts";
+import { lockName } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
+import {
+  arrayOf,
+  bool,
+  instant,
+  jsonRows,
+  pick,
+  type RowOf,
+  text,
+} from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 import {
   keyArrays,
   type Publication,
@@ -48,32 +61,44 @@ const lockClass = 0x7075626c;
 
 /** Lets no process publish the organisation's changes until the transaction ends. */
 export async function blockPublishing(tx: Transaction, organisationId: string): Promise<void> {
-  await tx.query({
-    name: "hold_publishing",
-    text: "SELECT pg_advisory_xact_lock($1, hashtext($2))",
-    values: [lockClass, organisationId],
-  });
+  await lockName(tx, lockClass, organisationId);
 }
 
 /** Plans made while the tables were small would scan grown tables. */
 const begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL enable_seqscan = off";
 
+const lockOrganisation = query({
+  name: "lock_publishing",
+  text: sql`SELECT o.livemode, now() AS now, coalesce(o.test_clock, now()) AS created_at,
+      pg_try_advisory_xact_lock(${lockClass}, hashtext(o.id::text)) AS is_locked,
+      coalesce((SELECT json_agg(json_build_object('id', e.id, 'kinds', e.kinds))
+        FROM webhook_endpoints e
+        WHERE e.organisation_id = o.id AND e.status = 'enabled'), '[]') AS endpoints
+    FROM organisations o WHERE o.id = $1`,
+  row: {
+    ...pick(columns.organisation, "livemode"),
+    now: instant,
+    /** Now by the organisation's clock, for its events and everything else that is shown of it. */
+    createdAt: instant,
+    /** False if another transaction publishes the organisation's changes. */
+    isLocked: bool,
+    /** The enabled endpoints with the kinds that they subscribe to. No kinds means all. */
+    endpoints: jsonRows(pick(columns.webhookEndpoint, "id", "kinds")),
+  },
+});
+
 /** An organisation whose changes this transaction publishes. */
-interface Publisher extends Pick<Organisation, "livemode"> {
-  readonly now: Date;
-  /** Now by the organisation's clock, for its events and everything else that is shown of it. */
-  readonly createdAt: Date;
-  /** False if another transaction publishes the organisation's changes. */
-  readonly isLocked: boolean;
-  /** The enabled endpoints with the kinds that they subscribe to. No kinds means all. */
-  readonly endpoints: readonly Pick<WebhookEndpoint, "id" | "kinds">[];
-}
+type Publisher = Awaited<ReturnType<typeof lockPublishing>>;
+
+const changedRow = {
+  kind: columns.outboxEntry.objectKind.as<ObjectKind>(),
+  id: columns.outboxEntry.objectId,
+  changes: arrayOf(text.as<ChangeKind>()),
+  traceparent: text.orNull(),
+};
 
 /** An object with the kinds of its changes, and the trace of the first change that has one. */
-interface ChangedObject extends ObjectKey {
-  readonly changes: readonly ChangeKind[];
-  readonly traceparent: string | null;
-}
+type ChangedObject = RowOf<typeof changedRow>;
 
 /**
  * Publishes the changes of these objects and takes all their entries. Objects that were published
@@ -90,7 +115,7 @@ export async function publishChunk(
     pool,
     async (tx) => {
       const publisher = await lockPublishing(tx, organisationId);
-      const changed = await takeEntries(tx, organisationId, objects);
+      const changed = await takeEntries(tx, organisationId, ...keyArrays(objects));
       const texts = await loadTexts(tx, organisationId, changed, write);
       const published = await loadSnapshots(tx, organisationId, changed);
       const publication = decide(publisher, changed, texts, published);
@@ -108,62 +133,48 @@ function instantsOf({ now, createdAt, livemode }: Publisher): PublicationInstant
   return { createdAt: now, clockAt: livemode ? null : createdAt };
 }
 
-async function lockPublishing(tx: Transaction, organisationId: string): Promise<Publisher> {
-  const { rows } = await tx.query<Publisher>({
-    name: "lock_publishing",
-    text: `SELECT o.livemode, now() AS now, coalesce(o.test_clock, now()) AS "createdAt",
-        pg_try_advisory_xact_lock(${lockClass}, hashtext(o.id::text)) AS "isLocked",
-        coalesce((SELECT json_agg(json_build_object('id', e.id, 'kinds', e.kinds))
-          FROM webhook_endpoints e
-          WHERE e.organisation_id = o.id AND e.status = 'enabled'), '[]') AS endpoints
-      FROM organisations o WHERE o.id = $1`,
-    values: [organisationId],
-  });
-  const [publisher] = rows;
+async function lockPublishing(tx: Transaction, organisationId: string) {
+  const [publisher] = await lockOrganisation(tx, organisationId);
   if (publisher === undefined) throw new Error(`organisation ${organisationId} is gone`);
   if (!publisher.isLocked) throw new PublishingLocked(organisationId);
   return publisher;
 }
 
-/**
- * If another transaction has taken entries since the snapshot, this one is repeated: SQLSTATE 40001
- * (INVARIANT-6).
- */
-async function takeEntries(
-  tx: Transaction,
-  organisationId: string,
-  objects: readonly ObjectKey[],
-): Promise<readonly ChangedObject[]> {
-  const { rows } = await tx.query<ChangedObject>({
-    name: "take_outbox_entries",
-    text: `WITH taken AS (
-        DELETE FROM outbox c USING unnest($2::text[], $3::uuid[]) AS o(kind, id)
-        WHERE c.organisation_id = $1 AND c.object_kind = o.kind AND c.object_id = o.id
-        RETURNING c.seq, c.object_kind, c.object_id, c.change, c.traceparent
-      )
-      SELECT object_kind AS kind, object_id AS id, array_agg(DISTINCT change) AS changes,
-        (array_agg(traceparent ORDER BY seq) FILTER (WHERE traceparent IS NOT NULL))[1]
-          AS traceparent
-      FROM taken GROUP BY 1, 2 ORDER BY min(seq)`,
-    values: [organisationId, ...keyArrays(objects)],
-  });
-  return rows;
-}
+// If another transaction has taken entries since the snapshot, this one is repeated: SQLSTATE 40001
+// (INVARIANT-6).
+const takeEntries = query({
+  name: "take_outbox_entries",
+  text: sql`WITH taken AS (
+      DELETE FROM outbox c USING unnest($2::text[], $3::uuid[]) AS o(kind, id)
+      WHERE c.organisation_id = $1 AND c.object_kind = o.kind AND c.object_id = o.id
+      RETURNING c.seq, c.object_kind, c.object_id, c.change, c.traceparent
+    )
+    SELECT object_kind AS kind, object_id AS id, array_agg(DISTINCT change) AS changes,
+      (array_agg(traceparent ORDER BY seq) FILTER (WHERE traceparent IS NOT NULL))[1]
+        AS traceparent
+    FROM taken GROUP BY 1, 2 ORDER BY min(seq)`,
+  row: changedRow,
+});
+
+const readSnapshots = query({
+  name: "load_published_snapshots",
+  text: sql`SELECT s.object_id, s.sequence, s.object
+    FROM unnest($2::text[], $3::uuid[]) AS o(kind, id) JOIN published_snapshots s
+      ON s.organisation_id = $1 AND s.object_kind = o.kind AND s.object_id = o.id`,
+  row: pick(columns.publishedSnapshot, "objectId", "sequence", "object"),
+});
 
 async function loadSnapshots(
   tx: Transaction,
   organisationId: string,
   objects: readonly ObjectKey[],
 ): Promise<ReadonlyMap<string, Snapshot>> {
-  const { rows } = await tx.query<{ id: string; sequence: string; object: string }>({
-    name: "load_published_snapshots",
-    text: `SELECT s.object_id AS id, s.sequence, s.object
-      FROM unnest($2::text[], $3::uuid[]) AS o(kind, id) JOIN published_snapshots s
-        ON s.organisation_id = $1 AND s.object_kind = o.kind AND s.object_id = o.id`,
-    values: [organisationId, ...keyArrays(objects)],
-  });
+  const rows = await readSnapshots(tx, organisationId, ...keyArrays(objects));
   return new Map(
-    rows.map(({ id, sequence, object }) => [id, { sequence: BigInt(sequence), object }]),
+    rows.map(({ objectId, sequence, object }) => [
+      objectId,
+      { sequence: BigInt(sequence), object },
+    ]),
   );
 }
 

@@ -5,6 +5,8 @@
  * SQL: the new time is the server's clock plus an hour.
  */
 import type { Pool } from "../database/pool.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command } from "../database/sql/statement.ts";
 import { isTransient } from "../database/unreachable.ts";
 import {
   type PublishedChunk,
@@ -28,12 +30,18 @@ export interface PublishedIsolated extends PublishedChunk {
  * How long to postpone an object that fails alone. The cause is in our code and a release repairs
  * it.
  */
-const rescheduleFor = "interval '1 hour'";
+const rescheduleFor = sql`interval '1 hour'`;
 
 /** Whether another process publishes, or the cause passes: the caller repeats the whole chunk. */
 function passes(error: unknown): boolean {
   return error instanceof PublishingLocked || isTransient(error);
 }
+
+const reschedule = command({
+  name: "reschedule_publishing",
+  text: sql`UPDATE outbox SET recorded_at = now() + ${rescheduleFor}
+    WHERE organisation_id = $1 AND object_kind = $2 AND object_id = $3`,
+});
 
 /** Publishes a chunk, or each of its objects alone if that fails. Throws transient errors. */
 export async function publishOrReschedule(
@@ -56,23 +64,10 @@ export async function publishOrReschedule(
       deliveries += published.deliveries;
     } catch (error) {
       if (passes(error)) throw error;
-      await reschedule(pool, organisationId, object);
+      // Its entries stay for a later time.
+      await reschedule(pool, organisationId, object.kind, object.id);
       unpublished.push({ ...object, error });
     }
   }
   return { events, deliveries, unpublished };
-}
-
-/** Its entries stay for a later time. */
-async function reschedule(
-  pool: Pool,
-  organisationId: string,
-  { kind, id }: ObjectKey,
-): Promise<void> {
-  await pool.query({
-    name: "reschedule_publishing",
-    text: `UPDATE outbox SET recorded_at = now() + ${rescheduleFor}
-      WHERE organisation_id = $1 AND object_kind = $2 AND object_id = $3`,
-    values: [organisationId, kind, id],
-  });
 }

@@ -7,6 +7,8 @@
  */
 import type { Event, PublishedSnapshot, WebhookDelivery } from "../../gen/prisma/client.ts";
 import type { Transaction } from "../database/pool.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command } from "../database/sql/statement.ts";
 import type { ObjectKey } from "./shown-objects.ts";
 
 /** The last published state of an object. */
@@ -30,7 +32,9 @@ export const keyArrays = (objects: readonly ObjectKey[]) => [
 ];
 
 // A delivery refers to its event, which is checked when the statement ends.
-const saveText = `WITH snapshot AS (
+const save = command({
+  name: "save_publication",
+  text: sql`WITH snapshot AS (
     INSERT INTO published_snapshots (organisation_id, object_kind, object_id, sequence, object)
     SELECT $1, * FROM unnest($3::text[], $4::uuid[], $5::bigint[], $6::text[])
     ON CONFLICT (organisation_id, object_kind, object_id)
@@ -42,7 +46,8 @@ const saveText = `WITH snapshot AS (
       $7::text[], $8::uuid[], $9::uuid[], $10::text[], $11::bigint[], $12::text[], $16::text[])
   )
   INSERT INTO webhook_deliveries (organisation_id, id, event_id, endpoint_id)
-  SELECT $1, * FROM unnest($13::uuid[], $14::uuid[], $15::uuid[])`;
+  SELECT $1, * FROM unnest($13::uuid[], $14::uuid[], $15::uuid[])`,
+});
 
 /** Writes all of it in one statement. */
 export async function savePublication(
@@ -51,25 +56,22 @@ export async function savePublication(
   { createdAt, clockAt }: PublicationInstants,
   { snapshots, events, deliveries }: Publication,
 ): Promise<void> {
-  await tx.query({
-    name: "save_publication",
-    text: saveText,
-    values: [
-      organisationId,
-      createdAt,
-      ...keyArrays(snapshots),
-      snapshots.map(({ sequence }) => sequence),
-      snapshots.map(({ object }) => object),
-      ...keyArrays(events),
-      events.map(({ eventId }) => eventId),
-      events.map(({ type }) => type),
-      events.map(({ sequence }) => sequence),
-      events.map(({ body }) => body),
-      deliveries.map(({ id }) => id),
-      deliveries.map(({ eventId }) => eventId),
-      deliveries.map(({ endpointId }) => endpointId),
-      events.map(({ traceparent }) => traceparent),
-      clockAt,
-    ],
-  });
+  await save(
+    tx,
+    organisationId,
+    createdAt,
+    ...keyArrays(snapshots),
+    snapshots.map(({ sequence }) => sequence),
+    snapshots.map(({ object }) => object),
+    ...keyArrays(events),
+    events.map(({ eventId }) => eventId),
+    events.map(({ type }) => type),
+    events.map(({ sequence }) => sequence),
+    events.map(({ body }) => body),
+    deliveries.map(({ id }) => id),
+    deliveries.map(({ eventId }) => eventId),
+    deliveries.map(({ endpointId }) => endpointId),
+    events.map(({ traceparent }) => traceparent),
+    clockAt,
+  );
 }

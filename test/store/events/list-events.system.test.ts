@@ -244,7 +244,7 @@ describe.for(pages)("a page among many events of $owner, by $mode,", ({ mode, li
     const recording = {
       query: async (statement: SentStatement) => {
         sent.push(statement);
-        return { rows: [] };
+        return { rows: [], fields: [] };
       },
     } as unknown as pg.Pool;
     const range = { ...all, ...filters() };
