@@ -18,13 +18,15 @@ import type { EndPreviewFacts } from "../domain/previews/end.ts";
 import { billDue, type Preview } from "../domain/previews/preview.ts";
 import type { RestorationFacts } from "../domain/subscriptions/restore.ts";
 import { type LoadedUsage, loadStates } from "./billing/billing-state.ts";
-import { type DeferredRow, readDeferred } from "./billing/billing-state-row.ts";
+import { deferredColumns, deferredRow, readDeferred } from "./billing/billing-state-row.ts";
 import { notFound, type OpenTransaction } from "./billing/current-subscription.ts";
 import { loadOrganisation } from "./billing/locked-subscription.ts";
 import { isId } from "./database/ids.ts";
 import { getThese } from "./database/page.ts";
 import type { Pool } from "./database/pool.ts";
 import { inSnapshot } from "./database/snapshot.ts";
+import { sql } from "./database/sql/sql.ts";
+import { query } from "./database/sql/statement.ts";
 import { invoiceListing } from "./documents/invoices.ts";
 import { type CreationQuery, type LoadedCreation, loadCreation } from "./subscriptions/create.ts";
 import { loadRestorationFacts } from "./subscriptions/restorations.ts";
@@ -101,6 +103,14 @@ function readsOf(
   };
 }
 
+const readDeferredOf = query({
+  name: "load_deferred_of_preview",
+  text: sql`SELECT ${deferredColumns}
+    FROM deferred_lines d WHERE d.organisation_id = $1 AND d.subscription_id = $2
+      AND (d.invoice_id IS NULL OR d.invoice_id = $3::uuid) ORDER BY d.seq`,
+  row: deferredRow,
+});
+
 /** Loads the deferred charges that wait or are on the renewal invoice that was issued ahead. */
 async function loadDeferred(
   { client, organisationId }: OpenTransaction,
@@ -108,13 +118,6 @@ async function loadDeferred(
 ): Promise<readonly DeferredLine[]> {
   const ahead = issuedAhead(state);
   const invoiceId = ahead !== null && isId(ahead.id) ? ahead.id : null;
-  const { rows } = await client.query<DeferredRow>({
-    name: "load_deferred_of_preview",
-    text: `SELECT d.id, d.name, d.description, d.amount::text, d.period_start, d.period_end,
-        d.from_units, d.to_units, d.days_remaining, d.days_in_period
-      FROM deferred_lines d WHERE d.organisation_id = $1 AND d.subscription_id = $2
-        AND (d.invoice_id IS NULL OR d.invoice_id = $3::uuid) ORDER BY d.seq`,
-    values: [organisationId, state.subscription.id, invoiceId],
-  });
+  const rows = await readDeferredOf(client, organisationId, state.subscription.id, invoiceId);
   return rows.map(readDeferred);
 }

@@ -12,6 +12,8 @@ import {
   decideDue,
 } from "../../domain/billing/renewal.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command } from "../database/sql/statement.ts";
 import { isTransient } from "../database/unreachable.ts";
 import { type LoadedState, loadStates } from "./billing-state.ts";
 import { type BillingCounts, countDue, findDueOrganisations } from "./due-organisations.ts";
@@ -210,10 +212,13 @@ async function perform(
 /** A clock set back over midnight repeats a day. Work due by day is due again within this time. */
 const setBackMs = 3_600_000;
 
-const moveOnText = `UPDATE subscriptions s SET due_at = r.due_at, parked_until = NULL,
-  parked_reason = NULL, parked_attempts = 0
-  FROM jsonb_to_recordset($2) AS r(id uuid, due_at timestamptz) WHERE s.organisation_id = $1
-    AND s.id = r.id`;
+const writeNextDue = command({
+  name: "move_on",
+  text: sql`UPDATE subscriptions s SET due_at = r.due_at, parked_until = NULL,
+      parked_reason = NULL, parked_attempts = 0
+    FROM jsonb_to_recordset($2) AS r(id uuid, due_at timestamptz)
+    WHERE s.organisation_id = $1 AND s.id = r.id`,
+});
 
 /** Sets the next due instant of subscriptions for which nothing was due. */
 async function moveOn(
@@ -232,11 +237,7 @@ async function moveOn(
       due_at: isPast ? new Date(now.getTime() + setBackMs) : dueAt,
     };
   });
-  await client.query({
-    name: "move_on",
-    text: moveOnText,
-    values: [organisationId, JSON.stringify(records)],
-  });
+  await writeNextDue(client, organisationId, JSON.stringify(records));
 }
 
 function join(outcomes: readonly ChunkOutcome[]): ChunkOutcome {

@@ -10,77 +10,96 @@ import type {
 } from "../../domain/model/billing-state.ts";
 import type { DocumentStatus, InvoiceType } from "../../domain/model/invoice.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
-import type { Prisma } from "../../gen/prisma/client.ts";
-import type { PlanRow } from "../catalogue/catalogue.ts";
-import type { PlanMeterRow } from "../catalogue/meters.ts";
-import type { Row } from "../database/prisma/row.ts";
-import type { SubscriptionRow } from "./subscription-row.ts";
+import { columns } from "../../gen/columns.ts";
+import { planRow } from "../catalogue/catalogue.ts";
+import { planMeterRow } from "../catalogue/meters.ts";
+import {
+  bool,
+  day,
+  int,
+  jsonRow,
+  jsonRows,
+  pick,
+  type RowOf,
+  text,
+} from "../database/sql/columns.ts";
+import { columnsOf, sql } from "../database/sql/sql.ts";
+import { subscriptionRow } from "./subscription-row.ts";
 
-/** A row of `periods`. `billed_units` is null if nothing was billed for it. */
-type PeriodRow = Row<
-  Prisma.PeriodModel,
-  "index" | "billedUnits" | "setupMode" | "prorationClosed" | "billedSeparately",
-  "startDate" | "endDate"
->;
+/** A row of `periods`. `billedUnits` is null if nothing was billed for it. */
+const periodRow = pick(
+  columns.period,
+  "index",
+  "startDate",
+  "endDate",
+  "billedUnits",
+  "setupMode",
+  "prorationClosed",
+  "billedSeparately",
+);
 
-interface IssuedRow {
-  id: string;
-  number: string;
-  type: InvoiceType;
-  period_index: number;
-  status: DocumentStatus;
-  total: string;
-  amount_due: string;
-  in_ledger: boolean;
-  is_altered: boolean;
-  is_plan_line_known: boolean;
-}
+const issuedRow = {
+  ...pick(columns.invoice, "id", "number", "periodIndex"),
+  type: columns.invoice.type.as<InvoiceType>(),
+  status: columns.invoice.status.as<DocumentStatus>(),
+  total: text,
+  amountDue: text,
+  inLedger: bool,
+  isAltered: bool,
+  isPlanLineKnown: bool,
+};
 
-/** A row of `deferred_lines`. Its amount is text. */
-export type DeferredRow = Row<
-  Prisma.DeferredLineModel,
-  | "id"
-  | "name"
-  | "description"
-  | "amount"
-  | "fromUnits"
-  | "toUnits"
-  | "daysRemaining"
-  | "daysInPeriod",
-  "periodStart" | "periodEnd"
->;
+const deferredMembers = pick(
+  columns.deferredLine,
+  "id",
+  "name",
+  "description",
+  "periodStart",
+  "periodEnd",
+  "fromUnits",
+  "toUnits",
+  "daysRemaining",
+  "daysInPeriod",
+);
+
+/** A row of `deferred_lines`, which may be JSON. Its amount is text. */
+export const deferredRow = { ...deferredMembers, amount: text };
+
+/** The columns of `deferredRow`, of deferred lines `d`. */
+export const deferredColumns = sql`${columnsOf("d", deferredMembers)}, d.amount::text AS amount`;
+
+/** `removals` and `removed` are counts of an end. */
+const runningRow = {
+  ...pick(columns.ledgerJob, "id"),
+  kind: columns.ledgerJob.kind.as<RunningJob["kind"]>(),
+  number: columns.invoice.number.orNull(),
+  removals: int,
+  removed: int,
+};
 
 /**
  * The subscription with its current period, and its lists as JSON. `plan` and `meters` are null if
  * an earlier row has the same ones.
  */
-export interface StateRow extends Omit<SubscriptionRow, "plan"> {
-  plan: PlanRow | null;
-  meters: PlanMeterRow[] | null;
-  current_period: number;
-  due_at: Date | null;
-  usage_bill: number;
-  usage_billed: number;
-  period_start: string | null;
-  period_end: string | null;
-  billed_units: number | null;
-  setup_mode: boolean | null;
-  proration_closed: boolean | null;
-  billed_separately: boolean | null;
-  next_period: (PeriodRow & { end_removed_renewal: boolean }) | null;
-  issued: IssuedRow[] | null;
-  deferred: DeferredRow[] | null;
-  running: RunningRow | null;
-}
+export const stateRow = {
+  ...subscriptionRow,
+  ...pick(columns.subscription, "currentPeriod", "dueAt", "usageBill", "usageBilled"),
+  plan: jsonRow(planRow).orNull(),
+  meters: jsonRows(planMeterRow).orNull(),
+  periodStart: day.orNull(),
+  periodEnd: day.orNull(),
+  billedUnits: int.orNull(),
+  setupMode: bool.orNull(),
+  prorationClosed: bool.orNull(),
+  billedSeparately: bool.orNull(),
+  nextPeriod: jsonRow({ ...periodRow, endRemovedRenewal: bool }).orNull(),
+  issued: jsonRows(issuedRow).orNull(),
+  deferred: jsonRows(deferredRow).orNull(),
+  running: jsonRow(runningRow).orNull(),
+};
 
-/** `removals` and `removed` are counts of an end. */
-interface RunningRow {
-  id: string;
-  kind: RunningJob["kind"];
-  number: string | null;
-  removals: number;
-  removed: number;
-}
+/** A row of a subscription's billing state. */
+export type StateRow = RowOf<typeof stateRow>;
 
 /** Returns the state without its usage. Asserts a current period. */
 export function readState(
@@ -90,74 +109,80 @@ export function readState(
   return {
     ...known,
     period: readCurrentPeriod(row),
-    nextPeriod: row.next_period === null ? null : readPeriod(row.next_period),
-    endRemovedRenewal: row.next_period?.end_removed_renewal ?? false,
+    nextPeriod: row.nextPeriod === null ? null : readPeriod(row.nextPeriod),
+    endRemovedRenewal: row.nextPeriod?.endRemovedRenewal ?? false,
     invoices: (row.issued ?? []).map(readIssued),
     deferred: (row.deferred ?? []).map(readDeferred),
-    usageBills: { open: row.usage_bill, billed: row.usage_billed },
+    usageBills: { open: row.usageBill, billed: row.usageBilled },
     running: row.running === null ? null : readRunning(row.running),
   };
 }
 
 function readCurrentPeriod(row: StateRow): PeriodState {
-  const { period_start: start, period_end: end } = row;
+  const { periodStart: start, periodEnd: end } = row;
   if (start === null || end === null)
     throw new Error(`subscription ${row.id} has no current period`);
   return {
-    index: row.current_period,
+    index: row.currentPeriod,
     start: civilDate(start),
     end: civilDate(end),
-    billedUnits: row.billed_units,
-    setupMode: row.setup_mode === true,
-    prorationClosed: row.proration_closed === true,
-    billedSeparately: row.billed_separately === true,
+    billedUnits: row.billedUnits,
+    setupMode: row.setupMode === true,
+    prorationClosed: row.prorationClosed === true,
+    billedSeparately: row.billedSeparately === true,
   };
 }
 
 /** Converts a row of `periods` to a period's state. */
-function readPeriod(row: PeriodRow): PeriodState {
+function readPeriod(row: RowOf<typeof periodRow>): PeriodState {
   return {
     index: row.index,
-    start: civilDate(row.start_date),
-    end: civilDate(row.end_date),
-    billedUnits: row.billed_units,
-    setupMode: row.setup_mode,
-    prorationClosed: row.proration_closed,
-    billedSeparately: row.billed_separately,
+    start: civilDate(row.startDate),
+    end: civilDate(row.endDate),
+    billedUnits: row.billedUnits,
+    setupMode: row.setupMode,
+    prorationClosed: row.prorationClosed,
+    billedSeparately: row.billedSeparately,
   };
 }
 
-function readIssued(row: IssuedRow): IssuedInvoice {
+function readIssued(row: RowOf<typeof issuedRow>): IssuedInvoice {
   return {
     id: row.id,
     number: row.number,
     type: row.type,
-    periodIndex: row.period_index,
+    periodIndex: row.periodIndex,
     status: row.status,
     total: parseDecimal(row.total),
-    amountDue: parseDecimal(row.amount_due),
-    inLedger: row.in_ledger,
-    isAltered: row.is_altered,
-    isPlanLineKnown: row.is_plan_line_known,
+    amountDue: parseDecimal(row.amountDue),
+    inLedger: row.inLedger,
+    isAltered: row.isAltered,
+    isPlanLineKnown: row.isPlanLineKnown,
   };
 }
 
 /** Converts a row of `deferred_lines`. */
-export function readDeferred(row: DeferredRow): DeferredLine {
+export function readDeferred(row: RowOf<typeof deferredRow>): DeferredLine {
   return {
     id: row.id,
     name: row.name,
     description: row.description,
     amount: parseDecimal(row.amount),
-    period: { start: civilDate(row.period_start), end: civilDate(row.period_end) },
-    fromUnits: row.from_units,
-    toUnits: row.to_units,
-    daysRemaining: row.days_remaining,
-    daysInPeriod: row.days_in_period,
+    period: { start: civilDate(row.periodStart), end: civilDate(row.periodEnd) },
+    fromUnits: row.fromUnits,
+    toUnits: row.toUnits,
+    daysRemaining: row.daysRemaining,
+    daysInPeriod: row.daysInPeriod,
   };
 }
 
-function readRunning({ id, kind, number, removals, removed }: RunningRow): RunningJob {
+function readRunning({
+  id,
+  kind,
+  number,
+  removals,
+  removed,
+}: RowOf<typeof runningRow>): RunningJob {
   const description =
     kind === "amend_invoice"
       ? `invoice ${number ?? ""} is being amended in the ledger`

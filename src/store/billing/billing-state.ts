@@ -10,15 +10,16 @@ import type { Plan } from "../../domain/catalogue/plan.ts";
 import type { BillingState } from "../../domain/model/billing-state.ts";
 import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
 import type { Subscription } from "../../domain/model/subscription.ts";
+import { readPlan } from "../catalogue/catalogue.ts";
 import { planMetersJson, readPlanMeters } from "../catalogue/meters.ts";
-import { plannedOnce } from "../database/planned-once.ts";
 import type { Transaction } from "../database/pool.ts";
+import { sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 import { keepsPlace } from "../documents/document-presence.ts";
 import { isAltered } from "../documents/ledger-drift.ts";
-import { readState, type StateRow } from "./billing-state-row.ts";
+import { deferredColumns, readState, type StateRow, stateRow } from "./billing-state-row.ts";
 import {
   planJson,
-  readPlanJson,
   readSubscription,
   subscriptionColumns,
   subscriptionSource,
@@ -28,12 +29,15 @@ import { loadOpenUsage } from "./unbilled-usage.ts";
 // Amounts are text, because a JSON number would become a float. Removed invoices bill nothing.
 // Credit that is being allocated counts as allocated: it may be, before anything else reaches the
 // ledger. A chunk of subscriptions has few plans.
-const stateText = `SELECT ${subscriptionColumns}, t.current_period, t.due_at, t.usage_bill,
+const readStates = query({
+  name: "load_states",
+  planned: "once",
+  text: sql`SELECT ${subscriptionColumns}, t.current_period, t.due_at, t.usage_bill,
   t.usage_billed,
     CASE WHEN row_number() OVER (PARTITION BY t.plan_id ORDER BY t.seq) = 1
       THEN ${planJson} END AS plan,
     CASE WHEN row_number() OVER (PARTITION BY t.plan_id ORDER BY t.seq) = 1
-      THEN ${planMetersJson("$1", "t.plan_id")} END AS meters,
+      THEN ${planMetersJson(sql`$1`, sql`t.plan_id`)} END AS meters,
     p.start_date AS period_start, p.end_date AS period_end, p.billed_units, p.setup_mode,
     p.proration_closed, p.billed_separately,
     (SELECT row_to_json(n) FROM (SELECT n.index, n.start_date, n.end_date, n.billed_units,
@@ -57,9 +61,7 @@ const stateText = `SELECT ${subscriptionColumns}, t.current_period, t.due_at, t.
       FROM invoices i WHERE i.organisation_id = $1 AND i.subscription_id = t.id
         AND i.period_index >= t.current_period
         AND ${keepsPlace("i")} ORDER BY i.seq DESC) i) AS issued,
-    (SELECT json_agg(d) FROM (SELECT d.id, d.name, d.description, d.amount::text, d.period_start,
-      d.period_end, d.from_units, d.to_units,
-        d.days_remaining, d.days_in_period
+    (SELECT json_agg(d) FROM (SELECT ${deferredColumns}
       FROM deferred_lines d WHERE d.organisation_id = $1 AND d.subscription_id = t.id
         AND d.invoice_id IS NULL ORDER BY d.seq) d) AS deferred,
     (SELECT row_to_json(r) FROM (SELECT o.id, o.kind, i.number, e.removals, e.removed
@@ -74,7 +76,9 @@ const stateText = `SELECT ${subscriptionColumns}, t.current_period, t.due_at, t.
   FROM ${subscriptionSource} LEFT JOIN LATERAL (SELECT * FROM periods p
     WHERE p.organisation_id = $1 AND p.subscription_id = t.id AND p.index = t.current_period
     LIMIT 1) p ON true
-  WHERE t.organisation_id = $1 AND t.id = ANY ($2::uuid[]) ORDER BY t.seq`;
+  WHERE t.organisation_id = $1 AND t.id = ANY ($2::uuid[]) ORDER BY t.seq`,
+  row: stateRow,
+});
 
 /** A subscription's state, and the index of its current period. */
 export interface LoadedState {
@@ -108,9 +112,7 @@ export async function loadStates(
   organisation: OrganisationSettings,
   { ids, now, usage = "due", isSnapshot = false }: StateQuery,
 ): Promise<readonly LoadedState[]> {
-  const { rows } = await client.query<StateRow>(
-    plannedOnce({ text: stateText, values: [organisation.id, ids] }),
-  );
+  const rows = await readStates(client, organisation.id, ids);
   const plans = new Map<string, Catalogued>();
   const todays = new Map<string, CivilDate>();
   const loaded = rows.map((row) => {
@@ -130,8 +132,8 @@ export async function loadStates(
   const open = await loadOpenUsage(client, organisation.id, metered, isSnapshot);
   return loaded.map(({ row, subscription, plan, meters, today }) => {
     const state = readState(row, { organisation, subscription, plan, today });
-    const openUsage = open.get(subscription.id) ?? (meters.length === 0 ? [] : null);
-    return { currentPeriod: row.current_period, state: { ...state, usage: openUsage } };
+     = open.get(subscription.id) ?? (meters.length === 0 ? [] : null);
+    return { currentPeriod: row.currentPeriod, state: { ...state, usage: openUsage } };
   });
 }
 
@@ -142,7 +144,7 @@ interface Catalogued {
 
 function readCatalogued(row: StateRow): Catalogued {
   if (row.plan === null) throw new Error(`subscription ${row.id} has no plan`);
-  return { plan: readPlanJson(row.plan), meters: readPlanMeters(row.meters) };
+  return { plan: readPlan(row.plan), meters: readPlanMeters(row.meters) };
 }
 
 /**
@@ -154,6 +156,6 @@ function isUsageDue(
   { status, renewalDate }: Subscription,
   { today, now }: { readonly today: CivilDate; readonly now: Date },
 ): boolean {
-  if (isOver({ status })) return row.due_at !== null && row.due_at <= now;
+  if (isOver({ status })) return row.dueAt !== null && row.dueAt <= now;
   return compareDates(renewalDate, today) <= 0;
 }

@@ -9,13 +9,13 @@ import type { PeriodState } from "../../domain/model/billing-state.ts";
 import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
 import type { Subscription } from "../../domain/model/subscription.ts";
 import type { UsageBills } from "../../domain/model/usage.ts";
-import {
-  type OrganisationRow,
-  organisationColumns,
-  readOrganisation,
-} from "../access/organisation-settings.ts";
+import { columns } from "../../gen/columns.ts";
+import { organisationColumns, readOrganisation } from "../access/organisation-settings.ts";
 import { columnSet } from "../database/column-set.ts";
 import type { Transaction } from "../database/pool.ts";
+import { bool, instant, json, type RowOf } from "../database/sql/columns.ts";
+import { asSql, type Sql, sql } from "../database/sql/sql.ts";
+import { command, query } from "../database/sql/statement.ts";
 import { advancing } from "./due-organisations.ts";
 import { saveCharges } from "./save-billing.ts";
 
@@ -32,15 +32,24 @@ export interface LockedOrganisation {
   readonly databaseNow: Date;
 }
 
-interface ClockedRow extends OrganisationRow {
-  test_clock: Date | null;
-  is_advancing: boolean;
-  database_now: Date;
-}
+const clockedRow = {
+  organisation: json<OrganisationSettings>(),
+  testClock: columns.organisation.testClock,
+  isAdvancing: bool,
+  databaseNow: instant,
+};
 
-const organisationText = `SELECT ${organisationColumns}, o.test_clock, ${advancing} AS is_advancing,
-    now() AS database_now
-  FROM organisations o WHERE o.id = $1`;
+const readsClocked = (name: string, lock: Sql) =>
+  query({
+    name,
+    text: sql`SELECT ${asSql(organisationColumns)}, o.test_clock, ${advancing} AS is_advancing,
+        now() AS database_now
+      FROM organisations o WHERE o.id = $1 ${lock}`,
+    row: clockedRow,
+  });
+
+const lockClocked = readsClocked("lock_organisation_of_subscription", sql`FOR SHARE OF o`);
+const loadClocked = readsClocked("load_organisation_of_subscription", sql``);
 
 /**
  * Locks the organisation, shared, until the transaction ends. Setup Mode is not switched and its
@@ -50,12 +59,8 @@ export async function shareOrganisation(
   client: Transaction,
   organisationId: string,
 ): Promise<LockedOrganisation> {
-  const { rows } = await client.query<ClockedRow>({
-    name: "lock_organisation_of_subscription",
-    text: `${organisationText} FOR SHARE OF o`,
-    values: [organisationId],
-  });
-  return readClocked(organisationId, rows[0]);
+  const [row] = await lockClocked(client, organisationId);
+  return readClocked(organisationId, row);
 }
 
 /** Reads the organisation as `shareOrganisation` does, without a lock: for a snapshot. */
@@ -63,23 +68,18 @@ export async function loadOrganisation(
   client: Transaction,
   organisationId: string,
 ): Promise<LockedOrganisation> {
-  const { rows } = await client.query<ClockedRow>({
-    name: "load_organisation_of_subscription",
-    text: organisationText,
-    values: [organisationId],
-  });
-  return readClocked(organisationId, rows[0]);
+  const [row] = await loadClocked(client, organisationId);
+  return readClocked(organisationId, row);
 }
 
-function readClocked(organisationId: string, row: ClockedRow | undefined): LockedOrganisation {
+function readClocked(
+  organisationId: string,
+  row: RowOf<typeof clockedRow> | undefined,
+): LockedOrganisation {
   if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
-  return {
-    organisation: readOrganisation(row),
-    now: row.test_clock ?? row.database_now,
-    testClock: row.test_clock,
-    isAdvancing: row.is_advancing,
-    databaseNow: row.database_now,
-  };
+  const { testClock, isAdvancing, databaseNow } = row;
+  const now = testClock ?? databaseNow;
+  return { organisation: readOrganisation(row), now, testClock, isAdvancing, databaseNow };
 }
 
 /**
@@ -105,7 +105,9 @@ const subscriptionColumns = columnSet(`id uuid, status text, current_period int,
   end_date date, units int, cancel_at_period_end boolean, due_at timestamptz, last_at timestamptz,
   usage_bill int, usage_billed int`);
 
-const subscriptionsText = `
+const writeSubscriptions = command({
+  name: "update_subscriptions",
+  text: sql`
 UPDATE subscriptions s SET status = r.status, current_period = r.current_period,
   renewal_date = r.renewal_date, end_date = r.end_date,
   units = r.units, cancel_at_period_end = r.cancel_at_period_end, due_at = r.due_at,
@@ -115,7 +117,8 @@ UPDATE subscriptions s SET status = r.status, current_period = r.current_period,
   ended_at = CASE WHEN r.status = 'ended' THEN coalesce(s.ended_at,
     least($2::timestamptz, r.last_at)) END
 FROM ${subscriptionColumns.source("r", 3)}
-WHERE s.organisation_id = $1 AND s.id = r.id`;
+WHERE s.organisation_id = $1 AND s.id = r.id`,
+});
 
 /**
  * A subscription to write. `dueDate` is its next due date, null once it is over. Absent
@@ -155,11 +158,8 @@ export async function updateSubscriptions(
     usage_bill: usageBills?.open,
     usage_billed: usageBills?.billed,
   }));
-  await client.query({
-    name: "update_subscriptions",
-    text: subscriptionsText,
-    values: [organisationId, now, ...subscriptionColumns.arrays(records)],
-  });
+  const arrays = subscriptionColumns.arrays(records);
+  await writeSubscriptions(client, organisationId, now, ...arrays);
 }
 
 /**
@@ -180,7 +180,9 @@ export function dayStarts(): (timezone: string, date: CivilDate | null) => Date 
 const periodColumns = columnSet(`subscription_id uuid, index int, start_date date, end_date date,
   billed_units int, setup_mode boolean, proration_closed boolean, billed_separately boolean`);
 
-const periodsText = `
+const writePeriods = command({
+  name: "save_periods",
+  text: sql`
 INSERT INTO periods AS p (organisation_id, subscription_id, index, previous_index, start_date,
   end_date, billed_units, setup_mode,
   proration_closed, billed_separately)
@@ -191,7 +193,8 @@ FROM ${periodColumns.source("r", 2)}
 ORDER BY r.subscription_id, r.index
 ON CONFLICT (subscription_id, index) DO UPDATE SET billed_units = excluded.billed_units,
   setup_mode = excluded.setup_mode,
-  proration_closed = excluded.proration_closed, billed_separately = excluded.billed_separately`;
+  proration_closed = excluded.proration_closed, billed_separately = excluded.billed_separately`,
+});
 
 /**
  * Inserts new periods. For known periods it updates the billed units, Setup Mode and proration
@@ -213,9 +216,5 @@ export async function savePeriods(
     proration_closed: period.prorationClosed,
     billed_separately: period.billedSeparately,
   }));
-  await client.query({
-    name: "save_periods",
-    text: periodsText,
-    values: [organisationId, ...periodColumns.arrays(records)],
-  });
+  await writePeriods(client, organisationId, ...periodColumns.arrays(records));
 }

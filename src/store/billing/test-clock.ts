@@ -4,9 +4,13 @@
  * compares with the database's clock or writes it.
  */
 
+import { columns } from "../../gen/columns.ts";
 import { lockOrganisation } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
+import { pick } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command, query } from "../database/sql/statement.ts";
 import { billChunk, type ChunkOrder, type ChunkOutcome } from "./billing-run.ts";
 import { performable } from "./due-organisations.ts";
 
@@ -51,6 +55,15 @@ export function createTestClock(pool: Pool): TestClockStore {
   };
 }
 
+const writeClock = command({
+  name: "move_clock",
+  text: sql`WITH advance AS (
+      UPDATE clock_advances SET moved_at = clock_timestamp(),
+        finished_at = CASE WHEN $3 THEN clock_timestamp() END
+      WHERE organisation_id = $1)
+    UPDATE organisations SET test_clock = $2 WHERE id = $1 AND test_clock IS DISTINCT FROM $2`,
+});
+
 /**
  * Moves an advancing clock to the earliest billable due instant, at most to its target. If nothing
  * is due, it moves to the target and the advance is over. It waits for running changes of the
@@ -70,21 +83,21 @@ async function moveClock(pool: Pool, organisationId: string): Promise<ClockMove>
     const shown = advance.organisation.testClock ?? from;
     const due = await findNextDue(client, organisationId, target);
     const now = due === null ? target : due > shown ? due : shown;
-    await client.query({
-      name: "move_clock",
-      text: `WITH advance AS (
-          UPDATE clock_advances SET moved_at = clock_timestamp(),
-            finished_at = CASE WHEN $3 THEN clock_timestamp() END
-          WHERE organisation_id = $1)
-        UPDATE organisations SET test_clock = $2 WHERE id = $1 AND test_clock IS DISTINCT FROM $2`,
-      values: [organisationId, now, due === null],
-    });
+    await writeClock(client, organisationId, now, due === null);
     return {
       kind: due === null ? "arrived" : "moved",
       progress: { from, target, now, performed, issued, parked },
     };
   });
 }
+
+const readNextDue = query({
+  name: "find_next_due",
+  text: sql`SELECT s.due_at FROM subscriptions s WHERE s.organisation_id = $1 AND s.due_at <= $2
+    AND ${performable}
+    ORDER BY s.due_at LIMIT 1`,
+  row: { dueAt: columns.subscription.dueAt.present() },
+});
 
 /**
  * The earliest instant up to `target` at which something billable is due. Null if there is none.
@@ -94,15 +107,15 @@ async function findNextDue(
   organisationId: string,
   target: Date,
 ): Promise<Date | null> {
-  const { rows } = await client.query<{ due_at: Date }>({
-    name: "find_next_due",
-    text: `SELECT s.due_at FROM subscriptions s WHERE s.organisation_id = $1 AND s.due_at <= $2
-      AND ${performable}
-      ORDER BY s.due_at LIMIT 1`,
-    values: [organisationId, target],
-  });
-  return rows[0]?.due_at ?? null;
+  const [row] = await readNextDue(client, organisationId, target);
+  return row?.dueAt ?? null;
 }
+
+const addCounts = command({
+  name: "count_performed",
+  text: sql`UPDATE clock_advances SET performed = performed + $2, issued = issued + $3,
+      parked = parked + $4, moved_at = clock_timestamp() WHERE organisation_id = $1`,
+});
 
 /**
  * Adds a chunk's counts in the transaction that billed it, so that a crash cannot separate them.
@@ -110,16 +123,9 @@ async function findNextDue(
 async function countPerformed(
   client: Transaction,
   organisationId: string,
-  outcome: ChunkOutcome,
+  { performed, issued, parked }: ChunkOutcome,
 ): Promise<void> {
-  const { performed, issued, parked } = outcome;
-  await client.query({
-    name: "count_performed",
-    text: `UPDATE clock_advances SET performed = performed + $2, issued = issued + $3,
-      parked = parked + $4,
-        moved_at = clock_timestamp() WHERE organisation_id = $1`,
-    values: [organisationId, performed, issued, parked.length],
-  });
+  await addCounts(client, organisationId, performed, issued, parked.length);
 }
 
 /** An organisation whose clock stopped on its way. Its workflow must be started. */
@@ -127,6 +133,13 @@ export interface StoppedClock {
   readonly kind: "clock";
   readonly organisationId: string;
 }
+
+const findStopped = query({
+  name: "find_stopped_clocks",
+  text: sql`SELECT organisation_id FROM clock_advances
+    WHERE finished_at IS NULL AND moved_at < now() - $1 * interval '1 millisecond'`,
+  row: pick(columns.clockAdvance, "organisationId"),
+});
 
 /**
  * Organisations whose clock has an unfinished advance and has not moved for `graceMs`. Their
@@ -137,11 +150,6 @@ export async function findStoppedClocks(
   pool: Pool,
   graceMs: number,
 ): Promise<readonly StoppedClock[]> {
-  const { rows } = await pool.query<{ organisation_id: string }>({
-    name: "find_stopped_clocks",
-    text: `SELECT organisation_id FROM clock_advances
-      WHERE finished_at IS NULL AND moved_at < now() - $1 * interval '1 millisecond'`,
-    values: [graceMs],
-  });
-  return rows.map(({ organisation_id: organisationId }) => ({ kind: "clock", organisationId }));
+  const rows = await findStopped(pool, graceMs);
+  return rows.map(({ organisationId }) => ({ kind: "clock", organisationId }));
 }
