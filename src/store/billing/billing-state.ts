@@ -132,7 +132,7 @@ export async function loadStates(
   const open = await loadOpenUsage(client, organisation.id, metered, isSnapshot);
   return loaded.map(({ row, subscription, plan, meters, today }) => {
     const state = readState(row, { organisation, subscription, plan, today });
-     = open.get(subscription.id) ?? (meters.length === 0 ? [] : null);
+    const openUsage = open.get(subscription.id) ?? (meters.length === 0 ? [] : null);
     return { currentPeriod: row.currentPeriod, state: { ...state, usage: openUsage } };
   });
 }

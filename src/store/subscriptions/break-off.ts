@@ -3,6 +3,7 @@
  * that (END-12, UNITS-14). The job is taken over in a new attempt, so that a worker that is at it
  * records nothing more. SQL, because removals are read with what makes them certain or not.
  */
+import { strict as assert } from "node:assert";
 import { presenceOf } from "../../domain/billing/document-presence.ts";
 import type { BillingState, RunningJob } from "../../domain/model/billing-state.ts";
 import type { CreditNoteDraft } from "../../domain/model/credit-note.ts";
@@ -10,9 +11,14 @@ import type { DocumentStatus, InvoiceDraft } from "../../domain/model/invoice.ts
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import { billClosedAmendment } from "../../domain/subscriptions/abandoned-amendment.ts";
 import { decideGoingOn } from "../../domain/subscriptions/restore.ts";
+import { columns } from "../../gen/columns.ts";
 import { loadStates } from "../billing/billing-state.ts";
 import type { LockedOrganisation } from "../billing/locked-subscription.ts";
 import type { Transaction } from "../database/pool.ts";
+import { db } from "../database/prisma/client.ts";
+import { bool } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 import { type IssuedDocument, issuedSince, lastNumber } from "../documents/issued-since.ts";
 import { closeAmendment } from "../ledger-jobs/amendments/abandon-amendment.ts";
 import { loadClosed } from "../ledger-jobs/amendments/closed-amendment.ts";
@@ -150,6 +156,18 @@ interface DescribedEnd {
   readonly reason: string;
 }
 
+const findNext = query({
+  name: "load_removal_to_break_off",
+  text: sql`SELECT r.step, i.number, ${isAhead} AS ahead
+    FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
+      JOIN subscriptions s ON s.organisation_id = $1 AND s.id = i.subscription_id
+    WHERE r.organisation_id = $1 AND r.termination_id = $2 AND r.state = 'waiting'
+      AND i.ledger_invoice_id IS NOT NULL
+      AND r.step = (SELECT min(w.step) FROM removals w WHERE w.organisation_id = $1
+        AND w.termination_id = $2 AND w.state = 'waiting')`,
+  row: { step: columns.removal.step, number: columns.invoice.number, ahead: bool },
+});
+
 /**
  * Returns what is recorded of the end. Only of an invoice that the ledger has, and whose removal
  * was tried, the answer can be lost. That of an invoice of a period that never begins is
@@ -161,18 +179,7 @@ async function describeEnd(
   terminationId: string,
   isSent: boolean,
 ): Promise<DescribedEnd> {
-  const { rows } = await client.query<{ step: number; number: string; ahead: boolean }>({
-    name: "load_removal_to_break_off",
-    text: `SELECT r.step, i.number, ${isAhead} AS ahead
-      FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
-        JOIN subscriptions s ON s.organisation_id = $1 AND s.id = i.subscription_id
-      WHERE r.organisation_id = $1 AND r.termination_id = $2 AND r.state = 'waiting'
-        AND i.ledger_invoice_id IS NOT NULL
-        AND r.step = (SELECT min(w.step) FROM removals w WHERE w.organisation_id = $1
-          AND w.termination_id = $2 AND w.state = 'waiting')`,
-    values: [organisationId, terminationId],
-  });
-  const [next] = rows;
+  const [next] = await findNext(client, organisationId, terminationId);
   const removed = await removedAlready(client, organisationId, terminationId);
   const first = "An operator broke off the end, which waited for the ledger.";
   const begun = `${first} The subscription goes on. ${removed}`;
@@ -184,33 +191,24 @@ async function describeEnd(
 }
 
 async function describeAmendment(client: Transaction, organisationId: string, jobId: string) {
-  const { rows } = await client.query<{
-    readonly invoiceId: string;
-    readonly number: string;
-    readonly status: DocumentStatus;
-  }>({
-    name: "load_amendment_to_break_off",
-    text: `SELECT i.id AS "invoiceId", i.number, i.status
-      FROM ledger_jobs o JOIN invoices i ON i.organisation_id = $1 AND i.id = o.invoice_id
-      WHERE o.organisation_id = $1 AND o.id = $2`,
-    values: [organisationId, jobId],
+  const job = await db(client).ledgerJob.findFirst({
+    where: { organisationId, id: jobId },
+    select: { invoice: { select: { id: true, number: true, status: true } } },
   });
-  const [row] = rows;
-  if (row === undefined) throw new Error(`amendment ${jobId} has no invoice`);
+  const invoice = job?.invoice;
+  assert(invoice, `amendment ${jobId} has an invoice`);
   const message =
-    `An operator broke off the change of invoice ${row.number}, which waited for the ledger. ` +
+    `An operator broke off the change of invoice ${invoice.number}, which waited for the ledger. ` +
     "It is billed separately.";
-  return { ...row, message };
+  return { invoiceId: invoice.id, status: invoice.status as DocumentStatus, message };
 }
 
 async function wasSent(client: Transaction, organisationId: string, id: string): Promise<boolean> {
-  const { rows } = await client.query<{ readonly isSent: boolean }>({
-    name: "was_job_sent",
-    text: `SELECT first_sent_at IS NOT NULL AS "isSent" FROM ledger_jobs
-      WHERE organisation_id = $1 AND id = $2`,
-    values: [organisationId, id],
+  const job = await db(client).ledgerJob.findFirst({
+    where: { organisationId, id },
+    select: { firstSentAt: true },
   });
-  return rows[0]?.isSent ?? false;
+  return job !== null && job.firstSentAt !== null;
 }
 
 function drafted(

@@ -1,23 +1,23 @@
 /**
  * Loads the facts of a creation in one read. SQL: the hot path. The write is in `save-creation.ts`.
  */
+import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
 import type { CreationFacts } from "../../domain/subscriptions/create.ts";
+import { columns } from "../../gen/columns.ts";
+import { organisationColumns, readOrganisation } from "../access/organisation-settings.ts";
 import {
-  type OrganisationRow,
-  organisationColumns,
-  readOrganisation,
-} from "../access/organisation-settings.ts";
-import {
-  type ChargeRow,
-  chargeListing,
-  type PlanRow,
-  planListing,
+  chargeColumns,
+  chargeRow,
+  planColumns,
+  planRow,
   readCharge,
   readPlan,
 } from "../catalogue/catalogue.ts";
-import { type CustomerRow, customerListing, readCustomer } from "../customers/customers.ts";
-import { plannedOnce } from "../database/planned-once.ts";
+import { customerColumns, customerRow, isShown } from "../customers/customers.ts";
 import type { Executor } from "../database/prisma/client.ts";
+import { bytes, json, jsonRow, jsonRows, pick, type RowOf } from "../database/sql/columns.ts";
+import { asSql, sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 
 /** The keys of everything that a creation looks up. */
 export interface CreationQuery {
@@ -43,25 +43,30 @@ export interface LoadedCreation {
   readonly testClock: Date | null;
 }
 
-interface FactsRow extends OrganisationRow {
-  catalogue_version: string;
-  test_clock: Date | null;
-  request_hash: Buffer | null;
-  customer: CustomerRow | null;
-  plan: PlanRow | null;
-  charges: ChargeRow[] | null;
-}
+const factsRow = {
+  ...pick(columns.organisation, "catalogueVersion", "testClock"),
+  organisation: json<OrganisationSettings>(),
+  requestHash: bytes.orNull(),
+  customer: jsonRow(customerRow).orNull(),
+  plan: jsonRow(planRow).orNull(),
+  charges: jsonRows(chargeRow).orNull(),
+};
 
-const factsText = `SELECT ${organisationColumns}, o.catalogue_version::text, o.test_clock,
-  (SELECT s.request_hash FROM subscriptions s WHERE s.organisation_id = $1
-    AND s.id = $2) AS request_hash,
-  (SELECT row_to_json(r) FROM (SELECT ${customerListing.columns} FROM customers t
-    WHERE t.organisation_id = $1 AND t.code = $3 AND ${customerListing.shown}) r) AS customer,
-  (SELECT row_to_json(r) FROM (SELECT ${planListing.columns} FROM plans t
-    WHERE t.organisation_id = $1 AND t.code = $4) r) AS plan,
-  (SELECT json_agg(row_to_json(r)) FROM (SELECT ${chargeListing.columns} FROM charges t
-    WHERE t.organisation_id = $1 AND t.code = ANY ($5)) r) AS charges
-  FROM organisations o WHERE o.id = $1`;
+const loadFacts = query({
+  name: "load_creation",
+  planned: "once",
+  text: sql`SELECT ${asSql(organisationColumns)}, o.catalogue_version, o.test_clock,
+      (SELECT s.request_hash FROM subscriptions s WHERE s.organisation_id = $1
+        AND s.id = $2) AS request_hash,
+      (SELECT row_to_json(r) FROM (SELECT ${customerColumns} FROM customers t
+        WHERE t.organisation_id = $1 AND t.code = $3 AND ${isShown}) r) AS customer,
+      (SELECT row_to_json(r) FROM (SELECT ${planColumns} FROM plans t
+        WHERE t.organisation_id = $1 AND t.code = $4) r) AS plan,
+      (SELECT json_agg(row_to_json(r)) FROM (SELECT ${chargeColumns} FROM charges t
+        WHERE t.organisation_id = $1 AND t.code = ANY ($5)) r) AS charges
+    FROM organisations o WHERE o.id = $1`,
+  row: factsRow,
+});
 
 /** Loads the facts of a creation in one read (CREATE-1). */
 export async function loadCreation(
@@ -69,28 +74,23 @@ export async function loadCreation(
   organisationId: string,
   { subscriptionId, customerCode, planCode, chargeCodes }: CreationQuery,
 ): Promise<LoadedCreation> {
-  const { rows } = await executor.query<FactsRow>(
-    plannedOnce({
-      name: "load_creation",
-      text: factsText,
-      values: [organisationId, subscriptionId, customerCode, planCode, chargeCodes],
-    }),
-  );
-  const [row] = rows;
+  const keys = [subscriptionId, customerCode, planCode, chargeCodes];
+  const [row] = await loadFacts(executor, organisationId, ...keys);
   if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
   return readLoaded(row);
 }
 
-function readLoaded(row: FactsRow): LoadedCreation {
+function readLoaded(row: RowOf<typeof factsRow>): LoadedCreation {
+  const { requestHash, catalogueVersion, testClock, customer, plan } = row;
   const charges = (row.charges ?? []).map((charge) => readCharge(charge));
   return {
-    requestHash: row.request_hash,
-    catalogueVersion: row.catalogue_version,
-    testClock: row.test_clock,
+    requestHash,
+    catalogueVersion,
+    testClock,
     facts: {
       organisation: readOrganisation(row),
-      customer: row.customer === null ? null : readCustomer(row.customer),
-      plan: row.plan === null ? null : readPlan(row.plan),
+      customer,
+      plan: plan === null ? null : readPlan(plan),
       charges: new Map(charges.map((charge) => [charge.code, charge])),
     },
   };

@@ -1,5 +1,6 @@
 /** The types of a leased termination, of one removal, and of the ledger's answer to it. */
 import type { DocumentStatus } from "../../domain/model/invoice.ts";
+import { sql } from "../database/sql/sql.ts";
 import type { ObservedInvoiceState } from "../documents/credit-note-state.ts";
 
 /**
@@ -59,9 +60,9 @@ export interface RemovalRefused {
  * SQL: job `o` is termination `$2` in attempt `$3` and still under way. Only the attempt that holds
  * the lease may record an outcome.
  */
-export const isHeld = `o.id = $2 AND o.attempts = $3 AND o.kind = 'end_subscription'
+export const isHeld = sql`o.id = $2 AND o.attempts = $3 AND o.kind = 'end_subscription'
     AND o.state IN ('sending', 'uncertain')`;
 
 /** SQL: invoice `i` bills a period of its subscription `s` that never begins if that ends. */
-export const isAhead = `(i.type = 'renewal' AND i.period_index > s.current_period
+export const isAhead = sql`(i.type = 'renewal' AND i.period_index > s.current_period
           OR i.type = 'first' AND s.status = 'pending')`;

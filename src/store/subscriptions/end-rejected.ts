@@ -10,6 +10,8 @@ import { type LockedOrganisation, shareOrganisation } from "../billing/locked-su
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
+import { asSql, sql } from "../database/sql/sql.ts";
+import { command } from "../database/sql/statement.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
 import { endLeasedJob } from "../ledger-jobs/job-lease.ts";
@@ -24,7 +26,9 @@ import {
 import { loadRemoved, reissueInvoices } from "./reissue-invoices.ts";
 import { loadNextPeriodLines } from "./reversals.ts";
 
-const refusedText = `
+const refuse = command({
+  name: "refuse_removal",
+  text: sql`
 WITH op AS (
   UPDATE ledger_jobs o SET state = 'refused', reason = $5, lease_until = NULL, finished_at = now(),
     message = $6
@@ -41,7 +45,8 @@ WITH op AS (
   FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id
     AND removal.state = 'refused' AND $8::text IS NOT NULL
 )
-SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`;
+SELECT FROM op, pg_notify('${asSql(outcomesChannel)}', op.id::text)`,
+});
 
 /**
  * Writes the refusal. Null if another attempt holds the termination. `issued`: an invoice was
@@ -96,25 +101,22 @@ export async function refuseLeased(
   { terminationId, attempt, step }: LeasedTermination & Pick<LeasedRemoval, "step">,
   { reason, message, whole, invoice: reported }: RemovalRefused & { readonly whole: string },
 ): Promise<boolean> {
-  const { rowCount } = await client.query({
-    name: "refuse_removal",
-    text: refusedText,
-    values: [
-      organisationId,
-      terminationId,
-      attempt,
-      step,
-      plain(reason),
-      whole,
-      plain(message),
-      reported?.status ?? null,
-      reported?.total ?? null,
-      reported?.amountDue ?? null,
-      reported?.sent ?? null,
-      reported?.updatedAt ?? null,
-    ],
-  });
-  return rowCount === 1;
+  const refused = await refuse(
+    client,
+    organisationId,
+    terminationId,
+    attempt,
+    step,
+    plain(reason),
+    whole,
+    plain(message),
+    reported?.status ?? null,
+    reported?.total ?? null,
+    reported?.amountDue ?? null,
+    reported?.sent ?? null,
+    reported?.updatedAt ?? null,
+  );
+  return refused === 1;
 }
 
 /** Returns a sentence with the invoices that are removed already, or an empty text. */

@@ -8,15 +8,15 @@
 import { strict as assert } from "node:assert";
 import type { EndWhen } from "../../domain/subscriptions/end.ts";
 import { columns } from "../../gen/columns.ts";
-import type { LedgerJob, Termination } from "../../gen/prisma/client.ts";
 import type { Encryption } from "../database/encryption.ts";
 import type { Pool } from "../database/pool.ts";
-import { bool, float } from "../database/sql/columns.ts";
+import { bool, float, int, pick, type RowOf, text } from "../database/sql/columns.ts";
 import { asSql, sql } from "../database/sql/sql.ts";
+import { command, query } from "../database/sql/statement.ts";
 import { bindConnection, type ConnectionAccess } from "../ledger-connection/connections.ts";
 import { jobClaim } from "../ledger-jobs/job-lease.ts";
 import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
-import { isAhead, type LeasedRemoval, type LeasedTermination } from "./end-lease.ts";
+import { isAhead, isHeld, type LeasedRemoval, type LeasedTermination } from "./end-lease.ts";
 import { createRecordTermination, type RecordTermination } from "./end-outcomes.ts";
 
 /**
@@ -29,20 +29,27 @@ export type TerminationTask =
   | (LeasedRemoval & { readonly kind: "drop" | "wait" })
   | (LeasedTermination & { readonly kind: "finish"; readonly when: EndWhen });
 
+/** A termination as it is stored, with its job's state. */
+const storedRow = {
+  ...pick(columns.ledgerJob, "state", "reason"),
+  ...pick(columns.termination, "ended"),
+  /** The invoice to remove next, or the refused one. */
+  current: text.orNull(),
+  removals: int,
+  /** Of `removals`. */
+  removed: int,
+  /** Of `removals`. */
+  left: int,
+  nextInMs: float.orNull(),
+};
+
 /**
  * A termination's state. `outcome` is `ended` or `refused`, null while it is open. Then it can be
- * taken in `nextInMs`, and `reason` is its last failure. `current` is the invoice to remove next,
- * or the refused one. Of `removals`, so many are `removed` and so many `left`.
+ * taken in `nextInMs`, and `reason` is its last failure.
  */
-interface TerminationState {
+type TerminationState = Omit<RowOf<typeof storedRow>, "state" | "ended"> & {
   readonly outcome: string | null;
-  readonly reason: string | null;
-  readonly nextInMs: number | null;
-  readonly current: string | null;
-  readonly removals: number;
-  readonly removed: number;
-  readonly left: number;
-}
+};
 
 /** Store of one organisation's terminations. */
 export interface TerminationStore extends RecordTermination, ConnectionAccess {
@@ -80,44 +87,39 @@ export function createTerminations(pool: Pool, encryption: Encryption): OpenTerm
   });
 }
 
-/** A termination as it is stored, with its job's state. */
-type StoredState = Pick<LedgerJob, "state"> &
-  Pick<Termination, "ended"> &
-  Omit<TerminationState, "outcome">;
+const readStored = query({
+  name: "read_termination",
+  text: sql`SELECT o.state, e.ended, o.reason, r.current, r.removals, r.removed, r.left,
+      CASE WHEN o.finished_at IS NULL THEN
+        greatest(0, ceil(1000 * extract(epoch FROM
+          CASE WHEN o.state = 'ready' THEN o.not_before ELSE o.lease_until END - now())))
+      END::float8 AS next_in_ms
+    FROM terminations e
+      JOIN ledger_jobs o ON o.organisation_id = $1 AND o.id = e.id
+      CROSS JOIN LATERAL (
+        SELECT count(*)::int AS removals,
+          count(*) FILTER (WHERE m.state = 'removed')::int AS removed,
+          count(*) FILTER (WHERE m.state = 'left')::int AS left,
+          min(i.number) FILTER (WHERE m.step = (SELECT min(n.step) FROM removals n
+            WHERE n.organisation_id = $1 AND n.termination_id = e.id
+              AND n.state IN ('waiting', 'refused'))) AS current
+        FROM removals m JOIN invoices i ON i.organisation_id = $1 AND i.id = m.invoice_id
+        WHERE m.organisation_id = $1 AND m.termination_id = e.id
+      ) r
+    WHERE e.organisation_id = $1 AND e.id = $2`,
+  row: storedRow,
+});
 
 async function readTermination(
   pool: Pool,
   organisationId: string,
   terminationId: string,
 ): Promise<TerminationState | null> {
-  const { rows } = await pool.query<StoredState>({
-    name: "read_termination",
-    text: readText,
-    values: [organisationId, terminationId],
-  });
-  if (rows[0] === undefined) return null;
-  const { state, ended, ...rest } = rows[0];
+  const [row] = await readStored(pool, organisationId, terminationId);
+  if (row === undefined) return null;
+  const { state, ended, ...rest } = row;
   return { ...rest, outcome: rest.nextInMs !== null ? null : ended ? "ended" : state };
 }
-
-const readText = `
-SELECT o.state, e.ended, o.reason, r.current, r.removals, r.removed, r.left,
-  CASE WHEN o.finished_at IS NULL THEN
-    greatest(0, ceil(1000 * extract(epoch FROM
-      CASE WHEN o.state = 'ready' THEN o.not_before ELSE o.lease_until END - now())))
-  END::float8 AS "nextInMs"
-FROM terminations e
-  JOIN ledger_jobs o ON o.organisation_id = $1 AND o.id = e.id
-  CROSS JOIN LATERAL (
-    SELECT count(*)::int AS removals, count(*) FILTER (WHERE m.state = 'removed')::int AS removed,
-      count(*) FILTER (WHERE m.state = 'left')::int AS left,
-      min(i.number) FILTER (WHERE m.step = (SELECT min(n.step) FROM removals n
-        WHERE n.organisation_id = $1 AND n.termination_id = e.id
-          AND n.state IN ('waiting', 'refused'))) AS current
-    FROM removals m JOIN invoices i ON i.organisation_id = $1 AND i.id = m.invoice_id
-    WHERE m.organisation_id = $1 AND m.termination_id = e.id
-  ) r
-WHERE e.organisation_id = $1 AND e.id = $2`;
 
 // An invoice whose sending has not begun is abandoned. If another job works on it, its removal
 // waits.
@@ -136,7 +138,7 @@ const claim = jobClaim({
           WHERE b.organisation_id = $1 AND b.invoice_id = i.id
             AND b.state IN ('ready', 'sending', 'uncertain')
             AND NOT (b.kind = 'create_invoice' AND b.state = 'ready')) AS is_busy,
-        ${asSql(isAhead)} AS is_ahead
+        ${isAhead} AS is_ahead
       FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
         JOIN subscriptions s ON s.organisation_id = $1 AND s.id = i.subscription_id
       WHERE r.organisation_id = $1 AND r.termination_id = taken.id AND r.state = 'waiting'
@@ -187,22 +189,21 @@ interface Release {
   readonly isUnsent: boolean;
 }
 
+const releaseHeld = command({
+  name: "release_termination",
+  text: sql`WITH op AS (
+      UPDATE ledger_jobs o SET state = 'ready',
+        not_before = now() + $4 * interval '1 millisecond', lease_until = NULL, reason = $5,
+        first_sent_at = CASE WHEN NOT $6 THEN o.first_sent_at END
+      WHERE o.organisation_id = $1 AND ${isHeld} RETURNING o.id
+    ) SELECT FROM op, pg_notify('${asSql(outcomesChannel)}', op.id::text)`,
+});
+
 async function release(
   pool: Pool,
   organisationId: string,
   { terminationId, attempt }: LeasedTermination,
   { delayMs, reason, isUnsent }: Release,
 ): Promise<void> {
-  await pool.query({
-    name: "release_termination",
-    text: `WITH op AS (
-        UPDATE ledger_jobs o SET state = 'ready',
-          not_before = now() + $4 * interval '1 millisecond', lease_until = NULL, reason = $5,
-          first_sent_at = CASE WHEN NOT $6 THEN o.first_sent_at END
-        WHERE o.organisation_id = $1 AND o.id = $2 AND o.attempts = $3
-          AND o.kind = 'end_subscription'
-          AND o.state IN ('sending', 'uncertain') RETURNING o.id
-      ) SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`,
-    values: [organisationId, terminationId, attempt, delayMs, reason, isUnsent],
-  });
+  await releaseHeld(pool, organisationId, terminationId, attempt, delayMs, reason, isUnsent);
 }

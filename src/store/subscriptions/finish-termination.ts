@@ -16,6 +16,8 @@ import { shareOrganisation } from "../billing/locked-subscription.ts";
 import { leavesDocuments } from "../billing/save-billing.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
+import { asSql, sql } from "../database/sql/sql.ts";
+import { command } from "../database/sql/statement.ts";
 import { lockLeasedJob } from "../ledger-jobs/job-lease.ts";
 import { doneMark, outcomesChannel } from "../ledger-jobs/job-notifications.ts";
 import type { LeasedTermination } from "./end-lease.ts";
@@ -36,6 +38,20 @@ export async function finishTermination(
 ): Promise<{ readonly issued: boolean } | null> {
   return inTransaction(pool, (client) => finish(client, organisationId, leased, when));
 }
+
+const endJob = command({
+  name: "finish_termination",
+  text: sql`WITH op AS (
+      UPDATE ledger_jobs o SET state = 'done', reason = NULL, lease_until = NULL,
+        finished_at = now()
+      WHERE o.organisation_id = $1 AND o.id = $2 RETURNING o.id
+    ), termination AS (
+      UPDATE terminations e SET ended = true FROM op
+      WHERE e.organisation_id = $1 AND e.id = op.id
+    )
+    SELECT FROM op,
+      pg_notify('${asSql(outcomesChannel)}', '${asSql(doneMark)}' || op.id)`,
+});
 
 async function finish(
   client: Transaction,
@@ -60,19 +76,7 @@ async function finish(
     await loadNextPeriodLines(client, loaded.state),
   );
   if (ended instanceof Refusal) return refuseLast(client, locked, leased, ended.message);
-  await client.query({
-    name: "finish_termination",
-    text: `WITH op AS (
-        UPDATE ledger_jobs o SET state = 'done', reason = NULL, lease_until = NULL,
-          finished_at = now()
-        WHERE o.organisation_id = $1 AND o.id = $2 RETURNING o.id
-      ), termination AS (
-        UPDATE terminations e SET ended = true FROM op
-        WHERE e.organisation_id = $1 AND e.id = op.id
-      )
-      SELECT pg_notify('${outcomesChannel}', '${doneMark}' || op.id) FROM op`,
-    values: [organisationId, terminationId],
-  });
+  await endJob(client, organisationId, terminationId);
   await saveEnded(client, loaded.state, ended, now);
   return { issued: leavesDocuments(ended) };
 }

@@ -5,34 +5,39 @@
  * under way.
  */
 import { decideLateRemoval } from "../../domain/subscriptions/restore.ts";
+import { columns } from "../../gen/columns.ts";
 import { loadStates } from "../billing/billing-state.ts";
 import { shareOrganisation } from "../billing/locked-subscription.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { getOne } from "../database/page.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
+import { pick, type RowOf } from "../database/sql/columns.ts";
+import { asSql, sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 import { keepsPlace } from "../documents/document-presence.ts";
 import { invoiceListing } from "../documents/invoices.ts";
 import { answerLost } from "./break-off.ts";
 import { reissueInvoices } from "./reissue-invoices.ts";
 import { loadNextPeriodLines } from "./reversals.ts";
 
+const lateRow = {
+  ...pick(columns.removal, "terminationId", "step"),
+  subscriptionId: columns.invoice.subscriptionId,
+};
+
 /** A removal that shows in the ledger. */
-interface LateRemoval {
-  readonly terminationId: string;
-  readonly step: number;
-  readonly subscriptionId: string;
-}
+type LateRemoval = RowOf<typeof lateRow>;
 
 // Work on the subscription comes first: it may remove or amend this invoice itself. So does a
 // refused amendment of it, whose lines would be billed twice. In Setup Mode nothing can be issued,
 // so these removals wait until it is off.
-const lateText = `
-SELECT r.termination_id AS "terminationId", r.step, i.subscription_id AS "subscriptionId"
+const late = sql`
+SELECT r.termination_id, r.step, i.subscription_id
 FROM removals r
   JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
   JOIN organisations o ON o.id = $1 AND NOT o.setup_mode
-WHERE r.organisation_id = $1 AND r.state = 'refused' AND r.reason = '${answerLost}'
+WHERE r.organisation_id = $1 AND r.state = 'refused' AND r.reason = '${asSql(answerLost)}'
   AND NOT ${keepsPlace("i")}
   AND NOT EXISTS (SELECT 1 FROM removals e WHERE e.organisation_id = $1
     AND e.invoice_id = r.invoice_id AND e.state = 'removed')
@@ -42,24 +47,27 @@ WHERE r.organisation_id = $1 AND r.state = 'refused' AND r.reason = '${answerLos
     AND j.subscription_id = i.subscription_id AND j.kind IN ('amend_invoice', 'end_subscription')
     AND j.state IN ('ready', 'sending', 'uncertain'))`;
 
+const findLate = query({
+  name: "find_late_removals",
+  text: sql`${late} ORDER BY r.termination_id, r.step`,
+  row: lateRow,
+});
+
 /**
  * Reissues what the ledger shows as removed by now. Each removal is one transaction. The dispatcher
  * posts what was issued.
  */
 export async function reissueLateRemovals(pool: Pool, organisationId: string): Promise<void> {
-  const { rows } = await pool.query<LateRemoval>({
-    name: "find_late_removals",
-    text: `${lateText} ORDER BY r.termination_id, r.step`,
-    values: [organisationId],
-  });
-  for (const late of rows)
+  for (const late of await findLate(pool, organisationId))
     await inTransaction(pool, (client) => reissue(client, organisationId, late));
 }
 
 // Deferred amounts of a renewal invoice whose period has not begun wait again, as after every
 // removal. A ledger that does not keep what it deletes shows the invoice as lost.
-const recordText = `
-WITH late AS (${lateText} AND r.termination_id = $2 AND r.step = $3), invoice AS (
+const record = query({
+  name: "record_late_removal",
+  text: sql`
+WITH late AS (${late} AND r.termination_id = $2 AND r.step = $3), invoice AS (
   UPDATE invoices i SET status = CASE WHEN i.status = 'not_in_external' THEN 'deleted'
     ELSE i.status END, sync_error = NULL
   FROM late, removals r WHERE r.organisation_id = $1 AND r.termination_id = $2 AND r.step = $3
@@ -75,16 +83,15 @@ WITH late AS (${lateText} AND r.termination_id = $2 AND r.step = $3), invoice AS
   WHERE d.organisation_id = $1 AND d.invoice_id = invoice.id AND invoice.type = 'renewal'
     AND invoice.period_index > s.current_period
 )
-SELECT invoice.id, invoice.period_index AS "periodIndex", p.setup_mode AS "setupMode"
+SELECT invoice.id, invoice.period_index, p.setup_mode
 FROM invoice JOIN periods p ON p.organisation_id = $1
-  AND p.subscription_id = invoice.subscription_id AND p.index = invoice.period_index`;
-
-/** The removed invoice. `setupMode`: its period began in Setup Mode (SETUP-3). */
-interface RecordedRemoval {
-  readonly id: string;
-  readonly periodIndex: number;
-  readonly setupMode: boolean;
-}
+  AND p.subscription_id = invoice.subscription_id AND p.index = invoice.period_index`,
+  row: {
+    ...pick(columns.invoice, "id", "periodIndex"),
+    /** Its period began in Setup Mode (SETUP-3). */
+    setupMode: columns.period.setupMode,
+  },
+});
 
 async function reissue(
   client: Transaction,
@@ -93,12 +100,7 @@ async function reissue(
 ): Promise<void> {
   const { organisation, now } = await shareOrganisation(client, organisationId);
   await lockSubscriptions(client, organisationId, [subscriptionId]);
-  const { rows } = await client.query<RecordedRemoval>({
-    name: "record_late_removal",
-    text: recordText,
-    values: [organisationId, terminationId, step],
-  });
-  const [recorded] = rows;
+  const [recorded] = await record(client, organisationId, terminationId, step);
   if (recorded === undefined || recorded.setupMode) return;
   const invoice = await getOne(client, organisationId, invoiceListing, recorded.id);
   const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });

@@ -4,25 +4,32 @@
  */
 import type { BillingState } from "../../domain/model/billing-state.ts";
 import type { Reissued, RemovedInvoice } from "../../domain/subscriptions/restore.ts";
+import { columns } from "../../gen/columns.ts";
 import { savePeriods } from "../billing/locked-subscription.ts";
 import { newId } from "../database/ids.ts";
 import type { Transaction } from "../database/pool.ts";
+import { bool, type RowOf } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command, query } from "../database/sql/statement.ts";
 import { keepsPlace } from "../documents/document-presence.ts";
-import { type InvoiceRow, readInvoice } from "../documents/invoice-row.ts";
-import { invoiceListing } from "../documents/invoices.ts";
+import { invoiceRow, readInvoice } from "../documents/invoice-row.ts";
+import { invoiceColumns } from "../documents/invoices.ts";
 import { type Issuing, issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
 import { dropRefusedLines } from "./reversals.ts";
 
-interface RemovedRow extends InvoiceRow {
-  period_index: number;
-  bills_deferred: boolean;
-}
+const removedRow = {
+  ...invoiceRow,
+  periodIndex: columns.invoice.periodIndex,
+  billsDeferred: bool,
+};
 
 // `now` may follow `period_end`, so all ends since the last restoration count. Reissued invoices
 // are excluded. What a refused end removed stays removed. Invoices before the previous period bill
 // nothing that can be restored. `$4` names one end, refused or not.
-const removedText = `
-SELECT ${invoiceListing.columns}, t.period_index,
+const readRemovedInvoices = query({
+  name: "load_removed_invoices",
+  text: sql`
+SELECT ${invoiceColumns}, t.period_index,
   EXISTS (SELECT 1 FROM deferred_lines d WHERE d.organisation_id = $1
     AND d.invoice_id = t.id) AS bills_deferred
 FROM invoices t
@@ -35,7 +42,9 @@ WHERE t.organisation_id = $1 AND t.subscription_id = $2 AND t.period_index >= $3
       AND CASE WHEN $4::uuid IS NULL THEN e.ended ELSE e.id = $4 END
       AND e.seq > (SELECT coalesce(max(m.seq), 0) FROM restorations m WHERE m.organisation_id = $1
         AND m.subscription_id = $2))
-ORDER BY t.seq`;
+ORDER BY t.seq`,
+  row: removedRow,
+});
 
 /**
  * Selects the current period's removed invoices and its neighbours'. With `terminationId`: of that
@@ -53,24 +62,15 @@ export async function loadRemoved(
   organisationId: string,
   { subscriptionId, currentPeriod, terminationId }: RemovedQuery,
 ): Promise<readonly RemovedInvoice[]> {
-  const { rows } = await client.query<RemovedRow>({
-    name: "load_removed_invoices",
-    text: removedText,
-    values: [organisationId, subscriptionId, currentPeriod, terminationId],
-  });
+  const wanted = [subscriptionId, currentPeriod, terminationId];
+  const rows = await readRemovedInvoices(client, organisationId, ...wanted);
   return rows.map(readRemoved);
 }
 
-function readRemoved(row: RemovedRow): RemovedInvoice {
+function readRemoved(row: RowOf<typeof removedRow>): RemovedInvoice {
   const { id, number, type, lines } = readInvoice(row);
-  return {
-    id,
-    number,
-    type,
-    lines,
-    periodIndex: row.period_index,
-    billsDeferred: row.bills_deferred,
-  };
+  const { periodIndex, billsDeferred } = row;
+  return { id, number, type, lines, periodIndex, billsDeferred };
 }
 
 /** Reissues the invoices of a subscription. Returns the ids of the jobs that post them. */
@@ -100,7 +100,9 @@ export async function reissueInvoices(
   return [...issued, ...notes].map(({ jobId }) => jobId);
 }
 
-const takeOverText = `
+const takeOverBilled = command({
+  name: "take_over_billed",
+  text: sql`
 WITH replaced AS (
   SELECT * FROM jsonb_to_recordset($2) AS r(id uuid, replaces uuid)
 ), deferred AS (
@@ -108,7 +110,8 @@ WITH replaced AS (
   WHERE d.organisation_id = $1 AND d.invoice_id = r.replaces
 )
 UPDATE usage_bills b SET invoice_id = r.id FROM replaced r
-WHERE b.organisation_id = $1 AND b.invoice_id = r.replaces`;
+WHERE b.organisation_id = $1 AND b.invoice_id = r.replaces`,
+});
 
 /** Moves deferred lines and billed usage from removed invoices to the ones that replace them. */
 async function takeOver(
@@ -117,6 +120,5 @@ async function takeOver(
   replaced: readonly { readonly id: string; readonly replaces: string }[],
 ): Promise<void> {
   if (replaced.length === 0) return;
-  const values = [organisationId, JSON.stringify(replaced)];
-  await client.query({ name: "take_over_billed", text: takeOverText, values });
+  await takeOverBilled(client, organisationId, JSON.stringify(replaced));
 }

@@ -8,6 +8,8 @@ import { type LockedOrganisation, shareOrganisation } from "../billing/locked-su
 import { lockRow, lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
+import { asSql, sql } from "../database/sql/sql.ts";
+import { command } from "../database/sql/statement.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
 import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
@@ -62,12 +64,9 @@ export async function dropInvoice(
       where: { organisationId, id: leased.invoiceId },
       select: { status: true },
     });
-    const { rowCount } = await client.query({
-      name: "abandon_invoice",
-      text: abandonText,
-      values: [organisationId, leased.terminationId, leased.attempt, leased.invoiceId],
-    });
-    const isAbandoned = rowCount === 1;
+    const { terminationId, attempt, invoiceId } = leased;
+    const abandoned = await abandon(client, organisationId, terminationId, attempt, invoiceId);
+    const isAbandoned = abandoned === 1;
     if (!isAbandoned && invoice?.status !== "not_in_external") return null;
     if (!(await takeBack(client, organisationId, leased, locked.databaseNow))) return null;
     const neverSent = { outcome: "never_sent", status: "deleted", reported: null } as const;
@@ -75,7 +74,9 @@ export async function dropInvoice(
   });
 }
 
-const abandonText = `
+const abandon = command({
+  name: "abandon_invoice",
+  text: sql`
 WITH held AS (
   SELECT o.id, o.kind FROM ledger_jobs o WHERE o.organisation_id = $1
     AND (${isHeld}
@@ -87,7 +88,8 @@ WITH held AS (
     AND held.kind = 'create_invoice' AND EXISTS (SELECT 1 FROM held e WHERE e.id = $2)
   RETURNING c.id
 )
-SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`;
+SELECT FROM op, pg_notify('${asSql(outcomesChannel)}', op.id::text)`,
+});
 
 /** Makes the job ready for its next step at once, if this attempt still holds the lease. */
 async function takeBack(
@@ -117,7 +119,9 @@ async function takeBack(
 
 // A removed renewal invoice of a period that never begins returns its deferred amounts, which wait
 // again. What an option requested to remove is dropped with all its lines.
-const removedText = `
+const writeRemoved = command({
+  name: "sync_removed",
+  text: sql`
 WITH removal AS (
   UPDATE removals r SET state = 'removed', outcome = $4, finished_at = now()
   WHERE r.organisation_id = $1 AND r.termination_id = $2 AND r.step = $3 AND r.state = 'waiting'
@@ -133,7 +137,8 @@ WITH removal AS (
 UPDATE deferred_lines d SET invoice_id = NULL
 FROM invoice JOIN subscriptions s ON s.organisation_id = $1 AND s.id = invoice.subscription_id
 WHERE d.organisation_id = $1 AND d.invoice_id = invoice.id AND invoice.type = 'renewal'
-  AND invoice.period_index > s.current_period`;
+  AND invoice.period_index > s.current_period`,
+});
 
 /** `reported` has the amounts. If null, they stay and nothing is due. */
 interface SyncedRemoval {
@@ -150,25 +155,24 @@ async function syncRemoved(
   { outcome, status, reported }: SyncedRemoval,
 ): Promise<{ readonly issued: boolean }> {
   const { id: organisationId } = locked.organisation;
-  await client.query({
-    name: "sync_removed",
-    text: removedText,
-    values: [
-      organisationId,
-      terminationId,
-      step,
-      outcome,
-      status,
-      reported?.total ?? null,
-      reported?.amountDue ?? null,
-      reported?.sent ?? null,
-      reported?.updatedAt ?? null,
-    ],
-  });
+  await writeRemoved(
+    client,
+    organisationId,
+    terminationId,
+    step,
+    outcome,
+    status,
+    reported?.total ?? null,
+    reported?.amountDue ?? null,
+    reported?.sent ?? null,
+    reported?.updatedAt ?? null,
+  );
   return { issued: isAhead && (await reverseNextPeriod(client, locked, subscriptionId)) };
 }
 
-const leftText = `
+const leave = command({
+  name: "leave_removal",
+  text: sql`
 WITH removal AS (
   UPDATE removals r SET state = 'left', reason = $9, finished_at = now()
   WHERE r.organisation_id = $1 AND r.termination_id = $2 AND r.step = $3 AND r.state = 'waiting'
@@ -178,7 +182,8 @@ UPDATE invoices i SET status = coalesce($4, i.status), total = coalesce($5::nume
   amount_due = coalesce($6::numeric, i.amount_due), sent = coalesce($7::boolean, i.sent),
   ledger_updated_at = coalesce($8::timestamptz, i.ledger_updated_at),
   ledger_reported_at = CASE WHEN $4::text IS NULL THEN i.ledger_reported_at ELSE now() END
-FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id`;
+FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id`,
+});
 
 /**
  * The ledger's report may be the first news that the invoice was paid, approved or sent. Held
@@ -196,28 +201,18 @@ export async function saveLeft(
     inTransaction(pool, async (client) => {
       const now = await lockRow(client, "subscriptions", organisationId, subscriptionId);
       if (now === null || !(await takeBack(client, organisationId, leased, now))) return false;
-      const {
-        status = null,
-        total = null,
-        amountDue = null,
-        sent = null,
-        updatedAt = null,
-      } = reported ?? {};
-      await client.query({
-        name: "leave_removal",
-        text: leftText,
-        values: [
-          organisationId,
-          terminationId,
-          step,
-          status,
-          total,
-          amountDue,
-          sent,
-          updatedAt,
-          because,
-        ],
-      });
+      await leave(
+        client,
+        organisationId,
+        terminationId,
+        step,
+        reported?.status ?? null,
+        reported?.total ?? null,
+        reported?.amountDue ?? null,
+        reported?.sent ?? null,
+        reported?.updatedAt ?? null,
+        because,
+      );
       // The dispatcher starts the workflow of the planned allocation.
       await planAllocations(client, organisationId, [subscriptionId]);
       return true;

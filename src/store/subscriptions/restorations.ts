@@ -10,6 +10,8 @@ import type { OpenTransaction } from "../billing/current-subscription.ts";
 import { updateSubscriptions } from "../billing/locked-subscription.ts";
 import { newId } from "../database/ids.ts";
 import { db } from "../database/prisma/client.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command } from "../database/sql/statement.ts";
 import { loadRemoved, reissueInvoices } from "./reissue-invoices.ts";
 import { loadNextPeriodLines } from "./reversals.ts";
 import { foundSince, type RequestToSave } from "./saved-requests.ts";
@@ -52,10 +54,13 @@ export async function loadRestorationFacts(
 // The number comes from the terminations' sequence, so that comparing numbers shows which came
 // later. The client takes no default of another table. The time is the database's, also in a
 // sandbox: an idempotency key's 24 hours are real hours.
-const insertText = `
+const insert = command({
+  name: "insert_restoration",
+  text: sql`
 INSERT INTO restorations (id, organisation_id, seq, subscription_id, request_id, request_hash,
   job_ids, requested_by)
-VALUES ($1, $2, nextval(pg_get_serial_sequence('terminations', 'seq')), $3, $4, $5, $6, $7)`;
+VALUES ($1, $2, nextval(pg_get_serial_sequence('terminations', 'seq')), $3, $4, $5, $6, $7)`,
+});
 
 /** Saves a decided restoration. Returns the ids of the jobs that post its documents. */
 export async function saveRestoration(
@@ -69,11 +74,7 @@ export async function saveRestoration(
   await updateSubscriptions(client, organisationId, [changed], now);
   const issuing = { createdAt: now, awaitedUntil };
   const jobIds = await reissueInvoices(client, state, restoration, issuing);
-  const by = requestedBy ?? null;
-  await client.query({
-    name: "insert_restoration",
-    text: insertText,
-    values: [newId(), organisationId, subscription.id, requestId, requestHash, jobIds, by],
-  });
+  const request = [requestId, requestHash, jobIds, requestedBy ?? null];
+  await insert(client, newId(), organisationId, subscription.id, ...request);
   return jobIds;
 }

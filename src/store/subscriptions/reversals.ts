@@ -12,46 +12,43 @@ import {
   type NextPeriodLines,
   noNextPeriodLines,
 } from "../../domain/subscriptions/reversal.ts";
-import type { Prisma } from "../../gen/prisma/client.ts";
+import { columns } from "../../gen/columns.ts";
 import { loadStates } from "../billing/billing-state.ts";
 import type { LockedOrganisation } from "../billing/locked-subscription.ts";
 import { newId } from "../database/ids.ts";
 import type { Transaction } from "../database/pool.ts";
-import type { Row } from "../database/prisma/row.ts";
+import { int, jsonRows, pick, type RowOf, text } from "../database/sql/columns.ts";
+import { asSql, type Sql, sql } from "../database/sql/sql.ts";
+import { command, query } from "../database/sql/statement.ts";
 import { counts, isNeverThere } from "../documents/document-presence.ts";
 import { issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
 
-interface LineRow
-  extends Row<
-    Prisma.InvoiceLineModel,
-    "name" | "description" | "amount" | "revenueAccount" | "taxType"
-  > {
-  invoice_id: string | null;
-  number: string;
-}
-
-interface NextPeriodRow {
-  lines: readonly LineRow[] | null;
-  renewal_units: number | null;
-}
+const lineRow = {
+  ...pick(columns.invoiceLine, "name", "description", "revenueAccount", "taxType"),
+  invoiceId: columns.invoiceLine.invoiceId.orNull(),
+  number: columns.invoice.number,
+  amount: text,
+};
 
 // Invoices that an end is still to remove are left out. If the end leaves them alone, it reverses
 // them when it finishes.
-const isOtherInvoice = `d.organisation_id = $1 AND d.subscription_id = $2
+const isOtherInvoice = sql`d.organisation_id = $1 AND d.subscription_id = $2
   AND NOT (d.type = 'renewal' AND d.period_index = $5)
   AND NOT EXISTS (SELECT 1 FROM removals r WHERE r.organisation_id = $1 AND r.invoice_id = d.id
     AND r.state = 'waiting')`;
-const isNote = "d.organisation_id = $1 AND d.subscription_id = $2";
+const isNote = sql`d.organisation_id = $1 AND d.subscription_id = $2`;
 
 // Usage of the period is no charge in advance.
-const isInvoiceLine = `(l.kind <> 'usage'
+const isInvoiceLine = sql`(l.kind <> 'usage'
   AND coalesce(l.period_start >= $3::date AND l.period_end <= $4::date, false))`;
-const isNoteLine = `(l.meter_id IS NULL
+const isNoteLine = sql`(l.meter_id IS NULL
   AND l.effective_date >= $3::date::timestamp AT TIME ZONE 'UTC'
   AND l.effective_date < $4::date::timestamp AT TIME ZONE 'UTC')`;
 
 // Amounts are text, because a JSON number would become a float.
-const nextPeriodText = `
+const readNextPeriod = query({
+  name: "load_next_period_lines",
+  text: sql`
 SELECT (SELECT json_agg(line ORDER BY line.seq, line.position) FROM (
     SELECT d.seq, l.position, d.id AS invoice_id, d.number, l.name, l.description, l.amount::text,
       l.revenue_account, l.tax_type
@@ -68,7 +65,9 @@ SELECT (SELECT json_agg(line ORDER BY line.seq, line.position) FROM (
     AND l.invoice_id = i.id AND l.kind = 'plan'
     WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.type = 'renewal'
       AND i.period_index = $5
-    ORDER BY i.seq DESC LIMIT 1) AS renewal_units`;
+    ORDER BY i.seq DESC LIMIT 1) AS renewal_units`,
+  row: { lines: jsonRows(lineRow).orNull(), renewalUnits: int.orNull() },
+});
 
 function valuesOf({ organisation, subscription }: BillingState, next: PeriodState): unknown[] {
   return [organisation.id, subscription.id, next.start, next.end];
@@ -84,40 +83,38 @@ export async function loadNextPeriodLines(
 ): Promise<NextPeriodLines> {
   const { nextPeriod } = state;
   if (nextPeriod === null) return noNextPeriodLines;
-  const { rows } = await client.query<NextPeriodRow>({
-    name: "load_next_period_lines",
-    text: nextPeriodText,
-    values: [...valuesOf(state, nextPeriod), nextPeriod.index],
-  });
-  return {
-    lines: (rows[0]?.lines ?? []).map(readLine),
-    renewalUnits: rows[0]?.renewal_units ?? null,
-  };
+  const [row] = await readNextPeriod(client, ...valuesOf(state, nextPeriod), nextPeriod.index);
+  return { lines: (row?.lines ?? []).map(readLine), renewalUnits: row?.renewalUnits ?? null };
 }
 
-const noteCredit = "remaining_credit = coalesce(r.kept, d.remaining_credit)";
+const noteCredit = sql`remaining_credit = coalesce(r.kept, d.remaining_credit)`;
 
 // A document without another line is deleted with its lines, like one that was never sent. `kept`:
 // what a retry still bills of the document.
-const withoutNextText = (kind: "invoice" | "credit_note", isOfNext: string) => `
-WITH refused AS (
-  SELECT d.id, sum(l.amount) FILTER (WHERE NOT ${isOfNext}) AS kept
-  FROM ${kind}s d JOIN ${kind}_lines l ON l.organisation_id = $1 AND l.${kind}_id = d.id
-  WHERE ${kind === "invoice" ? isOtherInvoice : isNote}
-    AND ${isNeverThere("d", `ledger_${kind}_id`)}
-  GROUP BY d.id HAVING bool_or(${isOfNext})
-), line AS (
-  DELETE FROM ${kind}_lines l USING refused r
-  WHERE l.organisation_id = $1 AND l.${kind}_id = r.id AND r.kept IS NOT NULL AND ${isOfNext}
-)
-UPDATE ${kind}s d SET status = CASE WHEN r.kept IS NULL THEN 'deleted' ELSE d.status END,
-  sync_error = CASE WHEN r.kept IS NOT NULL THEN d.sync_error END,
-  subtotal = coalesce(r.kept, d.subtotal), total = coalesce(r.kept, d.total),
-  ${kind === "invoice" ? "amount_due = coalesce(r.kept, 0)" : noteCredit}
-FROM refused r WHERE d.organisation_id = $1 AND d.id = r.id`;
+const dropLines = (name: string, kind: "invoice" | "credit_note", isOfNext: Sql) => {
+  const of = asSql(kind);
+  return command({
+    name,
+    text: sql`WITH refused AS (
+        SELECT d.id, sum(l.amount) FILTER (WHERE NOT ${isOfNext}) AS kept
+        FROM ${of}s d JOIN ${of}_lines l ON l.organisation_id = $1 AND l.${of}_id = d.id
+        WHERE ${kind === "invoice" ? isOtherInvoice : isNote}
+          AND ${isNeverThere("d", `ledger_${kind}_id`)}
+        GROUP BY d.id HAVING bool_or(${isOfNext})
+      ), line AS (
+        DELETE FROM ${of}_lines l USING refused r
+        WHERE l.organisation_id = $1 AND l.${of}_id = r.id AND r.kept IS NOT NULL AND ${isOfNext}
+      )
+      UPDATE ${of}s d SET status = CASE WHEN r.kept IS NULL THEN 'deleted' ELSE d.status END,
+        sync_error = CASE WHEN r.kept IS NOT NULL THEN d.sync_error END,
+        subtotal = coalesce(r.kept, d.subtotal), total = coalesce(r.kept, d.total),
+        ${kind === "invoice" ? sql`amount_due = coalesce(r.kept, 0)` : noteCredit}
+      FROM refused r WHERE d.organisation_id = $1 AND d.id = r.id`,
+  });
+};
 
-const refusedInvoicesText = withoutNextText("invoice", isInvoiceLine);
-const refusedNotesText = withoutNextText("credit_note", isNoteLine);
+const dropInvoiceLines = dropLines("drop_refused_invoice_lines", "invoice", isInvoiceLine);
+const dropNoteLines = dropLines("drop_refused_note_lines", "credit_note", isNoteLine);
 
 /**
  * Takes the lines of the next period off documents that the ledger refused and never had, so that a
@@ -127,12 +124,8 @@ export async function dropRefusedLines(client: Transaction, state: BillingState)
   const { nextPeriod } = state;
   if (nextPeriod === null) return;
   const values = valuesOf(state, nextPeriod);
-  await client.query({
-    name: "drop_refused_invoice_lines",
-    text: refusedInvoicesText,
-    values: [...values, nextPeriod.index],
-  });
-  await client.query({ name: "drop_refused_note_lines", text: refusedNotesText, values });
+  await dropInvoiceLines(client, ...values, nextPeriod.index);
+  await dropNoteLines(client, ...values);
 }
 
 /**
@@ -168,14 +161,6 @@ export async function reverseNextPeriod(
   return invoice !== null || creditNote !== null;
 }
 
-function readLine(row: LineRow): NextPeriodLine {
-  return {
-    invoiceId: row.invoice_id,
-    number: row.number,
-    name: row.name,
-    description: row.description,
-    amount: parseDecimal(row.amount),
-    revenueAccount: row.revenue_account,
-    taxType: row.tax_type,
-  };
+function readLine(row: RowOf<typeof lineRow>): NextPeriodLine {
+  return { ...row, amount: parseDecimal(row.amount) };
 }

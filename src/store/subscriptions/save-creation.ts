@@ -6,18 +6,19 @@
 import { startOfDay } from "../../domain/calendar/civil-date.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import type { CreationDecision } from "../../domain/subscriptions/create.ts";
-import type { Statement } from "../database/connection.ts";
 import { newId } from "../database/ids.ts";
-import { plannedOnce } from "../database/planned-once.ts";
 import {
   inTransaction,
   isDatabaseError,
   type Pool,
-  queryInTrace,
   repeatBrokenOff,
   type Transaction,
+  tracing,
   uniqueViolation,
 } from "../database/pool.ts";
+import type { Executor } from "../database/prisma/client.ts";
+import { asSql, joinSql, sql } from "../database/sql/sql.ts";
+import { command } from "../database/sql/statement.ts";
 import {
   decimalText,
   documentNumber,
@@ -78,9 +79,18 @@ const subscriptionColumns = [
   "created_at",
 ] as const;
 
+const written = joinSql(subscriptionColumns.map(asSql), ", ");
+const ofRecord = joinSql(
+  subscriptionColumns.map((column) => asSql(`r.${column}`)),
+  ", ",
+);
+
 // The organisation and the customer are locked before they are compared, so that their values are
 // the current ones.
-const saveText = `
+const save = command({
+  name: "save_creation",
+  planned: "once",
+  text: sql`
 WITH organisation AS (
   SELECT o.id, o.number_prefix, o.setup_mode, o.catalogue_version FROM organisations o
   WHERE o.id = $1 FOR SHARE
@@ -96,8 +106,8 @@ WITH organisation AS (
   FROM creation WHERE d.organisation_id = $1 AND d.kind = 'invoice' AND $6 > 0
   RETURNING d.next - $6 AS first
 ), subscription AS (
-  INSERT INTO subscriptions (organisation_id, ${subscriptionColumns.join(", ")})
-  SELECT $1, ${subscriptionColumns.map((column) => `r.${column}`).join(", ")} FROM creation r
+  INSERT INTO subscriptions (organisation_id, ${written})
+  SELECT $1, ${ofRecord} FROM creation r
   RETURNING id
 ), period AS (
   INSERT INTO periods (organisation_id, subscription_id, index, previous_index, start_date,
@@ -125,7 +135,8 @@ WITH organisation AS (
   FROM creation s, jsonb_to_recordset($8) AS r(id uuid, job_id uuid, position int)
   ORDER BY r.position
 )
-SELECT id FROM subscription`;
+SELECT FROM subscription`,
+});
 
 /**
  * Writes a decided creation completely or not at all. The same statement takes the document
@@ -138,9 +149,8 @@ export async function saveCreation(
   organisationId: string,
   creation: CreationToSave,
 ): Promise<CreationSave> {
-  const query = creationQuery(organisationId, creation);
   try {
-    return readSaved(await repeatBrokenOff(() => queryInTrace(pool, query)));
+    return await repeatBrokenOff(() => writeCreation(tracing(pool), organisationId, creation));
   } catch (error) {
     if (isExisting(error)) return "exists";
     throw error;
@@ -152,41 +162,36 @@ function isExisting(error: unknown): boolean {
   return isDatabaseError(error, uniqueViolation, "subscriptions_pkey");
 }
 
-/** Reads whether the statement of `creationQuery` wrote the creation. */
-function readSaved({ rows }: { readonly rows: readonly unknown[] }): CreationSave {
-  return rows.length > 0 ? "saved" : "changed";
-}
-
-/** Returns the statement that writes a decided creation. */
-function creationQuery(organisationId: string, creation: CreationToSave): Statement {
+/** Writes a decided creation in one statement. Throws what `isExisting` tells. */
+async function writeCreation(
+  executor: Executor,
+  organisationId: string,
+  creation: CreationToSave,
+): Promise<Exclude<CreationSave, "exists">> {
   const { decision, first } = creation;
   const documents = [
     { ...first, draft: decision.invoice },
     { invoiceId: newId(), jobId: newId(), draft: decision.renewalInvoice },
   ].flatMap(({ draft, ...ids }) => (draft === null ? [] : [{ ...ids, draft }]));
-  return plannedOnce({
-    name: "save_creation",
-    text: saveText,
-    values: [
-      organisationId,
-      decision.subscription.customerId,
-      creation.setupMode,
-      creation.catalogueVersion,
-      JSON.stringify(subscriptionRecord(creation)),
-      documents.length,
-      JSON.stringify(periodRecords(decision)),
-      JSON.stringify(
-        documents.map(({ invoiceId, jobId, draft }, position) => ({
-          ...invoiceRecord(invoiceId, position, draft),
-          job_id: jobId,
-        })),
-      ),
-      JSON.stringify(
-        documents.flatMap(({ invoiceId, draft }) => lineRecords(invoiceId, draft.lines)),
-      ),
-      creation.awaitedUntil,
-    ],
-  });
+  const invoices = documents.map(({ invoiceId, jobId, draft }, position) => ({
+    ...invoiceRecord(invoiceId, position, draft),
+    job_id: jobId,
+  }));
+  const lines = documents.flatMap(({ invoiceId, draft }) => lineRecords(invoiceId, draft.lines));
+  const saved = await save(
+    executor,
+    organisationId,
+    decision.subscription.customerId,
+    creation.setupMode,
+    creation.catalogueVersion,
+    JSON.stringify(subscriptionRecord(creation)),
+    documents.length,
+    JSON.stringify(periodRecords(decision)),
+    JSON.stringify(invoices),
+    JSON.stringify(lines),
+    creation.awaitedUntil,
+  );
+  return saved === 1 ? "saved" : "changed";
 }
 
 function subscriptionRecord({
@@ -243,7 +248,7 @@ export async function saveCreationWith(
 ): Promise<CreationSave> {
   try {
     return await inTransaction(pool, async (tx) => {
-      const saved = readSaved(await tx.query(creationQuery(organisationId, creation)));
+      const saved = await writeCreation(tx, organisationId, creation);
       if (saved !== "saved") return saved;
       await onSaved(tx);
       return "saved";

@@ -13,12 +13,16 @@ import type {
   EndWhen,
   OpenInvoice,
 } from "../../domain/subscriptions/end.ts";
+import { columns } from "../../gen/columns.ts";
 import type { LedgerJob, Termination } from "../../gen/prisma/client.ts";
 import type { OpenTransaction } from "../billing/current-subscription.ts";
 import { updateSubscriptions } from "../billing/locked-subscription.ts";
 import { leavesDocuments, saveCharges } from "../billing/save-billing.ts";
 import type { Transaction } from "../database/pool.ts";
 import { db, type Executor } from "../database/prisma/client.ts";
+import { bool, numeric, pick } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command, query } from "../database/sql/statement.ts";
 import { counts, keepsPlace } from "../documents/document-presence.ts";
 import { dropRefusedLines, loadNextPeriodLines } from "./reversals.ts";
 import { foundSince, type RequestToSave } from "./saved-requests.ts";
@@ -113,7 +117,9 @@ export async function saveTermination(
 
 // One statement: the termination, its removals in order, and the job that carries them out. The
 // time is the database's, also in a sandbox: an idempotency key's 24 hours are real hours.
-const removalsText = `
+const insert = command({
+  name: "insert_termination",
+  text: sql`
 WITH termination AS (
   INSERT INTO terminations (id, organisation_id, subscription_id, end_when, ended, request_id,
     request_hash, requested_by)
@@ -124,7 +130,8 @@ WITH termination AS (
   FROM termination t, unnest($5::uuid[]) WITH ORDINALITY AS r(invoice_id, ordinality)
 )
 INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, awaited_until)
-SELECT t.id, $1, 'end_subscription', 'ready', $3, $8::timestamptz FROM termination t`;
+SELECT t.id, $1, 'end_subscription', 'ready', $3, $8::timestamptz FROM termination t`,
+});
 
 /**
  * Saves an end with removals, and a job of the same id. The job blocks the subscription until it is
@@ -138,8 +145,7 @@ export async function saveRemovals(
 ): Promise<void> {
   const request = [requestId, requestHash, awaitedUntil];
   const removing = [subscription.id, when, removals, ...request, onlyUnsent];
-  const values = [organisationId, id, ...removing, requestedBy ?? null];
-  await client.query({ name: "insert_termination", text: removalsText, values });
+  await insert(client, organisationId, id, ...removing, requestedBy ?? null);
 }
 
 /**
@@ -160,16 +166,13 @@ export async function saveEnded(
   await saveCharges(client, organisationId, [charges], now);
 }
 
-interface OpenRow extends Omit<OpenInvoice, "total" | "amountDue"> {
-  readonly total: string;
-  readonly amountDue: string;
-}
-
 // Credit that is being allocated counts as allocated. So does what a credit note has reversed: if
 // the invoice were removed, that would be refunded twice.
-const openInvoicesText = `
-SELECT i.id, i.number, i.type, i.period_index AS "periodIndex", i.status, i.total,
-  i.ledger_invoice_id IS NOT NULL AS "inLedger", i.sent,
+const readOpenInvoices = query({
+  name: "load_open_invoices",
+  text: sql`
+SELECT i.id, i.number, i.type, i.period_index, i.status, i.total,
+  i.ledger_invoice_id IS NOT NULL AS in_ledger, i.sent,
   i.amount_due
     - (SELECT coalesce(sum(l.amount), 0)
       FROM credit_notes n
@@ -179,10 +182,18 @@ SELECT i.id, i.number, i.type, i.period_index AS "periodIndex", i.status, i.tota
     - (SELECT coalesce(sum(c.amount), 0) FROM ledger_jobs c
       WHERE c.organisation_id = $1 AND c.subscription_id = $2 AND c.invoice_id = i.id
         AND c.kind = 'allocate_credit' AND c.state IN ('ready', 'sending', 'uncertain'))
-    AS "amountDue"
+    AS amount_due
 FROM invoices i
 WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND ${keepsPlace("i")}
-ORDER BY i.seq DESC`;
+ORDER BY i.seq DESC`,
+  row: {
+    ...pick(columns.invoice, "id", "number", "periodIndex", "total", "sent"),
+    type: columns.invoice.type.as<OpenInvoice["type"]>(),
+    status: columns.invoice.status.as<OpenInvoice["status"]>(),
+    inLedger: bool,
+    amountDue: numeric,
+  },
+});
 
 /** The invoices of a subscription that are not removed, newest first. */
 async function loadOpenInvoices(
@@ -190,11 +201,7 @@ async function loadOpenInvoices(
   organisationId: string,
   subscriptionId: string,
 ): Promise<readonly OpenInvoice[]> {
-  const { rows } = await client.query<OpenRow>({
-    name: "load_open_invoices",
-    text: openInvoicesText,
-    values: [organisationId, subscriptionId],
-  });
+  const rows = await readOpenInvoices(client, organisationId, subscriptionId);
   return rows.map((row) => ({
     ...row,
     total: parseDecimal(row.total),

@@ -16,6 +16,7 @@ import { isId } from "../database/ids.ts";
 import type { Page } from "../database/page.ts";
 import type { Executor } from "../database/prisma/client.ts";
 import { columnsOf, type ModelRow } from "../database/prisma/model-columns.ts";
+import { asSql } from "../database/sql/sql.ts";
 import { requireUsagePosition } from "./usage-position.ts";
 
 /** A position in the list. */
