@@ -55,12 +55,3 @@ test("a name that the ledger refuses is a fault of the name and creates nothing"
   const again = await create({ code: "ANGLE", name: "Rev 8", email: "c@angle.example" });
   expect(again.status, again.text).toBe(201);
 });
-
-test("the demo ledger shows issued documents without a token", async ({ system }) => {
-  const response = await fetch(`${system.demoUrl}/demo/documents`);
-  const { invoices } = (await response.json()) as { readonly invoices: readonly unknown[] };
-  // Contacts of others remain, the newest first.
-  expect(invoices).toContainEqual(
-    expect.objectContaining({ organisation: "Northwind", contact: "Long Code Ltd" }),
-  );
-});

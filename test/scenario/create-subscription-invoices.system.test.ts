@@ -72,18 +72,6 @@ describe("a creation inside its invoice window", () => {
     });
     expect(await system.ledgerInvoices(own.tenantId)).toHaveLength(2);
   });
-
-  test("issues none a day before the window, or for one that will not renew", async ({
-    ask,
-    created,
-    sandbox,
-  }) => {
-    const own = await sandbox({ invoice_create_days: 25 });
-    await created({ plan_code: "site", start_date: "2026-01-26" }, own);
-    await created({ plan_code: "site", start_date: "2026-01-10", end_after_cycles: 1 }, own);
-    const { json } = await ask("GET", "/v1/invoices", { key: own.apiKey });
-    expect(json.data.map(({ type }: { type: string }) => type)).toEqual(["first", "first"]);
-  });
 });
 
 test("a new invoice has the status of the organisation's settings", async ({

@@ -162,18 +162,9 @@ test("a creation defaults to today in the organisation's zone and minimum units"
 describe("the price of a first period", () => {
   test.for<[string, number | null, string, string, string | null]>([
     ["site", null, "49.0000", "58.8000", "49.0000"],
-    ["team", 1, "12.5000", "15.0000", "12.5000"],
     ["team", 13, "162.5000", "195.0000", "12.5000"],
-    ["growth", 0, "0.0000", "0.0000", null],
-    ["growth", 5, "35.0000", "42.0000", "7.0000"],
-    ["growth", 6, "41.5000", "49.8000", null],
     ["growth", 25, "157.5000", "189.0000", null],
-    ["scale", 2, "0.0000", "0.0000", null],
-    ["scale", 7, "35.0000", "42.0000", "7.0000"],
-    ["scale", 8, "39.0000", "46.8000", "6.5000"],
     ["scale", 27, "150.0000", "180.0000", "6.0000"],
-    ["steps", 0, "0.0000", "0.0000", null],
-    ["steps", 10, "50.0000", "60.0000", null],
     ["steps", 11, "100.0000", "120.0000", null],
     ["steps", 21, "150.0000", "180.0000", null],
   ] as const)("%s with %s units: %s, with tax %s", async ([plan, units, amount, total, unitPrice], {
@@ -193,26 +184,6 @@ describe("the price of a first period", () => {
       amount,
       unit_price: unitPrice,
     });
-  });
-
-  test.for([
-    // 2.01 less half is 1.005; 7 × 12.50 less 12.5 % is 76.5625; 41.50 less 33.3333 % is 27.66668…;
-    // 49 less 100 % is nothing.
-    [{ plan_code: "team", units: 1, price: "2.01", discount_percent: "50" }, "1.0100"],
-    [{ plan_code: "team", units: 7, discount_percent: "12.5000" }, "76.5600"],
-    [{ plan_code: "growth", units: 6, discount_percent: "33.3333" }, "27.6700"],
-    [{ plan_code: "scale", units: 8, discount_percent: "10" }, "35.1000"],
-    [{ plan_code: "steps", units: 11, discount_percent: "0.0050" }, "100.0000"],
-    [{ plan_code: "site", discount_percent: "100" }, "0.0000"],
-    [{ plan_code: "site", price: "0" }, "0.0000"],
-    [{ plan_code: "team", units: 3, price: "0.0033" }, "0.0100"],
-  ] as const)("is rounded once, half away from zero: %o costs %s", async ([body, amount], {
-    created,
-  }) => {
-    const answer = await created(body);
-    expect(answer.invoice.lines[0].amount).toBe(amount);
-    expect(answer.invoice.subtotal).toBe(amount);
-    expect(answer.renewal_value).toBe(amount);
   });
 
   test("is rounded to whole yen", async ({ created, sandbox }) => {
@@ -239,33 +210,4 @@ test("a subscription that starts later is pending, and its invoice is issued now
       ledger: { sync_status: "synced" },
     },
   });
-});
-
-test("a subscription that began earlier is billed for its whole period, dated today", async ({
-  created,
-}) => {
-  expect(await created({ plan_code: "site", start_date: "2026-01-01" })).toMatchObject({
-    status: "active",
-    renewal_date: "2026-02-01",
-    invoice: {
-      issue_date: "2026-01-31",
-      period: { start: "2026-01-01", end: "2026-02-01" },
-      subtotal: "49.0000",
-    },
-  });
-});
-
-test("a limited number of cycles has an end date, and the last renews nothing", async ({
-  created,
-}) => {
-  const last = await created({ plan_code: "site", end_after_cycles: 1 });
-  expect(last).toMatchObject({
-    status: "active",
-    end_date: "2026-02-28",
-    renewal_value: "0.0000",
-    end_after_cycles: 1,
-  });
-  expect(last.cancel_at_period_end).toBe(false);
-  const three = await created({ plan_code: "site", end_after_cycles: 3 });
-  expect(three).toMatchObject({ end_date: "2026-04-30", renewal_value: "49.0000" });
 });
