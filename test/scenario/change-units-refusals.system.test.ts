@@ -122,20 +122,6 @@ describe("prorate and its members", () => {
     }
   });
 
-  test("are refused for a decrease, also inside the invoice window", async ({
-    ahead,
-    refusal,
-    subscribed,
-  }) => {
-    const { id } = await subscribed(ahead);
-    expect(await refusal(ahead, id, { units: 9, ...half })).toEqual(
-      unprocessable("proration_not_applicable", "prorate"),
-    );
-    expect(await refusal(ahead, id, { units: 9 })).toEqual(
-      unprocessable("document_required", "document"),
-    );
-  });
-
   test("refuse charge_on_renewal in a final or invoiced period, and for a credit", async ({
     system,
     own,

@@ -48,47 +48,6 @@ describe("an increase with prorate and charge_on_renewal", () => {
       "100.0000",
     ]);
   });
-
-  test("counts as billed: later changes are measured from it", async ({ builder, approved }) => {
-    const { id } = await builder.subscribe(approved, april);
-    await builder.changed(approved, id, {
-      units: 15,
-      ...half,
-      proration_behaviour: "charge_on_renewal",
-    });
-    await builder.changed(approved, id, { units: 12 });
-    expect((await builder.changed(approved, id, { units: 15, ...half })).change).toEqual({
-      ...nothing,
-      units: 15,
-    });
-    const { change } = await builder.changed(approved, id, { units: 16, ...half });
-    expect(change.invoice).toMatchObject({ subtotal: "5.0000" });
-  });
-
-  test("is billed on an invoice of type change if the subscription completes", async ({
-    system,
-    builder,
-  }) => {
-    const own = await builder.sandbox({ first_invoice_status: "approved" });
-    await builder.setClock(own, "2026-04-16");
-    const { id } = await builder.subscribe(own, { ...april, end_after_cycles: 2 });
-    await builder.changed(own, id, {
-      units: 13,
-      ...half,
-      proration_behaviour: "charge_on_renewal",
-    });
-    await system.pool.query(
-      "UPDATE subscriptions SET end_date = renewal_date, cancel_at_period_end = true WHERE id = $1",
-      [id],
-    );
-    await builder.setClock(own, "2026-05-02");
-    const answer = await builder.change(own, id, { units: 14 });
-    expect(refusalOf(answer)).toEqual(refused(422, "subscription_not_changeable"));
-    await builder.expectEqualDocuments(own);
-    const [last, ...others] = await builder.invoices(own, id);
-    expect(others).toHaveLength(1);
-    expect(last).toMatchObject({ type: "change", subtotal: "15.0000", issue_date: "2026-05-02" });
-  });
 });
 
 describe("an increase without proration", () => {
@@ -106,37 +65,6 @@ describe("an increase without proration", () => {
       "130.0000",
       "100.0000",
     ]);
-  });
-
-  test("closes proration until the next renewal, except for unprorated changes", async ({
-    builder,
-  }) => {
-    const own = await builder.sandbox({ first_invoice_status: "approved" });
-    const { id } = await builder.subscribe(own, april);
-    await builder.changed(own, id, { units: 11, prorate: false });
-    const again = { units: 13, prorate: true, effective_date: "2026-04-01" };
-    expect(refusalOf(await builder.change(own, id, again))).toEqual(
-      refused(422, "proration_unavailable", "prorate"),
-    );
-    await builder.changed(own, id, { units: 12 });
-    await builder.changed(own, id, { units: 5 });
-    expect(refusalOf(await builder.change(own, id, again))).toEqual(
-      refused(422, "proration_unavailable", "prorate"),
-    );
-    // Within what was billed nothing would be charged.
-    await builder.changed(own, id, { ...again, units: 10 });
-    await builder.setClock(own, "2026-05-01");
-    const { change } = await builder.changed(own, id, { ...again, effective_date: "2026-05-01" });
-    expect(change.invoice).toMatchObject({ subtotal: "30.0000" });
-  });
-
-  test("within the billed units closes nothing", async ({ builder, approved }) => {
-    const { id } = await builder.subscribe(approved, april);
-    await builder.changed(approved, id, { units: 8 });
-    await builder.changed(approved, id, { units: 9 });
-    expect(
-      (await builder.changed(approved, id, { units: 12, ...half })).change.invoice.subtotal,
-    ).toBe("10.0000");
   });
 });
 
@@ -165,23 +93,5 @@ describe("a decrease", () => {
       ["renewal", expect.any(String)],
       ["first", "100.0000"],
     ]);
-  });
-
-  test("and the way back are never charged twice: 10, 8, 10 bills nothing", async ({
-    builder,
-    approved,
-  }) => {
-    const { id } = await builder.subscribe(approved, april);
-    await builder.changed(approved, id, { units: 8 });
-    expect((await builder.changed(approved, id, { units: 10, ...half })).change).toEqual({
-      ...nothing,
-      units: 10,
-    });
-    await builder.changed(approved, id, { units: 8 });
-    const { change } = await builder.changed(approved, id, { units: 12, ...half });
-    expect(change.invoice.lines).toEqual([halfLine(10, 12, "10.0000", "120 − 100")]);
-    await builder.changed(approved, id, { units: 1 });
-    expect((await builder.changed(approved, id, { units: 12, ...half })).change.invoice).toBeNull();
-    expect(await builder.invoices(approved, id)).toHaveLength(2);
   });
 });

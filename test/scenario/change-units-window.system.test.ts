@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
-import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
+import { checkedAsk } from "./checked-ask.ts";
 import { type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
 
 let system: TestSystem;
@@ -51,9 +51,6 @@ async function inWindow(own: CreatedOrganisation, body: object = {}): Promise<Js
   });
   return { id, renewal, first };
 }
-
-const amounts = ({ lines }: Json) =>
-  lines.map(({ kind, units, amount }: Json) => [kind, units, amount]);
 
 describe.each([
   ["a draft", "draft", () => drafts],
@@ -102,54 +99,6 @@ describe.each([
     expect(await builder.invoices(own, id)).toEqual([change.renewal_invoice, first]);
     await builder.expectEqualDocuments(own);
   });
-
-  test("goes up and down any number of times and never charges twice", async () => {
-    const own = organisation();
-    const { id } = await inWindow(own);
-    const amend = async (body: object): Promise<Json> =>
-      (await builder.changed(own, id, { ...body, document: "amend" })).change.renewal_invoice;
-    expect(amounts(await amend({ units: 4 }))).toEqual([["plan", 4, "40.0000"]]);
-    // Back within the units that the current period was billed for.
-    expect(amounts(await amend({ units: 10, ...half }))).toEqual([["plan", 10, "100.0000"]]);
-    expect(amounts(await amend({ units: 12, ...half }))).toEqual([
-      ["plan", 12, "120.0000"],
-      ["proration", null, "10.0000"],
-    ]);
-    expect(amounts(await amend({ units: 9 }))).toEqual([
-      ["plan", 9, "90.0000"],
-      ["proration", null, "10.0000"],
-    ]);
-    expect(amounts(await amend({ units: 12, ...half }))).toEqual([
-      ["plan", 12, "120.0000"],
-      ["proration", null, "10.0000"],
-    ]);
-    expect(await builder.invoices(own, id)).toHaveLength(2);
-    await builder.expectEqualDocuments(own);
-  });
-
-  test("without prorate re-prices the renewal alone and closes proration", async () => {
-    const own = organisation();
-    const { id } = await inWindow(own);
-    const { change } = await builder.changed(own, id, { units: 13, document: "amend" });
-    expect(amounts(change.renewal_invoice)).toEqual([["plan", 13, "130.0000"]]);
-    for (const document of ["amend", "separate"]) {
-      const answer = await builder.change(own, id, { units: 14, ...half, document });
-      expect(refusalOf(answer)).toEqual(refused(422, "proration_unavailable", "prorate"));
-    }
-  });
-});
-
-test("has the renewal invoice issued by the request that finds the window open", async () => {
-  const own = await builder.sandbox({ invoice_create_days: 5 });
-  const { id } = await builder.subscribe(own, april);
-  await builder.setClock(own, "2026-04-26");
-  const { change } = await builder.changed(own, id, { units: 12, document: "amend" });
-  expect(change.renewal_invoice).toMatchObject({
-    type: "renewal",
-    subtotal: "120.0000",
-    total: "144.0000",
-  });
-  await builder.expectEqualDocuments(own);
 });
 
 describe("separate", () => {
@@ -188,98 +137,6 @@ describe("separate", () => {
     expect(await builder.invoices(drafts, id)).toEqual([change.invoice, renewal, first]);
     await builder.expectEqualDocuments(drafts);
   });
-
-  test("without prorate bills the next difference alone and closes amending", async () => {
-    const { id } = await inWindow(drafts);
-    const { change } = await builder.changed(drafts, id, { units: 13, document: "separate" });
-    expect(change.invoice.lines.map(({ amount }: Json) => amount)).toEqual(["30.0000"]);
-    for (const units of [9, 14]) {
-      const answer = await builder.change(drafts, id, { units, document: "amend" });
-      expect(refusalOf(answer)).toEqual(refused(422, "renewal_invoice_not_amendable", "document"));
-      expect(answer.json.error.message).toContain("an earlier change was billed separately");
-    }
-  });
-
-  test("of a decrease issues nothing, and keeps the renewal invoice amendable", async () => {
-    const { id, renewal, first } = await inWindow(approved);
-    const { change } = await builder.changed(approved, id, { units: 4, document: "separate" });
-    expect(change).toEqual({ ...nothing, units: 4 });
-    expect(await builder.invoices(approved, id)).toEqual([renewal, first]);
-    // What is billed already for both periods is billed no second time.
-    expect(
-      (await builder.changed(approved, id, { units: 10, ...half, document: "separate" })).change,
-    ).toEqual({
-      ...nothing,
-      units: 10,
-    });
-    await builder.changed(approved, id, { units: 8, document: "amend" });
-    await builder.expectEqualDocuments(approved);
-  });
-
-  test("after an amendment is measured from what the renewal invoice bills then", async () => {
-    const { id } = await inWindow(approved);
-    await builder.changed(approved, id, { units: 12, ...half, document: "amend" });
-    const { change } = await builder.changed(approved, id, {
-      units: 15,
-      ...half,
-      document: "separate",
-    });
-    expect(
-      change.invoice.lines.map(({ amount, proration }: Json) => [amount, proration.from_units]),
-    ).toEqual([
-      ["15.0000", 12],
-      ["30.0000", 12],
-    ]);
-    await builder.changed(approved, id, { units: 7, document: "separate" });
-    const again = await builder.changed(approved, id, { units: 16, ...half, document: "separate" });
-    expect(again.change.invoice.lines.map(({ amount }: Json) => amount)).toEqual([
-      "5.0000",
-      "10.0000",
-    ]);
-  });
-});
-
-test("changes inside the window, billed either way, are billed once over a renewal", async () => {
-  const own = await builder.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
-  await builder.setClock(own, "2026-04-05");
-  const { id } = await builder.subscribe(own, april);
-  // Before the window: deferred to the renewal invoice that comes with it.
-  const later = {
-    units: 11,
-    prorate: true,
-    effective_date: "2026-04-16",
-    proration_behaviour: "charge_on_renewal",
-  };
-  expect((await builder.changed(own, id, later)).change.deferred_to_renewal).toBe(true);
-  await builder.setClock(own, "2026-04-11");
-  await builder.change(own, id, { units: 11 });
-  await builder.posted(own);
-  await builder.changed(own, id, { units: 12, ...half, document: "amend" });
-  await builder.changed(own, id, { units: 14, ...half, document: "separate" });
-  await builder.setClock(own, "2026-05-11");
-  // The window of June is not open yet, and all of May is billed at 14.
-  expect((await builder.changed(own, id, { units: 13 })).change).toEqual({ ...nothing, units: 13 });
-  const all = { units: 14, prorate: true, effective_date: "2026-05-01" };
-  expect((await builder.changed(own, id, all)).change).toEqual({ ...nothing, units: 14 });
-  await builder.setClock(own, "2026-05-12");
-  expect(refusalOf(await builder.change(own, id, { units: 13 }))).toEqual(
-    refused(422, "document_required", "document"),
-  );
-  await builder.expectEqualDocuments(own);
-  const shown = await builder.invoices(own, id);
-  expect(shown.map(({ type, period, subtotal }) => [type, period.start, subtotal])).toEqual([
-    ["renewal", "2026-06-01", "140.0000"],
-    // 2 × 10 × 15 ÷ 30 and 2 × 10.
-    ["change", "2026-04-01", "30.0000"],
-    // 12 × 10, the deferred 5.00 and 5.00.
-    ["renewal", "2026-05-01", "130.0000"],
-    ["first", "2026-04-01", "100.0000"],
-  ]);
-  expect(amounts(shown[2])).toEqual([
-    ["plan", 12, "120.0000"],
-    ["proration", null, "5.0000"],
-    ["proration", null, "5.0000"],
-  ]);
 });
 
 test("a change after a gap of years comes after every period, each billed once", async () => {
@@ -302,37 +159,6 @@ test("a change after a gap of years comes after every period, each billed once",
       `${2026 + Math.floor((3 + k) / 12)}-${String(((3 + k) % 12) + 1).padStart(2, "0")}-01`,
   );
   expect(shown.map(({ period }) => period.start)).toEqual(months.reverse());
-});
-
-test("a change after a person removed the renewal invoice is billed for both periods", async () => {
-  const own = await builder.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
-  await builder.setClock(own, "2026-04-16");
-  const { id } = await inWindow(own);
-  await system.pool.query(
-    `UPDATE invoices SET status = 'voided', amount_due = 0 WHERE subscription_id = $1
-      AND type = 'renewal'`,
-    [id],
-  );
-  for (const [differs, code, param] of [
-    [{ document: "amend" }, "renewal_invoice_not_amendable", "document"],
-    [half, "document_required", "document"],
-    [
-      { ...half, document: "separate", proration_behaviour: "charge_on_renewal" },
-      "proration_behaviour_not_allowed",
-      "proration_behaviour",
-    ],
-  ] as const) {
-    const answer = await builder.change(own, id, { units: 12, ...differs });
-    expect(refusalOf(answer)).toEqual(refused(422, code, param));
-  }
-  const separate = { units: 12, ...half, document: "separate" };
-  const { change, renewal_value } = await builder.changed(own, id, separate);
-  // Half of April, and May: two seats that the removed invoice did not have.
-  expect(change.invoice.lines.map(({ amount }: Json) => amount)).toEqual(["10.0000", "20.0000"]);
-  expect(renewal_value).toBe("120.0000");
-  const path = `/v1/subscriptions/${id}/upcoming_invoice`;
-  const { json: upcoming } = await checkedAsk(system)("GET", path, { key: own.apiKey });
-  expect(upcoming).toMatchObject({ lines: [], subtotal: "0.0000" });
 });
 
 describe("a change while the subscription is pending", () => {
@@ -365,18 +191,5 @@ describe("a change while the subscription is pending", () => {
     expect(down.change.invoice).toMatchObject({ subtotal: "280.0000", total: "336.0000" });
     expect(await builder.invoices(own, id)).toEqual([down.change.invoice]);
     await builder.expectEqualDocuments(own);
-  });
-
-  test("counts for the first period once that has begun", async () => {
-    const own = await builder.sandbox({ first_invoice_status: "approved" });
-    const { id } = await builder.subscribe(own, { start_date: "2026-04-10" });
-    await builder.changed(own, id, { units: 12 });
-    await builder.setClock(own, "2026-04-10");
-    const from = { prorate: true, effective_date: "2026-04-10" };
-    expect((await builder.changed(own, id, { units: 11 })).status).toBe("active");
-    expect((await builder.changed(own, id, { units: 12, ...from })).change.invoice).toBeNull();
-    expect((await builder.changed(own, id, { units: 13, ...from })).change.invoice.subtotal).toBe(
-      "10.0000",
-    );
   });
 });
