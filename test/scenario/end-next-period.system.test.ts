@@ -78,8 +78,6 @@ async function paid({ own, id }: Endable): Promise<number> {
 describe.concurrent("an increase that was billed separately", () => {
   test.each([
     [periodEnd, "approved"],
-    [periodEnd, "draft"],
-    [now, "approved"],
     [now, "draft"],
   ])("is credited for the next period by %o (%s invoices)", async (body, status) => {
     const created = await withTwoMore(status);
@@ -127,84 +125,10 @@ describe.concurrent("an increase that was billed separately", () => {
     expect(await paid(created)).toBe(110);
     await builder.expectEqualDocuments(own);
   });
-
-  test("is not credited twice if its invoice is a draft and an option is set", async () => {
-    const created = await withTwoMore("draft");
-    await ended(created, periodEnd);
-    await ended(created, { ...now, delete_unsent_invoices: true });
-    expect(await builder.standing(created.own, created.id)).toEqual([
-      ["INV-0003 change", halfOfApril, allOfMay],
-    ]);
-    expect(await paid(created)).toBe(10);
-    await builder.expectEqualDocuments(created.own);
-  });
-
-  test("is held as credit if its invoice is paid", async () => {
-    const created = await withTwoMore();
-    const { own, id } = created;
-    const [change] = await builder.invoices(own, id);
-    await builder.pay(own, change, change.total);
-    await ended(created, periodEnd);
-    await builder.setClock(own, "2026-05-02");
-    expect(await credits(created)).toEqual([[credited]]);
-    await builder.expectEqualDocuments(own);
-  });
-
-  test("is credited as billed, even after a decrease", async () => {
-    const created = await withTwoMore();
-    await changed(created, { units: 8, document: "separate" });
-    await ended(created, now);
-    expect(await credits(created)).toEqual([[credited]]);
-    expect(await paid(created)).toBe(110);
-  });
-
-  test("that happened more than once is credited line by line", async () => {
-    const created = await withTwoMore();
-    await changed(created, { units: 13, document: "separate" });
-    await ended(created, periodEnd);
-    const first = `10.0000 Reverses INV-0004 for ${may}: 12 to 13 seats`;
-    const more = `${first}, 31 of 31 days: (130 − 120) × 31 ÷ 31`;
-    expect(await credits(created)).toEqual([[credited, more]]);
-    expect(await paid(created)).toBe(110);
-    const [note] = await builder.creditNotes(created.own, created.id);
-    expect(note.allocations).toHaveLength(1);
-    await builder.expectEqualDocuments(created.own);
-  });
-
-  test("is not reversed if none was separate, or the end is refused first", async () => {
-    const amended = await inWindow();
-    await changed(amended, { units: 12, ...half, document: "amend" });
-    await ended(amended, now);
-    expect(await credits(amended)).toEqual([]);
-    const kept = await withTwoMore();
-    const [, renewal] = await builder.invoices(kept.own, kept.id);
-    await builder.pay(kept.own, renewal, "1.00");
-    expect(refusalOf(await builder.end(kept.own, kept.id, periodEnd))).toEqual(
-      refused(409, "invalid_state"),
-    );
-    await builder.posted(kept.own);
-    expect([await credits(kept), await paid(kept)]).toEqual([[], 230]);
-  });
 });
 
 describe.concurrent("an option that also removes the invoice of the change", () => {
   const voids = { ...now, void_approved_invoices: true };
-
-  test("reverses nothing: the invoice is removed with all its lines", async () => {
-    const created = await withTwoMore();
-    await ended(created, voids);
-    expect([await builder.standing(created.own, created.id), await credits(created)]).toEqual([
-      [],
-      [],
-    ]);
-    await restored(created);
-    expect(await builder.standing(created.own, created.id)).toEqual([
-      ["INV-0004 first", ten],
-      ["INV-0005 change", halfOfApril],
-      ["INV-0006 renewal", "120.0000 12 × 10.0000"],
-    ]);
-    await builder.expectEqualDocuments(created.own);
-  });
 
   test("reverses it with the end if it was paid in the ledger without our knowledge", async () => {
     const created = await withTwoMore();
@@ -281,20 +205,6 @@ describe.concurrent("a volume credit of the next period", () => {
     await ended(created, now);
     expect(await paid(created)).toBe(94);
     expect(await builder.standing(own, id)).toHaveLength(2);
-  });
-
-  test("and a charge are reversed in sum by one document", async () => {
-    const created = await inWindow("approved", { plan_code: "bands", price: undefined });
-    await changed(created, { units: 11, ...separate });
-    await changed(created, { units: 13, ...separate });
-    await ended(created, periodEnd);
-    const notes = await credits(created);
-    expect(notes.slice(1)).toEqual([
-      [expect.stringMatching(/^4\.0000 Reverses 4\.0000 of INV-0003 for the period/)],
-    ]);
-    // April: ten, less half of what eleven save, and half of what two more cost.
-    expect(await paid(created)).toBe(100 - 6 + 8);
-    await builder.expectEqualDocuments(created.own);
   });
 });
 
@@ -378,23 +288,5 @@ describe.concurrent("a renewal invoice that a person removed", () => {
     const standing = await builder.standing(created.own, created.id);
     expect(standing.map(([head]) => head)).toEqual(["INV-0001 first", "INV-0003 change"]);
     expect(await paid(created)).toBe(110);
-  });
-
-  test("refuses the end in Setup Mode, because a document would be issued", async () => {
-    const created = await withTwoMore();
-    const { own, id } = created;
-    await voided(created);
-    await system.pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [
-      own.organisationId,
-    ]);
-    for (const body of [periodEnd, now]) {
-      const answer = await builder.end(own, id, body);
-      expect(refusalOf(answer)).toEqual(refused(409, "invalid_state"));
-      expect(answer.json.error.message).toBe(
-        "The organisation is in Setup Mode: " +
-          "what was billed of the next period would have to be reversed.",
-      );
-    }
-    expect(await credits(created)).toEqual([]);
   });
 });

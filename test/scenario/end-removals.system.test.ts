@@ -162,39 +162,6 @@ describe.concurrent("money on the renewal invoice refuses the end and changes no
     await builder.expectEqualDocuments(own);
     expect((await builder.subscription(own, id)).status).toBe("active");
   });
-
-  test("credit that the service allocated counts too", async () => {
-    const own = await builder.sandbox({ first_invoice_status: "approved" });
-    await addBands(system, own);
-    const { id } = await builder.subscribe(own, { ...april, plan_code: "bands", units: 10 });
-    await builder.setClock(own, "2026-04-16");
-    await builder.changed(own, id, { units: 11, ...half });
-    await system.pool.query("UPDATE organisations SET invoice_create_days = 20 WHERE id = $1", [
-      own.organisationId,
-    ]);
-    await builder.changed(own, id, { units: 12, document: "separate" });
-    await until("the credit is on the renewal invoice", async () => {
-      const invoices = await builder.invoices(own, id);
-      return invoices.find(({ type }) => type === "renewal")?.amount_due !== invoices[0]?.total;
-    });
-    await builder.posted(own);
-    const message = await refusedWhole(own, id, both);
-    expect(message).toMatch(/^The renewal invoice INV-000\d has a payment or credit on it/);
-  });
-
-  test("on the first invoice of a pending one that is to end now", async () => {
-    const own = await builder.sandbox({ first_invoice_status: "approved" });
-    const { id, invoice } = await builder.subscribe(own, { start_date: "2026-05-01" });
-    await builder.pay(own, invoice, "1.00");
-    await system.pool.query("UPDATE invoices SET amount_due = 119 WHERE id = $1", [invoice.id]);
-    const message =
-      "The first invoice INV-0001 has a payment or credit on it: it cannot be removed.";
-    expect(await refusedWhole(own, id, now)).toBe(message);
-    expect(await builder.ended(own, id, periodEnd)).toMatchObject({
-      status: "pending",
-      end_date: "2026-06-01",
-    });
-  });
 });
 
 describe.concurrent("an invoice that is not in the ledger", () => {
@@ -341,38 +308,6 @@ describe.concurrent("an amount deferred to the renewal invoice", () => {
     expect(await builder.summaries(own, id)).toEqual([
       "INV-0002 change draft",
       "INV-0001 first draft",
-    ]);
-    await builder.expectEqualDocuments(own);
-  });
-
-  test("is billed at completion after an end at period end", async () => {
-    const own = await builder.sandbox();
-    const { id } = await builder.subscribe(own, april);
-    await builder.setClock(own, "2026-04-16");
-    await builder.changed(own, id, deferring);
-    await builder.ended(own, id, periodEnd);
-    expect(await builder.summaries(own, id)).toEqual(["INV-0001 first draft"]);
-    await builder.setClock(own, "2026-05-01");
-    expect(refusalOf(await builder.end(own, id, now))).toEqual(conflict);
-    expect(await changeLines(own, id)).toMatchObject([deferredLine]);
-    await builder.expectEqualDocuments(own);
-  });
-
-  test("is deferred again if the renewal invoice that billed it is removed", async () => {
-    const own = await builder.sandbox();
-    const { id } = await builder.subscribe(own, april);
-    await builder.setClock(own, "2026-04-16");
-    await builder.changed(own, id, deferring);
-    await system.pool.query("UPDATE organisations SET invoice_create_days = 20 WHERE id = $1", [
-      own.organisationId,
-    ]);
-    await system.pool.query("UPDATE subscriptions SET due_at = 'epoch' WHERE id = $1", [id]);
-    await builder.ended(own, id, { when: "now", delete_unsent_invoices: true });
-    expect(await changeLines(own, id)).toMatchObject([deferredLine]);
-    expect(await builder.summaries(own, id)).toEqual([
-      "INV-0003 change draft",
-      "INV-0002 renewal deleted",
-      "INV-0001 first deleted",
     ]);
     await builder.expectEqualDocuments(own);
   });

@@ -8,7 +8,7 @@ import { expectBilledOnce } from "./billed-once.ts";
 import { scenarioTest as test } from "./fixtures.ts";
 import { addMeter, usageEvent } from "./usage-builder.ts";
 
-test.for([
+test.concurrent.for([
   ["now", "ended"],
   ["period_end", "complete"],
 ])("an end with %s, finished after the renewal date, bills its usage", async ([when, status], {

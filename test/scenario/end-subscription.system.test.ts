@@ -75,40 +75,6 @@ describe.concurrent("period_end", () => {
       ledger: { sync_status: "synced", sync_error: null },
     });
   });
-
-  test("twice changes nothing, and a later now ends at once", async ({ builder }) => {
-    const own = await builder.sandbox();
-    const { id } = await builder.subscribe(own, april);
-    const once = await builder.ended(own, id, periodEnd);
-    expect(await builder.ended(own, id, periodEnd)).toEqual(once);
-    await builder.setClock(own, "2026-04-20");
-    const over = {
-      status: "ended",
-      cancel_at_period_end: false,
-      end_date: "2026-04-20",
-      renewal_date: "2026-05-01",
-    };
-    // An Idempotency-Key is optional.
-    expect((await builder.end(own, id, now, null)).json).toMatchObject(over);
-  });
-
-  test("of a pending subscription ends it with its first period, which is billed", async ({
-    builder,
-  }) => {
-    const own = await builder.sandbox();
-    const { id } = await builder.subscribe(own, { start_date: "2026-05-01" });
-    const set = { status: "pending", cancel_at_period_end: true, end_date: "2026-06-01" };
-    expect(await builder.ended(own, id, periodEnd)).toMatchObject(set);
-    await builder.setClock(own, "2026-05-02");
-    expect(await builder.ended(own, id, periodEnd)).toMatchObject({ ...set, status: "active" });
-    await builder.setClock(own, "2026-06-03");
-    expect(refusalOf(await builder.end(own, id, now))).toEqual(conflict);
-    expect(await builder.subscription(own, id)).toMatchObject({
-      status: "complete",
-      end_date: "2026-06-01",
-    });
-    expect(await builder.summaries(own, id)).toEqual(["INV-0001 first draft"]);
-  });
 });
 
 describe.concurrent("an end now", () => {
@@ -136,23 +102,6 @@ describe.concurrent("an end now", () => {
       "subscription_not_changeable",
     );
     expect(await builder.summaries(own, id)).toHaveLength(1);
-    await builder.expectEqualDocuments(own);
-  });
-
-  test("removes the renewal invoice and keeps the one of the current period", async ({
-    builder,
-    aheadOf,
-  }) => {
-    const own = await aheadOf("approved");
-    const { id } = await builder.subscribe(own, april);
-    expect(await builder.ended(own, id, now)).toMatchObject({
-      status: "ended",
-      end_date: "2026-04-16",
-    });
-    expect(await builder.summaries(own, id)).toEqual([
-      "INV-0002 renewal voided",
-      "INV-0001 first approved",
-    ]);
     await builder.expectEqualDocuments(own);
   });
 

@@ -6,7 +6,6 @@ import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { perFile } from "../support/file-fixture.ts";
-import { addApiKey } from "../support/organisation-builder.ts";
 import type { TestSystem } from "../support/system.ts";
 import { checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest } from "./fixtures.ts";
@@ -70,13 +69,9 @@ async function endedOne(
 
 describe("a body that is no empty object", () => {
   test.for<[string, string, string | null]>([
-    ["no JSON", "{", null],
     ["a list", "[]", null],
-    ["null", "null", null],
-    ["a text", '"now"', null],
     ["the id of the path", '{"id":"x"}', "id"],
     ["an unknown member", '{"when":"now"}', "when"],
-    ["a member that is null", '{"when":null}', "when"],
   ] as const)("is a fault of the body, before the id is checked: %s", async ([_, body, param], {
     system,
     builder,
@@ -85,58 +80,6 @@ describe("a body that is no empty object", () => {
     expect(await refusal(system, builder, own, randomUUID(), body)).toEqual(
       refused(422, "invalid_parameter", param),
     );
-  });
-
-  test("is refused, as are another content type and a query", async ({ ask, own }) => {
-    const path = `/v1/subscriptions/${randomUUID()}/restore`;
-    const text = await ask("POST", path, {
-      key: own.apiKey,
-      body: "{}",
-      headers: { "Content-Type": "text/plain" },
-    });
-    expect(refusalOf(text)).toEqual(refused(422, "invalid_parameter"));
-    const dry = await ask("POST", `${path}?dry=1`, { key: own.apiKey, body: {} });
-    expect(refusalOf(dry)).toEqual(refused(422, "invalid_parameter", "dry"));
-  });
-});
-
-describe("an id that names no subscription of the organisation", () => {
-  test("is 404: unknown, malformed, another organisation's in any state", async ({
-    system,
-    builder,
-    own,
-  }) => {
-    const theirs = await endedOne(builder);
-    const ours = await builder.subscribe(own, april);
-    for (const id of [randomUUID(), "none", "%20", theirs.id, ours.invoice.id, `${ours.id}0`]) {
-      expect([id, await refusal(system, builder, own, id)]).toEqual([
-        id,
-        refused(404, "subscription_not_found"),
-      ]);
-    }
-    expect((await builder.subscription(theirs.organisation, theirs.id)).status).toBe("ended");
-    // The digits of a UUID are read in any case.
-    await builder.ended(own, ours.id, now);
-    expect((await builder.restored(own, ours.id.toUpperCase())).id).toBe(ours.id);
-  });
-});
-
-describe("a restoration", () => {
-  test("needs a key with the scope", async ({ system, ask, builder, own }) => {
-    const { id } = await builder.subscribe(own, april);
-    const { value } = await addApiKey(system.pool, own.organisationId, ["subscriptions:read"]);
-    const path = `/v1/subscriptions/${id}/restore`;
-    expect(refusalOf(await ask("POST", path, { key: value, body: {} }))).toEqual(
-      refused(403, "insufficient_scope"),
-    );
-    expect(refusalOf(await ask("POST", path, { body: {} }))).toEqual(
-      refused(401, "invalid_api_key"),
-    );
-  });
-
-  test("with a malformed Idempotency-Key is refused by the header", async ({ builder, own }) => {
-    const answer = await builder.restore(own, randomUUID(), "a b");
-    expect(refusalOf(answer)).toEqual(refused(422, "invalid_parameter", "Idempotency-Key"));
   });
 });
 
@@ -151,12 +94,6 @@ describe.concurrent("a subscription that", () => {
       const { id } = await builder.subscribe(organisation, body);
       expect(await message(system, builder, organisation, id)).toBe(notSetToEnd);
     }
-  });
-
-  test("was restored is not restored twice", async ({ system, builder }) => {
-    const { organisation, id } = await endedOne(builder);
-    await builder.restored(organisation, id);
-    expect(await message(system, builder, organisation, id)).toBe(notSetToEnd);
   });
 
   test("ended can be restored until the day before its renewal date, in its own zone", async ({
@@ -219,24 +156,6 @@ describe.concurrent("the customer and the plan", () => {
     await set(system, "plans", plan, "legacy");
     expect((await builder.restored(organisation, id)).status).toBe("active");
   });
-
-  test("are checked after the state and the date, the customer first", async ({
-    system,
-    builder,
-  }) => {
-    const { organisation, id } = await endedOne(builder);
-    const { plan, customer } = await builder.subscription(organisation, id);
-    await set(system, "plans", plan, "inactive");
-    await set(system, "customers", customer, "inactive");
-    await builder.setClock(organisation, "2026-05-01");
-    expect(await message(system, builder, organisation, id)).toBe(passed);
-    await builder.setClock(organisation, "2026-04-16");
-    expect(await message(system, builder, organisation, id)).toBe("The customer is not active.");
-    await set(system, "customers", customer, "active");
-    expect(await message(system, builder, organisation, id)).toBe(
-      "The plan is inactive: it must be active or legacy.",
-    );
-  });
 });
 
 describe.concurrent("a restoration in Setup Mode", () => {
@@ -261,18 +180,6 @@ describe.concurrent("a restoration in Setup Mode", () => {
     await setupMode(system, organisation, false);
     await builder.restored(organisation, id);
     expect(await builder.summaries(organisation, id)).toHaveLength(3);
-  });
-
-  test("of what was created in it issues nothing", async ({ builder }) => {
-    const organisation = await builder.sandbox({ setup_mode: true, invoice_create_days: 20 });
-    await builder.setClock(organisation, "2026-04-16");
-    const { id, invoice } = await builder.subscribe(organisation, april);
-    expect(invoice).toBeNull();
-    for (const body of [periodEnd, now]) {
-      await builder.ended(organisation, id, body);
-      expect((await builder.restored(organisation, id)).status).toBe("active");
-    }
-    expect(await builder.summaries(organisation, id)).toEqual([]);
   });
 });
 

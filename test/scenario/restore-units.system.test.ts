@@ -5,12 +5,11 @@
  */
 import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
-import { lateAnswerMs } from "../faults/processes.ts";
-import { type TestSystem, until } from "../support/system.ts";
+import type { TestSystem } from "../support/system.ts";
 import { refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest as test } from "./fixtures.ts";
 import type { LifeBuilder } from "./life-builder.ts";
-import { addBands, type Json } from "./units-builder.ts";
+import type { Json } from "./units-builder.ts";
 
 const april = { start_date: "2026-04-01" };
 const now = { when: "now" };
@@ -46,16 +45,6 @@ async function restoredWhole(
   return builder.standing(own, id);
 }
 
-/** The lines of its credit notes, oldest first. */
-async function creditAmounts(
-  builder: LifeBuilder,
-  own: CreatedOrganisation,
-  id: string,
-): Promise<readonly (readonly string[])[]> {
-  const notes = (await builder.creditNotes(own, id)).toReversed();
-  return notes.map(({ lines }) => lines.map(({ amount }: Json) => amount));
-}
-
 /** Changes units once nothing of an earlier change is on its way. */
 async function changed(
   builder: LifeBuilder,
@@ -88,19 +77,6 @@ describe.concurrent("units that changed between the end and the restoration", ()
       lines: [{ proration: { from_units: units } }],
     });
   });
-
-  test("are charged for the rest of the period at once, and in full for the next one", async ({
-    builder,
-  }) => {
-    const { own, id } = await ahead(builder, { first_invoice_status: "approved" });
-    await builder.ended(own, id, periodEnd);
-    await changed(builder, own, id, { units: 12, ...half });
-    expect(await restoredWhole(builder, own, id)).toEqual([
-      ["INV-0001 first", ten],
-      ["INV-0003 change", halfOfApril],
-      ["INV-0004 renewal", "120.0000 12 × 10.0000"],
-    ]);
-  });
 });
 
 describe.concurrent("a renewal invoice that was amended", () => {
@@ -116,77 +92,9 @@ describe.concurrent("a renewal invoice that was amended", () => {
       ["INV-0003 renewal", ...amended.slice(1)],
     ]);
   });
-
-  test("and removed by an end now leaves that charge on the invoice of the end", async ({
-    builder,
-  }) => {
-    const { own, id } = await ahead(builder);
-    await changed(builder, own, id, { units: 12, ...half, document: "amend" });
-    await builder.posted(own);
-    await builder.ended(own, id, now);
-    expect(await restoredWhole(builder, own, id)).toEqual([
-      ["INV-0001 first", ten],
-      ["INV-0003 change", halfOfApril],
-      ["INV-0004 renewal", "120.0000 12 × 10.0000"],
-    ]);
-  });
 });
 
 describe.concurrent("a change that was billed separately", () => {
-  test("is reversed by the end, and the new renewal invoice bills the current units", async ({
-    builder,
-  }) => {
-    const { own, id } = await ahead(builder);
-    await changed(builder, own, id, { units: 12, ...half, document: "separate" });
-    await builder.posted(own);
-    await builder.ended(own, id, periodEnd);
-    await changed(builder, own, id, { units: 15 });
-    const standing = [
-      ["INV-0001 first", ten],
-      ["INV-0003 change", halfOfApril, allOfMay],
-    ];
-    expect(await restoredWhole(builder, own, id)).toEqual([
-      ...standing,
-      ["INV-0004 renewal", "150.0000 15 × 10.0000"],
-    ]);
-    await builder.ended(own, id, periodEnd);
-    await changed(builder, own, id, { units: 5 });
-    expect(await restoredWhole(builder, own, id)).toEqual([
-      ...standing,
-      ["INV-0005 renewal", "50.0000 5 × 10.0000"],
-    ]);
-    expect(await creditAmounts(builder, own, id)).toEqual([["20.0000"]]);
-  });
-
-  test("on a volume plan, made cheaper by a rise, is on the new renewal invoice", async ({
-    system,
-    builder,
-  }) => {
-    const own = await builder.sandbox({
-      invoice_create_days: 20,
-      first_invoice_status: "approved",
-    });
-    await addBands(system, own);
-    await builder.setClock(own, "2026-04-16");
-    const { id } = await builder.subscribe(own, { ...april, plan_code: "bands", units: 9 });
-    await changed(builder, own, id, { units: 10, ...half, document: "separate" });
-    await builder.posted(own);
-    await builder.ended(own, id, periodEnd);
-    await changed(builder, own, id, { units: 11, ...half });
-    await builder.posted(own);
-    expect(await restoredWhole(builder, own, id)).toEqual([
-      ["INV-0001 first", "90.0000 9 × 10.0000"],
-      [
-        "INV-0003 change",
-        expect.stringMatching(/^5\.0000 9 to 10/),
-        expect.stringMatching(/^10\.0000 9 to 10/),
-      ],
-      ["INV-0004 renewal", "88.0000 11 × 8.0000"],
-    ]);
-    expect(await creditAmounts(builder, own, id)).toEqual([["10.0000"], ["6.0000"]]);
-    expect((await builder.subscription(own, id)).renewal_value).toBe("88.0000");
-  });
-
   test("for the period that is current now is issued again if an option removed it", async ({
     system,
     builder,
@@ -316,20 +224,4 @@ describe.concurrent("a document that the ledger refuses", () => {
       ["INV-0004 renewal", ten],
     ]);
   });
-});
-
-test("for 15 seconds without an answer is posted later", async ({ system, builder }) => {
-  const { own, id } = await ahead(builder);
-  await builder.ended(own, id, periodEnd);
-  await system.stopLedger();
-  const started = performance.now();
-  expect((await builder.restored(own, id)).cancel_at_period_end).toBe(false);
-  expect(performance.now() - started).toBeLessThan(lateAnswerMs);
-  expect((await builder.summaries(own, id))[0]).toBe("INV-0003 renewal scheduled");
-  await system.startLedger();
-  await until(
-    "the invoice is in the ledger",
-    async () => (await builder.summaries(own, id))[0] === "INV-0003 renewal draft",
-  );
-  await builder.expectEqualDocuments(own);
 });
