@@ -1,5 +1,5 @@
 /**
- * Each preview in each state, with and without meters, is what the operation then does: the same
+ * Each preview in each state, with usage, is what the operation then does: the same
  * refusal, or the same subscription, documents and upcoming invoice. PREVIEW-1, PREVIEW-5.
  */
 import { randomUUID } from "node:crypto";
@@ -45,18 +45,18 @@ const inShort = (upcoming: Json) =>
     lines: plainLines(upcoming.lines),
   };
 
-test.for([
-  ["without meters", false],
-  ["with a meter", true],
-] as const)("each preview in each state is what the operation then does, on a plan %s", async ([
-  ,
-  isMetered,
-], { system, ask, builder, clocks, reports }) => {
+test("each preview in each state is what the operation then does, with usage", async ({
+  system,
+  ask,
+  builder,
+  clocks,
+  reports,
+}) => {
   const own = await builder.sandbox(settings);
-  if (isMetered) await addMeter(system.pool, own.organisationId);
+  await addMeter(system.pool, own.organisationId);
   const park = async (ids: readonly string[]) =>
     void (await system.pool.query(parkText, [own.organisationId, ids]));
-  const twins = await createStates({ ask, clocks, reports, park }, own, isMetered);
+  const twins = await createStates({ ask, clocks, reports, park }, own);
   const compared = { system, ask, builder, own };
 
   /** Holds the preview of one operation against it. Returns a comparison for later. */
@@ -100,7 +100,6 @@ test.for([
 
   // An upcoming invoice is held against what is issued up to the renewal date. Without usage
   // properties hold it (test/properties/previews.test.ts).
-  if (!isMetered) return;
   await system.pool.query(unparkText, [own.organisationId]);
   const before = await Promise.all(
     twins.map(async ({ state, operation, id }) => ({

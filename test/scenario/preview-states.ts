@@ -164,12 +164,11 @@ interface Creators {
 
 /**
  * Creates the subscriptions: of each state one for each operation that it does, and one for the
- * others. Without meters no usage is reported. Returns them on the day of the previews.
+ * others. Returns them on the day of the previews.
  */
 export async function createStates(
   { ask, clocks, reports, park }: Creators,
   own: CreatedOrganisation,
-  isMetered: boolean,
 ): Promise<readonly Twin[]> {
   const post = async (path: string, body: object, idempotencyKey: string): Promise<Json> => {
     const answer = await ask("POST", path, { key: own.apiKey, body, idempotencyKey });
@@ -199,7 +198,7 @@ export async function createStates(
         usageEvent(id, `${day}T12:00:00+02:00`, { quantity: "40" }),
       ),
     );
-    if (isMetered) await reports.stored(own, events);
+    await reports.stored(own, events);
   };
   await clocks.posted(own);
   await clocks.advanced(own, { to: "2026-04-16" });

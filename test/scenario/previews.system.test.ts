@@ -221,26 +221,6 @@ describe("a preview", () => {
     }
   });
 
-  test("needs the scope that reads subscriptions, and no other", async ({
-    system,
-    ask,
-    builder,
-  }) => {
-    const own = await builder.sandbox();
-    const { id } = await builder.subscribe(own, april);
-    const reader = await addApiKey(system.pool, own.organisationId, ["subscriptions:read"]);
-    const writer = await addApiKey(system.pool, own.organisationId, ["subscriptions:write"]);
-    const path = `/v1/subscriptions/${id}/units`;
-    const body = { units: 12 };
-    const asked = await ask("POST", `${path}/preview`, { key: reader.value, body });
-    expect([asked.status, asked.json.subscription?.units]).toEqual([200, 12]);
-    const forbidden = refused(403, "insufficient_scope");
-    expect(refusalOf(await ask("POST", path, { key: reader.value, body }))).toEqual(forbidden);
-    expect(refusalOf(await ask("POST", `${path}/preview`, { key: writer.value, body }))).toEqual(
-      forbidden,
-    );
-  });
-
   test("takes for granted that the ledger removes an invoice that was paid there", async ({
     ask,
     builder,

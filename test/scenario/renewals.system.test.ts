@@ -1,7 +1,7 @@
 /**
  * The life of subscriptions as the billing run advances it, over HTTP and through Temporal: renewal
- * invoices on their day or ahead of it, starts, completions, missed months, and equal documents in
- * the ledger. STATE-1, STATE-2, DOCUMENT-3.
+ * invoices on their day or ahead of it, starts, completions, changed settings, and equal documents
+ * in the ledger. STATE-1, STATE-2, DOCUMENT-3.
  */
 import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
@@ -143,31 +143,6 @@ describe("a renewal invoice", () => {
     await expectSameDocuments(builder, organisation, id);
   });
 
-  test("is issued month by month after months of delay, for every type of plan", async ({
-    builder,
-    runs,
-  }) => {
-    const organisation = await builder.sandbox();
-    const plans = ["site", "team", "growth", "scale", "steps"];
-    const ids: string[] = [];
-    for (const plan of plans) {
-      const units = plan === "site" ? undefined : 12;
-      ids.push((await builder.subscribe(organisation, { plan_code: plan, units })).id);
-    }
-    await advance(builder, runs, organisation, "2026-07-15");
-    for (const id of ids) {
-      const invoices = await shown(builder, organisation, id);
-      const starts = invoices.map((text) => text.split(" ")[1]);
-      expect(starts).toEqual(["2026-04-01", "2026-05-01", "2026-06-01", "2026-07-01"]);
-      expect(
-        new Set(invoices.map((text) => text.split(" ")[3])).size,
-        "each month costs the same",
-      ).toBe(1);
-      expect((await builder.subscription(organisation, id)).renewal_date).toBe("2026-08-01");
-    }
-    await expectSameDocuments(builder, organisation, ...ids);
-  });
-
   test("is not issued in Setup Mode, and other periods are billed whenever performed", async ({
     system,
     builder,
@@ -248,22 +223,6 @@ describe("a subscription", () => {
     expect(await shown(builder, organisation, id)).toHaveLength(2);
     await expectSameDocuments(builder, organisation, id);
   });
-
-  test("with an end after cycles is billed that often and completes", async ({ builder, runs }) => {
-    const organisation = await builder.sandbox({ invoice_create_days: 7 });
-    const { id } = await builder.subscribe(organisation, { end_after_cycles: 3 });
-    await advance(builder, runs, organisation, "2026-12-01");
-    expect(await builder.subscription(organisation, id)).toMatchObject({
-      status: "complete",
-      end_date: "2026-07-01",
-    });
-    expect((await shown(builder, organisation, id)).map((text) => text.split(" ")[1])).toEqual([
-      "2026-04-01",
-      "2026-05-01",
-      "2026-06-01",
-    ]);
-    await expectSameDocuments(builder, organisation, id);
-  });
 });
 
 describe("a change of settings is applied to every subscription:", () => {
@@ -305,36 +264,6 @@ describe("a change of settings is applied to every subscription:", () => {
     expect((await shown(builder, organisation, id)).map((text) => text.slice(0, 18))).toEqual([
       "renewal 2026-05-01",
     ]);
-  });
-
-  test("the end of Setup Mode bills amounts deferred by one that completed in it", async ({
-    system,
-    builder,
-    runs,
-  }) => {
-    const admin = askWith(system, await system.operator("admin", "Edith"));
-    const organisation = await builder.sandbox();
-    const { id } = await builder.subscribe(organisation, { end_after_cycles: 2 });
-    const deferring = {
-      units: 12,
-      prorate: true,
-      effective_date: "2026-04-16",
-      proration_behaviour: "charge_on_renewal",
-    };
-    await builder.changed(organisation, id, deferring);
-    const setupMode = (isOn: boolean) =>
-      admin.done("OrganisationService/SetSetupMode", {
-        id: organisation.organisationId,
-        setupMode: isOn,
-      });
-    await setupMode(true);
-    await advance(builder, runs, organisation, "2026-08-01");
-    expect(await builder.subscription(organisation, id)).toMatchObject({ status: "complete" });
-    expect(await shown(builder, organisation, id)).toHaveLength(1);
-    await setupMode(false);
-    await advance(builder, runs, organisation, "2026-08-01");
-    expect((await shown(builder, organisation, id))[1]).toMatch(/^change .* 10\.0000 draft$/);
-    await expectSameDocuments(builder, organisation, id);
   });
 });
 
