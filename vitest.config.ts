@@ -17,9 +17,14 @@ const pollTimeout = allow(4_000);
 const unitTests = ["test/**/*.test.ts", "packages/*/test/**/*.test.ts"];
 const systemTests = unitTests.map((pattern) => pattern.replace(".test.ts", ".system.test.ts"));
 
-/** What tests only tools: the build, the image and chart, the generated site and clients. */
+/**
+ * What tests only tools: the build, the image and chart, the generated site and clients, the local
+ * start, and the demo ledger on its own.
+ */
 const toolTests = [
+  "packages/*/test/**/*.system.test.ts",
   "test/additions.system.test.ts",
+  "test/contract/proto-breaking.system.test.ts",
   "test/{bench,build,deploy,docs-site,tools}/**/*.test.ts",
   "test/packages/{generated,grpc}-clients.system.test.ts",
 ];
