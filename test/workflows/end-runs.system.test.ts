@@ -9,6 +9,7 @@ import { terminationWorkflowId } from "../../workflows/contract.ts";
 import { type Endable, endPost } from "../faults/ends-builder.ts";
 import { postUntilDecided } from "../faults/processes.ts";
 import { scenarioTest as test } from "../scenario/fixtures.ts";
+import { allow } from "../support/slowness.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
@@ -91,7 +92,7 @@ describe.concurrent("an end", () => {
     const [change] = await ends.builder.invoices(own, id);
     const match = `${write}${change.ledger.invoice_id}`;
     // For as long as a slow machine may need to see it.
-    const limit = { kind: "rate_limit", match, retryAfterSeconds: 30 };
+    const limit = { kind: "rate_limit", match, retryAfterSeconds: allow(2_000) / 1_000 };
     await system.fault({ ...limit, tenantId: own.tenantId });
     const answer = postUntilDecided(system.baseUrl, endPost(endable, "paused"));
     const terminationId = await terminationOf(system, endable);
