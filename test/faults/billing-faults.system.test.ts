@@ -11,6 +11,7 @@ import { openLine } from "../scenario/cut-line.ts";
 import { countWaiting } from "../support/billing.ts";
 import { billingCrashPoints } from "../support/crash-points.ts";
 import { systemTest as test } from "../support/fixtures.ts";
+import { newestJob } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { subscriptionPost, untilPosted } from "./ledger-documents.ts";
 import { postUntilCreated } from "./processes.ts";
@@ -103,13 +104,7 @@ test("a worker that gets SIGTERM takes no new work and records the ledger's answ
     system.baseUrl,
     subscriptionPost({ organisationId, tenantId, ...own }, "one"),
   );
-  const state = async () => {
-    const { rows } = await system.pool.query(
-      "SELECT state FROM ledger_jobs WHERE organisation_id = $1",
-      [organisationId],
-    );
-    return rows[0]?.state;
-  };
+  const state = async () => (await newestJob(system.pool, { organisationId }))?.state ?? "";
   // Or it is there already, if the machine was slow.
   await until("it is on its way to the ledger", async () =>
     ["sending", "uncertain", "done"].includes(await state()),

@@ -8,6 +8,7 @@ import { refusalOf, refused } from "../scenario/checked-ask.ts";
 import { aloneTest } from "../scenario/fixtures.ts";
 import type { Json } from "../scenario/units-builder.ts";
 import { perFile } from "../support/file-fixture.ts";
+import { newestJob } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { type Endable, type EndsBuilder, endPost } from "./ends-builder.ts";
 import { endPause } from "./ledger-documents.ts";
@@ -63,9 +64,9 @@ async function billed({ builder }: EndsBuilder, { own, id }: Endable): Promise<n
 }
 
 const stateOfEnd = async ({ pool }: TestSystem, { id }: Endable) => {
-  const text = `SELECT state, reason FROM ledger_jobs WHERE subscription_id = $1
-    AND kind = 'end_subscription' ORDER BY seq DESC LIMIT 1`;
-  return (await pool.query<{ state: string; reason: string | null }>(text, [id])).rows[0];
+  const { state, reason } =
+    (await newestJob(pool, { subscriptionId: id, kind: "end_subscription" })) ?? {};
+  return { state, reason };
 };
 
 test("a broken-off end lets the subscription renew and Setup Mode be switched", async ({

@@ -11,6 +11,7 @@ import { scenarioTest } from "../scenario/fixtures.ts";
 import type { Json } from "../scenario/units-builder.ts";
 import { type Bookkeeper, bookkeeper } from "../support/bookkeeper.ts";
 import { perFile } from "../support/file-fixture.ts";
+import { jobsOf } from "../support/rows.ts";
 import { until } from "../support/system.ts";
 import { synced } from "./ledger-documents.ts";
 
@@ -191,11 +192,8 @@ describe.concurrent.each(edits)("an invoice with another %s there", (_what, word
     await sync(async () => invoice.number in (await drift()));
     const { change } = await builder.changed(own, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ ...synced, type: "change", subtotal: "15.0000" });
-    const { rows } = await system.pool.query(
-      "SELECT kind FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'amend_invoice'",
-      [own.organisationId],
-    );
-    expect(rows).toEqual([]);
+    const amending = { organisationId: own.organisationId, kind: "amend_invoice" };
+    expect(await jobsOf(system.pool, amending)).toEqual([]);
   });
 
   test("is not re-priced: amend is billed separately, and refused once it is known", async ({

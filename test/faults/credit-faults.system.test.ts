@@ -7,6 +7,7 @@ import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { allocationCrashPoints, postingCrashPoints } from "../support/crash-points.ts";
 import { systemTest as test } from "../support/fixtures.ts";
+import { newestJob } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import {
   addSubscription,
@@ -209,12 +210,9 @@ test("credit notes and allocations wait for a ledger that is down, then are post
   const organisation = await addOrganisation(system);
   await system.stopLedger();
   await issueAll(system, organisation);
-  await until("the notes were tried", async () => {
-    const text = `SELECT 1 FROM ledger_jobs WHERE organisation_id = $1
-      AND kind = 'create_credit_note'
-        AND attempts > 0`;
-    return (await system.pool.query(text, [organisation.organisationId])).rows.length > 0;
-  });
+  const { organisationId } = organisation;
+  const tried = { organisationId, kind: "create_credit_note", attempts: { gt: 0 } };
+  await until("the notes were tried", () => newestJob(system.pool, tried));
   const shown = await system.ask("GET", "/v1/credit_notes", { key: organisation.apiKey });
   expect(shown.json.data[0]).toMatchObject({
     status: "scheduled",

@@ -7,6 +7,7 @@ import { describe, expect } from "vitest";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
 import { aloneTest as test } from "../scenario/fixtures.ts";
 import { freePort } from "../support/ports.ts";
+import { newestJob } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { type Endable, endPost, threeRemoved } from "./ends-builder.ts";
 import { endPause } from "./ledger-documents.ts";
@@ -36,12 +37,8 @@ async function tryEnd(
 
 /** Waits until the newest end of the subscription is decided; without a request. */
 async function decided(system: TestSystem, { id }: Endable): Promise<string> {
-  return until("the end is decided", async () => {
-    const text = `SELECT o.state FROM ledger_jobs o WHERE o.subscription_id = $1
-      AND o.kind = 'end_subscription'
-      AND o.finished_at IS NOT NULL ORDER BY o.seq DESC LIMIT 1`;
-    return (await system.pool.query<{ state: string }>(text, [id])).rows[0]?.state;
-  });
+  const finished = { subscriptionId: id, kind: "end_subscription", finishedAt: { not: null } };
+  return until("the end is decided", async () => (await newestJob(system.pool, finished))?.state);
 }
 
 const write = "POST /api.xro/2.0/Invoices/";
@@ -215,11 +212,11 @@ describe("an end with an invoice on its way to the ledger", () => {
     const body = { customer_code: "ACME", plan_code: "team", units: 10 };
     const create = { path: "/v1/subscriptions", key: own.apiKey, idempotencyKey: "create", body };
     const created = postUntilDecided(system.baseUrl, create);
-    const id = await until("it is being sent", async () => {
-      const text = `SELECT subscription_id AS id FROM ledger_jobs WHERE organisation_id = $1
-          AND state <> 'ready'`;
-      return (await system.pool.query<{ id: string }>(text, [own.organisationId])).rows[0]?.id;
-    });
+    const sent = { organisationId: own.organisationId, state: { not: "ready" } };
+    const id = await until(
+      "it is being sent",
+      async () => (await newestJob(system.pool, sent))?.subscriptionId,
+    );
     const ended = await postUntilDecided(system.baseUrl, endPost({ own, id }, "the-key"));
     expect([ended.status, ended.json.status]).toEqual([200, "ended"]);
     expect((await created).status).toBe(201);

@@ -5,6 +5,7 @@
 import { describe, expect } from "vitest";
 import { aloneTest as test } from "../scenario/fixtures.ts";
 import { endCrashPoints } from "../support/crash-points.ts";
+import { newestJob } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { type Endable, endPost, threeRemoved } from "./ends-builder.ts";
 import { dieOf, post, postUntilDecided } from "./processes.ts";
@@ -58,12 +59,8 @@ test("workers killed at each step of an end leave each subscription ended once",
   for (const [index, point] of ofWorker.entries()) {
     const endable = endables[index] as Endable;
     begun.push(post(system.baseUrl, endPost(endable, "the-key")));
-    await until("the end waits", async () => {
-      const text = `SELECT 1 FROM ledger_jobs WHERE subscription_id = $1
-        AND kind = 'end_subscription'
-          AND state = 'ready'`;
-      return (await system.pool.query(text, [endable.id])).rows.length === 1;
-    });
+    const waiting = { subscriptionId: endable.id, kind: "end_subscription", state: "ready" };
+    await until("the end waits", () => newestJob(system.pool, waiting));
     // It may die before it reports that it is ready, so its start is not awaited.
     void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
     await system.worker.exited();

@@ -6,6 +6,7 @@ import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { creationCrashPoints } from "../support/crash-points.ts";
 import { systemTest as test } from "../support/fixtures.ts";
+import { countJobs } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import {
   customerPost,
@@ -82,12 +83,8 @@ test("workers killed at each step of posting leave every document posted once", 
     const customer = customerPost(organisation, "customer");
     // Both are pending before the worker starts, so that one batch carries both.
     const begun = [subscription, customer].map((what) => post(system.baseUrl, what));
-    await until("both wait", async () => {
-      const text = `SELECT count(*)::int AS waiting FROM ledger_jobs WHERE organisation_id = $1
-          AND state = 'ready'`;
-      const { rows } = await system.pool.query(text, [organisation.organisationId]);
-      return rows[0].waiting === 2;
-    });
+    const waiting = { organisationId: organisation.organisationId, state: "ready" };
+    await until("both wait", async () => (await countJobs(system.pool, waiting)) === 2);
     // It may die before it reports that it is ready, so its start is not awaited.
     void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
     await system.worker.exited();

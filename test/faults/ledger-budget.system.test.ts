@@ -8,6 +8,7 @@ import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data
 import { perFile } from "../support/file-fixture.ts";
 import { systemTest } from "../support/fixtures.ts";
 import { addReadyDocuments } from "../support/ready-documents.ts";
+import { newestJob, openJobs } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import {
   createSynced,
@@ -62,11 +63,7 @@ async function waiting(
   system: TestSystem,
   { organisationId }: CreatedOrganisation,
 ): Promise<number> {
-  const text = `SELECT count(*)::int AS waiting FROM ledger_jobs WHERE organisation_id = $1
-      AND state IN ('ready', 'sending', 'uncertain')`;
-  return (
-    (await system.pool.query<{ waiting: number }>(text, [organisationId])).rows[0]?.waiting ?? 0
-  );
+  return openJobs(system.pool, organisationId);
 }
 
 async function pauseOf(
@@ -118,11 +115,9 @@ test("background posting waits for the budget while a caller's document is poste
   // Nothing of it is over before a slow machine has come to what follows.
   await spend(system, organisation, 58, 30, 16);
   await addReadyDocuments(system.pool, organisation, 120);
-  await until("the budget was asked for the first of them", async () => {
-    const text =
-      "SELECT 1 FROM ledger_jobs WHERE organisation_id = $1 AND reason LIKE 'our calls %' LIMIT 1";
-    return (await system.pool.query(text, [organisation.organisationId])).rows.length > 0;
-  });
+  const { organisationId } = organisation;
+  const budgeted = { organisationId, reason: { startsWith: "our calls " } };
+  await until("the budget was asked for the first of them", () => newestJob(system.pool, budgeted));
   expect(await waiting(system, organisation)).toBe(120);
   expect(await pauseOf(system, organisation)).toBeNull();
   const began = performance.now();

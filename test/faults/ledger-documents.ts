@@ -1,6 +1,7 @@
 /** Compares our database with the ledger after a fault: both must have the same documents. */
 import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
+import { openJobs } from "../support/rows.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { type Post, postUntilCreated, promptAnswerMs } from "./processes.ts";
 
@@ -25,14 +26,8 @@ export async function untilPosted({ pool }: TestSystem, organisationId: string):
   await until("all jobs are finished", () => isFinished(pool, organisationId));
 }
 
-async function isFinished(pool: TestSystem["pool"], organisationId: string): Promise<boolean> {
-  const { rows } = await pool.query(
-    `SELECT 1 FROM ledger_jobs WHERE organisation_id = $1
-      AND state NOT IN ('done', 'refused', 'abandoned') LIMIT 1`,
-    [organisationId],
-  );
-  return rows.length === 0;
-}
+const isFinished = async (pool: TestSystem["pool"], organisationId: string): Promise<boolean> =>
+  (await openJobs(pool, organisationId)) === 0;
 
 /**
  * Ends the pause of an organisation's connection and waits until no job is pending. Includes jobs

@@ -8,6 +8,7 @@ import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
 import { systemTest as test } from "../support/fixtures.ts";
+import { newestJob } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import {
   addSubscription,
@@ -69,10 +70,8 @@ async function whileLost<T>(
   const { tenantId, organisationId } = own;
   await system.fault({ kind: "drop_before", match: get, times: 2, tenantId });
   await system.fault({ kind: isDone ? "drop_after" : "drop_before", match: put, tenantId });
-  const meanwhile = until("the answer is lost", async () => {
-    const text = "SELECT 1 FROM ledger_jobs WHERE organisation_id = $1 AND state = 'uncertain'";
-    return (await system.pool.query(text, [organisationId])).rows.length > 0;
-  }).then(work);
+  const uncertain = { organisationId, state: "uncertain" };
+  const meanwhile = until("the answer is lost", () => newestJob(system.pool, uncertain)).then(work);
   const [sent] = await Promise.all([send(), meanwhile]);
   await untilPosted(system, organisationId);
   return sent;
@@ -279,18 +278,19 @@ describe.concurrent("between a lost answer and its look-up", () => {
   }) => {
     const [own, credited] = [await system.organisation(), await system.organisation()];
     const create = () => postUntilCreated(system.baseUrl, subscriptionPost(own, "first"));
-    const created = await whileLost(system, own, invoiceLost, create, () => archive(system, own));
+    const { organisationId } = credited;
+    const subscriptionId = await addSubscription(system.pool, organisationId);
+    const issue = () => issueCredit(system.pool, organisationId, subscriptionId, "10");
+    const [created] = await Promise.all([
+      whileLost(system, own, invoiceLost, create, () => archive(system, own)),
+      whileLost(system, credited, noteLost, issue, () => archive(system, credited)),
+    ]);
     const ledger = { sync_status: "failed", sync_error: expect.stringMatching(/archived/) };
     expect(await shownInvoice(system, own, created)).toMatchObject({
       status: "not_in_external",
       ledger,
     });
     expect(await system.ledgerInvoices(own.tenantId)).toEqual([]);
-
-    const { organisationId } = credited;
-    const subscriptionId = await addSubscription(system.pool, organisationId);
-    const issue = () => issueCredit(system.pool, organisationId, subscriptionId, "10");
-    await whileLost(system, credited, noteLost, issue, () => archive(system, credited));
     expect(await ourCredit(system.pool, credited)).toMatchObject([
       { status: "NOT_IN_EXTERNAL", allocations: [] },
     ]);

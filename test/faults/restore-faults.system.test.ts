@@ -9,6 +9,7 @@ import { aloneTest } from "../scenario/fixtures.ts";
 import { restoreCrashPoints } from "../support/crash-points.ts";
 import { perFile } from "../support/file-fixture.ts";
 import { freePort } from "../support/ports.ts";
+import { countJobs, newestJob } from "../support/rows.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { type Endable, endPost } from "./ends-builder.ts";
 import {
@@ -115,10 +116,8 @@ test("workers killed at each step issue every restored invoice again once", asyn
   for (const [index, point] of ofWorker.entries()) {
     const endable = endables[index] as Endable;
     answers.push(retried(system, endable));
-    await until("the documents wait", async () => {
-      const text = "SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND state = 'ready'";
-      return (await system.pool.query(text, [endable.id])).rows.length === 3;
-    });
+    const waiting = { subscriptionId: endable.id, state: "ready" };
+    await until("the documents wait", async () => (await countJobs(system.pool, waiting)) === 3);
     // It may die before it reports that it is ready, so its start is not awaited.
     void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
     await system.worker.exited();
@@ -263,11 +262,8 @@ describe("a restoration against an end", () => {
     const { own, id } = endable;
     await system.stopLedger();
     const ended = postUntilDecided(system.baseUrl, endPost(endable, "end"));
-    await until("the end runs", async () => {
-      const text =
-        "SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'end_subscription'";
-      return (await system.pool.query(text, [id])).rows.length === 1;
-    });
+    const end = { subscriptionId: id, kind: "end_subscription" };
+    await until("the end runs", () => newestJob(system.pool, end));
     const early = await builder.restore(own, id, "the-key");
     expect(refusalOf(early)).toEqual(conflict);
     expect(early.json.error.message).toMatch(

@@ -12,6 +12,7 @@ import { bookkeeper } from "../support/bookkeeper.ts";
 import { type FreshDatabase, freshDatabase } from "../support/database.ts";
 import "../support/fixed-seed.ts";
 import { testPool } from "../support/pool.ts";
+import { newestJob, setOrganisation } from "../support/rows.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { backUp } from "./database-backup.ts";
 import { untilPosted } from "./ledger-documents.ts";
@@ -128,10 +129,7 @@ async function perform(
       break;
     }
     case "renew":
-      await system.pool.query("UPDATE organisations SET test_clock = $2 WHERE id = $1", [
-        organisationId,
-        renewal,
-      ]);
+      await setOrganisation(system.pool, organisationId, { testClock: new Date(renewal) });
       await runs.untilDone(organisationId);
   }
   // A document that was removed after the backup waits while others of its customer are open.
@@ -318,13 +316,7 @@ test("a document that differs from a lost one waits until an operator decides", 
     const key = { key: organisation.apiKey, idempotencyKey: "differs" };
     const created = await system.ask("POST", "/v1/subscriptions", { ...key, body });
     const invoice = created.json.invoice.id;
-    const jobOf = async () =>
-      (
-        await system.pool.query<{ state: string; reason: string }>(
-          "SELECT state, reason FROM ledger_jobs WHERE invoice_id = $1",
-          [invoice],
-        )
-      ).rows[0];
+    const jobOf = () => newestJob(system.pool, { invoiceId: invoice });
     await until("it waits", async () => (await jobOf())?.reason?.includes("unknown") ?? false);
     expect(await standing(organisation)).toHaveLength(3);
     const resolve = (id: string | undefined, document?: string) =>

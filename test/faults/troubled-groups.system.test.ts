@@ -2,6 +2,7 @@
 import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { systemTest as test } from "../support/fixtures.ts";
+import { countJobs, newestJob } from "../support/rows.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { postUntilDecided } from "./processes.ts";
 
@@ -15,12 +16,11 @@ const invoicesPut = "PUT /api.xro/2.0/Invoices";
 async function inGroups<T>(system: TestSystem, work: () => Promise<T>, groups = 1): Promise<T> {
   await system.worker.stop();
   const answers = work();
-  await until("all of them wait", async () => {
-    const { rows } = await system.pool.query(
-      "SELECT count(*)::int AS n FROM ledger_jobs WHERE state = 'ready'",
-    );
-    return rows[0].n >= size * groups;
-  });
+  const waiting = { state: "ready" };
+  await until(
+    "all of them wait",
+    async () => (await countJobs(system.pool, waiting)) >= size * groups,
+  );
   await system.worker.start();
   return answers;
 }
@@ -168,11 +168,9 @@ test("a paused connection gets no call until its time, and waiting adds no pause
   const [answer] = await created;
   expect(answer?.json.invoice.ledger.sync_status, answer?.text).toBe("synced");
   expect(await pauseOf(system, organisation)).toEqual(first);
-  const { rows } = await system.pool.query<{ first_sent_at: Date }>(
-    "SELECT first_sent_at FROM ledger_jobs WHERE organisation_id = $1",
-    [organisation.organisationId],
-  );
-  expect(first.getTime() - (rows[0]?.first_sent_at.getTime() ?? 0)).toBeGreaterThan(3_000);
+  const { organisationId } = organisation;
+  const sentAt = (await newestJob(system.pool, { organisationId }))?.firstSentAt;
+  expect(first.getTime() - (sentAt?.getTime() ?? 0)).toBeGreaterThan(3_000);
 });
 
 async function pauseOf(

@@ -14,6 +14,7 @@ import {
   unitsCrashPoints,
 } from "../support/crash-points.ts";
 import { perFile } from "../support/file-fixture.ts";
+import { countJobs } from "../support/rows.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { dieOf, type Post, postUntil } from "./processes.ts";
 
@@ -155,14 +156,9 @@ test("workers killed at each step of posting changes leave each document posted 
   // Each worker dies of new changes. Later workers also meet what it left undone.
   for (const { point, changes } of batches) {
     answers.push(Promise.all(changes.map(({ what }) => retried(system, what))));
-    await until("all of them wait", async () => {
-      const text = `SELECT count(*)::int AS waiting FROM ledger_jobs
-        WHERE organisation_id = ANY ($1) AND state = 'ready'`;
-      const { rows } = await system.pool.query(text, [
-        changes.map(({ own }) => own.organisationId),
-      ]);
-      return rows[0].waiting === 4;
-    });
+    const organisationIds = changes.map(({ own }) => own.organisationId);
+    const waiting = { organisationId: { in: organisationIds }, state: "ready" };
+    await until("all of them wait", async () => (await countJobs(system.pool, waiting)) === 4);
     // It may die before it reports that it is ready, so its start is not awaited.
     void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
     await system.worker.exited();

@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { perFile } from "../support/file-fixture.ts";
+import { newestJob, setOrganisation } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { type Ask, refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest } from "./fixtures.ts";
@@ -203,10 +204,7 @@ describe("held credit", () => {
     const { id } = await builder.subscribe(result, april);
     const { change } = await builder.changed(result, id, { units: 11, ...half });
     await builder.subscribe(result, { start_date: "2026-04-16" });
-    await system.pool.query(
-      "UPDATE organisations SET first_invoice_status = 'draft' WHERE id = $1",
-      [result.organisationId],
-    );
+    await setOrganisation(system.pool, result.organisationId, { firstInvoiceStatus: "draft" });
     const { change: later } = await builder.changed(result, id, { units: 20, ...half });
     expect(later.invoice).toMatchObject({ status: "draft", amount_due: later.invoice.total });
     await builder.posted(result);
@@ -229,18 +227,14 @@ describe("held credit", () => {
       tenantId: result.tenantId,
     };
     await system.fault(late);
-    await system.pool.query("UPDATE organisations SET invoice_create_days = 20 WHERE id = $1", [
-      result.organisationId,
-    ]);
+    await setOrganisation(system.pool, result.organisationId, { invoiceCreateDays: 20 });
     expect(refusalOf(await builder.change(result, id, { units: 9 })).code).toBe(
       "document_required",
     );
     await until("the ledger is asked to put the credit on the renewal invoice", async () => {
       // On a slow machine it may be done already.
-      const text = `SELECT 1 FROM ledger_jobs WHERE subscription_id = $1
-        AND kind = 'allocate_credit'
-          AND state <> 'ready'`;
-      return (await system.pool.query(text, [id])).rows.length > 0;
+      const sent = { subscriptionId: id, kind: "allocate_credit", state: { not: "ready" } };
+      return newestJob(system.pool, sent);
     });
     for (const wait of [async () => undefined, () => builder.posted(result)]) {
       await wait();

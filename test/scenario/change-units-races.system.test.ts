@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { ledgerWorkflowId } from "../../workflows/contract.ts";
 import { type ApiProcess, startApiProcess } from "../faults/processes.ts";
+import { newestJob, setOrganisation } from "../support/rows.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
 import {
   type Ask,
@@ -316,10 +317,8 @@ test("a change is 409 while an amendment runs, and the message names the invoice
   const held = { kind: "slow_before", delayMs: 18_000 };
   await system.fault({ ...held, match: "POST /api.xro/2.0/Invoices", tenantId: drafts.tenantId });
   const first = builder.change(drafts, id, { units: 13, ...half });
-  await until("it is on its way", async () => {
-    const text = "SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'amend_invoice'";
-    return (await system.pool.query(text, [id])).rows.length > 0;
-  });
+  const amending = { subscriptionId: id, kind: "amend_invoice" };
+  await until("it is on its way", () => newestJob(system.pool, amending));
   for (const body of [{ units: 14, ...half }, { units: 5 }, { units: 13 }]) {
     const answer = await builder.change(drafts, id, body);
     expect(refusalOf(answer)).toEqual(refused(409, "invalid_state"));
@@ -337,9 +336,7 @@ test("a refused change posts to the ledger at once what was due", async () => {
   const own = await builder.sandbox({ setup_mode: true });
   // Setup Mode issues nothing, so the organisation's workflow has not started yet.
   const { id } = await builder.subscribe(own, april);
-  await system.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [
-    own.organisationId,
-  ]);
+  await setOrganisation(system.pool, own.organisationId, { setupMode: false });
   const connection = await Connection.connect({ address: system.temporal.address });
   const client = new Client({ connection, namespace: system.temporal.namespace });
   const isStarted = async () =>

@@ -3,6 +3,7 @@
  * UNITS-6 to UNITS-13.
  */
 import { describe, expect } from "vitest";
+import { setOrganisation } from "../support/rows.ts";
 import type { TestSystem } from "../support/system.ts";
 import { refusalOf, refused } from "./checked-ask.ts";
 import { addBands } from "./units-builder.ts";
@@ -290,9 +291,7 @@ test("a change without a mapped revenue account is refused and writes nothing", 
 }) => {
   const unmapped = await builder.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
   const { id } = await subscribed(unmapped);
-  await system.pool.query("UPDATE organisations SET revenue_account = NULL WHERE id = $1", [
-    unmapped.organisationId,
-  ]);
+  await setOrganisation(system.pool, unmapped.organisationId, { revenueAccount: null });
   for (const body of [{ units: 12, ...half }, { units: 12 }, { units: 9 }]) {
     expect(await refusal(unmapped, id, body)).toEqual(refused(409, "ledger_accounts_not_mapped"));
   }

@@ -3,6 +3,7 @@
  * numbers and due dates. CREATE-6, CREATE-7, SETUP-1.
  */
 import { describe, expect } from "vitest";
+import { setOrganisation } from "../support/rows.ts";
 import { until } from "../support/system.ts";
 import { refusalOf, refused } from "./checked-ask.ts";
 import { creationTest as test } from "./creation-fixture.ts";
@@ -23,9 +24,7 @@ describe("a creation in Setup Mode", () => {
       status: "active",
       renewal_date: "2026-02-10",
     });
-    await system.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [
-      own.organisationId,
-    ]);
+    await setOrganisation(system.pool, own.organisationId, { setupMode: false });
     expect((await create(body, own, "setup-mode")).text).toBe(first.text);
     expect((await ask("GET", "/v1/invoices", { key: own.apiKey })).json.data).toEqual([]);
     expect(await system.ledgerInvoices(own.tenantId)).toEqual([]);
@@ -106,9 +105,7 @@ describe("an invoice that the ledger refuses", () => {
       },
     });
     expect(await system.ledgerInvoices(own.tenantId)).toEqual([]);
-    await system.pool.query("UPDATE organisations SET revenue_account = '200' WHERE id = $1", [
-      own.organisationId,
-    ]);
+    await setOrganisation(system.pool, own.organisationId, { revenueAccount: "200" });
     const again = await create({ plan_code: "site" }, own, "refused");
     expect([again.status, again.text]).toEqual([201, first.text]);
     expect(again.headers.get("Idempotent-Replayed")).toBe("true");

@@ -7,6 +7,7 @@ import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { EndWhen } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import { perFile } from "../support/file-fixture.ts";
+import { setOrganisation } from "../support/rows.ts";
 import type { TestSystem } from "../support/system.ts";
 import { type Refused, refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest } from "./fixtures.ts";
@@ -138,10 +139,7 @@ async function setupMode(
   { organisationId }: CreatedOrganisation,
   on: boolean,
 ): Promise<void> {
-  await system.pool.query("UPDATE organisations SET setup_mode = $2 WHERE id = $1", [
-    organisationId,
-    on,
-  ]);
+  await setOrganisation(system.pool, organisationId, { setupMode: on });
 }
 
 describe("a subscription that is over", () => {

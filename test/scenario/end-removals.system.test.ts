@@ -6,6 +6,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { sharedSystem } from "../support/reused-system.ts";
+import { setOrganisation } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
@@ -252,10 +253,7 @@ describe.concurrent("an invoice that someone approved in the ledger without our 
     const { id } = await builder.subscribe(own, { ...april, plan_code: "bands", units: 10 });
     await builder.setClock(own, "2026-04-16");
     await builder.changed(own, id, { units: 11, ...half });
-    await system.pool.query(
-      "UPDATE organisations SET first_invoice_status = 'draft' WHERE id = $1",
-      [own.organisationId],
-    );
+    await setOrganisation(system.pool, own.organisationId, { firstInvoiceStatus: "draft" });
     const { change } = await builder.changed(own, id, { units: 13, ...half });
     expect(change.invoice.status).toBe("draft");
     await builder.posted(own);

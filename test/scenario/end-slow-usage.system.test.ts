@@ -3,6 +3,7 @@
  * stored or billed. END-9.
  */
 import { expect } from "vitest";
+import { newestJob } from "../support/rows.ts";
 import { until } from "../support/system.ts";
 import { expectBilledOnce } from "./billed-once.ts";
 import { scenarioTest as test } from "./fixtures.ts";
@@ -29,11 +30,8 @@ test.concurrent.for([
   const match = `POST /api.xro/2.0/Invoices/${renewal.ledger.invoice_id}`;
   await system.fault({ kind: "slow_before", delayMs: 3_000, match, tenantId: own.tenantId });
   const termination = builder.ended(own, id, { when });
-  await until("the end is under way", async () => {
-    const text =
-      "SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'end_subscription'";
-    return (await system.pool.query(text, [id])).rows.length > 0;
-  });
+  const ending = { subscriptionId: id, kind: "end_subscription" };
+  await until("the end is under way", () => newestJob(system.pool, ending));
   await builder.setClock(own, "2026-05-03");
   const before = usageEvent(id, "2026-04-30T23:59:59+02:00", { quantity: "100" });
   const after = [

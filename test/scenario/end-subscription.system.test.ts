@@ -3,6 +3,7 @@
  * what the ledger has. END-1 to END-6.
  */
 import { describe, expect } from "vitest";
+import { setOrganisation } from "../support/rows.ts";
 import type { TestSystem } from "../support/system.ts";
 import { refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest as test } from "./fixtures.ts";
@@ -130,10 +131,7 @@ describe.concurrent("the invoice options", () => {
       document: "separate",
     });
     await builder.posted(own);
-    await system.pool.query(
-      "UPDATE organisations SET first_invoice_status = 'approved' WHERE id = $1",
-      [own.organisationId],
-    );
+    await setOrganisation(system.pool, own.organisationId, { firstInvoiceStatus: "approved" });
     await builder.changed(own, id, {
       units: 13,
       prorate: true,
@@ -193,10 +191,7 @@ describe.concurrent("the invoice options", () => {
     const own = await builder.sandbox();
     const { id } = await builder.subscribe(own, april);
     await builder.setClock(own, "2026-06-10");
-    await system.pool.query(
-      "UPDATE organisations SET first_invoice_status = 'approved' WHERE id = $1",
-      [own.organisationId],
-    );
+    await setOrganisation(system.pool, own.organisationId, { firstInvoiceStatus: "approved" });
     await builder.changed(own, id, { units: 11 });
     await builder.posted(own);
     const before = [

@@ -2,6 +2,7 @@
 import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { perFile } from "../support/file-fixture.ts";
+import { setOrganisation } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
 import { scenarioTest } from "./fixtures.ts";
@@ -77,9 +78,7 @@ export async function readableObjects(system: TestSystem, ask: Ask): Promise<Rea
   await subscribe("one", { customer_code: "ACME", plan_code: "site" });
   await subscribe("two", { customer_code: "GLOBEX", plan_code: "team", units: 3 });
   await subscribe("three", { customer_code: "ACME", plan_code: "site", start_date: "2026-02-28" });
-  await system.pool.query("UPDATE organisations SET revenue_account = '205' WHERE id = $1", [
-    organisationId,
-  ]);
+  await setOrganisation(system.pool, organisationId, { revenueAccount: "205" });
   await subscribe("four", { customer_code: "INITECH", plan_code: "site" });
   // An answer need not have waited for the ledger.
   await until("the ledger has decided on every invoice", async () => {

@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { perFile } from "../support/file-fixture.ts";
+import { setOrganisation } from "../support/rows.ts";
 import type { TestSystem } from "../support/system.ts";
 import { checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest } from "./fixtures.ts";
@@ -160,10 +161,7 @@ describe.concurrent("the customer and the plan", () => {
 
 describe.concurrent("a restoration in Setup Mode", () => {
   const setupMode = (system: TestSystem, { organisationId }: CreatedOrganisation, isOn: boolean) =>
-    system.pool.query("UPDATE organisations SET setup_mode = $2 WHERE id = $1", [
-      organisationId,
-      isOn,
-    ]);
+    setOrganisation(system.pool, organisationId, { setupMode: isOn });
 
   test("is refused if a document would be issued, and not otherwise", async ({
     system,

@@ -5,6 +5,7 @@
  */
 import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
+import { setOrganisation } from "../support/rows.ts";
 import type { TestSystem } from "../support/system.ts";
 import { refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest as test } from "./fixtures.ts";
@@ -103,9 +104,7 @@ describe.concurrent("a change that was billed separately", () => {
     await changed(builder, own, id, { units: 12, ...half, document: "separate" });
     await builder.posted(own);
     await builder.setClock(own, "2026-05-02");
-    await system.pool.query("UPDATE organisations SET invoice_create_days = 0 WHERE id = $1", [
-      own.organisationId,
-    ]);
+    await setOrganisation(system.pool, own.organisationId, { invoiceCreateDays: 0 });
     await builder.ended(own, id, unsent);
     expect(await builder.standing(own, id)).toEqual([]);
     expect(await restoredWhole(builder, own, id)).toEqual([

@@ -5,6 +5,7 @@
 import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { expectAllPublished } from "../support/published-events.ts";
+import { jobsOf, openJobs, setOrganisation } from "../support/rows.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
 import { addLike, addTiers } from "./row-builder.ts";
@@ -74,14 +75,9 @@ export function unitsBuilder(system: TestSystem, ask: Ask): UnitsBuilder {
   };
   /** All jobs for the ledger with their states, as one text; null while one is undecided. */
   const decided = async ({ organisationId }: CreatedOrganisation): Promise<string | null> => {
-    const { rows } = await system.pool.query<{ shown: string; open: boolean }>(
-      `SELECT coalesce(string_agg(concat(id, state, attempts), ' ' ORDER BY id), '') AS shown,
-        coalesce(bool_or(state NOT IN ('done', 'refused', 'abandoned')), false) AS open
-          FROM ledger_jobs WHERE organisation_id = $1`,
-      [organisationId],
-    );
-    const [row] = rows;
-    return row === undefined || row.open ? null : row.shown;
+    if ((await openJobs(system.pool, organisationId)) > 0) return null;
+    const jobs = await jobsOf(system.pool, { organisationId });
+    return jobs.map(({ id, state, attempts }) => `${id} ${state} ${attempts}`).join();
   };
   const builder: UnitsBuilder = {
     sandbox: (changes = {}, currency = "NZD") => {
@@ -94,10 +90,7 @@ export function unitsBuilder(system: TestSystem, ask: Ask): UnitsBuilder {
     },
     setClock: async ({ organisationId }, instant) => {
       const at = instant.includes("T") ? instant : `${instant}T12:00:00Z`;
-      await system.pool.query("UPDATE organisations SET test_clock = $2 WHERE id = $1", [
-        organisationId,
-        at,
-      ]);
+      await setOrganisation(system.pool, organisationId, { testClock: new Date(at) });
     },
     subscribe: async (organisation, body = {}) => {
       const requested = { customer_code: "ACME", plan_code: "team", units: 10, ...body };
@@ -128,14 +121,10 @@ export function unitsBuilder(system: TestSystem, ask: Ask): UnitsBuilder {
     creditNotes: async (organisation, id) =>
       (await get(organisation, `/v1/credit_notes?subscription=${id}&limit=100`)).data,
     posted: async ({ organisationId }) => {
-      await until("the ledger has decided on everything", async () => {
-        const { rows } = await system.pool.query(
-          `SELECT 1 FROM ledger_jobs WHERE organisation_id = $1
-            AND state NOT IN ('done', 'refused', 'abandoned') LIMIT 1`,
-          [organisationId],
-        );
-        return rows.length === 0;
-      });
+      await until(
+        "the ledger has decided on everything",
+        async () => (await openJobs(system.pool, organisationId)) === 0,
+      );
     },
     inLedger: ({ tenantId }) => loadLedgerInvoices(system, tenantId),
     expectEqualDocuments: async (organisation) => {

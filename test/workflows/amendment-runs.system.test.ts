@@ -10,6 +10,7 @@ import { promptAnswerMs } from "../faults/processes.ts";
 import { aloneTest as test } from "../scenario/fixtures.ts";
 import { addBands, type Json, type UnitsBuilder } from "../scenario/units-builder.ts";
 import { amendmentCrashPoints } from "../support/crash-points.ts";
+import { newestJob } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
@@ -33,13 +34,10 @@ async function subscribed(builder: UnitsBuilder, changes: Record<string, unknown
   return { organisation, id: subscription.id as string, first: subscription.invoice as Json };
 }
 
-async function amendmentOf(
-  system: TestSystem,
-  { organisationId }: CreatedOrganisation,
-): Promise<Json> {
-  const text = `SELECT * FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'amend_invoice'
-      ORDER BY seq DESC LIMIT 1`;
-  return (await system.pool.query(text, [organisationId])).rows[0];
+async function amendmentOf(system: TestSystem, { organisationId }: CreatedOrganisation) {
+  const job = await newestJob(system.pool, { organisationId, kind: "amend_invoice" });
+  if (job === null) throw new Error("there is no amendment");
+  return job;
 }
 
 /** Changes the organisation's only invoice in the ledger, as a person would. */

@@ -9,6 +9,7 @@ import { ensureSchedules } from "../../src/worker/temporal/schedules.ts";
 import { billingRunType, billingScheduleId, billingWorkflowId } from "../../workflows/contract.ts";
 import type { BillingRuns } from "../support/billing.ts";
 import { systemTest as test } from "../support/fixtures.ts";
+import { setOrganisation } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
@@ -138,9 +139,7 @@ test("a billing run shows how many organisations it found, and its history repla
     withDue(system, 3, 0, past),
     withDue(system, 3, 0, past),
   ]);
-  await system.pool.query("UPDATE organisations SET test_clock = now() WHERE id = ANY ($1)", [
-    organisationIds,
-  ]);
+  await setOrganisation(system.pool, organisationIds, { testClock: new Date() });
   await runs.start();
   for (const organisationId of organisationIds) await runs.untilDone(organisationId);
   const query = `WorkflowType = '${billingRunType}' AND ExecutionStatus = 'Completed'`;

@@ -29,6 +29,7 @@ import { checkedAsk } from "../scenario/checked-ask.ts";
 import { type ClockBuilder, clockBuilder } from "../scenario/clock-builder.ts";
 import { addBands } from "../scenario/units-builder.ts";
 import { billingRuns } from "../support/billing.ts";
+import { newestJob } from "../support/rows.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 
 let system: TestSystem;
@@ -57,11 +58,10 @@ const found: Record<string, Found> = {};
 const half = { prorate: true, effective_date: "2026-04-16" };
 
 async function jobOf({ organisationId }: CreatedOrganisation, kind: string): Promise<string> {
-  const text =
-    "SELECT id FROM ledger_jobs WHERE organisation_id = $1 AND kind = $2 ORDER BY seq DESC LIMIT 1";
-  return until("the job exists", async () => {
-    return (await system.pool.query<{ id: string }>(text, [organisationId, kind])).rows[0]?.id;
-  });
+  return until(
+    "the job exists",
+    async () => (await newestJob(system.pool, { organisationId, kind }))?.id,
+  );
 }
 
 async function amend(): Promise<void> {

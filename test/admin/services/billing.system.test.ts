@@ -4,6 +4,7 @@ import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../../packages/dev/src/demo/first-data.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { perFile } from "../../support/file-fixture.ts";
+import { setOrganisation } from "../../support/rows.ts";
 import { type TestSystem, until } from "../../support/system.ts";
 import { adminTest } from "./fixtures.ts";
 import { askWith } from "./request.ts";
@@ -24,10 +25,7 @@ async function setClock(
   { organisationId }: CreatedOrganisation,
   day: string,
 ): Promise<void> {
-  await system.pool.query("UPDATE organisations SET test_clock = $2 WHERE id = $1", [
-    organisationId,
-    `${day}T12:00:00Z`,
-  ]);
+  await setOrganisation(system.pool, organisationId, { testClock: new Date(`${day}T12:00:00Z`) });
 }
 
 async function subscribe(system: TestSystem, { apiKey }: CreatedOrganisation): Promise<string> {

@@ -8,6 +8,7 @@ import { inTransaction } from "../../../src/store/database/pool.ts";
 import { ask } from "../../support/answer.ts";
 import { perFile } from "../../support/file-fixture.ts";
 import { systemTest } from "../../support/fixtures.ts";
+import { lockWaits } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import { codeOf } from "./request.ts";
 
@@ -49,14 +50,8 @@ test("twenty dear reads of an operator hold up no public call, and two run at on
     answered += 1;
     return { operation, answer };
   };
-  const locked = async () => {
-    // Not by the connection of the lock: a transaction sees the activity as of its first read.
-    const { rows } = await system.pool.query<{ count: number }>(
-      `SELECT count(*)::int AS count FROM pg_stat_activity
-        WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-    );
-    return rows[0]?.count ?? 0;
-  };
+  // Not by the connection of the lock: a transaction sees the activity as of its first read.
+  const locked = () => lockWaits(system.pool);
   const admitted = await inTransaction(system.pool, async (client) => {
     await client.query("LOCK TABLE subscriptions, plans, audit_log IN ACCESS EXCLUSIVE MODE");
     const reads = Array.from({ length: 20 }, (_, index) => dear(index));

@@ -8,6 +8,7 @@ import { newId } from "../../../src/store/database/ids.ts";
 import { scenarioTest } from "../../scenario/fixtures.ts";
 import { addBands, type Json } from "../../scenario/units-builder.ts";
 import { perFile } from "../../support/file-fixture.ts";
+import { setOrganisation } from "../../support/rows.ts";
 import { type AdminAsk, askWith } from "./request.ts";
 
 const test = scenarioTest.extend("admin", perFile, async ({ system }) =>
@@ -262,8 +263,6 @@ test("leftovers are paged, and mending needs the role admin, a reason and no Set
   expect(await admin.refused(mend, { organisation: other.organisationId, id, reason })).toBe(
     "invalid_state",
   );
-  await system.pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [
-    organisation,
-  ]);
+  await setOrganisation(system.pool, organisation, { setupMode: true });
   expect(await admin.refused(mend, { organisation, id, reason })).toBe("invalid_state");
 });

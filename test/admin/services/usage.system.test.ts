@@ -9,6 +9,7 @@ import { billChunk } from "../../../src/store/billing/billing-run.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { addMeter } from "../../scenario/usage-builder.ts";
 import { type BillingFixture, billingFixture } from "../../store/billing/billing-fixture.ts";
+import { setOrganisation } from "../../support/rows.ts";
 import { type Answered, startSystem, type TestSystem } from "../../support/system.ts";
 import { type AdminAsk, askWith, codeOf } from "./request.ts";
 
@@ -218,9 +219,7 @@ test("usage of Setup Mode waits for its bill, and is then on no document", async
   await report(organisation, id, [["a", "3", "2026-04-02T00:00:00Z"]]);
   await billOn(organisation, "2026-05-01");
   expect(await usageOf(organisation, id)).toEqual(["0 api-calls waiting 1 3.0000 in time - -"]);
-  await fixture.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [
-    organisation,
-  ]);
+  await setOrganisation(fixture.pool, organisation, { setupMode: false });
   await billOn(organisation, "2026-06-01");
   expect(await usageOf(organisation, id)).toEqual([
     "0 api-calls not_billed 1 3.0000 in time 0.0000 -",

@@ -10,6 +10,7 @@ import type { FoundUnknown } from "../../../src/store/admin/ledger/unknown-docum
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { createUnknownDocuments } from "../../../src/store/ledger-jobs/unknown-documents.ts";
 import { perFile } from "../../support/file-fixture.ts";
+import { setOrganisation } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import { isWaiting, type UsageFixture, usageTest } from "../billing/usage-fixture.ts";
 
@@ -120,7 +121,7 @@ test("no document takes one of the ledger in Setup Mode, and one can be dismisse
   const { one } = await sharing(fixture);
   const lost = found("INV-0009");
   await unknown.save(actor, one, "invoice", [lost], false);
-  await fixture.pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [one]);
+  await setOrganisation(fixture.pool, one, { setupMode: true });
   expect(await unknown.resolve(actor, one, lost.ledgerId, randomUUID())).toEqual({
     kind: "unfit",
     why: "The organisation is in Setup Mode: no document takes one of the ledger.",

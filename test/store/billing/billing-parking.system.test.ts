@@ -8,6 +8,7 @@ import { addDueSubscriptions } from "../../../bench/support/due-subscriptions.ts
 import { decideDue } from "../../../src/domain/billing/renewal.ts";
 import { billChunk } from "../../../src/store/billing/billing-run.ts";
 import { countDue, findDueOrganisations } from "../../../src/store/billing/due-organisations.ts";
+import { setOrganisation } from "../../support/rows.ts";
 import { type BillingFixture, billingTest as test } from "./billing-fixture.ts";
 import { poolAfterClaim } from "./observed-pool.ts";
 
@@ -151,9 +152,7 @@ test("the other ninety-nine of a hundred subscriptions get consecutive numbers",
   fixture,
 }) => {
   const organisation = await fixture.sandbox("2026-03-10");
-  await fixture.pool.query("UPDATE organisations SET test_clock = NULL WHERE id = $1", [
-    organisation,
-  ]);
+  await setOrganisation(fixture.pool, organisation, { testClock: null });
   await addDueSubscriptions(fixture.pool, organisation, 100);
   const { rows } = await fixture.pool.query(
     "SELECT id FROM subscriptions WHERE organisation_id = $1 ORDER BY seq OFFSET 50 LIMIT 1",

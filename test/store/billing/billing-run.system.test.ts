@@ -7,6 +7,7 @@ import { addDueSubscriptions } from "../../../bench/support/due-subscriptions.ts
 import { billChunk } from "../../../src/store/billing/billing-run.ts";
 import { countDue, findDueOrganisations } from "../../../src/store/billing/due-organisations.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
+import { lockWaits, setOrganisation } from "../../support/rows.ts";
 import { until } from "../../support/until.ts";
 import { type BillingFixture, billingTest as test } from "./billing-fixture.ts";
 import { poolAfterClaim } from "./observed-pool.ts";
@@ -148,14 +149,10 @@ test("the run starts, renews ahead and completes subscriptions", async ({ fixtur
 test("a period that began in Setup Mode is never billed", async ({ fixture }) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
-  await fixture.pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [
-    organisation,
-  ]);
+  await setOrganisation(fixture.pool, organisation, { setupMode: true });
   await fixture.setClock(organisation, "2026-04-20");
   expect(await fixture.bill(organisation)).toMatchObject([{ performed: 1, issued: 0 }]);
-  await fixture.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [
-    organisation,
-  ]);
+  await setOrganisation(fixture.pool, organisation, { setupMode: false });
   await fixture.setClock(organisation, "2026-05-20");
   await fixture.bill(organisation);
   expect((await fixture.invoices(id)).map(({ start }) => start)).toEqual([
@@ -166,15 +163,11 @@ test("a period that began in Setup Mode is never billed", async ({ fixture }) =>
 
 test("a period that was billed ahead can begin in Setup Mode", async ({ fixture }) => {
   const organisation = await fixture.sandbox("2026-03-10");
-  await fixture.pool.query("UPDATE organisations SET invoice_create_days = 10 WHERE id = $1", [
-    organisation,
-  ]);
+  await setOrganisation(fixture.pool, organisation, { invoiceCreateDays: 10 });
   const id = await fixture.subscribe(organisation);
   await fixture.setClock(organisation, "2026-04-05");
   expect(await fixture.bill(organisation)).toMatchObject([{ performed: 1, issued: 1 }]);
-  await fixture.pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [
-    organisation,
-  ]);
+  await setOrganisation(fixture.pool, organisation, { setupMode: true });
   await fixture.setClock(organisation, "2026-04-20");
   expect(await fixture.bill(organisation)).toMatchObject([{ performed: 1, issued: 0 }]);
   const text =
@@ -184,9 +177,7 @@ test("a period that was billed ahead can begin in Setup Mode", async ({ fixture 
 
 test("four workers bill each period once, with consecutive numbers", async ({ fixture }) => {
   const organisation = await fixture.sandbox("2026-03-10");
-  await fixture.pool.query("UPDATE organisations SET test_clock = NULL WHERE id = $1", [
-    organisation,
-  ]);
+  await setOrganisation(fixture.pool, organisation, { testClock: null });
   await addDueSubscriptions(fixture.pool, organisation, 700);
   const { billing } = await inTransaction(fixture.pool, async (client) => {
     // The numbers of the invoices are waited for: each worker has a part before any goes on.
@@ -196,13 +187,7 @@ test("four workers bill each period once, with consecutive numbers", async ({ fi
       [organisation],
     );
     const four = Array.from({ length: 4 }, () => fixture.bill(organisation, { size: 40 }));
-    await until("all four wait", async () => {
-      const { rowCount } = await fixture.pool.query(
-        `SELECT 1 FROM pg_stat_activity
-          WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      );
-      return rowCount === 4;
-    });
+    await until("all four wait", async () => (await lockWaits(fixture.pool)) === 4);
     return { billing: Promise.all(four) };
   });
   const workers = await billing;

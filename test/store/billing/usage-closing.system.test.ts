@@ -9,6 +9,7 @@ import { lockSubscriptions } from "../../../src/store/database/lock-order.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { saveEnded } from "../../../src/store/subscriptions/terminations.ts";
 import { createStore } from "../../../src/store/tenant.ts";
+import { setOrganisation } from "../../support/rows.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
 import { usageTest as test, type UsageFixture } from "./usage-fixture.ts";
 
@@ -104,16 +105,12 @@ test("a close never bills usage of a period that began in Setup Mode", async ({ 
   const [organisation, id] = await fixture.metered();
   await fixture.setClock(organisation, "2026-04-09");
   await fixture.use(organisation, id, ["4", "2026-04-09"]);
-  await fixture.pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [
-    organisation,
-  ]);
+  await setOrganisation(fixture.pool, organisation, { setupMode: true });
   await fixture.setClock(organisation, "2026-04-20");
   expect(await fixture.bill(organisation)).toMatchObject([{ performed: 1, issued: 0 }]);
   await fixture.use(organisation, id, ["100", "2026-04-20"], ["6", "2026-04-01"]);
   expect(await fixture.row(id)).toMatchObject({ usage_bill: 1, usage_billed: 0 });
-  await fixture.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [
-    organisation,
-  ]);
+  await setOrganisation(fixture.pool, organisation, { setupMode: false });
   await fixture.setClock(organisation, "2026-05-10");
   await fixture.bill(organisation);
   expect(await fixture.bills(id)).toEqual([

@@ -9,6 +9,7 @@ import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts"
 import { createStore } from "../../../src/store/tenant.ts";
 import { addMeter, type TestMeter } from "../../scenario/usage-builder.ts";
 import { perFile, started } from "../../support/file-fixture.ts";
+import { lockWaits } from "../../support/rows.ts";
 import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
 
 /**
@@ -99,9 +100,5 @@ export const usageTest = test.extend(
 
 /** Whether a statement in the database waits for a lock. */
 export async function isWaiting(fixture: UsageFixture): Promise<boolean> {
-  const { rows } = await fixture.pool.query(
-    `SELECT 1 FROM pg_stat_activity
-      WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-  );
-  return rows.length > 0;
+  return (await lockWaits(fixture.pool)) > 0;
 }

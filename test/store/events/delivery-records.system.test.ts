@@ -3,6 +3,7 @@
  */
 import { expect } from "vitest";
 import { createDelivery } from "../../../src/worker/activities/events/deliver-due.ts";
+import { lockWaits } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import type { SeededDelivery } from "../../support/webhook-builder.ts";
 import { about, deliveryTest as test } from "../../worker/activities/delivery-fixture.ts";
@@ -21,14 +22,8 @@ test("attempts are recorded despite concurrent writes to endpoint and deliveries
       endpoint.id,
     ]);
     done = deliver.deliverDue(key);
-    await until("it waits for the endpoint", async () => {
-      // Outside the transaction, which would read the same state of the activity again.
-      const { rows: held } = await pool.query(
-        `SELECT 1 FROM pg_stat_activity
-          WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      );
-      return held.length > 0;
-    });
+    // Outside the transaction, which would read the same state of the activity again.
+    await until("it waits for the endpoint", async () => (await lockWaits(pool)) > 0);
     await client.query("UPDATE webhook_deliveries SET due_at = now() WHERE id = $1", [
       delivery.deliveryId,
     ]);

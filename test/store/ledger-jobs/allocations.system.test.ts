@@ -14,6 +14,7 @@ import {
 import { rescheduleLeased } from "../../../src/store/ledger-jobs/job-lease.ts";
 import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
 import { databaseTest as test } from "../../support/fixtures.ts";
+import { jobsOf } from "../../support/rows.ts";
 import {
   addSubscription,
   issueCredit,
@@ -223,11 +224,10 @@ describe.concurrent("a rescheduled allocation", () => {
     await reschedule(pool, party);
     expect(await planned(party)).toEqual(["uncertain 4.00 CN-0001 INV-0001"]);
     expect(await waitOf(pool, party)).toBeGreaterThan(hour - 60_000);
-    const { rows } = await pool.query(
-      "SELECT reason FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'allocate_credit'",
-      [party.organisationId],
-    );
-    expect(rows).toEqual([{ reason: "day limit" }]);
+    const { organisationId } = party;
+    expect(await jobsOf(pool, { organisationId, kind: "allocate_credit" })).toMatchObject([
+      { reason: "day limit" },
+    ]);
   });
 
   test("is not changed while it is leased", async ({ pool }) => {

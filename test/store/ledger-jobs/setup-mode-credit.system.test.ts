@@ -6,6 +6,7 @@ import { expect } from "vitest";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import { databaseTest as test } from "../../support/fixtures.ts";
 import { operatorWrites } from "../../support/operator-writes.ts";
+import { setOrganisation } from "../../support/rows.ts";
 import { issueCredit, issueInvoice } from "../../worker/activities/issue-credit.ts";
 import {
   addInvoice,
@@ -97,8 +98,6 @@ test.for([
     `Still to be sent to the ledger: ${name}.`,
   );
   // As an earlier version left it.
-  await pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [
-    party.organisationId,
-  ]);
+  await setOrganisation(pool, party.organisationId, { setupMode: true });
   expect(await switchTo(party, false)).toMatchObject({ changed: true });
 });

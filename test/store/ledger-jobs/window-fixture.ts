@@ -16,6 +16,7 @@ import type {
 import { createAmendments } from "../../../src/store/ledger-jobs/amendments/amendments.ts";
 import { getUnitChange, type UnitChange } from "../../../src/store/subscriptions/unit-changes.ts";
 import { operatorWrites } from "../../support/operator-writes.ts";
+import { setOrganisation } from "../../support/rows.ts";
 import type { Answered } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
 import { seedInvoice } from "./amendment-builder.ts";
@@ -176,10 +177,7 @@ export async function windowFixture(
         .then(() => "retried", codeOf),
     setClock: async (instant) => {
       now = new Date(instant);
-      await pool.query("UPDATE organisations SET test_clock = $2 WHERE id = $1", [
-        organisationId,
-        now,
-      ]);
+      await setOrganisation(pool, organisationId, { testClock: new Date(now) });
     },
     send,
     reload: ({ id }) => getUnitChange(pool, organisationId, id),

@@ -5,6 +5,7 @@ import { saveObservedInvoice } from "../../../src/store/documents/credit-note-st
 import { dropNotifications } from "../../../src/store/ledger-sync/claim-notifications.ts";
 import { saveNotifications } from "../../../src/store/ledger-sync/pending-notifications.ts";
 import { databaseTest as test } from "../../support/fixtures.ts";
+import { lockWaits } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import { addInvoice, ledgerIdOf } from "../ledger-jobs/credit-party.ts";
 import {
@@ -107,13 +108,7 @@ test("a notification that a later webhook changes meanwhile is not dropped", asy
   const dropped = await inTransaction(pool, async (tx) => {
     await notify(tx as Pick<typeof pool, "query">, 8);
     const dropping = dropNotifications(pool, organisationId, "invoices");
-    await until("the drop waits", async () => {
-      const { rows } = await pool.query(
-        `SELECT 1 FROM pg_stat_activity
-          WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      );
-      return rows.length > 0;
-    });
+    await until("the drop waits", async () => (await lockWaits(pool)) > 0);
     return { dropping };
   });
   await dropped.dropping;

@@ -10,6 +10,7 @@ import { createTerminations } from "../../../src/store/subscriptions/end-removal
 import { reissueLateRemovals } from "../../../src/store/subscriptions/late-removals.ts";
 import { changeTo } from "../../domain/subscriptions/billing-state-builder.ts";
 import { operatorWrites } from "../../support/operator-writes.ts";
+import { setOrganisation } from "../../support/rows.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
 import { usageTest as test, type UsageFixture } from "../billing/usage-fixture.ts";
 import { windowFixture } from "../ledger-jobs/window-fixture.ts";
@@ -78,10 +79,10 @@ test.for([
     error,
   ]);
   // Nothing can be issued in Setup Mode. Afterwards it is.
-  await pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [organisation]);
+  await setOrganisation(pool, organisation, { setupMode: true });
   await reissueLateRemovals(pool, organisation);
   expect(await fixture.invoices(id)).toHaveLength(2);
-  await pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [organisation]);
+  await setOrganisation(pool, organisation, { setupMode: false });
   const both = [reissueLateRemovals(pool, organisation), reissueLateRemovals(pool, organisation)];
   await Promise.all(both);
   await reissueLateRemovals(pool, organisation);

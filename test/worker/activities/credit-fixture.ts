@@ -30,6 +30,7 @@ import type { CreditAllocationInput, WorkBatch } from "../../../workflows/contra
 import { freshDatabase } from "../../support/database.ts";
 import { perFile, started } from "../../support/file-fixture.ts";
 import { testPool } from "../../support/pool.ts";
+import { setOrganisation } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import {
   addSubscription,
@@ -155,9 +156,7 @@ export async function startCreditFixture(
         currency: "NZD",
       };
       const { organisationId, tenantId } = await createDemoOrganisation(settingUp, demo.url, own);
-      await pool.query("UPDATE organisations SET first_invoice_status = 'approved' WHERE id = $1", [
-        organisationId,
-      ]);
+      await setOrganisation(pool, organisationId, { firstInvoiceStatus: "approved" });
       return {
         organisationId,
         tenantId,

@@ -8,6 +8,7 @@ import { createLedgerSyncAdminStore } from "../../../src/store/admin/ledger/ledg
 import { recordNotifications } from "../../../src/store/ledger-sync/record-notifications.ts";
 import { createLedgerSync } from "../../../src/store/ledger-sync/sync-store.ts";
 import { bookkeeper } from "../../support/bookkeeper.ts";
+import { setOrganisation } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import { bookedCredit, ourCredit } from "./issue-credit.ts";
 import { syncIntervalMs, syncTest as test } from "./ledger-sync-fixture.ts";
@@ -67,10 +68,7 @@ describe.concurrent("a change in the ledger", () => {
   }) => {
     const party = await credit.party();
     await credit.issue(party, "-40");
-    await credit.pool.query(
-      "UPDATE organisations SET first_invoice_status = 'draft' WHERE id = $1",
-      [party.organisationId],
-    );
+    await setOrganisation(credit.pool, party.organisationId, { firstInvoiceStatus: "draft" });
     await credit.issue(party, "10", "20", "30");
     await syncAll(party);
     const hand = bookkeeper(credit.pool, credit.demoUrl, party.tenantId);

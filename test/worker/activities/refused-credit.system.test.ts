@@ -1,6 +1,7 @@
 /** Credit notes that the ledger refuses, or that are refused without a call (POSTING-5). */
 import { describe, expect } from "vitest";
 import { refusalFault, spokenRefusals } from "../../faults/ledger-refusals.ts";
+import { jobsOf } from "../../support/rows.ts";
 import { creditTest as test } from "./credit-fixture.ts";
 import { bookedCredit, expectSameCredit, issueCredit, plannedCredit } from "./issue-credit.ts";
 
@@ -55,13 +56,11 @@ describe.concurrent("a credit note that the ledger refuses", () => {
       [party.organisationId],
     );
     await fixture.postAll(party);
-    const { rows } = await fixture.pool.query(
-      `SELECT reason, message FROM ledger_jobs WHERE organisation_id = $1
-        AND kind = 'create_credit_note'`,
-      [party.organisationId],
-    );
+    const { organisationId } = party;
     const message = "No revenue account is mapped for a line of this credit note.";
-    expect(rows).toEqual([{ reason: "account_invalid", message }]);
+    expect(
+      await jobsOf(fixture.pool, { organisationId, kind: "create_credit_note" }),
+    ).toMatchObject([{ reason: "account_invalid", message }]);
   });
 });
 

@@ -5,6 +5,7 @@
 import { describe, expect } from "vitest";
 import { findStaleJobs } from "../../../src/store/ledger-jobs/stale-jobs.ts";
 import { bookkeeper } from "../../support/bookkeeper.ts";
+import { jobsOf } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import { type CreditFixture, type CreditParty, creditTest as test } from "./credit-fixture.ts";
 import {
@@ -169,13 +170,10 @@ test("a look-up after a lost answer adopts no equal document of another contact"
     await fixture.pool.query(text, [party.tenantId, other]);
   }
   await fixture.postAll(party);
-  const { rows } = await fixture.pool.query(
-    `SELECT state, reason FROM ledger_jobs WHERE organisation_id = $1
-      AND kind IN ('create_invoice', 'create_credit_note')`,
-    [party.organisationId],
-  );
+  const { organisationId } = party;
+  const created = { organisationId, kind: { in: ["create_invoice", "create_credit_note"] } };
   const refused = { state: "refused", reason: "duplicate_number" };
-  expect(rows).toEqual([refused, refused]);
+  expect(await jobsOf(fixture.pool, created)).toMatchObject([refused, refused]);
 });
 
 test("an uncertain allocation waits as long as the connection is paused", async ({ fixture }) => {

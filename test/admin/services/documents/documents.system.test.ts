@@ -2,6 +2,7 @@
 import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../../../packages/dev/src/demo/first-data.ts";
 import type { UnitsBuilder } from "../../../scenario/units-builder.ts";
+import { countJobs } from "../../../support/rows.ts";
 import { type TestSystem, until } from "../../../support/system.ts";
 import { bookInvoice, spendCredit } from "../../../worker/activities/issue-credit.ts";
 import { april, half, documentsTest as test, whole } from "./documents-fixture.ts";
@@ -47,9 +48,8 @@ describe.concurrent("a credit note that the ledger refused", () => {
     // Two concurrent retries are one.
     const note = { organisation: made.organisationId, id: change.credit_note };
     await Promise.all([1, 2].map(() => admin.ask("DocumentService/RetryDocument", note)));
-    const operations =
-      "SELECT state FROM ledger_jobs WHERE credit_note_id = $1 AND kind = 'create_credit_note'";
-    expect((await system.pool.query(operations, [change.credit_note])).rowCount).toBe(2);
+    const creations = { creditNoteId: change.credit_note, kind: "create_credit_note" };
+    expect(await countJobs(system.pool, creations)).toBe(2);
     expect(await synced(made, change.credit_note)).toMatchObject({
       kind: "DOCUMENT_KIND_CREDIT_NOTE",
       number: "CN-0001",

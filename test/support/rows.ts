@@ -1,0 +1,46 @@
+/**
+ * Rows that tests look into, one reader for each table, and the states that they plant. All is typed
+ * by the models, so that a renamed column is a change of the schema alone.
+ */
+import type { Prisma } from "../../src/gen/prisma/client.ts";
+import { dbOfAll, type Executor } from "../../src/store/database/prisma/client.ts";
+
+/** Changes an organisation as no endpoint does, or as one does that does more. */
+export async function setOrganisation(
+  executor: Executor,
+  id: string | readonly string[],
+  data: Prisma.OrganisationUpdateManyMutationInput,
+): Promise<void> {
+  const where = { id: typeof id === "string" ? id : { in: [...id] } };
+  await dbOfAll(executor).organisation.updateMany({ where, data });
+}
+
+type JobFilter = Prisma.LedgerJobWhereInput;
+
+/** The states of a job that is decided. */
+const decidedStates = ["done", "refused", "abandoned"];
+
+/** The jobs for the ledger, oldest first. */
+export const jobsOf = (executor: Executor, where: JobFilter) =>
+  dbOfAll(executor).ledgerJob.findMany({ where, orderBy: { seq: "asc" } });
+
+/** The newest of them, or null. */
+export const newestJob = (executor: Executor, where: JobFilter) =>
+  dbOfAll(executor).ledgerJob.findFirst({ where, orderBy: { seq: "desc" } });
+
+/** How many there are. */
+export const countJobs = (executor: Executor, where: JobFilter): Promise<number> =>
+  dbOfAll(executor).ledgerJob.count({ where });
+
+/** How many of an organisation are not decided. */
+export const openJobs = (executor: Executor, organisationId: string): Promise<number> =>
+  countJobs(executor, { organisationId, state: { notIn: decidedStates } });
+
+/** How many connections to the database wait for a lock. */
+export async function lockWaits(executor: Executor): Promise<number> {
+  const { rows } = await executor.query(
+    `SELECT 1 FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+  );
+  return rows.length;
+}
