@@ -1,6 +1,7 @@
 /**
  * Three projects: `unit` needs no server and runs in `npm run verify`. `system` runs on real
- * PostgreSQL, Temporal and demo ledger. `tools` tests no part of the service.
+ * PostgreSQL, Temporal and demo ledger, or starts processes many times. `tools` tests no part of
+ * the service.
  */
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
