@@ -10,6 +10,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createEncryption } from "../../src/store/database/encryption.ts";
 import { createStartWork } from "../../src/worker/temporal/start-work.ts";
 import { defaultTaskQueue, webhookQueue } from "../../workflows/contract.ts";
+import { countDeliveries } from "../support/rows.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { type SeededEndpoint, webhookBuilder } from "../support/webhook-builder.ts";
 import { startReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
@@ -108,9 +109,7 @@ test("requests are answered while every delivery permit is taken and hundreds wa
   const { path, body } = endPost(endable, "during");
   const ended = await system.ask("POST", path, { key: own.apiKey, idempotencyKey: "during", body });
   expect(ended.status, ended.text).toBe(200);
-  const text = `SELECT count(*)::int AS waiting FROM webhook_deliveries WHERE state = 'pending'
-      AND attempts = 0`;
-  const { rows: counts } = await system.pool.query<{ waiting: number }>(text);
-  expect(counts[0]?.waiting).toBeGreaterThan(200);
+  const waiting = { state: "pending", attempts: 0 };
+  expect(await countDeliveries(system.pool, waiting)).toBeGreaterThan(200);
   await ends.expectEnded(endable);
 });

@@ -44,3 +44,13 @@ export async function lockWaits(executor: Executor): Promise<number> {
   );
   return rows.length;
 }
+
+type DeliveryFilter = Prisma.WebhookDeliveryWhereInput;
+
+/** Deliveries to webhook endpoints, oldest first. */
+export const deliveriesOf = (executor: Executor, where: DeliveryFilter) =>
+  dbOfAll(executor).webhookDelivery.findMany({ where, orderBy: { seq: "asc" } });
+
+/** How many there are. */
+export const countDeliveries = (executor: Executor, where: DeliveryFilter): Promise<number> =>
+  dbOfAll(executor).webhookDelivery.count({ where });

@@ -20,6 +20,7 @@ import {
 import { deliveryCrashPoints } from "../support/crash-points.ts";
 import { perFile, started } from "../support/file-fixture.ts";
 import { systemTest } from "../support/fixtures.ts";
+import { deliveriesOf } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import {
   type SeededDelivery,
@@ -84,12 +85,10 @@ const test = systemTest
 const runOf = (client: Client, { id }: SeededEndpoint) =>
   client.workflow.getHandle(deliveriesWorkflowId(id));
 
-async function rowOf(
-  system: TestSystem,
-  { delivery }: Made,
-): Promise<{ state: string; attempts: number; finished_at: Date | null }> {
-  const text = "SELECT state, attempts, finished_at FROM webhook_deliveries WHERE id = $1";
-  return (await system.pool.query(text, [delivery.deliveryId])).rows[0];
+async function rowOf(system: TestSystem, { delivery }: Made) {
+  const [row] = await deliveriesOf(system.pool, { id: delivery.deliveryId });
+  if (row === undefined) throw new Error("there is no delivery");
+  return row;
 }
 
 const untilState = (system: TestSystem, one: Made, state: string) =>
@@ -157,9 +156,8 @@ test("deliveries to two dead endpoints of ten do not delay the others", async ({
   const deliveries = await rows.events(endpoints, 20);
   await Promise.all(endpoints.map(start));
   const statesOf = async ({ id }: SeededEndpoint) => {
-    const text =
-      "SELECT DISTINCT state FROM webhook_deliveries WHERE endpoint_id = $1 ORDER BY state";
-    return (await system.pool.query<{ state: string }>(text, [id])).rows.map(({ state }) => state);
+    const found = await deliveriesOf(system.pool, { endpointId: id });
+    return found.map(({ state }) => state);
   };
   const [dead, living] = [endpoints.slice(0, 2), endpoints.slice(2)];
   for (const endpoint of living) {

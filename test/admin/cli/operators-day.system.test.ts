@@ -7,6 +7,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { verifyWebhook } from "../../../src/webhooks/verify.ts";
+import { countDeliveries } from "../../support/rows.ts";
 import { startSystem, type TestSystem, until } from "../../support/system.ts";
 import { addEvent } from "../../support/webhook-builder.ts";
 import {
@@ -320,10 +321,10 @@ test("an operator tests a webhook endpoint and resends missed events", async () 
     resent: 0,
     added: 1,
   });
-  const text = "SELECT 1 FROM webhook_deliveries WHERE event_id = $1 AND state = 'delivered'";
+  const delivered = { eventId: event, state: "delivered" };
   await until(
     "the missed event is delivered",
-    async () => (await system.pool.query(text, [event])).rowCount === 1,
+    async () => (await countDeliveries(system.pool, delivered)) === 1,
   );
   expect(await done(["audit", "list", "--organisation", organisationId])).toMatch(
     /Olga +RotateWebhookSecret +webhook_endpoint/,

@@ -11,6 +11,7 @@ import {
 } from "../../../src/store/events/outbox.ts";
 import { createPublishingActivities } from "../../../src/worker/activities/events/publish-changes.ts";
 import { eventsOf, expectAllPublished, publishAll } from "../../support/published-events.ts";
+import { deliveriesOf } from "../../support/rows.ts";
 import { type PublishingFixture, publishingTest as test } from "./publish-fixture.ts";
 
 const later = () => new Date(Date.now() + 3_600_000);
@@ -45,10 +46,10 @@ describe("a batch of publishing", () => {
       }
     };
     expect(await publishRest()).toEqual({ published: 6, started: 1 });
-    const text =
-      "SELECT DISTINCT endpoint_id AS id FROM webhook_deliveries WHERE organisation_id = $1";
-    const { rows } = await fixture.pool.query<{ id: string }>(text, [own]);
-    expect([...new Set(started)]).toEqual(rows.map(({ id }) => `${own} ${id}`));
+    const deliveries = await deliveriesOf(fixture.pool, { organisationId: own });
+    expect(new Set(started)).toEqual(
+      new Set(deliveries.map(({ endpointId }) => `${own} ${endpointId}`)),
+    );
     await fixture.pool.query(
       "UPDATE webhook_deliveries SET due_at = now() + interval '1 hour' WHERE organisation_id = $1",
       [own],

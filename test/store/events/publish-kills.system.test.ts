@@ -14,6 +14,7 @@ import {
   expectAllPublished,
   untilSolePublisher,
 } from "../../support/published-events.ts";
+import { countDeliveries, deliveriesOf } from "../../support/rows.ts";
 import { type PublishingFixture, publishingTest as test } from "./publish-fixture.ts";
 
 const program = fileURLToPath(new URL("publish-once.ts", import.meta.url));
@@ -84,11 +85,8 @@ test.for(publishingCrashPoints)("a process killed at %s loses no change", async 
   expect(await killedAt(fixture, point, own)).toBe("SIGKILL");
   expect(await counts(fixture, own)).toEqual(after[point]);
   const started = await publishAfter(fixture, own);
-  const { rows } = await fixture.pool.query<{ id: string }>(
-    "SELECT DISTINCT endpoint_id AS id FROM webhook_deliveries WHERE organisation_id = $1",
-    [own],
-  );
-  expect(started).toEqual(rows.map(({ id }) => id));
+  const deliveries = await deliveriesOf(fixture.pool, { organisationId: own });
+  expect(started).toEqual([...new Set(deliveries.map(({ endpointId }) => endpointId))]);
   // Started or not, they are due until a process claims them.
   expect(await counts(fixture, own)).toEqual(published);
   await expectAllPublished(fixture.pool, [own]);
@@ -101,9 +99,5 @@ test("four concurrent processes publish each change once", async ({ fixture }) =
   const events = await eventsOf(fixture.pool, own);
   expect(events).toHaveLength(41);
   expect(new Set(events.map(({ data }) => data.object.id)).size).toBe(41);
-  const { rows } = await fixture.pool.query(
-    "SELECT 1 FROM webhook_deliveries WHERE organisation_id = $1",
-    [own],
-  );
-  expect(rows).toHaveLength(41);
+  expect(await countDeliveries(fixture.pool, { organisationId: own })).toBe(41);
 });

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
 import { eventTypes } from "../../../../src/domain/events/event.ts";
+import { deliveriesOf } from "../../../support/rows.ts";
 import { failing } from "../../../support/webhook-builder.ts";
 import { codeOf } from "../request.ts";
 import { call, day, webhooksTest as test, url } from "./webhooks-fixture.ts";
@@ -96,7 +97,6 @@ describe("endpoints", () => {
     admin,
     own,
     other,
-    rows,
     endpoint,
   }) => {
     const theirs = (await endpoint({}, other)).endpoint;
@@ -157,9 +157,7 @@ describe("endpoints", () => {
     expect(await admin.refused(call("ListWebhookEndpoints"), after)).toBe(
       "invalid_parameter starting_after",
     );
-    expect(
-      await rows("SELECT 1 FROM webhook_deliveries WHERE endpoint_id = $1", [theirs.id]),
-    ).toEqual([]);
+    expect(await deliveriesOf(system.pool, { endpointId: theirs.id })).toEqual([]);
     const readOnly = await system.operator("read-only");
     const asReader = { key: readOnly, body: { ...own, url } };
     expect(codeOf(await system.askAdmin(call("CreateWebhookEndpoint"), asReader))).toBe(

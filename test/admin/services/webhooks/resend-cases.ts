@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Client } from "@temporalio/client";
 import { expect } from "vitest";
 import { deliveriesWorkflowId } from "../../../../workflows/contract.ts";
+import { deliveriesOf } from "../../../support/rows.ts";
 import { type TestSystem, until } from "../../../support/system.ts";
 import { addDelivery, addEvent } from "../../../support/webhook-builder.ts";
 import type { AdminAsk } from "../request.ts";
@@ -31,20 +32,19 @@ export async function resendsWhatWasMissed(fixture: ResendFixture): Promise<void
     addEvent(system.pool, of.organisation, type, daysAgo);
   const delivery = (eventId: string, endpointId: string, state: string) =>
     addDelivery(system.pool, other.organisation, eventId, endpointId, state);
-  const rows = async (text: string, values: readonly unknown[]) =>
-    (await system.pool.query(text, [...values])).rows;
   const made = await fixture.endpoint({ kinds: ["invoice.paid", "customer.created"] }, other);
   const at = { ...other, id: made.id };
   const daysAgo = (days: number) => ({ since: new Date(Date.now() - days * day).toISOString() });
   const resend = (days: number, more = {}) =>
     admin.done(method, { ...at, ...daysAgo(days), ...more });
   const standing = async (): Promise<Record<string, string>> => {
-    const text =
-      "SELECT event_id, state, due_at <= now() AS due FROM webhook_deliveries " +
-      "WHERE endpoint_id = $1";
-    const found = await rows(text, [made.id]);
+    const found = await deliveriesOf(system.pool, { endpointId: made.id });
+    const now = new Date();
     return Object.fromEntries(
-      found.map(({ event_id: id, state, due }) => [id, due ? `${state} now` : state]),
+      found.map(({ eventId, state, dueAt }) => [
+        eventId,
+        dueAt !== null && dueAt <= now ? `${state} now` : state,
+      ]),
     );
   };
   const old = await event("invoice.paid", 6);
@@ -61,8 +61,9 @@ export async function resendsWhatWasMissed(fixture: ResendFixture): Promise<void
   await delivery(wrongKind, made.id, "exhausted");
   const missed = await event("customer.created", 1);
   await admin.done("WebhookService/SendTestEvent", at);
-  const began = "SELECT began_at::text FROM webhook_deliveries WHERE event_id = $1";
-  const before = await rows(began, [pending]);
+  const began = async () =>
+    (await deliveriesOf(system.pool, { eventId: pending })).map(({ beganAt }) => beganAt);
+  const before = await began();
   const { id: last } = await admin.lastEntry();
 
   expect(await resend(0.5)).toEqual({});
@@ -76,7 +77,7 @@ export async function resendsWhatWasMissed(fixture: ResendFixture): Promise<void
     "pending now",
   ]);
   expect([now[delivered], now[wrongKind], now[old]]).toEqual(["delivered", "exhausted", undefined]);
-  expect([Object.keys(now).length, await rows(began, [pending])]).toEqual([7, before]);
+  expect([Object.keys(now).length, await began()]).toEqual([7, before]);
   expect(await admin.lastEntry()).toMatchObject({
     targetKind: "webhook_endpoint",
     target: made.id,
@@ -133,13 +134,9 @@ export async function resendsInCalls({ system, admin, endpoint }: ResendFixture)
   expect(await admin.done(method, { ...asked, afterEvent: answer.lastEvent })).toEqual({
     added: 1,
   });
-  const deliveries =
-    "SELECT event_id, state FROM webhook_deliveries WHERE endpoint_id = $1 ORDER BY seq";
-  const [one, two, ...others] = (await system.pool.query(deliveries, [id])).rows;
-  expect([one.state, two, others]).toEqual([
-    "delivered",
-    { event_id: missed, state: "pending" },
-    [],
+  expect(await deliveriesOf(system.pool, { endpointId: id })).toMatchObject([
+    { state: "delivered" },
+    { eventId: missed, state: "pending" },
   ]);
   // Of a series that takes its time the since of the first call may come to be too long ago.
   const old = { ...asked, since: new Date(Date.now() - 31 * day).toISOString() };
