@@ -1,6 +1,6 @@
 /**
- * Rows that tests look into, one reader for each table, and the states that they plant. All is typed
- * by the models, so that a renamed column is a change of the schema alone.
+ * Rows that tests look into, one reader for each table, and the states that they plant. The models
+ * type all of it, so that a renamed column is a change of the schema alone.
  */
 import type { Prisma } from "../../src/gen/prisma/client.ts";
 import { dbOfAll, type Executor } from "../../src/store/database/prisma/client.ts";
