@@ -92,7 +92,8 @@ describe.concurrent("an end", () => {
     const [change] = await ends.builder.invoices(own, id);
     const match = `${write}${change.ledger.invoice_id}`;
     // For as long as a slow machine may need to see it.
-    const limit = { kind: "rate_limit", match, retryAfterSeconds: allow(2_000) / 1_000 };
+    const retryAfterSeconds = Math.ceil(allow(2_000) / 1_000);
+    const limit = { kind: "rate_limit", match, retryAfterSeconds };
     await system.fault({ ...limit, tenantId: own.tenantId });
     const answer = postUntilDecided(system.baseUrl, endPost(endable, "paused"));
     const terminationId = await terminationOf(system, endable);

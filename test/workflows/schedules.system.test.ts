@@ -166,18 +166,17 @@ test("the command moves the schedules and terminates runs of the former queue", 
     "TERMINATED",
   );
   await system.worker.start({ TASK_QUEUE: "eco2" });
-  await until("a run of the new queue is done", async () => {
+  const done = async () => {
     const [last] = (await schedule.describe()).info.recentActions.slice(-1);
     if (last === undefined || last.action.workflow.workflowId === left.workflow.workflowId) {
       // Skipped while the schedule still counts the terminated run.
       await schedule.trigger();
       return false;
     }
-    return (
-      (await client.workflow.getHandle(last.action.workflow.workflowId).describe()).status.name ===
-      "COMPLETED"
-    );
-  });
+    const run = client.workflow.getHandle(last.action.workflow.workflowId);
+    return (await run.describe()).status.name === "COMPLETED";
+  };
+  await until("a run of the new queue is done", done, 1_000);
 });
 
 test("a paused schedule is logged, counted and stays paused", async () => {
