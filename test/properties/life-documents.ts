@@ -20,7 +20,7 @@ export function amend(life: Life, { invoiceId, planLine, added }: InvoiceAmendme
 /** Defers a line, or records on which invoice it is billed. */
 export function defer(
   life: Life,
-  { name, description, amount, period, proration }: InvoiceLineDraft,
+  { name, description, amount, facts, period, proration }: InvoiceLineDraft,
   paperId: string | null,
 ): Life {
   if (period === null || proration === null) throw new Error("what is deferred is a proration");
@@ -29,6 +29,7 @@ export function defer(
     name,
     description,
     amount,
+    ...(facts?.r === "proration/1" && { facts }),
     period,
     ...proration,
   };

@@ -10,10 +10,10 @@ import {
   amountLimit,
   describePrice,
   hasUnits,
-  lineAmount,
   type PricedPlan,
   type PriceTerms,
 } from "../catalogue/pricing/index.ts";
+import { amountOf } from "../explanation/named-facts.ts";
 import type { BillingState, ProratedCharge } from "../model/billing-state.ts";
 import type { CreditNoteDraft, CreditNoteLineDraft } from "../model/credit-note.ts";
 import type {
@@ -23,18 +23,9 @@ import type {
   InvoiceType,
 } from "../model/invoice.ts";
 import type { OrganisationSettings } from "../model/organisation-settings.ts";
-import { roundToMinorUnit } from "../money/currency.ts";
-import {
-  add,
-  compare,
-  type Decimal,
-  decimalOf,
-  formatDecimal,
-  multiply,
-  sum,
-  ZERO,
-} from "../money/decimal.ts";
+import { add, compare, type Decimal, formatDecimal, sum, ZERO } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
+import { factsOfCharge, factsOfPlan, type SourcedTerms } from "./line-facts.ts";
 import { describeProration, type Proration } from "./proration.ts";
 import type { DueInvoice } from "./renewal-usage.ts";
 
@@ -62,17 +53,19 @@ interface InvoiceOrder {
  */
 export function planLine(
   plan: Plan,
-  terms: PriceTerms,
+  terms: SourcedTerms,
   { start, end }: InvoicePeriod,
   defaults: InvoiceDefaults,
 ): InvoiceLineDraft {
+  const facts = factsOfPlan(plan, terms);
   return {
     kind: "plan",
     name: plan.name,
     ...describePrice(plan, terms),
     units: hasUnits(plan.type) ? terms.units : null,
     quantity: null,
-    amount: lineAmount(plan, terms),
+    amount: amountOf(facts, plan.currency),
+    facts,
     period: { start, end },
     proration: null,
     chargeId: null,
@@ -91,15 +84,16 @@ export function chargeLine(
   priceOverride: Decimal | null,
   defaults: InvoiceDefaults,
 ): InvoiceLineDraft {
-  const unitPrice = priceOverride ?? charge.price;
+  const facts = factsOfCharge(charge, quantity, priceOverride);
   return {
     kind: "charge",
     name: charge.name,
     description: charge.description ?? "",
     units: quantity,
     quantity: null,
-    unitPrice,
-    amount: roundToMinorUnit(multiply(decimalOf(quantity), unitPrice), charge.currency),
+    unitPrice: priceOverride ?? charge.price,
+    amount: amountOf(facts, charge.currency),
+    facts,
     period: null,
     proration: null,
     chargeId: charge.id,
@@ -123,7 +117,7 @@ export function proratedCharge(
 /** Returns the invoice line of a prorated charge, booked to the plan's account (OBJECT-10). */
 export function prorationLine(
   plan: Pick<Plan, "revenueAccount" | "taxType">,
-  { name, description, amount, period, ...proration }: ProratedCharge,
+  { name, description, amount, facts, period, ...proration }: ProratedCharge,
   defaults: InvoiceDefaults,
 ): InvoiceLineDraft {
   const { fromUnits, toUnits, daysRemaining, daysInPeriod } = proration;
@@ -135,6 +129,7 @@ export function prorationLine(
     quantity: null,
     unitPrice: null,
     amount,
+    ...(facts && { facts }),
     period,
     proration: { fromUnits, toUnits, daysRemaining, daysInPeriod },
     chargeId: null,
@@ -148,13 +143,14 @@ export function prorationLine(
  */
 export function creditLine(
   plan: Pick<Plan, "revenueAccount" | "taxType">,
-  { name, description, amount, period }: ProratedCharge,
+  { name, description, amount, facts, period }: ProratedCharge,
   defaults: InvoiceDefaults,
 ): CreditNoteLineDraft {
   return {
     name,
     description,
     amount,
+    ...(facts && { facts }),
     effectiveDate: period.start,
     meterId: null,
     ...accountOf(plan, defaults),

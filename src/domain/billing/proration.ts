@@ -8,17 +8,13 @@ import { type CivilDate, compareDates, daysBetween } from "../calendar/civil-dat
 import { daysInPeriod, type Period } from "../calendar/period.ts";
 import type { Plan } from "../catalogue/plan.ts";
 import { type PricedPlan, type PriceTerms, planValue } from "../catalogue/pricing/index.ts";
+import type { ProrationFacts } from "../explanation/facts.ts";
+import { amountOf } from "../explanation/named-facts.ts";
+import { placesOf, reckon } from "../explanation/reckon.ts";
+import { shareFormula } from "../explanation/rules.ts";
 import type { ProrationParts } from "../model/invoice.ts";
-import { minorUnitDigits } from "../money/currency.ts";
-import {
-  type Decimal,
-  decimalOf,
-  formatShort,
-  isNegative,
-  multiply,
-  roundQuotient,
-  subtract,
-} from "../money/decimal.ts";
+import { type Decimal, decimalOf, formatShort, isNegative } from "../money/decimal.ts";
+import { factsOfProration, type SourcedPlan } from "./line-facts.ts";
 
 /**
  * A prorated amount, rounded once to the minor unit. Above 0 is a charge, below 0 a credit, 0
@@ -26,17 +22,19 @@ import {
  */
 export interface Proration extends ProrationParts {
   readonly amount: Decimal;
+  readonly facts: ProrationFacts;
 }
 
 /**
  * The change and the period that decide a proration. `fromUnits` are the period's billed units
- * (MONEY-6).
+ * (MONEY-6). `changeId`: the change of units that requests it, if it is known.
  */
 interface ProratedChange {
   readonly fromUnits: number;
   readonly toUnits: number;
-  readonly period: Pick<Period, "start" | "end">;
+  readonly period: Pick<Period, "start" | "end"> & Partial<Pick<Period, "index">>;
   readonly effectiveDate: CivilDate;
+  readonly changeId?: string | undefined;
 }
 
 /**
@@ -45,21 +43,27 @@ interface ProratedChange {
  * end (UNITS-1, MONEY-6).
  */
 export function prorate(
-  plan: PricedPlan & Pick<Plan, "currency">,
+  plan: SourcedPlan,
   terms: Omit<PriceTerms, "units">,
-  { fromUnits, toUnits, period, effectiveDate }: ProratedChange,
+  { fromUnits, toUnits, period, effectiveDate, changeId }: ProratedChange,
 ): Proration {
   assert(
     compareDates(period.start, effectiveDate) <= 0 && compareDates(effectiveDate, period.end) < 0,
     `${effectiveDate} is outside ${period.start} to ${period.end}`,
   );
-  const valueAt = (units: number) => planValue(plan, { ...terms, units });
-  const difference = subtract(valueAt(toUnits), valueAt(fromUnits));
+  const facts = factsOfProration(plan, terms, {
+    f: fromUnits,
+    t: toUnits,
+    p: [period.start, period.end],
+    e: effectiveDate,
+    x: period.index,
+    c: changeId,
+  });
   const days = {
     daysRemaining: daysBetween(effectiveDate, period.end),
     daysInPeriod: daysInPeriod(period),
   };
-  return { amount: shareOfDays(difference, days, plan.currency), fromUnits, toUnits, ...days };
+  return { amount: amountOf(facts, plan.currency), facts, fromUnits, toUnits, ...days };
 }
 
 /**
@@ -99,10 +103,10 @@ export function shareOfDays(
   days: Pick<ProrationParts, "daysRemaining" | "daysInPeriod">,
   currency: string,
 ): Decimal {
-  return roundQuotient(
-    multiply(value, decimalOf(days.daysRemaining)),
-    decimalOf(days.daysInPeriod),
-    minorUnitDigits(currency),
-    "half_away_from_zero",
-  );
+  return reckon(shareFormula, {
+    difference: value,
+    days_remaining: decimalOf(days.daysRemaining),
+    days_in_period: decimalOf(days.daysInPeriod),
+    places: placesOf(currency),
+  });
 }

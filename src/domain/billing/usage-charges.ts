@@ -4,13 +4,13 @@
  */
 
 import type { Period } from "../calendar/period.ts";
-import type { PricedMeter } from "../catalogue/meter.ts";
-import { describeParts, partsValue, pricingModels } from "../catalogue/pricing/index.ts";
+import { describeParts, pricingModels } from "../catalogue/pricing/index.ts";
+import { placesOf, reckon } from "../explanation/reckon.ts";
+import { rules } from "../explanation/rules.ts";
 import type { BillingState } from "../model/billing-state.ts";
 import type { CreditNoteDraft, CreditNoteLineDraft } from "../model/credit-note.ts";
 import type { InvoiceDraft, InvoiceLineDraft } from "../model/invoice.ts";
 import type { BilledUsage, OpenUsage } from "../model/usage.ts";
-import { roundToMinorUnit } from "../money/currency.ts";
 import {
   add,
   type Decimal,
@@ -19,11 +19,11 @@ import {
   isNegative,
   isZero,
   negate,
-  subtract,
   ZERO,
 } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
 import { accountOf, draftCreditNote, draftInvoice, tooMuch } from "./invoice-lines.ts";
+import { factsOfUsage } from "./line-facts.ts";
 
 /** Usage with the line that bills it. */
 interface UsageLine {
@@ -109,13 +109,11 @@ function byBillAndPeriod(left: OpenUsage, right: OpenUsage): number {
 
 function priceUsage(usage: OpenUsage, currency: string): BilledUsage {
   if (usage.setupMode) return { usage, amount: ZERO, priced: usage.priced };
-  const whole = add(usage.before, usage.quantity);
-  const difference = subtract(
-    usageValue(usage.meter, whole),
-    usageValue(usage.meter, usage.priced),
-  );
-  const amount = roundToMinorUnit(difference, currency);
-  return { usage, amount, priced: isZero(amount) ? usage.priced : whole };
+  const { meter, quantity, before, priced } = usage;
+  const sheet = { ...meter, freeUnits: 0 };
+  const inputs = { sheet, quantity, before, priced, places: placesOf(currency) };
+  const amount = reckon(rules["usage/1"], inputs);
+  return { usage, amount, priced: isZero(amount) ? priced : add(before, quantity) };
 }
 
 /** Refuses usage lines of one sign that one document cannot hold, without its other lines. */
@@ -128,11 +126,6 @@ function checkAmounts(billed: readonly BilledUsage[]): void {
     })),
   );
   if (why !== null) throw new Refusal("invalid_state", why);
-}
-
-/** Returns V(quantity): the exact price of a period's quantity of the meter. */
-function usageValue(meter: PricedMeter, quantity: Decimal): Decimal {
-  return partsValue(pricingModels[meter.type].parts(meter, quantity));
 }
 
 /**
@@ -149,6 +142,7 @@ function usageLine({ usage, amount }: BilledUsage, facts: UsageChargeFacts): Inv
     quantity,
     unitPrice: onePrice(usage),
     amount,
+    facts: factsOfUsage(facts.subscription.planId, usage),
     period: { start: period.start, end: period.end },
     proration: null,
     chargeId: null,
@@ -177,6 +171,7 @@ function usageCredit({ usage, amount }: BilledUsage, facts: UsageChargeFacts): C
     name: meter.name,
     description: describeUsage(usage, facts.period),
     amount: negate(amount),
+    facts: factsOfUsage(facts.subscription.planId, usage),
     effectiveDate: period.start,
     meterId: meter.id,
     ...accountOf(meter, facts.organisation),

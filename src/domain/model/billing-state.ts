@@ -5,6 +5,7 @@
 import type { CivilDate } from "../calendar/civil-date.ts";
 import type { Period } from "../calendar/period.ts";
 import type { Plan } from "../catalogue/plan.ts";
+import type { ProrationFacts } from "../explanation/facts.ts";
 import type { Decimal } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
 import type { DocumentStatus, InvoicePeriod, InvoiceType, ProrationParts } from "./invoice.ts";
@@ -81,11 +82,13 @@ export interface BillingState {
 
 /**
  * A prorated charge as it is printed and deferred: everything except the account it is booked to.
+ * `facts` are absent on one that was deferred before they were stored.
  */
 export interface ProratedCharge extends ProrationParts {
   readonly name: string;
   readonly description: string;
   readonly amount: Decimal;
+  readonly facts?: ProrationFacts;
   readonly period: InvoicePeriod;
 }
 

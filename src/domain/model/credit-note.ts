@@ -1,17 +1,19 @@
 /** Credit notes: the draft that the domain issues, and the note as it is read back. */
 import type { CivilDate } from "../calendar/civil-date.ts";
+import type { LineFacts } from "../explanation/facts.ts";
 import type { Decimal } from "../money/decimal.ts";
 import type { DocumentStatus, InvoiceLedgerState } from "./invoice.ts";
 
 /**
- * A line to be credited. `amount` is above 0, rounded and without tax. `effectiveDate` is the day
- * from which the credit counts. `meterId` is set if the line credits usage. Account and tax type
- * are resolved, or null if the organisation has none either.
+ * A line to be credited. `amount` is above 0, rounded and without tax, and `facts` explain it.
+ * `effectiveDate` is the day from which the credit counts. `meterId` is set if it credits usage.
+ * Account and tax type are resolved, or null if the organisation has none either.
  */
 export interface CreditNoteLineDraft {
   readonly name: string;
   readonly description: string;
   readonly amount: Decimal;
+  readonly facts?: LineFacts;
   readonly effectiveDate: CivilDate;
   readonly meterId: string | null;
   readonly revenueAccount: string | null;

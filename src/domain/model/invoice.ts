@@ -4,6 +4,7 @@
  */
 import type { CivilDate } from "../calendar/civil-date.ts";
 import type { Period } from "../calendar/period.ts";
+import type { LineFacts } from "../explanation/facts.ts";
 import type { Decimal } from "../money/decimal.ts";
 
 /** What an invoice is issued for (OBJECT-9). */
@@ -33,7 +34,8 @@ export type InvoicePeriod = Pick<Period, "start" | "end">;
  * A line to issue. `units` is the total of a plan line, the count of a charge line, and null on a
  * flat fee. `quantity` is the decimal of a usage line. `unitPrice` is before discount, and null if
  * several prices meet: then `description` has the arithmetic. `amount` is rounded, after discount,
- * without tax. Account and tax type are resolved, or null if the organisation has none either.
+ * without tax. `facts` explain it, and are absent on a line of before. Account and tax type are
+ * resolved, or null if the organisation has none either.
  */
 export interface InvoiceLineDraft {
   readonly kind: LineKind;
@@ -43,6 +45,7 @@ export interface InvoiceLineDraft {
   readonly quantity: Decimal | null;
   readonly unitPrice: Decimal | null;
   readonly amount: Decimal;
+  readonly facts?: LineFacts;
   readonly period: InvoicePeriod | null;
   readonly proration: ProrationParts | null;
   readonly chargeId: string | null;

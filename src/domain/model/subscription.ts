@@ -14,7 +14,8 @@ export type SubscriptionStatus = "pending" | "active" | "complete" | "ended";
  * A subscription. Dates are days in `timezone`, which never changes. `startDate` and `billingDay`
  * (1 to 31) are the anchor of its periods. `renewalDate` is the end of its current period.
  * `endDate` is set unless it renews for ever. `units` and `minimumUnits` are 0 on a flat fee.
- * `priceOverride` replaces the plan's price.
+ * `priceOverride` replaces the plan's price. `unitChangeId` is the change that set the units;
+ * absent if none has, or if it was not loaded.
  */
 export interface Subscription extends PriceTerms {
   readonly id: string;
@@ -30,6 +31,7 @@ export interface Subscription extends PriceTerms {
   readonly renewalDate: CivilDate;
   readonly endDate: CivilDate | null;
   readonly units: number;
+  readonly unitChangeId?: string;
   readonly minimumUnits: number;
   readonly discountPercent: Decimal;
   readonly priceOverride: Decimal | null;

@@ -1,5 +1,4 @@
 /** Currencies: the decimal places of their minor unit, and which codes exist. */
-import { type Decimal, round } from "./decimal.ts";
 
 /**
  * The currencies whose minor unit is not a hundredth. Source: ISO 4217, List One (current
@@ -33,11 +32,6 @@ const currencies: ReadonlySet<string> = new Set(Intl.supportedValuesOf("currency
 /** Returns the decimal places of a currency's minor unit: JPY 0, EUR 2, KWD 3. */
 export function minorUnitDigits(currency: string): number {
   return minorUnitExceptions.get(currency) ?? 2;
-}
-
-/** Returns the amount rounded once, half away from zero, to the currency's minor unit (MONEY-2). */
-export function roundToMinorUnit(amount: Decimal, currency: string): Decimal {
-  return round(amount, minorUnitDigits(currency), "half_away_from_zero");
 }
 
 /** Whether the text is the code of a current currency, in capitals (`EUR`). */

@@ -2,6 +2,7 @@
  * Previews of the operations on a subscription. Each takes the decision of the real operation and
  * applies it, so that its refusals are the same, in the same order (PREVIEW-1).
  */
+import { withUnits } from "../billing/line-facts.ts";
 import { todayIn } from "../calendar/civil-date.ts";
 import type { BillingState, DeferredLine } from "../model/billing-state.ts";
 import type { OrganisationSettings } from "../model/organisation-settings.ts";
@@ -72,7 +73,7 @@ function applyUnitsChange(before: Preview, decision: UnitsDecision): Preview {
     state: {
       ...state,
       ...periodsAfter(state, periods, state.period.index),
-      subscription: { ...state.subscription, units },
+      subscription: withUnits(state.subscription, { units }),
       deferred: [...state.deferred, ...waiting],
     },
     amended: amendments,

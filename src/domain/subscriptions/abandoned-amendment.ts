@@ -24,6 +24,8 @@ export interface ClosedRepricing {
   readonly fromUnits: number;
   /** The units that the re-pricing was to bill. */
   readonly toUnits: number;
+  /** The change that requested it; absent if it is not known. */
+  readonly changeId?: string;
 }
 
 /** An amendment that its invoice can no longer take. */
@@ -111,10 +113,10 @@ function periodBefore({ subscription }: BillingState, { index }: PeriodState): P
 function lackingOf(
   { plan, subscription }: BillingState,
   period: PeriodState,
-  { fromUnits, toUnits }: ClosedRepricing,
+  { fromUnits, toUnits, changeId }: ClosedRepricing,
   stands: boolean,
 ): Proration | null {
-  const step = { fromUnits, toUnits, period, effectiveDate: period.start };
+  const step = { fromUnits, toUnits, period, effectiveDate: period.start, changeId };
   const proration = prorate(plan, subscription, step);
   const isNothing = isZero(proration.amount) || (isNegative(proration.amount) && !stands);
   return isNothing ? null : proration;

@@ -70,11 +70,11 @@ export function prorateFrom(
   effectiveDate: CivilDate,
   period: PeriodState,
   { plan, subscription }: BillingState,
-  { units: toUnits }: Pick<UnitsChangeRequest, "units">,
+  { units: toUnits, changeId }: Pick<UnitsChangeRequest, "units" | "changeId">,
 ): Proration {
   const { billedUnits: fromUnits } = period;
   assert(fromUnits !== null, "a plan with units has billed units");
-  return prorate(plan, subscription, { fromUnits, toUnits, period, effectiveDate });
+  return prorate(plan, subscription, { fromUnits, toUnits, period, effectiveDate, changeId });
 }
 
 /**

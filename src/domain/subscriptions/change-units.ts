@@ -13,6 +13,7 @@ import {
   prorationLine,
 } from "../billing/invoice-lines.ts";
 import { takesLines } from "../billing/issued-invoices.ts";
+import { withUnits } from "../billing/line-facts.ts";
 import type { Proration } from "../billing/proration.ts";
 import type { CivilDate } from "../calendar/civil-date.ts";
 import type {
@@ -53,6 +54,7 @@ type ChangeDocument = "amend" | "separate";
 
 /**
  * The request after its shapes were checked. An absent member is null. `units` is the new total.
+ * `changeId` is the id that the change will have, which its lines name; absent in a preview.
  */
 export interface UnitsChangeRequest {
   readonly units: number;
@@ -60,6 +62,7 @@ export interface UnitsChangeRequest {
   readonly behaviour: ProrationBehaviour | null;
   readonly effectiveDate: CivilDate | null;
   readonly document: ChangeDocument | null;
+  readonly changeId?: string;
 }
 
 /** Everything that a change writes, without ids and numbers. A null document is not touched. */
@@ -190,7 +193,7 @@ function amendRenewal(
   assert(nextPeriod !== null, "a renewal invoice bills the next period");
   const amended = {
     invoiceId: renewalInvoice.id,
-    planLine: planLine(plan, { ...subscription, units: request.units }, nextPeriod, organisation),
+    planLine: planLine(plan, withUnits(subscription, request), nextPeriod, organisation),
     added: current.charge === null ? [] : [prorationLine(plan, current.charge, organisation)],
     onlyDraft: false,
   };
@@ -238,7 +241,7 @@ function billSeparately(
  */
 function billNext(
   facts: BillingState,
-  request: Pick<UnitsChangeRequest, "units">,
+  request: Pick<UnitsChangeRequest, "units" | "changeId">,
   nextPeriod: PeriodState,
 ): BilledChange {
   const nothing = { state: nextPeriod, charge: null, credit: null };
@@ -254,7 +257,7 @@ function repriceFirst(
   first: IssuedInvoice,
 ): UnitsDecision {
   const { plan, organisation, subscription, period } = facts;
-  const line = planLine(plan, { ...subscription, units: request.units }, period, organisation);
+  const line = planLine(plan, withUnits(subscription, request), period, organisation);
   const joined = { invoiceId: first.id, planLine: line, added: [], onlyDraft: false };
   checkRepriced(facts, first, period, joined);
   return {

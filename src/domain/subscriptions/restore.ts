@@ -12,9 +12,10 @@ import { type CivilDate, compareDates } from "../calendar/civil-date.ts";
 import { periodAt } from "../calendar/period.ts";
 import { hasUnits } from "../catalogue/pricing/index.ts";
 import type { Customer } from "../customers/customer.ts";
+import { reissuedFacts } from "../explanation/facts.ts";
 import { type BillingState, checkNothingRuns, type PeriodState } from "../model/billing-state.ts";
 import type { CreditNoteDraft } from "../model/credit-note.ts";
-import type { Invoice, InvoiceLineDraft } from "../model/invoice.ts";
+import type { Invoice, InvoiceLine, InvoiceLineDraft } from "../model/invoice.ts";
 import type { Subscription } from "../model/subscription.ts";
 import { Refusal } from "../refusal.ts";
 import { decideEndDate } from "./create-rules.ts";
@@ -141,7 +142,8 @@ export function decideLateRemoval(
     removed.periodIndex === period.index
       ? period
       : periodAt({ start: startDate, billingDay }, interval, removed.periodIndex);
-  const order = { type: removed.type, period: own, lines: removed.lines, today };
+  const lines = removed.lines.map((line) => reissued(line, removed));
+  const order = { type: removed.type, period: own, lines, today };
   const draft = draftInvoice(subscription, organisation, order);
   const copy = { draft, deferredIds: [], usage: [], replaces: removed.id };
   return { ...nothing, invoices: [copy] };
@@ -213,7 +215,7 @@ function isAhead(
  * invoice removed while it was ahead no longer owns its deferred charges: they are deferred again,
  * or were billed since.
  */
-function linesOf({ period }: BillingState, removed: RemovedInvoice): readonly InvoiceLineDraft[] {
+function linesOf({ period }: BillingState, removed: RemovedInvoice): readonly InvoiceLine[] {
   const isFromCurrent = ({ period: of }: InvoiceLineDraft) =>
     of !== null && compareDates(period.start, of.start) <= 0;
   const lines = removed.lines.filter(
@@ -225,9 +227,17 @@ function linesOf({ period }: BillingState, removed: RemovedInvoice): readonly In
   );
 }
 
+/** Returns the line as it is issued again: explained as it was, and by the line that it copies. */
+function reissued(
+  { facts, ...line }: InvoiceLine,
+  { id }: Pick<RemovedInvoice, "id">,
+): InvoiceLineDraft {
+  return facts === undefined ? line : { ...line, facts: reissuedFacts(facts, id, line.id) };
+}
+
 /** Copies those lines to a new invoice of the current period; none if there are no lines. */
 function copyOf(state: BillingState, removed: RemovedInvoice): readonly RestoredInvoice[] {
-  const lines = linesOf(state, removed);
+  const lines = linesOf(state, removed).map((line) => reissued(line, removed));
   if (lines.length === 0) return [];
   const { subscription, organisation, period, today } = state;
   const draft = draftInvoice(subscription, organisation, {

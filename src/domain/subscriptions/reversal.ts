@@ -7,28 +7,28 @@ import { strict as assert } from "node:assert";
 import { accountOf, draftCreditNote, draftInvoice } from "../billing/invoice-lines.ts";
 import type { DueInvoice } from "../billing/renewal-usage.ts";
 import { daysInPeriod } from "../calendar/period.ts";
+import type { BilledLine, ReversalChargeFacts, ReversalCreditFacts } from "../explanation/facts.ts";
+import { amountOf } from "../explanation/named-facts.ts";
 import type { BillingState } from "../model/billing-state.ts";
 import type { CreditNoteDraft, CreditNoteLineDraft } from "../model/credit-note.ts";
 import type { InvoiceLineDraft } from "../model/invoice.ts";
 import {
-  add,
-  compare,
   type Decimal,
   equals,
   formatDecimal,
+  formatShort,
   isNegative,
   isZero,
   negate,
-  subtract,
   sum,
-  ZERO,
 } from "../money/decimal.ts";
 
 /**
  * A line of the next period. `amount` is as billed, below zero on a credit note. `invoiceId` is
- * null on a credit note.
+ * null on a credit note. `id` is absent in a preview, whose documents have none.
  */
 export interface NextPeriodLine {
+  readonly id?: string;
   readonly invoiceId: string | null;
   readonly number: string;
   readonly name: string;
@@ -75,51 +75,75 @@ export function isReversible({ lines }: NextPeriodLines): boolean {
 export function decideReversal(facts: ReversalFacts, next: NextPeriodLines): Reversal {
   const total = sumOf(next.lines);
   if (isZero(total)) return { invoice: null, creditNote: null };
-  const parts = openParts(next.lines, isNegative(total));
+  const parts = openParts(facts, next.lines, isNegative(total));
   if (!isNegative(total)) {
     const lines = parts.map((part) => creditOf(facts, part));
     return { invoice: null, creditNote: draftCreditNote(facts.subscription, lines, facts.today) };
   }
   const { subscription, organisation, period, today } = facts;
-  const lines = [chargeOf(facts, parts, next.renewalUnits)];
+  const lines = [chargeOf(facts, parts, next)];
   const draft = draftInvoice(subscription, organisation, { type: "change", period, lines, today });
   return { invoice: { draft, deferredIds: [], usage: [] }, creditNote: null };
 }
 
-/** The part of a line that is still open, above zero. */
+/** The part of a line that is still open, above zero, and why. */
 interface OpenPart {
   readonly line: NextPeriodLine;
   readonly open: Decimal;
+  readonly facts: ReversalCreditFacts;
 }
 
 /**
  * Returns the lines with the sign of the sum, less the lines of the other sign, which reduce the
  * oldest lines first.
  */
-function openParts(lines: readonly NextPeriodLine[], isCredited: boolean): readonly OpenPart[] {
-  const isOfSum = ({ amount }: NextPeriodLine) => isNegative(amount) === isCredited;
-  let compensated = size(sumOf(lines.filter((line) => !isOfSum(line))));
-  return lines.filter(isOfSum).flatMap((line) => {
-    const whole = size(line.amount);
-    const taken = compare(compensated, whole) < 0 ? compensated : whole;
-    compensated = subtract(compensated, taken);
-    const open = subtract(whole, taken);
-    return isZero(open) ? [] : [{ line, open }];
+function openParts(
+  { subscription: { currency } }: ReversalFacts,
+  lines: readonly NextPeriodLine[],
+  isCredited: boolean,
+): readonly OpenPart[] {
+  const [own, opposite] = bySign(lines, isCredited);
+  return own.flatMap((line, index) => {
+    const earlier = opposite.length === 0 ? [] : own.slice(0, index);
+    const facts: ReversalCreditFacts = {
+      r: "reversal_credit/1",
+      l: billedLine(line),
+      y: earlier.map(billedLine),
+      o: opposite.map(billedLine),
+    };
+    const open = amountOf(facts, currency);
+    return isZero(open) ? [] : [{ line, open, facts }];
   });
+}
+
+/** Returns the lines of one sign, and those of the other. Zero is no credit. */
+function bySign(
+  lines: readonly NextPeriodLine[],
+  isCredited: boolean,
+): readonly [readonly NextPeriodLine[], readonly NextPeriodLine[]] {
+  const isOfSign = ({ amount }: NextPeriodLine) => isNegative(amount) === isCredited;
+  return [lines.filter(isOfSign), lines.filter((line) => !isOfSign(line))];
+}
+
+/** The line as its document shows it, where a credit is above zero. */
+function billedLine({ amount, id }: NextPeriodLine): BilledLine {
+  const text = formatShort(size(amount));
+  return id === undefined ? [text] : [text, id];
 }
 
 /**
  * Uses the account and tax type of the billed line. The effective date counts the credit among the
  * lines of the period from now on.
  */
-function creditOf(facts: ReversalFacts, { line, open }: OpenPart): CreditNoteLineDraft {
+function creditOf(facts: ReversalFacts, part: OpenPart): CreditNoteLineDraft {
+  const { line, open } = part;
   const { name, revenueAccount, taxType, invoiceId } = line;
   assert(invoiceId !== null, "what is credited stands on an invoice");
-  const part = describePart({ line, open });
   return {
     name,
-    description: `Reverses ${part} for ${daysOf(facts)}: ${line.description}`,
+    description: `Reverses ${describePart(part)} for ${daysOf(facts)}: ${line.description}`,
     amount: open,
+    facts: part.facts,
     effectiveDate: nextOf(facts).start,
     meterId: null,
     revenueAccount,
@@ -135,9 +159,15 @@ function creditOf(facts: ReversalFacts, { line, open }: OpenPart): CreditNoteLin
 function chargeOf(
   facts: ReversalFacts,
   parts: readonly OpenPart[],
-  renewalUnits: number | null,
+  { lines, renewalUnits }: NextPeriodLines,
 ): InvoiceLineDraft {
   const { plan, organisation } = facts;
+  const [credited, charged] = bySign(lines, true);
+  const reversal: ReversalChargeFacts = {
+    r: "reversal_charge/1",
+    y: charged.map(billedLine),
+    o: credited.map(billedLine),
+  };
   const { billedUnits, ...period } = nextOf(facts);
   assert(billedUnits !== null, "a plan with units has billed units");
   const days = daysInPeriod(period);
@@ -148,7 +178,8 @@ function chargeOf(
     units: null,
     quantity: null,
     unitPrice: null,
-    amount: parts.reduce((whole, { open }) => add(whole, open), ZERO),
+    amount: amountOf(reversal, plan.currency),
+    facts: reversal,
     period: { start: period.start, end: period.end },
     proration: {
       fromUnits: billedUnits,

@@ -141,6 +141,7 @@ describe("the renewal invoice", () => {
               quantity: null,
               unitPrice: d("10"),
               amount: d("90.00"),
+              facts: expect.objectContaining({ r: "plan/1", u: 10, d: "10" }),
               period: { start: "2026-07-01", end: "2026-08-01" },
               proration: null,
               chargeId: null,

@@ -1,11 +1,7 @@
 /** Amounts are rounded to the smallest unit that ISO 4217 gives the currency. */
 import { expect, it } from "vitest";
-import {
-  isCurrency,
-  minorUnitDigits,
-  roundToMinorUnit,
-} from "../../../src/domain/money/currency.ts";
-import { formatDecimal, parseDecimal } from "../../../src/domain/money/decimal.ts";
+import { isCurrency, minorUnitDigits } from "../../../src/domain/money/currency.ts";
+import { formatDecimal, parseDecimal, round } from "../../../src/domain/money/decimal.ts";
 
 it.each([
   ["EUR", 2, "1234.5700"],
@@ -16,7 +12,8 @@ it.each([
   ["CLF", 4, "1234.5665"],
 ])("%s has %d places", (currency, places, rounded) => {
   expect(minorUnitDigits(currency)).toBe(places);
-  expect(formatDecimal(roundToMinorUnit(parseDecimal("1234.56650"), currency))).toBe(rounded);
+  const amount = round(parseDecimal("1234.56650"), places, "half_away_from_zero");
+  expect(formatDecimal(amount)).toBe(rounded);
 });
 
 it.each([

@@ -26,6 +26,7 @@ describe("a volume plan's increase into a cheaper band", () => {
           name: "Seats",
           description: "10 to 11 seats, 15 of 30 days: (100 − 88) × 15 ÷ 30",
           amount: d("6.00"),
+          facts: expect.objectContaining({ r: "proration/1", f: 10, t: 11, e: "2026-06-16" }),
           effectiveDate: "2026-06-16",
           meterId: null,
           revenueAccount: "200",

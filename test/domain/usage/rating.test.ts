@@ -61,6 +61,7 @@ describe("the line of a meter", () => {
         quantity: d("12.3456"),
         unitPrice: d("0.50"),
         amount: d("6.17"),
+        facts: expect.objectContaining({ r: "usage/1", q: "12.3456", b: "0", k: "0", n: 3 }),
         period: { start: "2026-06-01", end: "2026-07-01" },
         proration: null,
         chargeId: null,
@@ -179,6 +180,7 @@ describe("usage of a period of which some was billed", () => {
           description:
             "1 GB more in the period from 2026-06-01: 11 × 1.0000 for 11, less 10 × 2.0000 for 10",
           amount: d("9.00"),
+          facts: expect.objectContaining({ r: "usage/1", q: "1", b: "10", k: "10" }),
           effectiveDate: "2026-06-01",
           meterId: "storage",
           revenueAccount: "200",

@@ -1,40 +1,20 @@
 /**
- * The registry of pricing models and the value of a plan. The order is list or override price, free
+ * The value of a plan and the words of its price. The order is list or override price, free
  * units, discount, and one rounding at the end (MONEY-4).
  */
-import { roundToMinorUnit } from "../../money/currency.ts";
+import { type Inputs, placesOf, reckon } from "../../explanation/reckon.ts";
+import { planRule, rules, valueFormulas } from "../../explanation/rules.ts";
 import {
   type Decimal,
   decimalOf,
   formatDecimal,
   formatShort,
   isZero,
-  multiply,
-  subtract,
-  sum,
 } from "../../money/decimal.ts";
 import type { Plan, PlanType } from "../plan.ts";
-import {
-  flatFee,
-  type PricedPart,
-  type PricingModel,
-  perUnit,
-  stairstep,
-  tiered,
-  volume,
-} from "./models.ts";
+import { type PricedPart, type PricedPlan, pricingModels, unitsToPrice } from "./models.ts";
 
-/** The model of every plan type. A new type is a model and a line in this table. */
-export const pricingModels = {
-  flat_fee: flatFee,
-  per_unit: perUnit,
-  tiered,
-  volume,
-  stairstep,
-} as const satisfies Record<PlanType, PricingModel>;
-
-/** The part of a plan that decides a price. */
-export type PricedPlan = Pick<Plan, "type" | "price" | "freeUnits" | "tiers">;
+export { type PricedPlan, partsValue, pricingModels, unitsToPrice } from "./models.ts";
 
 /**
  * The part of a subscription that decides its price. `units` is the total (0 on a flat fee),
@@ -71,14 +51,6 @@ export function hasTiers(type: PlanType): boolean {
 }
 
 /**
- * Returns the units that cost something: total less free, at least 0. Tier bounds are compared with
- * this number (MONEY-3).
- */
-export function unitsToPrice(units: number, freeUnits: number): number {
-  return Math.max(0, units - freeUnits);
-}
-
-/**
  * Returns the most total units that the plan can price, from its last tier's bound; null if
  * unlimited (CREATE-4).
  */
@@ -98,7 +70,7 @@ export const amountLimit = decimalOf(10n ** 15n);
  * rounded (MONEY-4).
  */
 export function planValue(plan: PricedPlan, terms: PriceTerms): Decimal {
-  return lessDiscount(partsValue(partsOf(plan, terms)), terms.discountPercent);
+  return reckon(valueFormulas[planRule(plan.type)], inputsOf(plan, terms));
 }
 
 /**
@@ -106,7 +78,8 @@ export function planValue(plan: PricedPlan, terms: PriceTerms): Decimal {
  * currency (MONEY-2).
  */
 export function lineAmount(plan: PricedPlan & Pick<Plan, "currency">, terms: PriceTerms): Decimal {
-  return roundToMinorUnit(planValue(plan, terms), plan.currency);
+  const inputs = { ...inputsOf(plan, terms), places: placesOf(plan.currency) };
+  return reckon(rules[planRule(plan.type)], inputs);
 }
 
 /**
@@ -134,11 +107,12 @@ export function describeParts(parts: readonly PricedPart[]): string {
   return parts.length === 0 ? "nothing to price" : parts.map(describePart).join(" + ");
 }
 
-/** Returns the exact sum of a model's parts. */
-export function partsValue(parts: readonly PricedPart[]): Decimal {
-  return sum(
-    parts.map(({ quantity, price }) => (quantity === null ? price : multiply(quantity, price))),
-  );
+function inputsOf(plan: PricedPlan, terms: PriceTerms): Inputs {
+  return {
+    units: decimalOf(terms.units),
+    sheet: { ...plan, price: terms.priceOverride ?? plan.price },
+    discount_percent: terms.discountPercent,
+  };
 }
 
 function partsOf(plan: PricedPlan, terms: PriceTerms): readonly PricedPart[] {
@@ -148,13 +122,6 @@ function partsOf(plan: PricedPlan, terms: PriceTerms): readonly PricedPart[] {
     decimalOf(unitsToPrice(terms.units, plan.freeUnits)),
   );
 }
-
-function lessDiscount(value: Decimal, percent: Decimal): Decimal {
-  return multiply(multiply(value, subtract(decimalOf(100), percent)), oneHundredth);
-}
-
-/** One percent. Multiplying by it is exact, so a discount needs no division. */
-const oneHundredth: Decimal = { unscaled: 1n, scale: 2 };
 
 function describePart({ quantity, price }: PricedPart): string {
   return quantity === null

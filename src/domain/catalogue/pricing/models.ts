@@ -6,10 +6,12 @@ import {
   decimalOf,
   isZero,
   minimum,
+  multiply,
   subtract,
+  sum,
   ZERO,
 } from "../../money/decimal.ts";
-import type { Tier } from "../plan.ts";
+import type { Plan, PlanType, Tier } from "../plan.ts";
 
 /** The prices that a model reads: one price, or a table of tiers with rising bounds. */
 interface Prices {
@@ -23,8 +25,17 @@ export interface PricedPart {
   readonly price: Decimal;
 }
 
+/** The operation of an explanation that a model is. */
+export type PriceOperation =
+  | "price_once"
+  | "price_each"
+  | "tier_walk"
+  | "volume_band"
+  | "stairstep";
+
 /** One way to price a quantity. */
 export interface PricingModel {
+  readonly operation: PriceOperation;
   /** Whether a subscription to such a plan has a number of units. */
   readonly hasUnits: boolean;
   /**
@@ -44,14 +55,16 @@ export interface PricingModel {
  * Flat fee: the price once a period, independent of use. A flat fee plan has no units
  * (CATALOGUE-1).
  */
-export const flatFee: PricingModel = {
+const flatFee: PricingModel = {
+  operation: "price_once",
   hasUnits: false,
   tierPrices: "none",
   parts: ({ price }) => [{ quantity: null, price }],
 };
 
 /** Per unit: every unit costs the same. */
-export const perUnit: PricingModel = {
+const perUnit: PricingModel = {
+  operation: "price_each",
   hasUnits: true,
   tierPrices: "none",
   parts: ({ price }, quantity) => [{ quantity, price }],
@@ -61,7 +74,8 @@ export const perUnit: PricingModel = {
  * Tiered (graduated): the units inside each tier cost that tier's unit price. Each tier that is
  * reached adds its flat price.
  */
-export const tiered: PricingModel = {
+const tiered: PricingModel = {
+  operation: "tier_walk",
   hasUnits: true,
   tierPrices: "unit",
   parts({ tiers }, quantity) {
@@ -85,7 +99,8 @@ export const tiered: PricingModel = {
  * Volume: the whole quantity costs the unit price of the tier that it reaches, plus its flat price.
  * The total can therefore fall when the units rise (UNITS-5). Nothing to price costs nothing.
  */
-export const volume: PricingModel = {
+const volume: PricingModel = {
+  operation: "volume_band",
   hasUnits: true,
   tierPrices: "unit",
   parts({ tiers }, quantity) {
@@ -103,7 +118,8 @@ export const volume: PricingModel = {
  * Stairstep: the step that the quantity reaches has one price for the whole quantity (CATALOGUE-5).
  * Nothing to price costs nothing.
  */
-export const stairstep: PricingModel = {
+const stairstep: PricingModel = {
+  operation: "stairstep",
   hasUnits: true,
   tierPrices: "step",
   parts({ tiers }, quantity) {
@@ -122,4 +138,31 @@ function tierReached(tiers: readonly Tier[], quantity: Decimal): Tier {
   const tier = tiers.find(({ upTo }) => upTo === null || compare(quantity, decimalOf(upTo)) <= 0);
   assert(tier, "a quantity above the last tier");
   return tier;
+}
+
+/** The model of every plan type. A new type is a model and a line in this table. */
+export const pricingModels = {
+  flat_fee: flatFee,
+  per_unit: perUnit,
+  tiered,
+  volume,
+  stairstep,
+} as const satisfies Record<PlanType, PricingModel>;
+
+/** The part of a plan that decides a price. */
+export type PricedPlan = Pick<Plan, "type" | "price" | "freeUnits" | "tiers">;
+
+/**
+ * Returns the units that cost something: total less free, at least 0. Tier bounds are compared with
+ * this number (MONEY-3).
+ */
+export function unitsToPrice(units: number, freeUnits: number): number {
+  return Math.max(0, units - freeUnits);
+}
+
+/** Returns the exact sum of a model's parts. */
+export function partsValue(parts: readonly PricedPart[]): Decimal {
+  return sum(
+    parts.map(({ quantity, price }) => (quantity === null ? price : multiply(quantity, price))),
+  );
 }
