@@ -107,7 +107,7 @@ function prorationFacts({ s, f, t, d, p, e, x, c }: ProrationFacts): readonly Na
     ...(x !== undefined && { period: x }),
   });
   // A change that bills the whole of a period counts from its first day, whatever its own date.
-  const from = c === undefined || e === start ? at("start") : changeOf(c, "effective_date");
+  const from = e === start ? at("start") : changeOf(c, "effective_date");
   return [
     { name: "from_units", value: decimalOf(f), unit: "units", source: at("billed_units") },
     unitsFact("to_units", t, c),
@@ -144,8 +144,9 @@ function unitsFact(name: string, units: number, changeId: string | undefined): N
   return { name, value: decimalOf(units), unit: "units", source };
 }
 
-function changeOf(id: string, field: string): Source {
-  return { object: "unit_change", id, field };
+/** In a preview the change has no id. */
+function changeOf(id: string | undefined, field: string): Source {
+  return { object: "unit_change", ...(id !== undefined && { id }), field };
 }
 
 function discountFact(percent: string | undefined): NamedFact {

@@ -53,6 +53,7 @@ export const rules = {
   ]),
   "usage/1": formula([
     "whole = add before quantity",
+    "uncovered = sub before priced",
     "value_whole = price whole sheet",
     "value_priced = price priced sheet",
     "difference = sub value_whole value_priced",
