@@ -337,7 +337,7 @@ export function removedIn(
     .map((paper) => ({
       ...paper,
       number: paper.id,
-      lines: paper.lines.map((line) => ({ ...line, id: "" })),
+      lines: paper.lines.map((line) => ({ ...line, id: "line" })),
       billsDeferred: deferred.some(({ paperId }) => paperId === paper.id),
     }));
 }

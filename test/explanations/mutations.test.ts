@@ -1,0 +1,61 @@
+/**
+ * A verifier finds every change of an explanation by arithmetic alone, except those of an identity,
+ * which only a look at the object that it names can find.
+ */
+import { expect, it } from "vitest";
+import { verify } from "../../packages/verify/src/verify.ts";
+import { hash } from "./explained.ts";
+import { mutationsOf } from "./mutations.ts";
+import { examples } from "./stored.ts";
+
+/** The places whose change no arithmetic can refute, and the order of lines. */
+const identity = new RegExp(
+  "^(?:id|number)$|^lines\\.\\d+\\.(?:swapped|line|was|reissues)$" +
+    "|\\.source(?:\\.|$)|\\.until$|\\.reissues\\.",
+);
+
+it("a change of any value, step, operand, row, rule, amount or tier is found", async () => {
+  const accepted: string[] = [];
+  let [refuted, left] = [0, 0];
+  for (const { name, explanation } of examples)
+    for (const { at, text } of mutationsOf(explanation)) {
+      const { verified } = await verify(text);
+      if (identity.test(at)) {
+        left += verified ? 1 : 0;
+      } else {
+        refuted += 1;
+        if (verified) accepted.push(`${name}: ${at}`);
+      }
+    }
+  expect(accepted).toEqual([]);
+  expect([refuted > 6_000, left > 700]).toEqual([true, true]);
+});
+
+it("a changed price that counts is found although its sheet has the right name", async () => {
+  let [found, all] = [0, 0];
+  for (const { explanation } of examples) {
+    for (const [index, { name: _, ...sheet }] of explanation.sheets.entries())
+      for (const { at, text } of mutationsOf(sheet)) {
+        if (!/price|up_to|free_units|^type$/.test(at)) continue;
+        const changed = JSON.parse(text);
+        const name = hash(canonical(changed));
+        const renamed = JSON.stringify({
+          ...explanation,
+          sheets: explanation.sheets.with(index, { name, ...changed }),
+        }).replaceAll(explanation.sheets[index]?.name ?? "", name);
+        all += 1;
+        found += (await verify(renamed)).verified ? 0 : 1;
+      }
+  }
+  // The rest are prices and bounds that the quantity does not reach.
+  expect(found / all).toBeGreaterThan(0.9);
+});
+
+/** The canonical text of the page, written once more. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, of) =>
+    typeof of === "object" && of !== null && !Array.isArray(of)
+      ? Object.fromEntries(Object.entries(of).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+      : of,
+  );
+}
