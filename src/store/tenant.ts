@@ -46,8 +46,8 @@ import type { PlannedSubscription, SubscriptionFilters } from "./subscriptions/s
 import { markReported } from "./subscriptions/terminations.ts";
 import { findUnitChange, getUnitChange, type UnitChange } from "./subscriptions/unit-changes.ts";
 import { type TenantTransaction, tenantTransaction } from "./tenant-transaction.ts";
-import type { StoreUsage } from "./usage/batch.ts";
 import { createStoreUsage, type UsageCounts } from "./usage/ingest.ts";
+import type { StoreUsage } from "./usage/join-reports.ts";
 import { listUsage, type UsageOfMeter, type UsageQuery } from "./usage/read-usage.ts";
 import { getUsageEvent, type StoredUsageEvent } from "./usage/usage-events.ts";
 
@@ -199,7 +199,7 @@ function openTenant(
       };
     },
     usage: {
-      report: (reported, now) => storeUsage(organisationId, reported, now),
+      report: (reported, now) => storeUsage({ organisationId, reported, now }),
       list: (id, query) => listUsage(pool, organisationId, id, query),
       getEvent: (eventId) => getUsageEvent(pool, organisationId, eventId),
     },

@@ -131,11 +131,7 @@ describe("a write whose connection is lost at its commit", () => {
     await addMeter(system.pool, own.organisationId, { code: "calls" });
     const { key, id } = await subscribed(own);
     const events = [usageEvent(id, new Date().toISOString(), { meter_code: "calls" })];
-    const answer = await losing("store_usage_reports", {
-      key,
-      path: "/v1/usage_events",
-      body: { events },
-    });
+    const answer = await losing("COMMIT", { key, path: "/v1/usage_events", body: { events } });
     expect(answer?.status).toBe(200);
     expect(answer?.json).toMatchObject({ created: 0, duplicates: 1, rejected: 0 });
     expect(await countOf(system, "usage_events", own)).toBe(1);

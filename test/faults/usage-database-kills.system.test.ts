@@ -106,16 +106,16 @@ function killAll({ pid }: EmbeddedPostgres): void {
 const held = {
   "before they write": {
     hold: ["BEGIN", "LOCK TABLE usage_events IN SHARE MODE"],
-    waitsFor: "wait_event_type = 'Lock'",
+    waitsFor: "wait_event_type = 'Lock' AND query LIKE 'INSERT INTO usage_events%'",
     release: [],
   },
   "between commit and answer": {
     // A commit waits for a standby that there is not.
     hold: ["ALTER SYSTEM SET synchronous_standby_names = 'none'", "SELECT pg_reload_conf()"],
-    waitsFor: "wait_event = 'SyncRep'",
+    waitsFor: "wait_event = 'SyncRep' AND query = 'COMMIT'",
     release: ["ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()"],
   },
-  "at any line": { hold: [], waitsFor: "true", release: [] },
+  "at any line": { hold: [], waitsFor: "query LIKE 'INSERT INTO usage_events%'", release: [] },
 } as const;
 
 type Way = (typeof held)[keyof typeof held];
@@ -133,10 +133,7 @@ async function connected(statements: readonly string[]): Promise<pg.Client> {
 async function killWhileHeld({ hold, waitsFor, release }: Way): Promise<void> {
   await connected(hold);
   await until("a batch is held", async () => {
-    const { rows } = await builder.pool.query(
-      `SELECT 1 FROM pg_stat_activity
-        WHERE ${waitsFor} AND query LIKE 'SELECT * FROM store_usage_reports(%'`,
-    );
+    const { rows } = await builder.pool.query(`SELECT 1 FROM pg_stat_activity WHERE ${waitsFor}`);
     return rows.length > 0;
   });
   killAll(postgres);

@@ -1,3 +1,4 @@
+-- Only processes of the previous version call it.
 -- Stores events if the facts that they were evaluated by are still true under the locks. Otherwise
 -- stores nothing and returns the facts as they are. `created` are the ids that were free, null if
 -- all were. The locks hold until the statement's transaction ends, so no bill closes in between.

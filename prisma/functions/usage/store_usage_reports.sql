@@ -1,3 +1,4 @@
+-- Only processes of the previous version call it.
 -- Stores the events of several organisations. Subscriptions and buckets name theirs by its place in
 -- `organisations`. `known` are the subscriptions that the events were evaluated by, with their
 -- rows' versions and whether an end runs. `absent` are ids that were not the organisation's. Events

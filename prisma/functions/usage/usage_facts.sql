@@ -1,3 +1,4 @@
+-- Only processes of the previous version call it.
 -- What usage is evaluated by, as one text: the catalogue's version, and the subscriptions with
 -- these ids in this order, each with its row's version. Two reads with equal versions read equal
 -- rows. No column contains a space, a comma or a semicolon. Null without the organisation. LIMIT

@@ -9,7 +9,7 @@ import type { Transaction } from "../database/pool.ts";
 export const usageLockClass = 0x75736167;
 
 /**
- * Number of buckets. A full statement of usage takes about 550 of them. PostgreSQL's lock table
+ * Number of buckets. A full transaction of usage takes about 600 of them. PostgreSQL's lock table
  * takes 12,800 with its defaults: seven API processes at their limit. Two subscriptions still
  * seldom share a bucket.
  */
@@ -36,6 +36,21 @@ export const bucketText = (id: string): string =>
  */
 export function lockToStore(subscriptionIds: Iterable<string>): string {
   return lockText("pg_advisory_xact_lock_shared", bucketsOf(subscriptionIds));
+}
+
+/**
+ * Takes the buckets shared until the transaction ends, except those that a bill has or waits for.
+ * Returns these.
+ */
+export async function tryLockToStore(
+  client: Transaction,
+  subscriptionIds: Iterable<string>,
+): Promise<ReadonlySet<number>> {
+  const { rows } = await client.query<{ bucket: number }>(
+    `SELECT b AS bucket FROM unnest('{${bucketsOf(subscriptionIds).join(",")}}'::int[]) AS b
+      WHERE NOT pg_try_advisory_xact_lock_shared(${usageLockClass}, b)`,
+  );
+  return new Set(rows.map(({ bucket }) => bucket));
 }
 
 // Plans made while the tables were small would scan grown tables. From here on the transaction uses

@@ -19,10 +19,8 @@ type DatabaseFunction =
   | "release_idempotent_request"
   | "renew_idempotent_requests"
   | "delete_expired_idempotency_keys"
-  | "store_usage_reports"
   | "take_ledger_call"
-  | "end_ledger_call"
-  | "usage_facts";
+  | "end_ledger_call";
 
 /**
  * Returns the first row of a function's result. A function that returns one value has it in a

@@ -1,86 +1,116 @@
 /**
- * Writes usage events as arrays of text, and reads stored ones. SQL: the hot path, with hundreds of
- * rows in one statement.
+ * Inserts usage events, and reads stored ones. SQL: the hot path, with hundreds of rows in one
+ * statement.
  */
-import type { EvaluatedUsage, UsageDetails, UsageEvent } from "../../domain/usage/ingest.ts";
+import type { UsageDetails, UsageEvent } from "../../domain/usage/ingest.ts";
 import { formatInstant, type Quantity } from "../../domain/usage/parse.ts";
-import type { Executor } from "../database/prisma/client.ts";
+import { columnSet } from "../database/column-set.ts";
+import { plannedOnce } from "../database/planned-once.ts";
+import type { Transaction } from "../database/pool.ts";
 import { microseconds } from "./ingest-facts.ts";
 
-/** The columns of events as array literals: ids, periods, bills, quantities and instants. */
-export function eventColumns(events: readonly UsageEvent[]): readonly string[] {
-  return [
-    textArray(events.map(({ eventId }) => eventId)),
-    plainArray(events.map(({ periodIndex }) => periodIndex)),
-    plainArray(events.map(({ bill }) => bill)),
-    plainArray(events.map(({ quantity }) => quantity)),
-    plainArray(events.map(({ occurredAt }) => formatInstant(occurredAt))),
-  ];
+/** Events of an organisation, stored at `now` by its clock. */
+interface NewEvents {
+  readonly organisationId: string;
+  readonly events: readonly UsageEvent[];
+  readonly now: Date;
 }
 
-/**
- * The ids that an earlier batch may have stored: events not inserted now, and events that the state
- * would reject (USAGE-3).
- */
-export function idsToFind(
-  evaluated: readonly EvaluatedUsage[],
-  created: ReadonlySet<string>,
-): readonly string[] {
-  return [...new Set(evaluated.map(({ eventId }) => eventId))].filter(
-    (eventId) => !created.has(eventId),
+const eventColumns = columnSet(
+  `organisation_id uuid, event_id text, subscription_id uuid, meter_id uuid, period_index int,
+    bill int, quantity numeric, occurred_at timestamptz, created_at timestamptz`,
+);
+
+// In the order of the ids, so that two transactions with equal ids never deadlock. DO NOTHING waits
+// for a concurrent insert of the same id.
+const insertText = `INSERT INTO usage_events (organisation_id, event_id, subscription_id, meter_id,
+    period_index, bill, quantity, occurred_at, created_at)
+  SELECT * FROM ${eventColumns.source("r", 1)}
+  ORDER BY r.organisation_id, r.event_id COLLATE "C"
+  ON CONFLICT (organisation_id, event_id) DO NOTHING
+  RETURNING organisation_id AS "organisationId", event_id AS "eventId"`;
+
+/** Inserts the events whose ids are free. Returns the ids that were free, by organisation. */
+export async function insertEvents(
+  tx: Transaction,
+  batches: readonly NewEvents[],
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const records = batches.flatMap(({ organisationId, events, now }) =>
+    events.map((event) => ({
+      organisation_id: organisationId,
+      event_id: event.eventId,
+      subscription_id: event.subscriptionId,
+      meter_id: event.meterId,
+      period_index: event.periodIndex,
+      bill: event.bill,
+      quantity: event.quantity,
+      occurred_at: formatInstant(event.occurredAt),
+      created_at: now,
+    })),
   );
+  if (records.length === 0) return new Map();
+  const values = [...eventColumns.arrays(records)];
+  const { rows } = await tx.query<{ organisationId: string; eventId: string }>(
+    plannedOnce({ name: "insert_usage_events", text: insertText, values }),
+  );
+  const created = new Map<string, Set<string>>();
+  for (const { organisationId, eventId } of rows)
+    put(created, organisationId, new Set()).add(eventId);
+  return created;
 }
 
-// One text for all rows, as for the subscriptions. It has the places of the ids, because an id may
-// contain any character.
-const storedText = `SELECT string_agg(concat_ws(' ', r.place, e.columns), ',') AS events
-  FROM unnest($2::text[]) WITH ORDINALITY AS r(event_id, place) CROSS JOIN LATERAL (
-    SELECT concat_ws(' ', u.subscription_id, u.meter_id, u.quantity,
-      ${microseconds("u.occurred_at")}) AS columns
-    FROM usage_events u WHERE u.organisation_id = $1 AND u.event_id = r.event_id LIMIT 1) e`;
+/** Ids of events of an organisation. */
+interface EventIds {
+  readonly organisationId: string;
+  readonly eventIds: readonly string[];
+}
 
-/**
- * Loads the stored events with these ids. A separate statement after the insert. One that began
- * earlier would miss events that another batch stored meanwhile.
- */
+interface StoredRow {
+  readonly organisationId: string;
+  readonly eventId: string;
+  readonly subscriptionId: string;
+  readonly meterId: string;
+  readonly quantity: string;
+  readonly occurredAt: string;
+}
+
+const idColumns = columnSet("organisation_id uuid, event_id text");
+
+// LIMIT keeps each lookup on the primary key.
+const storedText = `SELECT e.* FROM ${idColumns.source("r", 1)} CROSS JOIN LATERAL (
+    SELECT u.organisation_id AS "organisationId", u.event_id AS "eventId",
+      u.subscription_id AS "subscriptionId", u.meter_id AS "meterId", u.quantity,
+      ${microseconds("u.occurred_at")} AS "occurredAt"
+    FROM usage_events u
+    WHERE u.organisation_id = r.organisation_id AND u.event_id = r.event_id LIMIT 1) e`;
+
+/** Loads the stored events with these ids, by organisation and id. */
 export async function loadStored(
-  executor: Executor,
-  organisationId: string,
-  eventIds: readonly string[],
-): Promise<ReadonlyMap<string, UsageDetails>> {
-  if (eventIds.length === 0) return new Map();
-  const { rows } = await executor.query<{ events: string | null }>({
-    name: "load_stored_usage",
-    text: storedText,
-    values: [organisationId, textArray(eventIds)],
-  });
-  const events = rows[0]?.events ?? "";
-  if (events === "") return new Map();
-  return new Map(
-    events.split(",").map((one): [string, UsageDetails] => {
-      const [place, subscriptionId = "", meterId = "", quantity, occurredAt = ""] = one.split(" ");
-      const details = {
-        subscriptionId,
-        meterId,
-        quantity: quantity as Quantity,
-        occurredAt: BigInt(occurredAt),
-      };
-      return [eventIds[Number(place) - 1] ?? "", details];
+  tx: Transaction,
+  batches: readonly EventIds[],
+): Promise<ReadonlyMap<string, ReadonlyMap<string, UsageDetails>>> {
+  const ids = batches.flatMap(({ organisationId, eventIds }) =>
+    eventIds.map((event_id) => ({ organisation_id: organisationId, event_id })),
+  );
+  if (ids.length === 0) return new Map();
+  const { rows } = await tx.query<StoredRow>(
+    plannedOnce({
+      name: "load_stored_usage",
+      text: storedText,
+      values: [...idColumns.arrays(ids)],
     }),
   );
+  const stored = new Map<string, Map<string, UsageDetails>>();
+  for (const { organisationId, eventId, quantity, occurredAt, ...ids } of rows) {
+    const details = { ...ids, quantity: quantity as Quantity, occurredAt: BigInt(occurredAt) };
+    put(stored, organisationId, new Map()).set(eventId, details);
+  }
+  return stored;
 }
 
-/**
- * A PostgreSQL array literal of values that need no escaping. It is ten times as fast as the
- * driver's array.
- */
-export function plainArray(values: readonly (string | number)[]): string {
-  return `{${values.join(",")}}`;
-}
-
-function textArray(values: readonly string[]): string {
-  let text = "";
-  for (const value of values)
-    text += `,"${/["\\]/.test(value) ? value.replace(/["\\]/g, "\\$&") : value}"`;
-  return `{${text.slice(1)}}`;
+/** The value under a key, which is `first` if there was none. */
+function put<V>(map: Map<string, V>, key: string, first: V): V {
+  const value = map.get(key) ?? first;
+  map.set(key, value);
+  return value;
 }

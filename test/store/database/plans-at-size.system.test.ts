@@ -6,6 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { expect } from "vitest";
+import { instantOf, readQuantity } from "../../../src/domain/usage/parse.ts";
 import { createDeliveryHistory } from "../../../src/store/admin/webhooks/webhook-deliveries.ts";
 import { loadStates } from "../../../src/store/billing/billing-state.ts";
 import { findDueOrganisations } from "../../../src/store/billing/due-organisations.ts";
@@ -76,6 +77,21 @@ test("a chunk of the billing run reads the rows of its subscriptions", async ({ 
     );
   // Each has a customer, a period, an invoice with a line, and a job.
   expect(await dearStatements(pool, 500, load)).toEqual([]);
+});
+
+test("a report of usage reads the rows of its subscriptions", async ({ sized }) => {
+  const { pool, organisation } = sized;
+  const quantity = readQuantity("1");
+  if (quantity === null) throw new Error("not a quantity");
+  const meter = { by: "code", value: "none" } as const;
+  const reported = sized.subscriptions.slice(0, 50).map((subscription) => {
+    return { eventId: subscription, subscription, meter, quantity, occurredAt: instantOf(now) };
+  });
+  const report = (observed: Pool) =>
+    createStore(observed).tenant(organisation, now).usage.report(reported, now);
+  // Each has the organisation.
+  expect(await dearStatements(pool, 200, report)).toEqual([]);
+  expect((await report(pool))[49]).toMatchObject({ code: "meter_not_found" });
 });
 
 test("a claim of ledger jobs reads the jobs that it takes", async ({ sized }) => {

@@ -1,10 +1,9 @@
-/** Reports of an organisation that come together share a transaction, each with its answer. */
+/** Reports that come together share a transaction, each with its answer. */
 import { expect, test } from "vitest";
 import type { ReportedUsage, UsageVerdict } from "../../../src/domain/usage/ingest.ts";
 import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
 import { isDatabaseUnreachable } from "../../../src/store/database/unreachable.ts";
-import type { UsageReports } from "../../../src/store/usage/batch.ts";
-import { joinReports } from "../../../src/store/usage/join-reports.ts";
+import { joinReports, type UsageReport } from "../../../src/store/usage/join-reports.ts";
 
 const [quantity, occurredAt] = [readQuantity("1"), readTimestamp("2026-03-12T12:00:00Z")];
 const now = new Date("2026-03-12T12:00:00Z");
@@ -15,7 +14,7 @@ function events(...ids: readonly string[]): readonly ReportedUsage[] {
   return ids.map((eventId) => ({ eventId, subscription: "s", meter, quantity, occurredAt }));
 }
 
-/** A statement or a batch alone under way, with the ids of its events by organisation. */
+/** A transaction under way, with the ids of its events by organisation. */
 interface Begun {
   readonly ids: readonly (readonly string[])[];
   readonly end: (failure?: Error) => void;
@@ -24,14 +23,14 @@ interface Begun {
 /** A store that ends when the test says so. It rejects `refused`, and leaves out `busy`. */
 function manual() {
   const begun: Begun[] = [];
-  const begin = async (batches: readonly UsageReports[]) => {
+  const begin = async (batches: readonly UsageReport[]) => {
     const ended = Promise.withResolvers<void>();
     const ids = batches.map(({ reported }) => reported.map(({ eventId }) => eventId));
     begun.push({ ids, end: (failure) => (failure ? ended.reject(failure) : ended.resolve()) });
     await ended.promise;
     return ids.map((batch) => batch.map(verdictOf));
   };
-  const report = joinReports({
+  const store = joinReports({
     together: async (batches) => {
       const verdicts = await begin(batches);
       return batches.map(({ organisationId }, at) =>
@@ -40,6 +39,8 @@ function manual() {
     },
     alone: async (batch) => (await begin([batch])).flat(),
   });
+  const report = (organisationId: string, reported: readonly ReportedUsage[]) =>
+    store({ organisationId, reported, now });
   return { begun, report };
 }
 
@@ -51,16 +52,18 @@ function verdictOf(id: string): UsageVerdict {
 /** Lets what is ready run. */
 const runReady = () => new Promise((resolve) => setImmediate(resolve));
 
+const created = [{ status: "created" }];
+const idsOf = (begun: readonly Begun[]) => begun.map(({ ids }) => ids);
 const sizesOf = (begun: readonly Begun[]) =>
   begun.map(({ ids }) => ids.map(({ length }) => length));
 
 const many = (count: number) => events(...Array.from({ length: count }, (_, n) => String(n)));
 
-test("reports wait while a statement runs, and then share the next one", async () => {
+test("an organisation's reports wait while one is stored, then share a transaction", async () => {
   const { begun, report } = manual();
-  const answers = ["a", "b", "refused", "c"].map((id) => report("own", events(id), now));
+  const answers = ["a", "b", "refused", "c"].map((id) => report("own", events(id)));
   await runReady();
-  expect(begun.map(({ ids }) => ids)).toEqual([[["a"]]]);
+  expect(idsOf(begun)).toEqual([[["a"]]]);
   begun[0]?.end();
   await runReady();
   expect(begun[1]?.ids).toEqual([["b", "refused", "c"]]);
@@ -69,110 +72,86 @@ test("reports wait while a statement runs, and then share the next one", async (
   expect(statuses).toEqual([["created"], ["created"], ["rejected"], ["created"]]);
 });
 
-test("up to three statements run, the others if enough events wait for them", async () => {
+test("organisations share the next transaction, and each report has its answer", async () => {
   const { begun, report } = manual();
-  for (const count of [1, 399, 1, 400, 300, 400, 500]) void report("own", many(count), now);
+  for (const id of ["x", "y", "z"]) void report(id, events(id));
+  const first = [report("first", many(2)), report("first", events("refused", "y"))];
+  const second = report("second", many(3));
   await runReady();
-  expect(sizesOf(begun)).toEqual([[1], [400], [400]]);
+  expect(sizesOf(begun)).toEqual([[1], [1], [1]]);
   begun[1]?.end();
   await runReady();
-  expect(sizesOf(begun).slice(3)).toEqual([[700]]);
+  expect(sizesOf(begun).slice(3)).toEqual([[4, 3]]);
+  begun[3]?.end();
+  const lengths = (await Promise.all([...first, second])).map(({ length }) => length);
+  expect(lengths).toEqual([2, 2, 3]);
 });
 
-test("organisations share a statement in turn, and each report has its answer", async () => {
+test("a report never waits for another organisation that reports faster", async () => {
   const { begun, report } = manual();
-  for (let full = 0; full < 3; full += 1) void report("own", many(400), now);
-  void report("first", events("f"), now);
-  const own = [report("own", many(700), now), report("own", events("refused", "y"), now)];
-  const other = report("other", many(90), now);
-  for (const size of [20, 700]) void report("third", many(size), now);
+  for (let full = 0; full < 5; full += 1) void report("own", many(400));
+  const other = report("other", events("x"));
+  await runReady();
+  expect(sizesOf(begun)).toEqual([[400], [1]]);
+  begun[1]?.end();
+  expect(await other).toEqual(created);
+});
+
+test("a report that must wait is stored alone and holds up no other organisation", async () => {
+  const { begun, report } = manual();
+  const busy = ["a", "b"].map((id) => report("busy", events(id)));
   await runReady();
   begun[0]?.end();
   await runReady();
-  // The statement apart has its organisation.
-  expect(sizesOf(begun).slice(3)).toEqual([[1], [700, 90]]);
-  begun[4]?.end();
+  expect(idsOf(begun).slice(1)).toEqual([[["a"]]]);
+  const others = Array.from({ length: 3 }, (_, n) => report(String(n), events("x")));
   await runReady();
-  expect(sizesOf(begun)[5]).toEqual([720, 2]);
-  begun[5]?.end();
-  const lengths = (await Promise.all([...own, other])).map(({ length }) => length);
-  expect(lengths).toEqual([700, 2, 90]);
-});
-
-test("a report never waits for statements of an organisation that reports faster", async () => {
-  const { begun, report } = manual();
-  for (let full = 0; full < 5; full += 1) void report("own", many(400), now);
-  const other = report("other", events("x"), now);
-  const third = [report("third", events("y"), now), report("fourth", events("z"), now)];
-  await runReady();
-  expect(sizesOf(begun)).toEqual([[400], [400], [400], [1]]);
-  begun[3]?.end();
-  expect(await other).toEqual([{ status: "created" }]);
-  await runReady();
-  expect(begun[4]?.ids).toEqual([["y"], ["z"]]);
-  begun[4]?.end();
-  expect(await Promise.all(third)).toHaveLength(2);
-  expect(begun).toHaveLength(5);
-});
-
-test("an organisation that must wait is stored alone and holds up no other", async () => {
-  const { begun, report } = manual();
-  const busy = Array.from({ length: 4 }, () => report("busy", many(400), now));
-  await runReady();
-  for (const { end } of [...begun]) end();
-  await runReady();
-  expect(sizesOf(begun)).toEqual(Array(6).fill([400]));
-  const other = report("other", events("x"), now);
-  await runReady();
-  begun[6]?.end();
-  expect(await other).toEqual([{ status: "created" }]);
+  for (const { end } of begun.slice(2)) end();
+  expect(await Promise.all(others)).toEqual([created, created, created]);
   for (let at = 0; at < 3; at += 1) {
-    for (const { end } of [...begun]) end();
+    for (const { end } of begun) end();
     await runReady();
   }
-  expect(await Promise.all(busy)).toHaveLength(4);
+  expect(await Promise.all(busy)).toEqual([created, created]);
+  expect(idsOf(begun).slice(5)).toEqual([[["b"]], [["b"]]]);
 });
 
-test("a statement takes reports up to its limit of events, and a larger one alone", async () => {
+test("a transaction takes reports until it has enough events", async () => {
   const { begun, report } = manual();
-  for (const count of [400, 400, 400, 500, 300, 1, 900, 2]) void report("own", many(count), now);
+  void report("own", events("a"));
+  for (const count of [400, 399, 1, 100]) void report("own", many(count));
   await runReady();
-  for (const { end } of [...begun]) end();
+  begun[0]?.end();
   await runReady();
-  expect(sizesOf(begun).slice(3)).toEqual([[800], [1], [900]]);
-  for (const { end } of [...begun]) end();
+  expect(sizesOf(begun).slice(1)).toEqual([[800]]);
+  begun[1]?.end();
   await runReady();
-  for (const { end } of [...begun]) end();
-  await runReady();
-  expect(sizesOf(begun).at(-1)).toEqual([2]);
+  expect(sizesOf(begun).slice(2)).toEqual([[100]]);
 });
 
 test("after a failure each report is stored by itself, and only the faulty one fails", async () => {
   const { begun, report } = manual();
-  void report("own", events("a"), now);
-  const [good, bad] = [report("own", events("good"), now), report("own", events("bad"), now)];
-  void report("first", events("f"), now);
-  const other = report("other", events("x"), now);
+  for (const id of ["x", "y", "z"]) void report(id, events(id));
+  const [good, bad] = [report("own", events("good")), report("own", events("bad"))];
+  const other = report("other", events("o"));
   bad.catch(() => undefined);
   await runReady();
   begun[0]?.end();
   await runReady();
-  begun[2]?.end(new Error("one value is too large"));
+  begun[3]?.end(new Error("one value is too large"));
   await runReady();
-  for (const { end } of begun.slice(3)) end();
+  for (const { end } of begun.slice(4)) end();
   await runReady();
   begun.at(-1)?.end(new Error("too large"));
-  const taken = begun.slice(2).map(({ ids }) => ids);
-  expect(taken).toEqual([[["good", "bad"], ["x"]], [["good"]], [["x"]], [["bad"]]]);
-  expect([await good, await other]).toEqual([[{ status: "created" }], [{ status: "created" }]]);
+  expect(idsOf(begun).slice(3)).toEqual([[["good", "bad"], ["o"]], [["good"]], [["o"]], [["bad"]]]);
+  expect([await good, await other]).toEqual([created, created]);
   await expect(bad).rejects.toThrow("too large");
 });
 
-test("a lost database fails every report of the statement once", async () => {
+test("a lost database fails every report of the transaction once", async () => {
   const { begun, report } = manual();
-  void report("own", events("a"), now);
-  const waiting = ["d", "e"].map((id) => report("own", events(id), now));
-  const outcomes = Promise.allSettled(waiting);
+  void report("own", events("a"));
+  const outcomes = Promise.allSettled(["d", "e"].map((id) => report("own", events(id))));
   await runReady();
   begun[0]?.end();
   await runReady();
@@ -181,16 +160,15 @@ test("a lost database fails every report of the statement once", async () => {
   expect(begun).toHaveLength(2);
 });
 
-test("a report is refused while a thousand wait, and those are stored", async () => {
+test("a report is refused while its organisation has a thousand that wait", async () => {
   const { begun, report } = manual();
-  const most = 1 + 1_000 + 2 * 400;
-  const answers = Array.from({ length: most }, (_, n) => report("own", events(String(n)), now));
-  const refused = await report("own", events("more"), now).catch((error: unknown) => error);
+  const answers = Array.from({ length: 1 + 1_000 }, (_, n) => report("own", events(String(n))));
+  const refused = await report("own", events("more")).catch((error: unknown) => error);
   expect(isDatabaseUnreachable(refused)).toBe(true);
-  const another = report("other", events("x"), now);
-  for (let at = 0; at < 3 + 3; at += 1) {
+  const another = report("other", events("x"));
+  for (let at = 0; at < 3; at += 1) {
     await runReady();
     for (const { end } of begun) end();
   }
-  expect(await Promise.all([...answers, another])).toHaveLength(most + 1);
+  expect(await Promise.all([...answers, another])).toHaveLength(1 + 1_000 + 1);
 });

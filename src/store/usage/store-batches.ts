@@ -1,0 +1,180 @@
+/**
+ * Stores batches of usage events in one transaction: it locks, loads the facts, evaluates, inserts
+ * and describes. Every transaction takes its locks in the same order, so that no two of them
+ * deadlock (USAGE-11, INVARIANT-5).
+ */
+import { isOver } from "../../domain/billing/due-date.ts";
+import {
+  describeVerdict,
+  type EvaluatedUsage,
+  evaluateUsage,
+  eventsToStore,
+  lateUsageDueAt,
+  type UsageEvent,
+  type UsageVerdict,
+} from "../../domain/usage/ingest.ts";
+import { formatInstant, instantOf } from "../../domain/usage/parse.ts";
+import { shareOrganisation } from "../billing/locked-subscription.ts";
+import { bucketsOf, lockToStore, tryLockToStore } from "../billing/usage-locks.ts";
+import { columnSet } from "../database/column-set.ts";
+import { lockSubscriptions } from "../database/lock-order.ts";
+import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
+import { insertEvents, loadStored } from "./event-rows.ts";
+import { type LoadedSubscription, loadFacts, type MeterCatalogue } from "./ingest-facts.ts";
+import type { UsageReport } from "./join-reports.ts";
+
+/** A batch of an organisation. `subscriptionIds` are those that its events name. */
+export interface UsageBatch extends UsageReport {
+  readonly subscriptionIds: readonly string[];
+}
+
+/** A stored batch. `late` counts events that were created for a period that was over. */
+export interface StoredBatch {
+  readonly verdicts: readonly UsageVerdict[];
+  readonly late: number;
+}
+
+/**
+ * An evaluated batch. `events` are stored where their ids are free. `finished` are subscriptions
+ * that are over, with nothing due: their late usage must be billed separately (USAGE-10).
+ */
+interface EvaluatedBatch extends UsageBatch {
+  readonly evaluated: readonly EvaluatedUsage[];
+  readonly events: readonly UsageEvent[];
+  readonly finished: readonly LoadedSubscription[];
+  readonly subscriptions: ReadonlyMap<string, LoadedSubscription>;
+}
+
+// Plans created while the tables were empty would scan grown tables.
+const beginText = "BEGIN; SET LOCAL enable_seqscan = off";
+
+/**
+ * Stores batches, each of another organisation, and waits for no bill. The result of one that would
+ * have to wait, or needs locked rows for late usage, is null, and nothing of it is stored.
+ */
+export async function storeFree(
+  pool: Pool,
+  catalogue: MeterCatalogue,
+  batches: readonly UsageBatch[],
+): Promise<readonly (StoredBatch | null)[]> {
+  const work = async (tx: Transaction) => {
+    const ids = batches.flatMap(({ subscriptionIds }) => subscriptionIds);
+    const taken = await tryLockToStore(tx, ids);
+    const isFree = ({ subscriptionIds }: UsageBatch) =>
+      !bucketsOf(subscriptionIds).some((bucket) => taken.has(bucket));
+    const evaluated = await evaluateBatches(tx, catalogue, batches.filter(isFree));
+    return storeEvaluated(
+      tx,
+      evaluated.filter(({ finished }) => finished.length === 0),
+    );
+  };
+  const stored = await inTransaction(pool, work, beginText);
+  return batches.map(({ organisationId }) => stored.get(organisationId) ?? null);
+}
+
+/** Stores a batch, waits for its bill, and locks the rows that late usage needs. */
+export async function storeWaiting(
+  pool: Pool,
+  catalogue: MeterCatalogue,
+  batch: UsageBatch,
+): Promise<StoredBatch> {
+  const { organisationId, subscriptionIds } = batch;
+  const locked = new Set<string>();
+  const work = async (tx: Transaction) => {
+    if (locked.size > 0) {
+      // The organisation before its subscriptions. A settings switch locks it exclusively, and
+      // writes all of them.
+      await shareOrganisation(tx, organisationId);
+      await lockSubscriptions(tx, organisationId, [...locked]);
+    }
+    await tx.query(lockToStore(subscriptionIds));
+    const evaluated = await evaluateBatches(tx, catalogue, [batch]);
+    const unlocked = evaluated
+      .flatMap(({ finished }) => finished)
+      .filter(({ id }) => !locked.has(id));
+    for (const { id } of unlocked) locked.add(id);
+    // Rows are locked before buckets everywhere: once more, from the beginning.
+    if (unlocked.length > 0) return null;
+    return (await storeEvaluated(tx, evaluated)).get(organisationId) ?? null;
+  };
+  for (;;) {
+    const stored = await inTransaction(pool, work, beginText);
+    if (stored !== null) return stored;
+  }
+}
+
+async function evaluateBatches(
+  tx: Transaction,
+  catalogue: MeterCatalogue,
+  batches: readonly UsageBatch[],
+): Promise<readonly EvaluatedBatch[]> {
+  const facts = await loadFacts(tx, batches);
+  const results: EvaluatedBatch[] = [];
+  for (const batch of batches) {
+    const { organisationId, reported, now } = batch;
+    const own = facts.get(organisationId);
+    if (own === undefined) throw new Error(`organisation ${organisationId} is gone`);
+    const { subscriptions, catalogueVersion } = own;
+    const meters = await catalogue.meters(tx, organisationId, catalogueVersion);
+    const known = { ...meters, subscriptions, now: instantOf(now) };
+    const evaluated = reported.map((one) => evaluateUsage(one, known));
+    const events = eventsToStore(evaluated);
+    const used = idsOf(events);
+    const isFinished = (one: LoadedSubscription) => one.isUndue && used.has(one.id) && isOver(one);
+    const finished = [...subscriptions.values()].filter(isFinished);
+    results.push({ ...batch, evaluated, events, subscriptions, finished });
+  }
+  return results;
+}
+
+/** Stores the events whose ids are free. Returns the results by organisation. */
+async function storeEvaluated(
+  tx: Transaction,
+  batches: readonly EvaluatedBatch[],
+): Promise<ReadonlyMap<string, StoredBatch>> {
+  const created = await insertEvents(tx, batches);
+  const createdOf = ({ organisationId }: UsageBatch) => created.get(organisationId) ?? new Set();
+  const others = batches.map((batch) => {
+    const ids = new Set(batch.evaluated.map(({ eventId }) => eventId));
+    return { ...batch, eventIds: [...ids].filter((id) => !createdOf(batch).has(id)) };
+  });
+  // A separate statement after the insert. One that began earlier would miss events that another
+  // transaction stored meanwhile.
+  const stored = await loadStored(tx, others);
+  const results = new Map<string, StoredBatch>();
+  for (const batch of batches) {
+    const { organisationId, evaluated, subscriptions } = batch;
+    const found = stored.get(organisationId) ?? new Map();
+    const verdicts = describeVerdict(evaluated, createdOf(batch), found);
+    const events = batch.events.filter(({ eventId }) => createdOf(batch).has(eventId));
+    await setDue(tx, batch, idsOf(events));
+    const isLate = ({ subscriptionId, periodIndex }: UsageEvent) =>
+      periodIndex < (subscriptions.get(subscriptionId)?.currentPeriod ?? 0);
+    results.set(organisationId, { verdicts, late: events.filter(isLate).length });
+  }
+  return results;
+}
+
+function idsOf(events: readonly UsageEvent[]): ReadonlySet<string> {
+  return new Set(events.map(({ subscriptionId }) => subscriptionId));
+}
+
+const dueColumns = columnSet("id uuid, due_at timestamptz");
+
+/** Marks late usage as due. The subscriptions' rows are locked, and nothing was due for them. */
+async function setDue(
+  tx: Transaction,
+  { organisationId, finished, now }: EvaluatedBatch,
+  used: ReadonlySet<string>,
+): Promise<void> {
+  const due = finished
+    .filter(({ id }) => used.has(id))
+    .map((one) => ({ id: one.id, due_at: formatInstant(lateUsageDueAt(one, now)) }));
+  if (due.length === 0) return;
+  await tx.query({
+    name: "schedule_late_usage",
+    text: `UPDATE subscriptions s SET due_at = r.due_at FROM ${dueColumns.source("r", 2)}
+      WHERE s.organisation_id = $1 AND s.id = r.id AND s.due_at IS NULL`,
+    values: [organisationId, ...dueColumns.arrays(due)],
+  });
+}
