@@ -1,8 +1,8 @@
 /**
  * Closes a month: renews 20,000 subscriptions with 1,000 usage events each, 20 million in all. The
- * billing run works as in a worker: it sums under the lock, prices, writes the renewal invoices and
- * records the bill. The floor is one bare sum over the same events and the bare renewals of as many
- * other subscriptions. `npm run bench -- close 200` takes a hundredth.
+ * billing run works as in a worker: it reads the sums under the lock, prices, writes the renewal
+ * invoices and records the bill. The floor is one bare sum over the same events and the bare
+ * renewals of as many other subscriptions. `npm run bench -- close 200` takes a hundredth.
  *
  * Aim: no sum differs, and all of it is closed within minutes. USAGE-9
  */

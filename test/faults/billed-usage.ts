@@ -1,10 +1,11 @@
 /**
- * Usage after a fault: every stored event is on one bill, each closed bill on one document, and
- * nothing else is billed. INVARIANT-4.
+ * Usage after a fault: every stored event is in its sum and on one bill, each closed bill on one
+ * document, and nothing else is billed. INVARIANT-4, INVARIANT-10.
  */
 import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
+import { expectSumsOfEvents } from "../support/usage-sums.ts";
 
 // One statement, so that it sees one instant, even while usage is stored and billed. INVARIANT-4.
 const faultsText = `
@@ -44,13 +45,14 @@ WHERE NOT EXISTS (SELECT 1 FROM billed b WHERE (b.credit_note_id, b.meter_id) = 
   l.meter_id))`;
 
 /**
- * Asserts that every closed bill covers the usage stored for it once and stands on one line of one
- * live document, and that no line lacks a bill.
+ * Asserts that every sum equals its events, that every closed bill covers the usage stored for it
+ * once and stands on one line of one live document, and that no line lacks a bill.
  */
 export async function expectUsageBilledOnce(
   { pool }: Pick<TestSystem, "pool">,
   { organisationId }: CreatedOrganisation,
 ): Promise<void> {
+  await expectSumsOfEvents({ pool });
   expect((await pool.query(faultsText, [organisationId])).rows).toEqual([]);
 }
 

@@ -9,6 +9,7 @@ import { aloneTest } from "../scenario/fixtures.ts";
 import { addMeter, usageEvent } from "../scenario/usage-builder.ts";
 import { perFile, stopInTime } from "../support/file-fixture.ts";
 import type { TestSystem } from "../support/system.ts";
+import { expectSumsOfEvents } from "../support/usage-sums.ts";
 import { customerPost, subscriptionPost, untilPosted } from "./ledger-documents.ts";
 import { type Post, post, postUntilDecided, startApiProcess } from "./processes.ts";
 
@@ -135,6 +136,7 @@ describe("a write whose connection is lost at its commit", () => {
     expect(answer?.status).toBe(200);
     expect(answer?.json).toMatchObject({ created: 0, duplicates: 1, rejected: 0 });
     expect(await countOf(system, "usage_events", own)).toBe(1);
+    await expectSumsOfEvents(system);
   });
 
   test("answers 502 if the database stays down, and its key finds it afterwards", async ({

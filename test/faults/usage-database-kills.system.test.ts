@@ -18,6 +18,7 @@ import { addApiKey } from "../support/organisation-builder.ts";
 import { freePort } from "../support/ports.ts";
 import { type Answered, until } from "../support/system.ts";
 import { testTemporal } from "../support/temporal.ts";
+import { expectSumsOfEvents } from "../support/usage-sums.ts";
 import { type ApiProcess, type Post, post, startApiProcess } from "./processes.ts";
 
 /** How many batches are answered before each kill, and after the last one. */
@@ -238,6 +239,7 @@ test("a reported verdict on usage holds after the database was killed", async ()
         to_char(e.occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) AS row
       FROM usage_events e JOIN meters m ON m.id = e.meter_id AND m.code = 'api-calls'`,
   );
+  await expectSumsOfEvents(builder);
   const stored = new Set(rows.map(({ row }) => row));
   const wanted = new Set(expected);
   expect(rows).toHaveLength(expected.length);

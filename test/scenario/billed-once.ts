@@ -2,15 +2,17 @@
 import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
+import { expectSumsOfEvents } from "../support/usage-sums.ts";
 
 /**
- * Asserts that every bill covers exactly the usage stored for it. Documents that no end removed
+ * Asserts that every bill covers exactly the usage stored for it, as the sums do. Documents that no end removed
  * have the count, the quantity and the amount of their bills.
  */
 export async function expectBilledOnce(
   { pool }: Pick<TestSystem, "pool">,
   { organisationId }: CreatedOrganisation,
 ): Promise<void> {
+  await expectSumsOfEvents({ pool });
   const { rows } = await pool.query(
     `SELECT * FROM (SELECT e.subscription_id, e.bill, e.period_index, e.meter_id, count(*) AS
       events, sum(e.quantity) AS quantity

@@ -4,6 +4,7 @@
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { sumEarlierUsage } from "../../../src/store/billing/usage-sums.ts";
 import { migrate } from "../../../src/store/database/migrations/migrate.ts";
 import { searchAttributes } from "../../../src/worker/temporal/search-attributes.ts";
 import { startPostgres } from "./postgres/postgres.ts";
@@ -27,6 +28,7 @@ export async function startDatabase(plan: StackPlan, settings: ServerSettings): 
   const url = await databaseUrlOf(plan, settings);
   const began = performance.now();
   const applied = await migrate(url, { log });
+  await sumEarlierUsage(url, log);
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
   log(`${"Migrations".padEnd(12)} ${applied.length} applied (${seconds} s)`);
   return url;

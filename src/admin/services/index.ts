@@ -90,6 +90,7 @@ export const dearReads: ReadonlySet<string> = new Set(
     BillingService.method.listLeftovers,
     UsageService.method.listUsage,
     UsageService.method.listUsageEvents,
+    UsageService.method.verifyUsageSums,
     AuditService.method.listAuditEntries,
   ].map(({ parent, name }) => `${parent.typeName}/${name}`),
 );

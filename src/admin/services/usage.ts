@@ -1,5 +1,6 @@
 /**
- * UsageService of the admin API: lists usage with the document that bills it, and voids events.
+ * UsageService of the admin API: lists usage with the document that bills it, verifies its sums, and
+ * voids events.
  * USAGE-13
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
@@ -11,9 +12,11 @@ import type {
   UsageEventSchema,
   UsageSchema,
   UsageService,
+  UsageSumDifferenceSchema,
 } from "../../gen/proto/billing/admin/v1/usage_pb.ts";
 import { documentStatuses } from "../../present/enums.ts";
 import type { UsageOfPeriod, UsagePosition } from "../../store/admin/usage/usage.ts";
+import type { SumDifference } from "../../store/admin/usage/verify-usage-sums.ts";
 import { isId } from "../../store/database/ids.ts";
 import type { StoredUsageEvent } from "../../store/usage/usage-events.ts";
 import type { UsageDocument, UsagePlace } from "../../store/usage/usage-rows.ts";
@@ -64,6 +67,12 @@ export function usageService(
         event: presentEvent(required(await usage.getEvent(owner.id, id), "usage_event_not_found")),
       };
     },
+    verifyUsageSums: async ({ organisation, cursor }) => {
+      const { id } = await requireOrganisation(deps, organisation);
+      const { differences, read, next } = await usage.verifySums(id, cursor ?? null);
+      const data = differences.map(presentDifference);
+      return { data, read, hasMore: next !== null, ...present("nextCursor", next) };
+    },
     voidUsageEvent: async ({ organisation, id, reason }, call) => {
       const owner = await requireOrganisation(deps, organisation);
       const tenant = deps.store.tenant(owner.id, actorOf(call));
@@ -109,6 +118,26 @@ function presentUsage(usage: UsageOfPeriod): MessageInitShape<typeof UsageSchema
     currency: usage.currency,
     ...presentDocuments(usage),
     bill: usage.bill,
+  };
+}
+
+function presentDifference({
+  subscriptionId,
+  bill,
+  periodIndex,
+  meterId,
+  stored,
+  summed,
+}: SumDifference): MessageInitShape<typeof UsageSumDifferenceSchema> {
+  return {
+    subscription: subscriptionId,
+    bill,
+    period: periodIndex,
+    meter: meterId,
+    events: stored.events,
+    quantity: formatDecimal(stored.quantity),
+    summedEvents: summed.events,
+    summedQuantity: formatDecimal(summed.quantity),
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Loads usage that is not on a bill yet, summed by bill, period and meter. Closing a bill prices
- * these sums. SQL, because it sums.
+ * Loads the sums of usage that is not on a bill yet, by bill, period and meter. Closing a bill
+ * prices these sums. SQL, because it joins what earlier bills have priced.
  */
 
 import { periodAt } from "../../domain/calendar/period.ts";
@@ -10,6 +10,7 @@ import type { OpenUsage } from "../../domain/model/usage.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
 import type { Transaction } from "../database/pool.ts";
 import { lockToBill, readUnlocked } from "./usage-locks.ts";
+import { openUsage } from "./usage-sums.ts";
 
 /** A subscription whose usage is to be billed, with the meters of its plan. */
 interface MeteredSubscription {
@@ -29,17 +30,12 @@ interface OpenRow {
   setup_mode: boolean;
 }
 
-// An index-only read of `usage_events`. That index lacks the organisation, but the subscriptions
-// are the organisation's.
 const openText = `
 SELECT s.id AS subscription_id, e.bill, e.period_index, e.meter_id, e.events, e.quantity,
   coalesce(b.quantity, 0) AS before,
   coalesce(b.priced, 0) AS priced, coalesce(p.setup_mode, false) AS setup_mode
 FROM subscriptions s
-  CROSS JOIN LATERAL (SELECT u.bill, u.period_index, u.meter_id, count(*) AS events,
-    sum(u.quantity) AS quantity FROM usage_events u
-    WHERE u.subscription_id = s.id AND u.bill >= s.usage_billed AND u.voided_at IS NULL
-      GROUP BY u.bill, u.period_index, u.meter_id) e
+  CROSS JOIN LATERAL ${openUsage} e
   CROSS JOIN LATERAL (SELECT sum(t.quantity) AS quantity,
     (array_agg(t.priced ORDER BY t.bill DESC))[1] AS priced FROM usage_bills t
     WHERE t.organisation_id = $1 AND t.subscription_id = s.id AND t.period_index = e.period_index
@@ -50,7 +46,7 @@ WHERE s.organisation_id = $1 AND s.id = ANY ($2::uuid[])
 ORDER BY s.id, e.bill, e.period_index`;
 
 /**
- * Blocks storing usage of these subscriptions until the transaction ends, and sums the unbilled
+ * Blocks storing usage of these subscriptions until the transaction ends, and loads the unbilled
  * usage. Their rows must be locked. A snapshot takes no lock. Each subscription's sums come oldest
  * first, the meters of one period in the plan's order.
  */

@@ -16,6 +16,11 @@
  * buckets, the invoices' before the notes'. A writer that takes its rows with SKIP LOCKED waits for
  * none of them and may take them in any order.
  *
+ * A statement that stores usage holds its buckets shared. It takes the ids of its events in their
+ * order, and at its end its sums in the order of their key, late usage too. So whoever waits for a
+ * sum holds ids for which no holder of that sum waits. A close and a void hold the bucket
+ * exclusively, when no sum of it is locked: a close only reads the sums, and a void writes one.
+ *
  * SQL, because the typed client has no locks.
  */
 

@@ -2,7 +2,6 @@
  * A subscription's usage by period and meter, for the platform (USAGE-16).
  *
  * SQL: one statement reads one moment, so that usage which a bill takes meanwhile is counted once.
- * Usage that is on no bill is summed from the index alone, as billing reads it.
  */
 import { type MeterUsage, type UsageSums, usageSoFar } from "../../domain/billing/usage-so-far.ts";
 import { civilDate } from "../../domain/calendar/civil-date.ts";
@@ -11,6 +10,7 @@ import type { PlanMeter } from "../../domain/catalogue/meter.ts";
 import type { SubscriptionStatus } from "../../domain/model/subscription.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
 import type { Subscription } from "../../gen/prisma/client.ts";
+import { openUsage } from "../billing/usage-sums.ts";
 import { type PlanMeterRow, planMetersJson, readPlanMeters } from "../catalogue/meters.ts";
 import { isId } from "../database/ids.ts";
 import type { Page } from "../database/page.ts";
@@ -98,16 +98,12 @@ const takenJson = `(SELECT json_agg(g) FROM (
   GROUP BY b.period_index, b.meter_id
   ORDER BY b.period_index DESC, b.meter_id DESC LIMIT $6) g)`;
 
-// That index lacks the organisation, but the subscription is the organisation's.
 const waitingJson = `(SELECT json_agg(g) FROM (
   SELECT w.period_index AS period, w.meter_id AS meter, w.bill, w.events,
     w.quantity::text AS quantity, w.bill > least(w.first_open, ${firstBill("w")}) AS late,
     coalesce(p.setup_mode, false) AS "setupMode"
-  FROM (SELECT e.*, min(e.bill) OVER (PARTITION BY e.period_index) AS first_open FROM (
-      SELECT u.bill, u.period_index, u.meter_id, count(*) AS events, sum(u.quantity) AS quantity
-      FROM usage_events u
-      WHERE u.subscription_id = s.id AND u.bill >= s.usage_billed AND u.voided_at IS NULL
-      GROUP BY u.bill, u.period_index, u.meter_id) e) w
+  FROM (SELECT e.*, min(e.bill) OVER (PARTITION BY e.period_index) AS first_open
+      FROM ${openUsage} e) w
     LEFT JOIN periods p ON p.organisation_id = $1 AND p.subscription_id = s.id
       AND p.index = w.period_index
   WHERE ${isListed("w")}) g)`;

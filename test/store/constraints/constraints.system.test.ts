@@ -82,8 +82,8 @@ test("every check, key, unique index and trigger of the schema is broken once", 
   client,
 }) => {
   // The triggers of the outbox refuse nothing: test/store/events/outbox.system.test.ts. Those that
-  // defer a check leave the refusal to it. A unique index that a foreign key refers to repeats the
-  // primary key, and the foreign key requires it.
+  // sum usage do not either, and those that defer a check leave the refusal to it. A unique index
+  // that a foreign key refers to repeats the primary key, and the foreign key requires it.
   const { rows } = await client.query<{ name: string }>(`
     SELECT conname AS name FROM pg_constraint
     WHERE connamespace = 'public'::regnamespace AND contype IN ('c', 'f', 'u', 'x', 't')
@@ -96,7 +96,7 @@ test("every check, key, unique index and trigger of the schema is broken once", 
     UNION
     SELECT tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
     WHERE c.relnamespace = 'public'::regnamespace AND NOT t.tgisinternal
-      AND tgfoid::regproc::text !~ '^(outbox|defer)_'`);
+      AND tgfoid::regproc::text !~ '^(outbox|sum|defer)_'`);
   expect(rows.map(({ name }) => name).sort()).toEqual(Object.keys(faults).sort());
 });
 

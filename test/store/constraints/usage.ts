@@ -43,6 +43,7 @@ export function usageFaults(a: SeededRows): Faults {
     ],
     invoice_lines_meter: [change("invoice_lines", a.line, `meter_id = '${a.meter}'`)],
     ...eventFaults(a),
+    ...sumFaults(a),
     ...billFaults(a),
   };
 }
@@ -77,6 +78,13 @@ function eventFaults(a: SeededRows): Faults {
   };
 }
 
+function sumFaults(a: SeededRows): Faults {
+  const sum = (assignments: string) =>
+    change("usage_sums", `subscription_id = '${a.subscription}'`, assignments);
+  const wrong = ["events = -1", "quantity = -1", "events = 0", "quantity = 0"];
+  return { usage_sums_counts: wrong.map(sum) };
+}
+
 function billFaults(a: SeededRows): Faults {
   const bill = (assignments: string) =>
     change("usage_bills", `subscription_id = '${a.subscription}'`, assignments);
@@ -106,6 +114,8 @@ export function usageTenantFaults(a: SeededRows, b: SeededRows): Faults {
     another("plan_meters", `plan_id = '${a.plan}'`, { position: 1, ...columns });
   const bill = (columns: object) =>
     another("usage_bills", `subscription_id = '${a.subscription}'`, { bill: 1, ...columns });
+  const sum = (columns: object) =>
+    another("usage_sums", `subscription_id = '${a.subscription}'`, { bill: 7, ...columns });
   const line = change("invoice_lines", a.line, `kind = 'usage', meter_id = '${b.meter}'`);
   return {
     meters_organisation_id_fkey: [another("meters", a.meter, { organisation_id: nobody })],
@@ -124,6 +134,12 @@ export function usageTenantFaults(a: SeededRows, b: SeededRows): Faults {
       report(a, { meter_id: b.meter }),
       // A meter of the organisation that the plan does not have.
       `DELETE FROM plan_meters WHERE plan_id = '${a.plan}'; ${report(a, {})}`,
+    ],
+    usage_sums_organisation_id_subscription_id_fkey: [sum({ subscription_id: b.subscription })],
+    usage_sums_organisation_id_meter_id_fkey: [sum({ meter_id: b.meter })],
+    unsummed_usage_organisation_id_subscription_id_fkey: [
+      `INSERT INTO unsummed_usage (organisation_id, subscription_id)
+        VALUES ('${a.organisation}', '${b.subscription}')`,
     ],
     usage_bills_organisation_id_subscription_id_fkey: [bill({ subscription_id: b.subscription })],
     usage_bills_organisation_id_meter_id_fkey: [bill({ meter_id: b.meter })],

@@ -8,6 +8,7 @@ import { createStore } from "../../../src/store/tenant.ts";
 import { seeded } from "../../support/seeded.ts";
 import { until } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
+import { expectSumsOfEvents } from "../../support/usage-sums.ts";
 import { usageTest as test, type UsageFixture } from "../billing/usage-fixture.ts";
 
 const closes = 100;
@@ -116,6 +117,7 @@ test(`${closes} closes, ${reporters} reporters: all accepted usage is billed`, a
   await fixture.setClock(organisation, new Date(now.getTime() + dayMs).toISOString());
   await bill(fixture, organisation);
 
+  await expectSumsOfEvents(fixture);
   const { rows: sums } = await fixture.pool.query(
     `SELECT s.id, (SELECT sum(e.quantity) FROM usage_events e
       WHERE e.subscription_id = s.id) AS stored,

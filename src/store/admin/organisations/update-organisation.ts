@@ -8,6 +8,7 @@ import type {
   OrganisationSettings,
 } from "../../../domain/model/organisation-settings.ts";
 import type { Organisation } from "../../../gen/prisma/client.ts";
+import { openUsage } from "../../billing/usage-sums.ts";
 import { lockOrganisation } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
@@ -81,8 +82,7 @@ const recheckBatch = query({
       OR s.due_at IS NULL AND s.status IN ('ended', 'complete') AND (
         s.id IN (SELECT d.subscription_id FROM deferred_lines d
           WHERE d.organisation_id = $1 AND d.invoice_id IS NULL)
-        OR EXISTS (SELECT 1 FROM usage_events e
-          WHERE e.subscription_id = s.id AND e.bill >= s.usage_billed AND e.voided_at IS NULL))
+        OR EXISTS (SELECT 1 FROM ${asSql(openUsage)} e))
       OR s.id IN (SELECT n.subscription_id FROM credit_notes n
         WHERE n.organisation_id = $1 AND ${asSql(holdsCredit("n"))}))
     ORDER BY s.id LIMIT $3 FOR NO KEY UPDATE OF s

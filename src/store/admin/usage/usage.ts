@@ -5,6 +5,7 @@
 
 import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
 import type { UsageBill } from "../../../gen/prisma/client.ts";
+import { openUsage } from "../../billing/usage-sums.ts";
 import { readDecimal } from "../../catalogue/catalogue.ts";
 import { isId } from "../../database/ids.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
@@ -24,6 +25,7 @@ import {
   type UsagePlaceRow,
   usagePlaceColumns,
 } from "../../usage/usage-rows.ts";
+import { type VerifiedSums, verifyUsageSums } from "./verify-usage-sums.ts";
 
 /**
  * The billing state of usage. `open`: its bill takes events. `waiting`: its bill is closed and not
@@ -76,6 +78,8 @@ export interface UsageStore {
     page: PageRequest,
   ): Promise<Page<StoredUsageEvent> | null>;
   getEvent(organisationId: string, eventId: string): Promise<StoredUsageEvent | null>;
+  /** Compares the sums of some subscriptions with their events, after this subscription. */
+  verifySums(organisationId: string, after: string | null): Promise<VerifiedSums>;
 }
 
 /** Creates the usage store over a pool. */
@@ -92,6 +96,7 @@ export function createUsageStore(pool: Pool): UsageStore {
         ? listUsageEvents(pool, organisationId, subscriptionId, filters, page)
         : null,
     getEvent: (organisationId, eventId) => getUsageEvent(pool, organisationId, eventId),
+    verifySums: (organisationId, after) => verifyUsageSums(pool, organisationId, after),
   };
 }
 
@@ -110,20 +115,14 @@ type UsageRow = UsagePlaceRow &
   };
 
 // One statement reads one moment, so usage that a bill takes meanwhile is in one part and never in
-// both. Open usage is read from the index alone, all of it, as billing reads it. Of billed usage
-// only a page is read.
+// both. Open usage is read whole, as billing reads it. Of billed usage only a page is read.
 const usageText = `
 WITH open AS (
   SELECT e.*, e.bill > min(e.bill) OVER (PARTITION BY e.period_index) AS late,
     CASE WHEN e.bill < s.usage_bill OR s.status IN ('ended', 'complete') THEN 'waiting'
       ELSE 'open' END AS state
-  FROM subscriptions s CROSS JOIN LATERAL (
-    SELECT u.period_index, u.meter_id, u.bill, count(*) AS events, sum(u.quantity) AS quantity
-    FROM usage_events u
-    WHERE u.subscription_id = s.id AND u.bill >= s.usage_billed AND u.period_index <= $4
-      AND u.voided_at IS NULL
-    GROUP BY u.bill, u.period_index, u.meter_id) e
-  WHERE s.organisation_id = $1 AND s.id = $2
+  FROM subscriptions s CROSS JOIN LATERAL ${openUsage} e
+  WHERE s.organisation_id = $1 AND s.id = $2 AND e.period_index <= $4
 ), billed AS (
   SELECT b.*, CASE WHEN num_nonnulls(b.invoice_id, b.credit_note_id) = 0 THEN 'not_billed'
     ELSE 'billed' END AS state

@@ -1,6 +1,10 @@
-/** `billing usage`: reported usage, the documents that bill it, and voiding events. USAGE-13 */
+/**
+ * `billing usage`: reported usage, the documents that bill it, verifying its sums, and voiding
+ * events. USAGE-13
+ */
 import { UsageService } from "../../../../gen/proto/billing/admin/v1/usage_pb.ts";
-import type { Column, Noun } from "../../noun.ts";
+import { callJson } from "../../call-json.ts";
+import type { Column, Noun, Work } from "../../noun.ts";
 import { isObject, type Json } from "../../output/message-json.ts";
 import { meterByCode } from "../lookups.ts";
 
@@ -20,7 +24,28 @@ function numberOf(one: Json[string] | undefined): string {
   return isObject(one) ? String(one.number) : "";
 }
 
-/** Lists usage and its events, and voids events. */
+/** Verifies subscription after subscription. If a call fails, it writes the cursor to continue from. */
+async function verifySums({ terminal, connection, request }: Work): Promise<Json> {
+  const data: Json[] = [];
+  let read = 0;
+  let next: Json = request;
+  for (;;) {
+    const page = await callJson(connection, method.verifyUsageSums, next).catch(
+      (error: unknown) => {
+        if (typeof next.cursor === "string")
+          terminal.err(`\nContinue with --cursor ${next.cursor}\n`);
+        throw error;
+      },
+    );
+    if (Array.isArray(page.data)) data.push(...page.data.filter(isObject));
+    read += Number(page.read ?? 0);
+    if (typeof page.next_cursor !== "string") return { data, read, has_more: false };
+    terminal.err(`${read} subscriptions verified, ${data.length} differences\n`);
+    next = { ...request, cursor: page.next_cursor };
+  }
+}
+
+/** Lists usage and its events, verifies its sums, and voids events. */
 export const usage: Noun = {
   name: "usage",
   summary: "Show a subscription's usage with the documents that bill it, and void events",
@@ -83,6 +108,26 @@ export const usage: Noun = {
       summary: "Show one event by the id under which it was reported, also a voided one.",
       examples: ["usage get evt-2026-03-05-000017"],
       places: ["id"],
+    },
+    {
+      name: "verify-sums",
+      method: method.verifyUsageSums,
+      summary: "Compare the sums of an organisation's usage with its events.",
+      details: "It changes nothing. The command exits with 1 if a sum differs from its events.",
+      examples: ["usage verify-sums", "usage verify-sums --json"],
+      fields: { cursor: "continue an interrupted verification" },
+      columns: [
+        "subscription",
+        "bill",
+        "period",
+        "meter",
+        "events",
+        "quantity",
+        "summed_events",
+        "summed_quantity",
+      ],
+      work: verifySums,
+      failed: ({ data }) => Array.isArray(data) && data.length > 0,
     },
     {
       name: "void",

@@ -1,0 +1,109 @@
+/**
+ * Compares the sums of usage with their events. All reads belong to one snapshot, so that usage
+ * which is stored meanwhile is in both or in none. SQL, because it sums.
+ */
+import { add, type Decimal, equals, parseDecimal, ZERO } from "../../../domain/money/decimal.ts";
+import type { Pool, Transaction } from "../../database/pool.ts";
+import { inSnapshot } from "../../database/snapshot.ts";
+
+/** How many events, and the sum of their quantities. */
+interface Counted {
+  readonly events: bigint;
+  readonly quantity: Decimal;
+}
+
+/** A sum that differs from its events. Absent ones count as zero. */
+export interface SumDifference {
+  readonly subscriptionId: string;
+  readonly bill: number;
+  readonly periodIndex: number;
+  readonly meterId: string;
+  readonly stored: Counted;
+  readonly summed: Counted;
+}
+
+/** The differences among some subscriptions. `next`: the last of them, null after the last. */
+export interface VerifiedSums {
+  readonly differences: readonly SumDifference[];
+  readonly read: number;
+  readonly next: string | null;
+}
+
+/** Subscriptions of one call, with so many events, or one subscription with more. */
+const maxSubscriptions = 100;
+const maxEvents = 1_000_000;
+
+const pageText = `SELECT id, is_summed AS "isSummed" FROM (
+    SELECT s.id, NOT EXISTS (SELECT FROM unsummed_usage q WHERE q.subscription_id = s.id)
+        AS is_summed, sum(u.events) OVER (ORDER BY s.id) - u.events AS before
+    FROM (SELECT id FROM subscriptions
+      WHERE organisation_id = $1 AND ($2::uuid IS NULL OR id > $2) ORDER BY id LIMIT $3) s
+    CROSS JOIN LATERAL (SELECT coalesce(sum(events), 0) AS events FROM usage_sums
+      WHERE subscription_id = s.id) u) p
+  WHERE before < $4 ORDER BY id`;
+
+const key = `subscription_id AS "subscriptionId", bill, period_index AS "periodIndex",
+  meter_id AS "meterId"`;
+
+const sumsText = `SELECT ${key}, events, quantity FROM usage_sums
+  WHERE subscription_id = ANY ($1::uuid[])`;
+
+// A statement for each partition, so that none reads all events of a large subscription.
+const partitionsText = `SELECT inhrelid::regclass::text AS name FROM pg_inherits
+  WHERE inhparent = 'usage_events'::regclass`;
+
+const eventsText = (partition: string) => `SELECT ${key}, count(*) AS events,
+    sum(quantity) AS quantity FROM ${partition}
+  WHERE subscription_id = ANY ($1::uuid[]) AND voided_at IS NULL
+  GROUP BY subscription_id, bill, period_index, meter_id`;
+
+interface CountedRow extends Pick<SumDifference, "subscriptionId" | "bill" | "periodIndex"> {
+  readonly meterId: string;
+  readonly events: string;
+  readonly quantity: string;
+}
+
+/** Verifies the sums of some subscriptions of an organisation, after this one. */
+export function verifyUsageSums(
+  pool: Pool,
+  organisationId: string,
+  after: string | null,
+): Promise<VerifiedSums> {
+  return inSnapshot(pool, async (client) => {
+    const { rows } = await client.query<{ id: string; isSummed: boolean }>({
+      text: pageText,
+      values: [organisationId, after, maxSubscriptions, maxEvents],
+    });
+    const ids = rows.filter(({ isSummed }) => isSummed).map(({ id }) => id);
+    const differences = await differencesOf(client, ids);
+    return { differences, read: ids.length, next: rows.at(-1)?.id ?? null };
+  });
+}
+
+async function differencesOf(
+  client: Transaction,
+  ids: readonly string[],
+): Promise<readonly SumDifference[]> {
+  const compared = new Map<string, SumDifference>();
+  const none: Counted = { events: 0n, quantity: ZERO };
+  const count = async (text: string, kind: "stored" | "summed") => {
+    const { rows } = await client.query<CountedRow>({ text, values: [ids] });
+    for (const { events, quantity, ...place } of rows) {
+      const name = Object.values(place).join(" ");
+      const before = compared.get(name) ?? { ...place, stored: none, summed: none };
+      const counted = {
+        events: before[kind].events + BigInt(events),
+        quantity: add(before[kind].quantity, parseDecimal(quantity)),
+      };
+      compared.set(name, { ...before, [kind]: counted });
+    }
+  };
+  await client.query("SET LOCAL enable_seqscan = off");
+  await count(sumsText, "summed");
+  const { rows } = await client.query<{ name: string }>(partitionsText);
+  for (const { name } of rows) await count(eventsText(name), "stored");
+  return [...compared.values()].filter(
+    ({ stored, summed }) =>
+      stored.events !== summed.events || !equals(stored.quantity, summed.quantity),
+  );
+}
