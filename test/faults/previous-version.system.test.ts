@@ -9,7 +9,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { addMeter, usageEvent } from "../scenario/usage-builder.ts";
 import { startSystem } from "../support/system.ts";
+import { expectSumsOfEvents } from "../support/usage-sums.ts";
 import { subscriptionPost, untilPosted } from "./ledger-documents.ts";
 import { postUntil, postUntilCreated, startApiProcess } from "./processes.ts";
 
@@ -64,7 +66,8 @@ test("the previous version's API serves over this version's schema", async () =>
   const system = await startSystem({ without: ["api"] });
   try {
     await checkOut(previous.ref, folder);
-    const organisation = await system.organisation();
+    const organisation = await system.organisation({}, { usage_allowed: true });
+    await addMeter(system.pool, organisation.organisationId, { code: "calls" });
     const script = join(folder, "src/server.ts");
     const api = await startApiProcess(system, {}, script);
     try {
@@ -73,6 +76,12 @@ test("the previous version's API serves over this version's schema", async () =>
       const { id, start_date: today } = created.json;
       await untilPosted(system, organisation.organisationId);
       const path = `/v1/subscriptions/${id}`;
+      const events = [usageEvent(id, new Date().toISOString(), { meter_code: "calls" })];
+      const usage = { path: "/v1/usage_events", key: organisation.apiKey, body: { events } };
+      expect((await postUntil(api.baseUrl, usage, 200)).json.results).toMatchObject([
+        { status: "created" },
+      ]);
+      await expectSumsOfEvents(system);
       const change = { units: 12, prorate: true, effective_date: today };
       const step = (verb: string, body: object) =>
         postUntil(

@@ -1,7 +1,6 @@
 /**
  * UsageService of the admin API: lists usage with the document that bills it, verifies its sums, and
- * voids events.
- * USAGE-13
+ * voids events. USAGE-13, USAGE-17
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { formatDecimal } from "../../domain/money/decimal.ts";

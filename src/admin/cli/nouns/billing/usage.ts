@@ -1,6 +1,6 @@
 /**
  * `billing usage`: reported usage, the documents that bill it, verifying its sums, and voiding
- * events. USAGE-13
+ * events. USAGE-13, USAGE-17
  */
 import { UsageService } from "../../../../gen/proto/billing/admin/v1/usage_pb.ts";
 import { callJson } from "../../call-json.ts";
