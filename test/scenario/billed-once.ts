@@ -5,8 +5,8 @@ import type { TestSystem } from "../support/system.ts";
 import { expectSumsOfEvents } from "../support/usage-sums.ts";
 
 /**
- * Asserts that every bill covers exactly the usage stored for it, as the sums do. Documents that no end removed
- * have the count, the quantity and the amount of their bills.
+ * Asserts that every sum and every bill covers exactly the usage stored for it. Documents that no
+ * end removed have the count, the quantity and the amount of their bills.
  */
 export async function expectBilledOnce(
   { pool }: Pick<TestSystem, "pool">,

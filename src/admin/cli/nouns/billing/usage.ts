@@ -24,7 +24,7 @@ function numberOf(one: Json[string] | undefined): string {
   return isObject(one) ? String(one.number) : "";
 }
 
-/** Verifies subscription after subscription. If a call fails, it writes the cursor to continue from. */
+/** Verifies page after page. If a page fails, it writes the cursor to continue from. */
 async function verifySums({ terminal, connection, request }: Work): Promise<Json> {
   const data: Json[] = [];
   let read = 0;
