@@ -90,7 +90,7 @@ export const dearReads: ReadonlySet<string> = new Set(
     BillingService.method.listLeftovers,
     UsageService.method.listUsage,
     UsageService.method.listUsageEvents,
-    UsageService.method.verifyUsageSums,
+    UsageService.method.checkUsageSums,
     AuditService.method.listAuditEntries,
   ].map(({ parent, name }) => `${parent.typeName}/${name}`),
 );

@@ -1,5 +1,5 @@
 /**
- * UsageService of the admin API: lists usage with the document that bills it, verifies its sums, and
+ * UsageService of the admin API: lists usage with the document that bills it, checks its sums, and
  * voids events. USAGE-13, USAGE-17
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
@@ -14,8 +14,8 @@ import type {
   UsageSumDifferenceSchema,
 } from "../../gen/proto/billing/admin/v1/usage_pb.ts";
 import { documentStatuses } from "../../present/enums.ts";
+import type { SumDifference } from "../../store/admin/usage/check-usage-sums.ts";
 import type { UsageOfPeriod, UsagePosition } from "../../store/admin/usage/usage.ts";
-import type { SumDifference } from "../../store/admin/usage/verify-usage-sums.ts";
 import { isId } from "../../store/database/ids.ts";
 import type { StoredUsageEvent } from "../../store/usage/usage-events.ts";
 import type { UsageDocument, UsagePlace } from "../../store/usage/usage-rows.ts";
@@ -66,9 +66,9 @@ export function usageService(
         event: presentEvent(required(await usage.getEvent(owner.id, id), "usage_event_not_found")),
       };
     },
-    verifyUsageSums: async ({ organisation, cursor }) => {
+    checkUsageSums: async ({ organisation, cursor }) => {
       const { id } = await requireOrganisation(deps, organisation);
-      const { differences, read, next } = await usage.verifySums(id, cursor ?? null);
+      const { differences, read, next } = await usage.checkSums(id, cursor ?? null);
       const data = differences.map(presentDifference);
       return { data, read, hasMore: next !== null, ...present("nextCursor", next) };
     },

@@ -6,14 +6,15 @@ import { createPool, inTransaction, type Pool } from "../database/pool.ts";
 import { lockToBill } from "./usage-locks.ts";
 
 // The index of these events lacks the organisation, but `s` is the organisation's.
-const openEvents = `SELECT e.bill, e.period_index, e.meter_id, count(*) AS events,
-    sum(e.quantity) AS quantity
-  FROM usage_events e
-  WHERE e.subscription_id = s.id AND e.bill >= s.usage_billed AND e.voided_at IS NULL`;
+const isOpen = "e.subscription_id = s.id AND e.bill >= s.usage_billed AND e.voided_at IS NULL";
+
+const counted = `e.bill, e.period_index, e.meter_id, count(*) AS events,
+    sum(e.quantity) AS quantity`;
 
 const groups = "GROUP BY e.bill, e.period_index, e.meter_id";
 
-const isUnsummed = "EXISTS (SELECT FROM unsummed_usage q WHERE q.subscription_id = s.id)";
+const isUnsummed = `EXISTS (SELECT FROM unsummed_usage q
+    WHERE q.organisation_id = s.organisation_id AND q.subscription_id = s.id)`;
 
 /**
  * SQL of the usage of subscription `s` that is on no bill yet, as rows of `bill`, `period_index`,
@@ -21,13 +22,15 @@ const isUnsummed = "EXISTS (SELECT FROM unsummed_usage q WHERE q.subscription_id
  */
 export const openUsage = `(
   SELECT u.bill, u.period_index, u.meter_id, u.events, u.quantity FROM usage_sums u
-  WHERE u.subscription_id = s.id AND u.bill >= s.usage_billed AND u.events > 0
-    AND NOT ${isUnsummed}
-  UNION ALL ${openEvents} AND ${isUnsummed} ${groups})`;
+  WHERE u.organisation_id = s.organisation_id AND u.subscription_id = s.id
+    AND u.bill >= s.usage_billed AND u.events > 0 AND NOT ${isUnsummed}
+  UNION ALL SELECT ${counted} FROM usage_events e WHERE ${isOpen} AND ${isUnsummed} ${groups})`;
 
 // Nobody waits for these rows.
-const takeText = `SELECT subscription_id AS id FROM unsummed_usage
-  ORDER BY subscription_id LIMIT $1 FOR UPDATE SKIP LOCKED`;
+const takeText = `SELECT organisation_id AS "organisationId", subscription_id AS id
+  FROM unsummed_usage ORDER BY subscription_id LIMIT $1 FOR UPDATE SKIP LOCKED`;
+
+const ofTaken = "organisation_id = ANY ($1::uuid[]) AND subscription_id = ANY ($2::uuid[])";
 
 // A bill that exists has the sum of its events, which never change.
 const sumText = `INSERT INTO usage_sums (organisation_id, subscription_id, bill, period_index,
@@ -35,9 +38,15 @@ const sumText = `INSERT INTO usage_sums (organisation_id, subscription_id, bill,
   SELECT s.organisation_id, s.id, e.bill, e.period_index, e.meter_id, e.events, e.quantity
   FROM subscriptions s CROSS JOIN LATERAL (
     SELECT b.bill, b.period_index, b.meter_id, b.events, b.quantity FROM usage_bills b
-    WHERE b.subscription_id = s.id AND b.bill < s.usage_billed
-    UNION ALL ${openEvents} ${groups}) e
-  WHERE s.id = ANY ($1::uuid[])`;
+    WHERE b.organisation_id = s.organisation_id AND b.subscription_id = s.id
+      AND b.bill < s.usage_billed
+    UNION ALL SELECT ${counted} FROM usage_events e WHERE ${isOpen} ${groups}) e
+  WHERE s.organisation_id = ANY ($1::uuid[]) AND s.id = ANY ($2::uuid[])`;
+
+interface Taken {
+  readonly organisationId: string;
+  readonly id: string;
+}
 
 /**
  * Sums the earlier usage of so many subscriptions, in one transaction. Their usage is locked as for
@@ -46,14 +55,13 @@ const sumText = `INSERT INTO usage_sums (organisation_id, subscription_id, bill,
  */
 export function sumEarlierBatch(pool: Pool, limit: number): Promise<number> {
   return inTransaction(pool, async (client) => {
-    const { rows } = await client.query<{ id: string }>(takeText, [limit]);
+    const { rows } = await client.query<Taken>(takeText, [limit]);
     const ids = rows.map(({ id }) => id);
+    const taken = [rows.map(({ organisationId }) => organisationId), ids];
     await lockToBill(client, ids);
-    await client.query("DELETE FROM usage_sums WHERE subscription_id = ANY ($1::uuid[])", [ids]);
-    await client.query(sumText, [ids]);
-    await client.query("DELETE FROM unsummed_usage WHERE subscription_id = ANY ($1::uuid[])", [
-      ids,
-    ]);
+    await client.query(`DELETE FROM usage_sums WHERE ${ofTaken}`, taken);
+    await client.query(sumText, taken);
+    await client.query(`DELETE FROM unsummed_usage WHERE ${ofTaken}`, taken);
     return ids.length;
   });
 }

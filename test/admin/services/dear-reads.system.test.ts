@@ -36,7 +36,7 @@ test("twenty dear reads of an operator hold up no public call, and two run at on
     ListLeftovers: { organisation },
     ListUsage: { organisation, subscription: id },
     ListUsageEvents: { organisation, subscription: id },
-    VerifyUsageSums: { organisation },
+    CheckUsageSums: { organisation },
     ListAuditEntries: {},
   };
   const operations = [...dearReads];

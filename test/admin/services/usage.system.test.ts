@@ -1,6 +1,5 @@
 /**
- * UsageService over the wire: usage with the documents that bill it, its sums, and voided events.
- * USAGE-13
+ * UsageService over the wire: usage with the documents that bill it, and voided events. USAGE-13
  */
 import { strict as assert } from "node:assert";
 import { randomUUID } from "node:crypto";
@@ -336,45 +335,6 @@ test("another organisation's usage is neither shown nor voided", async () => {
   expect(await eventsOf(organisation, id)).toEqual([]);
   expect(await eventsOf(other, others)).toEqual(["theirs", "same"]);
   expect(await usageOf(other, others)).toEqual(["0 api-calls open 2 5.0000 in time - -"]);
-});
-
-test("sums of an organisation that differ from their events are named", async () => {
-  const [organisation, other] = [await sandbox(), await sandbox()];
-  const id = await fixture.subscribe(organisation, inApril);
-  const more = await fixture.subscribe(organisation, inApril);
-  await report(organisation, id, [
-    ["one", "1", "2026-04-02T00:00:00Z"],
-    ["two", "2.5", "2026-04-03T00:00:00Z"],
-    ["stored", "7", "2026-04-02T00:00:00Z", "storage"],
-  ]);
-  await report(organisation, more, [["three", "3", "2026-04-03T00:00:00Z"]]);
-  const verify = async (own: string, cursor?: string) =>
-    reader.done("UsageService/VerifyUsageSums", { organisation: own, ...(cursor && { cursor }) });
-  const first = await verify(organisation);
-  expect(first).toMatchObject({ read: 2, hasMore: true });
-  expect(first.data ?? []).toEqual([]);
-  expect(await verify(organisation, first.nextCursor)).toEqual({});
-  const planted = "UPDATE usage_sums SET quantity = 4.5 WHERE subscription_id = $1 AND events = 2";
-  await fixture.pool.query(planted, [id]);
-  await fixture.pool.query("DELETE FROM usage_sums WHERE subscription_id = $1", [more]);
-  const { data } = await verify(organisation);
-  const named = (data as Json[]).map(({ subscription, period, bill, ...rest }) => [
-    [subscription, period ?? 0, bill ?? 0],
-    [rest.events, rest.quantity, rest.summedEvents ?? "0", rest.summedQuantity],
-  ]);
-  expect(named).toHaveLength(2);
-  expect(named).toContainEqual([
-    [id, 0, 0],
-    ["2", "3.5000", "2", "4.5000"],
-  ]);
-  expect(named).toContainEqual([
-    [more, 0, 0],
-    ["1", "3.0000", "0", "0.0000"],
-  ]);
-  expect((await verify(other)).data ?? []).toEqual([]);
-  expect(await reader.refused("UsageService/VerifyUsageSums", { organisation: randomUUID() })).toBe(
-    "organisation_not_found",
-  );
 });
 
 test("an event that is voided during billing is voided or billed, never both", async () => {

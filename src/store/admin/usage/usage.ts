@@ -25,7 +25,7 @@ import {
   type UsagePlaceRow,
   usagePlaceColumns,
 } from "../../usage/usage-rows.ts";
-import { type VerifiedSums, verifyUsageSums } from "./verify-usage-sums.ts";
+import { type CheckedSums, checkUsageSums } from "./check-usage-sums.ts";
 
 /**
  * The billing state of usage. `open`: its bill takes events. `waiting`: its bill is closed and not
@@ -79,7 +79,7 @@ export interface UsageStore {
   ): Promise<Page<StoredUsageEvent> | null>;
   getEvent(organisationId: string, eventId: string): Promise<StoredUsageEvent | null>;
   /** Compares the sums of some subscriptions with their events, after this subscription. */
-  verifySums(organisationId: string, after: string | null): Promise<VerifiedSums>;
+  checkSums(organisationId: string, after: string | null): Promise<CheckedSums>;
 }
 
 /** Creates the usage store over a pool. */
@@ -96,7 +96,7 @@ export function createUsageStore(pool: Pool): UsageStore {
         ? listUsageEvents(pool, organisationId, subscriptionId, filters, page)
         : null,
     getEvent: (organisationId, eventId) => getUsageEvent(pool, organisationId, eventId),
-    verifySums: (organisationId, after) => verifyUsageSums(pool, organisationId, after),
+    checkSums: (organisationId, after) => checkUsageSums(pool, organisationId, after),
   };
 }
 

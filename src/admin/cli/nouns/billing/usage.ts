@@ -1,5 +1,5 @@
 /**
- * `billing usage`: reported usage, the documents that bill it, verifying its sums, and voiding
+ * `billing usage`: reported usage, the documents that bill it, checking its sums, and voiding
  * events. USAGE-13, USAGE-17
  */
 import { UsageService } from "../../../../gen/proto/billing/admin/v1/usage_pb.ts";
@@ -24,28 +24,26 @@ function numberOf(one: Json[string] | undefined): string {
   return isObject(one) ? String(one.number) : "";
 }
 
-/** Verifies page after page. If a page fails, it writes the cursor to continue from. */
-async function verifySums({ terminal, connection, request }: Work): Promise<Json> {
+/** Checks page after page. If a page fails, it writes the cursor to continue from. */
+async function checkSums({ terminal, connection, request }: Work): Promise<Json> {
   const data: Json[] = [];
   let read = 0;
   let next: Json = request;
   for (;;) {
-    const page = await callJson(connection, method.verifyUsageSums, next).catch(
-      (error: unknown) => {
-        if (typeof next.cursor === "string")
-          terminal.err(`\nContinue with --cursor ${next.cursor}\n`);
-        throw error;
-      },
-    );
+    const page = await callJson(connection, method.checkUsageSums, next).catch((error: unknown) => {
+      if (typeof next.cursor === "string")
+        terminal.err(`\nContinue with --cursor ${next.cursor}\n`);
+      throw error;
+    });
     if (Array.isArray(page.data)) data.push(...page.data.filter(isObject));
     read += Number(page.read ?? 0);
     if (typeof page.next_cursor !== "string") return { data, read, has_more: false };
-    terminal.err(`${read} subscriptions verified, ${data.length} differences\n`);
+    terminal.err(`${read} subscriptions checked, ${data.length} differences\n`);
     next = { ...request, cursor: page.next_cursor };
   }
 }
 
-/** Lists usage and its events, verifies its sums, and voids events. */
+/** Lists usage and its events, checks its sums, and voids events. */
 export const usage: Noun = {
   name: "usage",
   summary: "Show a subscription's usage with the documents that bill it, and void events",
@@ -110,12 +108,12 @@ export const usage: Noun = {
       places: ["id"],
     },
     {
-      name: "verify-sums",
-      method: method.verifyUsageSums,
+      name: "check",
+      method: method.checkUsageSums,
       summary: "Compare the sums of an organisation's usage with its events.",
       details: "It changes nothing. The command exits with 1 if a sum differs from its events.",
-      examples: ["usage verify-sums", "usage verify-sums --json"],
-      fields: { cursor: "continue an interrupted verification" },
+      examples: ["usage check", "usage check --json"],
+      fields: { cursor: "continue an interrupted check" },
       columns: [
         "subscription",
         "bill",
@@ -126,7 +124,7 @@ export const usage: Noun = {
         "summed_events",
         "summed_quantity",
       ],
-      work: verifySums,
+      work: checkSums,
       failed: ({ data }) => Array.isArray(data) && data.length > 0,
     },
     {

@@ -23,7 +23,7 @@ export interface SumDifference {
 }
 
 /** The differences among some subscriptions. `next`: the last of them, null after the last. */
-export interface VerifiedSums {
+export interface CheckedSums {
   readonly differences: readonly SumDifference[];
   readonly read: number;
   readonly next: string | null;
@@ -46,7 +46,7 @@ const key = `subscription_id AS "subscriptionId", bill, period_index AS "periodI
   meter_id AS "meterId"`;
 
 const sumsText = `SELECT ${key}, events, quantity FROM usage_sums
-  WHERE subscription_id = ANY ($1::uuid[])`;
+  WHERE subscription_id = ANY ($1::uuid[]) AND organisation_id = $2`;
 
 // A statement for each partition, so that none reads all events of a large subscription.
 const partitionsText = `SELECT inhrelid::regclass::text AS name FROM pg_inherits
@@ -63,31 +63,32 @@ interface CountedRow extends Pick<SumDifference, "subscriptionId" | "bill" | "pe
   readonly quantity: string;
 }
 
-/** Verifies the sums of some subscriptions of an organisation, after this one. */
-export function verifyUsageSums(
+/** Checks the sums of some subscriptions of an organisation, after this one. */
+export function checkUsageSums(
   pool: Pool,
   organisationId: string,
   after: string | null,
-): Promise<VerifiedSums> {
+): Promise<CheckedSums> {
   return inSnapshot(pool, async (client) => {
     const { rows } = await client.query<{ id: string; isSummed: boolean }>({
       text: pageText,
       values: [organisationId, after, maxSubscriptions, maxEvents],
     });
     const ids = rows.filter(({ isSummed }) => isSummed).map(({ id }) => id);
-    const differences = await differencesOf(client, ids);
+    const differences = await differencesOf(client, organisationId, ids);
     return { differences, read: ids.length, next: rows.at(-1)?.id ?? null };
   });
 }
 
 async function differencesOf(
   client: Transaction,
+  organisationId: string,
   ids: readonly string[],
 ): Promise<readonly SumDifference[]> {
   const compared = new Map<string, SumDifference>();
   const none: Counted = { events: 0n, quantity: ZERO };
-  const count = async (text: string, kind: "stored" | "summed") => {
-    const { rows } = await client.query<CountedRow>({ text, values: [ids] });
+  const count = async (kind: "stored" | "summed", text: string, values: readonly unknown[]) => {
+    const { rows } = await client.query<CountedRow>({ text, values: [...values] });
     for (const { events, quantity, ...place } of rows) {
       const name = Object.values(place).join(" ");
       const before = compared.get(name) ?? { ...place, stored: none, summed: none };
@@ -99,9 +100,9 @@ async function differencesOf(
     }
   };
   await client.query("SET LOCAL enable_seqscan = off");
-  await count(sumsText, "summed");
+  await count("summed", sumsText, [ids, organisationId]);
   const { rows } = await client.query<{ name: string }>(partitionsText);
-  for (const { name } of rows) await count(eventsText(name), "stored");
+  for (const { name } of rows) await count("stored", eventsText(name), [ids]);
   return [...compared.values()].filter(
     ({ stored, summed }) =>
       stored.events !== summed.events || !equals(stored.quantity, summed.quantity),
