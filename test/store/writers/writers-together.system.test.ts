@@ -15,6 +15,7 @@ import { jobsOf } from "../../support/rows.ts";
 import { stepLimitMs } from "../../support/slowness.ts";
 import { until } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
+import { expectSumsOfEvents } from "../../support/usage-sums.ts";
 import { isWaiting, usageTest as test, type UsageFixture } from "../billing/usage-fixture.ts";
 import { auditOf } from "./audited-money.ts";
 import { type EveryWriter, everyWriter, writerPools } from "./every-writer.ts";
@@ -93,6 +94,7 @@ test("two writers at the same time never deadlock, fail or bill anything twice",
   // Every writer wrote something.
   expect(names.filter((name) => !done.has(name))).toEqual([]);
   expect(audits).toEqual(names.map(() => ({})));
+  await expectSumsOfEvents(fixture);
 });
 
 test("forty ends begin while the outcomes of their invoices are recorded", async ({ fixture }) => {
