@@ -30,7 +30,11 @@ export const openUsage = `(
 const takeText = `SELECT organisation_id AS "organisationId", subscription_id AS id
   FROM unsummed_usage ORDER BY subscription_id LIMIT $1 FOR UPDATE SKIP LOCKED`;
 
-const ofTaken = "organisation_id = ANY ($1::uuid[]) AND subscription_id = ANY ($2::uuid[])";
+const forgetText = `DELETE FROM usage_sums
+  WHERE organisation_id = ANY ($1::uuid[]) AND subscription_id = ANY ($2::uuid[])`;
+
+const doneText = `DELETE FROM unsummed_usage
+  WHERE organisation_id = ANY ($1::uuid[]) AND subscription_id = ANY ($2::uuid[])`;
 
 // A bill that exists has the sum of its events, which never change.
 const sumText = `INSERT INTO usage_sums (organisation_id, subscription_id, bill, period_index,
@@ -59,9 +63,9 @@ export function sumEarlierBatch(pool: Pool, limit: number): Promise<number> {
     const ids = rows.map(({ id }) => id);
     const taken = [rows.map(({ organisationId }) => organisationId), ids];
     await lockToBill(client, ids);
-    await client.query(`DELETE FROM usage_sums WHERE ${ofTaken}`, taken);
+    await client.query(forgetText, taken);
     await client.query(sumText, taken);
-    await client.query(`DELETE FROM unsummed_usage WHERE ${ofTaken}`, taken);
+    await client.query(doneText, taken);
     return ids.length;
   });
 }
