@@ -19,6 +19,7 @@ const groups: readonly { readonly title: string; readonly entries: readonly Entr
       ["TypeScript client", "/docs/typescript-client", "keys, retries, pages and errors built in"],
       ["gRPC", "/docs/grpc", "the protos as a package, with programs"],
       ["Webhooks", "/docs/webhooks", "receive and verify events"],
+      ["Explanations", "/docs/explanations", "how an amount says why it is what it is"],
       ["Errors", "/docs/errors", "each code: what it means, what to do, whether to retry"],
       ["Rules", "/docs/rules", "each rule of the service under an id"],
     ],
