@@ -55,7 +55,7 @@ interface Taken {
 /**
  * Sums the earlier usage of so many subscriptions, in one transaction. Their usage is locked as for
  * a bill, so that no event is stored or voided meanwhile, and what triggers have summed of it is
- * replaced. Returns how many were left to take.
+ * replaced. Returns how many it summed, zero once all are.
  */
 export function sumEarlierBatch(pool: Pool, limit: number): Promise<number> {
   return inTransaction(pool, async (client) => {
