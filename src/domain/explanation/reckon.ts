@@ -2,8 +2,7 @@
  * Reckons an amount by its formula. Issuing calls it without a trace and reading with one, so that
  * an amount and its explanation are one computation (MONEY-9).
  */
-import { pricingModels } from "../catalogue/pricing/models.ts";
-import type { PricedPart } from "../catalogue/pricing/models.ts";
+import { type PricedPart, pricingModels } from "../catalogue/pricing/models.ts";
 import { minorUnitDigits } from "../money/currency.ts";
 import { type Decimal, decimalOf } from "../money/decimal.ts";
 import type { Exact } from "./exact.ts";
