@@ -3,12 +3,13 @@
  */
 import { type CivilDate, daysBetween } from "../calendar/civil-date.ts";
 import {
+  type PricedPart,
   type PricedPlan,
+  type PriceOperation,
   partsValue,
   pricingModels,
   unitsToPrice,
 } from "../catalogue/pricing/models.ts";
-import type { PricedPart, PriceOperation } from "../catalogue/pricing/models.ts";
 import {
   add,
   type Decimal,
