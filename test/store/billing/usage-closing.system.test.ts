@@ -237,7 +237,7 @@ test("a close of many subscriptions adds usage to no draft", async ({ fixture })
   await fixture.setClock(organisation, "2026-04-10");
   const parked = [{ subscriptionId: bad }];
   expect(await fixture.bill(organisation)).toMatchObject([
-    { taken: 27, performed: 26, issued: 26, parked },
+    { claimed: 27, performed: 26, issued: 26, parked },
   ]);
   for (const id of ids) {
     expect((await fixture.invoices(id)).map(({ type }) => type)).toEqual([
