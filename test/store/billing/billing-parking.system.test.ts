@@ -51,7 +51,7 @@ test("a parked subscription is retried with growing pauses until it can be bille
   await fixture.setClock(organisation, "2026-04-10");
   const [outcome, ...others] = await fixture.bill(organisation);
   expect(others).toEqual([]);
-  expect(outcome).toMatchObject({ taken: 3, performed: 2, issued: 2 });
+  expect(outcome).toMatchObject({ claimed: 3, performed: 2, issued: 2 });
   const reason = "The amount of Team comes to 999999999000000000.0000: less than";
   expect(outcome?.parked).toEqual([
     { subscriptionId: bad, reason: expect.stringContaining(reason) },
@@ -68,7 +68,7 @@ test("a parked subscription is retried with growing pauses until it can be bille
   expect(await findDueOrganisations(fixture.pool, null, 1_000)).not.toContain(organisation);
   await endPause(fixture, bad);
   expect(await fixture.bill(organisation)).toMatchObject([
-    { taken: 1, performed: 0, parked: [{}] },
+    { claimed: 1, performed: 0, parked: [{}] },
   ]);
   expect((await fixture.row(bad)).parked_attempts).toBe(2);
   expect(await pauseSeconds(fixture, bad)).toBeGreaterThan(60);

@@ -37,7 +37,7 @@ test("a due subscription is billed once, and is due again at its next renewal da
   await fixture.setClock(organisation, "2026-04-10T00:00:00Z");
   expect(await countDue(fixture.pool, organisation)).toEqual({ due: 2, parked: 0 });
   expect(await fixture.bill(organisation)).toEqual([
-    { taken: 2, performed: 2, issued: 2, parked: [] },
+    { claimed: 2, performed: 2, issued: 2, parked: [] },
   ]);
   for (const id of ids) {
     const [, renewal, ...others] = await fixture.invoices(id);
@@ -108,7 +108,7 @@ test("a subscription without anything due gets the instant of its next check", a
   const id = await fixture.subscribe(organisation);
   await fixture.pool.query("UPDATE subscriptions SET due_at = 'epoch' WHERE id = $1", [id]);
   expect(await fixture.bill(organisation)).toEqual([
-    { taken: 1, performed: 0, issued: 0, parked: [] },
+    { claimed: 1, performed: 0, issued: 0, parked: [] },
   ]);
   expect((await fixture.row(id)).due_at).toEqual(new Date("2026-04-10"));
 });
@@ -210,7 +210,7 @@ test("a locked subscription is left out and does not delay the others", async ({
   await fixture.setClock(organisation, "2026-04-10");
   await inTransaction(fixture.pool, async (client) => {
     await client.query("SELECT 1 FROM subscriptions WHERE id = $1 FOR NO KEY UPDATE", [held]);
-    expect(await fixture.bill(organisation)).toMatchObject([{ taken: 1, performed: 1 }]);
+    expect(await fixture.bill(organisation)).toMatchObject([{ claimed: 1, performed: 1 }]);
   });
   expect(await fixture.invoices(free)).toHaveLength(2);
   expect(await fixture.invoices(held)).toHaveLength(1);
@@ -240,7 +240,7 @@ test("a run leaves out a subscription whose end begins after the claim", async (
   ];
   await fixture.setClock(organisation, "2026-04-10");
   const pool = poolAfterClaim(fixture.pool, async () => beginEnd(fixture, organisation, ended));
-  expect(await billChunk(pool, organisation)).toMatchObject({ taken: 2, performed: 1 });
+  expect(await billChunk(pool, organisation)).toMatchObject({ claimed: 2, performed: 1 });
   expect(
     [await fixture.invoices(ended), await fixture.invoices(other)].map(({ length }) => length),
   ).toEqual([1, 2]);
