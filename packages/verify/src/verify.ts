@@ -4,14 +4,28 @@
  * the language and Web Crypto, so that it runs in a browser too.
  */
 import { minorUnits, parts, pricing, rules, texts } from "./format.ts";
+import {
+  add,
+  decimal,
+  excess,
+  min,
+  mul,
+  neg,
+  type Rational,
+  rational,
+  round,
+  show,
+  sub,
+  sum,
+  whole,
+  zero,
+} from "./rational.ts";
 
 /** Verified with so many lines, or the first place that does not follow, and why. */
 export type Verdict =
   | { readonly verified: true; readonly lines: number }
   | { readonly verified: false; readonly at: string; readonly why: string };
 
-/** A fraction in lowest terms, its denominator above 0. */
-type Rational = readonly [numerator: bigint, denominator: bigint];
 type Members = { readonly [name: string]: unknown };
 type Tier = { up_to: number | null; unit_price: string | null; flat_price: string | null };
 type Sheet = Members & { name: string; type: string; price: string; tiers: readonly Tier[] } & {
@@ -39,45 +53,6 @@ class FollowError extends Error {
 
 function need(isSo: boolean, at: string, why: string): asserts isSo {
   if (!isSo) throw new FollowError(at, why);
-}
-
-const size = (of: bigint) => (of < 0n ? -of : of);
-function rational(over: bigint, under: bigint): Rational {
-  let [one, other] = [size(over), size(under)];
-  while (other !== 0n) [one, other] = [other, one % other];
-  const shared = under < 0n ? -one : one;
-  return [over / shared, under / shared];
-}
-const whole = (of: number): Rational => [BigInt(of), 1n];
-const zero = whole(0);
-const add = ([a, b]: Rational, [c, d]: Rational) => rational(a * d + c * b, b * d);
-const mul = ([a, b]: Rational, [c, d]: Rational) => rational(a * c, b * d);
-const neg = ([a, b]: Rational): Rational => [-a, b];
-const sub = (one: Rational, other: Rational) => add(one, neg(other));
-const min = (one: Rational, other: Rational) => (sub(one, other)[0] < 0n ? one : other);
-const excess = (one: Rational, other: Rational) =>
-  min(one, other) === one ? zero : sub(one, other);
-const sum = (of: readonly Rational[]) => of.reduce(add, zero);
-
-/** Rounds half away from zero, to so many places. */
-function round([over, under]: Rational, places: number): Rational {
-  const up = (2n * size(over) * 10n ** BigInt(places) + under) / (2n * under);
-  return rational(over < 0n ? -up : up, 10n ** BigInt(places));
-}
-
-/** The decimal with exactly so many places, of a number that has no more. */
-function decimal([over, under]: Rational, places: number): string {
-  const digits = String((size(over) * 10n ** BigInt(places)) / under).padStart(places + 1, "0");
-  const point = digits.length - places;
-  const part = places === 0 ? "" : `.${digits.slice(point)}`;
-  return `${over < 0n ? "-" : ""}${digits.slice(0, point)}${part}`;
-}
-
-/** The one text of a number: the shortest decimal, else a fraction in lowest terms. */
-function show(of: Rational): string {
-  let [rest, places] = [of[1], 0];
-  for (const factor of [10n, 5n, 2n]) for (; rest % factor === 0n; places += 1) rest /= factor;
-  return rest === 1n ? decimal(of, places) : `${of[0]}/${of[1]}`;
 }
 
 /** The days since 1970 of a real day of the years 1 to 9999. */
