@@ -30,8 +30,7 @@ proration/1 on both of plan units from from_units (units), to_units (units), eff
     difference = sub value_to value_from; product = mul difference days_remaining
     share = div product days_in_period; amount = round share places
 usage/1 on both of meter units from quantity (quantity), before (quantity), priced (quantity),
-    sheet (price_sheet)
-    whole = add before quantity; uncovered = sub before priced
+    sheet (price_sheet); whole = add before quantity; uncovered = sub before priced
     value_whole = price whole sheet; value_priced = price priced sheet
     difference = sub value_whole value_priced; amount = round difference places
 reversal_credit/1 on credit_note from billed (money), opposite_* (money), earlier_* (money)
@@ -48,9 +47,9 @@ for block in re.findall(r"^\S.*\n(?: .*\n)+", RULES_TEXT, re.M):
 
 PRICE = {"flat_fee": "price_once", "per_unit": "price_each", "tiered": "tier_walk",
          "volume": "volume_band", "stairstep": "stairstep"}
-PLACES = {currency: int(places) for places, currencies in (
-    ("0", "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"),
-    ("3", "BHD IQD JOD KWD LYD OMR TND"), ("4", "CLF UYW")) for currency in currencies.split()}
+PLACES = {currency: places for places, currencies in (
+    (0, "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"),
+    (3, "BHD IQD JOD KWD LYD OMR TND"), (4, "CLF UYW")) for currency in currencies.split()}
 
 def demand(holds, place, reason):
     if not holds:
@@ -68,8 +67,7 @@ def conforms(value, form, place):
     if isinstance(form, str):
         demand(type(value) is str and re.fullmatch(form, value), place, "has another form")
     elif isinstance(form, tuple):
-        if value is not None:
-            conforms(value, form[0], place)
+        return value is None or conforms(value, form[0], place)
     elif isinstance(form, list):
         demand(type(value) is list, place, "is no list")
         for index, item in enumerate(value):
@@ -87,8 +85,9 @@ def conforms(value, form, place):
 
 anything = lambda value, place: None  # It is compared later with the one value that it may have.
 true = lambda value, place: demand(value is True, place, "is not true")
-instant = lambda value, place: day(value, place, "T([01][0-9]|2[0-3])(:[0-5][0-9]){2}Z")
-TEXT = "(?s:.+)"
+CLOCK = "T([01][0-9]|2[0-3])(:[0-5][0-9]){2}([.][0-9]+)?Z"
+instant = lambda value, place: day(value, place, CLOCK)
+TEXT = "[^\ud800-\udfff]+"  # Without surrogates, of which a pair has become one character.
 DECIMAL, AMOUNT = "(0|[1-9][0-9]*)([.][0-9]*[1-9])?", "(0|[1-9][0-9]*)[.][0-9]{4}"
 SOURCE = {"object": TEXT, "field": TEXT, "id?": TEXT, "meter?": TEXT, "period?": count,
           "bill?": count, "events?": count}
@@ -110,35 +109,31 @@ def write(value):
     places = next((k for k in range(bottom.bit_length()) if 10**k % bottom == 0), None)
     if places is None:
         return str(value)
-    digits = str(abs(value.numerator) * 10**places // bottom).zfill(places + 1)
-    point = len(digits) - places
-    return "-" * (value < 0) + digits[:point] + "." * (places > 0) + digits[point:]
+    whole, part = divmod(abs(value.numerator) * 10**places // bottom, 10**places)
+    return f"{'-' * (value < 0)}{whole}" + (f".{part:0{places}d}" if places else "")
 
 def price_rows(op, sheet, quantity=None):
-    """The terms of a price, each a quantity (None: the price once) and a price."""
+    """The rows of a price, whose prices have the text of the sheet."""
     if op in ("price_once", "price_each"):
-        return [(quantity, Fraction(sheet["price"]))]
-    rows, below = [], 0
+        part = None if quantity is None else write(quantity)
+        return [{"quantity": part, "price": sheet["price"]}]
+    rows, below = [], Fraction(0)
     for tier in sheet["tiers"] if quantity else ():
         up_to, unit, flat = tier["up_to"], tier["unit_price"], tier["flat_price"]
         reached = up_to is None or quantity <= up_to
-        if op == "stairstep" and reached:
-            demand(flat is not None, op, "the tier has no flat price")
-            rows = [(None, Fraction(flat))]
-        elif op == "tier_walk" or op == "volume_band" and reached:
+        if reached or op == "tier_walk":
             part = quantity if op == "volume_band" else (quantity if reached else up_to) - below
-            rows += [] if unit is None else [(Fraction(part), Fraction(unit))]
-            rows += [] if flat in (None, "0") else [(None, Fraction(flat))]
+            rows += [] if unit is None else [{"quantity": write(part), "price": unit}]
+            rows += [] if flat in (None, unit and "0") else [{"quantity": None, "price": flat}]
         if reached:
             return rows
-        below = up_to
+        below = Fraction(up_to)
     return demand(not quantity, op, "the quantity is above the last tier") or rows
 
 OPERATIONS = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
     "div": lambda a, b: a / b, "neg": lambda a: -a, "min": min,
-    "round": lambda a, places: (1 if a > 0 else -1) *
-        Fraction((abs(a) * 10**places + Fraction(1, 2)) // 1, 10**places),
+    "round": lambda a, n: (1 if a > 0 else -1) * Fraction((abs(a) * 10**n * 2 + 1) // 2, 10**n),
     "sum": lambda *all: Fraction(sum(all)), "excess": lambda a, b: max(Fraction(0), a - b),
     "less_percent": lambda a, b: a * (100 - b) / 100, "days": lambda a, b: Fraction((b - a).days),
     "units_to_price": lambda a, sheet: max(Fraction(0), a - sheet["free_units"]),
@@ -164,7 +159,7 @@ def read_facts(facts, rule, currency, sheets, place):
     return values
 
 def check_account(account, rule, document, sheets, place):
-    """Derives steps, result and amount from the facts, and compares. Returns how many steps."""
+    """Derives steps, result and amount from the facts, and compares."""
     documents, kind, facts, steps = RULES[rule]
     demand(documents in ("both", document["object"]), place, "has a rule of other documents")
     values = read_facts(account["facts"], facts, document["currency"], sheets, f"{place} facts")
@@ -180,10 +175,9 @@ def check_account(account, rule, document, sheets, place):
         used, step = [values[term] for term in terms], {"id": name, "op": op, "in": terms}
         demand(op != "div" or used[1], here, "divides by zero")
         if op in PRICE.values():
-            rows = price_rows(op, sheet, *used[:-1])
-            step["rows"] = [{"quantity": None if q is None else write(q), "price": write(p)}
-                            for q, p in rows]
-            values[name] = Fraction(sum(p if q is None else q * p for q, p in rows))
+            rows = step["rows"] = price_rows(op, sheet, *used[:-1])
+            terms = [Fraction(row["quantity"] or 1) * Fraction(row["price"]) for row in rows]
+            values[name] = sum(terms, Fraction(0))
         else:
             values[name] = OPERATIONS[op](*used)
             step.update({"rounding": "half_away_from_zero"} if op == "round" else {})
@@ -192,59 +186,64 @@ def check_account(account, rule, document, sheets, place):
     demand(len(given) == len(steps), place, "has more steps than the rule")
     demand(account["result"] == step["out"], f"{place} result", f"is not {step['out']}")
     demand(Fraction(account["amount"]) == values[name], f"{place} amount", "is not the result")
-    return len(steps)
+
+def check_sheet(sheet):
+    """Demands that the content has its name, and prices where its type has them."""
+    tiers, name = sheet["tiers"], sheet["name"]
+    rest = {member: sheet[member] for member in sheet if member != "name"}
+    canonical = json.dumps(rest, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    demand(hashlib.sha256(canonical.encode()).hexdigest()[:32] == name, name, "has another content")
+    is_plain, is_step = sheet["type"] in ("flat_fee", "per_unit"), sheet["type"] == "stairstep"
+    demand(not tiers if is_plain else tiers and sheet["price"] == "0", name, "has prices elsewhere")
+    bounds = [0, *(float("inf") if tier["up_to"] is None else tier["up_to"] for tier in tiers)]
+    demand(all(a < b for a, b in zip(bounds, bounds[1:])), name, "has bounds that do not rise")
+    lacks = [(tier["unit_price"] is None, tier["flat_price"] is None and is_step) for tier in tiers]
+    demand(all(lack == (is_step, False) for lack in lacks), name, "has another price")
+    return name
 
 def check(document):
-    """Verifies an explanation, and returns how many lines, steps and sheets it has."""
+    """Verifies an explanation, and returns how many lines and sheets it has."""
     conforms(document, DOCUMENT, "document")
     lines, names = document["lines"], [sheet["name"] for sheet in document["sheets"]]
     demand(document["places"] == PLACES.get(document["currency"], 2), "places", "do not follow")
     ids = [document["id"], document["number"], *(line["line"] for line in lines)]
     demand(ids.count(None) in (0, len(ids)), "id", "is null only with number and lines")
-    sheets = dict(zip(names, document["sheets"]))
-    demand(names == sorted(sheets), "sheets", "are not sorted, or one is there twice")
-    for name in names:
-        rest = {member: value for member, value in sheets[name].items() if member != "name"}
-        canonical = json.dumps(rest, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        demand(hashlib.sha256(canonical.encode()).hexdigest()[:32] == name, name, "is no such sheet")
-    steps, used = 0, set()
+    sheets = {check_sheet(sheet): sheet for sheet in document["sheets"]}
+    used = {fact["value"] for line in lines for fact in line["facts"] if fact["name"] == "sheet"}
+    demand(names == sorted(used), "sheets", "are not those that the lines name, sorted")
     for index, line in enumerate(lines):
         place = f"line {index + 1} ({line['line']})"
-        demand("was" not in line or line["rule"] == "plan/1", place, "cannot have been amended")
-        for account, here in ((line, place), (line.get("was"), f"{place} was")):
-            if account:
-                steps += check_account(account, line["rule"], document, sheets, here)
-                used |= {fact["value"] for fact in account["facts"] if fact["name"] == "sheet"}
-    demand(used == set(names), "sheets", "have one that no line names")
+        check_account(line, line["rule"], document, sheets, place)
+        if "was" in line:
+            kept = [[fact["value"] for fact in of["facts"][1:]] for of in (line, line["was"])]
+            demand(line["rule"] == "plan/1" and kept[0] == kept[1], place, "was another price")
+            check_account(line["was"], line["rule"], document, sheets, f"{place} was")
     subtotal = sum(Fraction(line["amount"]) for line in lines)
     demand(Fraction(document["subtotal"]) == subtotal, "subtotal", "is not the lines' sum")
     ledger = document.get("ledger", {"tax": 0, "total": subtotal})
     demand(Fraction(ledger["total"]) == subtotal + Fraction(ledger["tax"]), "ledger", "is wrong")
-    return f"{len(lines)} lines, {steps} steps, {len(names)} sheets"
+    return f"lines: {len(lines)}, sheets: {len(names)}"
 
 def once(pairs):
     demand(len(dict(pairs)) == len(pairs), "JSON", "has a member twice")
     return dict(pairs)
 
-def whole(digits):
-    demand(re.fullmatch("0|[1-9][0-9]{0,15}", digits), "JSON", "has a number that is no count")
-    return int(digits)
+def digits(written):
+    demand(re.fullmatch("0|[1-9][0-9]{0,15}", written), "JSON", "has a number that is no count")
+    return int(written)
 
 def answer(data):
     """Says in one line whether this text is verified."""
     try:
-        read = {"parse_int": whole, "parse_float": whole, "parse_constant": whole}
-        return f"verified: {check(json.loads(data.decode(), object_pairs_hook=once, **read))}"
+        read = {"parse_int": digits, "parse_float": digits, "parse_constant": digits}
+        return f"verified, {check(json.loads(data.decode(), object_pairs_hook=once, **read))}"
     except (ValueError, RecursionError) as fault:
         return f"does not follow: {ascii(str(fault))[1:-1]}"
 
-def main(arguments):
+if __name__ == "__main__":
     getattr(sys, "set_int_max_str_digits", id)(0)  # Texts of numbers have no limit.
-    by_line = arguments == ["--lines"]
-    with open(0 if by_line or not arguments else arguments[0], "rb") as source:
+    by_line, path = sys.argv[1:] == ["--lines"], (sys.argv[1:] or ["-"])[0]
+    with open(0 if by_line or path == "-" else path, "rb") as source:
         answers = [answer(data) for data in (source if by_line else [source.read()])]
     print(*answers, sep="\n")
-    return 0 if all(line.startswith("verified") for line in answers) else 1
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(not all(said.startswith("verified") for said in answers))

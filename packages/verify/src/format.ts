@@ -22,12 +22,12 @@ export const parts: Readonly<Record<string, string>> = {
 };
 /** The forms of texts. */
 export const texts: Readonly<Record<string, RegExp>> = {
-  text: /./,
+  text: /^\P{Surrogate}+$/u,
   code: /^[A-Z]{3}$/,
   decimal: /^[0-9]+(\.[0-9]+)?$/,
-  amount: /^[0-9]+\.[0-9]{4}$/,
+  amount: /^(0|[1-9][0-9]*)\.[0-9]{4}$/,
   date: /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/,
-  instant: /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?Z$/,
+  instant: /^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3])(:[0-5][0-9]){2}(\.[0-9]+)?Z$/,
 };
 
 /** A rule: its documents, its facts with their units, and a line a step. `x_*`: x_1, x_2, … */

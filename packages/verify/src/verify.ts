@@ -3,7 +3,8 @@
  * nothing but the facts and the sheets, derives the rest itself, and compares. It needs nothing but
  * the language and Web Crypto, so that it runs in a browser too.
  */
-import { minorUnits, parts, pricing, rules, texts } from "./format.ts";
+import { minorUnits, pricing, rules } from "./format.ts";
+import { checkForm, day, FollowError, need, number } from "./forms.ts";
 import {
   add,
   decimal,
@@ -42,64 +43,6 @@ type Explanation = Members & { readonly object: string; readonly currency: strin
 };
 type Row = { readonly quantity: Rational | null; readonly price: Rational };
 type Context = { object: string; currency: string; places: number; sheets: readonly Sheet[] };
-
-class FollowError extends Error {
-  readonly at: string;
-  constructor(at: string, why: string) {
-    super(why);
-    this.at = at;
-  }
-}
-
-function need(isSo: boolean, at: string, why: string): asserts isSo {
-  if (!isSo) throw new FollowError(at, why);
-}
-
-/** The days since 1970 of a real day of the years 1 to 9999. */
-function day(date: string, at: string): number {
-  const days = texts.date?.test(date) ? Date.parse(`${date}T00:00:00Z`) / 86_400_000 : Number.NaN;
-  const isReal = days >= -719_162 && new Date(days * 86_400_000).toISOString().startsWith(date);
-  need(isReal, at, "is not a day");
-  return days;
-}
-
-/** A decimal of 0 or more. Its text is compared afterwards with the one text of the number. */
-function number(of: string, at: string): Rational {
-  need(texts.decimal?.test(of) === true, at, "is not a number");
-  const [units = "", places = ""] = of.split(".");
-  return rational(BigInt(units + places), 10n ** BigInt(places.length));
-}
-
-/** Checks the form of a part and of everything in it. Returns how many members that has. */
-function checkForm(of: unknown, form: string, at: string): number {
-  if (form.endsWith("|null")) return of === null ? 0 : checkForm(of, form.slice(0, -5), at);
-  if (form.startsWith("[")) {
-    need(Array.isArray(of), at, "is not a list");
-    return of.reduce(
-      (sum, one, at_) => sum + checkForm(one, form.slice(1, -1), `${at}[${at_}]`),
-      0,
-    );
-  }
-  const [part, isText] = [parts[form], texts[form]];
-  const isCount = form === "count" && Number.isSafeInteger(of) && Number(of) >= 0;
-  const isPlain = isCount || (form === "yes" && of === true);
-  const isPart = part !== undefined && Object(of) === of && !Array.isArray(of);
-  const isSo = isPlain || isPart || (typeof of === "string" && isText?.test(of) === true);
-  need(isSo, at, `is no ${form}`);
-  const known = (part ?? "").split(/\s+/).map((member) => member.split(":"));
-  const found = isPart ? Object.keys(Object(of)) : [];
-  for (const name of found)
-    need(
-      known.some(([one]) => one === name || one === `${name}?`),
-      `${at}.${name}`,
-      "is not known",
-    );
-  return known.reduce((sum, [one = "", its = ""]) => {
-    const name = one.replace("?", "");
-    const isLeftOut = !isPart || (one.endsWith("?") && !found.includes(name));
-    return isLeftOut ? sum : sum + 1 + checkForm(Object(of)[name], its, `${at}.${name}`);
-  }, 0);
-}
 
 /** Finds the first place where what was found is not what follows. */
 function compare(found: unknown, follows: unknown, at: string): void {
@@ -157,6 +100,7 @@ function perform(line: string, known: Map<string, Rational>, sheet: Sheet | unde
   const names = operands.flatMap((name) => (name.endsWith("*") ? all(name.slice(0, -1)) : name));
   const values = names.map((name) => known.get(name) ?? zero);
   const [a = zero, b = zero] = values;
+  need(op !== "div" || b[0] !== 0n, at, "divides by 0");
   const rows = op === "price" && sheet ? priced(sheet, a, at) : [];
   const terms = rows.map(({ quantity, price }) => (quantity ? mul(quantity, price) : price));
   const out = operations.get(op)?.(a, b, sheet) ?? sum(op === "sum" ? values : terms);
@@ -194,6 +138,8 @@ function derive(of: Derivation, id: string, at: string, context: Context): Deriv
     const text = isDate ? value : show(known.get(name) ?? zero);
     return { ...fact, name, value: text, unit: unit === "money" ? currency : unit };
   });
+  const isAlone = known.has("earlier_1") && !known.has("opposite_1");
+  need(!isAlone, `${at}.facts`, "have earlier_1 without opposite_1");
   const isPriced = named.some(([name]) => name === "sheet");
   const isOfRule =
     (sheet?.type === "flat_fee") === (id === "flat_fee/1") &&
@@ -203,6 +149,7 @@ function derive(of: Derivation, id: string, at: string, context: Context): Deriv
   const formula = isNegated ? [...rule.steps, "credit = neg amount"] : rule.steps;
   const steps = formula.map((line, index) => perform(line, known, sheet, `${at}.steps.${index}`));
   const result = known.get(isNegated ? "credit" : "amount") ?? zero;
+  need(10_000n % result[1] === 0n, `${at}.amount`, "is no amount of four places");
   return { ...of, facts, steps, result: show(result), amount: decimal(result, 4) };
 }
 
@@ -217,8 +164,31 @@ async function named({ name: _, ...sheet }: Sheet): Promise<string> {
   return [...hash].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** Demands that a sheet has prices where its type has them, and bounds that rise. */
+function checkPrices({ type, price, tiers }: Sheet, at: string): void {
+  const [isStep, isPlain] = [type === "stairstep", type === "flat_fee" || type === "per_unit"];
+  need(pricing.has(type), at, "has no known type");
+  need(isPlain ? tiers.length === 0 : tiers.length > 0 && price === "0", at, "has other prices");
+  tiers.reduce((below, { up_to, unit_price: unit, flat_price: flat }) => {
+    const bound = up_to ?? Number.POSITIVE_INFINITY;
+    need(bound > below, at, "has bounds that do not rise");
+    need(
+      (unit === null) === isStep && !(isStep && flat === null),
+      at,
+      "has a tier of other prices",
+    );
+    return bound;
+  }, 0);
+}
+
 async function follows(of: Explanation): Promise<Explanation> {
   const { object, currency, lines, ledger } = of;
+  const ids = [of.id, of.number, ...lines.map(({ line }) => line)];
+  need(
+    new Set(ids.map((id) => id === null)).size === 1,
+    "id",
+    "is null, but not all as in a preview",
+  );
   const places = minorUnits.find(([, codes]) => codes.includes(currency))?.[0] ?? 2;
   const sheets: Sheet[] = [];
   for (const sheet of of.sheets) {
@@ -230,7 +200,8 @@ async function follows(of: Explanation): Promise<Explanation> {
       flat_price: shown(flat_price),
     }));
     const isUsed = lines.some(({ facts }) => facts.some(({ value }) => value === sheet.name));
-    need(isUsed && pricing.has(sheet.type), "sheets", "has one that no line can use");
+    need(isUsed, "sheets", "has one that no line names");
+    checkPrices(sheet, `sheets (${sheet.name})`);
     sheets.push({ ...sheet, name: await named(sheet), price, tiers });
   }
   sheets.sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -242,6 +213,14 @@ async function follows(of: Explanation): Promise<Explanation> {
     const now = derive(line, line.rule, at, context);
     if (line.was === undefined) return { ...now, rule: line.rule };
     need(line.rule === "plan/1", `${at}.was`, "is of a plan line only");
+    const [kept, prices] = [line, line.was].map(({ facts }) =>
+      facts
+        .slice(1)
+        .map(({ value }) => value)
+        .join(),
+    );
+    need(kept === prices, `${at}.was.facts`, "have another price or discount");
+    day(String(line.was.until).slice(0, 10), `${at}.was.until`);
     const was = derive(line.was, line.rule, `${at}.was`, context);
     return { ...now, rule: line.rule, was };
   });
@@ -262,7 +241,9 @@ export async function verify(json: string): Promise<Verdict> {
   try {
     const found: Explanation = JSON.parse(json);
     need(found?.available !== false, "available", `is false: ${found?.reason}`);
-    const written = json.match(/"(?:[^"\\]|\\.)*"(?:\s*:)?/g) ?? [];
+    const strings = /"(?:[^"\\]|\\.)*"(?:\s*:)?/g;
+    need(!/-|\d[.eE]/.test(json.replace(strings, "")), "text", "has a number that is no count");
+    const written = json.match(strings) ?? [];
     const names = written.filter((text) => text.endsWith(":")).length;
     need(checkForm(found, "document", "") === names, "text", "has a member twice");
     compare(found, await follows(found), "");
