@@ -87,11 +87,11 @@ function oneTier(): string {
 }
 
 function amendedDiscount(): string {
-  const text = changed("plan-1-amended", '"units"', '"units"');
+  const text = changed("plan-1-amended", '"was"', '"was"');
   const at = text.indexOf('"was"');
   // Nothing remains of the discount, in arithmetic that is right by itself.
-  const was = text.slice(at).replace('"7.25"', '"0"').replaceAll("92.75", "100");
-  return text.slice(0, at) + was.replace('"amount":"100"', '"amount":"100.0000"');
+  const was = text.slice(at).replace('"7.25"', '"0"').replaceAll('"92.7500"', '"100.0000"');
+  return text.slice(0, at) + was.replaceAll('"92.75"', '"100"');
 }
 
 /** A charge of what was credited, by right steps. */
