@@ -4,48 +4,11 @@
  */
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
-import { newId } from "../../../src/store/database/ids.ts";
-import { scenarioTest } from "../../scenario/fixtures.ts";
-import { addBands, type Json } from "../../scenario/units-builder.ts";
-import { perFile } from "../../support/file-fixture.ts";
-import { setOrganisation } from "../../support/rows.ts";
-import { type AdminAsk, askWith } from "./request.ts";
-
-const test = scenarioTest.extend("admin", perFile, async ({ system }) =>
-  askWith(system, await system.operator("owner", "Olga")),
-);
-
-const april = { start_date: "2026-04-01" };
-const half = { prorate: true, effective_date: "2026-04-16" };
-const reason = "Left by an old fault";
-
-const list = async (admin: AdminAsk, organisation: string): Promise<readonly Json[]> =>
-  (await admin.done("BillingService/ListLeftovers", { organisation })).data ?? [];
-
-/** Puts the only leftover right. Afterwards nothing is listed, and it cannot be done again. */
-async function mended(admin: AdminAsk, organisation: string, expected: object): Promise<Json[]> {
-  const [row, ...rest] = await list(admin, organisation);
-  expect([row, rest]).toEqual([expect.objectContaining(expected), []]);
-  const request = { organisation, id: row.id, reason };
-  const both = await Promise.all([
-    admin.ask("BillingService/MendLeftover", request),
-    admin.ask("BillingService/MendLeftover", request),
-  ]);
-  expect(both.map(({ status }) => status).sort()).toEqual([200, 400]);
-  const { leftover, documents = [] } = both.find(({ status }) => status === 200)?.json ?? {};
-  expect(leftover).toEqual(row);
-  expect(await list(admin, organisation)).toEqual([]);
-  expect(await admin.refused("BillingService/MendLeftover", request)).toBe("invalid_state");
-  const entries = await admin.done("AuditService/ListAuditEntries", { target: row.subscription });
-  const own = entries.data.filter(({ operation }: Json) => operation.endsWith("/MendLeftover"));
-  expect(own).toMatchObject([
-    { operatorName: "Olga", before: { leftover: row.id }, after: { reason } },
-  ]);
-  return documents;
-}
-
-const shown = (documents: readonly Json[]) =>
-  documents.map(({ kind, type, subtotal }) => [kind, type, subtotal]);
+import { newId } from "../../../../src/store/database/ids.ts";
+import { addBands, type Json } from "../../../scenario/units-builder.ts";
+import { setOrganisation } from "../../../support/rows.ts";
+import { askWith } from "../request.ts";
+import { april, half, mended, reason, shown, leftoverTest as test } from "./leftovers-builder.ts";
 
 describe.concurrent("a leftover is listed once and put right once:", () => {
   test("a refused amendment is billed on a separate document", async ({
