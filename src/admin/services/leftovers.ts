@@ -71,6 +71,7 @@ const kinds: Readonly<Record<Leftover["kind"], LeftoverKind>> = {
   end_without_counterpart: LeftoverKind.END_WITHOUT_COUNTERPART,
   removed_stands: LeftoverKind.REMOVED_STANDS,
   setup_mode_usage: LeftoverKind.SETUP_MODE_USAGE,
+  unbilled_increase: LeftoverKind.UNBILLED_INCREASE,
 };
 
 function presentLeftover(leftover: Leftover): MessageInitShape<typeof LeftoverSchema> {
@@ -90,5 +91,7 @@ function summaryOf({ kind, numbers }: Leftover): string {
       return `An end removed invoice ${wrong}, which counted again when the ledger forgot it.`;
     case "setup_mode_usage":
       return "Usage of the first period was billed, which began in Setup Mode.";
+    case "unbilled_increase":
+      return `Units rose after invoice ${wrong} was removed by hand. Its period does not bill them.`;
   }
 }

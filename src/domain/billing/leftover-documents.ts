@@ -1,10 +1,13 @@
 /** Drafts the documents that put right what faults of earlier versions left (ADMIN-16). */
 import { daysInPeriod, type Period } from "../calendar/period.ts";
+import type { PriceTerms } from "../catalogue/pricing/index.ts";
 import type { BillingState } from "../model/billing-state.ts";
 import type { CreditNoteDraft, CreditNoteLineDraft } from "../model/credit-note.ts";
 import type { InvoiceDraft } from "../model/invoice.ts";
 import type { Decimal } from "../money/decimal.ts";
-import { draftCreditNote, draftInvoice } from "./invoice-lines.ts";
+import { draftCreditNote, draftInvoice, proratedCharge, prorationLine } from "./invoice-lines.ts";
+import type { SourcedPlan } from "./line-facts.ts";
+import { type Proration, prorate } from "./proration.ts";
 
 /** What a document of an end took back of a document that the ledger does not have. */
 export interface WrongReversal {
@@ -69,6 +72,34 @@ export function creditBack(facts: Facts, wrong: WrongReversal, invoiceId: string
     taxType,
   };
   return draftCreditNote(facts.subscription, [line], facts.today);
+}
+
+/** An increase of units that nothing bills in a period. */
+export interface UnbilledIncrease {
+  readonly period: Period;
+  readonly fromUnits: number;
+  readonly toUnits: number;
+}
+
+/** Computes what the increase costs over all days of its period, as a separate change (UNITS-9). */
+export function wholeIncrease(
+  plan: SourcedPlan,
+  terms: Omit<PriceTerms, "units">,
+  { period, fromUnits, toUnits }: UnbilledIncrease,
+): Proration {
+  return prorate(plan, terms, { fromUnits, toUnits, period, effectiveDate: period.start });
+}
+
+/** Drafts the invoice that bills the increase. */
+export function billIncrease(
+  { plan, ...facts }: Facts & Pick<BillingState, "plan">,
+  increase: UnbilledIncrease,
+): InvoiceDraft {
+  const { subscription, organisation, period, today } = facts;
+  const proration = wholeIncrease(plan, subscription, increase);
+  const charge = proratedCharge(plan, subscription, proration, increase.period);
+  const lines = [prorationLine(plan, charge, organisation)];
+  return draftInvoice(subscription, organisation, { type: "change", period, lines, today });
 }
 
 function describe({ number, reversed }: WrongReversal, verb: string): string {

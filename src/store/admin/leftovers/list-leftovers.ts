@@ -1,6 +1,7 @@
 /**
  * Lists what faults of earlier versions left of an organisation's money. Each row is gone once it
- * is put right. SQL: four kinds of facts are found and paged together. ADMIN-16.
+ * is put right. SQL: four kinds of facts are found and paged together. The fifth is priced by the
+ * domain. ADMIN-16.
  */
 import { Refusal } from "../../../domain/refusal.ts";
 import { isId } from "../../database/ids.ts";
@@ -10,18 +11,22 @@ import { arrayOf, numeric, type RowOf, text, uuid } from "../../database/sql/col
 import { asSql, joinSql, sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
 import { counts } from "../../documents/document-presence.ts";
+import { findUnbilledIncreases } from "./unbilled-increases.ts";
 
 /**
  * `unbilled_amendment`: the ledger refused an amendment, units are moved, and nothing bills them.
  * `end_without_counterpart`: an end credited or charged back what the ledger does not have.
  * `removed_stands`: an end removed an invoice that the ledger then lost, so that it counted
  * again. `setup_mode_usage`: usage of a period that began in Setup Mode was billed.
+ * `unbilled_increase`: units rose after a person had removed the next period's invoice, and nothing
+ * bills the increase in that period.
  */
 export type LeftoverKind =
   | "unbilled_amendment"
   | "end_without_counterpart"
   | "removed_stands"
-  | "setup_mode_usage";
+  | "setup_mode_usage"
+  | "unbilled_increase";
 
 /** `objectId` is that of its invoice, line or subscription. */
 const leftoverRow = {
@@ -161,7 +166,11 @@ export async function listLeftovers(
     const message = "starting_after is not the id of a leftover.";
     throw new Refusal("invalid_parameter", message, "starting_after");
   }
-  const rows = await listAll(executor, organisationId, startingAfter, limit + 1);
+  const found = await listAll(executor, organisationId, startingAfter, limit + 1);
+  const increases = (await findUnbilledIncreases(executor, organisationId))
+    .map(({ leftover }) => leftover)
+    .filter(({ id }) => startingAfter === null || id > startingAfter);
+  const rows = [...found, ...increases].sort((left, right) => (left.id < right.id ? -1 : 1));
   return { data: rows.slice(0, limit), hasMore: rows.length > limit };
 }
 
@@ -173,6 +182,10 @@ export async function findLeftover(
 ): Promise<Leftover | null> {
   const known = readLeftoverId(id);
   if (known === null) return null;
+  if (known.kind === "unbilled_increase") {
+    const increases = await findUnbilledIncreases(executor, organisationId);
+    return increases.find(({ leftover }) => leftover.id === id)?.leftover ?? null;
+  }
   const [leftover] = await findOne(executor, organisationId, known.kind, known.objectId);
   return leftover ?? null;
 }

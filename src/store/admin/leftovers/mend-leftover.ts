@@ -5,7 +5,11 @@
  */
 import { strict as assert } from "node:assert";
 import { draftCreditNote } from "../../../domain/billing/invoice-lines.ts";
-import { chargeBack, creditBack } from "../../../domain/billing/leftover-documents.ts";
+import {
+  billIncrease,
+  chargeBack,
+  creditBack,
+} from "../../../domain/billing/leftover-documents.ts";
 import { civilDate } from "../../../domain/calendar/civil-date.ts";
 import type { BillingState } from "../../../domain/model/billing-state.ts";
 import type { CreditNoteDraft } from "../../../domain/model/credit-note.ts";
@@ -20,7 +24,7 @@ import type { Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
 import { bool, pick, text, uuid } from "../../database/sql/columns.ts";
 import { sql } from "../../database/sql/sql.ts";
-import { query } from "../../database/sql/statement.ts";
+import { command, query } from "../../database/sql/statement.ts";
 import { invoiceListing } from "../../documents/invoices.ts";
 import { issueCreditNotes, issueInvoices } from "../../documents/issue-documents.ts";
 import { type IssuedDocument, issuedSince, lastNumber } from "../../documents/issued-since.ts";
@@ -32,6 +36,7 @@ import { dropRefusedLines, loadNextPeriodLines } from "../../subscriptions/rever
 import { type Changed, changed } from "../changes.ts";
 import { amendAgain } from "../documents/retry-documents.ts";
 import type { Leftover } from "./list-leftovers.ts";
+import { findUnbilledIncreases } from "./unbilled-increases.ts";
 
 /** A leftover whose subscription is locked. */
 export interface LockedLeftover {
@@ -69,6 +74,7 @@ const menders: Readonly<Record<Leftover["kind"], Mend>> = {
   end_without_counterpart: takeReversalBack,
   removed_stands: removeAgain,
   setup_mode_usage: creditUsage,
+  unbilled_increase: billInPeriod,
 };
 
 /** Closes the amendment as one whose invoice can no longer be changed (UNITS-8). */
@@ -217,6 +223,25 @@ async function creditUsage(client: Transaction, { leftover, state, locked }: Loc
     where: { organisationId, subscriptionId, index: 0 },
     data: { setupMode: true },
   });
+}
+
+const setBilled = command({
+  name: "set_increase_billed",
+  text: sql`UPDATE periods p SET billed_separately = true,
+      billed_units = CASE WHEN p.billed_units = $4 THEN $5 ELSE p.billed_units END
+    WHERE p.organisation_id = $1 AND p.subscription_id = $2 AND p.index = $3`,
+});
+
+/** Bills the increase over all days of its period, as a separate change would have (UNITS-9). */
+async function billInPeriod(client: Transaction, { leftover, state, locked }: LockedLeftover) {
+  const organisationId = state.organisation.id;
+  const increases = await findUnbilledIncreases(client, organisationId);
+  const found = increases.find(({ leftover: { id } }) => id === leftover.id);
+  assert(found, "a leftover is read under its lock");
+  const { period, fromUnits, toUnits } = found.increase;
+  await issue(client, { state, locked }, billIncrease(state, found.increase), null);
+  const { subscriptionId } = leftover;
+  await setBilled(client, organisationId, subscriptionId, period.index, fromUnits, toUnits);
 }
 
 async function issue(

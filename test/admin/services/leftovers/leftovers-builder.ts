@@ -20,7 +20,10 @@ export const half = { prorate: true, effective_date: "2026-04-16" };
 export const reason = "Left by an old fault";
 
 /** The leftovers of an organisation. */
-export const list = async (admin: AdminAsk, organisation: string): Promise<readonly Json[]> =>
+export const leftoversOf = async (
+  admin: AdminAsk,
+  organisation: string,
+): Promise<readonly Json[]> =>
   (await admin.done("BillingService/ListLeftovers", { organisation })).data ?? [];
 
 /** Puts the only leftover right. Afterwards nothing is listed, and it cannot be done again. */
@@ -29,7 +32,7 @@ export async function mended(
   organisation: string,
   expected: object,
 ): Promise<Json[]> {
-  const [row, ...rest] = await list(admin, organisation);
+  const [row, ...rest] = await leftoversOf(admin, organisation);
   expect([row, rest]).toEqual([expect.objectContaining(expected), []]);
   const request = { organisation, id: row.id, reason };
   const both = await Promise.all([
@@ -39,7 +42,7 @@ export async function mended(
   expect(both.map(({ status }) => status).sort()).toEqual([200, 400]);
   const { leftover, documents = [] } = both.find(({ status }) => status === 200)?.json ?? {};
   expect(leftover).toEqual(row);
-  expect(await list(admin, organisation)).toEqual([]);
+  expect(await leftoversOf(admin, organisation)).toEqual([]);
   expect(await admin.refused("BillingService/MendLeftover", request)).toBe("invalid_state");
   const entries = await admin.done("AuditService/ListAuditEntries", { target: row.subscription });
   const own = entries.data.filter(({ operation }: Json) => operation.endsWith("/MendLeftover"));
