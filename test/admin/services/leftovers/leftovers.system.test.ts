@@ -7,8 +7,24 @@ import { describe, expect } from "vitest";
 import { newId } from "../../../../src/store/database/ids.ts";
 import { addBands, type Json } from "../../../scenario/units-builder.ts";
 import { setOrganisation } from "../../../support/rows.ts";
+import type { TestSystem } from "../../../support/system.ts";
 import { askWith } from "../request.ts";
 import { april, half, mended, reason, shown, leftoverTest as test } from "./leftovers-builder.ts";
+
+const meter = { code: "calls", name: "API calls", unitLabel: "call" };
+
+/** Bills usage of a first period: 50.00 on an invoice, or nothing on none. */
+async function billUsage({ pool }: TestSystem, id: string, invoiceId: string | null) {
+  await pool.query(
+    `INSERT INTO usage_bills (organisation_id, subscription_id, bill, period_index, meter_id,
+        events, quantity, priced, amount, invoice_id)
+      SELECT s.organisation_id, s.id, CASE WHEN $2::uuid IS NULL THEN 1 ELSE 0 END, 0, m.id, 1, 100,
+        100, CASE WHEN $2::uuid IS NULL THEN 0 ELSE 50 END, $2
+      FROM subscriptions s JOIN meters m ON m.organisation_id = s.organisation_id
+      WHERE s.id = $1`,
+    [id, invoiceId],
+  );
+}
 
 describe.concurrent("a leftover is listed once and put right once:", () => {
   test("a refused amendment is billed on a separate document", async ({
@@ -162,7 +178,6 @@ describe.concurrent("a leftover is listed once and put right once:", () => {
     const asked = { key: own.apiKey, idempotencyKey: randomUUID(), body };
     const { id, invoice } = (await ask("POST", "/v1/subscriptions", asked)).json;
     await builder.posted(own);
-    const meter = { code: "calls", name: "API calls", unitLabel: "call" };
     await admin.done("MeterService/CreateMeter", { organisation: organisationId, ...meter });
     await system.pool.query(
       "UPDATE subscriptions SET created_at = start_date - interval '3 days' WHERE id = $1",
@@ -176,12 +191,7 @@ describe.concurrent("a leftover is listed once and put right once:", () => {
         FROM subscriptions WHERE id = $2`,
       [organisationId, id, newId()],
     );
-    await system.pool.query(
-      `INSERT INTO usage_bills (organisation_id, subscription_id, bill, period_index, meter_id,
-          events, quantity, priced, amount, invoice_id)
-        SELECT $1, $2, 0, 0, m.id, 1, 100, 100, 50, $3 FROM meters m WHERE m.organisation_id = $1`,
-      [organisationId, id, invoice.id],
-    );
+    await billUsage(system, id, invoice.id);
     const documents = await mended(admin, organisationId, {
       kind: "LEFTOVER_KIND_SETUP_MODE_USAGE",
       subscription: id,
@@ -191,6 +201,38 @@ describe.concurrent("a leftover is listed once and put right once:", () => {
     expect(shown(documents)).toEqual([["DOCUMENT_KIND_CREDIT_NOTE", undefined, "50.0000"]]);
     const text = "SELECT setup_mode FROM periods WHERE subscription_id = $1 AND index = 0";
     expect((await system.pool.query(text, [id])).rows).toEqual([{ setup_mode: true }]);
+  });
+
+  test("usage of a sandbox is credited by its clock at the switch", async ({
+    system,
+    admin,
+    builder,
+  }) => {
+    const own = await builder.sandbox();
+    const { organisationId: organisation } = own;
+    await admin.done("MeterService/CreateMeter", { organisation, ...meter });
+    const begun = await builder.subscribe(own, { start_date: "2026-04-05" });
+    const { id, invoice } = await builder.subscribe(own, { start_date: "2026-04-10" });
+    const after = await builder.subscribe(own, { start_date: "2026-04-20" });
+    const switchTo = (setupMode: boolean) =>
+      admin.done("OrganisationService/SetSetupMode", { id: organisation, setupMode });
+    // The instant at which the first of them begins: the switch comes after it.
+    await builder.setClock(own, "2026-04-04T22:00:00Z");
+    await switchTo(true);
+    await builder.setClock(own, "2026-04-12");
+    await switchTo(false);
+    await builder.setClock(own, "2026-04-21");
+    await builder.changed(own, after.id, { units: 9 });
+    const ids = [begun.id, id, after.id];
+    const asBefore = "UPDATE periods SET setup_mode = false WHERE subscription_id = ANY ($1)";
+    await system.pool.query(asBefore, [ids]);
+    for (const one of [begun, { id, invoice }, after])
+      await billUsage(system, one.id, one.invoice.id);
+    // What costs nothing is on no invoice.
+    await billUsage(system, id, null);
+    const expected = { subscription: id, numbers: [invoice.number], amount: "-50.0000" };
+    const documents = await mended(admin, organisation, expected);
+    expect(shown(documents)).toEqual([["DOCUMENT_KIND_CREDIT_NOTE", undefined, "50.0000"]]);
   });
 });
 
