@@ -92,6 +92,6 @@ function summaryOf({ kind, numbers }: Leftover): string {
     case "setup_mode_usage":
       return "Usage of the first period was billed, which began in Setup Mode.";
     case "unbilled_increase":
-      return `Units rose after invoice ${wrong} was removed by hand. Its period does not bill them.`;
+      return `Units rose after invoice ${wrong} was removed by hand. Its period bills none.`;
   }
 }

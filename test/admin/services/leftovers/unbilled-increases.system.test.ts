@@ -65,7 +65,7 @@ async function removedAhead(
   return { id, renewal };
 }
 
-describe.concurrent("an increase after a renewal invoice was removed by hand is billed once", () => {
+describe.concurrent("an increase after a removal by hand is billed once", () => {
   const row = { kind, amount: "30.0000", currency: "NZD" };
   const document = ["DOCUMENT_KIND_INVOICE", "INVOICE_TYPE_CHANGE", "30.0000"];
 
