@@ -6,6 +6,8 @@
 import type { BilledUsage } from "../../domain/model/usage.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import type { Transaction } from "../database/pool.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command } from "../database/sql/statement.ts";
 
 /** Usage of a subscription on one bill. Both ids are null if no document bills it. */
 export interface UsageBillToSave {
@@ -15,7 +17,9 @@ export interface UsageBillToSave {
   readonly creditNoteId: string | null;
 }
 
-const billsText = `
+const insertBills = command({
+  name: "save_usage_bills",
+  text: sql`
 INSERT INTO usage_bills (organisation_id, subscription_id, bill, period_index, meter_id, events,
   quantity, priced, amount, invoice_id,
   credit_note_id)
@@ -23,7 +27,8 @@ SELECT $1, r.subscription_id, r.bill, r.period_index, r.meter_id, r.events, r.qu
   r.amount, r.invoice_id, r.credit_note_id
 FROM jsonb_to_recordset($2) AS r(subscription_id uuid, bill int, period_index int, meter_id uuid,
   events bigint, quantity numeric,
-  priced numeric, amount numeric, invoice_id uuid, credit_note_id uuid)`;
+  priced numeric, amount numeric, invoice_id uuid, credit_note_id uuid)`,
+});
 
 /**
  * Inserts the rows after their documents. The primary key refuses a second row for the same usage,
@@ -49,9 +54,5 @@ export async function saveUsageBills(
       credit_note_id: creditNoteId,
     }),
   );
-  await client.query({
-    name: "save_usage_bills",
-    text: billsText,
-    values: [organisationId, JSON.stringify(records)],
-  });
+  await insertBills(client, organisationId, JSON.stringify(records));
 }

@@ -123,6 +123,13 @@ export async function billChunk(
   }
 }
 
+const beginAlone = command({ name: "begin_alone", text: sql`SAVEPOINT alone` });
+const undoAlone = command({ name: "undo_alone", text: sql`ROLLBACK TO SAVEPOINT alone` });
+const checkConstraints = command({
+  name: "check_constraints",
+  text: sql`SET CONSTRAINTS ALL IMMEDIATE`,
+});
+
 /** Bills one subscription in its own transaction. An error parks it, unless it is transient. */
 async function billSingle(
   pool: Pool,
@@ -134,16 +141,16 @@ async function billSingle(
     const locked = await lock(client, organisationId, order);
     const { isOurs, now } = locked;
     const claimedIds = isOurs ? await takeAmong(client, organisationId, now, [subscriptionId]) : [];
-    await client.query("SAVEPOINT alone");
+    await beginAlone(client);
     try {
       const outcome = await perform(client, locked, claimedIds, order);
       // Deferred constraints fail here, while the error still belongs to this subscription.
-      await client.query("SET CONSTRAINTS ALL IMMEDIATE");
+      await checkConstraints(client);
       await order.onPerformed?.(client, outcome);
       return outcome;
     } catch (error) {
       if (isTransient(error)) throw error;
-      await client.query("ROLLBACK TO SAVEPOINT alone");
+      await undoAlone(client);
       const reason = storedReason(error);
       const { databaseNow } = locked;
       await park(client, organisationId, subscriptionId, { reason, databaseNow });

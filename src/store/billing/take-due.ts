@@ -6,7 +6,7 @@
 import { columns } from "../../gen/columns.ts";
 import type { Transaction } from "../database/pool.ts";
 import { pick } from "../database/sql/columns.ts";
-import { asSql, type Sql, sql } from "../database/sql/sql.ts";
+import { type Sql, sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
 import { performable } from "./due-organisations.ts";
 import { bucketText, usageLockClass } from "./usage-locks.ts";
@@ -63,7 +63,7 @@ const free = take(
       ORDER BY s.due_at, s.id LIMIT $3 OFFSET 0) c
     WHERE CASE WHEN EXISTS (SELECT FROM plan_meters p WHERE p.organisation_id = $1
         AND p.plan_id = c.plan_id)
-      THEN pg_try_advisory_xact_lock(${usageLockClass}, ${asSql(bucketText("c.id"))}) ELSE true END
+      THEN pg_try_advisory_xact_lock(${usageLockClass}, ${bucketText(sql`c.id`)}) ELSE true END
     LIMIT $4`,
 );
 

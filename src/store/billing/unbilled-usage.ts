@@ -8,7 +8,11 @@ import type { PricedMeter } from "../../domain/catalogue/meter.ts";
 import type { Subscription } from "../../domain/model/subscription.ts";
 import type { OpenUsage } from "../../domain/model/usage.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
+import { columns } from "../../gen/columns.ts";
 import type { Transaction } from "../database/pool.ts";
+import { numeric, pick, type RowOf } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 import { lockToBill, readUnlocked } from "./usage-locks.ts";
 import { openUsage } from "./usage-sums.ts";
 
@@ -18,19 +22,19 @@ interface MeteredSubscription {
   readonly meters: readonly PricedMeter[];
 }
 
-interface OpenRow {
-  subscription_id: string;
-  bill: number;
-  period_index: number;
-  meter_id: string;
-  events: string;
-  quantity: string;
-  before: string;
-  priced: string;
-  setup_mode: boolean;
-}
+const openRow = {
+  ...pick(columns.usageSum, "subscriptionId", "bill", "periodIndex", "meterId"),
+  ...pick(columns.usageSum, "events", "quantity"),
+  before: numeric,
+  priced: numeric,
+  setupMode: columns.period.setupMode,
+};
 
-const openText = `
+type OpenRow = RowOf<typeof openRow>;
+
+const readOpenUsage = query({
+  name: "load_open_usage",
+  text: sql`
 SELECT s.id AS subscription_id, e.bill, e.period_index, e.meter_id, e.events, e.quantity,
   coalesce(b.quantity, 0) AS before,
   coalesce(b.priced, 0) AS priced, coalesce(p.setup_mode, false) AS setup_mode
@@ -43,7 +47,9 @@ FROM subscriptions s
   LEFT JOIN periods p ON p.organisation_id = $1 AND p.subscription_id = s.id
     AND p.index = e.period_index
 WHERE s.organisation_id = $1 AND s.id = ANY ($2::uuid[])
-ORDER BY s.id, e.bill, e.period_index`;
+ORDER BY s.id, e.bill, e.period_index`,
+  row: openRow,
+});
 
 /**
  * Blocks storing usage of these subscriptions until the transaction ends, and loads the unbilled
@@ -61,17 +67,12 @@ export async function loadOpenUsage(
   if (metered.length === 0) return usage;
   const ids = [...usage.keys()];
   await (isSnapshot ? readUnlocked(client) : lockToBill(client, ids));
-  const { rows } = await client.query<OpenRow>({
-    name: "load_open_usage",
-    text: openText,
-    values: [organisationId, ids],
-  });
-  for (const row of rows) {
-    const one = bySubscription.get(row.subscription_id);
-    const meter = one?.meters.find(({ id }) => id === row.meter_id);
+  for (const row of await readOpenUsage(client, organisationId, ids)) {
+    const one = bySubscription.get(row.subscriptionId);
+    const meter = one?.meters.find(({ id }) => id === row.meterId);
     if (one === undefined || meter === undefined)
-      throw new Error(`usage of meter ${row.meter_id} has no price`);
-    usage.get(row.subscription_id)?.push(readOpen(row, one.subscription, meter));
+      throw new Error(`usage of meter ${row.meterId} has no price`);
+    usage.get(row.subscriptionId)?.push(readOpen(row, one.subscription, meter));
   }
   for (const { subscription, meters } of metered) {
     const place = new Map(meters.map(({ id }, index) => [id, index]));
@@ -92,8 +93,8 @@ function readOpen(
 ): OpenUsage {
   return {
     bill: row.bill,
-    period: periodAt({ start: startDate, billingDay }, interval, row.period_index),
-    setupMode: row.setup_mode,
+    period: periodAt({ start: startDate, billingDay }, interval, row.periodIndex),
+    setupMode: row.setupMode,
     meter,
     events: BigInt(row.events),
     quantity: parseDecimal(row.quantity),

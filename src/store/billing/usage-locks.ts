@@ -4,6 +4,10 @@
  * Usage stored later sees the next bill (INVARIANT-4). SQL, because the typed client has no locks.
  */
 import type { Transaction } from "../database/pool.ts";
+import { readByIndex } from "../database/read-by-index.ts";
+import { bigint, int } from "../database/sql/columns.ts";
+import { type Sql, sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 
 /** First key of these advisory locks, so that they never meet other ones: "usag" in ASCII. */
 export const usageLockClass = 0x75736167;
@@ -27,16 +31,37 @@ export function bucketsOf(subscriptionIds: Iterable<string>): readonly number[] 
 }
 
 /** SQL of the bucket of a subscription's id. */
-export const bucketText = (id: string): string =>
-  `(get_byte(uuid_send(${id}), 14) * 256 + get_byte(uuid_send(${id}), 15)) % ${bucketCount}`;
+export const bucketText = (id: Sql): Sql =>
+  sql`(get_byte(uuid_send(${id}), 14) * 256 + get_byte(uuid_send(${id}), 15)) % ${bucketCount}`;
 
-/**
- * SQL that takes the buckets shared until the transaction ends. It has no parameters, so that it
- * can be sent in one message after BEGIN. It holds only whole numbers.
- */
-export function lockToStore(subscriptionIds: Iterable<string>): string {
-  return lockText("pg_advisory_xact_lock_shared", bucketsOf(subscriptionIds));
+/** Takes buckets in their order. Returns one row with their count, not one row for each lock. */
+const lockBy = (name: string, lock: Sql) =>
+  query({
+    name,
+    planned: "once",
+    text: sql`SELECT count(${lock}(${usageLockClass}, b)) AS locks
+      FROM (SELECT unnest($1::int[]) AS b ORDER BY b OFFSET 0) buckets`,
+    row: { locks: bigint },
+  });
+
+const lockShared = lockBy("lock_usage_to_store", sql`pg_advisory_xact_lock_shared`);
+const lockExclusively = lockBy("lock_usage_to_bill", sql`pg_advisory_xact_lock`);
+
+/** Takes the buckets shared until the transaction ends. */
+export async function lockToStore(
+  client: Transaction,
+  subscriptionIds: Iterable<string>,
+): Promise<void> {
+  await lockShared(client, bucketsOf(subscriptionIds));
 }
+
+const tryShared = query({
+  name: "try_lock_usage_to_store",
+  planned: "once",
+  text: sql`SELECT b AS bucket FROM unnest($1::int[]) AS b
+    WHERE NOT pg_try_advisory_xact_lock_shared(${usageLockClass}, b)`,
+  row: { bucket: int },
+});
 
 /**
  * Takes the buckets shared until the transaction ends, except those that a bill has or waits for.
@@ -46,20 +71,13 @@ export async function tryLockToStore(
   client: Transaction,
   subscriptionIds: Iterable<string>,
 ): Promise<ReadonlySet<number>> {
-  const { rows } = await client.query<{ bucket: number }>(
-    `SELECT b AS bucket FROM unnest('{${bucketsOf(subscriptionIds).join(",")}}'::int[]) AS b
-      WHERE NOT pg_try_advisory_xact_lock_shared(${usageLockClass}, b)`,
-  );
-  return new Set(rows.map(({ bucket }) => bucket));
+  const taken = await tryShared(client, bucketsOf(subscriptionIds));
+  return new Set(taken.map(({ bucket }) => bucket));
 }
-
-// Plans made while the tables were small would scan grown tables. From here on the transaction uses
-// indexes.
-const readByIndex = "SET LOCAL enable_seqscan = off";
 
 /** Reads usage without a lock, in a snapshot. Usage that is stored meanwhile is not in it. */
 export async function readUnlocked(client: Transaction): Promise<void> {
-  await client.query(readByIndex);
+  await readByIndex(client);
 }
 
 /**
@@ -71,13 +89,6 @@ export async function lockToBill(
   subscriptionIds: readonly string[],
 ): Promise<void> {
   if (subscriptionIds.length === 0) return;
-  await client.query(
-    `${readByIndex}; ${lockText("pg_advisory_xact_lock", bucketsOf(subscriptionIds))}`,
-  );
-}
-
-/** SQL that takes the locks and returns one row with their count, not one row for each lock. */
-function lockText(lock: string, buckets: readonly number[]): string {
-  return `SELECT count(${lock}(${usageLockClass}, b))
-    FROM (SELECT unnest('{${buckets.join(",")}}'::int[]) AS b ORDER BY b OFFSET 0) buckets`;
+  await readByIndex(client);
+  await lockExclusively(client, bucketsOf(subscriptionIds));
 }

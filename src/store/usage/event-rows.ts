@@ -4,9 +4,12 @@
  */
 import type { UsageDetails, UsageEvent } from "../../domain/usage/ingest.ts";
 import { formatInstant, type Quantity } from "../../domain/usage/parse.ts";
+import { columns } from "../../gen/columns.ts";
 import { columnSet } from "../database/column-set.ts";
-import { plannedOnce } from "../database/planned-once.ts";
 import type { Transaction } from "../database/pool.ts";
+import { bigint, pick } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 import { microseconds } from "./ingest-facts.ts";
 
 /** Events of an organisation, stored at `now` by its clock. */
@@ -23,12 +26,17 @@ const eventColumns = columnSet(
 
 // In the order of the ids, so that two transactions with equal ids never deadlock. DO NOTHING waits
 // for a concurrent insert of the same id.
-const insertText = `INSERT INTO usage_events (organisation_id, event_id, subscription_id, meter_id,
-    period_index, bill, quantity, occurred_at, created_at)
-  SELECT * FROM ${eventColumns.source("r", 1)}
-  ORDER BY r.organisation_id, r.event_id COLLATE "C"
-  ON CONFLICT (organisation_id, event_id) DO NOTHING
-  RETURNING organisation_id AS "organisationId", event_id AS "eventId"`;
+const insert = query({
+  name: "insert_usage_events",
+  planned: "once",
+  text: sql`INSERT INTO usage_events (organisation_id, event_id, subscription_id, meter_id,
+      period_index, bill, quantity, occurred_at, created_at)
+    SELECT * FROM ${eventColumns.source("r", 1)}
+    ORDER BY r.organisation_id, r.event_id COLLATE "C"
+    ON CONFLICT (organisation_id, event_id) DO NOTHING
+    RETURNING organisation_id, event_id`,
+  row: pick(columns.usageEvent, "organisationId", "eventId"),
+});
 
 /** Inserts the events whose ids are free. Returns the ids that were free, by organisation. */
 export async function insertEvents(
@@ -49,12 +57,8 @@ export async function insertEvents(
     })),
   );
   if (records.length === 0) return new Map();
-  const values = [...eventColumns.arrays(records)];
-  const { rows } = await tx.query<{ organisationId: string; eventId: string }>(
-    plannedOnce({ name: "insert_usage_events", text: insertText, values }),
-  );
   const created = new Map<string, Set<string>>();
-  for (const { organisationId, eventId } of rows)
+  for (const { organisationId, eventId } of await insert(tx, ...eventColumns.arrays(records)))
     put(created, organisationId, new Set()).add(eventId);
   return created;
 }
@@ -65,24 +69,23 @@ interface EventIds {
   readonly eventIds: readonly string[];
 }
 
-interface StoredRow {
-  readonly organisationId: string;
-  readonly eventId: string;
-  readonly subscriptionId: string;
-  readonly meterId: string;
-  readonly quantity: string;
-  readonly occurredAt: string;
-}
-
 const idColumns = columnSet("organisation_id uuid, event_id text");
 
 // LIMIT keeps each lookup on the primary key.
-const storedText = `SELECT e.* FROM ${idColumns.source("r", 1)} CROSS JOIN LATERAL (
-    SELECT u.organisation_id AS "organisationId", u.event_id AS "eventId",
-      u.subscription_id AS "subscriptionId", u.meter_id AS "meterId", u.quantity,
-      ${microseconds("u.occurred_at")} AS "occurredAt"
+const readStored = query({
+  name: "load_stored_usage",
+  planned: "once",
+  text: sql`SELECT e.* FROM ${idColumns.source("r", 1)} CROSS JOIN LATERAL (
+    SELECT u.organisation_id, u.event_id, u.subscription_id, u.meter_id, u.quantity,
+      ${microseconds(sql`u.occurred_at`)} AS occurred_at
     FROM usage_events u
-    WHERE u.organisation_id = r.organisation_id AND u.event_id = r.event_id LIMIT 1) e`;
+    WHERE u.organisation_id = r.organisation_id AND u.event_id = r.event_id LIMIT 1) e`,
+  row: {
+    ...pick(columns.usageEvent, "organisationId", "eventId", "subscriptionId", "meterId"),
+    quantity: columns.usageEvent.quantity.as<Quantity>(),
+    occurredAt: bigint,
+  },
+});
 
 /** Loads the stored events with these ids, by organisation and id. */
 export async function loadStored(
@@ -93,16 +96,10 @@ export async function loadStored(
     eventIds.map((event_id) => ({ organisation_id: organisationId, event_id })),
   );
   if (ids.length === 0) return new Map();
-  const { rows } = await tx.query<StoredRow>(
-    plannedOnce({
-      name: "load_stored_usage",
-      text: storedText,
-      values: [...idColumns.arrays(ids)],
-    }),
-  );
+  const rows = await readStored(tx, ...idColumns.arrays(ids));
   const stored = new Map<string, Map<string, UsageDetails>>();
-  for (const { organisationId, eventId, quantity, occurredAt, ...ids } of rows) {
-    const details = { ...ids, quantity: quantity as Quantity, occurredAt: BigInt(occurredAt) };
+  for (const { organisationId, eventId, occurredAt, ...row } of rows) {
+    const details = { ...row, occurredAt: BigInt(occurredAt) };
     put(stored, organisationId, new Map()).set(eventId, details);
   }
   return stored;

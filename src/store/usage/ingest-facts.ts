@@ -5,16 +5,21 @@
  * SQL: the subscriptions are the hot path, those of several organisations by one statement.
  */
 
+import type { CivilDate } from "../../domain/calendar/civil-date.ts";
 import type { Interval } from "../../domain/calendar/period.ts";
 import type { MeterStatus } from "../../domain/catalogue/meter.ts";
+import type { SubscriptionStatus } from "../../domain/model/subscription.ts";
 import type {
   ReportableMeter,
   ReportableSubscription,
   UsageFacts,
 } from "../../domain/usage/ingest.ts";
+import { columns } from "../../gen/columns.ts";
 import { columnSet } from "../database/column-set.ts";
-import { plannedOnce } from "../database/planned-once.ts";
 import { db, type Executor } from "../database/prisma/client.ts";
+import { bigint, bool, orNulls, pick, type RowOf } from "../database/sql/columns.ts";
+import { type Sql, sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 
 /** A subscription to evaluate usage with, and whether nothing is due for it. */
 export interface LoadedSubscription extends ReportableSubscription {
@@ -40,18 +45,29 @@ export interface ReportableFacts {
 type Meters = Pick<UsageFacts, "metersById" | "metersByCode">;
 
 /** SQL of an instant in microseconds. A `Date` would lose three digits (USAGE-8). */
-export const microseconds = (column: string): string =>
-  `(extract(epoch FROM ${column}) * 1000000)::bigint`;
+export const microseconds = (column: Sql): Sql =>
+  sql`(extract(epoch FROM ${column}) * 1000000)::bigint`;
 
-/** The facts of a batch: a row for each subscription that it names, all null if there is none. */
-type FactsRow = { readonly organisationId: string; readonly catalogueVersion: string } & (
-  | { readonly id: null }
-  | (Omit<LoadedSubscription, "interval" | "endedAt"> & {
-      readonly intervalUnit: Interval["unit"];
-      readonly intervalCount: number;
-      readonly endedAt: string | null;
-    })
-);
+const { subscription } = columns;
+
+const subscriptionRow = {
+  ...pick(subscription, "id", "planId", "timezone", "billingDay", "intervalCount"),
+  ...pick(subscription, "currentPeriod", "usageBill"),
+  status: subscription.status.as<SubscriptionStatus>(),
+  startDate: subscription.startDate.as<CivilDate>(),
+  intervalUnit: subscription.intervalUnit.as<Interval["unit"]>(),
+  endDate: subscription.endDate.as<CivilDate>().orNull(),
+  endedAt: bigint.orNull(),
+  runningEndDate: subscription.renewalDate.as<CivilDate>().orNull(),
+  isUndue: bool,
+};
+
+/** A row for each subscription that a batch names, all null if there is none. */
+const factsRow = {
+  organisationId: columns.organisation.id,
+  catalogueVersion: columns.organisation.catalogueVersion,
+  ...orNulls(subscriptionRow),
+};
 
 /** Facts while they are read. */
 interface OwnFacts extends ReportableFacts {
@@ -61,22 +77,28 @@ interface OwnFacts extends ReportableFacts {
 const namedColumns = columnSet("organisation_id uuid, id uuid");
 
 // LIMIT keeps each lookup on the primary key.
-const factsText = `SELECT r.organisation_id AS "organisationId", o.catalogue_version AS
-    "catalogueVersion", s.*
+const readFacts = query({
+  name: "load_usage_facts",
+  planned: "once",
+  text: sql`SELECT r.organisation_id, o.catalogue_version, s.*
   FROM ${namedColumns.source("r", 1)}
     CROSS JOIN LATERAL (SELECT o.catalogue_version FROM organisations o
       WHERE o.id = r.organisation_id LIMIT 1) o
-    LEFT JOIN LATERAL (SELECT s.id, s.plan_id AS "planId", s.status, s.timezone,
-      s.start_date AS "startDate", s.billing_day AS "billingDay",
-      s.interval_unit AS "intervalUnit", s.interval_count AS "intervalCount",
-      s.end_date AS "endDate", ${microseconds("s.ended_at")} AS "endedAt",
+    LEFT JOIN LATERAL (SELECT s.id, s.plan_id, s.status, s.timezone, s.start_date, s.billing_day,
+      s.interval_unit, s.interval_count, s.end_date, ${microseconds(sql`s.ended_at`)} AS ended_at,
       CASE WHEN EXISTS (SELECT FROM ledger_jobs j WHERE j.subscription_id = s.id
         AND j.kind = 'end_subscription' AND j.state IN ('ready', 'sending', 'uncertain'))
-        THEN s.renewal_date END AS "runningEndDate",
-      s.current_period AS "currentPeriod", s.usage_bill AS "usageBill",
-      s.due_at IS NULL AS "isUndue"
+        THEN s.renewal_date END AS running_end_date,
+      s.current_period, s.usage_bill, s.due_at IS NULL AS is_undue
     FROM subscriptions s WHERE s.organisation_id = r.organisation_id AND s.id = r.id LIMIT 1) s
-    ON true`;
+    ON true`,
+  row: factsRow,
+});
+
+/** Whether the organisation has the subscription. */
+function isFound(row: Partial<RowOf<typeof factsRow>>): row is RowOf<typeof subscriptionRow> {
+  return row.id !== null;
+}
 
 /**
  * Loads the facts of batches by organisation. With the locks taken, they are those after any
@@ -93,13 +115,12 @@ export async function loadFacts(
       id,
     })),
   );
-  const values = [...namedColumns.arrays(named)];
-  const { rows } = await executor.query<FactsRow>(plannedOnce({ text: factsText, values }));
+  const rows = await readFacts(executor, ...namedColumns.arrays(named));
   const facts = new Map<string, OwnFacts>();
   for (const { organisationId, catalogueVersion, ...row } of rows) {
     const own = facts.get(organisationId) ?? { catalogueVersion, subscriptions: new Map() };
     facts.set(organisationId, own);
-    if (row.id === null) continue;
+    if (!isFound(row)) continue;
     const { intervalUnit: unit, intervalCount: count, endedAt, ...rest } = row;
     const interval = { unit, count };
     const subscription = { ...rest, interval, endedAt: endedAt === null ? null : BigInt(endedAt) };

@@ -9,14 +9,15 @@ import { type Interval, type Period, periodAt } from "../../domain/calendar/peri
 import type { PlanMeter } from "../../domain/catalogue/meter.ts";
 import type { SubscriptionStatus } from "../../domain/model/subscription.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
-import type { Subscription } from "../../gen/prisma/client.ts";
+import { columns } from "../../gen/columns.ts";
 import { openUsage } from "../billing/usage-sums.ts";
-import { type PlanMeterRow, planMetersJson, readPlanMeters } from "../catalogue/meters.ts";
+import { planMeterRow, planMetersJson, readPlanMeters } from "../catalogue/meters.ts";
 import { isId } from "../database/ids.ts";
 import type { Page } from "../database/page.ts";
 import type { Executor } from "../database/prisma/client.ts";
-import { columnsOf, type ModelRow } from "../database/prisma/model-columns.ts";
-import { asSql } from "../database/sql/sql.ts";
+import { bool, int, jsonRows, pick, type RowOf, text, uuid } from "../database/sql/columns.ts";
+import { columnsOf, type Sql, sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 import { requireUsagePosition } from "./usage-position.ts";
 
 /** A position in the list. */
@@ -41,36 +42,30 @@ export interface UsageOfMeter extends UsageSums {
 }
 
 /** Usage on bills: one period and meter. Sums are text, because JSON would make floats of them. */
-interface TakenRow {
-  readonly period: number;
-  readonly meter: string;
-  readonly events: number;
-  readonly quantity: string;
-  readonly late: string;
-  readonly amount: string;
-  readonly priced: string;
-}
+const takenRow = {
+  period: int,
+  meter: uuid,
+  events: text,
+  quantity: text,
+  late: text,
+  amount: text,
+  priced: text,
+};
+
+type TakenRow = RowOf<typeof takenRow>;
 
 /** Usage that waits for one bill: one period and meter. */
-interface WaitingRow {
-  readonly period: number;
-  readonly meter: string;
-  readonly bill: number;
-  readonly events: number;
-  readonly quantity: string;
-  readonly late: boolean;
-  readonly setupMode: boolean;
-}
+const waitingRow = {
+  period: int,
+  meter: uuid,
+  bill: int,
+  events: text,
+  quantity: text,
+  late: bool,
+  setupMode: bool,
+};
 
-type UsageRow = ModelRow<Subscription, "id" | "billingDay" | "intervalCount" | "currentPeriod"> &
-  Pick<Subscription, "currency"> & {
-    readonly startDate: string;
-    readonly intervalUnit: Interval["unit"];
-    readonly status: SubscriptionStatus;
-    readonly meters: readonly PlanMeterRow[] | null;
-    readonly taken: readonly TakenRow[] | null;
-    readonly waiting: readonly WaitingRow[] | null;
-  };
+type WaitingRow = RowOf<typeof waitingRow>;
 
 /** The position before every row. No period has so high a number. */
 const top: UsagePosition = {
@@ -79,41 +74,61 @@ const top: UsagePosition = {
 };
 
 /** The lowest bill that has taken usage of the period of alias `of`. */
-const firstBill = (of: string) => `(SELECT min(f.bill) FROM usage_bills f
+const firstBill = (of: Sql) => sql`(SELECT min(f.bill) FROM usage_bills f
   WHERE f.organisation_id = $1 AND f.subscription_id = s.id
     AND f.period_index = ${of}.period_index)`;
 
 /** Whether a row of this alias stands after the position and passes the filter. */
-const isListed = (of: string) => `(${of}.period_index, ${of}.meter_id) < ($3, $4)
+const isListed = (of: Sql) => sql`(${of}.period_index, ${of}.meter_id) < ($3, $4)
   AND ($5::text IS NULL OR ${of}.meter_id = (SELECT m.id FROM meters m
     WHERE m.organisation_id = $1 AND m.code = $5))`;
 
-const takenJson = `(SELECT json_agg(g) FROM (
-  SELECT b.period_index AS period, b.meter_id AS meter, sum(b.events)::bigint AS events,
+const takenJson = sql`(SELECT json_agg(g) FROM (
+  SELECT b.period_index AS period, b.meter_id AS meter, sum(b.events)::text AS events,
     sum(b.quantity)::text AS quantity, sum(b.amount)::text AS amount,
-    coalesce(sum(b.quantity) FILTER (WHERE b.bill > ${firstBill("b")}), 0)::text AS late,
+    coalesce(sum(b.quantity) FILTER (WHERE b.bill > ${firstBill(sql`b`)}), 0)::text AS late,
     (array_agg(b.priced ORDER BY b.bill DESC))[1]::text AS priced
   FROM usage_bills b
-  WHERE b.organisation_id = $1 AND b.subscription_id = s.id AND ${isListed("b")}
+  WHERE b.organisation_id = $1 AND b.subscription_id = s.id AND ${isListed(sql`b`)}
   GROUP BY b.period_index, b.meter_id
   ORDER BY b.period_index DESC, b.meter_id DESC LIMIT $6) g)`;
 
-const waitingJson = `(SELECT json_agg(g) FROM (
-  SELECT w.period_index AS period, w.meter_id AS meter, w.bill, w.events,
-    w.quantity::text AS quantity, w.bill > least(w.first_open, ${firstBill("w")}) AS late,
-    coalesce(p.setup_mode, false) AS "setupMode"
+const waitingJson = sql`(SELECT json_agg(g) FROM (
+  SELECT w.period_index AS period, w.meter_id AS meter, w.bill, w.events::text AS events,
+    w.quantity::text AS quantity, w.bill > least(w.first_open, ${firstBill(sql`w`)}) AS late,
+    coalesce(p.setup_mode, false) AS setup_mode
   FROM (SELECT e.*, min(e.bill) OVER (PARTITION BY e.period_index) AS first_open
       FROM ${openUsage} e) w
     LEFT JOIN periods p ON p.organisation_id = $1 AND p.subscription_id = s.id
       AND p.index = w.period_index
-  WHERE ${isListed("w")}) g)`;
+  WHERE ${isListed(sql`w`)}) g)`;
 
-const usageText = `SELECT
-    ${columnsOf("s", ["id", "startDate", "billingDay", "intervalUnit", "intervalCount"])},
-    ${columnsOf("s", ["currency", "status", "currentPeriod"])},
-    ${planMetersJson(asSql("s.organisation_id"), asSql("s.plan_id"))} AS meters,
+const termsRow = {
+  ...pick(columns.subscription, "id", "startDate", "billingDay", "intervalCount"),
+  ...pick(columns.subscription, "currency", "currentPeriod"),
+  intervalUnit: columns.subscription.intervalUnit.as<Interval["unit"]>(),
+  status: columns.subscription.status.as<SubscriptionStatus>(),
+};
+
+const usageRow = {
+  ...termsRow,
+  meters: jsonRows(planMeterRow).orNull(),
+  taken: jsonRows(takenRow).orNull(),
+  waiting: jsonRows(waitingRow).orNull(),
+};
+
+type UsageRow = RowOf<typeof usageRow>;
+
+// Planned for this subscription.
+const readUsage = query({
+  name: "read_usage",
+  planned: "each time",
+  text: sql`SELECT ${columnsOf("s", termsRow)},
+    ${planMetersJson(sql`s.organisation_id`, sql`s.plan_id`)} AS meters,
     ${takenJson} AS taken, ${waitingJson} AS waiting
-  FROM subscriptions s WHERE s.organisation_id = $1 AND s.id = $2`;
+  FROM subscriptions s WHERE s.organisation_id = $1 AND s.id = $2`,
+  row: usageRow,
+});
 
 /**
  * Returns a page of usage, newest period first. Null if the organisation has no such subscription.
@@ -127,12 +142,8 @@ export async function listUsage(
 ): Promise<Page<UsageOfMeter> | null> {
   if (!isId(subscriptionId)) return null;
   const { periodIndex, meterId } = after ?? top;
-  // The statement has no name, so that it is planned for this subscription.
-  const { rows } = await executor.query<UsageRow>({
-    text: usageText,
-    values: [organisationId, subscriptionId, periodIndex, meterId, meterCode, limit + 1],
-  });
-  const [row] = rows;
+  const values = [periodIndex, meterId, meterCode, limit + 1];
+  const [row] = await readUsage(executor, organisationId, subscriptionId, ...values);
   if (row === undefined) return null;
   if (after !== null) await requireUsagePosition(executor, organisationId, subscriptionId, after);
   const found = usageOf(row);

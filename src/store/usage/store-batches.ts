@@ -19,6 +19,8 @@ import { bucketsOf, lockToStore, tryLockToStore } from "../billing/usage-locks.t
 import { columnSet } from "../database/column-set.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command } from "../database/sql/statement.ts";
 import { insertEvents, loadStored } from "./event-rows.ts";
 import { type LoadedSubscription, loadFacts, type MeterCatalogue } from "./ingest-facts.ts";
 import type { UsageReport } from "./join-reports.ts";
@@ -87,7 +89,7 @@ export async function storeWaiting(
       await shareOrganisation(tx, organisationId);
       await lockSubscriptions(tx, organisationId, [...locked]);
     }
-    await tx.query(lockToStore(subscriptionIds));
+    await lockToStore(tx, subscriptionIds);
     const evaluated = await evaluateBatches(tx, catalogue, [batch]);
     const unlocked = evaluated
       .flatMap(({ finished }) => finished)
@@ -161,6 +163,12 @@ function idsOf(events: readonly UsageEvent[]): ReadonlySet<string> {
 
 const dueColumns = columnSet("id uuid, due_at timestamptz");
 
+const scheduleLateUsage = command({
+  name: "schedule_late_usage",
+  text: sql`UPDATE subscriptions s SET due_at = r.due_at FROM ${dueColumns.source("r", 2)}
+    WHERE s.organisation_id = $1 AND s.id = r.id AND s.due_at IS NULL`,
+});
+
 /** Marks late usage as due. The subscriptions' rows are locked, and nothing was due for them. */
 async function setDue(
   tx: Transaction,
@@ -170,11 +178,5 @@ async function setDue(
   const due = finished
     .filter(({ id }) => used.has(id))
     .map((one) => ({ id: one.id, due_at: formatInstant(lateUsageDueAt(one, now)) }));
-  if (due.length === 0) return;
-  await tx.query({
-    name: "schedule_late_usage",
-    text: `UPDATE subscriptions s SET due_at = r.due_at FROM ${dueColumns.source("r", 2)}
-      WHERE s.organisation_id = $1 AND s.id = r.id AND s.due_at IS NULL`,
-    values: [organisationId, ...dueColumns.arrays(due)],
-  });
+  if (due.length > 0) await scheduleLateUsage(tx, organisationId, ...dueColumns.arrays(due));
 }

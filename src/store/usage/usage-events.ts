@@ -5,18 +5,15 @@
 
 import { Refusal } from "../../domain/refusal.ts";
 import { formatInstant, type Quantity } from "../../domain/usage/parse.ts";
-import type { UsageEvent } from "../../gen/prisma/client.ts";
+import { columns } from "../../gen/columns.ts";
 import type { Page, PageRequest } from "../database/page.ts";
 import type { Pool } from "../database/pool.ts";
 import type { Executor } from "../database/prisma/client.ts";
-import { columnsOf, type ModelRow } from "../database/prisma/model-columns.ts";
+import { bigint, bool, pick, type RowOf, text } from "../database/sql/columns.ts";
+import { columnsOf, type Sql, sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 import { microseconds } from "./ingest-facts.ts";
-import {
-  readUsagePlace,
-  type UsagePlace,
-  type UsagePlaceRow,
-  usagePlaceColumns,
-} from "./usage-rows.ts";
+import { readUsagePlace, type UsagePlace, usagePlaceColumns, usagePlaceRow } from "./usage-rows.ts";
 
 /**
  * An event. `occurredAt` is an instant in UTC with six decimals. `isBilled`: its bill exists. The
@@ -39,26 +36,19 @@ export interface EventFilters {
   readonly periodIndex: number | null;
 }
 
-const eventFields = [
-  "eventId",
-  "subscriptionId",
-  "quantity",
-  "createdAt",
-  "voidedAt",
-  "voidReason",
-] as const satisfies readonly (keyof UsageEvent)[];
+const storedRow = {
+  ...pick(columns.usageEvent, "eventId", "subscriptionId", "createdAt", "voidedAt", "voidReason"),
+  quantity: columns.usageEvent.quantity.as<Quantity>(),
+};
 
-type EventRow = UsagePlaceRow &
-  ModelRow<UsageEvent, (typeof eventFields)[number]> & {
-    readonly occurredAt: string;
-    readonly isBilled: boolean;
-  };
+const eventRow = { ...storedRow, occurredAt: bigint, isBilled: bool, ...usagePlaceRow };
 
 // A voided event is on no bill, although a bill with its number may exist.
-const columns = `${columnsOf("t", eventFields)}, ${microseconds("t.occurred_at")} AS "occurredAt",
-  t.voided_at IS NULL AND t.bill < s.usage_billed AS "isBilled", ${usagePlaceColumns}`;
+const eventColumns = sql`${columnsOf("t", storedRow)},
+  ${microseconds(sql`t.occurred_at`)} AS occurred_at,
+  t.voided_at IS NULL AND t.bill < s.usage_billed AS is_billed, ${usagePlaceColumns}`;
 
-const joins = `JOIN subscriptions s ON s.organisation_id = $1 AND s.id = t.subscription_id
+const joins = sql`JOIN subscriptions s ON s.organisation_id = $1 AND s.id = t.subscription_id
   JOIN meters m ON m.organisation_id = $1 AND m.id = t.meter_id
   LEFT JOIN usage_bills b ON b.organisation_id = $1 AND b.subscription_id = t.subscription_id
     AND b.period_index = t.period_index AND b.meter_id = t.meter_id AND b.bill = t.bill
@@ -66,46 +56,45 @@ const joins = `JOIN subscriptions s ON s.organisation_id = $1 AND s.id = t.subsc
   LEFT JOIN invoices i ON i.organisation_id = $1 AND i.id = b.invoice_id
   LEFT JOIN credit_notes n ON n.organisation_id = $1 AND n.id = b.credit_note_id`;
 
+// The order of the index over usage that is not billed. A page sorts only the events of the bills,
+// periods and meters that it touches. One more column in that index would cost every stored event.
+const order = (alias: Sql) =>
+  sql`${alias}.bill DESC, ${alias}.period_index DESC, ${alias}.meter_id DESC,
+    ${alias}.created_at DESC, ${alias}.event_id DESC`;
+
+/** Reads the events that `found` selects. Planned for its values, null filters drop out. */
+const eventsOf = (name: string, found: Sql) =>
+  query({
+    name,
+    planned: "each time",
+    text: sql`SELECT ${eventColumns} FROM (${found}) t ${joins} ORDER BY ${order(sql`t`)}`,
+    row: eventRow,
+  });
+
+const findEvent = eventsOf(
+  "get_usage_event",
+  sql`SELECT * FROM usage_events WHERE organisation_id = $1 AND event_id = $2`,
+);
+
 /** Returns the event with this id, or null. */
 export async function getUsageEvent(
   executor: Executor,
   organisationId: string,
   eventId: string,
 ): Promise<StoredUsageEvent | null> {
-  const found = "SELECT * FROM usage_events WHERE organisation_id = $1 AND event_id = $2";
-  const [event] = await readEvents(executor, found, [organisationId, eventId]);
-  return event ?? null;
+  const [event] = await findEvent(executor, organisationId, eventId);
+  return event === undefined ? null : readEvent(event);
 }
 
-/**
- * Returns the events that `found` selects. The statement has no name, so that it is planned for its
- * values and null filters drop out.
- */
-async function readEvents(
-  executor: Executor,
-  found: string,
-  values: readonly unknown[],
-): Promise<readonly StoredUsageEvent[]> {
-  const { rows } = await executor.query<EventRow>({
-    text: `SELECT ${columns} FROM (${found}) t ${joins} ORDER BY ${order("t")}`,
-    values: [...values],
-  });
-  return rows.map(readEvent);
-}
-
-// The order of the index over usage that is not billed. A page sorts only the events of the bills,
-// periods and meters that it touches. One more column in that index would cost every stored event.
-const order = (alias: string) =>
-  ["bill", "period_index", "meter_id", "created_at", "event_id"]
-    .map((column) => `${alias}.${column} DESC`)
-    .join(", ");
-
-const listText = `SELECT * FROM usage_events u
+const listEvents = eventsOf(
+  "list_usage_events",
+  sql`SELECT * FROM usage_events u
   WHERE u.organisation_id = $1 AND u.subscription_id = $2 AND u.voided_at IS NULL
     AND ($4::uuid IS NULL OR u.meter_id = $4) AND ($5::int IS NULL OR u.period_index = $5)
     AND ($6::int IS NULL OR (u.bill, u.period_index, u.meter_id, u.created_at, u.event_id)
       < ($6, $7::int, $8::uuid, $9::timestamptz, $10))
-  ORDER BY ${order("u")} LIMIT $3`;
+  ORDER BY ${order(sql`u`)} LIMIT $3`,
+);
 
 /**
  * Returns the events of a subscription that are not voided. Refuses `invalid_parameter`, param
@@ -122,10 +111,19 @@ export async function listUsageEvents(
     startingAfter === null
       ? [null, null, null, null, null]
       : await positionOf(pool, organisationId, subscriptionId, startingAfter);
-  const values = [organisationId, subscriptionId, limit + 1, meterId, periodIndex, ...after];
-  const events = await readEvents(pool, listText, values);
+  const filters = [meterId, periodIndex, ...after];
+  const rows = await listEvents(pool, organisationId, subscriptionId, limit + 1, ...filters);
+  const events = rows.map(readEvent);
   return { data: events.slice(0, limit), hasMore: events.length > limit };
 }
+
+const findPosition = query({
+  name: "find_usage_event_position",
+  planned: "each time",
+  text: sql`SELECT bill, period_index, meter_id, created_at::text AS created_at
+    FROM usage_events WHERE organisation_id = $1 AND event_id = $2 AND subscription_id = $3`,
+  row: { ...pick(columns.usageEvent, "bill", "periodIndex", "meterId"), createdAt: text },
+});
 
 /** Returns the event's position in the list, or its position until it was voided. */
 async function positionOf(
@@ -134,13 +132,9 @@ async function positionOf(
   subscriptionId: string,
   eventId: string,
 ): Promise<readonly unknown[]> {
-  const { rows } = await pool.query<unknown[]>({
-    text: `SELECT bill, period_index, meter_id, created_at::text, event_id FROM usage_events
-      WHERE organisation_id = $1 AND event_id = $2 AND subscription_id = $3`,
-    values: [organisationId, eventId, subscriptionId],
-    rowMode: "array",
-  });
-  if (rows[0] !== undefined) return rows[0];
+  const [found] = await findPosition(pool, organisationId, eventId, subscriptionId);
+  if (found !== undefined)
+    return [found.bill, found.periodIndex, found.meterId, found.createdAt, eventId];
   throw new Refusal(
     "invalid_parameter",
     "starting_after is not the id of an object of this list.",
@@ -148,12 +142,12 @@ async function positionOf(
   );
 }
 
-function readEvent(row: EventRow): StoredUsageEvent {
+function readEvent(row: RowOf<typeof eventRow>): StoredUsageEvent {
   return {
     ...readUsagePlace(row),
     eventId: row.eventId,
     subscriptionId: row.subscriptionId,
-    quantity: row.quantity as Quantity,
+    quantity: row.quantity,
     occurredAt: formatInstant(BigInt(row.occurredAt)),
     createdAt: row.createdAt,
     isBilled: row.isBilled,

@@ -152,7 +152,7 @@ test("earlier usage is summed once, beside reports and voids and after a kill", 
   await forgetSums(fixture, organisation);
   // A batch that is killed while it waits for a report.
   await inTransaction(fixture.pool, async (client) => {
-    await client.query(lockToStore(ids));
+    await lockToStore(client, ids);
     const killed = expect(sumEarlierBatch(fixture.pool, 3)).rejects.toThrow();
     await until("the batch is killed", async () => {
       const { rowCount } = await fixture.pool.query(

@@ -3,8 +3,13 @@
  * which is stored meanwhile is in both or in none. SQL, because it sums.
  */
 import { add, type Decimal, equals, parseDecimal, ZERO } from "../../../domain/money/decimal.ts";
+import { columns } from "../../../gen/columns.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
+import { readByIndex } from "../../database/read-by-index.ts";
 import { inSnapshot } from "../../database/snapshot.ts";
+import { bool, pick, type RowOf, text } from "../../database/sql/columns.ts";
+import { identifier, type Sql, sql } from "../../database/sql/sql.ts";
+import { declare, query, undeclaredQuery } from "../../database/sql/statement.ts";
 
 /** How many events, and the sum of their quantities. */
 interface Counted {
@@ -33,35 +38,54 @@ export interface CheckedSums {
 const maxSubscriptions = 100;
 const maxEvents = 1_000_000;
 
-const pageText = `SELECT id, is_summed AS "isSummed" FROM (
+const readPage = query({
+  name: "page_of_usage_sums",
+  planned: "each time",
+  text: sql`SELECT id, is_summed FROM (
     SELECT s.id, NOT EXISTS (SELECT FROM unsummed_usage q WHERE q.subscription_id = s.id)
         AS is_summed, sum(u.events) OVER (ORDER BY s.id) - u.events AS before
     FROM (SELECT id FROM subscriptions
       WHERE organisation_id = $1 AND ($2::uuid IS NULL OR id > $2) ORDER BY id LIMIT $3) s
     CROSS JOIN LATERAL (SELECT coalesce(sum(events), 0) AS events FROM usage_sums
       WHERE subscription_id = s.id) u) p
-  WHERE before < $4 ORDER BY id`;
+  WHERE before < $4 ORDER BY id`,
+  row: { id: columns.subscription.id, isSummed: bool },
+});
 
-const key = `subscription_id AS "subscriptionId", bill, period_index AS "periodIndex",
-  meter_id AS "meterId"`;
+const sumRow = {
+  ...pick(columns.usageSum, "subscriptionId", "bill", "periodIndex", "meterId"),
+  ...pick(columns.usageSum, "events", "quantity"),
+};
 
-const sumsText = `SELECT ${key}, events, quantity FROM usage_sums
-  WHERE subscription_id = ANY ($1::uuid[]) AND organisation_id = $2`;
+type SumRow = RowOf<typeof sumRow>;
 
-// A statement for each partition, so that none reads all events of a large subscription.
-const partitionsText = `SELECT inhrelid::regclass::text AS name FROM pg_inherits
-  WHERE inhparent = 'usage_events'::regclass`;
+const readSums = query({
+  name: "read_usage_sums",
+  planned: "each time",
+  text: sql`SELECT subscription_id, bill, period_index, meter_id, events, quantity
+    FROM usage_sums WHERE subscription_id = ANY ($1::uuid[]) AND organisation_id = $2`,
+  row: sumRow,
+});
 
-const eventsText = (partition: string) => `SELECT ${key}, count(*) AS events,
-    sum(quantity) AS quantity FROM ${partition}
-  WHERE subscription_id = ANY ($1::uuid[]) AND voided_at IS NULL
-  GROUP BY subscription_id, bill, period_index, meter_id`;
+const listPartitions = query({
+  name: "partitions_of_usage_events",
+  text: sql`SELECT p.relname::text AS name FROM pg_inherits i JOIN pg_class p ON p.oid = i.inhrelid
+    WHERE i.inhparent = 'usage_events'::regclass`,
+  row: { name: text },
+});
 
-interface CountedRow extends Pick<SumDifference, "subscriptionId" | "bill" | "periodIndex"> {
-  readonly meterId: string;
-  readonly events: string;
-  readonly quantity: string;
-}
+/** Sums the events of a table: of all of them, or of a partition. */
+const summing = (events: Sql) => ({
+  name: "sum_usage_events",
+  planned: "each time" as const,
+  text: sql`SELECT subscription_id, bill, period_index, meter_id, count(*) AS events,
+      sum(quantity) AS quantity
+    FROM ${events} WHERE subscription_id = ANY ($1::uuid[]) AND voided_at IS NULL
+    GROUP BY subscription_id, bill, period_index, meter_id`,
+  row: sumRow,
+});
+
+declare(summing(sql`usage_events`));
 
 /** Checks the sums of some subscriptions of an organisation, after this one. */
 export function checkUsageSums(
@@ -70,10 +94,7 @@ export function checkUsageSums(
   after: string | null,
 ): Promise<CheckedSums> {
   return inSnapshot(pool, async (client) => {
-    const { rows } = await client.query<{ id: string; isSummed: boolean }>({
-      text: pageText,
-      values: [organisationId, after, maxSubscriptions, maxEvents],
-    });
+    const rows = await readPage(client, organisationId, after, maxSubscriptions, maxEvents);
     const ids = rows.filter(({ isSummed }) => isSummed).map(({ id }) => id);
     const differences = await differencesOf(client, organisationId, ids);
     return { differences, read: ids.length, next: rows.at(-1)?.id ?? null };
@@ -87,8 +108,7 @@ async function differencesOf(
 ): Promise<readonly SumDifference[]> {
   const compared = new Map<string, SumDifference>();
   const none: Counted = { events: 0n, quantity: ZERO };
-  const count = async (kind: "stored" | "summed", text: string, values: readonly unknown[]) => {
-    const { rows } = await client.query<CountedRow>({ text, values: [...values] });
+  const count = (kind: "stored" | "summed", rows: readonly SumRow[]) => {
     for (const { events, quantity, ...place } of rows) {
       const name = Object.values(place).join(" ");
       const before = compared.get(name) ?? { ...place, stored: none, summed: none };
@@ -99,10 +119,11 @@ async function differencesOf(
       compared.set(name, { ...before, [kind]: counted });
     }
   };
-  await client.query("SET LOCAL enable_seqscan = off");
-  await count("summed", sumsText, [ids, organisationId]);
-  const { rows } = await client.query<{ name: string }>(partitionsText);
-  for (const { name } of rows) await count("stored", eventsText(name), [ids]);
+  await readByIndex(client);
+  count("summed", await readSums(client, ids, organisationId));
+  // A statement for each partition, so that none reads all events of a large subscription.
+  for (const { name } of await listPartitions(client))
+    count("stored", await undeclaredQuery(summing(identifier(name)))(client, ids));
   return [...compared.values()].filter(
     ({ stored, summed }) =>
       stored.events !== summed.events || !equals(stored.quantity, summed.quantity),

@@ -4,14 +4,16 @@
  */
 
 import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
-import type { UsageBill } from "../../../gen/prisma/client.ts";
+import { columns } from "../../../gen/columns.ts";
 import { openUsage } from "../../billing/usage-sums.ts";
 import { readDecimal } from "../../catalogue/catalogue.ts";
 import { isId } from "../../database/ids.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
-import type { ModelRow } from "../../database/prisma/model-columns.ts";
+import { bool, pick, type RowOf, text } from "../../database/sql/columns.ts";
+import { sql } from "../../database/sql/sql.ts";
+import { query } from "../../database/sql/statement.ts";
 import {
   type EventFilters,
   getUsageEvent,
@@ -22,8 +24,8 @@ import { requireUsagePosition } from "../../usage/usage-position.ts";
 import {
   readUsagePlace,
   type UsagePlace,
-  type UsagePlaceRow,
   usagePlaceColumns,
+  usagePlaceRow,
 } from "../../usage/usage-rows.ts";
 import { type CheckedSums, checkUsageSums } from "./check-usage-sums.ts";
 
@@ -106,17 +108,21 @@ async function hasSubscription(pool: Pool, organisationId: string, id: string): 
   return (await db(pool).subscription.findFirst({ where, select: { id: true } })) !== null;
 }
 
-type UsageRow = UsagePlaceRow &
-  ModelRow<UsageBill, "events" | "quantity"> & {
-    readonly state: UsageState;
-    readonly late: boolean;
-    readonly amount: string | null;
-    readonly currency: string;
-  };
+const usageRow = {
+  ...usagePlaceRow,
+  ...pick(columns.usageBill, "events", "quantity"),
+  state: text.as<UsageState>(),
+  late: bool,
+  amount: columns.usageBill.amount.orNull(),
+  currency: columns.subscription.currency,
+};
 
 // One statement reads one moment, so usage that a bill takes meanwhile is in one part and never in
-// both. Open usage is read whole, as billing reads it. Of billed usage only a page is read.
-const usageText = `
+// both. Open usage is read whole, as billing reads it. Of billed usage only a page is read. Planned for this subscription.
+const readPage = query({
+  name: "list_usage",
+  planned: "each time",
+  text: sql`
 WITH open AS (
   SELECT e.*, e.bill > min(e.bill) OVER (PARTITION BY e.period_index) AS late,
     CASE WHEN e.bill < s.usage_bill OR s.status IN ('ended', 'complete') THEN 'waiting'
@@ -148,7 +154,9 @@ FROM listed t
   LEFT JOIN invoices i ON i.organisation_id = $1 AND i.id = t.invoice_id
   LEFT JOIN credit_notes n ON n.organisation_id = $1 AND n.id = t.credit_note_id
 WHERE (t.period_index, t.meter_id, t.bill) < ($4, $5, $6) AND ($3::uuid IS NULL OR t.meter_id = $3)
-ORDER BY t.period_index DESC, t.meter_id DESC, t.bill DESC LIMIT $7`;
+ORDER BY t.period_index DESC, t.meter_id DESC, t.bill DESC LIMIT $7`,
+  row: usageRow,
+});
 
 /** The position before every row. No period has so high a number. */
 const top: UsagePosition = {
@@ -164,23 +172,20 @@ async function listUsage(
   { meterId, limit, after }: UsageQuery,
 ): Promise<Page<UsageOfPeriod>> {
   const position = after ?? top;
-  // The statement has no name, so that it is planned for this subscription.
-  const { rows } = await pool.query<UsageRow>({
-    text: usageText,
-    values: [
-      organisationId,
-      subscriptionId,
-      meterId,
-      position.periodIndex,
-      position.meterId,
-      position.bill,
-      limit + 1,
-    ],
-  });
+  const rows = await readPage(
+    pool,
+    organisationId,
+    subscriptionId,
+    meterId,
+    position.periodIndex,
+    position.meterId,
+    position.bill,
+    limit + 1,
+  );
   return { data: rows.slice(0, limit).map(readUsage), hasMore: rows.length > limit };
 }
 
-function readUsage(row: UsageRow): UsageOfPeriod {
+function readUsage(row: RowOf<typeof usageRow>): UsageOfPeriod {
   return {
     ...readUsagePlace(row),
     state: row.state,

@@ -142,6 +142,14 @@ export function pick<S extends Shape, Name extends keyof S>(
   return Object.fromEntries(names.map((name) => [name, shape[name]])) as Pick<S, Name>;
 }
 
+/** Returns the columns as an outer join has them, which are null together. */
+export function orNulls<S extends Shape>(
+  shape: S,
+): { readonly [Name in keyof S]: S[Name] extends Column<infer T> ? Column<T | null> : never } {
+  const columns = Object.entries(shape).map(([name, column]) => [name, column.orNull()]);
+  return Object.fromEntries(columns);
+}
+
 /** Returns the column of a member. Every column of the schema is its field in snake case. */
 export function columnOf(member: string): string {
   return member.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

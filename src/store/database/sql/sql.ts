@@ -23,6 +23,16 @@ export function columnsOf(alias: string, shape: Shape): Sql {
   return columns.join(", ") as Sql;
 }
 
+/** Returns a word as SQL has it: `'draft'`. */
+export function literal(text: string): Sql {
+  return `'${text.replaceAll("'", "''")}'` as Sql;
+}
+
+/** Returns the name of a table or a column that is known only at run time: `"usage_events_3"`. */
+export function identifier(name: string): Sql {
+  return `"${name.replaceAll('"', '""')}"` as Sql;
+}
+
 /** Takes text for SQL. Only for constants of the code, never for a value. */
 export function asSql(text: string): Sql {
   return text as Sql;
