@@ -138,7 +138,7 @@ test("a statement that times out parks the subscription", async ({ fixture }) =>
   );
   const parked = [{ subscriptionId: bad, reason: "canceling statement due to statement timeout" }];
   expect(await billChunk(fixture.pool, organisation)).toMatchObject({
-    taken: 2,
+    claimed: 2,
     performed: 1,
     parked,
   });
