@@ -175,7 +175,7 @@ test("a list among the usage of many subscriptions reads the subscription's own 
   const recording = {
     query: async (statement: SentStatement) => {
       sent.push(statement);
-      return pool.query(statement.text, [...statement.values]);
+      return pool.query({ ...statement, values: [...statement.values] });
     },
   } as unknown as pg.Pool;
   const page = await listUsage(recording, own, id, { ...everything, limit: 10 });
