@@ -56,7 +56,7 @@ const parkedRow = {
 
 const parked = listing("parked_subscriptions", {
   table: sql`subscriptions`,
-  columns: columnsOf("t", parkedRow),
+  columns: columnsOf(sql`t`, parkedRow),
   row: parkedRow,
   from: sql`subscriptions t`,
   // A subscription that was billed since it ended the last page is no longer a position of the

@@ -6,7 +6,7 @@
 import { columns } from "../../gen/columns.ts";
 import { performable } from "../billing/due-organisations.ts";
 import { float, int, type Shape, text } from "../database/sql/columns.ts";
-import { asSql, type Sql, sql } from "../database/sql/sql.ts";
+import { literal, type Sql, sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
 
 /** Rows that a count ends at. Reading them from their index takes some tens of milliseconds. */
@@ -41,7 +41,7 @@ export const readDue = backlog(
     FROM organisations o CROSS JOIN LATERAL (
       SELECT count(*) AS count, min(first.due_at) AS due_at FROM (
         SELECT s.due_at FROM subscriptions s
-        WHERE s.organisation_id = o.id AND s.due_at <= now() AND ${asSql(performable)}
+        WHERE s.organisation_id = o.id AND s.due_at <= now() AND ${performable}
         ORDER BY s.organisation_id, s.due_at, s.id LIMIT ${maxCountedOfOrganisation}) first) own
     WHERE o.test_clock IS NULL) due`,
   { count: int, oldestSeconds: float, parked: int },
@@ -73,7 +73,7 @@ export const readJobs = backlog(
 
 /** A document's reason is that of its last refused job. Reasons are words of the ledger's port. */
 const failedOf = (table: Sql, kind: Sql): Sql => sql`
-  SELECT '${kind}' AS kind, coalesce(j.reason, 'unknown') AS reason, j.finished_at
+  SELECT ${literal(kind)} AS kind, coalesce(j.reason, 'unknown') AS reason, j.finished_at
   FROM (SELECT d.organisation_id, d.id FROM ${table} d
       JOIN organisations o ON o.id = d.organisation_id
       WHERE d.sync_error IS NOT NULL AND o.test_clock IS NULL LIMIT ${maxCountedOfOrganisation}) d

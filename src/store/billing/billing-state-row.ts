@@ -66,7 +66,7 @@ const deferredMembers = pick(
 export const deferredRow = { ...deferredMembers, amount: text };
 
 /** The columns of `deferredRow`, of deferred lines `d`. */
-export const deferredColumns = sql`${columnsOf("d", deferredMembers)}, d.amount::text AS amount`;
+export const deferredColumns = sql`${columnsOf(sql`d`, deferredMembers)}, d.amount::text AS amount`;
 
 /** `removals` and `removed` are counts of an end. */
 const runningRow = {

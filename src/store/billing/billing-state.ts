@@ -54,13 +54,13 @@ const readStates = query({
           WHERE c.organisation_id = $1 AND c.subscription_id = t.id
           AND c.invoice_id = i.id AND c.kind = 'allocate_credit'
             AND c.state IN ('ready', 'sending', 'uncertain')))::text AS amount_due,
-        i.ledger_invoice_id IS NOT NULL AS in_ledger, ${isAltered("i")} AS is_altered,
+        i.ledger_invoice_id IS NOT NULL AS in_ledger, ${isAltered(sql`i`)} AS is_altered,
         NOT EXISTS (SELECT 1 FROM invoice_lines l WHERE l.organisation_id = $1
           AND l.invoice_id = i.id AND l.kind = 'plan'
           AND l.ledger_line_id IS NULL) AS is_plan_line_known
       FROM invoices i WHERE i.organisation_id = $1 AND i.subscription_id = t.id
         AND i.period_index >= t.current_period
-        AND ${keepsPlace("i")} ORDER BY i.seq DESC) i) AS issued,
+        AND ${keepsPlace(sql`i`)} ORDER BY i.seq DESC) i) AS issued,
     (SELECT json_agg(d) FROM (SELECT ${deferredColumns}
       FROM deferred_lines d WHERE d.organisation_id = $1 AND d.subscription_id = t.id
         AND d.invoice_id IS NULL ORDER BY d.seq) d) AS deferred,

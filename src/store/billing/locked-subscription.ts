@@ -14,7 +14,7 @@ import { organisationColumns, readOrganisation } from "../access/organisation-se
 import { columnSet } from "../database/column-set.ts";
 import type { Transaction } from "../database/pool.ts";
 import { bool, instant, json, type RowOf } from "../database/sql/columns.ts";
-import { asSql, type Sql, sql } from "../database/sql/sql.ts";
+import { type Sql, sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
 import { advancing } from "./due-organisations.ts";
 import { saveCharges } from "./save-billing.ts";
@@ -42,7 +42,7 @@ const clockedRow = {
 const readsClocked = (name: string, lock: Sql) =>
   query({
     name,
-    text: sql`SELECT ${asSql(organisationColumns)}, o.test_clock, ${advancing} AS is_advancing,
+    text: sql`SELECT ${organisationColumns}, o.test_clock, ${advancing} AS is_advancing,
         now() AS database_now
       FROM organisations o WHERE o.id = $1 ${lock}`,
     row: clockedRow,
@@ -116,7 +116,7 @@ UPDATE subscriptions s SET status = r.status, current_period = r.current_period,
     usage_billed = coalesce(r.usage_billed, s.usage_billed),
   ended_at = CASE WHEN r.status = 'ended' THEN coalesce(s.ended_at,
     least($2::timestamptz, r.last_at)) END
-FROM ${subscriptionColumns.source("r", 3)}
+FROM ${subscriptionColumns.source(sql`r`, 3)}
 WHERE s.organisation_id = $1 AND s.id = r.id`,
 });
 
@@ -189,7 +189,7 @@ INSERT INTO periods AS p (organisation_id, subscription_id, index, previous_inde
 SELECT $1, r.subscription_id, r.index, nullif(r.index, 0) - 1, r.start_date, r.end_date,
   r.billed_units, r.setup_mode,
   r.proration_closed, r.billed_separately
-FROM ${periodColumns.source("r", 2)}
+FROM ${periodColumns.source(sql`r`, 2)}
 ORDER BY r.subscription_id, r.index
 ON CONFLICT (subscription_id, index) DO UPDATE SET billed_units = excluded.billed_units,
   setup_mode = excluded.setup_mode,

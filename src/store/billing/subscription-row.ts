@@ -73,7 +73,7 @@ export const planJson = sql`(SELECT row_to_json(p) FROM (SELECT ${planColumns}
   FROM plans t WHERE t.organisation_id = own.organisation_id AND t.id = own.plan_id) p)`;
 
 /** The columns of `subscriptionRow`, for use within `subscriptionSource`. */
-export const subscriptionColumns = sql`${columnsOf("t", members)}, c.code AS customer_code`;
+export const subscriptionColumns = sql`${columnsOf(sql`t`, members)}, c.code AS customer_code`;
 
 /** SQL of the tables: subscriptions `t`, customers `c`, and the ids of `planJson` in `own`. */
 export const subscriptionSource = sql`subscriptions t JOIN customers c

@@ -87,7 +87,7 @@ const planTiers = tiersJson(
 );
 
 /** The columns of `planRow`, which may be read as JSON: prices are text. */
-export const planColumns = sql`${columnsOf("t", planMembers)}, t.price::text AS price,
+export const planColumns = sql`${columnsOf(sql`t`, planMembers)}, t.price::text AS price,
   ${planTiers} AS tiers`;
 
 const chargeMembers = {
@@ -110,7 +110,7 @@ const chargeMembers = {
 export const chargeRow = { ...chargeMembers, price: text };
 
 /** The columns of `chargeRow`, which may be read as JSON: the price is text. */
-export const chargeColumns = sql`${columnsOf("t", chargeMembers)}, t.price::text AS price`;
+export const chargeColumns = sql`${columnsOf(sql`t`, chargeMembers)}, t.price::text AS price`;
 
 /** Converts a row of `charges` to a charge. */
 export function readCharge(row: RowOf<typeof chargeRow>): Charge {

@@ -31,7 +31,7 @@ export const customerRow = {
 };
 
 /** The columns of `customerRow`. */
-export const customerColumns = columnsOf("t", customerRow);
+export const customerColumns = columnsOf(sql`t`, customerRow);
 
 /** The condition that a customer's contact exists in the ledger. CUSTOMER-1, CUSTOMER-3. */
 export const isShown = sql`t.ledger_contact_id IS NOT NULL`;

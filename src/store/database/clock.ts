@@ -3,12 +3,12 @@
  * of them share the database.
  */
 import { instant } from "./sql/columns.ts";
-import { asSql, type Sql, sql } from "./sql/sql.ts";
+import { type Sql, sql } from "./sql/sql.ts";
 import { type Executor, query } from "./sql/statement.ts";
 
 /** SQL: milliseconds from now until `time`, 0 if it has passed or is null. */
-export const msUntil = (time: string): Sql =>
-  sql`greatest(0, ceil(1000 * extract(epoch FROM ${asSql(time)} - now())))::float8`;
+export const msUntil = (time: Sql): Sql =>
+  sql`greatest(0, ceil(1000 * extract(epoch FROM ${time} - now())))::float8`;
 
 const readNow = query({
   name: "database_now",

@@ -11,7 +11,7 @@ type Value = string | number | boolean | Date | null | undefined;
 export interface ColumnSet {
   readonly count: number;
   /** SQL of the rows as `alias`. The arrays are the parameters from `$first` on. */
-  source(alias: string, first: number): Sql;
+  source(alias: Sql, first: number): Sql;
   /** The parameters. A record without a column has null in it. */
   arrays(records: readonly object[]): readonly string[];
 }
@@ -25,9 +25,9 @@ export function columnSet(type: string): ColumnSet {
   return {
     count: columns.length,
     source: (alias, first) => {
-      const arrays = columns.map(({ of }, index) => asSql(`$${first + index}::${of}[]`));
+      const arrays = columns.map(({ of }, index) => sql`$${first + index}::${asSql(of)}[]`);
       const names = columns.map(({ name }) => asSql(name));
-      return sql`unnest(${joinSql(arrays, ", ")}) AS ${asSql(alias)}(${joinSql(names, ", ")})`;
+      return sql`unnest(${joinSql(arrays, ", ")}) AS ${alias}(${joinSql(names, ", ")})`;
     },
     arrays: (records) =>
       columns.map(({ name, of }) => arrayText(records as readonly Row[], name, of === "text")),

@@ -92,7 +92,7 @@ export const creditNoteListing = listing(
   "credit_notes",
   {
     table: sql`credit_notes`,
-    columns: sql`${columnsOf("t", noteMembers)},
+    columns: sql`${columnsOf(sql`t`, noteMembers)},
     (SELECT json_agg(json_build_object('id', l.id, 'name', l.name, 'description', l.description,
       'amount', l.amount::text, 'effective_date', l.effective_date) ORDER BY l.position)
       FROM credit_note_lines l WHERE l.organisation_id = t.organisation_id

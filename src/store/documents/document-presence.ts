@@ -3,26 +3,26 @@
  * (DOCUMENT-7). `document` is the alias of a row.
  */
 import { type DocumentPresence, presences } from "../../domain/billing/document-presence.ts";
-import { asSql, joinSql, type Sql, sql } from "../database/sql/sql.ts";
+import { joinSql, literal, type Sql, sql } from "../database/sql/sql.ts";
 
-function isOneOf(document: string, wanted: readonly DocumentPresence[]): Sql {
+function isOneOf(document: Sql, wanted: readonly DocumentPresence[]): Sql {
   const statuses = Object.entries(presences).flatMap(([status, presence]) =>
-    wanted.includes(presence) ? [asSql(`'${status}'`)] : [],
+    wanted.includes(presence) ? [literal(status)] : [],
   );
-  return sql`${asSql(document)}.status IN (${joinSql(statuses, ", ")})`;
+  return sql`${document}.status IN (${joinSql(statuses, ", ")})`;
 }
 
 /** SQL: the ledger has the document and it is not removed there. */
-export const stands = (document: string): Sql => isOneOf(document, ["stands"]);
+export const stands = (document: Sql): Sql => isOneOf(document, ["stands"]);
 
 /** SQL: the document bills or credits: it stands or is to be sent. */
-export const counts = (document: string): Sql => isOneOf(document, ["stands", "to_be_sent"]);
+export const counts = (document: Sql): Sql => isOneOf(document, ["stands", "to_be_sent"]);
 
 /** SQL: the ledger refused the document and never had it. `ledgerId` is its column. */
-export const isNeverThere = (document: string, ledgerId = "ledger_invoice_id"): Sql =>
-  sql`(${asSql(document)}.status = 'not_in_external'
-    AND ${asSql(document)}.${asSql(ledgerId)} IS NULL)`;
+export const isNeverThere = (document: Sql, ledgerId = sql`ledger_invoice_id`): Sql =>
+  sql`(${document}.status = 'not_in_external'
+    AND ${document}.${ledgerId} IS NULL)`;
 
 /** SQL: the document keeps its place: it counts, or a retry can still send it. */
-export const keepsPlace = (document: string, ledgerId = "ledger_invoice_id"): Sql =>
+export const keepsPlace = (document: Sql, ledgerId = sql`ledger_invoice_id`): Sql =>
   sql`(${counts(document)} OR ${isNeverThere(document, ledgerId)})`;

@@ -6,7 +6,7 @@
 import type { InvoiceDraft, InvoiceLineDraft } from "../../domain/model/invoice.ts";
 import { type Decimal, formatDecimal } from "../../domain/money/decimal.ts";
 import { newId } from "../database/ids.ts";
-import { asSql, type Sql, sql } from "../database/sql/sql.ts";
+import { type Sql, sql } from "../database/sql/sql.ts";
 
 /** The columns of an `invoiceRecord`, as jsonb_to_recordset needs them. */
 export const invoiceRecordType = sql`id uuid, position int, reference text, type text,
@@ -39,9 +39,9 @@ export function insertLinesAt(position: Sql): Sql {
 }
 
 /** SQL of a document's number: the prefix, then at least four digits. Both arguments are SQL. */
-export function documentNumber(prefix: string, counted: string): Sql {
-  const number = sql`(${asSql(counted)})::text`;
-  return sql`${asSql(prefix)} || lpad(${number}, greatest(4, length(${number})), '0')`;
+export function documentNumber(prefix: Sql, counted: Sql): Sql {
+  const number = sql`(${counted})::text`;
+  return sql`${prefix} || lpad(${number}, greatest(4, length(${number})), '0')`;
 }
 
 /** The record of an invoice to insert. Its number is counted from `position`. */

@@ -21,7 +21,7 @@ const linesJson = sql`(SELECT json_agg(r)
     ORDER BY l.position) r)`;
 
 /** The columns of `invoiceRow`. */
-export const invoiceColumns = sql`${columnsOf("t", invoiceMembers)}, ${linesJson} AS lines`;
+export const invoiceColumns = sql`${columnsOf(sql`t`, invoiceMembers)}, ${linesJson} AS lines`;
 
 /** The filters of document lists. A null or empty filter excludes nothing (OBJECT-5). */
 export interface DocumentFilters {

@@ -71,25 +71,25 @@ WITH ${takeNumbers}, invoice AS (
     status, currency, subtotal,
     total, amount_due, issue_date, due_date, period_index, period_start, period_end, created_at)
   SELECT r.id, $1, s.customer_id, s.id,
-    ${documentNumber("o.number_prefix", "k.first + r.position")}, r.reference, r.type,
+    ${documentNumber(sql`o.number_prefix`, sql`k.first + r.position`)}, r.reference, r.type,
     'scheduled', r.currency, r.subtotal, r.subtotal, r.subtotal, r.issue_date, r.due_date,
       r.period_index, r.period_start,
     r.period_end, $4
-  FROM ${invoiceColumns.source("r", 6)}
+  FROM ${invoiceColumns.source(sql`r`, 6)}
     JOIN subscriptions s ON s.organisation_id = $1 AND s.id = r.subscription_id JOIN organisations o
       ON o.id = $1, counter k
   ORDER BY r.position
   RETURNING id
 ), line AS (
-  ${insertLines} FROM ${lineColumns.source("r", firstLineColumn)}
+  ${insertLines} FROM ${lineColumns.source(sql`r`, firstLineColumn)}
 ), operation AS (
   INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id,
     awaited_until)
   SELECT r.job_id, $1, 'create_invoice', 'ready', r.subscription_id, r.id, $5::timestamptz
-  FROM ${invoiceColumns.source("r", 6)} ORDER BY r.position
+  FROM ${invoiceColumns.source(sql`r`, 6)} ORDER BY r.position
 ), billed AS (
   UPDATE deferred_lines d SET invoice_id = r.invoice_id
-  FROM ${deferredColumns.source("r", firstDeferredColumn)}
+  FROM ${deferredColumns.source(sql`r`, firstDeferredColumn)}
   WHERE d.organisation_id = $1 AND d.id = r.id AND d.invoice_id IS NULL RETURNING d.id
 )
 SELECT (SELECT count(*) FROM invoice)::int AS issued, (SELECT count(*) FROM billed)::int AS billed`,
@@ -160,7 +160,7 @@ WITH ${takeNumbers}, note AS (
   INSERT INTO credit_notes (id, organisation_id, customer_id, subscription_id, number, reference,
     status, currency, credit_note_date,
     subtotal, total, remaining_credit, created_at)
-  SELECT r.id, $1, s.customer_id, s.id, ${documentNumber(creditNotePrefix, "k.first + r.position")},
+  SELECT r.id, $1, s.customer_id, s.id, ${documentNumber(creditNotePrefix, sql`k.first + r.position`)},
     r.reference, 'scheduled',
     r.currency, r.issue_date::timestamp AT TIME ZONE 'UTC', r.subtotal, r.subtotal, r.subtotal, $6
   FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, reference text,

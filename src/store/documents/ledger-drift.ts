@@ -3,7 +3,7 @@
  * compared in the statement that writes them (LEDGER-20).
  */
 import type { LedgerDrift } from "../../domain/ledger/drift.ts";
-import { asSql, joinSql, type Sql, sql } from "../database/sql/sql.ts";
+import { joinSql, literal, type Sql, sql } from "../database/sql/sql.ts";
 
 /** A document's members in the ledger that are compared with ours. Absent if they were not read. */
 export interface ObservedIdentity {
@@ -55,8 +55,7 @@ export const driftOf = (table: keyof typeof dates): Sql => sql`CASE WHEN r.curre
  * since. An inactive customer's contact may have been merged into another customer's, so that the
  * ledger is asked. Reads each other document without its customer.
  */
-export function currentDrift(document: string): Sql {
-  const d = asSql(document);
+export function currentDrift(d: Sql): Sql {
   return sql`CASE WHEN ${d}.ledger_drift IS NULL THEN NULL
     WHEN EXISTS (SELECT FROM customers k
       WHERE k.organisation_id = ${d}.organisation_id AND k.id = ${d}.customer_id
@@ -66,11 +65,8 @@ export function currentDrift(document: string): Sql {
 
 const meanings = ["currency", "amounts", "contact"] as const satisfies (keyof LedgerDrift)[];
 
-const meaningWords = joinSql(
-  meanings.map((meaning) => asSql(`'${meaning}'`)),
-  ", ",
-);
+const meaningWords = joinSql(meanings.map(literal), ", ");
 
 /** SQL: amounts of row `d` mean something else in the ledger than here. */
-export const isAltered = (d: string): Sql =>
+export const isAltered = (d: Sql): Sql =>
   sql`coalesce(jsonb_exists_any(${currentDrift(d)}, ARRAY[${meaningWords}]), false)`;

@@ -12,7 +12,7 @@ import type { Page, PageRequest } from "../database/page.ts";
 import { statementName } from "../database/planned-once.ts";
 import { db, type Executor } from "../database/prisma/client.ts";
 import { pick } from "../database/sql/columns.ts";
-import { asSql, joinSql, type Sql, sql } from "../database/sql/sql.ts";
+import { joinSql, type Sql, sql } from "../database/sql/sql.ts";
 import { declare, undeclaredQuery } from "../database/sql/statement.ts";
 
 /** Who lists, and which kinds of objects' events it may see. A sandbox has its own clock. */
@@ -50,7 +50,7 @@ interface Values {
 
 function newValues(): Values {
   const values: unknown[] = [];
-  return { values, value: (value) => asSql(`$${values.push(value)}`) };
+  return { values, value: (value) => sql`$${values.push(value)}` };
 }
 
 /**

@@ -8,7 +8,7 @@ import { msUntil } from "../database/clock.ts";
 import type { Encryption } from "../database/encryption.ts";
 import type { Pool } from "../database/pool.ts";
 import { float, pick, text } from "../database/sql/columns.ts";
-import { asSql, columnsOf, sql } from "../database/sql/sql.ts";
+import { columnsOf, sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
 
 /**
@@ -71,9 +71,9 @@ const storedConnection = {
 const read = query({
   name: "read_connection",
   planned: "once",
-  text: sql`SELECT ${columnsOf("c", storedConnection)},
+  text: sql`SELECT ${columnsOf(sql`c`, storedConnection)},
       extract(epoch FROM a.connected_at)::text AS consented_at,
-      ${asSql(msUntil("c.paused_until"))} AS paused_ms
+      ${msUntil(sql`c.paused_until`)} AS paused_ms
     FROM ledger_connections c LEFT JOIN ledger_consents a
       ON a.organisation_id = c.organisation_id AND c.grant_kind = 'authorisation'
     WHERE c.organisation_id = $1`,

@@ -13,7 +13,7 @@ import { newId } from "../database/ids.ts";
 import { inTransaction, type Pool } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
 import { float, pick } from "../database/sql/columns.ts";
-import { asSql, columnsOf, sql } from "../database/sql/sql.ts";
+import { columnsOf, sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
 
 /**
@@ -77,7 +77,7 @@ const accessToken = pick(
 
 const readTokens = query({
   name: "read_ledger_tokens",
-  text: sql`SELECT ${columnsOf("a", accessToken)}, ${asSql(msUntil("a.fresh_until"))} AS fresh_ms
+  text: sql`SELECT ${columnsOf(sql`a`, accessToken)}, ${msUntil(sql`a.fresh_until`)} AS fresh_ms
     FROM ledger_authorisations a JOIN ledger_connections c ON c.organisation_id = a.organisation_id
     WHERE a.organisation_id = $1 AND c.disconnected_at IS NULL`,
   row: { ...accessToken, freshMs: float },
@@ -105,7 +105,7 @@ const takeRefresh = query({
     SET lease_id = $3, lease_until = clock_timestamp() + $4 * interval '1 millisecond'
     WHERE organisation_id = $1 AND generation = $2
       AND (lease_until IS NULL OR lease_until <= clock_timestamp())
-    RETURNING ${columnsOf("a", refreshToken)}`,
+    RETURNING ${columnsOf(sql`a`, refreshToken)}`,
   row: refreshToken,
 });
 

@@ -9,7 +9,7 @@ import { columns } from "../../gen/columns.ts";
 import type { InvoiceLine } from "../../gen/prisma/client.ts";
 import type { Pool } from "../database/pool.ts";
 import { bool, day, json, pick, type RowOf } from "../database/sql/columns.ts";
-import { type Sql, sql } from "../database/sql/sql.ts";
+import { literal, type Sql, sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
 import { claimed } from "./job-lease.ts";
 import type { JobKind } from "./jobs.ts";
@@ -150,7 +150,7 @@ const linesOf = (table: Sql, owner: Sql, units: Sql, unitPrice: Sql): Sql => sql
 
 /** SQL: whether the ledger may have the document already. The table is empty without a restore. */
 const mayBeThere = (kind: Sql, documentId: Sql): Sql => sql`(EXISTS (
-      SELECT 1 FROM unknown_documents u WHERE u.organisation_id = $1 AND u.kind = '${kind}'
+      SELECT 1 FROM unknown_documents u WHERE u.organisation_id = $1 AND u.kind = ${literal(kind)}
         AND u.contact_id = c.ledger_contact_id AND u.state = 'open')
     OR EXISTS (
       SELECT 1 FROM unknown_documents u WHERE u.organisation_id = $1

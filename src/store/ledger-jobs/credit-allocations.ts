@@ -9,7 +9,7 @@ import { newId } from "../database/ids.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import type { Transaction } from "../database/pool.ts";
 import { pick } from "../database/sql/columns.ts";
-import { asSql, type Sql, sql } from "../database/sql/sql.ts";
+import { type Sql, sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
 import { isAltered } from "../documents/ledger-drift.ts";
 
@@ -23,11 +23,10 @@ const maxRefusals = 5;
 /**
  * SQL condition: refusals keep note and invoice from being planned as a pair. They do so until the
  * amount changes, because then one of the two has changed. After `maxRefusals` they do so for
- * every amount. An operator's retry abandons the refusals. `note` and `invoice` are row names of
- * the statement.
+ * every amount. An operator's retry abandons the refusals. `n` and `i` are the names of
+ * their rows in the statement.
  */
-export function isRefusedPair(note: string, invoice: string): Sql {
-  const [n, i] = [asSql(note), asSql(invoice)];
+export function isRefusedPair(n: Sql, i: Sql): Sql {
   return sql`EXISTS (SELECT FROM ledger_jobs f
     WHERE f.organisation_id = ${n}.organisation_id AND f.credit_note_id = ${n}.id
       AND f.invoice_id = ${i}.id AND f.kind = 'allocate_credit' AND f.state = 'refused'
@@ -36,8 +35,8 @@ export function isRefusedPair(note: string, invoice: string): Sql {
 }
 
 /** SQL condition: the note holds credit that can be allocated. */
-export const holdsCredit = (note: string): Sql =>
-  sql`${asSql(note)}.status = 'approved' AND ${asSql(note)}.remaining_credit > 0`;
+export const holdsCredit = (note: Sql): Sql =>
+  sql`${note}.status = 'approved' AND ${note}.remaining_credit > 0`;
 
 // Only a person removes an allocation in the ledger, never this service. The note shows the
 // removal. Before the note is read again the invoice shows it: less of it is paid than the note's
@@ -78,10 +77,10 @@ FROM organisations o
           WHERE l.organisation_id = $1 AND l.credit_note_id = n.id
             AND l.reversed_invoice_id = i.id))
   WHERE n.organisation_id = $1 AND n.subscription_id = party.subscription_id
-    AND ${holdsCredit("n")}
+    AND ${holdsCredit(sql`n`)}
     AND i.status = 'approved' AND i.amount_due > 0 AND ${isFree}
-    AND NOT ${asSql(isAltered("n"))} AND NOT ${asSql(isAltered("i"))}
-    AND NOT ${isRefusedPair("n", "i")}
+    AND NOT ${isAltered(sql`n`)} AND NOT ${isAltered(sql`i`)}
+    AND NOT ${isRefusedPair(sql`n`, sql`i`)}
     AND ((n.id, i.id) = ($4::uuid, $5::uuid) OR NOT ${isTakenOff})
   ORDER BY n.seq, i.seq LIMIT 1
 ) AS pair
@@ -122,7 +121,7 @@ export async function planAllocations(
 const findHeldCredit = query({
   name: "find_held_credit",
   text: sql`SELECT DISTINCT n.subscription_id FROM credit_notes n
-    WHERE n.organisation_id = $1 AND ${holdsCredit("n")}`,
+    WHERE n.organisation_id = $1 AND ${holdsCredit(sql`n`)}`,
   row: pick(columns.creditNote, "subscriptionId"),
 });
 

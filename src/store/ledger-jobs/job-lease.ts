@@ -8,7 +8,7 @@ import { columns } from "../../gen/columns.ts";
 import type { LedgerJob } from "../../gen/prisma/client.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { bool, pick, type RowOf, type Shape } from "../database/sql/columns.ts";
-import { type Sql, sql } from "../database/sql/sql.ts";
+import { literal, type Sql, sql } from "../database/sql/sql.ts";
 import { command, type Query, query } from "../database/sql/statement.ts";
 import { doneMark, outcomesChannel } from "./job-notifications.ts";
 
@@ -55,8 +55,8 @@ export function jobClaim<const S extends Shape>(claim: JobClaim<S>): Query<RowOf
 export const dueAt = sql`CASE WHEN t.state = 'ready' THEN t.not_before ELSE t.lease_until END`;
 
 /** SQL: notifies the callers who wait for the jobs of `job`, which has `id` and `state`. */
-export const notifyCallers = sql`SELECT FROM job, pg_notify('${outcomesChannel}',
-    CASE WHEN job.state = 'done' THEN '${doneMark}' ELSE '' END || job.id)`;
+export const notifyCallers = sql`SELECT FROM job, pg_notify(${literal(outcomesChannel)},
+    CASE WHEN job.state = 'done' THEN ${literal(doneMark)} ELSE '' END || job.id)`;
 
 /**
  * SQL: ends job `$2` in attempt `$3` as state `$4` for reason `$5` with message `$6`. Only the
@@ -153,7 +153,7 @@ const rescheduling = (name: string, condition: Sql) =>
         WHERE t.organisation_id = $1 AND ${condition}
           AND (t.state = 'ready' OR t.state IN ('sending', 'uncertain') AND t.lease_until < now())
         RETURNING t.id
-      ) SELECT FROM job, pg_notify('${outcomesChannel}', job.id::text)`,
+      ) SELECT FROM job, pg_notify(${literal(outcomesChannel)}, job.id::text)`,
   });
 
 const rescheduleAmendment = rescheduling(

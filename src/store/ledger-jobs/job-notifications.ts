@@ -46,13 +46,13 @@ interface Watch {
  * The channel. Its payload is comma-separated job ids, with `doneMark` before those that are done.
  * It has at most 200 ids (four groups of 50) of 37 characters, under the limit of 8,000 bytes.
  */
-export const outcomesChannel = sql`job_outcomes`;
+export const outcomesChannel = "job_outcomes";
 
 /**
  * Marks a job as done, so that its caller need not read it. Most jobs are, and each read is a
  * round trip.
  */
-export const doneMark = sql`+`;
+export const doneMark = "+";
 
 /** How often waiting callers read by themselves. It covers notifications lost with a connection. */
 const readAgainMs = 2_000;

@@ -8,7 +8,7 @@
 import { msUntil } from "../database/clock.ts";
 import type { Pool } from "../database/pool.ts";
 import { float, int, type RowOf, text } from "../database/sql/columns.ts";
-import { asSql, sql } from "../database/sql/sql.ts";
+import { literal, sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
 import { dueAt } from "./job-lease.ts";
 import { outcomesChannel } from "./job-notifications.ts";
@@ -39,7 +39,7 @@ const rescheduleReady = command({
       WHERE o.organisation_id = $1 AND o.id = waiting.id RETURNING o.id
     ), numbered AS (SELECT id, (row_number() OVER () - 1) / 100 AS part FROM job
     ), parts AS (SELECT string_agg(id::text, ',') AS ids FROM numbered GROUP BY part)
-    SELECT FROM parts, pg_notify('${outcomesChannel}', parts.ids)`,
+    SELECT FROM parts, pg_notify(${literal(outcomesChannel)}, parts.ids)`,
 });
 
 /**
@@ -79,7 +79,7 @@ const countWaiting = query({
   planned: "once",
   text: sql`SELECT open.waiting, CASE WHEN open.waiting = 0 THEN NULL
         WHEN (SELECT true ${fromOpen} AND ${dueAt} <= now() ${inOrder} 1) THEN 0
-        ELSE (SELECT ${asSql(msUntil(`min(${dueAt})`))} ${fromOpen}) END AS next_in_ms
+        ELSE (SELECT ${msUntil(sql`min(${dueAt})`)} ${fromOpen}) END AS next_in_ms
     FROM (SELECT count(*)::int AS waiting
       FROM (SELECT 1 ${fromOpen} ${inOrder} ${maxCounted}) counted) open`,
   row: openJobs,

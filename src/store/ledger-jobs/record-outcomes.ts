@@ -7,7 +7,7 @@
 import { lockInOrder } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { arrayOf, json, uuid } from "../database/sql/columns.ts";
-import { sql } from "../database/sql/sql.ts";
+import { literal, sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
 import { saveObservedNote } from "../documents/credit-note-state.ts";
 import { planAllocations } from "./credit-allocations.ts";
@@ -83,12 +83,12 @@ WITH result AS (
     AND c.ledger_contact_id IS NULL
 )
 SELECT r.credited, r.notes FROM (
-  SELECT string_agg(CASE WHEN state = 'done' THEN '${doneMark}' ELSE '' END || id, ',') AS marks,
+  SELECT string_agg(CASE WHEN state = 'done' THEN ${literal(doneMark)} ELSE '' END || id, ',') AS marks,
     array_agg(DISTINCT subscription_id)
       FILTER (WHERE status = 'approved' AND subscription_id IS NOT NULL) AS credited,
     (SELECT json_agg(json_build_object('id', n.id, 'jobId', n.job_id)) FROM credit_note n) AS notes
   FROM job HAVING count(*) > 0
-) r, pg_notify('${outcomesChannel}', r.marks)`,
+) r, pg_notify(${literal(outcomesChannel)}, r.marks)`,
   row: {
     /** Subscriptions of approved documents. Null if there are none. */
     credited: arrayOf(uuid).orNull(),

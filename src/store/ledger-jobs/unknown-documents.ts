@@ -8,7 +8,7 @@ import { lockInOrder } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
 import { json, pick, type RowOf } from "../database/sql/columns.ts";
-import { asSql, columnsOf, type Sql, sql } from "../database/sql/sql.ts";
+import { columnsOf, literal, type Sql, sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
 import { documentNumber } from "../documents/invoice-writes.ts";
 
@@ -79,21 +79,21 @@ const ledgerIds = {
  * SQL condition: another organisation of the same tenant has the document with this id of the
  * ledger. Organisation `$1` never takes it (LEDGER-19).
  */
-export const isAnothers = (kind: UnknownKind, ledgerId: string): Sql => sql`EXISTS (
+export const isAnothers = (kind: UnknownKind, ledgerId: Sql): Sql => sql`EXISTS (
   SELECT 1 FROM ledger_connections own
     JOIN ledger_connections c ON lower(c.tenant_id) = lower(own.tenant_id)
       AND c.organisation_id <> own.organisation_id
     JOIN ${documentTables[kind]} a ON a.organisation_id = c.organisation_id
-      AND a.${ledgerIds[kind]} = ${asSql(ledgerId)}
+      AND a.${ledgerIds[kind]} = ${ledgerId}
   WHERE own.organisation_id = $1)`;
 
 const loading = (kind: UnknownKind) =>
   query({
     name: `load_unknown_${documentTables[kind]}`,
-    text: sql`SELECT ${columnsOf("u", unknownDocument)} FROM unknown_documents u
-      WHERE u.organisation_id = $1 AND u.kind = '${asSql(kind)}'
+    text: sql`SELECT ${columnsOf(sql`u`, unknownDocument)} FROM unknown_documents u
+      WHERE u.organisation_id = $1 AND u.kind = ${literal(kind)}
         AND (u.state = 'open' AND u.contact_id = ANY ($2)
-            AND NOT ${isAnothers(kind, "u.ledger_id")}
+            AND NOT ${isAnothers(kind, sql`u.ledger_id`)}
           OR u.document_id = ANY ($3::uuid[]))
       ORDER BY u.number, u.ledger_id`,
     row: unknownDocument,
@@ -135,22 +135,22 @@ const adopt = query({
 // them, and refuses each under its old number.
 const renumberingOthers = (kind: UnknownKind) => {
   const table = documentTables[kind];
-  const number = documentNumber(numberPrefixes[kind], "k.first + other.position");
+  const number = documentNumber(numberPrefixes[kind], sql`k.first + other.position`);
   return command({
     name: `renumber_other_${table}`,
     text: sql`WITH other AS (
         SELECT d.id, row_number() OVER (ORDER BY d.seq) - 1 AS position
         FROM unknown_documents u JOIN ${table} d
           ON d.organisation_id = $1 AND d.number = u.number AND d.id <> u.document_id
-        WHERE u.organisation_id = $1 AND u.kind = '${asSql(kind)}' AND u.ledger_id = ANY ($2)
+        WHERE u.organisation_id = $1 AND u.kind = ${literal(kind)} AND u.ledger_id = ANY ($2)
           AND d.${ledgerIds[kind]} IS NULL
       ), counter AS (
         UPDATE document_counters c SET next = next + (SELECT count(*) FROM other)
-        WHERE c.organisation_id = $1 AND c.kind = '${asSql(kind)}'
+        WHERE c.organisation_id = $1 AND c.kind = ${literal(kind)}
           AND EXISTS (SELECT 1 FROM other)
         RETURNING c.next - (SELECT count(*) FROM other) AS first
       )
-      UPDATE ${table} d SET number = ${asSql(number)}
+      UPDATE ${table} d SET number = ${number}
       FROM other, counter k, organisations o
       WHERE d.organisation_id = $1 AND d.id = other.id AND o.id = $1`,
   });
@@ -165,7 +165,7 @@ const numbering = (kind: UnknownKind) =>
   command({
     name: `number_adopted_${documentTables[kind]}`,
     text: sql`UPDATE ${documentTables[kind]} d SET number = u.number FROM unknown_documents u
-      WHERE d.organisation_id = $1 AND u.organisation_id = $1 AND u.kind = '${asSql(kind)}'
+      WHERE d.organisation_id = $1 AND u.organisation_id = $1 AND u.kind = ${literal(kind)}
         AND u.ledger_id = ANY ($2) AND d.id = u.document_id AND d.number <> u.number`,
   });
 

@@ -7,7 +7,7 @@
 import { columns } from "../../gen/columns.ts";
 import type { Pool } from "../database/pool.ts";
 import { float, instant, type RowOf, text } from "../database/sql/columns.ts";
-import { asSql, joinSql, type Sql, sql } from "../database/sql/sql.ts";
+import { identifier, joinSql, literal, type Sql, sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
 import { type SyncKind, syncKinds, takenAt } from "./pending-notifications.ts";
 import { firstSyncAt } from "./sync-cursors.ts";
@@ -109,7 +109,7 @@ export async function readSyncState(
 const beginSync = command({
   name: "begin_sync",
   planned: "once",
-  text: sql`UPDATE ledger_sync_cursors SET sync_kind = '${asSql(syncKinds[0])}', sync_cursor = NULL,
+  text: sql`UPDATE ledger_sync_cursors SET sync_kind = ${literal(syncKinds[0])}, sync_cursor = NULL,
       began_at = clock_timestamp(), contacts_changed = 0, credit_notes_changed = 0,
       invoices_changed = 0
     WHERE organisation_id = $1 AND sync_kind IS NULL AND next_sync_at <= now()`,
@@ -168,20 +168,22 @@ const notifyPartPaid = command({
 // objects that cannot be parsed: otherwise changes until then would be missed. A cursor moves when
 // all pages of its kind are read, because the newest come first. It moves with time, also if
 // nothing changed.
-const sinceOf = (kind: Sql): Sql => sql`${kind}_since = CASE WHEN page.ends = '${kind}'
-    THEN greatest(s.${kind}_since, page.high_water, s.began_at - page.overlap)
-    ELSE s.${kind}_since END`;
+const sinceOf = (kind: SyncKind): Sql => {
+  const since = identifier(`${kind}_since`);
+  return sql`${since} = CASE WHEN page.ends = ${literal(kind)}
+    THEN greatest(s.${since}, page.high_water, s.began_at - page.overlap) ELSE s.${since} END`;
+};
 
-const changedOf = (kind: Sql): Sql =>
-  sql`${kind}_changed = s.${kind}_changed + CASE WHEN $2 = '${kind}' THEN $6::int ELSE 0 END`;
-
-const kinds = syncKinds.map(asSql);
+const changedOf = (kind: SyncKind): Sql => {
+  const changed = identifier(`${kind}_changed`);
+  return sql`${changed} = s.${changed} + CASE WHEN $2 = ${literal(kind)} THEN $6::int ELSE 0 END`;
+};
 
 const endSyncPage = command({
   name: "end_sync_page",
   text: sql`
-UPDATE ledger_sync_cursors s SET ${joinSql(kinds.map(sinceOf), ", ")},
-  ${joinSql(kinds.map(changedOf), ", ")},
+UPDATE ledger_sync_cursors s SET ${joinSql(syncKinds.map(sinceOf), ", ")},
+  ${joinSql(syncKinds.map(changedOf), ", ")},
   failures = 0, not_before = NULL, reason = NULL, sync_cursor = $4,
   sync_kind = CASE WHEN $4::text IS NOT NULL THEN $2 ELSE $7 END,
   synced_at = CASE WHEN page.is_last THEN clock_timestamp() ELSE s.synced_at END,

@@ -8,7 +8,7 @@ import { columns } from "../../gen/columns.ts";
 import { lockInOrder } from "../database/lock-order.ts";
 import { inTransaction, type Pool } from "../database/pool.ts";
 import { bool, pick, type RowOf } from "../database/sql/columns.ts";
-import { asSql, columnsOf, sql } from "../database/sql/sql.ts";
+import { columnsOf, sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
 import { type ObservedNoteState, saveObservedNote } from "../documents/credit-note-state.ts";
 import { driftOf, identityColumns, identityRecord } from "../documents/ledger-drift.ts";
@@ -28,10 +28,10 @@ import {
 export type ObservedCreditNote = ObservedNoteState & Dated;
 
 const observedNote = sql`jsonb_to_recordset($2) AS r(id text, status text, total numeric,
-    remaining numeric, sent boolean, updated_at timestamptz, ${asSql(identityColumns)})
+    remaining numeric, sent boolean, updated_at timestamptz, ${identityColumns})
   JOIN credit_notes d ON d.organisation_id = $1 AND d.ledger_credit_note_id = r.id`;
 const isOtherNote = sql`(d.status, d.total, d.remaining_credit, d.sent, d.ledger_drift)
-    IS DISTINCT FROM (r.status, r.total, r.remaining, r.sent, ${asSql(driftOf("credit_notes"))})`;
+    IS DISTINCT FROM (r.status, r.total, r.remaining, r.sent, ${driftOf("credit_notes")})`;
 
 const syncedNote = {
   ...pick(columns.creditNote, "id", "subscriptionId"),
@@ -40,7 +40,7 @@ const syncedNote = {
 
 const findSynced = query({
   name: "find_synced_notes",
-  text: sql`SELECT ${columnsOf("d", syncedNote)} FROM ${observedNote}
+  text: sql`SELECT ${columnsOf(sql`d`, syncedNote)} FROM ${observedNote}
     WHERE ${isOtherNote} OR d.ledger_updated_at IS DISTINCT FROM r.updated_at`,
   row: syncedNote,
 });

@@ -9,7 +9,7 @@ import { lockInOrder, lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
 import { bool, pick, type RowOf, text } from "../database/sql/columns.ts";
-import { asSql, sql } from "../database/sql/sql.ts";
+import { identifier, sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
 import { type ObservedInvoiceState, unfitText } from "../documents/credit-note-state.ts";
 import { stands } from "../documents/document-presence.ts";
@@ -30,19 +30,18 @@ import {
 /** An invoice as observed. */
 export type ObservedInvoice = ObservedInvoiceState & Dated;
 
-const drift = asSql(driftOf("invoices"));
-const unfit = asSql(unfitText);
+const drift = driftOf("invoices");
 
 const observedInvoice = sql`jsonb_to_recordset($2) AS r(id text, status text, subtotal numeric,
     total numeric, amount_due numeric, sent boolean, updated_at timestamptz,
-    ${asSql(identityColumns)})
+    ${identityColumns})
   JOIN invoices d ON d.organisation_id = $1 AND d.ledger_invoice_id = r.id`;
 const isOtherInvoice = sql`(d.status, d.total, d.amount_due, d.sent, d.due_date, d.ledger_drift)
     IS DISTINCT FROM (r.status, r.total, r.amount_due, r.sent, coalesce(r.due_date, d.due_date),
       ${drift})`;
 
 const isDifferent = sql`(${isOtherInvoice} OR d.ledger_updated_at IS DISTINCT FROM r.updated_at
-    OR d.sync_error = ${unfit})`;
+    OR d.sync_error = ${unfitText})`;
 
 const evaluatedInvoice = {
   ...pick(columns.invoice, "subscriptionId"),
@@ -76,7 +75,7 @@ WITH evaluated AS (
     ledger_updated_at = e.updated_at,
     ledger_subtotal = coalesce(e.subtotal, i.ledger_subtotal), ledger_reported_at = now(),
     sync_error = CASE WHEN i.status <> 'not_in_external'
-      THEN nullif(i.sync_error, ${unfit}) END
+      THEN nullif(i.sync_error, ${unfitText}) END
   FROM evaluated e WHERE i.organisation_id = $1 AND i.id = e.own_id AND e.verdict = 'write'
 )
 SELECT subscription_id, ledger_id, status, is_other, verdict FROM evaluated
@@ -148,7 +147,7 @@ WITH evaluated AS (
     JOIN invoices d ON d.organisation_id = $1 AND d.ledger_invoice_id = $2
       AND d.status <> 'scheduled' FOR NO KEY UPDATE OF d
 ), written AS (
-  UPDATE invoices i SET sync_error = ${unfit} FROM evaluated e
+  UPDATE invoices i SET sync_error = ${unfitText} FROM evaluated e
   WHERE i.organisation_id = $1 AND i.id = e.own_id AND e.verdict = 'write'
     AND (i.sync_error IS NULL OR i.status = 'not_in_external')
 )
@@ -174,11 +173,11 @@ const losing = (kind: SyncedDocumentKind) =>
 WITH evaluated AS (
   SELECT d.id AS own_id, d.${ledgerIdColumn[kind]} AS ledger_id,
     coalesce(d.ledger_reported_at >= $3::timestamptz, false) OR ${isBusy[kind]} AS is_busy
-  FROM ${asSql(kind)} d WHERE d.organisation_id = $1 AND ${asSql(stands("d"))}
+  FROM ${identifier(kind)} d WHERE d.organisation_id = $1 AND ${stands(sql`d`)}
     AND d.${ledgerIdColumn[kind]} = ANY ($2)
   ORDER BY d.id FOR NO KEY UPDATE OF d
 ), lost AS (
-  UPDATE ${asSql(kind)} t SET status = 'not_in_external', ledger_reported_at = now(),
+  UPDATE ${identifier(kind)} t SET status = 'not_in_external', ledger_reported_at = now(),
     sync_error = 'The ledger does not have it any more.'
   FROM evaluated e WHERE t.organisation_id = $1 AND t.id = e.own_id AND NOT e.is_busy
 )

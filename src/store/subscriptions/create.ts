@@ -16,7 +16,7 @@ import {
 import { customerColumns, customerRow, isShown } from "../customers/customers.ts";
 import type { Executor } from "../database/prisma/client.ts";
 import { bytes, json, jsonRow, jsonRows, pick, type RowOf } from "../database/sql/columns.ts";
-import { asSql, sql } from "../database/sql/sql.ts";
+import { sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
 
 /** The keys of everything that a creation looks up. */
@@ -55,7 +55,7 @@ const factsRow = {
 const loadFacts = query({
   name: "load_creation",
   planned: "once",
-  text: sql`SELECT ${asSql(organisationColumns)}, o.catalogue_version, o.test_clock,
+  text: sql`SELECT ${organisationColumns}, o.catalogue_version, o.test_clock,
       (SELECT s.request_hash FROM subscriptions s WHERE s.organisation_id = $1
         AND s.id = $2) AS request_hash,
       (SELECT row_to_json(r) FROM (SELECT ${customerColumns} FROM customers t

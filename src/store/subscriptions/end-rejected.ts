@@ -10,7 +10,7 @@ import { type LockedOrganisation, shareOrganisation } from "../billing/locked-su
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
-import { asSql, sql } from "../database/sql/sql.ts";
+import { literal, sql } from "../database/sql/sql.ts";
 import { command } from "../database/sql/statement.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
@@ -45,7 +45,7 @@ WITH op AS (
   FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id
     AND removal.state = 'refused' AND $8::text IS NOT NULL
 )
-SELECT FROM op, pg_notify('${asSql(outcomesChannel)}', op.id::text)`,
+SELECT FROM op, pg_notify(${literal(outcomesChannel)}, op.id::text)`,
 });
 
 /**

@@ -11,7 +11,7 @@ import { columns } from "../../gen/columns.ts";
 import type { Encryption } from "../database/encryption.ts";
 import type { Pool } from "../database/pool.ts";
 import { bool, float, int, pick, type RowOf, text } from "../database/sql/columns.ts";
-import { asSql, sql } from "../database/sql/sql.ts";
+import { literal, sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
 import { bindConnection, type ConnectionAccess } from "../ledger-connection/connections.ts";
 import { jobClaim } from "../ledger-jobs/job-lease.ts";
@@ -196,7 +196,7 @@ const releaseHeld = command({
         not_before = now() + $4 * interval '1 millisecond', lease_until = NULL, reason = $5,
         first_sent_at = CASE WHEN NOT $6 THEN o.first_sent_at END
       WHERE o.organisation_id = $1 AND ${isHeld} RETURNING o.id
-    ) SELECT FROM op, pg_notify('${asSql(outcomesChannel)}', op.id::text)`,
+    ) SELECT FROM op, pg_notify(${literal(outcomesChannel)}, op.id::text)`,
 });
 
 async function release(

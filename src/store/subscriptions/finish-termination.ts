@@ -16,7 +16,7 @@ import { shareOrganisation } from "../billing/locked-subscription.ts";
 import { leavesDocuments } from "../billing/save-billing.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
-import { asSql, sql } from "../database/sql/sql.ts";
+import { literal, sql } from "../database/sql/sql.ts";
 import { command } from "../database/sql/statement.ts";
 import { lockLeasedJob } from "../ledger-jobs/job-lease.ts";
 import { doneMark, outcomesChannel } from "../ledger-jobs/job-notifications.ts";
@@ -50,7 +50,7 @@ const endJob = command({
       WHERE e.organisation_id = $1 AND e.id = op.id
     )
     SELECT FROM op,
-      pg_notify('${asSql(outcomesChannel)}', '${asSql(doneMark)}' || op.id)`,
+      pg_notify(${literal(outcomesChannel)}, ${literal(doneMark)} || op.id)`,
 });
 
 async function finish(

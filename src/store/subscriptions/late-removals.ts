@@ -13,7 +13,7 @@ import { getOne } from "../database/page.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
 import { pick, type RowOf } from "../database/sql/columns.ts";
-import { asSql, sql } from "../database/sql/sql.ts";
+import { literal, sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
 import { keepsPlace } from "../documents/document-presence.ts";
 import { invoiceListing } from "../documents/invoices.ts";
@@ -37,8 +37,8 @@ SELECT r.termination_id, r.step, i.subscription_id
 FROM removals r
   JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
   JOIN organisations o ON o.id = $1 AND NOT o.setup_mode
-WHERE r.organisation_id = $1 AND r.state = 'refused' AND r.reason = '${asSql(answerLost)}'
-  AND NOT ${keepsPlace("i")}
+WHERE r.organisation_id = $1 AND r.state = 'refused' AND r.reason = ${literal(answerLost)}
+  AND NOT ${keepsPlace(sql`i`)}
   AND NOT EXISTS (SELECT 1 FROM removals e WHERE e.organisation_id = $1
     AND e.invoice_id = r.invoice_id AND e.state = 'removed')
   AND NOT EXISTS (SELECT 1 FROM invoice_lines l WHERE l.organisation_id = $1

@@ -34,7 +34,7 @@ SELECT ${invoiceColumns}, t.period_index,
     AND d.invoice_id = t.id) AS bills_deferred
 FROM invoices t
 WHERE t.organisation_id = $1 AND t.subscription_id = $2 AND t.period_index >= $3::int - 1
-  AND NOT ${keepsPlace("t")}
+  AND NOT ${keepsPlace(sql`t`)}
   AND EXISTS (
     SELECT 1 FROM removals r JOIN terminations e ON e.organisation_id = $1
       AND e.id = r.termination_id

@@ -8,7 +8,7 @@ import { type LockedOrganisation, shareOrganisation } from "../billing/locked-su
 import { lockRow, lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
-import { asSql, sql } from "../database/sql/sql.ts";
+import { literal, sql } from "../database/sql/sql.ts";
 import { command } from "../database/sql/statement.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
@@ -88,7 +88,7 @@ WITH held AS (
     AND held.kind = 'create_invoice' AND EXISTS (SELECT 1 FROM held e WHERE e.id = $2)
   RETURNING c.id
 )
-SELECT FROM op, pg_notify('${asSql(outcomesChannel)}', op.id::text)`,
+SELECT FROM op, pg_notify(${literal(outcomesChannel)}, op.id::text)`,
 });
 
 /** Makes the job ready for its next step at once, if this attempt still holds the lease. */

@@ -18,7 +18,7 @@ import type { LockedOrganisation } from "../billing/locked-subscription.ts";
 import { newId } from "../database/ids.ts";
 import type { Transaction } from "../database/pool.ts";
 import { int, jsonRows, pick, type RowOf, text } from "../database/sql/columns.ts";
-import { asSql, type Sql, sql } from "../database/sql/sql.ts";
+import { identifier, type Sql, sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
 import { counts, isNeverThere } from "../documents/document-presence.ts";
 import { issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
@@ -53,13 +53,13 @@ SELECT (SELECT json_agg(line ORDER BY line.seq, line.position) FROM (
     SELECT d.seq, l.position, d.id AS invoice_id, d.number, l.name, l.description, l.amount::text,
       l.revenue_account, l.tax_type
     FROM invoices d JOIN invoice_lines l ON l.organisation_id = $1 AND l.invoice_id = d.id
-    WHERE ${isOtherInvoice} AND ${counts("d")} AND ${isInvoiceLine}
+    WHERE ${isOtherInvoice} AND ${counts(sql`d`)} AND ${isInvoiceLine}
     UNION ALL
     SELECT d.seq, l.position, NULL, d.number, l.name, l.description, (-l.amount)::text,
       l.revenue_account, l.tax_type
     FROM credit_notes d JOIN credit_note_lines l ON l.organisation_id = $1
       AND l.credit_note_id = d.id
-    WHERE ${isNote} AND ${counts("d")} AND ${isNoteLine}
+    WHERE ${isNote} AND ${counts(sql`d`)} AND ${isNoteLine}
   ) line) AS lines,
   (SELECT l.units FROM invoices i JOIN invoice_lines l ON l.organisation_id = $1
     AND l.invoice_id = i.id AND l.kind = 'plan'
@@ -92,20 +92,22 @@ const noteCredit = sql`remaining_credit = coalesce(r.kept, d.remaining_credit)`;
 // A document without another line is deleted with its lines, like one that was never sent. `kept`:
 // what a retry still bills of the document.
 const dropLines = (name: string, kind: "invoice" | "credit_note", isOfNext: Sql) => {
-  const of = asSql(kind);
+  const [documents, lines] = [identifier(`${kind}s`), identifier(`${kind}_lines`)];
+  const documentId = identifier(`${kind}_id`);
   return command({
     name,
     text: sql`WITH refused AS (
         SELECT d.id, sum(l.amount) FILTER (WHERE NOT ${isOfNext}) AS kept
-        FROM ${of}s d JOIN ${of}_lines l ON l.organisation_id = $1 AND l.${of}_id = d.id
+        FROM ${documents} d JOIN ${lines} l ON l.organisation_id = $1 AND l.${documentId} = d.id
         WHERE ${kind === "invoice" ? isOtherInvoice : isNote}
-          AND ${isNeverThere("d", `ledger_${kind}_id`)}
+          AND ${isNeverThere(sql`d`, identifier(`ledger_${kind}_id`))}
         GROUP BY d.id HAVING bool_or(${isOfNext})
       ), line AS (
-        DELETE FROM ${of}_lines l USING refused r
-        WHERE l.organisation_id = $1 AND l.${of}_id = r.id AND r.kept IS NOT NULL AND ${isOfNext}
+        DELETE FROM ${lines} l USING refused r
+        WHERE l.organisation_id = $1 AND l.${documentId} = r.id AND r.kept IS NOT NULL
+          AND ${isOfNext}
       )
-      UPDATE ${of}s d SET status = CASE WHEN r.kept IS NULL THEN 'deleted' ELSE d.status END,
+      UPDATE ${documents} d SET status = CASE WHEN r.kept IS NULL THEN 'deleted' ELSE d.status END,
         sync_error = CASE WHEN r.kept IS NOT NULL THEN d.sync_error END,
         subtotal = coalesce(r.kept, d.subtotal), total = coalesce(r.kept, d.total),
         ${kind === "invoice" ? sql`amount_due = coalesce(r.kept, 0)` : noteCredit}

@@ -17,7 +17,7 @@ import {
   uniqueViolation,
 } from "../database/pool.ts";
 import type { Executor } from "../database/prisma/client.ts";
-import { asSql, joinSql, sql } from "../database/sql/sql.ts";
+import { identifier, joinSql, sql } from "../database/sql/sql.ts";
 import { command } from "../database/sql/statement.ts";
 import {
   decimalText,
@@ -79,9 +79,9 @@ const subscriptionColumns = [
   "created_at",
 ] as const;
 
-const written = joinSql(subscriptionColumns.map(asSql), ", ");
+const written = joinSql(subscriptionColumns.map(identifier), ", ");
 const ofRecord = joinSql(
-  subscriptionColumns.map((column) => asSql(`r.${column}`)),
+  subscriptionColumns.map((column) => sql`r.${identifier(column)}`),
   ", ",
 );
 
@@ -120,7 +120,7 @@ WITH organisation AS (
     status, currency, subtotal, total, amount_due, issue_date, due_date, period_index, period_start,
     period_end, created_at)
   SELECT r.id, $1, s.customer_id, s.id,
-    ${documentNumber("s.number_prefix", "k.first + r.position")}, r.reference, r.type,
+    ${documentNumber(sql`s.number_prefix`, sql`k.first + r.position`)}, r.reference, r.type,
     'scheduled', r.currency, r.subtotal, r.subtotal, r.subtotal, r.issue_date, r.due_date,
     r.period_index, r.period_start, r.period_end, s.created_at
   FROM creation s, counter k, jsonb_to_recordset($8) AS r(${invoiceRecordType})

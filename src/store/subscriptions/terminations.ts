@@ -178,13 +178,13 @@ SELECT i.id, i.number, i.type, i.period_index, i.status, i.total,
       FROM credit_notes n
         JOIN credit_note_lines l ON l.organisation_id = $1 AND l.credit_note_id = n.id
       WHERE n.organisation_id = $1 AND n.subscription_id = $2
-        AND ${counts("n")} AND l.reversed_invoice_id = i.id)
+        AND ${counts(sql`n`)} AND l.reversed_invoice_id = i.id)
     - (SELECT coalesce(sum(c.amount), 0) FROM ledger_jobs c
       WHERE c.organisation_id = $1 AND c.subscription_id = $2 AND c.invoice_id = i.id
         AND c.kind = 'allocate_credit' AND c.state IN ('ready', 'sending', 'uncertain'))
     AS amount_due
 FROM invoices i
-WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND ${keepsPlace("i")}
+WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND ${keepsPlace(sql`i`)}
 ORDER BY i.seq DESC`,
   row: {
     ...pick(columns.invoice, "id", "number", "periodIndex", "total", "sent"),

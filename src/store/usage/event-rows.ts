@@ -31,7 +31,7 @@ const insert = query({
   planned: "once",
   text: sql`INSERT INTO usage_events (organisation_id, event_id, subscription_id, meter_id,
       period_index, bill, quantity, occurred_at, created_at)
-    SELECT * FROM ${eventColumns.source("r", 1)}
+    SELECT * FROM ${eventColumns.source(sql`r`, 1)}
     ORDER BY r.organisation_id, r.event_id COLLATE "C"
     ON CONFLICT (organisation_id, event_id) DO NOTHING
     RETURNING organisation_id, event_id`,
@@ -75,7 +75,7 @@ const idColumns = columnSet("organisation_id uuid, event_id text");
 const readStored = query({
   name: "load_stored_usage",
   planned: "once",
-  text: sql`SELECT e.* FROM ${idColumns.source("r", 1)} CROSS JOIN LATERAL (
+  text: sql`SELECT e.* FROM ${idColumns.source(sql`r`, 1)} CROSS JOIN LATERAL (
     SELECT u.organisation_id, u.event_id, u.subscription_id, u.meter_id, u.quantity,
       ${microseconds(sql`u.occurred_at`)} AS occurred_at
     FROM usage_events u

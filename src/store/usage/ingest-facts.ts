@@ -81,7 +81,7 @@ const readFacts = query({
   name: "load_usage_facts",
   planned: "once",
   text: sql`SELECT r.organisation_id, o.catalogue_version, s.*
-  FROM ${namedColumns.source("r", 1)}
+  FROM ${namedColumns.source(sql`r`, 1)}
     CROSS JOIN LATERAL (SELECT o.catalogue_version FROM organisations o
       WHERE o.id = r.organisation_id LIMIT 1) o
     LEFT JOIN LATERAL (SELECT s.id, s.plan_id, s.status, s.timezone, s.start_date, s.billing_day,

@@ -44,7 +44,7 @@ const storedRow = {
 const eventRow = { ...storedRow, occurredAt: bigint, isBilled: bool, ...usagePlaceRow };
 
 // A voided event is on no bill, although a bill with its number may exist.
-const eventColumns = sql`${columnsOf("t", storedRow)},
+const eventColumns = sql`${columnsOf(sql`t`, storedRow)},
   ${microseconds(sql`t.occurred_at`)} AS occurred_at,
   t.voided_at IS NULL AND t.bill < s.usage_billed AS is_billed, ${usagePlaceColumns}`;
 

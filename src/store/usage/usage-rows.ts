@@ -60,7 +60,7 @@ const documentJson = (alias: Sql) =>
  * The columns, of usage `t`, subscription `s`, meter `m`, invoice `i` and credit note `n`. Queries
  * add the columns of the usage itself.
  */
-export const usagePlaceColumns = sql`${columnsOf("t", usageRow)}, ${columnsOf("s", termsRow)},
+export const usagePlaceColumns = sql`${columnsOf(sql`t`, usageRow)}, ${columnsOf(sql`s`, termsRow)},
   m.id AS meter_id, m.code AS meter_code, m.name AS meter_name,
   ${documentJson(sql`i`)} AS invoice, ${documentJson(sql`n`)} AS credit_note`;
 

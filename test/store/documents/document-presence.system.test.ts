@@ -9,7 +9,8 @@ import {
   presenceOf,
 } from "../../../src/domain/billing/document-presence.ts";
 import type { DocumentStatus } from "../../../src/domain/model/invoice.ts";
-import * as sql from "../../../src/store/documents/document-presence.ts";
+import { sql } from "../../../src/store/database/sql/sql.ts";
+import * as conditions from "../../../src/store/documents/document-presence.ts";
 import { loseDocuments } from "../../../src/store/ledger-sync/sync-invoices.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { usageTest as test, type UsageFixture } from "../billing/usage-fixture.ts";
@@ -50,8 +51,8 @@ async function write(
 
 test("the SQL says of every document what the domain says", async ({ fixture: { pool } }) => {
   const { rows } = await pool.query(
-    `SELECT ${sql.stands("d")} AS stands, ${sql.counts("d")} AS counts,
-      ${sql.isNeverThere("d")} AS "isNeverThere", ${sql.keepsPlace("d")} AS "keepsPlace"
+    `SELECT ${conditions.stands(sql`d`)} AS stands, ${conditions.counts(sql`d`)} AS counts,
+      ${conditions.isNeverThere(sql`d`)} AS "isNeverThere", ${conditions.keepsPlace(sql`d`)} AS "keepsPlace"
     FROM jsonb_to_recordset($1) AS d(status text, ledger_invoice_id text)`,
     [
       JSON.stringify(

@@ -3,6 +3,7 @@
  * same time.
  */
 import type pg from "pg";
+import { sql } from "../../../src/store/database/sql/sql.ts";
 import { keepsPlace } from "../../../src/store/documents/document-presence.ts";
 
 /** Statements that select rows that must not exist. */
@@ -12,7 +13,7 @@ const audits = {
       SELECT i.subscription_id, l.period_end, l.from_units, l.to_units
       FROM invoice_lines l JOIN invoices i ON i.id = l.invoice_id
       WHERE i.organisation_id = $1 AND l.kind = 'proration'
-        AND ${keepsPlace("i")}
+        AND ${keepsPlace(sql`i`)}
       UNION ALL SELECT d.subscription_id, d.period_end, d.from_units, d.to_units
       FROM deferred_lines d
       WHERE d.organisation_id = $1 AND d.invoice_id IS NULL
@@ -22,7 +23,7 @@ const audits = {
       SELECT i.subscription_id, l.period_end, l.from_units, l.to_units, l.id
       FROM invoice_lines l JOIN invoices i ON i.id = l.invoice_id
       WHERE i.organisation_id = $1 AND l.kind = 'proration'
-        AND ${keepsPlace("i")} AND l.amount > 0
+        AND ${keepsPlace(sql`i`)} AND l.amount > 0
     )
     SELECT a.id, b.id FROM increase a
       JOIN increase b ON a.subscription_id = b.subscription_id AND a.period_end = b.period_end

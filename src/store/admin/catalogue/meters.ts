@@ -49,7 +49,7 @@ const meterViews = listing(
   "meter_views",
   {
     table: sql`meters`,
-    columns: sql`${columnsOf("t", meterRow)},
+    columns: sql`${columnsOf(sql`t`, meterRow)},
       ${usesOf(sql`plan_meters`, sql`meter_id`)} AS plans`,
     row: { ...meterRow, plans: int },
     from: sql`meters t`,

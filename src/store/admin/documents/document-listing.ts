@@ -18,7 +18,7 @@ import {
 } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
 import { instant, int, json, pick, type RowOf, text, uuid } from "../../database/sql/columns.ts";
-import { asSql, type Sql, sql } from "../../database/sql/sql.ts";
+import { type Sql, sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
 import { isNeverThere, stands } from "../../documents/document-presence.ts";
 import { currentDrift, isAltered } from "../../documents/ledger-drift.ts";
@@ -89,13 +89,13 @@ const documentRow = {
 const documents = sql`(
   SELECT 'invoice' AS kind, d.organisation_id, d.id, d.seq, d.number, d.status, d.customer_id,
     d.subscription_id, d.currency, d.total, d.subtotal, d.ledger_subtotal,
-    ${asSql(currentDrift("d"))} AS ledger_drift, d.ledger_invoice_id AS ledger_id, d.sync_error,
+    ${currentDrift(sql`d`)} AS ledger_drift, d.ledger_invoice_id AS ledger_id, d.sync_error,
     0 AS remaining_credit, d.created_at
   FROM invoices d
   UNION ALL
   SELECT 'credit_note', d.organisation_id, d.id, d.seq, d.number, d.status, d.customer_id,
     d.subscription_id, d.currency, d.total, d.subtotal, d.ledger_subtotal,
-    ${asSql(currentDrift("d"))}, d.ledger_credit_note_id, d.sync_error, d.remaining_credit, d.created_at
+    ${currentDrift(sql`d`)}, d.ledger_credit_note_id, d.sync_error, d.remaining_credit, d.created_at
   FROM credit_notes d
 )`;
 
@@ -117,7 +117,7 @@ const waiting = sql`SELECT o.*,
 // that.
 const isBlocked = (note: Sql) =>
   sql`(${note}.status = 'approved' AND i.status = 'approved' AND ${note}.remaining_credit > 0
-    AND i.amount_due > 0 AND ${asSql(isRefusedPair(note, "i"))} AND NOT ${asSql(isAltered("i"))})`;
+    AND i.amount_due > 0 AND ${isRefusedPair(note, sql`i`)} AND NOT ${isAltered(sql`i`)})`;
 
 // The last refusal that still counts. For creations and amendments the document's `sync_error`
 // decides that.
@@ -135,9 +135,9 @@ const refused = sql`SELECT o.*, NULL::timestamptz AS next_attempt_at FROM ledger
 // that drift.
 const driftIds = (table: Sql) => sql`
     SELECT d.id FROM ${table} d WHERE d.organisation_id = $1
-      AND d.ledger_subtotal <> d.subtotal AND ${asSql(stands("d"))}
+      AND d.ledger_subtotal <> d.subtotal AND ${stands(sql`d`)}
     UNION SELECT d.id FROM ${table} d WHERE d.organisation_id = $1
-      AND d.ledger_drift IS NOT NULL AND ${asSql(currentDrift("d"))} IS NOT NULL AND ${asSql(stands("d"))}`;
+      AND d.ledger_drift IS NOT NULL AND ${currentDrift(sql`d`)} IS NOT NULL AND ${stands(sql`d`)}`;
 
 const documentTable = {
   table: positions,
@@ -148,7 +148,7 @@ const documentTable = {
     t.ledger_id, t.sync_error,
     t.created_at,
     coalesce(o.kind,
-      CASE WHEN ${asSql(isNeverThere("t", "ledger_id"))} THEN 'create_' || t.kind END) AS operation,
+      CASE WHEN ${isNeverThere(sql`t`, sql`ledger_id`)} THEN 'create_' || t.kind END) AS operation,
     o.id AS job_id, CASE WHEN o.kind = 'allocate_credit' THEN o.invoice_id END AS invoice_id,
     o.reason,
     CASE s.state WHEN 'failed' THEN coalesce(t.sync_error, o.message) ELSE o.message END AS message,
@@ -162,7 +162,7 @@ const documentTable = {
     CROSS JOIN LATERAL (SELECT CASE
       WHEN o.next_attempt_at IS NOT NULL OR t.status = 'scheduled' THEN 'waiting'
       WHEN t.sync_error IS NOT NULL OR o.id IS NOT NULL THEN 'failed'
-      WHEN (t.ledger_subtotal <> t.subtotal OR t.ledger_drift IS NOT NULL) AND ${asSql(stands("t"))}
+      WHEN (t.ledger_subtotal <> t.subtotal OR t.ledger_drift IS NOT NULL) AND ${stands(sql`t`)}
         THEN 'drift' ELSE 'synced' END AS state) s`,
   read: (row: RowOf<typeof documentRow>): AdminDocument => ({
     ...row,

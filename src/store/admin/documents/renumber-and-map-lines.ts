@@ -7,7 +7,7 @@ import { strict as assert } from "node:assert";
 import { invalidationsOf } from "../../../domain/ledger/validation.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { text } from "../../database/sql/columns.ts";
-import { asSql, sql } from "../../database/sql/sql.ts";
+import { sql } from "../../database/sql/sql.ts";
 import { command, query } from "../../database/sql/statement.ts";
 import { isNeverThere } from "../../documents/document-presence.ts";
 import { documentNumber } from "../../documents/invoice-writes.ts";
@@ -23,7 +23,7 @@ const reserve = (kind: DocumentKind) =>
         ON CONFLICT (organisation_id, kind) DO UPDATE SET next = d.next + 1
         RETURNING d.next - 1 AS reserved
       )
-      SELECT ${asSql(documentNumber(numberPrefixes[kind], "k.reserved"))} AS number
+      SELECT ${documentNumber(numberPrefixes[kind], sql`k.reserved`)} AS number
       FROM counter k, organisations o WHERE o.id = $1`,
     row: { number: text },
   });
@@ -64,7 +64,7 @@ const mappings = {
         LEFT JOIN charges c ON c.organisation_id = i.organisation_id AND c.id = k.charge_id
         LEFT JOIN meters m ON m.organisation_id = i.organisation_id AND m.id = k.meter_id
       WHERE k.organisation_id = $1 AND k.invoice_id = $2
-        AND (k.amending OR ${asSql(isNeverThere("i"))})
+        AND (k.amending OR ${isNeverThere(sql`i`)})
     ) m
     WHERE l.organisation_id = $1 AND l.id = m.id AND ($3 OR l.revenue_account IS NULL)`,
   }),

@@ -13,7 +13,7 @@ import { getOne } from "../../database/page.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
 import { instant } from "../../database/sql/columns.ts";
-import { asSql, sql } from "../../database/sql/sql.ts";
+import { sql } from "../../database/sql/sql.ts";
 import { command, query } from "../../database/sql/statement.ts";
 import { lackingChanges } from "../../ledger-jobs/amendments/closed-amendment.ts";
 import { planAllocations } from "../../ledger-jobs/credit-allocations.ts";
@@ -206,7 +206,7 @@ const repeatJob = command({
 const awaitJob = command({
   name: "await_repeated_amendment",
   text: sql`UPDATE unit_changes c SET job_ids = c.job_ids || $4::uuid
-    WHERE c.organisation_id = $1 AND c.id IN (${asSql(lackingChanges)})`,
+    WHERE c.organisation_id = $1 AND c.id IN (${lackingChanges})`,
 });
 
 /** The invoice of a refused amendment, and that amendment's job. */

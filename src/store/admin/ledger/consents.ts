@@ -207,7 +207,7 @@ const useState = query({
       AND o.id = c.operator_id AND o.active AND o.role = 'owner'
       AND t.id = c.token_id AND t.operator_id = o.id AND t.revoked_at IS NULL
       AND (t.expires_at IS NULL OR t.expires_at > now())
-    RETURNING ${columnsOf("c", consentRow)}, o.name AS operator_name, before.encrypted_verifier`,
+    RETURNING ${columnsOf(sql`c`, consentRow)}, o.name AS operator_name, before.encrypted_verifier`,
   row: {
     ...consentRow,
     operatorName: text,

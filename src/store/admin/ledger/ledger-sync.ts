@@ -7,7 +7,7 @@ import { msUntil } from "../../database/clock.ts";
 import { updateInOrder } from "../../database/lock-order.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import { bool, float, instant, int, type RowOf, text } from "../../database/sql/columns.ts";
-import { asSql, sql } from "../../database/sql/sql.ts";
+import { sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
 import { notificationRows } from "../../ledger-sync/pending-notifications.ts";
 import { type Actor, type Changed, type Changes, changed } from "../changes.ts";
@@ -43,8 +43,8 @@ const getSync = query({
       ELSE c.disconnected_reason END AS problem,
     CASE WHEN p.until > now() THEN p.until
       WHEN p.is_retried THEN s.next_sync_at END AS not_before,
-    CASE WHEN p.until > now() THEN ${asSql(msUntil("p.until"))}
-      WHEN p.is_retried THEN ${asSql(msUntil("s.next_sync_at"))} END AS paused_ms,
+    CASE WHEN p.until > now() THEN ${msUntil(sql`p.until`)}
+      WHEN p.is_retried THEN ${msUntil(sql`s.next_sync_at`)} END AS paused_ms,
     coalesce(s.contacts_changed, 0) AS customers_changed,
     coalesce(s.credit_notes_changed, 0) AS credit_notes_changed,
     coalesce(s.invoices_changed, 0) AS invoices_changed,

@@ -10,7 +10,7 @@ import { lockSubscriptions } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
 import { bool, type RowOf, text, uuid } from "../../database/sql/columns.ts";
-import { asSql, sql } from "../../database/sql/sql.ts";
+import { sql } from "../../database/sql/sql.ts";
 import { command, query } from "../../database/sql/statement.ts";
 import { adoptUnknown, isAnothers, type UnknownKind } from "../../ledger-jobs/unknown-documents.ts";
 import { type Changed, changed } from "../changes.ts";
@@ -104,7 +104,7 @@ async function readOne(
 const ofAnother = (kind: UnknownKind) =>
   query({
     name: `is_unknown_${kind}_anothers`,
-    text: sql`SELECT ${asSql(isAnothers(kind, "$2"))} AS is_anothers`,
+    text: sql`SELECT ${isAnothers(kind, sql`$2`)} AS is_anothers`,
     row: { isAnothers: bool },
   });
 

@@ -22,7 +22,7 @@ export const unknownRow = { ...documentRow, customerId: uuid.orNull(), isNumberT
 export type AdminUnknownDocument = RowOf<typeof unknownRow>;
 
 /** SQL: `unknownRow` of the unknown documents `u`. `$1` is the organisation. */
-export const selectUnknown = sql`SELECT ${columnsOf("u", documentRow)}, c.id AS customer_id,
+export const selectUnknown = sql`SELECT ${columnsOf(sql`u`, documentRow)}, c.id AS customer_id,
     CASE u.kind WHEN 'invoice' THEN EXISTS (SELECT 1 FROM invoices i
         WHERE i.organisation_id = $1 AND i.number = u.number
           AND i.id IS DISTINCT FROM u.document_id)

@@ -8,7 +8,7 @@ import type { Page, PageRequest } from "../../database/page.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
 import { text } from "../../database/sql/columns.ts";
-import { asSql, type Sql, sql } from "../../database/sql/sql.ts";
+import { type Sql, sql } from "../../database/sql/sql.ts";
 import { command, query } from "../../database/sql/statement.ts";
 import { stands } from "../../documents/document-presence.ts";
 import {
@@ -123,7 +123,7 @@ async function requirePosition(pool: Pool, organisationId: string, id: string): 
 
 /** SQL: the count in a number of this kind, null if the number is not one of the organisation. */
 function countOf(kind: UnknownKind, number: Sql): Sql {
-  const prefix = asSql(numberPrefixes[kind]);
+  const prefix = numberPrefixes[kind];
   const rest = sql`substr(${number}, length(${prefix}) + 1)`;
   return sql`CASE WHEN starts_with(${number}, ${prefix}) AND ${rest} ~ '^[0-9]{4,15}$'
     THEN ${rest}::bigint END`;
@@ -141,7 +141,7 @@ const unknownOf = (kind: UnknownKind, table: Sql, ledgerId: Sql) =>
       LEFT JOIN document_counters k ON k.organisation_id = $1 AND k.kind = $2
       WHERE NOT EXISTS (SELECT 1 FROM ${table} i
           WHERE i.organisation_id = $1 AND i.${ledgerId} = d."ledgerId")
-        AND NOT ${asSql(isAnothers(kind, sql`d."ledgerId"`))}
+        AND NOT ${isAnothers(kind, sql`d."ledgerId"`)}
         AND NOT EXISTS (SELECT 1 FROM ${table} i WHERE i.id = d."ownId")
         AND (d."ownId" IS NOT NULL
           OR EXISTS (SELECT 1 FROM unknown_documents u WHERE u.organisation_id = $1
@@ -163,7 +163,7 @@ const saveUnknown = command({
       contact_id, status, currency, reference, issue_date, subtotal, total, lines, state)
     SELECT $1, $2, r."ledgerId", r.number, r."contactId", r.status, r.currency, r.reference,
       r."issueDate", r.subtotal, r.total, r.lines,
-      CASE WHEN ${asSql(stands("r"))} THEN 'open' ELSE 'removed' END
+      CASE WHEN ${stands(sql`r`)} THEN 'open' ELSE 'removed' END
     FROM jsonb_to_recordset($3) AS r("ledgerId" text, number text, "contactId" text,
       status text, currency text, reference text, "issueDate" date, subtotal numeric,
       total numeric, lines jsonb)

@@ -8,7 +8,7 @@ import { isId } from "../../database/ids.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
 import type { Executor } from "../../database/prisma/client.ts";
 import { arrayOf, numeric, type RowOf, text, uuid } from "../../database/sql/columns.ts";
-import { asSql, joinSql, sql } from "../../database/sql/sql.ts";
+import { joinSql, sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
 import { counts } from "../../documents/document-presence.ts";
 import { findUnbilledIncreases } from "./unbilled-increases.ts";
@@ -83,7 +83,7 @@ SELECT 'end_without_counterpart', l.id, i.subscription_id, ARRAY[n.number, i.num
   i.currency
 FROM invoices i
   JOIN credit_notes n ON n.organisation_id = $1 AND n.subscription_id = i.subscription_id
-    AND ${asSql(counts("n"))}
+    AND ${counts(sql`n`)}
   JOIN credit_note_lines l ON l.organisation_id = $1 AND l.credit_note_id = n.id
     AND l.reversed_invoice_id = i.id AND l.meter_id IS NULL
 WHERE i.organisation_id = $1 AND i.status = 'not_in_external'
@@ -92,7 +92,7 @@ SELECT 'end_without_counterpart', l.id, n.subscription_id, ARRAY[i.number, n.num
   n.currency
 FROM credit_notes n
   JOIN invoices i ON i.organisation_id = $1 AND i.subscription_id = n.subscription_id
-    AND i.type = 'change' AND ${asSql(counts("i"))}
+    AND i.type = 'change' AND ${counts(sql`i`)}
   JOIN invoice_lines l ON l.organisation_id = $1 AND l.invoice_id = i.id AND l.kind = 'proration'
     AND l.description LIKE 'Reverses ' || n.number || ' for the period%'
 WHERE n.organisation_id = $1 AND n.status = 'not_in_external'

@@ -11,7 +11,7 @@ import { performable } from "../../billing/due-organisations.ts";
 import { isId } from "../../database/ids.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import { int, pick } from "../../database/sql/columns.ts";
-import { asSql, sql } from "../../database/sql/sql.ts";
+import { sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
 import { type Changed, changed } from "../changes.ts";
 import { loadLocked } from "./update-organisation.ts";
@@ -71,7 +71,7 @@ const findDue = query({
   name: "is_any_subscription_due",
   text: sql`SELECT s.id FROM subscriptions s JOIN organisations o ON o.id = s.organisation_id
     WHERE o.id = $1 AND s.due_at <= coalesce(o.test_clock, clock_timestamp())
-      AND ${asSql(performable)}
+      AND ${performable}
     LIMIT 1`,
   row: pick(columns.subscription, "id"),
 });

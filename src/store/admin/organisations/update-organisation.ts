@@ -13,7 +13,7 @@ import { lockOrganisation } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
 import { uuid } from "../../database/sql/columns.ts";
-import { asSql, sql } from "../../database/sql/sql.ts";
+import { sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
 import { holdsCredit, planHeldCredit } from "../../ledger-jobs/credit-allocations.ts";
 import { type Changed, changed } from "../changes.ts";
@@ -82,9 +82,9 @@ const recheckBatch = query({
       OR s.due_at IS NULL AND s.status IN ('ended', 'complete') AND (
         s.id IN (SELECT d.subscription_id FROM deferred_lines d
           WHERE d.organisation_id = $1 AND d.invoice_id IS NULL)
-        OR EXISTS (SELECT 1 FROM ${asSql(openUsage)} e))
+        OR EXISTS (SELECT 1 FROM ${openUsage} e))
       OR s.id IN (SELECT n.subscription_id FROM credit_notes n
-        WHERE n.organisation_id = $1 AND ${asSql(holdsCredit("n"))}))
+        WHERE n.organisation_id = $1 AND ${holdsCredit(sql`n`)}))
     ORDER BY s.id LIMIT $3 FOR NO KEY UPDATE OF s
   ), checked AS (
     UPDATE subscriptions s SET due_at = 'epoch' FROM batch

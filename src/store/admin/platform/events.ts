@@ -52,7 +52,7 @@ export const eventListing = listing(
   "events",
   {
     table: sql`events`,
-    columns: columnsOf("t", eventRow),
+    columns: columnsOf(sql`t`, eventRow),
     row: eventRow,
     from: sql`events t`,
     read: (row): StoredEvent => ({ ...row, sequence: BigInt(row.sequence) }),

@@ -31,7 +31,7 @@ type LockedEndpoint = RowOf<typeof endpointRow>;
 // is what a body shows.
 const lockEndpoint = query({
   name: "lock_webhook_endpoint",
-  text: sql`SELECT ${columnsOf("w", shownRow)}, o.livemode,
+  text: sql`SELECT ${columnsOf(sql`w`, shownRow)}, o.livemode,
       date_trunc('milliseconds', now()) AS now
     FROM webhook_endpoints w JOIN organisations o ON o.id = w.organisation_id
     WHERE w.organisation_id = $1 AND w.id = $2 FOR NO KEY UPDATE OF w`,

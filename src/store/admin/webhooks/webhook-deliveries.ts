@@ -148,7 +148,7 @@ const deliveries = listing(
     table: sql`webhook_deliveries`,
     // A delivery held back by an open breaker shows that as its error. The error is computed here
     // and not stored.
-    columns: sql`${columnsOf("t", deliveryMembers)}, e.type AS event_type, e.object_id,
+    columns: sql`${columnsOf(sql`t`, deliveryMembers)}, e.type AS event_type, e.object_id,
       CASE WHEN ${isHeld} THEN NULL ELSE t.last_status END AS last_status,
       CASE WHEN ${isHeld} THEN 'not sent: the endpoint failed ' || w.failures || ' times in a row'
         ELSE t.last_error END AS last_error`,

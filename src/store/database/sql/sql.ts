@@ -18,7 +18,7 @@ export function joinSql(parts: readonly Sql[], separator: ", " | " AND " | " UNI
 }
 
 /** Returns the columns of a shape, each with the table's alias: `t.id, t.tax_type`. */
-export function columnsOf(alias: string, shape: Shape): Sql {
+export function columnsOf(alias: Sql, shape: Shape): Sql {
   const columns = Object.keys(shape).map((member) => `${alias}.${columnOf(member)}`);
   return columns.join(", ") as Sql;
 }

@@ -8,7 +8,7 @@ import { columns } from "../../../gen/columns.ts";
 import { msUntil } from "../../database/clock.ts";
 import type { Pool } from "../../database/pool.ts";
 import { bool, float, instant, numeric, pick, type RowOf } from "../../database/sql/columns.ts";
-import { asSql, sql } from "../../database/sql/sql.ts";
+import { sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
 import { dueAt, jobClaim } from "../job-lease.ts";
 
@@ -75,7 +75,7 @@ export async function claimAllocation(
 const readWait = query({
   name: "read_allocation_wait",
   planned: "once",
-  text: sql`SELECT ${asSql(msUntil(dueAt))} AS next_in_ms
+  text: sql`SELECT ${msUntil(dueAt)} AS next_in_ms
     FROM ledger_jobs t WHERE t.organisation_id = $1 AND ${condition}`,
   row: { nextInMs: float },
 });

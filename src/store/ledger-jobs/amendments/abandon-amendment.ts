@@ -16,7 +16,7 @@ import { savePeriods, shareOrganisation } from "../../billing/locked-subscriptio
 import { newId } from "../../database/ids.ts";
 import { lockSubscriptions } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
-import { asSql, sql } from "../../database/sql/sql.ts";
+import { sql } from "../../database/sql/sql.ts";
 import { command } from "../../database/sql/statement.ts";
 import { stands } from "../../documents/document-presence.ts";
 import { type Issuing, issueCreditNotes, issueInvoices } from "../../documents/issue-documents.ts";
@@ -159,10 +159,10 @@ async function restorePrice(
 const leave = command({
   name: "leave_invoice",
   text: sql`
-UPDATE invoices d SET status = CASE WHEN $3 = 'not_in_external' AND NOT ${asSql(stands("d"))}
+UPDATE invoices d SET status = CASE WHEN $3 = 'not_in_external' AND NOT ${stands(sql`d`)}
     THEN d.status ELSE $3 END, total = coalesce($4, d.total),
   amount_due = coalesce($5, d.amount_due), sent = coalesce($6, d.sent),
-  due_date = coalesce(r.due_date, d.due_date), ledger_drift = ${asSql(driftOf("invoices"))},
+  due_date = coalesce(r.due_date, d.due_date), ledger_drift = ${driftOf("invoices")},
   ledger_updated_at = coalesce($9, d.ledger_updated_at), ledger_reported_at = now(),
   ledger_subtotal = coalesce($10, d.ledger_subtotal),
   subtotal = (SELECT coalesce(sum(l.amount), 0) FROM invoice_lines l
@@ -173,7 +173,7 @@ UPDATE invoices d SET status = CASE WHEN $3 = 'not_in_external' AND NOT ${asSql(
     THEN coalesce(d.sync_error, (SELECT o.message FROM ledger_jobs o
       WHERE o.organisation_id = $1 AND o.invoice_id = d.id AND o.kind = 'amend_invoice'
         AND o.state = 'refused' ORDER BY o.seq DESC LIMIT 1), $7) END
-FROM jsonb_to_record($11) AS r(${asSql(identityColumns)})
+FROM jsonb_to_record($11) AS r(${identityColumns})
 WHERE d.organisation_id = $1 AND d.id = $2`,
 });
 

@@ -14,7 +14,7 @@ import { msUntil } from "../../database/clock.ts";
 import type { Encryption } from "../../database/encryption.ts";
 import type { Pool } from "../../database/pool.ts";
 import { bool, float, json, pick, type RowOf, text } from "../../database/sql/columns.ts";
-import { asSql, sql } from "../../database/sql/sql.ts";
+import { literal, sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
 import { bindConnection, type ConnectionAccess } from "../../ledger-connection/connections.ts";
 import {
@@ -115,9 +115,9 @@ export function createAmendments(pool: Pool, encryption: Encryption): OpenAmendm
 const readAmendment = query({
   name: "read_amendment_state",
   text: sql`SELECT i.number, t.attempts, t.reason,
-      CASE WHEN t.finished_at IS NULL THEN ${asSql(msUntil(dueAt))} END AS next_in_ms,
+      CASE WHEN t.finished_at IS NULL THEN ${msUntil(dueAt)} END AS next_in_ms,
       CASE WHEN t.finished_at IS NULL THEN NULL
-        WHEN t.state = 'done' AND t.reason = '${movedReason}' THEN t.reason
+        WHEN t.state = 'done' AND t.reason = ${literal(movedReason)} THEN t.reason
         ELSE t.state END AS outcome
     FROM ledger_jobs t JOIN invoices i ON i.organisation_id = $1 AND i.id = t.invoice_id
     WHERE t.organisation_id = $1 AND t.id = $2 AND t.kind = 'amend_invoice'`,

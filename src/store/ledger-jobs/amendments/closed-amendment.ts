@@ -10,7 +10,7 @@ import type { ClosedAmendment } from "../../../domain/subscriptions/abandoned-am
 import { columns } from "../../../gen/columns.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { bool, instant, int, numeric, pick } from "../../database/sql/columns.ts";
-import { columnsOf, sql } from "../../database/sql/sql.ts";
+import { columnsOf, literal, sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
 
 /** The reason of a done amendment that new documents bill. */
@@ -21,7 +21,7 @@ export const movedReason = sql`moved`;
  * ledger, all since its last successful amendment.
  */
 export const lackingChanges = sql`SELECT change.id FROM (
-    SELECT c.id, o.seq, o.state = 'refused' OR o.reason = '${movedReason}' AS is_lacking,
+    SELECT c.id, o.seq, o.state = 'refused' OR o.reason = ${literal(movedReason)} AS is_lacking,
       max(o.seq) FILTER (WHERE o.state = 'done' AND o.reason IS NULL) OVER () AS done_seq
     FROM unit_changes c JOIN ledger_jobs o ON o.organisation_id = $1 AND o.id = ANY (c.job_ids)
     WHERE c.organisation_id = $1 AND c.subscription_id = $2
@@ -47,7 +47,7 @@ const billedPeriod = pick(
 
 const load = query({
   name: "load_closed_amendment",
-  text: sql`SELECT ${columnsOf("p", billedPeriod)}, coalesce(o.test_clock, now()) AS now,
+  text: sql`SELECT ${columnsOf(sql`p`, billedPeriod)}, coalesce(o.test_clock, now()) AS now,
       (i.amending_from->>'billed_units')::int AS from_units, plan.units AS to_units,
       (SELECT sum(l.amount) FROM invoice_lines l
         WHERE l.organisation_id = $1 AND l.invoice_id = i.id AND ${isAddedLine}) AS added,
