@@ -14,6 +14,7 @@ import {
   sizeFaults,
 } from "../tools/tidy/shape.ts";
 import { type Fault, readSource, type Source } from "../tools/tidy/source.ts";
+import { statementFaults } from "../tools/tidy/statements.ts";
 import {
   type ExcusedStatement,
   tenantFaults,
@@ -72,6 +73,10 @@ describe("every file", () => {
 
   test("of the store imports no folder that imports its own", () => {
     expect(circleFaults(sources, "src/store/")).toEqual([]);
+  });
+
+  test("sends text to PostgreSQL only in the folder of statements", () => {
+    expect(faultsOf(statementFaults)).toEqual([]);
   });
 
   test("names a kind of ledger only in its folder and in the registry", () => {

@@ -26,7 +26,9 @@ export function writeColumns(schemaPath: string, outputPath: string): void {
   });
   writeFileSync(
     outputPath,
-    `/** The columns of each table, by the names of the schema. Generated from prisma/schema.prisma. */
+    `/**
+ * The columns of each table, by the names of the schema. Generated from prisma/schema.prisma.
+ */
 import * as c from "../store/database/sql/columns.ts";
 
 export const columns = {

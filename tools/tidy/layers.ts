@@ -52,7 +52,7 @@ const layers: Readonly<Record<string, Layer>> = {
   domain: { paths: ["src/domain/"], imports: [], packagesOnly: ["node:assert"] },
   store: {
     paths: ["src/store/"],
-    imports: ["src/domain/", "src/gen/prisma/", assets],
+    imports: ["src/domain/", "src/gen/prisma/", "src/gen/columns.ts", assets],
     packagesNever: ["@connectrpc/", "@temporalio/", "undici"],
   },
   ledger: {

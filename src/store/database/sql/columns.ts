@@ -53,12 +53,16 @@ function column<T>(
   };
 }
 
+/** An id. */
 export const uuid = column<string>(["uuid"]);
 
+/** Text of any length. */
 export const text = column<string>(["text", "character varying"]);
 
+/** A truth value. */
 export const bool = column<boolean>(["boolean"]);
 
+/** A whole number below 2^31. */
 export const int = column<number>(["integer", "smallint"]);
 
 /** A binary float. For durations and scores, never for money. */
@@ -76,6 +80,7 @@ export const day = column<string>(["date"]);
 /** An instant to the millisecond. */
 export const instant = column<Date>(["timestamp with time zone"]);
 
+/** Bytes as they are stored. */
 export const bytes = column<Buffer>(["bytea"]);
 
 /** JSON with values of the type `T`, in which decimals are text. */
