@@ -9,7 +9,7 @@ import { startTimeLimit } from "./time-limit.ts";
 export interface Statement extends pg.QueryConfig {
   /** Its time limit, if it is not the one of the connection. */
   readonly timeLimitMs?: number;
-  /** Set by `plannedOnce`. */
+  /** Whether the connection plans it once, for any values. */
   readonly isPlannedOnce?: boolean;
 }
 

@@ -26,8 +26,8 @@
 
 import type { Transaction } from "./pool.ts";
 import { instant } from "./sql/columns.ts";
-import { asSql, joinSql, type Sql, sql } from "./sql/sql.ts";
-import { type Command, command, type Executor, query } from "./sql/statement.ts";
+import { joinSql, type Sql, sql } from "./sql/sql.ts";
+import { type Command, command, query } from "./sql/statement.ts";
 
 /** Locks one row and returns the time at the start of the transaction. None without that row. */
 const lockOf = (name: string, locked: Sql) =>
@@ -223,8 +223,8 @@ export async function lockInOrder(
  */
 interface OrderedUpdate {
   readonly name: string;
-  readonly table: "ledger_jobs" | "ledger_notifications" | "ledger_reference_data";
-  readonly key: readonly string[];
+  readonly table: Sql;
+  readonly key: readonly Sql[];
   readonly where: Sql;
   readonly set: Sql;
 }
@@ -233,30 +233,12 @@ interface OrderedUpdate {
  * Declares an update that locks the rows in the order of their key, and then updates them. Two such
  * updates never deadlock. Its values are the organisation and those from `$2` on.
  */
-export function orderedUpdate(update: OrderedUpdate): Command {
-  return command({ name: update.name, text: orderedText(update) });
-}
-
-function orderedText({ table, key, where, set }: OrderedUpdate): Sql {
-  const columns = joinSql(key.map(asSql), ", ");
-  const matches = key.map((column) => asSql(`t.${column} = locked.${column}`));
-  return sql`UPDATE ${asSql(table)} t SET ${set} FROM (
-      SELECT ${columns} FROM ${asSql(table)} WHERE organisation_id = $1 AND ${where}
+export function orderedUpdate({ name, table, key, where, set }: OrderedUpdate): Command {
+  const columns = joinSql(key, ", ");
+  const matches = key.map((column) => sql`t.${column} = locked.${column}`);
+  const text = sql`UPDATE ${table} t SET ${set} FROM (
+      SELECT ${columns} FROM ${table} WHERE organisation_id = $1 AND ${where}
       ORDER BY ${columns} FOR NO KEY UPDATE) AS locked
     WHERE t.organisation_id = $1 AND ${joinSql(matches, " AND ")}`;
-}
-
-/** Runs an update that is declared nowhere yet. */
-export async function updateInOrder(
-  executor: Executor,
-  organisationId: string,
-  update: Omit<OrderedUpdate, "where" | "set"> & {
-    readonly where: string;
-    readonly set: string;
-    readonly values?: readonly unknown[];
-  },
-): Promise<void> {
-  const { name, table, key, where, set, values = [] } = update;
-  const text = orderedText({ name, table, key, where: asSql(where), set: asSql(set) });
-  await executor.query({ name, text, values: [organisationId, ...values] });
+  return command({ name, text });
 }

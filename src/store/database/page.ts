@@ -4,10 +4,16 @@
  * statement reads their lines.
  */
 import { Refusal } from "../../domain/refusal.ts";
-import { statementName } from "./planned-once.ts";
 import type { RowOf, Shape } from "./sql/columns.ts";
 import { asSql, joinSql, type Sql, sql } from "./sql/sql.ts";
-import { declare, type Executor, type Query, query, undeclaredQuery } from "./sql/statement.ts";
+import {
+  declare,
+  type Executor,
+  type Query,
+  query,
+  statementName,
+  undeclaredQuery,
+} from "./sql/statement.ts";
 
 /** Selects a page: `limit` is 1 to 100, and the page starts after the object with this id. */
 export interface PageRequest {

@@ -13,9 +13,6 @@ export type Pool = pg.Pool;
 /** A connection inside a transaction. */
 export type Transaction = Pick<pg.PoolClient, "query">;
 
-/** Any row of a result. */
-export type AnyRow = pg.QueryResultRow;
-
 /**
  * Settings of a pool. `size` is the number of connections of this process. The server's
  * `max_connections` bounds the sum over all processes.
@@ -183,18 +180,6 @@ export async function inTransaction<T>(
   begin = "BEGIN",
 ): Promise<T> {
   return repeatBrokenOff(() => inTransactionSpan(begin, (first) => runOnce(pool, work, first)));
-}
-
-/**
- * Runs one statement that leaves work, which is a transaction by itself. Within a trace it takes
- * three statements, so that the work keeps the trace.
- */
-export function queryInTrace<Row extends AnyRow>(
-  pool: pg.Pool,
-  query: Statement,
-): Promise<pg.QueryResult<Row>> {
-  if (!isTraced()) return pool.query<Row>(query);
-  return inTransaction(pool, (client) => client.query<Row>(query));
 }
 
 /**

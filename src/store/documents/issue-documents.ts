@@ -160,8 +160,8 @@ WITH ${takeNumbers}, note AS (
   INSERT INTO credit_notes (id, organisation_id, customer_id, subscription_id, number, reference,
     status, currency, credit_note_date,
     subtotal, total, remaining_credit, created_at)
-  SELECT r.id, $1, s.customer_id, s.id, ${documentNumber(creditNotePrefix, sql`k.first + r.position`)},
-    r.reference, 'scheduled',
+  SELECT r.id, $1, s.customer_id, s.id,
+    ${documentNumber(creditNotePrefix, sql`k.first + r.position`)}, r.reference, 'scheduled',
     r.currency, r.issue_date::timestamp AT TIME ZONE 'UTC', r.subtotal, r.subtotal, r.subtotal, $6
   FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, reference text,
     currency text, issue_date date,

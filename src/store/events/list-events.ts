@@ -9,11 +9,10 @@ import { formatInstant, type Instant, instantOf } from "../../domain/usage/parse
 import { columns } from "../../gen/columns.ts";
 import { isId } from "../database/ids.ts";
 import type { Page, PageRequest } from "../database/page.ts";
-import { statementName } from "../database/planned-once.ts";
 import { db, type Executor } from "../database/prisma/client.ts";
 import { pick } from "../database/sql/columns.ts";
 import { joinSql, type Sql, sql } from "../database/sql/sql.ts";
-import { declare, undeclaredQuery } from "../database/sql/statement.ts";
+import { declare, statementName, undeclaredQuery } from "../database/sql/statement.ts";
 
 /** Who lists, and which kinds of objects' events it may see. A sandbox has its own clock. */
 export interface EventReader {

@@ -96,7 +96,7 @@ async function saveReferenceData<Kind extends ReferenceDataKind>(
 }
 
 /** How lists are locked and updated together. */
-const listRows = { table: "ledger_reference_data", key: ["kind"] } as const;
+const listRows = { table: sql`ledger_reference_data`, key: [sql`kind`] };
 
 /**
  * Why a kind is invalidated: the ledger contradicted it, a document was refused by it, or an

@@ -83,7 +83,8 @@ WITH result AS (
     AND c.ledger_contact_id IS NULL
 )
 SELECT r.credited, r.notes FROM (
-  SELECT string_agg(CASE WHEN state = 'done' THEN ${literal(doneMark)} ELSE '' END || id, ',') AS marks,
+  SELECT
+    string_agg(CASE WHEN state = 'done' THEN ${literal(doneMark)} ELSE '' END || id, ',') AS marks,
     array_agg(DISTINCT subscription_id)
       FILTER (WHERE status = 'approved' AND subscription_id IS NOT NULL) AS credited,
     (SELECT json_agg(json_build_object('id', n.id, 'jobId', n.job_id)) FROM credit_note n) AS notes

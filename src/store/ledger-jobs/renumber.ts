@@ -16,7 +16,8 @@ const renumbering = (kind: UnknownKind) => {
   return command({
     name: `renumber_${documentTables[kind]}`,
     text: sql`WITH job AS (
-        SELECT o.${identifier(`${kind}_id`)} AS id, row_number() OVER (ORDER BY o.seq) - 1 AS position
+        SELECT o.${identifier(`${kind}_id`)} AS id,
+          row_number() OVER (ORDER BY o.seq) - 1 AS position
         FROM ledger_jobs o
         WHERE o.organisation_id = $1 AND o.id = ANY ($2) AND o.kind = ${literal(`create_${kind}`)}
           AND o.state = 'ready' AND o.reason = ${literal(renumberedReason)}

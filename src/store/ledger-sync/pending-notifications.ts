@@ -28,9 +28,9 @@ export interface ChangeNotification {
 
 /** How notifications are locked and updated together. */
 export const notificationRows = {
-  table: "ledger_notifications",
-  key: ["kind", "ledger_id"],
-} as const;
+  table: sql`ledger_notifications`,
+  key: [sql`kind`, sql`ledger_id`],
+};
 
 const save = command({
   name: "save_notifications",

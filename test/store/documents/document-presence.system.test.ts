@@ -52,7 +52,8 @@ async function write(
 test("the SQL says of every document what the domain says", async ({ fixture: { pool } }) => {
   const { rows } = await pool.query(
     `SELECT ${conditions.stands(sql`d`)} AS stands, ${conditions.counts(sql`d`)} AS counts,
-      ${conditions.isNeverThere(sql`d`)} AS "isNeverThere", ${conditions.keepsPlace(sql`d`)} AS "keepsPlace"
+      ${conditions.isNeverThere(sql`d`)} AS "isNeverThere",
+      ${conditions.keepsPlace(sql`d`)} AS "keepsPlace"
     FROM jsonb_to_recordset($1) AS d(status text, ledger_invoice_id text)`,
     [
       JSON.stringify(

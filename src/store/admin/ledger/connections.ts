@@ -8,7 +8,7 @@ import {
   lockAuthorisation,
   lockName,
   lockOrganisation,
-  updateInOrder,
+  orderedUpdate,
 } from "../../database/lock-order.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import { db, type Executor } from "../../database/prisma/client.ts";
@@ -232,15 +232,13 @@ async function lockConnection(tx: Transaction, organisationId: string): Promise<
  * Makes the jobs due that the pause or the missing connection rescheduled. SQL, because the jobs
  * are locked by id and due by the server's clock.
  */
-async function resumeJobs(tx: Transaction, organisationId: string): Promise<void> {
-  await updateInOrder(tx, organisationId, {
-    name: "resume_ledger_jobs",
-    table: "ledger_jobs",
-    key: ["id"],
-    where: "state = 'ready' AND not_before > now()",
-    set: "not_before = now()",
-  });
-}
+const resumeJobs = orderedUpdate({
+  name: "resume_ledger_jobs",
+  table: sql`ledger_jobs`,
+  key: [sql`id`],
+  where: sql`state = 'ready' AND not_before > now()`,
+  set: sql`not_before = now()`,
+});
 
 async function saveTokens(
   tx: Transaction,

@@ -4,7 +4,7 @@
  */
 import { columns } from "../../../gen/columns.ts";
 import { msUntil } from "../../database/clock.ts";
-import { updateInOrder } from "../../database/lock-order.ts";
+import { orderedUpdate } from "../../database/lock-order.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import { bool, float, instant, int, type RowOf, text } from "../../database/sql/columns.ts";
 import { sql } from "../../database/sql/sql.ts";
@@ -95,17 +95,19 @@ const makeDue = query({
   row: { requestedAt: columns.ledgerSyncCursor.requestedAt.present() },
 });
 
+const retryNotifications = orderedUpdate({
+  ...notificationRows,
+  name: "retry_failed_notifications",
+  where: sql`reason IS NOT NULL`,
+  set: sql`try_at = now()`,
+});
+
 async function requestSync(tx: Transaction, organisationId: string): Promise<Changed<Date | null>> {
   const [requested] = await makeDue(tx, organisationId);
   if (requested === undefined) return changed(null);
   const { requestedAt } = requested;
   // The operator may have repaired what made these notifications fail.
-  await updateInOrder(tx, organisationId, {
-    ...notificationRows,
-    name: "retry_failed_notifications",
-    where: "reason IS NOT NULL",
-    set: "try_at = now()",
-  });
+  await retryNotifications(tx, organisationId);
   return changed(requestedAt, {
     targetKind: "ledger_connection",
     targetId: organisationId,

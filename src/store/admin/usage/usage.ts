@@ -118,7 +118,8 @@ const usageRow = {
 };
 
 // One statement reads one moment, so usage that a bill takes meanwhile is in one part and never in
-// both. Open usage is read whole, as billing reads it. Of billed usage only a page is read. Planned for this subscription.
+// both. Open usage is read whole, as billing reads it. Of billed usage only a page is read. It is
+// planned for its subscription.
 const readPage = query({
   name: "list_usage",
   planned: "each time",

@@ -7,14 +7,20 @@ import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
+import { bool, instant, type RowOf, text } from "../sql/columns.ts";
+import { sql } from "../sql/sql.ts";
+import { query } from "../sql/statement.ts";
 
-/** A migration that the database knows. It failed or was interrupted if `isOpen`. */
-interface RecordedMigration {
-  readonly name: string;
-  readonly checksum: string;
-  readonly startedAt: Date;
-  readonly isOpen: boolean;
-}
+const recordedRow = {
+  name: text,
+  checksum: text,
+  startedAt: instant,
+  /** Whether it failed or was interrupted. */
+  isOpen: bool,
+};
+
+/** A migration that the database knows. */
+type RecordedMigration = RowOf<typeof recordedRow>;
 
 /** Prisma's definition. */
 const tableText = `CREATE TABLE _prisma_migrations (
@@ -28,14 +34,19 @@ const tableText = `CREATE TABLE _prisma_migrations (
   applied_steps_count INTEGER NOT NULL DEFAULT 0
 )`;
 
-const stateText = `
-  SELECT to_regclass('_prisma_migrations') IS NOT NULL AS "hasHistory",
-    EXISTS (SELECT FROM pg_tables WHERE schemaname = current_schema()) AS "hasTables"`;
+const readState = query({
+  name: "migrations_state",
+  text: sql`SELECT to_regclass('_prisma_migrations') IS NOT NULL AS has_history,
+      EXISTS (SELECT FROM pg_tables WHERE schemaname = current_schema()) AS has_tables`,
+  row: { hasHistory: bool, hasTables: bool },
+});
 
-const recordedText = `
-  SELECT migration_name AS name, checksum, started_at AS "startedAt",
-    finished_at IS NULL AS "isOpen"
-  FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY started_at, migration_name`;
+const readRecorded = query({
+  name: "recorded_migrations",
+  text: sql`SELECT migration_name AS name, checksum, started_at, finished_at IS NULL AS is_open
+    FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY started_at, migration_name`,
+  row: recordedRow,
+});
 
 /** Returns the names of the migrations in a folder, in the order in which they are applied. */
 export function migrationNames(folder: string): readonly string[] {
@@ -79,9 +90,9 @@ export async function applyMigrations(
 }
 
 async function history(client: pg.Client): Promise<readonly RecordedMigration[]> {
-  const { rows } = await client.query<{ hasHistory: boolean; hasTables: boolean }>(stateText);
-  if (rows[0]?.hasHistory) return (await client.query<RecordedMigration>(recordedText)).rows;
-  if (rows[0]?.hasTables)
+  const [state] = await readState(client);
+  if (state?.hasHistory) return readRecorded(client);
+  if (state?.hasTables)
     throw new Error(
       "The database has tables and no history of migrations (_prisma_migrations). Use an empty " +
         "database. Nothing was changed.",

@@ -2,8 +2,9 @@
  * Statements with the rows that they declare. A test prepares each one on the migrated database and
  * compares the names, the types and the nulls of its columns with the declared row.
  */
+import { createHash } from "node:crypto";
 import type pg from "pg";
-import { plannedOnce } from "../planned-once.ts";
+import type { Statement } from "../connection.ts";
 import { columnOf, type RowOf, readValue, type Shape } from "./columns.ts";
 import type { Sql } from "./sql.ts";
 
@@ -16,8 +17,10 @@ export interface StatementSettings {
   readonly name: string;
   readonly text: Sql;
   /**
-   * `once`: one plan is right for all values, which a test at size holds. `each time`: the plan
-   * must fit the sizes of the tables at that moment. PostgreSQL decides by default.
+   * `once`: a connection plans it once, which must be right for all values, and a test at size
+   * holds that plan. PostgreSQL expects many rows where a value is unknown, and therefore plans a
+   * statement for its values each time by default, which often takes longer than to run it. `each
+   * time`: the plan must fit the sizes of the tables at that moment.
    */
   readonly planned?: "once" | "each time";
   /** Its time limit, if it is not the one of the connection. */
@@ -81,12 +84,24 @@ export function undeclaredQuery<const S extends Shape>(
   };
 }
 
-function configOf(settings: StatementSettings, values: readonly unknown[]): pg.QueryConfig {
+const names = new Map<string, string>();
+
+/** Returns a name for a text of run time, so that a connection parses it once. */
+export function statementName(text: Sql): string {
+  let name = names.get(text);
+  if (name === undefined) {
+    name = createHash("sha256").update(text).digest("base64url").slice(0, 22);
+    names.set(text, name);
+  }
+  return name;
+}
+
+function configOf(settings: StatementSettings, values: readonly unknown[]): Statement {
   const { name, text, timeLimitMs, planned } = settings;
   const limit = timeLimitMs === undefined ? {} : { timeLimitMs };
   const statement = { text, values: [...values], ...limit };
   if (planned === "each time") return statement;
-  return planned === "once" ? plannedOnce({ name, ...statement }) : { name, ...statement };
+  return { name, ...statement, isPlannedOnce: planned === "once" };
 }
 
 /** Returns the reader of a shape's rows. It finds the columns by their names. */

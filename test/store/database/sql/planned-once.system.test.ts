@@ -1,10 +1,17 @@
 /** Statements that a connection plans once, next to those that are planned for their values. */
 import pg from "pg";
 import { expect } from "vitest";
-import { plannedOnce } from "../../../src/store/database/planned-once.ts";
-import { createPool, inTransaction, type Transaction } from "../../../src/store/database/pool.ts";
-import { perFile } from "../../support/file-fixture.ts";
-import { databaseTest } from "../../support/fixtures.ts";
+import { columns } from "../../../../src/gen/columns.ts";
+import {
+  createPool,
+  inTransaction,
+  type Transaction,
+} from "../../../../src/store/database/pool.ts";
+import { pick } from "../../../../src/store/database/sql/columns.ts";
+import { sql } from "../../../../src/store/database/sql/sql.ts";
+import { undeclaredQuery } from "../../../../src/store/database/sql/statement.ts";
+import { perFile } from "../../../support/file-fixture.ts";
+import { databaseTest } from "../../../support/fixtures.ts";
 
 /** A pool with one connection, so that each statement meets what earlier ones left. */
 const test = databaseTest.extend("single", perFile, ({ database }, { onCleanup }) => {
@@ -13,9 +20,10 @@ const test = databaseTest.extend("single", perFile, ({ database }, { onCleanup }
   return pool;
 });
 
-const text = "SELECT id FROM organisations WHERE id = ANY ($1::uuid[])";
-const once = plannedOnce({ name: "once", text, values: [[]] });
-const each = { name: "each", text, values: [[]] };
+const text = sql`SELECT id FROM organisations WHERE id = ANY ($1::uuid[])`;
+const row = pick(columns.organisation, "id");
+const once = undeclaredQuery({ name: "once", planned: "once", text, row });
+const each = undeclaredQuery({ name: "each", text, row });
 
 /** How often each of the two statements was planned for its values, and had its one plan. */
 async function plans(client: Pick<Transaction, "query">) {
@@ -29,7 +37,7 @@ async function plans(client: Pick<Transaction, "query">) {
 test("a connection plans a marked statement once, and others for their values", async ({
   single,
 }) => {
-  for (const statement of [once, each, once, once, each]) await single.query(statement);
+  for (const statement of [once, each, once, once, each]) await statement(single, []);
   expect(await plans(single)).toEqual([
     { name: "once", custom: 0, generic: 3 },
     { name: "each", custom: 2, generic: 0 },
@@ -44,26 +52,26 @@ test("a rollback leaves no statement with the other one's planning", async ({ si
   ];
   const given = new Error("given up");
   const giveUp = inTransaction(single, async (tx) => {
-    await tx.query(once);
+    await once(tx, []);
     throw given;
   });
   await expect(giveUp).rejects.toBe(given);
-  await single.query(each);
-  await single.query(once);
+  await each(single, []);
+  await once(single, []);
   // A transaction that an error aborted.
   const fail = inTransaction(single, async (tx) => {
-    await tx.query(each);
+    await each(tx, []);
     await tx.query("SELECT 1 / $1::int", [0]);
   });
   await expect(fail).rejects.toThrow("division by zero");
-  await single.query(once);
+  await once(single, []);
   await inTransaction(single, async (tx) => {
     await tx.query("SAVEPOINT before");
-    await tx.query(each);
+    await each(tx, []);
     // As Prisma's nested writes send it.
     await tx.query({ text: "ROLLBACK TO SAVEPOINT before", values: [] });
-    await tx.query(once);
-    await tx.query(each);
+    await once(tx, []);
+    await each(tx, []);
   });
   expect(await plans(single)).toEqual(after(4));
 });
@@ -71,12 +79,12 @@ test("a rollback leaves no statement with the other one's planning", async ({ si
 test("a statement in an aborted transaction is refused", async ({ single }) => {
   const client = await single.connect();
   try {
-    await client.query(each);
+    await each(client, []);
     await client.query("BEGIN");
     await expect(client.query("SELECT 1 / $1::int", [0])).rejects.toThrow("division by zero");
-    await expect(client.query(once)).rejects.toThrow("current transaction is aborted");
+    await expect(once(client, [])).rejects.toThrow("current transaction is aborted");
     await client.query("ROLLBACK");
-    expect((await client.query(once)).rows).toEqual([]);
+    expect(await once(client, [])).toEqual([]);
   } finally {
     client.release();
   }
