@@ -1,6 +1,6 @@
 /**
- * Forbids scans of whole tables until a transaction ends. Plans that were made while the tables
- * were small, or without their statistics, would scan grown tables.
+ * Keeps a transaction from scanning whole tables. Plans that were made while the tables were small,
+ * or without their statistics, would scan grown tables.
  */
 import { sql } from "./sql/sql.ts";
 import { command } from "./sql/statement.ts";
@@ -9,10 +9,4 @@ import { command } from "./sql/statement.ts";
 export const readByIndex = command({
   name: "read_by_index",
   text: sql`SET LOCAL enable_seqscan = off`,
-});
-
-/** Makes the transaction use no index as a mere set of pages either, whose rows come unsorted. */
-export const readInOrder = command({
-  name: "read_in_order",
-  text: sql`SET LOCAL enable_bitmapscan = off`,
 });

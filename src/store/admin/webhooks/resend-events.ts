@@ -8,15 +8,21 @@ import { newId } from "../../database/ids.ts";
 import { lockName } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
-import { readByIndex, readInOrder } from "../../database/read-by-index.ts";
+import { readByIndex } from "../../database/read-by-index.ts";
 import { int, pick } from "../../database/sql/columns.ts";
 import { sql } from "../../database/sql/sql.ts";
-import { query } from "../../database/sql/statement.ts";
+import { command, query } from "../../database/sql/statement.ts";
 import { type Changed, changed } from "../changes.ts";
 import type { EventsToResend, ResentCounts } from "./resend-orders.ts";
 
 /** The first key of the advisory lock, which separates it from others: "rsnd" in ASCII. */
 const lockClass = 0x72736e64;
+
+// Without statistics of the tables, the planner would read and sort all of them for each page.
+const readInOrder = command({
+  name: "read_events_in_order",
+  text: sql`SET LOCAL enable_bitmapscan = off`,
+});
 
 /**
  * Events in a statement. It takes tens of milliseconds, a few hundred if all of them must be sent.
@@ -82,7 +88,6 @@ export async function resendSince(
   events: EventsToResend,
 ): Promise<Changed<ResentCounts | "disabled" | null>> {
   const id = events.endpointId.toLowerCase();
-  // Without statistics of the tables, the planner would read and sort all of them for each page.
   await readByIndex(tx);
   await readInOrder(tx);
   // One call at a time: two calls would deadlock on each other's rows.

@@ -118,6 +118,18 @@ connected.for([
     { deactivatedAt: c.instant },
     "deactivated_at may be null",
   ],
+  [
+    "an undeclared null of an array",
+    sql`SELECT kinds FROM webhook_endpoints`,
+    { kinds: c.arrayOf(c.text) },
+    "kinds may be null",
+  ],
+  [
+    "an array of another type",
+    sql`SELECT array_agg(id) AS ids FROM customers`,
+    { ids: c.arrayOf(c.text) },
+    "ids is uuid[], not text[] or ",
+  ],
   ["a null of an outer join", sql`SELECT c.id FROM ${people}`, { id: c.uuid }, "id may be null"],
 ] as const)("%s is a fault of a statement", async ([, text, row, fault], { client }) => {
   const faults = await faultsOf(client, [{ name: "faulty", text, row }]);
@@ -127,6 +139,7 @@ connected.for([
 connected.for([
   ["a null that it declares", sql`SELECT c.id FROM ${people}`, { id: c.uuid.orNull() }],
   ["a null that it excludes", sql`SELECT c.id FROM ${people}`, { id: c.uuid.present() }],
+  ["an array", sql`SELECT array_agg(id) AS ids FROM customers`, { ids: c.arrayOf(c.uuid) }],
   ["an expression", sql`SELECT count(*) AS n FROM customers`, { n: c.bigint }],
 ] as const)("a statement may return %s", async ([, text, row], { client }) => {
   expect(await faultsOf(client, [{ name: "right", text, row }])).toEqual([]);
