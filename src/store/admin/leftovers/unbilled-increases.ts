@@ -21,7 +21,7 @@ import {
 import { planRow, readPlan } from "../../catalogue/catalogue.ts";
 import type { Executor } from "../../database/prisma/client.ts";
 import { day, int, jsonRow, type RowOf, uuid } from "../../database/sql/columns.ts";
-import { asSql, sql } from "../../database/sql/sql.ts";
+import { literal, sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
 import { keepsPlace } from "../../documents/document-presence.ts";
 import { answerLost } from "../../subscriptions/break-off.ts";
@@ -57,9 +57,9 @@ const removed = sql`SELECT i.id, i.seq, i.number, i.subscription_id, p.index, p.
     JOIN periods p ON p.organisation_id = $1 AND p.subscription_id = s.id
       AND p.index = i.period_index AND NOT p.setup_mode
     JOIN invoice_lines l ON l.organisation_id = $1 AND l.invoice_id = i.id AND l.kind = 'plan'
-  WHERE i.organisation_id = $1 AND i.type = 'renewal' AND NOT ${keepsPlace("i")}
+  WHERE i.organisation_id = $1 AND i.type = 'renewal' AND NOT ${keepsPlace(sql`i`)}
     AND NOT EXISTS (SELECT FROM removals r WHERE r.organisation_id = $1 AND r.invoice_id = i.id
-      AND (r.state = 'removed' OR r.reason = '${asSql(answerLost)}'))
+      AND (r.state = 'removed' OR r.reason = ${literal(answerLost)}))
     AND NOT EXISTS (SELECT FROM invoices b WHERE b.organisation_id = $1
       AND b.subscription_id = s.id AND b.type = 'renewal' AND b.period_index = i.period_index
       AND b.seq > i.seq)
