@@ -5,6 +5,8 @@
 
 import type { Charge, Plan } from "../domain/catalogue/plan.ts";
 import type { Customer } from "../domain/customers/customer.ts";
+import type { DocumentObject } from "../domain/explanation/named-facts.ts";
+import type { DocumentToExplain } from "../domain/explanation/render.ts";
 import type { BillingState } from "../domain/model/billing-state.ts";
 import type { CreditNote } from "../domain/model/credit-note.ts";
 import type { Invoice } from "../domain/model/invoice.ts";
@@ -24,6 +26,7 @@ import {
 } from "./customers/customers.ts";
 import type { Page } from "./database/page.ts";
 import type { Pool } from "./database/pool.ts";
+import { loadDocumentToExplain } from "./documents/explained-documents.ts";
 import type { DocumentFilters } from "./documents/invoices.ts";
 import { findFirstInvoice, findUnsent, type InvoiceIds } from "./documents/unsent-invoices.ts";
 import {
@@ -96,6 +99,10 @@ export interface Tenant {
     findFirst(subscriptionId: string): Promise<InvoiceIds | null>;
   };
   readonly creditNotes: Collection<CreditNote, DocumentFilters>;
+  readonly explanations: {
+    /** Loads what explains the document. Null for an unknown one, and one of another tenant. */
+    load(kind: DocumentObject, id: string): Promise<DocumentToExplain | null>;
+  };
   /** The events that a reader may see, as they were sent. EVENT-6. */
   events(reader: Omit<EventReader, "organisationId">): Collection<EventBody, EventFilters>;
   readonly usage: {
@@ -191,6 +198,9 @@ function openTenant(
       findFirst: (subscriptionId) => findFirstInvoice(pool, organisationId, subscriptionId),
     },
     creditNotes: collections.creditNotes(organisationId),
+    explanations: {
+      load: (kind, id) => loadDocumentToExplain(pool, organisationId, kind, id),
+    },
     events: (reader) => {
       const scoped = { ...reader, organisationId };
       return {

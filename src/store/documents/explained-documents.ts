@@ -1,0 +1,69 @@
+/** Loads documents with the facts of their lines. SQL: one read has lines with their sheets. */
+import type { DocumentObject } from "../../domain/explanation/named-facts.ts";
+import type { DocumentToExplain } from "../../domain/explanation/render.ts";
+import { formatDecimal, isNegative, parseDecimal, subtract } from "../../domain/money/decimal.ts";
+import { columns } from "../../gen/columns.ts";
+import { isId } from "../database/ids.ts";
+import { bool, jsonRows, pick, text, uuid } from "../database/sql/columns.ts";
+import { asSql, sql } from "../database/sql/sql.ts";
+import { type Executor, query } from "../database/sql/statement.ts";
+import { factsColumns, factsRow, readLineFacts } from "./line-facts.ts";
+
+const row = {
+  ...pick(columns.invoice, "id", "number", "subscriptionId", "currency", "subtotal", "total"),
+  hasLedgerTotal: bool,
+  lines: jsonRows({ id: uuid, amount: text, ...factsRow }).orNull(),
+};
+
+const notAmending = sql`AND NOT EXISTS (SELECT FROM invoice_lines l WHERE l.organisation_id = $1
+  AND l.invoice_id = d.id AND l.amending)`;
+
+// A total counts other lines than ours while an amendment is on its way, and after a drift.
+const reading = (kind: DocumentObject) => {
+  const of = asSql(kind);
+  return query({
+    name: `load_${kind}_to_explain`,
+    text: sql`SELECT d.id, d.number, d.subscription_id, d.currency, d.subtotal, d.total,
+      d.ledger_${of}_id IS NOT NULL AND coalesce(d.ledger_subtotal, d.subtotal) = d.subtotal
+        ${kind === "invoice" ? notAmending : sql``} AS has_ledger_total,
+      (SELECT json_agg(r) FROM (SELECT l.id, l.amount::text AS amount, ${factsColumns("l")}
+        FROM ${of}_lines l WHERE l.organisation_id = $1 AND l.${of}_id = d.id
+        ORDER BY l.position) r) AS lines
+    FROM ${of}s d WHERE d.organisation_id = $1 AND d.id = $2`,
+    row,
+  });
+};
+
+const readings = { invoice: reading("invoice"), credit_note: reading("credit_note") };
+
+/**
+ * Loads a document as `explain` takes it. Null if it does not exist or belongs to another
+ * organisation. Tax and total are the ledger's once it has the document.
+ */
+export async function loadDocumentToExplain(
+  executor: Executor,
+  organisationId: string,
+  kind: DocumentObject,
+  id: string,
+): Promise<DocumentToExplain | null> {
+  if (!isId(id)) return null;
+  const [found] = await readings[kind](executor, organisationId, id);
+  if (found === undefined) return null;
+  const { number, subscriptionId, currency, hasLedgerTotal } = found;
+  const total = parseDecimal(found.total);
+  const tax = subtract(total, parseDecimal(found.subtotal));
+  return {
+    object: kind,
+    id: found.id,
+    number,
+    subscriptionId,
+    currency,
+    lines: (found.lines ?? []).map(({ id: line, amount, ...stored }) => ({
+      id: line,
+      amount: parseDecimal(amount),
+      ...readLineFacts(stored),
+    })),
+    ...(hasLedgerTotal &&
+      !isNegative(tax) && { ledger: { tax: formatDecimal(tax), total: formatDecimal(total) } }),
+  };
+}
