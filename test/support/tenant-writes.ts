@@ -55,10 +55,11 @@ export function tenantWrites(
     changeUnits: async (order, requestOf) => {
       const { tenant, request } = open(order);
       const jobIds = { invoice: newId(), amendment: newId(), creditNote: newId() };
+      const id = newId();
       return tenant.onCurrentSubscription(order.id, async (tx, state) => {
         const asked = typeof requestOf === "function" ? requestOf(state) : requestOf;
-        const decision = decideUnitsChange(state, asked);
-        return tx.unitChanges.save(state, decision, { ...request, jobIds });
+        const decision = decideUnitsChange(state, { ...asked, changeId: id });
+        return tx.unitChanges.save(state, decision, { ...request, id, jobIds });
       });
     },
     end: async (order, asked) => {

@@ -39,6 +39,7 @@ export function changeUnits(deps: Deps): Method {
     // The same ids in each try, so that a try after a lost answer finds its own change.
     const identity = identify("unit_change", call, hashRequest(ChangeUnitsRequestSchema, request));
     const jobIds = { invoice: newId(), amendment: newId(), creditNote: newId() };
+    const changeId = newId();
 
     const decideAndSave = () =>
       tenant.onCurrentSubscription(request.id, async (tx, state) => {
@@ -48,8 +49,8 @@ export function changeUnits(deps: Deps): Method {
           return earlier;
         }
         crashPoint("units_loaded");
-        const decision = decideUnitsChange(state, readUnitsChange(request));
-        const toSave = { ...identity, jobIds, awaitedUntil: posting.deadline };
+        const decision = decideUnitsChange(state, { ...readUnitsChange(request), changeId });
+        const toSave = { ...identity, id: changeId, jobIds, awaitedUntil: posting.deadline };
         return tx.unitChanges.save(state, decision, toSave);
       });
 

@@ -22,8 +22,10 @@ import {
   pick,
   type RowOf,
   text,
+  uuid,
 } from "../database/sql/columns.ts";
 import { columnsOf, sql } from "../database/sql/sql.ts";
+import { factsColumns, factsRow, readLineFacts } from "../documents/line-facts.ts";
 import { subscriptionRow } from "./subscription-row.ts";
 
 /** A row of `periods`. `billedUnits` is null if nothing was billed for it. */
@@ -63,10 +65,11 @@ const deferredMembers = pick(
 );
 
 /** A row of `deferred_lines`, which may be JSON. Its amount is text. */
-export const deferredRow = { ...deferredMembers, amount: text };
+export const deferredRow = { ...deferredMembers, amount: text, ...factsRow };
 
-/** The columns of `deferredRow`, of deferred lines `d`. */
-export const deferredColumns = sql`${columnsOf(sql`d`, deferredMembers)}, d.amount::text AS amount`;
+/** The columns of `deferredRow`, of deferred lines `d`. `$1` is the organisation. */
+export const deferredColumns = sql`${columnsOf(sql`d`, deferredMembers)}, d.amount::text AS amount,
+  ${factsColumns(sql`d`)}`;
 
 /** `removals` and `removed` are counts of an end. */
 const runningRow = {
@@ -84,6 +87,8 @@ const runningRow = {
 export const stateRow = {
   ...subscriptionRow,
   ...pick(columns.subscription, "currentPeriod", "dueAt", "usageBill", "usageBilled"),
+  /** The change that set the units. Null if none has. */
+  unitChangeId: uuid.orNull(),
   plan: jsonRow(planRow).orNull(),
   meters: jsonRows(planMeterRow).orNull(),
   periodStart: day.orNull(),
@@ -163,7 +168,9 @@ function readIssued(row: RowOf<typeof issuedRow>): IssuedInvoice {
 
 /** Converts a row of `deferred_lines`. */
 export function readDeferred(row: RowOf<typeof deferredRow>): DeferredLine {
+  const { facts } = readLineFacts(row);
   return {
+    ...(facts?.r === "proration/1" && { facts }),
     id: row.id,
     name: row.name,
     description: row.description,

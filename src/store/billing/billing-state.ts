@@ -34,6 +34,8 @@ const readStates = query({
   planned: "once",
   text: sql`SELECT ${subscriptionColumns}, t.current_period, t.due_at, t.usage_bill,
   t.usage_billed,
+    (SELECT c.id FROM unit_changes c WHERE c.organisation_id = $1 AND c.subscription_id = t.id
+      ORDER BY c.seq DESC LIMIT 1) AS unit_change_id,
     CASE WHEN row_number() OVER (PARTITION BY t.plan_id ORDER BY t.seq) = 1
       THEN ${planJson} END AS plan,
     CASE WHEN row_number() OVER (PARTITION BY t.plan_id ORDER BY t.seq) = 1
@@ -116,7 +118,11 @@ export async function loadStates(
   const plans = new Map<string, Catalogued>();
   const todays = new Map<string, CivilDate>();
   const loaded = rows.map((row) => {
-    const subscription = readSubscription(row);
+    const { unitChangeId } = row;
+    const subscription = {
+      ...readSubscription(row),
+      ...(unitChangeId !== null && { unitChangeId }),
+    };
     const { timezone, planId } = subscription;
     const catalogued = plans.get(planId) ?? readCatalogued(row);
     const today = todays.get(timezone) ?? todayIn(timezone, now);

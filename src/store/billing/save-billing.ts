@@ -8,6 +8,7 @@ import type { BilledUsage } from "../../domain/model/usage.ts";
 import { newId } from "../database/ids.ts";
 import type { Transaction } from "../database/pool.ts";
 import { issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
+import { saveSheets } from "../documents/line-facts.ts";
 import { saveAmendment } from "../documents/save-amendment.ts";
 import { saveUsageBills, type UsageBillToSave } from "./billed-usage.ts";
 
@@ -43,6 +44,15 @@ export async function saveCharges(
   const notes = charges.flatMap((charge) =>
     charge.creditNotes.map((note) => ({ ...ids(charge.subscriptionId), ...note })),
   );
+  const written = charges.map(({ subscriptionId, joined, ...issued }) => ({
+    subscriptionId,
+    lines: [
+      ...issued.invoices.flatMap(({ draft }) => draft.lines),
+      ...issued.creditNotes.flatMap(({ draft }) => draft.lines),
+      ...(joined?.amendment.added ?? []),
+    ],
+  }));
+  await saveSheets(client, organisationId, written);
   await issueInvoices(client, organisationId, invoices, issuing);
   // After the invoices: credit is allocated to invoices with later numbers (DOCUMENT-4).
   await issueCreditNotes(client, organisationId, notes, issuing);
@@ -68,6 +78,7 @@ export async function saveCharges(
       subscriptionId,
       amendment,
       billedUnits: null,
+      now,
       awaitedUntil: null,
     });
     note(subscriptionId, usage, { invoiceId: amendment.invoiceId });

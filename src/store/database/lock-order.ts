@@ -12,8 +12,9 @@
  * then, so the order within one subscription's documents does not matter. Credit on an invoice of
  * another subscription locks both subscriptions. A writer of several jobs that does not lock their
  * subscriptions skips the jobs that are locked. Customers come after the organisation. The buckets
- * of usage (`usage-locks.ts`) come after the subscriptions, and the number counters come after the
- * buckets, the invoices' before the notes'. A writer that takes its rows with SKIP LOCKED waits for
+ * of usage (`usage-locks.ts`) come after the subscriptions. After them come the price sheets, by
+ * name: a transaction saves all of its sheets at once (`saveSheets`). Then come the number counters,
+ * the invoices' before the notes'. A writer that takes its rows with SKIP LOCKED waits for
  * none of them and may take them in any order.
  *
  * A statement that stores usage holds its buckets shared. It takes the ids of its events in their

@@ -5,7 +5,7 @@ import { formatDecimal, isNegative, parseDecimal, subtract } from "../../domain/
 import { columns } from "../../gen/columns.ts";
 import { isId } from "../database/ids.ts";
 import { bool, jsonRows, pick, text, uuid } from "../database/sql/columns.ts";
-import { asSql, sql } from "../database/sql/sql.ts";
+import { sql } from "../database/sql/sql.ts";
 import { type Executor, query } from "../database/sql/statement.ts";
 import { factsColumns, factsRow, readLineFacts } from "./line-facts.ts";
 
@@ -20,13 +20,13 @@ const notAmending = sql`AND NOT EXISTS (SELECT FROM invoice_lines l WHERE l.orga
 
 // A total counts other lines than ours while an amendment is on its way, and after a drift.
 const reading = (kind: DocumentObject) => {
-  const of = asSql(kind);
+  const of = kind === "invoice" ? sql`invoice` : sql`credit_note`;
   return query({
     name: `load_${kind}_to_explain`,
     text: sql`SELECT d.id, d.number, d.subscription_id, d.currency, d.subtotal, d.total,
       d.ledger_${of}_id IS NOT NULL AND coalesce(d.ledger_subtotal, d.subtotal) = d.subtotal
         ${kind === "invoice" ? notAmending : sql``} AS has_ledger_total,
-      (SELECT json_agg(r) FROM (SELECT l.id, l.amount::text AS amount, ${factsColumns("l")}
+      (SELECT json_agg(r) FROM (SELECT l.id, l.amount::text AS amount, ${factsColumns(sql`l`)}
         FROM ${of}_lines l WHERE l.organisation_id = $1 AND l.${of}_id = d.id
         ORDER BY l.position) r) AS lines
     FROM ${of}s d WHERE d.organisation_id = $1 AND d.id = $2`,

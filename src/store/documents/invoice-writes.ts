@@ -7,6 +7,7 @@ import type { InvoiceDraft, InvoiceLineDraft } from "../../domain/model/invoice.
 import { type Decimal, formatDecimal } from "../../domain/money/decimal.ts";
 import { newId } from "../database/ids.ts";
 import { type Sql, sql } from "../database/sql/sql.ts";
+import { factsText } from "./line-facts.ts";
 
 /** The columns of an `invoiceRecord`, as jsonb_to_recordset needs them. */
 export const invoiceRecordType = sql`id uuid, position int, reference text, type text,
@@ -19,7 +20,7 @@ export const lineRecordType = sql`id uuid, invoice_id uuid, position int, kind t
     quantity numeric, unit_price numeric, amount numeric, period_start date, period_end date,
       from_units int, to_units int, days_remaining int,
     days_in_period int, charge_id uuid, meter_id uuid, revenue_account text, tax_type text,
-      amending boolean`;
+      amending boolean, facts text`;
 
 /** Inserts lines from records `r`: everything between INSERT and FROM. `$1` is the organisation. */
 export const insertLines = insertLinesAt(sql`r.position`);
@@ -30,12 +31,12 @@ export function insertLinesAt(position: Sql): Sql {
   kind, name, description, units,
     quantity, unit_price, amount, period_start, period_end, from_units, to_units, days_remaining,
       days_in_period, charge_id, meter_id,
-    revenue_account, tax_type, amending)
+    revenue_account, tax_type, amending, facts)
   SELECT r.id, $1, r.invoice_id, ${position}, r.kind, r.name, r.description, r.units, r.quantity,
     r.unit_price, r.amount, r.period_start,
     r.period_end, r.from_units, r.to_units, r.days_remaining, r.days_in_period, r.charge_id,
       r.meter_id, r.revenue_account,
-    r.tax_type, r.amending`;
+    r.tax_type, r.amending, r.facts`;
 }
 
 /** SQL of a document's number: the prefix, then at least four digits. Both arguments are SQL. */
@@ -62,11 +63,11 @@ export function invoiceRecord(id: string, position: number, draft: InvoiceDraft)
 }
 
 /**
- * The records of an invoice's lines in order, with new ids. `amending`: the ledger has the invoice
- * already.
+ * The records of an invoice's lines in order, with new ids. The sheets of their facts are saved by
+ * `saveSheets`. `amending`: the ledger has the invoice already.
  */
 export function lineRecords(
-  invoiceId: string,
+  { id: invoiceId, subscriptionId }: { readonly id: string; readonly subscriptionId: string },
   lines: readonly InvoiceLineDraft[],
   amending = false,
 ): object[] {
@@ -92,6 +93,7 @@ export function lineRecords(
     revenue_account: line.revenueAccount,
     tax_type: line.taxType,
     amending,
+    facts: factsText(line, subscriptionId),
   }));
 }
 

@@ -21,6 +21,7 @@ import {
   lineRecords,
   lineRecordType,
 } from "./invoice-writes.ts";
+import { factsText } from "./line-facts.ts";
 
 /** An invoice to issue: its ids, its subscription, and the deferred lines that it bills. */
 interface InvoiceToIssue {
@@ -100,7 +101,7 @@ SELECT (SELECT count(*) FROM invoice)::int AS issued, (SELECT count(*) FROM bill
 const maxInvoicesOfStatement = 100;
 
 /**
- * Issues invoices in the given order. It throws if another transaction has billed one of the
+ * Issues invoices in the given order. Their price sheets are saved. It throws if another transaction has billed one of the
  * deferred lines meanwhile.
  */
 export async function issueInvoices(
@@ -141,7 +142,7 @@ async function issueSome(
         job_id: jobId,
       })),
     ),
-    ...lineColumns.arrays(invoices.flatMap(({ id, draft }) => lineRecords(id, draft.lines))),
+    ...lineColumns.arrays(invoices.flatMap((one) => lineRecords(one, one.draft.lines))),
     ...deferredColumns.arrays(deferred),
   );
   if (row?.issued !== invoices.length || row.billed !== deferred.length) {
@@ -172,14 +173,14 @@ WITH ${takeNumbers}, note AS (
 ), line AS (
   INSERT INTO credit_note_lines (id, organisation_id, credit_note_id, position, name, description,
     amount, effective_date, meter_id,
-    revenue_account, tax_type, reversed_invoice_id)
+    revenue_account, tax_type, reversed_invoice_id, facts)
   SELECT r.id, $1, r.credit_note_id, r.position, r.name, r.description, r.amount,
     r.effective_date::timestamp AT TIME ZONE 'UTC', r.meter_id, r.revenue_account, r.tax_type,
-    r.reversed_invoice_id
+    r.reversed_invoice_id, r.facts
   FROM jsonb_to_recordset($5) AS r(id uuid, credit_note_id uuid, position int, name text,
     description text, amount numeric,
     effective_date date, meter_id uuid, revenue_account text, tax_type text,
-      reversed_invoice_id uuid)
+      reversed_invoice_id uuid, facts text)
 )
 INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, credit_note_id,
   awaited_until)
@@ -189,7 +190,7 @@ FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, jo
 });
 
 /**
- * Issues credit notes. Their credit is held for invoices that are issued later (UNITS-5). A
+ * Issues credit notes. Their price sheets are saved. Their credit is held for invoices that are issued later (UNITS-5). A
  * reversal's credit goes first to the invoices that it reverses (END-7).
  */
 export async function issueCreditNotes(
@@ -209,7 +210,7 @@ export async function issueCreditNotes(
     issue_date: draft.issueDate,
     subtotal: formatDecimal(draft.subtotal),
   }));
-  const lines = notes.flatMap(({ id, draft }) =>
+  const lines = notes.flatMap(({ id, subscriptionId, draft }) =>
     draft.lines.map((line, position) => ({
       id: newId(),
       credit_note_id: id,
@@ -222,6 +223,7 @@ export async function issueCreditNotes(
       revenue_account: line.revenueAccount,
       tax_type: line.taxType,
       reversed_invoice_id: line.reversedInvoiceId ?? null,
+      facts: factsText(line, subscriptionId),
     })),
   );
   await issueNotes(

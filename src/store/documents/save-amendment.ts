@@ -4,12 +4,16 @@
  * statement reads and writes several rows.
  */
 
+import { amendedFacts, type PlanFacts } from "../../domain/explanation/facts.ts";
 import type { InvoiceAmendment, InvoiceLineDraft } from "../../domain/model/invoice.ts";
-import { formatDecimal } from "../../domain/money/decimal.ts";
+import { formatDecimal, formatShort, parseDecimal } from "../../domain/money/decimal.ts";
+import { columns } from "../../gen/columns.ts";
 import type { Transaction } from "../database/pool.ts";
+import { pick } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
-import { command } from "../database/sql/statement.ts";
+import { command, query } from "../database/sql/statement.ts";
 import { decimalText, insertLinesAt, lineRecords, lineRecordType } from "./invoice-writes.ts";
+import { factsText } from "./line-facts.ts";
 
 /** An amendment to write. `billedUnits`: what the invoice's period was billed for before it. */
 interface AmendmentToWrite {
@@ -17,6 +21,8 @@ interface AmendmentToWrite {
   readonly subscriptionId: string;
   readonly amendment: InvoiceAmendment;
   readonly billedUnits: number | null;
+  /** The organisation's now. */
+  readonly now: Date;
   readonly awaitedUntil: Date | null;
 }
 
@@ -27,7 +33,7 @@ const reprice = command({
   text: sql`
 WITH line AS (
   UPDATE invoice_lines l SET units = $3, description = $4, unit_price = $5, amount = $6,
-    amending = true
+    amending = true, facts = $8
   WHERE l.organisation_id = $1 AND l.invoice_id = $2 AND l.kind = 'plan'
     AND (l.units, l.description, l.unit_price, l.amount) IS DISTINCT
       FROM ($3::int, $4::text, $5::numeric, $6::numeric)
@@ -35,11 +41,18 @@ WITH line AS (
 ), kept AS (
   UPDATE invoices i SET amending_from = jsonb_build_object('units', l.units, 'description',
     l.description, 'unit_price', l.unit_price,
-    'amount', l.amount, 'billed_units', $7::int)
+    'amount', l.amount, 'billed_units', $7::int, 'facts', l.facts)
   FROM line JOIN invoice_lines l ON l.organisation_id = $1 AND l.id = line.id
   WHERE i.organisation_id = $1 AND i.id = $2 AND i.amending_from IS NULL
 )
 SELECT FROM line`,
+});
+
+const readPlanLine = query({
+  name: "read_plan_line",
+  text: sql`SELECT l.amount, l.facts FROM invoice_lines l
+    WHERE l.organisation_id = $1 AND l.invoice_id = $2 AND l.kind = 'plan'`,
+  row: pick(columns.invoiceLine, "amount", "facts"),
 });
 
 const addLines = command({
@@ -65,25 +78,53 @@ SELECT $3, $1, 'amend_invoice', 'ready', $4, amended.id, $5, $6::timestamptz FRO
 });
 
 /**
+ * Returns the facts of the re-priced plan line with what it was. Prices and discount of a
+ * subscription never change: a line of another price is not what it was before.
+ */
+async function repricedFacts(
+  client: Transaction,
+  organisationId: string,
+  { subscriptionId, amendment: { invoiceId }, now }: AmendmentToWrite,
+  planLine: InvoiceLineDraft,
+): Promise<string | null> {
+  const facts = factsText(planLine, subscriptionId);
+  const [before] = await readPlanLine(client, organisationId, invoiceId);
+  if (facts === null || before === undefined || before.facts === null) return facts;
+  const repriced: PlanFacts<string> = JSON.parse(facts);
+  const { s, d, u, c }: PlanFacts<string> = JSON.parse(before.facts);
+  if (s !== repriced.s || d !== repriced.d || u === undefined) return facts;
+  const at = `${now.toISOString().slice(0, 19)}Z`;
+  const m = formatShort(parseDecimal(before.amount));
+  return JSON.stringify(amendedFacts(repriced, { u, ...(c !== undefined && { c }), m, at }));
+}
+
+/**
  * Re-prices the plan line if it differs, appends the added lines, and writes the job. False if the
  * invoice is already as decided, so that no job is needed.
  */
 export async function saveAmendment(
   client: Transaction,
   organisationId: string,
-  { jobId, subscriptionId, amendment, billedUnits, awaitedUntil }: AmendmentToWrite,
+  toWrite: AmendmentToWrite,
 ): Promise<boolean> {
+  const { jobId, subscriptionId, amendment, billedUnits, awaitedUntil } = toWrite;
   const { invoiceId, planLine, added, onlyDraft } = amendment;
   let isChanged = added.length > 0;
   if (planLine !== null) {
     const { units, description, unitPrice, amount } = planLine;
     const price = [units, description, decimalText(unitPrice), formatDecimal(amount)];
-    const repriced = await reprice(client, organisationId, invoiceId, ...price, billedUnits);
+    const facts = await repricedFacts(client, organisationId, toWrite, planLine);
+    const repriced = await reprice(client, organisationId, invoiceId, ...price, billedUnits, facts);
     isChanged ||= repriced === 1;
   }
   if (!isChanged) return false;
   if (added.length > 0)
-    await appendLines(client, organisationId, invoiceId, { lines: added, amending: true });
+    await appendLines(
+      client,
+      organisationId,
+      { id: invoiceId, subscriptionId },
+      { lines: added, amending: true },
+    );
   await ask(client, organisationId, invoiceId, jobId, subscriptionId, onlyDraft, awaitedUntil);
   return true;
 }
@@ -94,9 +135,9 @@ export async function saveAmendment(
 export async function appendLines(
   client: Transaction,
   organisationId: string,
-  invoiceId: string,
+  invoice: { readonly id: string; readonly subscriptionId: string },
   { lines, amending }: { readonly lines: readonly InvoiceLineDraft[]; readonly amending: boolean },
 ): Promise<void> {
-  const records = lineRecords(invoiceId, lines, amending);
-  await addLines(client, organisationId, JSON.stringify(records), invoiceId);
+  const records = lineRecords(invoice, lines, amending);
+  await addLines(client, organisationId, JSON.stringify(records), invoice.id);
 }

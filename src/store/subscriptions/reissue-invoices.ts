@@ -15,6 +15,7 @@ import { keepsPlace } from "../documents/document-presence.ts";
 import { invoiceRow, readInvoice } from "../documents/invoice-row.ts";
 import { invoiceColumns } from "../documents/invoices.ts";
 import { type Issuing, issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
+import { saveSheets, withFacts } from "../documents/line-facts.ts";
 import { dropRefusedLines } from "./reversals.ts";
 
 const removedRow = {
@@ -64,7 +65,7 @@ export async function loadRemoved(
 ): Promise<readonly RemovedInvoice[]> {
   const wanted = [subscriptionId, currentPeriod, terminationId];
   const rows = await readRemovedInvoices(client, organisationId, ...wanted);
-  return rows.map(readRemoved);
+  return withFacts(client, organisationId, rows.map(readRemoved));
 }
 
 function readRemoved(row: RowOf<typeof removedRow>): RemovedInvoice {
@@ -90,6 +91,8 @@ export async function reissueInvoices(
   const notes = creditNote === null ? [] : [{ ...ids(), draft: creditNote }];
   const saved = periods.map((period) => ({ subscriptionId: subscription.id, period }));
   await savePeriods(client, organisationId, saved);
+  const lines = [...invoices.flatMap(({ draft }) => draft.lines), ...(creditNote?.lines ?? [])];
+  await saveSheets(client, organisationId, [{ subscriptionId: subscription.id, lines }]);
   await issueInvoices(client, organisationId, issued, issuing);
   const replaced = issued.flatMap(({ id, replaces }) =>
     replaces === null ? [] : [{ id, replaces }],

@@ -24,7 +24,7 @@ import { counts, isNeverThere } from "../documents/document-presence.ts";
 import { issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
 
 const lineRow = {
-  ...pick(columns.invoiceLine, "name", "description", "revenueAccount", "taxType"),
+  ...pick(columns.invoiceLine, "id", "name", "description", "revenueAccount", "taxType"),
   invoiceId: columns.invoiceLine.invoiceId.orNull(),
   number: columns.invoice.number,
   amount: text,
@@ -50,12 +50,12 @@ const readNextPeriod = query({
   name: "load_next_period_lines",
   text: sql`
 SELECT (SELECT json_agg(line ORDER BY line.seq, line.position) FROM (
-    SELECT d.seq, l.position, d.id AS invoice_id, d.number, l.name, l.description, l.amount::text,
+    SELECT d.seq, l.position, l.id, d.id AS invoice_id, d.number, l.name, l.description, l.amount::text,
       l.revenue_account, l.tax_type
     FROM invoices d JOIN invoice_lines l ON l.organisation_id = $1 AND l.invoice_id = d.id
     WHERE ${isOtherInvoice} AND ${counts(sql`d`)} AND ${isInvoiceLine}
     UNION ALL
-    SELECT d.seq, l.position, NULL, d.number, l.name, l.description, (-l.amount)::text,
+    SELECT d.seq, l.position, l.id, NULL, d.number, l.name, l.description, (-l.amount)::text,
       l.revenue_account, l.tax_type
     FROM credit_notes d JOIN credit_note_lines l ON l.organisation_id = $1
       AND l.credit_note_id = d.id

@@ -28,6 +28,7 @@ import {
   lineRecords,
   lineRecordType,
 } from "../documents/invoice-writes.ts";
+import { sheetRecords } from "../documents/line-facts.ts";
 import type { InvoiceIds } from "../documents/unsent-invoices.ts";
 
 /**
@@ -86,7 +87,7 @@ const ofRecord = joinSql(
 );
 
 // The organisation and the customer are locked before they are compared, so that their values are
-// the current ones.
+// the current ones. The counter waits for the sheets, as the order of locks wants it.
 const save = command({
   name: "save_creation",
   planned: "once",
@@ -101,9 +102,14 @@ WITH organisation AS (
   SELECT r.*, o.number_prefix
   FROM organisation o, customer c, jsonb_populate_record(NULL::subscriptions, $5) r
   WHERE o.setup_mode = $3 AND o.catalogue_version = $4
+), sheet AS (
+  INSERT INTO price_sheets (organisation_id, name, content)
+  SELECT $1, r.name, r.content
+  FROM creation, jsonb_to_recordset($11) AS r(name text, content text) ORDER BY r.name
+  ON CONFLICT DO NOTHING RETURNING name
 ), counter AS (
   UPDATE document_counters d SET next = d.next + $6::int
-  FROM creation WHERE d.organisation_id = $1 AND d.kind = 'invoice' AND $6 > 0
+  FROM creation, (SELECT count(*) FROM sheet) AS saved WHERE d.organisation_id = $1 AND d.kind = 'invoice' AND $6 > 0
   RETURNING d.next - $6 AS first
 ), subscription AS (
   INSERT INTO subscriptions (organisation_id, ${written})
@@ -177,7 +183,11 @@ async function writeCreation(
     ...invoiceRecord(invoiceId, position, draft),
     job_id: jobId,
   }));
-  const lines = documents.flatMap(({ invoiceId, draft }) => lineRecords(invoiceId, draft.lines));
+  const { subscriptionId } = creation;
+  const lines = documents.flatMap(({ invoiceId, draft }) =>
+    lineRecords({ id: invoiceId, subscriptionId }, draft.lines),
+  );
+  const written = documents.map(({ draft }) => ({ subscriptionId, lines: draft.lines }));
   const saved = await save(
     executor,
     organisationId,
@@ -190,6 +200,7 @@ async function writeCreation(
     JSON.stringify(invoices),
     JSON.stringify(lines),
     creation.awaitedUntil,
+    JSON.stringify(sheetRecords(written)),
   );
   return saved === 1 ? "saved" : "changed";
 }

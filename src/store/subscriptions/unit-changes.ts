@@ -15,6 +15,7 @@ import { savePeriods, updateSubscriptions } from "../billing/locked-subscription
 import { newId } from "../database/ids.ts";
 import { db, type Executor } from "../database/prisma/client.ts";
 import { issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
+import { factsText, saveSheets } from "../documents/line-facts.ts";
 import { saveAmendment } from "../documents/save-amendment.ts";
 import { foundSince, type RequestToSave } from "./saved-requests.ts";
 
@@ -33,8 +34,12 @@ const fields = {
   requestHash: true,
 } as const;
 
-/** What is saved with a decision. `jobIds` has an id for each job that a change may leave. */
+/**
+ * What is saved with a decision. `id` is the `changeId` of its request. `jobIds` has an id for each
+ * job that a change may leave.
+ */
 export interface UnitChangeToSave extends RequestToSave {
+  readonly id: string;
   readonly jobIds: {
     readonly invoice: string;
     readonly amendment: string;
@@ -71,13 +76,14 @@ export async function saveUnitChange(
   tx: OpenTransaction,
   state: BillingState,
   decision: UnitsDecision,
-  { requestId, requestHash, requestedBy, jobIds, awaitedUntil }: UnitChangeToSave,
+  { id, requestId, requestHash, requestedBy, jobIds, awaitedUntil }: UnitChangeToSave,
 ): Promise<UnitChange> {
   const { client, organisationId, now, databaseNow } = tx;
   const { organisation, subscription, plan } = state;
   const subscriptionId = subscription.id;
   const issuing = { createdAt: now, awaitedUntil };
   await saveUnits(tx, state, decision);
+  await saveSheets(client, organisationId, [{ subscriptionId, lines: linesOf(decision) }]);
 
   const amended = await saveAmendments(tx, state, decision, jobIds.amendment, awaitedUntil);
   const newInvoice = decision.invoice && {
@@ -104,7 +110,7 @@ export async function saveUnitChange(
   );
   return db(client).unitChange.create({
     data: {
-      id: newId(),
+      id,
       organisationId,
       requestId,
       requestHash,
@@ -122,6 +128,18 @@ export async function saveUnitChange(
     },
     select: fields,
   });
+}
+
+/** All lines that the decision writes. */
+function linesOf(decision: UnitsDecision) {
+  const { invoice, creditNote, joined, amended, deferred } = decision;
+  const amendments = [joined, amended].filter((amendment) => amendment !== null);
+  return [
+    ...(invoice?.lines ?? []),
+    ...(creditNote?.lines ?? []),
+    ...amendments.flatMap(({ planLine, added }) => (planLine ? [planLine, ...added] : added)),
+    ...(deferred === null ? [] : [deferred]),
+  ];
 }
 
 async function saveUnits(
@@ -152,6 +170,7 @@ async function saveAmendments(
       subscriptionId: state.subscription.id,
       amendment,
       billedUnits: before?.billedUnits ?? null,
+      now: tx.now,
       awaitedUntil,
     }));
   const isJoined = await save(joined, state.period);
@@ -191,6 +210,7 @@ async function deferLine(
       daysRemaining: proration.daysRemaining,
       daysInPeriod: proration.daysInPeriod,
       invoiceId,
+      facts: factsText(line, subscription.id),
     },
   });
 }

@@ -21,6 +21,7 @@ import { command } from "../../database/sql/statement.ts";
 import { stands } from "../../documents/document-presence.ts";
 import { type Issuing, issueCreditNotes, issueInvoices } from "../../documents/issue-documents.ts";
 import { driftOf, identityColumns, identityRecord } from "../../documents/ledger-drift.ts";
+import { saveSheets } from "../../documents/line-facts.ts";
 import { appendLines } from "../../documents/save-amendment.ts";
 import { plain } from "../document-outcomes.ts";
 import { endLeasedJob, lockLeasedJob } from "../job-lease.ts";
@@ -114,12 +115,14 @@ async function issue(
     jobIds.push(ids.jobId);
     return ids;
   };
+  const lines = [...(invoice?.lines ?? []), ...(creditNote?.lines ?? [])];
+  await saveSheets(client, organisationId, [{ subscriptionId, lines }]);
   const own =
     invoice === null ? null : { ...reserve(), draft: { ...invoice, lines: [] }, deferredIds: [] };
   if (invoice !== null && own !== null) {
     await issueInvoices(client, organisationId, [own], issuing);
     await moveLines(client, organisationId, fromId, own.id);
-    await appendLines(client, organisationId, own.id, { lines: invoice.lines, amending: false });
+    await appendLines(client, organisationId, own, { lines: invoice.lines, amending: false });
   }
   // After the invoice: credit is allocated to invoices with later numbers.
   const note = creditNote === null ? null : { ...reserve(), draft: creditNote };
@@ -134,7 +137,8 @@ WITH line AS (
   UPDATE invoice_lines l SET units = (i.amending_from->>'units')::int,
     description = i.amending_from->>'description',
     unit_price = (i.amending_from->>'unit_price')::numeric,
-    amount = (i.amending_from->>'amount')::numeric, amending = false
+    amount = (i.amending_from->>'amount')::numeric, amending = false,
+    facts = i.amending_from->>'facts'
   FROM invoices i
   WHERE i.organisation_id = $1 AND i.id = $2
     AND l.organisation_id = $1 AND l.invoice_id = i.id AND l.kind = 'plan'

@@ -9,7 +9,7 @@ import { parseDecimal } from "../../../domain/money/decimal.ts";
 import type { ClosedAmendment } from "../../../domain/subscriptions/abandoned-amendment.ts";
 import { columns } from "../../../gen/columns.ts";
 import type { Transaction } from "../../database/pool.ts";
-import { bool, instant, int, numeric, pick } from "../../database/sql/columns.ts";
+import { bool, instant, int, numeric, pick, text } from "../../database/sql/columns.ts";
 import { columnsOf, literal, sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
 
@@ -49,6 +49,7 @@ const load = query({
   name: "load_closed_amendment",
   text: sql`SELECT ${columnsOf(sql`p`, billedPeriod)}, coalesce(o.test_clock, now()) AS now,
       (i.amending_from->>'billed_units')::int AS from_units, plan.units AS to_units,
+      plan.facts::json->>'c' AS change_id,
       (SELECT sum(l.amount) FROM invoice_lines l
         WHERE l.organisation_id = $1 AND l.invoice_id = i.id AND ${isAddedLine}) AS added,
       (SELECT bool_and(l.kind = 'usage') FROM invoice_lines l
@@ -70,6 +71,8 @@ const load = query({
     fromUnits: int.orNull(),
     /** Its units after the re-pricing. */
     toUnits: int.orNull(),
+    /** The change of units that re-priced it. */
+    changeId: text.orNull(),
   },
 });
 
@@ -85,14 +88,14 @@ export async function loadClosed(
 ): Promise<{ readonly closed: ClosedAmendment; readonly now: Date }> {
   const [row] = await load(client, organisationId, invoiceId);
   assert(row, "an amended invoice is there");
-  const { startDate, endDate, now, added, isUsage, fromUnits, toUnits, ...period } = row;
+  const { startDate, endDate, now, added, isUsage, fromUnits, toUnits, changeId, ...period } = row;
   const isRepriced = !isRepriceable && fromUnits !== null && toUnits !== null;
   return {
     closed: {
       period: { ...period, start: civilDate(startDate), end: civilDate(endDate) },
       added: added === null ? null : parseDecimal(added),
       isUsage: isUsage ?? false,
-      repricing: isRepriced ? { fromUnits, toUnits } : null,
+      repricing: isRepriced ? { fromUnits, toUnits, ...(changeId !== null && { changeId }) } : null,
       stands,
     },
     now,
