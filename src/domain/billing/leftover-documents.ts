@@ -4,13 +4,15 @@ import type { PriceTerms } from "../catalogue/pricing/index.ts";
 import type { BillingState } from "../model/billing-state.ts";
 import type { CreditNoteDraft, CreditNoteLineDraft } from "../model/credit-note.ts";
 import type { InvoiceDraft } from "../model/invoice.ts";
-import type { Decimal } from "../money/decimal.ts";
+import { type Decimal, formatShort } from "../money/decimal.ts";
 import { draftCreditNote, draftInvoice, proratedCharge, prorationLine } from "./invoice-lines.ts";
 import type { SourcedPlan } from "./line-facts.ts";
 import { type Proration, prorate } from "./proration.ts";
 
 /** What a document of an end took back of a document that the ledger does not have. */
 export interface WrongReversal {
+  /** The id of the end's line. */
+  readonly lineId: string;
   /** The number of the end's document, and of the one that it takes back. */
   readonly number: string;
   readonly reversed: string;
@@ -27,7 +29,7 @@ type Facts = Pick<BillingState, "organisation" | "subscription" | "period" | "to
 
 /** Drafts the invoice that charges a credit of an end back. */
 export function chargeBack(facts: Facts, wrong: WrongReversal): InvoiceDraft {
-  const { name, amount, period, billedUnits, revenueAccount, taxType } = wrong;
+  const { lineId, name, amount, period, billedUnits, revenueAccount, taxType } = wrong;
   const days = daysInPeriod(period);
   const line = {
     kind: "proration",
@@ -37,6 +39,7 @@ export function chargeBack(facts: Facts, wrong: WrongReversal): InvoiceDraft {
     quantity: null,
     unitPrice: null,
     amount,
+    facts: { r: "reversal_charge/1", y: [], o: [[formatShort(amount), lineId]] },
     period: { start: period.start, end: period.end },
     proration: {
       fromUnits: billedUnits,
@@ -60,11 +63,12 @@ export function chargeBack(facts: Facts, wrong: WrongReversal): InvoiceDraft {
 
 /** Drafts the credit note that credits a charge of an end back, first to its own invoice. */
 export function creditBack(facts: Facts, wrong: WrongReversal, invoiceId: string): CreditNoteDraft {
-  const { name, amount, period, revenueAccount, taxType } = wrong;
+  const { lineId, name, amount, period, revenueAccount, taxType } = wrong;
   const line: CreditNoteLineDraft = {
     name,
     description: describe(wrong, "Credits"),
     amount,
+    facts: { r: "reversal_credit/1", l: [formatShort(amount), lineId], y: [], o: [] },
     effectiveDate: period.start,
     meterId: null,
     reversedInvoiceId: invoiceId,

@@ -11,15 +11,16 @@ import {
   creditBack,
 } from "../../../domain/billing/leftover-documents.ts";
 import { civilDate } from "../../../domain/calendar/civil-date.ts";
+import type { ReversalCreditFacts } from "../../../domain/explanation/facts.ts";
 import type { BillingState } from "../../../domain/model/billing-state.ts";
 import type { CreditNoteDraft } from "../../../domain/model/credit-note.ts";
 import type { InvoiceDraft } from "../../../domain/model/invoice.ts";
-import { isZero, parseDecimal } from "../../../domain/money/decimal.ts";
+import { formatShort, isZero, parseDecimal } from "../../../domain/money/decimal.ts";
 import { decideLateRemoval } from "../../../domain/subscriptions/restore.ts";
 import { columns } from "../../../gen/columns.ts";
 import type { LockedOrganisation } from "../../billing/locked-subscription.ts";
 import { newId } from "../../database/ids.ts";
-import { getOne } from "../../database/page.ts";
+import { getThese } from "../../database/page.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
 import { bool, pick, text, uuid } from "../../database/sql/columns.ts";
@@ -28,6 +29,7 @@ import { command, query } from "../../database/sql/statement.ts";
 import { invoiceListing } from "../../documents/invoices.ts";
 import { issueCreditNotes, issueInvoices } from "../../documents/issue-documents.ts";
 import { type IssuedDocument, issuedSince, lastNumber } from "../../documents/issued-since.ts";
+import { saveSheets, withFacts } from "../../documents/line-facts.ts";
 import { closeAmendment } from "../../ledger-jobs/amendments/abandon-amendment.ts";
 import { planAllocations } from "../../ledger-jobs/credit-allocations.ts";
 import { seizeJob } from "../../ledger-jobs/job-lease.ts";
@@ -152,7 +154,8 @@ async function takeReversalBack(client: Transaction, { leftover, state, locked }
   const { isCredit, documentId, index } = row;
   const period = { index, start: civilDate(row.start), end: civilDate(row.end) };
   const billedUnits = row.billedUnits ?? 0;
-  const wrong = { ...row, amount: parseDecimal(row.amount), period, billedUnits };
+  const lineId = leftover.objectId;
+  const wrong = { ...row, lineId, amount: parseDecimal(row.amount), period, billedUnits };
   if (isCredit) {
     await issue(client, { state, locked }, chargeBack(state, wrong), null);
     const where = { organisationId, id: leftover.objectId };
@@ -177,8 +180,9 @@ const setRemoved = query({
 async function removeAgain(client: Transaction, { leftover, state, locked }: LockedLeftover) {
   const organisationId = state.organisation.id;
   const [row] = await setRemoved(client, organisationId, leftover.objectId);
-  const invoice = await getOne(client, organisationId, invoiceListing, leftover.objectId);
-  if (isZero(parseDecimal(leftover.amount)) || invoice === null || row === undefined) return;
+  const found = await getThese(client, organisationId, invoiceListing, [leftover.objectId]);
+  const [invoice] = await withFacts(client, organisationId, found);
+  if (isZero(parseDecimal(leftover.amount)) || invoice === undefined || row === undefined) return;
   const next = await loadNextPeriodLines(client, state);
   const again = decideLateRemoval(state, { ...invoice, ...row }, next);
   const issuing = { createdAt: locked.now, awaitedUntil: null };
@@ -212,6 +216,7 @@ async function creditUsage(client: Transaction, { leftover, state, locked }: Loc
     name,
     description: `Credits usage from ${subscription.startDate} on: the period began in Setup Mode`,
     amount: parseDecimal(amount),
+    facts: creditFacts(amount),
     effectiveDate: subscription.startDate,
     meterId,
     revenueAccount: revenueAccount ?? organisation.revenueAccount,
@@ -244,6 +249,11 @@ async function billInPeriod(client: Transaction, { leftover, state, locked }: Lo
   await setBilled(client, organisationId, subscriptionId, period.index, fromUnits, toUnits);
 }
 
+/** The whole of what usage bills charged is credited. It may stand on several lines. */
+function creditFacts(amount: string): ReversalCreditFacts {
+  return { r: "reversal_credit/1", l: [formatShort(parseDecimal(amount))], y: [], o: [] };
+}
+
 async function issue(
   client: Transaction,
   { state, locked }: Pick<LockedLeftover, "state" | "locked">,
@@ -253,6 +263,8 @@ async function issue(
   const { organisation, subscription } = state;
   const ids = () => ({ id: newId(), jobId: newId(), subscriptionId: subscription.id });
   const issuing = { createdAt: locked.now, awaitedUntil: null };
+  const lines = [...(invoice?.lines ?? []), ...(note?.lines ?? [])];
+  await saveSheets(client, organisation.id, [{ subscriptionId: subscription.id, lines }]);
   const invoices = invoice === null ? [] : [{ ...ids(), draft: invoice, deferredIds: [] }];
   await issueInvoices(client, organisation.id, invoices, issuing);
   const notes = note === null ? [] : [{ ...ids(), draft: note }];
