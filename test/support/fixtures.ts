@@ -6,6 +6,7 @@ import { Connection, Client as TemporalClient } from "@temporalio/client";
 import { test } from "vitest";
 import { type BillingRuns, billingRuns } from "./billing.ts";
 import { freshDatabase } from "./database.ts";
+import { expectExplained, lastDocument } from "./explained-documents.ts";
 import { type Cleanup, failOnce, perFile, started, stopInTime } from "./file-fixture.ts";
 import { testPool } from "./pool.ts";
 import { sharedSystem } from "./reused-system.ts";
@@ -58,13 +59,24 @@ export const systemTest = test
   .extend("system", perFile, async ({ settings }, { onCleanup }): Promise<TestSystem> => {
     const system = await startOnce(settings);
     onCleanup(() => stopInTime(() => system.stop()));
+    onCleanup(() => stopInTime(() => expectExplained(system.pool)));
     return system;
   })
   .extend("runs", perFile, runsOf)
   .extend("client", perFile, clientOf);
 
+const sharedOnce = failOnce(sharedSystem);
+
+// biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of fixtures here
+const reusedSystem = async ({}, { onCleanup }: Cleanup): Promise<TestSystem> => {
+  const system = await sharedOnce();
+  const last = await lastDocument(system.pool);
+  onCleanup(() => stopInTime(() => expectExplained(system.pool, last)));
+  return system;
+};
+
 /** Tests on the system that all files of a test process reuse: they leave its processes alone. */
 export const reusedSystemTest = test
-  .extend("system", perFile, started(sharedSystem))
+  .extend("system", perFile, reusedSystem)
   .extend("runs", perFile, runsOf)
   .extend("client", perFile, clientOf);

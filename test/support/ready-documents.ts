@@ -41,9 +41,9 @@ WITH day AS (
 ), line AS (
   INSERT INTO invoice_lines (id, organisation_id, invoice_id, position, kind, name, description,
     units, unit_price, amount, period_start,
-    period_end, revenue_account, tax_type)
+    period_end, revenue_account, tax_type, facts)
   SELECT gen_random_uuid(), $1, id, 0, 'plan', 'Team', '10 × 12.50', 10, 12.5, 125, period_start,
-    period_end, '200', 'OUTPUT2' FROM invoice
+    period_end, '200', 'OUTPUT2', '{"r":"charge/1","q":10,"m":"12.5","g":"seat"}' FROM invoice
 )
 INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id)
 SELECT gen_random_uuid(), $1, 'create_invoice', 'ready', subscription_id, id FROM invoice

@@ -65,6 +65,9 @@ export function valueFaults(a: SeededRows): Faults {
     ],
     document_counters_kind: [counter("kind = 'letter'")],
     document_counters_next: [counter("next = 0")],
+    price_sheets_name: [
+      change("price_sheets", `organisation_id = '${a.organisation}'`, "content = '[]'"),
+    ],
     customers_status: [change("customers", a.customer, "status = 'gone'")],
     plans_type: [plan("type = 'free'")],
     plans_status: [plan("status = 'gone'")],
@@ -244,6 +247,7 @@ export function tenantFaults(a: SeededRows, b: SeededRows): Faults {
     ledger_reference_data_organisation_id_fkey: [another("ledger_reference_data", of, nobody)],
     ledger_notifications_organisation_id_fkey: [another("ledger_notifications", of, nobody)],
     document_counters_organisation_id_fkey: [another("document_counters", of, nobody)],
+    price_sheets_organisation_id_fkey: [another("price_sheets", of, nobody)],
     customers_organisation_id_fkey: [another("customers", a.customer, nobody)],
     plans_organisation_id_fkey: [another("plans", a.plan, nobody)],
     plan_tiers_organisation_id_plan_id_fkey: [another("plan_tiers", of, { plan_id: b.plan })],

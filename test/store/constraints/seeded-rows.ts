@@ -87,6 +87,7 @@ function ledgerRows(): readonly Row[] {
     ["ledger_reference_data", { kind: "accounts", tenant_id: "tenant", next_read_at: now }],
     ["ledger_notifications", { kind: "invoices", ledger_id: "invoice" }],
     ["document_counters", { kind: "invoice" }],
+    ["price_sheets", { name: "44136fa355b3678a1146ad16f7e8649e", content: "{}" }],
   ];
 }
 
