@@ -8,6 +8,7 @@ import type { UsageVerdict } from "../../../src/domain/usage/ingest.ts";
 import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { addMeter, type TestMeter } from "../../scenario/usage-builder.ts";
+import { expectExplained } from "../../support/explained-documents.ts";
 import { perFile, started } from "../../support/file-fixture.ts";
 import { lockWaits } from "../../support/rows.ts";
 import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
@@ -95,7 +96,7 @@ export async function usageFixture(): Promise<UsageFixture> {
 export const usageTest = test.extend(
   "fixture",
   perFile,
-  started(usageFixture, (fixture) => fixture.drop()),
+  started(usageFixture, (fixture) => expectExplained(fixture.pool).finally(() => fixture.drop())),
 );
 
 /** Whether a statement in the database waits for a lock. */
