@@ -9,8 +9,8 @@ CREATE TABLE price_sheets (
   name TEXT NOT NULL,
   content TEXT NOT NULL,
   CONSTRAINT price_sheets_pkey PRIMARY KEY (organisation_id, name),
-  CONSTRAINT price_sheets_name CHECK (name = left(encode(sha256(convert_to(content, 'UTF8')), 'hex'),
-    32))
+  CONSTRAINT price_sheets_name CHECK (name
+    = left(encode(sha256(convert_to(content, 'UTF8')), 'hex'), 32))
 );
 
 ALTER TABLE price_sheets ALTER COLUMN organisation_id SET (n_distinct = 1);
