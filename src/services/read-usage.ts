@@ -2,6 +2,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { formatDecimal, parseDecimal } from "../domain/money/decimal.ts";
 import { Refusal } from "../domain/refusal.ts";
+import { usageEventNotFound } from "../domain/usage/event-not-found.ts";
 import {
   type MeterUsageSchema,
   type StoredUsageEventSchema,
@@ -36,9 +37,9 @@ export function getUsageEvent(
   deps: Pick<Deps, "tenant">,
 ): MethodImplementation<Methods["getUsageEvent"]> {
   return async ({ eventId }, call) => {
-    const event = await deps.tenant(call).usage.getEvent(eventId);
-    if (event === null)
-      throw new Refusal("usage_event_not_found", "There is no usage event with this id.");
+    const { usage } = deps.tenant(call);
+    const event = await usage.getEvent(eventId);
+    if (event === null) throw usageEventNotFound(await usage.wasDropped(eventId));
     return { event: presentEvent(event) };
   };
 }

@@ -49,6 +49,7 @@ import type { PlannedSubscription, SubscriptionFilters } from "./subscriptions/s
 import { markReported } from "./subscriptions/terminations.ts";
 import { findUnitChange, getUnitChange, type UnitChange } from "./subscriptions/unit-changes.ts";
 import { type TenantTransaction, tenantTransaction } from "./tenant-transaction.ts";
+import { wasDropped } from "./usage/event-rows.ts";
 import { createStoreUsage, type UsageCounts } from "./usage/ingest.ts";
 import type { StoreUsage } from "./usage/join-reports.ts";
 import { listUsage, type UsageOfMeter, type UsageQuery } from "./usage/read-usage.ts";
@@ -111,6 +112,8 @@ export interface Tenant {
     /** By period and meter, newest first. Null for an unknown subscription. USAGE-16. */
     list(subscriptionId: string, query: UsageQuery): Promise<Page<UsageOfMeter> | null>;
     getEvent(eventId: string): Promise<StoredUsageEvent | null>;
+    /** Whether an event with this id was dropped. USAGE-18. */
+    wasDropped(eventId: string): Promise<boolean>;
   };
 }
 
@@ -212,6 +215,7 @@ function openTenant(
       report: (reported, now) => storeUsage({ organisationId, reported, now }),
       list: (id, query) => listUsage(pool, organisationId, id, query),
       getEvent: (eventId) => getUsageEvent(pool, organisationId, eventId),
+      wasDropped: (eventId) => wasDropped(pool, organisationId, eventId),
     },
   };
 }

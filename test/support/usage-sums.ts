@@ -7,7 +7,9 @@ const differencesText = `SELECT * FROM (
     SELECT organisation_id, subscription_id, bill, period_index, meter_id, count(*) AS events,
       sum(quantity) AS quantity
     FROM usage_events WHERE voided_at IS NULL GROUP BY 1, 2, 3, 4, 5) e
-  FULL JOIN (SELECT * FROM usage_sums WHERE events > 0) s
+  FULL JOIN (SELECT organisation_id, subscription_id, bill, period_index, meter_id,
+      events - dropped_events AS events, quantity - dropped_quantity AS quantity
+    FROM usage_sums WHERE events > dropped_events) s
     USING (organisation_id, subscription_id, bill, period_index, meter_id)
   WHERE (e.events, e.quantity) IS DISTINCT FROM (s.events, s.quantity)`;
 

@@ -1,6 +1,9 @@
--- A usage event never changes and is never deleted. It can be voided once.
+-- A usage event never changes, and can be voided once. It is deleted only once its id is kept.
 CREATE OR REPLACE FUNCTION refuse_usage_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+  IF TG_OP = 'DELETE' AND is_dropped_usage(OLD.organisation_id, OLD.event_id) THEN
+    RETURN OLD;
+  END IF;
   IF TG_OP = 'DELETE' OR OLD.voided_at IS NOT NULL
     OR (OLD.organisation_id, OLD.event_id, OLD.subscription_id, OLD.meter_id, OLD.period_index,
       OLD.bill, OLD.quantity, OLD.occurred_at,

@@ -91,6 +91,7 @@ export const dearReads: ReadonlySet<string> = new Set(
     UsageService.method.listUsage,
     UsageService.method.listUsageEvents,
     UsageService.method.checkUsageSums,
+    UsageService.method.exportUsageEvents,
     AuditService.method.listAuditEntries,
   ].map(({ parent, name }) => `${parent.typeName}/${name}`),
 );

@@ -1,10 +1,12 @@
 /**
- * UsageService of the admin API: lists usage with the document that bills it, checks its sums, and
- * voids events. USAGE-13, USAGE-17
+ * UsageService of the admin API: lists usage with the document that bills it, checks its sums,
+ * exports and drops events, and voids events. USAGE-13, USAGE-17, USAGE-18
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import { Refusal } from "../../domain/refusal.ts";
+import { usageEventNotFound } from "../../domain/usage/event-not-found.ts";
+import { endOfMonth, readExportedLines } from "../../domain/usage/exported-lines.ts";
 import { requireVoidable } from "../../domain/usage/void-event.ts";
 import type {
   UsageDocumentSchema,
@@ -62,9 +64,9 @@ export function usageService(
     },
     getUsageEvent: async ({ organisation, id }) => {
       const owner = await requireOrganisation(deps, organisation);
-      return {
-        event: presentEvent(required(await usage.getEvent(owner.id, id), "usage_event_not_found")),
-      };
+      const event = await usage.getEvent(owner.id, id);
+      if (event === null) throw usageEventNotFound(await usage.wasDropped(owner.id, id));
+      return { event: presentEvent(event) };
     },
     checkUsageSums: async ({ organisation, cursor }) => {
       const { id } = await requireOrganisation(deps, organisation);
@@ -72,14 +74,30 @@ export function usageService(
       const data = differences.map(presentDifference);
       return { data, read, hasMore: next !== null, ...present("nextCursor", next) };
     },
+    exportUsageEvents: async ({ organisation, until, cursor }) => {
+      const owner = await requireOrganisation(deps, organisation);
+      const end = endOfMonth(until, nowOf(owner));
+      const { lines, next } = await usage.export(owner.id, end, cursor ?? null);
+      return { lines: [...lines], hasMore: next !== null, ...present("nextCursor", next) };
+    },
+    dropUsageEvents: async (request, call) => {
+      const { id } = await requireOrganisation(deps, request.organisation);
+      const { dropped, before } = await deps.store.tenant(id, actorOf(call)).dropUsage({
+        lines: readExportedLines(request.lines),
+        events: request.exportEvents,
+        checksum: request.exportChecksum,
+        reason: request.reason,
+      });
+      return { dropped, droppedBefore: before };
+    },
     voidUsageEvent: async ({ organisation, id, reason }, call) => {
       const owner = await requireOrganisation(deps, organisation);
       const tenant = deps.store.tenant(owner.id, actorOf(call));
       const order = { reason, now: nowOf(owner) };
       const event = await tenant.onUsageEvent(id, async (tx, found) => {
-        const stored = required(found, "usage_event_not_found");
-        requireVoidable(stored);
-        return tx.usageEvents.saveVoid(stored, order);
+        if (found === null) throw usageEventNotFound(await usage.wasDropped(owner.id, id));
+        requireVoidable(found);
+        return tx.usageEvents.saveVoid(found, order);
       });
       return { event: presentEvent(event) };
     },
@@ -126,6 +144,7 @@ function presentDifference({
   periodIndex,
   meterId,
   stored,
+  dropped,
   summed,
 }: SumDifference): MessageInitShape<typeof UsageSumDifferenceSchema> {
   return {
@@ -137,6 +156,8 @@ function presentDifference({
     quantity: formatDecimal(stored.quantity),
     summedEvents: summed.events,
     summedQuantity: formatDecimal(summed.quantity),
+    droppedEvents: dropped.events,
+    droppedQuantity: formatDecimal(dropped.quantity),
   };
 }
 

@@ -31,6 +31,9 @@ export interface UsageDetails {
   readonly occurredAt: Instant;
 }
 
+/** A stored event. Of a `dropped` one only its id is known (USAGE-18). */
+export type StoredUsage = UsageDetails | "dropped";
+
 /**
  * An event to store. `periodIndex` is the period of its timestamp. `bill` is the bill that takes
  * it, for ever.
@@ -203,9 +206,9 @@ export function eventsToStore(evaluated: readonly EvaluatedUsage[]): readonly Us
 export function describeVerdict(
   evaluated: readonly EvaluatedUsage[],
   created: ReadonlySet<string>,
-  stored: ReadonlyMap<string, UsageDetails>,
+  stored: ReadonlyMap<string, StoredUsage>,
 ): readonly UsageVerdict[] {
-  const standing = new Map(stored);
+  const standing = new Map<string, StoredUsage>(stored);
   return evaluated.map(({ eventId, details, event, rejection }) => {
     const known = standing.get(eventId);
     if (known !== undefined) return holdAgainst(known, details);
@@ -227,7 +230,8 @@ export function lateUsageDueAt(
   return dayStart(timezone, addDays(todayIn(timezone, now), 1));
 }
 
-function holdAgainst(known: UsageDetails, sent: UsageDetails): UsageVerdict {
+function holdAgainst(known: StoredUsage, sent: UsageDetails): UsageVerdict {
+  if (known === "dropped") return { status: "duplicate" };
   const differing = [
     known.subscriptionId === sent.subscriptionId ? [] : "subscription",
     known.meterId === sent.meterId ? [] : "meter",

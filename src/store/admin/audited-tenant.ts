@@ -29,6 +29,7 @@ import { type LockedLeftover, mendLeftover } from "./leftovers/mend-leftover.ts"
 import { type BillingFirst, onCurrentOrganisation } from "./organisations/current-organisation.ts";
 import { loadObstacles } from "./organisations/setup-mode-obstacles.ts";
 import { type AdminOrganisation, updateOrganisation } from "./organisations/update-organisation.ts";
+import { type DroppedUsage, type DropToSave, saveDrop } from "./usage/drop-usage.ts";
 import { lockEvent, saveVoid, type VoidToSave } from "./usage/void-usage.ts";
 
 /** What the work may do in the transaction. Each save adds its entries to the audit log. */
@@ -91,6 +92,8 @@ export interface AuditedTenant {
   ): Promise<T>;
   /** Locks the usage of the event's subscription, so that no bill takes the event meanwhile. */
   onUsageEvent<T>(id: string, work: Work<[event: StoredUsageEvent | null], T>): Promise<T>;
+  /** Drops exported usage events. Refuses `invalid_state`. */
+  dropUsage(order: DropToSave): Promise<DroppedUsage>;
 }
 
 /** Opens an organisation for the changes of an operator. */
@@ -137,6 +140,7 @@ export function createAuditedTenants(
           const event = await lockEvent(tx, organisationId, id);
           return audited(tx, organisationId, (auditedTx) => work(auditedTx, event));
         }),
+      dropUsage: (order) => run((tx) => saveDrop(tx, organisationId, order)),
     };
   };
 }

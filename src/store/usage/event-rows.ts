@@ -7,9 +7,9 @@ import { formatInstant, type Quantity } from "../../domain/usage/parse.ts";
 import { columns } from "../../gen/columns.ts";
 import { columnSet } from "../database/column-set.ts";
 import type { Transaction } from "../database/pool.ts";
-import { bigint, pick } from "../database/sql/columns.ts";
+import { bigint, bool, pick } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
-import { query } from "../database/sql/statement.ts";
+import { type Executor, query } from "../database/sql/statement.ts";
 import { microseconds } from "./ingest-facts.ts";
 
 /** Events of an organisation, stored at `now` by its clock. */
@@ -64,7 +64,7 @@ export async function insertEvents(
 }
 
 /** Ids of events of an organisation. */
-interface EventIds {
+export interface EventIds {
   readonly organisationId: string;
   readonly eventIds: readonly string[];
 }
@@ -103,6 +103,49 @@ export async function loadStored(
     put(stored, organisationId, new Map()).set(eventId, details);
   }
   return stored;
+}
+
+// Processes of a version without this statement are refused by a trigger.
+const readDropped = query({
+  name: "find_dropped_usage",
+  planned: "once",
+  text: sql`SELECT r.organisation_id, r.event_id FROM ${idColumns.source(sql`r`, 1)}
+    WHERE is_dropped_usage(r.organisation_id, r.event_id)`,
+  row: {
+    organisationId: columns.usageEvent.organisationId.orNull(),
+    eventId: columns.usageEvent.eventId.orNull(),
+  },
+});
+
+/** Returns those of these ids whose events were dropped, by organisation (USAGE-18). */
+export async function findDropped(
+  tx: Transaction,
+  batches: readonly EventIds[],
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const ids = batches.flatMap(({ organisationId, eventIds }) =>
+    eventIds.map((event_id) => ({ organisation_id: organisationId, event_id })),
+  );
+  const dropped = new Map<string, Set<string>>();
+  if (ids.length === 0) return dropped;
+  for (const { organisationId, eventId } of await readDropped(tx, ...idColumns.arrays(ids)))
+    put(dropped, organisationId ?? "", new Set()).add(eventId ?? "");
+  return dropped;
+}
+
+const isDropped = query({
+  name: "is_usage_dropped",
+  text: sql`SELECT is_dropped_usage($1, $2) AS is_dropped`,
+  row: { isDropped: bool.orNull() },
+});
+
+/** Whether an event with this id was dropped. */
+export async function wasDropped(
+  executor: Executor,
+  organisationId: string,
+  eventId: string,
+): Promise<boolean> {
+  const [row] = await isDropped(executor, organisationId, eventId);
+  return row?.isDropped === true;
 }
 
 /** The value under a key, which is `first` if there was none. */

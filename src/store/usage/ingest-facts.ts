@@ -39,6 +39,8 @@ interface Named {
 export interface ReportableFacts {
   readonly subscriptions: ReadonlyMap<string, LoadedSubscription>;
   readonly catalogueVersion: string;
+  /** Whether the organisation has dropped events (USAGE-18). */
+  readonly hasDropped: boolean;
 }
 
 /** An organisation's meters by id and by code. */
@@ -66,6 +68,7 @@ const subscriptionRow = {
 const factsRow = {
   organisationId: columns.organisation.id,
   catalogueVersion: columns.organisation.catalogueVersion,
+  hasDropped: bool.orNull(),
   ...orNulls(subscriptionRow),
 };
 
@@ -80,9 +83,10 @@ const namedColumns = columnSet("organisation_id uuid, id uuid");
 const readFacts = query({
   name: "load_usage_facts",
   planned: "once",
-  text: sql`SELECT r.organisation_id, o.catalogue_version, s.*
+  text: sql`SELECT r.organisation_id, o.catalogue_version, o.has_dropped, s.*
   FROM ${namedColumns.source(sql`r`, 1)}
-    CROSS JOIN LATERAL (SELECT o.catalogue_version FROM organisations o
+    CROSS JOIN LATERAL (SELECT o.catalogue_version, EXISTS (SELECT FROM usage_event_ids d
+        WHERE d.organisation_id = o.id) AS has_dropped FROM organisations o
       WHERE o.id = r.organisation_id LIMIT 1) o
     LEFT JOIN LATERAL (SELECT s.id, s.plan_id, s.status, s.timezone, s.start_date, s.billing_day,
       s.interval_unit, s.interval_count, s.end_date, ${microseconds(sql`s.ended_at`)} AS ended_at,
@@ -117,8 +121,9 @@ export async function loadFacts(
   );
   const rows = await readFacts(executor, ...namedColumns.arrays(named));
   const facts = new Map<string, OwnFacts>();
-  for (const { organisationId, catalogueVersion, ...row } of rows) {
-    const own = facts.get(organisationId) ?? { catalogueVersion, subscriptions: new Map() };
+  for (const { organisationId, catalogueVersion, hasDropped, ...row } of rows) {
+    const read = { catalogueVersion, hasDropped: hasDropped === true, subscriptions: new Map() };
+    const own = facts.get(organisationId) ?? read;
     facts.set(organisationId, own);
     if (!isFound(row)) continue;
     const { intervalUnit: unit, intervalCount: count, endedAt, ...rest } = row;

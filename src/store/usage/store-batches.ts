@@ -10,6 +10,7 @@ import {
   evaluateUsage,
   eventsToStore,
   lateUsageDueAt,
+  type StoredUsage,
   type UsageEvent,
   type UsageVerdict,
 } from "../../domain/usage/ingest.ts";
@@ -18,10 +19,16 @@ import { shareOrganisation } from "../billing/locked-subscription.ts";
 import { bucketsOf, lockToStore, tryLockToStore } from "../billing/usage-locks.ts";
 import { columnSet } from "../database/column-set.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
-import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
+import {
+  inTransaction,
+  isDatabaseError,
+  type Pool,
+  type Transaction,
+  uniqueViolation,
+} from "../database/pool.ts";
 import { sql } from "../database/sql/sql.ts";
 import { command } from "../database/sql/statement.ts";
-import { insertEvents, loadStored } from "./event-rows.ts";
+import { type EventIds, findDropped, insertEvents, loadStored } from "./event-rows.ts";
 import { type LoadedSubscription, loadFacts, type MeterCatalogue } from "./ingest-facts.ts";
 import type { UsageReport } from "./join-reports.ts";
 
@@ -45,6 +52,7 @@ interface EvaluatedBatch extends UsageBatch {
   readonly events: readonly UsageEvent[];
   readonly finished: readonly LoadedSubscription[];
   readonly subscriptions: ReadonlyMap<string, LoadedSubscription>;
+  readonly hasDropped: boolean;
 }
 
 // Plans created while the tables were empty would scan grown tables.
@@ -100,9 +108,15 @@ export async function storeWaiting(
     return (await storeEvaluated(tx, evaluated)).get(organisationId) ?? null;
   };
   for (;;) {
-    const stored = await inTransaction(pool, work, beginText);
+    const stored = await inTransaction(pool, work, beginText).catch(onceMoreIfDropped);
     if (stored !== null) return stored;
   }
+}
+
+/** Null if an event with an id of the batch was dropped while the insert waited for it. */
+function onceMoreIfDropped(error: unknown): null {
+  if (isDatabaseError(error, uniqueViolation, "usage_events_not_dropped")) return null;
+  throw error;
 }
 
 async function evaluateBatches(
@@ -116,7 +130,7 @@ async function evaluateBatches(
     const { organisationId, reported, now } = batch;
     const own = facts.get(organisationId);
     if (own === undefined) throw new Error(`organisation ${organisationId} is gone`);
-    const { subscriptions, catalogueVersion } = own;
+    const { subscriptions, catalogueVersion, hasDropped } = own;
     const meters = await catalogue.meters(tx, organisationId, catalogueVersion);
     const known = { ...meters, subscriptions, now: instantOf(now) };
     const evaluated = reported.map((one) => evaluateUsage(one, known));
@@ -124,29 +138,48 @@ async function evaluateBatches(
     const used = idsOf(events);
     const isFinished = (one: LoadedSubscription) => one.isUndue && used.has(one.id) && isOver(one);
     const finished = [...subscriptions.values()].filter(isFinished);
-    results.push({ ...batch, evaluated, events, subscriptions, finished });
+    results.push({ ...batch, evaluated, events, subscriptions, finished, hasDropped });
   }
   return results;
 }
 
-/** Stores the events whose ids are free. Returns the results by organisation. */
+/**
+ * Stores the events whose ids are free. Returns the results by organisation.
+ *
+ * Ids of dropped events are looked up before the insert, if the organisation has some. They are
+ * looked up again for ids under which nothing is found: a drop may move one at any moment.
+ */
 async function storeEvaluated(
   tx: Transaction,
   batches: readonly EvaluatedBatch[],
 ): Promise<ReadonlyMap<string, StoredBatch>> {
-  const created = await insertEvents(tx, batches);
-  const createdOf = ({ organisationId }: UsageBatch) => created.get(organisationId) ?? new Set();
-  const others = batches.map((batch) => {
-    const ids = new Set(batch.evaluated.map(({ eventId }) => eventId));
-    return { ...batch, eventIds: [...ids].filter((id) => !createdOf(batch).has(id)) };
-  });
+  const dropped = await findDropped(tx, batches.filter(({ hasDropped }) => hasDropped).map(named));
+  const droppedOf = ({ organisationId }: UsageBatch) => dropped.get(organisationId) ?? none;
+  const isKept = (batch: EvaluatedBatch) => (event: UsageEvent) =>
+    !droppedOf(batch).has(event.eventId);
+  const inserted = batches.map((batch) => ({
+    ...batch,
+    events: batch.events.filter(isKept(batch)),
+  }));
+  const created = await insertEvents(tx, inserted);
+  const createdOf = ({ organisationId }: UsageBatch) => created.get(organisationId) ?? none;
   // A separate statement after the insert. One that began earlier would miss events that another
   // transaction stored meanwhile.
-  const stored = await loadStored(tx, others);
+  const stored = await loadStored(
+    tx,
+    batches.map((batch) => without(named(batch), createdOf(batch), droppedOf(batch))),
+  );
+  const storedOf = ({ organisationId }: UsageBatch) => stored.get(organisationId) ?? new Map();
+  const absent = batches.map((batch) =>
+    without(named(batch), createdOf(batch), droppedOf(batch), storedOf(batch)),
+  );
+  const meanwhile = await findDropped(tx, absent);
   const results = new Map<string, StoredBatch>();
   for (const batch of batches) {
     const { organisationId, evaluated, subscriptions } = batch;
-    const found = stored.get(organisationId) ?? new Map();
+    const gone = [...droppedOf(batch), ...(meanwhile.get(organisationId) ?? none)];
+    const found = new Map<string, StoredUsage>(storedOf(batch));
+    for (const id of gone) found.set(id, "dropped");
     const verdicts = describeVerdict(evaluated, createdOf(batch), found);
     const events = batch.events.filter(({ eventId }) => createdOf(batch).has(eventId));
     await setDue(tx, batch, idsOf(events));
@@ -155,6 +188,21 @@ async function storeEvaluated(
     results.set(organisationId, { verdicts, late: events.filter(isLate).length });
   }
   return results;
+}
+
+const none: ReadonlySet<string> = new Set();
+
+/** The ids that a batch names, each once. */
+function named({ organisationId, evaluated }: EvaluatedBatch): EventIds {
+  return { organisationId, eventIds: [...new Set(evaluated.map(({ eventId }) => eventId))] };
+}
+
+/** The ids that none of these has. */
+function without(
+  { organisationId, eventIds }: EventIds,
+  ...known: readonly { has(id: string): boolean }[]
+): EventIds {
+  return { organisationId, eventIds: eventIds.filter((id) => !known.some((one) => one.has(id))) };
 }
 
 function idsOf(events: readonly UsageEvent[]): ReadonlySet<string> {

@@ -17,13 +17,16 @@ interface Counted {
   readonly quantity: Decimal;
 }
 
-/** A sum that differs from its events. Absent ones count as zero. */
+/**
+ * A sum that differs from its events, `stored` and `dropped` together. Absent ones count as zero.
+ */
 export interface SumDifference {
   readonly subscriptionId: string;
   readonly bill: number;
   readonly periodIndex: number;
   readonly meterId: string;
   readonly stored: Counted;
+  readonly dropped: Counted;
   readonly summed: Counted;
 }
 
@@ -64,6 +67,17 @@ const readSums = query({
   planned: "each time",
   text: sql`SELECT subscription_id, bill, period_index, meter_id, events, quantity
     FROM usage_sums WHERE subscription_id = ANY ($1::uuid[]) AND organisation_id = $2`,
+  row: sumRow,
+});
+
+// What was dropped after an export is counted apart: only its sum is left.
+const readDropped = query({
+  name: "read_dropped_usage_sums",
+  planned: "each time",
+  text: sql`SELECT subscription_id, bill, period_index, meter_id, dropped_events AS events,
+      dropped_quantity AS quantity
+    FROM usage_sums
+    WHERE subscription_id = ANY ($1::uuid[]) AND organisation_id = $2 AND dropped_events > 0`,
   row: sumRow,
 });
 
@@ -108,10 +122,11 @@ async function differencesOf(
 ): Promise<readonly SumDifference[]> {
   const compared = new Map<string, SumDifference>();
   const none: Counted = { events: 0n, quantity: ZERO };
-  const count = (kind: "stored" | "summed", rows: readonly SumRow[]) => {
+  type Kind = "stored" | "dropped" | "summed";
+  const count = (kind: Kind, rows: readonly SumRow[]) => {
     for (const { events, quantity, ...place } of rows) {
       const name = Object.values(place).join(" ");
-      const before = compared.get(name) ?? { ...place, stored: none, summed: none };
+      const before = compared.get(name) ?? { ...place, stored: none, dropped: none, summed: none };
       const counted = {
         events: before[kind].events + BigInt(events),
         quantity: add(before[kind].quantity, parseDecimal(quantity)),
@@ -121,11 +136,13 @@ async function differencesOf(
   };
   await readByIndex(client);
   count("summed", await readSums(client, ids, organisationId));
+  count("dropped", await readDropped(client, ids, organisationId));
   // A statement for each partition, so that none reads all events of a large subscription.
   for (const { name } of await listPartitions(client))
     count("stored", await undeclaredQuery(summing(identifier(name)))(client, ids));
   return [...compared.values()].filter(
-    ({ stored, summed }) =>
-      stored.events !== summed.events || !equals(stored.quantity, summed.quantity),
+    ({ stored, dropped, summed }) =>
+      stored.events + dropped.events !== summed.events ||
+      !equals(add(stored.quantity, dropped.quantity), summed.quantity),
   );
 }

@@ -14,6 +14,7 @@ import { db } from "../../database/prisma/client.ts";
 import { bool, pick, type RowOf, text } from "../../database/sql/columns.ts";
 import { sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
+import { wasDropped } from "../../usage/event-rows.ts";
 import {
   type EventFilters,
   getUsageEvent,
@@ -28,6 +29,7 @@ import {
   usagePlaceRow,
 } from "../../usage/usage-rows.ts";
 import { type CheckedSums, checkUsageSums } from "./check-usage-sums.ts";
+import { type ExportedUsage, exportUsage } from "./usage-lines.ts";
 
 /**
  * The billing state of usage. `open`: its bill takes events. `waiting`: its bill is closed and not
@@ -82,6 +84,10 @@ export interface UsageStore {
   getEvent(organisationId: string, eventId: string): Promise<StoredUsageEvent | null>;
   /** Compares the sums of some subscriptions with their events, after this subscription. */
   checkSums(organisationId: string, after: string | null): Promise<CheckedSums>;
+  /** Exports events before an instant that a bill has taken, a page after this id. */
+  export(organisationId: string, before: Date, after: string | null): Promise<ExportedUsage>;
+  /** Whether an event with this id was dropped. */
+  wasDropped(organisationId: string, eventId: string): Promise<boolean>;
 }
 
 /** Creates the usage store over a pool. */
@@ -99,6 +105,8 @@ export function createUsageStore(pool: Pool): UsageStore {
         : null,
     getEvent: (organisationId, eventId) => getUsageEvent(pool, organisationId, eventId),
     checkSums: (organisationId, after) => checkUsageSums(pool, organisationId, after),
+    export: (organisationId, before, after) => exportUsage(pool, organisationId, before, after),
+    wasDropped: (organisationId, eventId) => wasDropped(pool, organisationId, eventId),
   };
 }
 

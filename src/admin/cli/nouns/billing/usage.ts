@@ -1,12 +1,13 @@
 /**
- * `billing usage`: reported usage, the documents that bill it, checking its sums, and voiding
- * events. USAGE-13, USAGE-17
+ * `billing usage`: reported usage, the documents that bill it, checking its sums, exporting and
+ * dropping events, and voiding them. USAGE-13, USAGE-17, USAGE-18
  */
 import { UsageService } from "../../../../gen/proto/billing/admin/v1/usage_pb.ts";
 import { callJson } from "../../call-json.ts";
 import type { Column, Noun, Work } from "../../noun.ts";
 import { isObject, type Json } from "../../output/message-json.ts";
 import { meterByCode } from "../lookups.ts";
+import { dropUsage, exportUsage } from "./drop-usage.ts";
 
 const { method } = UsageService;
 
@@ -123,9 +124,48 @@ export const usage: Noun = {
         "quantity",
         "summed_events",
         "summed_quantity",
+        "dropped_events",
+        "dropped_quantity",
       ],
       work: checkSums,
       failed: ({ data }) => Array.isArray(data) && data.length > 0,
+    },
+    {
+      name: "export",
+      method: method.exportUsageEvents,
+      summary: "Export the events that bills have taken until the end of a month, to a file.",
+      details:
+        "The file has one event as JSON on each line, also voided ones. The command shows their " +
+        "number and the file's SHA-256, which `usage drop` takes. It changes nothing.",
+      examples: ["usage export --until 2026-06 --to usage-2026-06.ndjson"],
+      fields: {
+        until: "the last month in UTC, YYYY-MM",
+        cursor: "begin after the event with this id",
+      },
+      extra: [{ flags: "--to <path>", description: "the new file" }],
+      work: exportUsage,
+    },
+    {
+      name: "drop",
+      method: method.dropUsageEvents,
+      summary: "Drop the events of an export for good. Their ids stay taken.",
+      details:
+        "Bills, documents and sums stay. Single events are then in the export alone, so keep it. " +
+        "After an interruption the same command goes on.",
+      examples: [
+        "usage drop --from usage-2026-06.ndjson --export-events 182004 " +
+          "--export-checksum 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 " +
+          "--reason 'Kept in the archive' --yes",
+      ],
+      fields: {
+        export_events: "how many events the export has, as `usage export` showed it",
+        export_checksum: "the SHA-256 that `usage export` showed",
+        reason: "why, 1 to 500 characters; shown in the audit log",
+      },
+      fileFields: ["lines"],
+      extra: [{ flags: "--from <path>", description: "the file of the export" }],
+      work: dropUsage,
+      irreversible: () => "The service has the events of this file no more.",
     },
     {
       name: "void",
