@@ -8,6 +8,7 @@ import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { UsageError } from "./failures.ts";
+import { createFile, type NewFile, readLines } from "./large-files.ts";
 
 /** The surroundings of a command. Tests replace those of the process. */
 export interface Terminal {
@@ -22,6 +23,10 @@ export interface Terminal {
    * The text of a file, or of the standard input for `-`. Throws `UsageError` if it cannot be read.
    */
   read(path: string): Promise<string>;
+  /** The lines of a file of any size. Throws `UsageError` if it cannot be read. */
+  lines(path: string): AsyncIterable<string>;
+  /** Creates a file. Throws `UsageError` if it exists or cannot be written. */
+  create(path: string): Promise<NewFile>;
   /** Asks a question on the error output. The answer is not shown if `hidden`. */
   ask(question: string, hidden: boolean): Promise<string>;
 }
@@ -33,17 +38,20 @@ export interface Terminal {
 export function processTerminal(): Terminal {
   const { env, stdin, stdout, stderr } = process;
   let stdinIsRead = false;
+  const pathOf = (path: string) => resolve(env.INIT_CWD || process.cwd(), path);
   return {
     env,
     interactive: stdin.isTTY === true && stderr.isTTY === true,
     out: (written) => void stdout.write(written),
     err: (written) => void stderr.write(written),
     read: async (path) => {
-      if (path !== "-") return readText(resolve(env.INIT_CWD || process.cwd(), path));
+      if (path !== "-") return readText(pathOf(path));
       if (stdinIsRead) throw new UsageError("Only one thing can be read from the standard input");
       stdinIsRead = true;
       return text(stdin);
     },
+    lines: (path) => readLines(pathOf(path)),
+    create: (path) => createFile(pathOf(path)),
     ask: async (question, hidden) => {
       // Without echo the library would not show the question either.
       if (hidden) stderr.write(question);

@@ -85,6 +85,8 @@ interface Ended {
 interface Around {
   readonly env?: Record<string, string>;
   readonly files?: Record<string, string>;
+  /** Gets the finished files that the call writes. */
+  readonly written?: Map<string, string>;
   /** Answers to questions, in order. With answers the terminal is interactive. */
   readonly answers?: readonly string[];
 }
@@ -92,9 +94,13 @@ interface Around {
 /** The organisation of the tests. */
 export const organisation = "0199a0b2-0000-7000-8000-000000000001";
 
+async function* linesOf(text: string): AsyncGenerator<string> {
+  yield* text.split("\n").slice(0, -1);
+}
+
 /** Runs one call. One text is split at spaces. */
 export async function run(words: string | readonly string[], around: Around = {}): Promise<Ended> {
-  let [out, err] = ["", ""];
+  let [out, err, written] = ["", "", ""];
   const questions: string[] = [];
   const answers = [...(around.answers ?? [])];
   const terminal: Terminal = {
@@ -107,6 +113,16 @@ export async function run(words: string | readonly string[], around: Around = {}
       err += text;
     },
     read: async (path) => around.files?.[path] ?? "",
+    lines: (path) => linesOf(around.files?.[path] ?? ""),
+    create: async (path) => ({
+      write: async (text) => {
+        written += text;
+      },
+      finish: async () => {
+        around.written?.set(path, written);
+      },
+      close: async () => undefined,
+    }),
     ask: async (question) => {
       questions.push(question);
       return answers.shift() ?? "";

@@ -82,7 +82,19 @@ function sumFaults(a: SeededRows): Faults {
   const sum = (assignments: string) =>
     change("usage_sums", `subscription_id = '${a.subscription}'`, assignments);
   const wrong = ["events = -1", "quantity = -1", "events = 0", "quantity = 0"];
-  return { usage_sums_counts: wrong.map(sum) };
+  const dropped = ["dropped_events = -1", "dropped_events = events + 1"];
+  const quantities = ["dropped_quantity = -1", "dropped_quantity = quantity + 1"];
+  return {
+    usage_sums_counts: wrong.map(sum),
+    usage_sums_dropped: [...dropped, ...quantities].map(sum),
+    usage_event_ids_first: [
+      `INSERT INTO usage_event_ids VALUES ('${a.organisation}', 'evt-2', '{evt-1}')`,
+    ],
+    usage_events_not_dropped: [
+      `WITH kept AS (INSERT INTO usage_event_ids VALUES ('${a.organisation}', 'evt-3', '{evt-3}'))
+        ${report(a, {})}`,
+    ],
+  };
 }
 
 function billFaults(a: SeededRows): Faults {
@@ -137,6 +149,9 @@ export function usageTenantFaults(a: SeededRows, b: SeededRows): Faults {
     ],
     usage_sums_organisation_id_subscription_id_fkey: [sum({ subscription_id: b.subscription })],
     usage_sums_organisation_id_meter_id_fkey: [sum({ meter_id: b.meter })],
+    usage_event_ids_organisation_id_fkey: [
+      `INSERT INTO usage_event_ids VALUES ('${nobody}', 'evt-1', '{evt-1}')`,
+    ],
     unsummed_usage_organisation_id_subscription_id_fkey: [
       `INSERT INTO unsummed_usage (organisation_id, subscription_id)
         VALUES ('${a.organisation}', '${b.subscription}')`,

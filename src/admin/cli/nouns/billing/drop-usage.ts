@@ -3,8 +3,6 @@
  * so that an export may have any size. USAGE-18
  */
 import { createHash } from "node:crypto";
-import { type FileHandle, open, rename } from "node:fs/promises";
-import { resolve } from "node:path";
 import { UsageService } from "../../../../gen/proto/billing/admin/v1/usage_pb.ts";
 import { callJson } from "../../call-json.ts";
 import { UsageError } from "../../failures.ts";
@@ -23,28 +21,26 @@ const maxBytes = 400_000;
  * their number and the file's SHA-256.
  */
 export async function exportUsage({ terminal, connection, request, extra }: Work): Promise<Json> {
-  const path = pathOf(terminal, extra.to);
+  const path = pathOf(extra.to);
   const hash = createHash("sha256");
   let events = 0;
-  const unfinished = `${path}.part`;
-  await requireFree(path);
-  const file = await create(unfinished);
+  const file = await terminal.create(path);
   try {
     for (let next: Json | null = request; next !== null; ) {
       const page: Json = await callJson(connection, method.exportUsageEvents, next);
       const lines = linesOf(page);
       const text = lines.map((line) => `${line}\n`).join("");
       hash.update(text);
-      await file.writeFile(text);
+      await file.write(text);
       events += lines.length;
       if (terminal.interactive) terminal.err(`\r${events} events`);
-      next = typeof page.next_cursor === "string" ? { ...request, cursor: page.next_cursor } : null;
+      const cursor = page.next_cursor;
+      next = typeof cursor === "string" ? { ...request, cursor } : null;
     }
-    await file.sync();
+    await file.finish();
   } finally {
     await file.close();
   }
-  await rename(unfinished, path);
   if (terminal.interactive) terminal.err("\n");
   return { file: path, events, checksum: hash.digest("hex") };
 }
@@ -54,10 +50,10 @@ export async function exportUsage({ terminal, connection, request, extra }: Work
  * a broken off command has dropped is passed over.
  */
 export async function dropUsage({ terminal, connection, request, extra }: Work): Promise<Json> {
-  const path = pathOf(terminal, extra.from);
-  await requireExport(path, request);
+  const path = pathOf(extra.from);
+  await requireExport(terminal, path, request);
   let [dropped, before] = [0, 0];
-  for await (const lines of chunks(path)) {
+  for await (const lines of chunks(terminal.lines(path))) {
     const answer = await callJson(connection, method.dropUsageEvents, { ...request, lines });
     dropped += Number(answer.dropped ?? 0);
     before += Number(answer.dropped_before ?? 0);
@@ -68,10 +64,10 @@ export async function dropUsage({ terminal, connection, request, extra }: Work):
 }
 
 /** Throws `UsageError` unless the file has this many lines and this SHA-256. */
-async function requireExport(path: string, request: Json): Promise<void> {
+async function requireExport(terminal: Terminal, path: string, request: Json): Promise<void> {
   const hash = createHash("sha256");
   let events = 0;
-  for await (const line of readLines(path)) {
+  for await (const line of terminal.lines(path)) {
     hash.update(`${line}\n`);
     events += 1;
   }
@@ -83,9 +79,9 @@ async function requireExport(path: string, request: Json): Promise<void> {
   );
 }
 
-async function* chunks(path: string): AsyncGenerator<string[]> {
+async function* chunks(all: AsyncIterable<string>): AsyncGenerator<string[]> {
   let [lines, bytes]: [string[], number] = [[], 0];
-  for await (const line of readLines(path)) {
+  for await (const line of all) {
     if (lines.length === maxLines || (lines.length > 0 && bytes + line.length > maxBytes)) {
       yield lines;
       [lines, bytes] = [[], 0];
@@ -96,44 +92,9 @@ async function* chunks(path: string): AsyncGenerator<string[]> {
   if (lines.length > 0) yield lines;
 }
 
-/** Lines end with a line feed alone: an id may have other characters that end lines elsewhere. */
-async function* readLines(path: string): AsyncGenerator<string> {
-  const file = await open(path).catch((error: unknown) => {
-    throw unusable(path, error);
-  });
-  let rest = "";
-  for await (const part of file.createReadStream({ encoding: "utf8" })) {
-    const lines = `${rest}${part}`.split("\n");
-    rest = lines.pop() ?? "";
-    yield* lines;
-  }
-  if (rest !== "") yield rest;
-}
-
-async function requireFree(path: string): Promise<void> {
-  const found = await open(path, "r").catch(() => null);
-  if (found === null) return;
-  await found.close();
-  throw new UsageError(`${path} exists already`);
-}
-
-/** An unfinished file of an earlier export is replaced. */
-async function create(path: string): Promise<FileHandle> {
-  try {
-    return await open(path, "w", 0o600);
-  } catch (error) {
-    throw unusable(path, error);
-  }
-}
-
-function unusable(path: string, error: unknown): UsageError {
-  return new UsageError(`${path}: ${error instanceof Error ? error.message : String(error)}`);
-}
-
-/** The path that an option names. */
-function pathOf({ env }: Terminal, option: unknown): string {
-  if (typeof option !== "string" || option === "") throw new UsageError("A file is required");
-  return resolve(env.INIT_CWD || process.cwd(), option);
+function pathOf(option: unknown): string {
+  if (typeof option === "string" && option !== "") return option;
+  throw new UsageError("A file is required");
 }
 
 function linesOf({ lines }: Json): readonly string[] {

@@ -153,8 +153,8 @@ export const usage: Noun = {
         "Bills, documents and sums stay. Single events are then in the export alone, so keep it. " +
         "After an interruption the same command goes on.",
       examples: [
-        "usage drop --from usage-2026-06.ndjson --export-events 182004 " +
-          "--export-checksum 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 " +
+        "usage drop --from usage-2026-06.ndjson --export-events 1204 " +
+          "--export-checksum a7fa9d573924dfc84071a0ecc09ad0f18a7ee85e23575a517ac951ccf132664a " +
           "--reason 'Kept in the archive' --yes",
       ],
       fields: {
