@@ -113,8 +113,8 @@ BEGIN
   RETURN NEW;
 END $$;
 
-CREATE TRIGGER usage_events_not_dropped AFTER INSERT ON usage_events REFERENCING NEW TABLE AS stored
-  FOR EACH STATEMENT EXECUTE FUNCTION refuse_dropped_usage();
+CREATE TRIGGER usage_events_not_dropped AFTER INSERT ON usage_events
+  REFERENCING NEW TABLE AS stored FOR EACH STATEMENT EXECUTE FUNCTION refuse_dropped_usage();
 
-CREATE TRIGGER usage_events_sum_dropped AFTER DELETE ON usage_events REFERENCING OLD TABLE AS dropped
-  FOR EACH STATEMENT EXECUTE FUNCTION sum_dropped_usage();
+CREATE TRIGGER usage_events_sum_dropped AFTER DELETE ON usage_events
+  REFERENCING OLD TABLE AS dropped FOR EACH STATEMENT EXECUTE FUNCTION sum_dropped_usage();

@@ -74,9 +74,9 @@ export function usageService(
       const data = differences.map(presentDifference);
       return { data, read, hasMore: next !== null, ...present("nextCursor", next) };
     },
-    exportUsageEvents: async ({ organisation, until, cursor }) => {
+    exportUsageEvents: async ({ organisation, lastMonth, cursor }) => {
       const owner = await requireOrganisation(deps, organisation);
-      const end = endOfMonth(until, nowOf(owner));
+      const end = endOfMonth(lastMonth, nowOf(owner));
       const { lines, next } = await usage.export(owner.id, end, cursor ?? null);
       return { lines: [...lines], hasMore: next !== null, ...present("nextCursor", next) };
     },

@@ -2,14 +2,14 @@
 import { Refusal } from "../refusal.ts";
 
 /**
- * Returns the end of a month in UTC. Refuses `invalid_parameter`, param `until`, for a month that
+ * Returns the end of a month in UTC. Refuses `invalid_parameter`, param `last_month`, for a month that
  * is not over.
  */
 export function endOfMonth(month: string, now: Date): Date {
   const [year = 0, number = 0] = month.split("-").map(Number);
   const end = new Date(Date.UTC(year, number, 1));
   if (end <= now) return end;
-  throw new Refusal("invalid_parameter", `The month ${month} is not over in UTC.`, "until");
+  throw new Refusal("invalid_parameter", `The month ${month} is not over in UTC.`, "last_month");
 }
 
 /**

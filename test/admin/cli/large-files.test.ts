@@ -2,16 +2,17 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test as plain } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createFile, readLines } from "../../../src/admin/cli/large-files.ts";
 
-const test = plain.extend("folder", async ({}, { onCleanup }) => {
+async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "files-"));
-  onCleanup(() => rm(folder, { recursive: true }));
+  onTestFinished(() => rm(folder, { recursive: true }));
   return folder;
-});
+}
 
-test("a new file has its name once it is finished, and replaces none", async ({ folder }) => {
+test("a new file has its name once it is finished, and replaces none", async () => {
+  const folder = await temporaryFolder();
   const path = join(folder, "new");
   const broken = await createFile(path);
   await broken.write("half");
@@ -26,7 +27,8 @@ test("a new file has its name once it is finished, and replaces none", async ({ 
   await expect(createFile(path)).rejects.toThrow(/exists already/);
 });
 
-test("lines end with a line feed alone, also across parts of a large file", async ({ folder }) => {
+test("lines end with a line feed alone, also across parts of a large file", async () => {
+  const folder = await temporaryFolder();
   const lines = Array.from({ length: 20_000 }, (_, index) => `${index}\u2028é😀\r`);
   const path = join(folder, "large");
   await writeFile(path, lines.join("\n"));

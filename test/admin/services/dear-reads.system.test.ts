@@ -37,7 +37,7 @@ test("twenty dear reads of an operator hold up no public call, and two run at on
     ListUsage: { organisation, subscription: id },
     ListUsageEvents: { organisation, subscription: id },
     CheckUsageSums: { organisation },
-    ExportUsageEvents: { organisation, until: "2020-01" },
+    ExportUsageEvents: { organisation, lastMonth: "2020-01" },
     ListAuditEntries: {},
   };
   const operations = [...dearReads];

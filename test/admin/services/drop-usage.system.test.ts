@@ -45,9 +45,9 @@ async function billed() {
 
 test("events of a bill are exported by a reader and dropped by an admin, in parts", async () => {
   const [organisation, other] = [await billed(), await billed()];
-  const { lines } = await reader.done(exportEvents, { organisation, until: "2026-04" });
+  const { lines } = await reader.done(exportEvents, { organisation, lastMonth: "2026-04" });
   expect(lines.map((line: string) => JSON.parse(line).id)).toEqual(["one", "two"]);
-  expect(await reader.done(exportEvents, { organisation, until: "2026-03" })).toEqual({});
+  expect(await reader.done(exportEvents, { organisation, lastMonth: "2026-03" })).toEqual({});
   const order = { organisation, ...proof };
   expect(await reader.refused(dropEvents, { ...order, lines })).toBe("insufficient_role");
   expect(await admin.done(dropEvents, { ...order, lines: lines.slice(0, 1) })).toEqual({
@@ -71,9 +71,9 @@ test("events of a bill are exported by a reader and dropped by an admin, in part
 
 test("a month that is not over, other lines and an unknown organisation are refused", async () => {
   const organisation = await billed();
-  const until = { organisation, until: "2026-05" };
-  expect(await reader.refused(exportEvents, until)).toBe("invalid_parameter until");
-  const unknown = { ...until, organisation: randomUUID() };
+  const early = { organisation, lastMonth: "2026-05" };
+  expect(await reader.refused(exportEvents, early)).toBe("invalid_parameter last_month");
+  const unknown = { ...early, organisation: randomUUID() };
   expect(await reader.refused(exportEvents, unknown)).toBe("organisation_not_found");
   const lines = (...given: readonly string[]) => ({ organisation, lines: given, ...proof });
   for (const one of [lines("one"), lines("{}"), lines('{"id":"one"}', '{"id":"one"}')])

@@ -18,7 +18,7 @@ import { isDroppable, usageLine } from "./usage-lines.ts";
 /** Lines of an export by the ids of their events. `events`, `checksum`: of the whole export. */
 export interface DropToSave {
   readonly lines: ReadonlyMap<string, string>;
-  readonly events: bigint;
+  readonly events: string;
   readonly checksum: string;
   readonly reason: string;
 }
@@ -120,7 +120,7 @@ export async function saveDrop(
     targetId: organisationId,
     organisationId,
     before: null,
-    after: { ...dropped, exportedEvents: String(events), exportChecksum: checksum, reason },
+    after: { ...dropped, exportedEvents: events, exportChecksum: checksum, reason },
   });
 }
 

@@ -137,9 +137,9 @@ export const usage: Noun = {
       details:
         "The file has one event as JSON on each line, also voided ones. The command shows their " +
         "number and the file's SHA-256, which `usage drop` takes. It changes nothing.",
-      examples: ["usage export --until 2026-06 --to usage-2026-06.ndjson"],
+      examples: ["usage export --last-month 2026-06 --to usage-2026-06.ndjson"],
       fields: {
-        until: "the last month in UTC, YYYY-MM",
+        last_month: "the last month in UTC, YYYY-MM",
         cursor: "begin after the event with this id",
       },
       extra: [{ flags: "--to <path>", description: "the new file" }],

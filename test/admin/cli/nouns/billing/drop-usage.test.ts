@@ -1,4 +1,4 @@
-/** `billing usage export` and `usage drop`: exports of any size, and what is checked before a drop. */
+/** `billing usage export` and `usage drop`: exports of any size, and the check before a drop. */
 import { createHash } from "node:crypto";
 import { expect } from "vitest";
 import { organisation, refuse, run, cliTest as test } from "../../calls-fixture.ts";
@@ -17,7 +17,7 @@ test("usage export writes each page, and shows the number and checksum", async (
         ? { lines: last }
         : { lines: first, hasMore: true, nextCursor: "evt-2" },
   });
-  const [words, written] = ["usage export --until 2026-06 --to june --json", new Map()];
+  const [words, written] = ["usage export --last-month 2026-06 --to june --json", new Map()];
   const { exitCode, out } = await run(words, { env: server.env, written });
   const text = textOf([...first, ...last]);
   expect([exitCode, [...written]]).toEqual([0, [["june", text]]]);
@@ -26,7 +26,7 @@ test("usage export writes each page, and shows the number and checksum", async (
 
 test("usage export finishes no file if a page fails", async ({ server }) => {
   server.answer({ ExportUsageEvents: () => refuse("organisation_not_found", "lost") });
-  const [words, written] = ["usage export --until 2026-06 --to june", new Map()];
+  const [words, written] = ["usage export --last-month 2026-06 --to june", new Map()];
   const { exitCode } = await run(words, { env: server.env, written });
   expect([exitCode, written.size]).toEqual([1, 0]);
 });
