@@ -2,8 +2,8 @@
 import { Refusal } from "../refusal.ts";
 
 /**
- * Returns the end of a month in UTC. Refuses `invalid_parameter`, param `last_month`, for a month that
- * is not over.
+ * Returns the end of a month in UTC. Refuses `invalid_parameter`, param `last_month`, for a month
+ * that is not over.
  */
 export function endOfMonth(month: string, now: Date): Date {
   const [year = 0, number = 0] = month.split("-").map(Number);
