@@ -85,14 +85,19 @@ export function shownMessage(response: DescMessage): DescMessage {
   return only !== undefined && others.length === 0 && isInline(only) ? messageOf(only) : response;
 }
 
-/** Returns a response with every member, from the examples of its fields. */
+/**
+ * Returns a response with every member, from the examples of its fields. An inline field may have
+ * one of its own, if members belong together.
+ */
 export function responseExample(message: DescMessage): JsonObject {
   return Object.assign(
     {},
     ...message.fields
       .filter((field) => !isOmitEmpty(field) && field !== verbatimField(message))
       .map((field) =>
-        isInline(field) ? responseExample(messageOf(field)) : { [jsonName(field)]: shown(field) },
+        isInline(field)
+          ? (example(field) ?? responseExample(messageOf(field)))
+          : { [jsonName(field)]: shown(field) },
       ),
   );
 }

@@ -102,7 +102,10 @@ function successResponses(operation: DescribedOperation, refer: Refer): JsonObje
     description: description(operation.method.output),
     headers: headerRefs(successHeaders(operation)),
     content: {
-      "application/json": { schema: refer(message, "response"), example: responseExample(message) },
+      "application/json": {
+        schema: refer(message, "response"),
+        example: responseExample(operation.method.output),
+      },
     },
   };
   const partial = {
