@@ -45,6 +45,7 @@ interface AdminPortParts
       | "openLedger"
       | "kinds"
       | "connect"
+      | "onContradiction"
     >,
     Pick<LedgerWork, "startTermination" | "outcomes">,
     Pick<HttpParts, "log" | "logFailure" | "metrics" | "onConnectionLimit"> {
@@ -202,6 +203,7 @@ function platformOf(parts: AdminPortParts, pools: AdminPools): AdminDependencies
     subscriptionService({
       tenant: ({ caller }) => openTenant(caller.organisationId, caller.now, acting),
       posting: ({ caller }) => createPosting(parts, caller.organisationId),
+      onContradiction: parts.onContradiction,
     });
 }
 

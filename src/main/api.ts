@@ -8,6 +8,7 @@ import { docsSiteFolder, openapiFile } from "../assets.ts";
 import { type Config, encryptionOf } from "../config.ts";
 import { type LedgerKinds, ledgerKindOf } from "../ledger/port/ledger-kind.ts";
 import { createDeps } from "../services/deps.ts";
+import type { Contradiction } from "../services/explanations.ts";
 import { services } from "../services/index.ts";
 import { createIdempotencyStore } from "../store/access/idempotency.ts";
 import type { Pool } from "../store/database/pool.ts";
@@ -52,13 +53,11 @@ export async function startApi(
   const { metrics, pool, outcomes, keys } = stores;
   const temporal = openTemporal(config, metrics, tracing);
   const work = createWork(config, log, temporal, outcomes);
-  const { wake, startAmendment, startTermination } = work;
-  const onIssued = (organisationId: string) => void wake(organisationId);
+  const onIssued = (organisationId: string) => void work.wake(organisationId);
   const onUsage = (counts: UsageCounts) => countUsage(metrics, counts);
   const store = createStore(pool, onIssued, onUsage);
-  const bindings = services(
-    createDeps(store, { wake, startAmendment, startTermination, outcomes }),
-  );
+  const onContradiction = reportContradictions(log, metrics);
+  const bindings = services(createDeps(store, { ...work, outcomes }, onContradiction));
   const stopping = new AbortController();
   const shutdownSignal = stopping.signal;
   void warmOnceMigrated(config, log, pool, shutdownSignal);
@@ -95,6 +94,7 @@ export async function startApi(
     ...observed,
     kinds,
     outcomes,
+    onContradiction,
     openLedger: ledgers.adapters.open,
     connect: ledgers.tryOut,
     metrics: metrics.text,
@@ -171,6 +171,13 @@ function countUsage({ usageEvents }: Metrics, counts: UsageCounts): void {
   usageEvents.inc({ verdict: "created", timing: "late" }, counts.late);
   usageEvents.inc({ verdict: "duplicate", timing: "" }, counts.duplicate);
   usageEvents.inc({ verdict: "rejected", timing: "" }, counts.rejected);
+}
+
+function reportContradictions(log: Log, { contradictions }: Metrics) {
+  return (contradiction: Contradiction): void => {
+    contradictions.inc();
+    log.error(contradiction, "the facts of a document give another amount than it has");
+  };
 }
 
 /**

@@ -9,6 +9,7 @@ import { isDatabaseUnreachable } from "../store/database/unreachable.ts";
 import type { JobOutcome, Outcomes } from "../store/ledger-jobs/job-notifications.ts";
 import type { Store, Tenant } from "../store/tenant.ts";
 import type { Call } from "../transport/rpc/caller.ts";
+import type { Contradiction } from "./explanations.ts";
 
 /** The dependencies of the services. */
 export interface Deps {
@@ -16,11 +17,18 @@ export interface Deps {
   tenant(call: Call): Tenant;
   /** Opens the posting of what the call commits. The deadline is counted from here. */
   posting(call: Call): Posting;
+  /** Reports a document whose amounts do not follow from their facts. */
+  onContradiction(contradiction: Contradiction): void;
 }
 
 /** Creates the dependencies over the store and the work in Temporal. */
-export function createDeps(store: Store, work: LedgerWork): Deps {
+export function createDeps(
+  store: Store,
+  work: LedgerWork,
+  onContradiction: Deps["onContradiction"],
+): Deps {
   return {
+    onContradiction,
     tenant: ({ caller }) => store.tenant(caller.organisationId, caller.now),
     posting: ({ caller }) => createPosting(work, caller.organisationId),
   };

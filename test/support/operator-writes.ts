@@ -49,6 +49,7 @@ export function operatorWrites(pool: pg.Pool, performMs?: number): OperatorWrite
     startBilling: start,
     startAmendment: start,
     startAllocation: start,
+    onContradiction: () => undefined,
   };
   const [organisations, documents, usage, breaking] = [
     organisationService(parts),

@@ -100,12 +100,12 @@ function formatOf(field: DescField): string | null {
   const words = description(field);
   if (words.includes("`YYYY-MM-DD`")) return "date";
   if (words.includes("ISO 8601")) return "date-time";
-  return field.name === "id" && !isComposed(example(field)) ? "uuid" : null;
+  return field.name === "id" && !isOther(example(field)) ? "uuid" : null;
 }
 
-/** Whether an id is no UUID by its example: usage in a list has a number and an id. */
-function isComposed(shown: JsonValue | undefined): boolean {
-  return typeof shown === "string" && shown.includes(".");
+/** Whether an id is no UUID by its example: usage in a list has a number, a step has a name. */
+function isOther(shown: JsonValue | undefined): boolean {
+  return typeof shown === "string" && !/^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(shown);
 }
 
 /** Responses are not validated, so their fields' rules say nothing about them. */

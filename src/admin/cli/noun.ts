@@ -70,6 +70,8 @@ export interface Verb {
   readonly rows?: string;
   /** The columns of a list's table. */
   readonly columns?: readonly Column[];
+  /** The lines that are shown to a person in place of a table. */
+  readonly lines?: (response: Json) => readonly string[];
   readonly extra?: readonly ExtraOption[];
   /** Applies the extra options to the request. Throws `UsageError` if their values are invalid. */
   readonly withExtra?: (request: Json, extra: Work["extra"]) => Json;

@@ -11,6 +11,7 @@ import {
   type LedgerKind,
   type LedgerKinds,
 } from "../../ledger/port/ledger-kind.ts";
+import type { Contradiction } from "../../services/explanations.ts";
 import type { Acting } from "../../store/admin/acting-tenant.ts";
 import type { AdminStore } from "../../store/admin/admin-store.ts";
 import { type Actor, otherRequest } from "../../store/admin/changes.ts";
@@ -66,6 +67,8 @@ export interface AdminDependencies {
    * be reached; the next run of the relay then starts them.
    */
   readonly startDeliveries: (endpoint: EndpointKey) => Promise<boolean>;
+  /** Reports a document whose amounts do not follow from their facts. */
+  readonly onContradiction: (contradiction: Contradiction) => void;
   /** The addresses of workflows in the Temporal UI. Null if the UI's address is not configured. */
   readonly workflowPages: WorkflowPages | null;
   /** Where documents in the ledger link to: PUBLIC_URL, or null if it is not set. */

@@ -1,11 +1,12 @@
 /**
  * DocumentService: lists documents whose ledger job failed or is pending, with the reason, and
- * retries them. ADMIN-6
+ * retries them. It explains any document. ADMIN-6
  */
 import { decideRetry, requireNoneRunning } from "../../domain/billing/retry-document.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { DocumentService } from "../../gen/proto/billing/admin/v1/documents_pb.ts";
 import { wordOf } from "../../present/enums.ts";
+import { explained } from "../../services/explanations.ts";
 import type { DocumentWork } from "../../store/ledger-jobs/stale-jobs.ts";
 import { documentStates } from "../present/enums.ts";
 import { presentDocument } from "../present/present.ts";
@@ -17,10 +18,10 @@ import {
   requireOrganisation,
 } from "./dependencies.ts";
 
-/** The store, and what starts the work of a retry. */
+/** The store, what starts the work of a retry, and what reports a contradiction. */
 type Dependencies = Pick<
   AdminDependencies,
-  "store" | "wake" | "startAmendment" | "startAllocation"
+  "store" | "wake" | "startAmendment" | "startAllocation" | "onContradiction"
 >;
 
 /**
@@ -42,6 +43,11 @@ export function documentService(deps: Dependencies): AdminImplementation<typeof 
       const owner = await requireOrganisation(deps, organisation);
       return { document: presentDocument(requireDocument(await documents.get(owner.id, id))) };
     },
+    explainDocument: async ({ organisation, document }) => {
+      const { id } = await requireOrganisation(deps, organisation);
+      const found = requireDocument(await documents.toExplain(id, document), "id or number");
+      return { explanation: explained(id, found, deps.onContradiction) };
+    },
     retryDocument: async ({ organisation, id }, call) => {
       const owner = await requireOrganisation(deps, organisation);
       const tenant = deps.store.tenant(owner.id, actorOf(call));
@@ -59,9 +65,9 @@ export function documentService(deps: Dependencies): AdminImplementation<typeof 
 }
 
 /** The id may be an invoice's or a credit note's: `invoice_not_found` stands for both. */
-function requireDocument<T>(found: T | null): T {
+function requireDocument<T>(found: T | null, by = "id"): T {
   if (found !== null) return found;
-  throw new Refusal("invoice_not_found", "There is no invoice or credit note with this id.");
+  throw new Refusal("invoice_not_found", `There is no invoice or credit note with this ${by}.`);
 }
 
 /** Starts the work's workflow. If Temporal cannot be reached, the dispatcher starts it later. */

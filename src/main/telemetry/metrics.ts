@@ -16,6 +16,8 @@ export interface Metrics extends ProcessMetrics {
   readonly idempotencyTrouble: Counter;
   /** Reported usage events by verdict (`created`, `duplicate`, `rejected`) and timing. */
   readonly usageEvents: Counter<"verdict" | "timing">;
+  /** Explanations that give another amount than their document has: a defect of the service. */
+  readonly contradictions: Counter;
 }
 
 /** From half a millisecond (a read) to 15 seconds, the longest wait for the ledger (POSTING-4). */
@@ -51,6 +53,11 @@ export function createMetrics(): Metrics {
       name: "billing_usage_events_total",
       help: "Reported usage events by verdict, and created ones by whether their period was open.",
       labelNames: ["verdict", "timing"],
+      registers,
+    }),
+    contradictions: new Counter({
+      name: "billing_explanation_contradictions_total",
+      help: "Explanations that gave another amount than their document has.",
       registers,
     }),
   };

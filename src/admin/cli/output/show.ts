@@ -10,7 +10,7 @@ import type { Terminal } from "../terminal.ts";
 import type { OutputFormat } from "./format-names.ts";
 import { jsonText } from "./json-text.ts";
 import { isObject, type Json } from "./message-json.ts";
-import { listTable, objectTable } from "./table.ts";
+import { clean, listTable, objectTable } from "./table.ts";
 
 /** Shows the response of a verb. */
 export async function show(
@@ -24,6 +24,13 @@ export async function show(
   else if (format === "yaml") terminal.out((await import("./formats.ts")).yamlText(response));
   else if (format === "csv") await showCsv(terminal, verb, response);
   else if (secret !== null) showOnce(terminal, response, secret);
+  else if (verb.lines !== undefined)
+    terminal.out(
+      verb
+        .lines(response)
+        .map((line) => `${clean(line)}\n`)
+        .join(""),
+    );
   else if (verb.columns === undefined) terminal.out(objectTable(response));
   else showList(terminal, response, verb.rows ?? "data", verb.columns);
 }

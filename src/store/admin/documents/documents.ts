@@ -1,11 +1,13 @@
-/** Lists documents with a failed or waiting job. */
+/** Lists documents with a failed or waiting job, and finds the facts of documents. */
 
 import type { DocumentState } from "../../../domain/billing/retry-document.ts";
+import type { DocumentToExplain } from "../../../domain/explanation/render.ts";
 import { isId } from "../../database/ids.ts";
 import { getOne, type Page, type PageRequest } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
 import { findNumbers } from "../../ledger-sync/sync-invoices.ts";
 import { type AdminDocument, documentListing, listDocuments } from "./document-listing.ts";
+import { findDocumentToExplain } from "./explained-document.ts";
 
 /** An organisation's documents. Null stands for one that does not exist. */
 export interface DocumentStore {
@@ -16,6 +18,8 @@ export interface DocumentStore {
     state: DocumentState | null,
     page: PageRequest,
   ): Promise<Page<AdminDocument>>;
+  /** Loads what explains the document with this id or number. */
+  toExplain(organisationId: string, idOrNumber: string): Promise<DocumentToExplain | null>;
   /** The numbers of our documents of a kind, by their ids in the ledger. */
   inLedger(
     organisationId: string,
@@ -31,6 +35,8 @@ export function createDocumentStore(pool: Pool): DocumentStore {
       isId(id) ? getOne(pool, organisationId, documentListing, id) : null,
     list: (organisationId, state, page) =>
       listDocuments(pool, organisationId, state === null ? ["failed", "waiting"] : [state], page),
+    toExplain: (organisationId, idOrNumber) =>
+      findDocumentToExplain(pool, organisationId, idOrNumber),
     inLedger: (organisationId, kind, ledgerIds) =>
       findNumbers(pool, organisationId, kind, ledgerIds),
   };

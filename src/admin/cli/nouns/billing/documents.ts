@@ -1,17 +1,19 @@
 /**
- * `billing documents`: documents that failed, wait or drift, with the reason, and retrying them.
+ * `billing documents`: documents that failed, wait or drift, with the reason, retrying them, and
+ * how the amounts of any document came about.
  * ADMIN-6
  */
 import { DocumentService } from "../../../../gen/proto/billing/admin/v1/documents_pb.ts";
 import type { Noun } from "../../noun.ts";
+import { explainDocument, tellExplanation } from "./explain-document.ts";
 import { retryDocument } from "./retry-document.ts";
 
 const { method } = DocumentService;
 
-/** Lists, shows and retries documents. */
+/** Lists, shows, explains and retries documents. */
 export const documents: Noun = {
   name: "documents",
-  summary: "Find documents whose ledger job failed or is pending, and retry it",
+  summary: "Find documents whose ledger job failed or is pending, retry it, and explain amounts",
   verbs: [
     {
       name: "list",
@@ -52,6 +54,16 @@ export const documents: Noun = {
       summary: "Show one document, also if it has no failed or pending job.",
       examples: ["documents get 0199a0b2-5555-7000-8000-000000000001"],
       places: ["id"],
+    },
+    {
+      name: "explain",
+      method: method.explainDocument,
+      summary: "Show how the amounts of an invoice or credit note came about.",
+      details: "-o json has every fact and step, for programs that check them.",
+      examples: ["documents explain INV-0042", "documents explain CN-0007 -o json"],
+      places: ["document"],
+      work: explainDocument,
+      lines: tellExplanation,
     },
     {
       name: "retry",
