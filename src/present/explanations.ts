@@ -1,4 +1,4 @@
-/** Converts explanations to messages. Their names are those of the format, so none is listed here. */
+/** Converts explanations to messages. Their members are those of the format. */
 import { fromJson, type JsonObject, type MessageShape } from "@bufbuild/protobuf";
 import type { Explanation, Unavailable } from "../domain/explanation/shown.ts";
 import { ExplanationSchema } from "../gen/proto/billing/v1/explanations_pb.ts";

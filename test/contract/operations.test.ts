@@ -43,6 +43,8 @@ const added: Readonly<Record<string, string | readonly string[]>> = {
   "GET /v1/events/{id}": readers,
   "GET /v1/subscriptions/{id}/usage": "subscriptions:read",
   "GET /v1/usage_events/{event_id}": "subscriptions:read",
+  "GET /v1/invoices/{id}/explanation": "invoices:read",
+  "GET /v1/credit_notes/{id}/explanation": "credit_notes:read",
   "POST /v1/subscriptions/preview": "subscriptions:read",
   "POST /v1/subscriptions/{id}/units/preview": "subscriptions:read",
   "POST /v1/subscriptions/{id}/end/preview": "subscriptions:read",

@@ -42,6 +42,10 @@ export const protocolsTest = scenarioTest.extend(
     const event = usageEvent(json.id, new Date().toISOString(), { event_id: "evt-1" });
     await reports.stored(own, [event]);
     await publishAll(system.pool, own.organisationId);
+    const creditNote = await addCreditNote(system.pool, own.organisationId, {
+      ...note,
+      remaining: "2",
+    });
     return {
       ListUsage: json.id,
       GetUsageEvent: "evt-1",
@@ -54,10 +58,9 @@ export const protocolsTest = scenarioTest.extend(
       GetCustomer: json.customer,
       GetPlan: json.plan,
       GetInvoice: json.invoice.id,
-      GetCreditNote: await addCreditNote(system.pool, own.organisationId, {
-        ...note,
-        remaining: "2",
-      }),
+      GetInvoiceExplanation: json.invoice.id,
+      GetCreditNote: creditNote,
+      GetCreditNoteExplanation: creditNote,
       GetCharge: (await ask("GET", "/v1/charges", { key: own.apiKey })).json.data[0].id,
     };
   },

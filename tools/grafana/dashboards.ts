@@ -117,6 +117,10 @@ const renewals: DashboardOf = {
       rate("billing_usage_events_total", "verdict, timing"),
       "{{verdict}} {{timing}}",
     ]),
+    panel("Contradictions", "Documents whose facts give another amount, in an hour.", "short", [
+      "sum(increase(billing_explanation_contradictions_total[1h]))",
+      "contradictions",
+    ]),
   ],
 };
 

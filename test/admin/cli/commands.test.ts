@@ -68,6 +68,7 @@ describe.each(verbs)("%s", (name, verb) => {
       ListCustomers: () => ({ data: [{ id: "found" }] }),
       ListInvoices: () => ({ data: [{ id: "found" }] }),
       ListCreditNotes: () => ({ data: [{ id: "found" }] }),
+      ExplainDocument: () => ({ explanation: { body: '{"reason":"issued_before"}' } }),
       ListLedgerContacts: () => ({ data: [{ id: "contact" }] }),
     });
     const json = verb.name === "import" ? '{"contacts":[{"ledger_contact_id":"1"}]}' : "{}";
@@ -128,7 +129,7 @@ function faultOf(
 test("only verbs that write have --idempotency-key, and every verb has --json", () => {
   const reads = new RegExp(
     "^(list|get|events|timeline|whoami|contacts|options|check|authorisation|status|unknown" +
-      "|deliver(?:ies|y)|preview-.+|upcoming|leftovers|export)$",
+      "|deliver(?:ies|y)|preview-.+|upcoming|leftovers|export|explain)$",
   );
   const program = buildProgram({ ...process, env: {} } as never, () => undefined);
   for (const noun of program.commands.filter(({ commands }) => commands.length > 0)) {
