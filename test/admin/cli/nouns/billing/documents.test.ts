@@ -1,6 +1,8 @@
-/** `billing documents retry`: waits for the ledger's decision. */
+/** `billing documents`: a retry that waits for the ledger, and explanations for a person. */
 import { describe, expect } from "vitest";
 import { DocumentState } from "../../../../../src/gen/proto/billing/admin/v1/documents_pb.ts";
+import { presentExplanation } from "../../../../../src/present/explanations.ts";
+import { examples } from "../../../../explanations/stored.ts";
 import { run, cliTest as test } from "../../calls-fixture.ts";
 
 const id = "0199a0b2-4444-7000-8000-000000000001";
@@ -25,5 +27,28 @@ describe("documents retry", () => {
     }
     expect((await run(`documents retry ${id}`, { env: server.env })).exitCode).toBe(0);
     expect((await run(`documents retry ${id} --wait soon`, { env: server.env })).exitCode).toBe(2);
+  });
+});
+
+describe("documents explain", () => {
+  const { explanation } = examples.find(({ name }) => name === "usage-1-late") ?? {};
+
+  test("tells a person how an amount came about", async ({ server }) => {
+    if (explanation === undefined) throw new Error("there is no such example");
+    server.answer({ ExplainDocument: () => ({ explanation: presentExplanation(explanation) }) });
+    const { exitCode, out } = await run("documents explain INV-0042", { env: server.env });
+    expect(exitCode).toBe(0);
+    expect(out.split("\n")).toEqual([""]);
+    const json = await run("documents explain INV-0042 -o json", { env: server.env });
+    expect(JSON.parse(json.out)).toEqual(explanation);
+  });
+
+  test("says why a document has no explanation", async ({ server }) => {
+    const head = { format: "explanation/1", object: "invoice", id, number: "INV-0001" } as const;
+    const before = { ...head, available: false, reason: "issued_before" } as const;
+    server.answer({ ExplainDocument: () => ({ explanation: presentExplanation(before) }) });
+    expect((await run("documents explain INV-0001", { env: server.env })).out).toBe(
+      "INV-0001 has no explanation: it was issued before documents had explanations.\n",
+    );
   });
 });

@@ -1,0 +1,172 @@
+/**
+ * Documents explain their amounts, over HTTP: what is answered is verified by a program that has
+ * nothing of the service, and an operator reads it in words. MONEY-9.
+ */
+import { describe, expect } from "vitest";
+import { verify } from "../../packages/verify/src/verify.ts";
+import { tellPerson } from "../../src/domain/explanation/for-person.ts";
+import { askWith } from "../admin/services/request.ts";
+import { perFile } from "../support/file-fixture.ts";
+import { scenarioTest } from "./fixtures.ts";
+import { addCreditNote } from "./row-builder.ts";
+import { addBands } from "./units-builder.ts";
+
+const half = { prorate: true, effective_date: "2026-04-16" };
+
+/**
+ * `own` is on 16 April. Ten units and fewer cost 10 each, from eleven on all of them 8. `documents`
+ * are a first invoice over ten units with a charge, and the credit note of the change to eleven.
+ */
+const test = scenarioTest
+  .extend("own", perFile, async ({ system, builder }) => {
+    const made = await builder.sandbox({ first_invoice_status: "approved" });
+    await addBands(system, made);
+    await builder.setClock(made, "2026-04-16");
+    return made;
+  })
+  .extend("documents", perFile, async ({ builder, own }) => {
+    const charges = [{ charge_code: "onboarding", quantity: 2 }];
+    const body = { start_date: "2026-04-01", plan_code: "bands", units: 10, charges };
+    const { id, customer, invoice } = await builder.subscribe(own, body);
+    const { change } = await builder.changed(own, id, { units: 11, ...half });
+    await builder.posted(own);
+    return { subscription: id, customer, invoice, creditNote: change.credit_note };
+  })
+  .extend("explained", perFile, ({ ask, own }) => async (path: string) => {
+    const answer = await ask("GET", `/v1/${path}/explanation`, { key: own.apiKey });
+    expect(answer.status, answer.text).toBe(200);
+    return answer;
+  })
+  .extend("admin", perFile, async ({ system }) =>
+    askWith(system, await system.operator("read-only", "Rita")),
+  );
+
+describe("an explanation", () => {
+  test("of an invoice verifies, with the ids and amounts of the invoice", async ({
+    explained,
+    documents,
+  }) => {
+    const { invoice } = documents;
+    const { text, json } = await explained(`invoices/${invoice.id}`);
+    expect(await verify(text)).toEqual({ verified: true, lines: 2 });
+    expect(json).toMatchObject({ object: "invoice", id: invoice.id, number: invoice.number });
+    expect(
+      json.lines.map(({ line, amount }: { line: string; amount: string }) => [line, amount]),
+    ).toEqual(invoice.lines.map(({ id, amount }: { id: string; amount: string }) => [id, amount]));
+    expect(json.subtotal).toBe(invoice.subtotal);
+    expect(json.lines.map(({ rule }: { rule: string }) => rule)).toEqual(["plan/1", "charge/1"]);
+  });
+
+  test("of a credit note verifies, and tells a person its days and prices", async ({
+    explained,
+    documents,
+  }) => {
+    const { text, json } = await explained(`credit_notes/${documents.creditNote}`);
+    expect(await verify(text)).toEqual({ verified: true, lines: 1 });
+    expect(tellPerson(json).slice(1, -1)).toEqual([
+      "1. 6.00 NZD: 10 to 11 units from 2026-04-16",
+      "   of the period 2026-04-01 to 2026-05-01, 15 of 30 days are left",
+      "   10 units: 10 × 10 = 100",
+      "   11 units: 11 × 8 = 88",
+      "   (88 − 100) × 15 ÷ 30 = -6, rounded to 6.00, below zero: credited",
+    ]);
+  });
+
+  test("is the same over Connect, as members and as the JSON of REST", async ({
+    explained,
+    documents,
+    call,
+    own,
+  }) => {
+    const { invoice } = documents;
+    const { text } = await explained(`invoices/${invoice.id}`);
+    const { message } = await call(
+      "gRPC",
+      "GetInvoiceExplanation",
+      { id: invoice.id },
+      {
+        key: own.apiKey,
+      },
+    );
+    expect(message).toMatchObject({
+      explanation: { body: text, available: true, subtotal: invoice.subtotal },
+    });
+  });
+
+  test("is not available for a document without facts, and says so", async ({
+    system,
+    explained,
+    documents,
+    own,
+  }) => {
+    const { subscription: subscriptionId, customer: customerId } = documents;
+    const note = { customerId, subscriptionId, number: "CN-OLD" };
+    const id = await addCreditNote(system.pool, own.organisationId, note);
+    expect((await explained(`credit_notes/${id}`)).json).toEqual({
+      format: "explanation/1",
+      object: "credit_note",
+      id,
+      number: "CN-OLD",
+      available: false,
+      reason: "issued_before",
+    });
+  });
+
+  test("is not available if the facts give another amount, which is counted", async ({
+    system,
+    explained,
+    documents,
+  }) => {
+    const { invoice } = documents;
+    const setUnits = (from: string, to: string) =>
+      system.pool.query(
+        "UPDATE invoice_lines SET facts = replace(facts, $2, $3) WHERE invoice_id = $1",
+        [invoice.id, `"u":${from}`, `"u":${to}`],
+      );
+    const before = await contradictions(system.adminUrl);
+    await setUnits("10", "9");
+    const { json } = await explained(`invoices/${invoice.id}`);
+    await setUnits("9", "10");
+    expect(json).toMatchObject({ available: false, reason: "does_not_follow" });
+    expect(await contradictions(system.adminUrl)).toBe(before + 1);
+  });
+});
+
+async function contradictions(adminUrl: string): Promise<number> {
+  const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
+  return Number(/^billing_explanation_contradictions_total (\d+)$/m.exec(metrics)?.[1]);
+}
+
+describe("an operator", () => {
+  const explain = "DocumentService/ExplainDocument";
+
+  test("asks for an explanation by number or id, of invoices and credit notes", async ({
+    admin,
+    explained,
+    documents,
+    own,
+  }) => {
+    const { invoice, creditNote } = documents;
+    const organisation = own.organisationId;
+    const { text } = await explained(`invoices/${invoice.id}`);
+    for (const document of [invoice.id, invoice.number])
+      expect((await admin.done(explain, { organisation, document })).explanation.body).toBe(text);
+    const { explanation } = await admin.done(explain, { organisation, document: creditNote });
+    const again = { organisation, document: explanation.number };
+    expect((await admin.done(explain, again)).explanation).toEqual(explanation);
+  });
+
+  test("finds no document of another organisation, by number or id", async ({
+    system,
+    admin,
+    documents,
+  }) => {
+    const { organisationId: organisation } = await system.organisation();
+    const { id, number } = documents.invoice;
+    for (const document of [id, number, "INV-9999"])
+      expect(await admin.refused(explain, { organisation, document })).toBe("invoice_not_found");
+    expect(await admin.refused(explain, { organisation: id, document: number })).toBe(
+      "organisation_not_found",
+    );
+  });
+});
