@@ -1,4 +1,4 @@
-/** Explanations as messages: over REST the JSON of the format, elsewhere the same members. MONEY-9. */
+/** Explanations as messages: over REST the JSON of the format, else the same members. MONEY-9. */
 import { toJson } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { verify } from "../../packages/verify/src/verify.ts";

@@ -3,12 +3,13 @@
  * nothing of the service, and an operator reads it in words. MONEY-9.
  */
 import { describe, expect } from "vitest";
+import { verifyAll } from "../../packages/verify/src/all.ts";
 import { verify } from "../../packages/verify/src/verify.ts";
 import { tellPerson } from "../../src/domain/explanation/for-person.ts";
 import { askWith } from "../admin/services/request.ts";
 import { perFile } from "../support/file-fixture.ts";
+import type { TestSystem } from "../support/system.ts";
 import { scenarioTest } from "./fixtures.ts";
-import { addCreditNote } from "./row-builder.ts";
 import { addBands } from "./units-builder.ts";
 
 const half = { prorate: true, effective_date: "2026-04-16" };
@@ -96,17 +97,15 @@ describe("an explanation", () => {
   test("is not available for a document without facts, and says so", async ({
     system,
     explained,
-    documents,
-    own,
+    documents: { invoice },
   }) => {
-    const { subscription: subscriptionId, customer: customerId } = documents;
-    const note = { customerId, subscriptionId, number: "CN-OLD" };
-    const id = await addCreditNote(system.pool, own.organisationId, note);
-    expect((await explained(`credit_notes/${id}`)).json).toEqual({
+    const asked = () => explained(`invoices/${invoice.id}`);
+    const { json } = await withFacts(system, invoice.id, "NULL", asked);
+    expect(json).toEqual({
       format: "explanation/1",
-      object: "credit_note",
-      id,
-      number: "CN-OLD",
+      object: "invoice",
+      id: invoice.id,
+      number: invoice.number,
       available: false,
       reason: "issued_before",
     });
@@ -115,27 +114,64 @@ describe("an explanation", () => {
   test("is not available if the facts give another amount, which is counted", async ({
     system,
     explained,
-    documents,
+    documents: { invoice },
   }) => {
-    const { invoice } = documents;
-    const setUnits = (from: string, to: string) =>
-      system.pool.query(
-        "UPDATE invoice_lines SET facts = replace(facts, $2, $3) WHERE invoice_id = $1",
-        [invoice.id, `"u":${from}`, `"u":${to}`],
-      );
-    const before = await contradictions(system.adminUrl);
-    await setUnits("10", "9");
-    const { json } = await explained(`invoices/${invoice.id}`);
-    await setUnits("9", "10");
+    const before = await contradictions(system);
+    const asked = () => explained(`invoices/${invoice.id}`);
+    const wrong = `replace(facts, '"u":10', '"u":9')`;
+    const { json } = await withFacts(system, invoice.id, wrong, asked);
     expect(json).toMatchObject({ available: false, reason: "does_not_follow" });
-    expect(await contradictions(system.adminUrl)).toBe(before + 1);
+    expect(await contradictions(system)).toBe(before + 1);
   });
 });
 
-async function contradictions(adminUrl: string): Promise<number> {
+/** Does `work` while the facts of an invoice's lines are `changed`, in SQL. */
+async function withFacts<T>(
+  { pool }: TestSystem,
+  invoiceId: string,
+  changed: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { rows } = await pool.query("SELECT id, facts FROM invoice_lines WHERE invoice_id = $1", [
+    invoiceId,
+  ]);
+  await pool.query(`UPDATE invoice_lines SET facts = ${changed} WHERE invoice_id = $1`, [
+    invoiceId,
+  ]);
+  try {
+    return await work();
+  } finally {
+    for (const { id, facts } of rows)
+      await pool.query("UPDATE invoice_lines SET facts = $2 WHERE id = $1", [id, facts]);
+  }
+}
+
+async function contradictions({ adminUrl }: TestSystem): Promise<number> {
   const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
   return Number(/^billing_explanation_contradictions_total (\d+)$/m.exec(metrics)?.[1]);
 }
+
+test("every document is read by a key, verified, and held against what the API shows", async ({
+  documents,
+  ask,
+  own,
+}) => {
+  const keyed = { key: own.apiKey };
+  const read = async (path: string) => {
+    const { status, text } = await ask("GET", path, keyed);
+    return status === 200 ? text : undefined;
+  };
+  expect(documents.invoice.lines).toHaveLength(2);
+  expect(await verifyAll(read)).toEqual({
+    documents: 2,
+    lines: 3,
+    verified: 3,
+    unexplained: 0,
+    lookedUp: 7,
+    notShown: 5,
+    faults: [],
+  });
+});
 
 describe("an operator", () => {
   const explain = "DocumentService/ExplainDocument";

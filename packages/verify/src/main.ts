@@ -1,6 +1,11 @@
 #!/usr/bin/env node
-/** Checks explanations in files, or on the standard input without one. */
+/**
+ * Checks explanations in files, or on the standard input without one. With `--all` it checks every
+ * document of an organisation, at `--url` and with `--key`, or those of the environment.
+ */
 import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { printAll } from "./all.ts";
 import { verify } from "./verify.ts";
 
 const standardInput = 0;
@@ -15,14 +20,25 @@ function decoded(bytes: Uint8Array): string {
   }
 }
 
-const files = process.argv.slice(2);
+const { BILLING_URL = "http://127.0.0.1:8080", BILLING_API_KEY = "" } = process.env;
+const { values, positionals: files } = parseArgs({
+  allowPositionals: true,
+  options: {
+    all: { type: "boolean" },
+    url: { type: "string", default: BILLING_URL },
+    key: { type: "string", default: BILLING_API_KEY },
+  },
+});
 
-for (const file of files.length === 0 ? [standardInput] : files) {
-  const verdict = await verify(decoded(readFileSync(file)));
-  const name = file === standardInput ? "" : `${file}: `;
-  if (verdict.verified) console.log(`${name}verified, lines: ${verdict.lines}`);
-  else {
-    console.log(`${name}does not follow at ${verdict.at}: ${verdict.why}`);
-    process.exitCode = 1;
+if (values.all) process.exitCode = (await printAll(values.url, values.key)) ? 0 : 1;
+else {
+  for (const file of files.length === 0 ? [standardInput] : files) {
+    const verdict = await verify(decoded(readFileSync(file)));
+    const name = file === standardInput ? "" : `${file}: `;
+    if (verdict.verified) console.log(`${name}verified, lines: ${verdict.lines}`);
+    else {
+      console.log(`${name}does not follow at ${verdict.at}: ${verdict.why}`);
+      process.exitCode = 1;
+    }
   }
 }

@@ -38,7 +38,14 @@ describe("documents explain", () => {
     server.answer({ ExplainDocument: () => ({ explanation: presentExplanation(explanation) }) });
     const { exitCode, out } = await run("documents explain INV-0042", { env: server.env });
     expect(exitCode).toBe(0);
-    expect(out.split("\n")).toEqual([""]);
+    expect(out.split("\n")).toEqual([
+      "Invoice INV-0042: 8.01 EUR",
+      "1. 8.01 EUR: usage of 200, 7 events on bill 3 of period 1, after 900 on earlier bills",
+      "   1100 in all: 1000 × 0.02 + 100 × 0.01 + 5 = 26",
+      "   899.5 billed before: 899.5 × 0.02 = 17.99",
+      "   26 − 17.99 = 8.01, rounded to 8.01",
+      "",
+    ]);
     const json = await run("documents explain INV-0042 -o json", { env: server.env });
     expect(JSON.parse(json.out)).toEqual(explanation);
   });
