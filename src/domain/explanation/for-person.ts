@@ -122,7 +122,8 @@ function sheetOf({ sheets }: Explanation, name: string): ShownSheet | undefined 
 }
 
 function valueText({ fact, out, rows }: Told, of: string): string {
-  const list = `${rows(`list${of}`)} = ${out(`list${of}`)}`;
+  const [terms, sum] = [rows(`list${of}`), out(`list${of}`)];
+  const list = terms === sum ? sum : `${terms} = ${sum}`;
   const percent = fact("discount_percent");
   return percent === "0" ? list : `${list}, less ${percent} % = ${out(`value${of}`)}`;
 }
