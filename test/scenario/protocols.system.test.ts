@@ -46,7 +46,10 @@ function bare(value: unknown): unknown {
   }
   if (Array.isArray(value)) return value.map(bare);
   if (typeof value !== "object" || value === null) return value;
-  const members = Object.entries(value).filter(([, member]) => member !== null);
+  // A message has no empty list either, unlike an explanation over REST.
+  const members = Object.entries(value).filter(
+    ([name, of]) => of !== null && (name === "data" || !Array.isArray(of) || of.length > 0),
+  );
   return Object.fromEntries(members.map(([name, member]) => [name, bare(member)]));
 }
 
