@@ -1,5 +1,6 @@
 /** Converts explanations to messages. Their members are those of the format. */
 import { fromJson, type JsonObject, type MessageShape } from "@bufbuild/protobuf";
+import { type DocumentToExplain, explain, type HashName } from "../domain/explanation/render.ts";
 import type { Explanation, Unavailable } from "../domain/explanation/shown.ts";
 import { ExplanationSchema } from "../gen/proto/billing/v1/explanations_pb.ts";
 
@@ -10,4 +11,23 @@ export function presentExplanation(
   const body = JSON.stringify(explanation);
   const members: JsonObject = JSON.parse(body);
   return fromJson(ExplanationSchema, { ...members, body });
+}
+
+/** A document whose amounts do not follow from their facts: a defect of the service. */
+export interface Contradiction {
+  readonly organisationId: string;
+  readonly documentId: string | null;
+}
+
+/** Returns the explanation of a document. Reports one that contradicts its amounts (MONEY-9). */
+export function explained(
+  organisationId: string,
+  document: DocumentToExplain,
+  hash: HashName,
+  onContradiction: (contradiction: Contradiction) => void,
+): MessageShape<typeof ExplanationSchema> {
+  const explanation = explain(document, hash);
+  if (!explanation.available && explanation.reason === "does_not_follow")
+    onContradiction({ organisationId, documentId: document.id });
+  return presentExplanation(explanation);
 }

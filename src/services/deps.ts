@@ -5,11 +5,11 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { EndSubscriptionInput, InvoiceAmendmentInput } from "../../workflows/contract.ts";
 import { crashPoint } from "../crash-points.ts";
+import type { Contradiction } from "../present/explanations.ts";
 import { isDatabaseUnreachable } from "../store/database/unreachable.ts";
 import type { JobOutcome, Outcomes } from "../store/ledger-jobs/job-notifications.ts";
 import type { Store, Tenant } from "../store/tenant.ts";
 import type { Call } from "../transport/rpc/caller.ts";
-import type { Contradiction } from "./explanations.ts";
 
 /** The dependencies of the services. */
 export interface Deps {

@@ -4,12 +4,13 @@ import type { DocumentObject } from "../domain/explanation/named-facts.ts";
 import type { CreditNoteService } from "../gen/proto/billing/v1/credit_notes_pb.ts";
 import type { InvoiceService } from "../gen/proto/billing/v1/invoices_pb.ts";
 import { documentStatuses, wordOf } from "../present/enums.ts";
+import { explained } from "../present/explanations.ts";
 import { presentCreditNote, presentInvoice } from "../present/objects.ts";
 import type { DocumentFilters } from "../store/documents/invoices.ts";
+import { hashName } from "../store/documents/line-facts.ts";
 import type { Call } from "../transport/rpc/caller.ts";
 import type { Implementation } from "../transport/rpc/implementation.ts";
 import type { Deps } from "./deps.ts";
-import { explained } from "./explanations.ts";
 import { getObject, listMethod, type PagedRequest } from "./reading.ts";
 
 /** Returns the implementation of InvoiceService. Refuses `invoice_not_found`. */
@@ -45,7 +46,12 @@ function explanationMethod(deps: Deps, kind: DocumentObject) {
     `${kind}_not_found`,
   );
   return async ({ id }: { readonly id: string }, call: Call) => ({
-    explanation: explained(call.caller.organisationId, await get(id, call), deps.onContradiction),
+    explanation: explained(
+      call.caller.organisationId,
+      await get(id, call),
+      hashName,
+      deps.onContradiction,
+    ),
   });
 }
 

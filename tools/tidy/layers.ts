@@ -83,13 +83,14 @@ const layers: Readonly<Record<string, Layer>> = {
     packagesNever: database,
   },
   // Calls the admin services over the wire, and reads and writes messages as the REST transport
-  // does.
+  // does. It tells explanations in words.
   commandLine: {
     paths: ["src/admin/cli/"],
     imports: [
       protos,
       "src/transport/rest/",
       "src/transport/rpc/operation.ts",
+      "src/domain/explanation/",
       enumWords,
       "src/version.ts",
       assets,

@@ -11,7 +11,7 @@ import {
   type LedgerKind,
   type LedgerKinds,
 } from "../../ledger/port/ledger-kind.ts";
-import type { Contradiction } from "../../services/explanations.ts";
+import type { Contradiction } from "../../present/explanations.ts";
 import type { Acting } from "../../store/admin/acting-tenant.ts";
 import type { AdminStore } from "../../store/admin/admin-store.ts";
 import { type Actor, otherRequest } from "../../store/admin/changes.ts";

@@ -6,7 +6,8 @@ import { decideRetry, requireNoneRunning } from "../../domain/billing/retry-docu
 import { Refusal } from "../../domain/refusal.ts";
 import type { DocumentService } from "../../gen/proto/billing/admin/v1/documents_pb.ts";
 import { wordOf } from "../../present/enums.ts";
-import { explained } from "../../services/explanations.ts";
+import { explained } from "../../present/explanations.ts";
+import { hashName } from "../../store/documents/line-facts.ts";
 import type { DocumentWork } from "../../store/ledger-jobs/stale-jobs.ts";
 import { documentStates } from "../present/enums.ts";
 import { presentDocument } from "../present/present.ts";
@@ -46,7 +47,7 @@ export function documentService(deps: Dependencies): AdminImplementation<typeof 
     explainDocument: async ({ organisation, document }) => {
       const { id } = await requireOrganisation(deps, organisation);
       const found = requireDocument(await documents.toExplain(id, document), "id or number");
-      return { explanation: explained(id, found, deps.onContradiction) };
+      return { explanation: explained(id, found, hashName, deps.onContradiction) };
     },
     retryDocument: async ({ organisation, id }, call) => {
       const owner = await requireOrganisation(deps, organisation);
