@@ -14,8 +14,8 @@
  * subscriptions skips the jobs that are locked. Customers come after the organisation. The buckets
  * of usage (`usage-locks.ts`) come after the subscriptions. After them come the price sheets, by
  * name: a transaction saves all of its sheets at once (`saveSheets`). Then come the number
- * counters, the invoices' before the notes'. A writer that takes its rows with SKIP LOCKED waits for
- * none of them and may take them in any order.
+ * counters, the invoices' before the notes'. A writer that takes its rows with SKIP LOCKED waits
+ * for none of them and may take them in any order.
  *
  * A statement that stores usage holds its buckets shared. It takes the ids of its events in their
  * order, and at its end its sums in the order of their key, late usage too. So whoever waits for a

@@ -101,8 +101,8 @@ SELECT (SELECT count(*) FROM invoice)::int AS issued, (SELECT count(*) FROM bill
 const maxInvoicesOfStatement = 100;
 
 /**
- * Issues invoices in the given order. Their price sheets are saved. It throws if another transaction has billed one of the
- * deferred lines meanwhile.
+ * Issues invoices in the given order. Their price sheets are saved. It throws if another
+ * transaction has billed one of the deferred lines meanwhile.
  */
 export async function issueInvoices(
   client: Transaction,
@@ -190,8 +190,8 @@ FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, jo
 });
 
 /**
- * Issues credit notes. Their price sheets are saved. Their credit is held for invoices that are issued later (UNITS-5). A
- * reversal's credit goes first to the invoices that it reverses (END-7).
+ * Issues credit notes. Their price sheets are saved. Their credit is held for invoices that are
+ * issued later (UNITS-5). A reversal's credit goes first to the invoices that it reverses (END-7).
  */
 export async function issueCreditNotes(
   client: Transaction,

@@ -50,8 +50,8 @@ const readNextPeriod = query({
   name: "load_next_period_lines",
   text: sql`
 SELECT (SELECT json_agg(line ORDER BY line.seq, line.position) FROM (
-    SELECT d.seq, l.position, l.id, d.id AS invoice_id, d.number, l.name, l.description, l.amount::text,
-      l.revenue_account, l.tax_type
+    SELECT d.seq, l.position, l.id, d.id AS invoice_id, d.number, l.name, l.description,
+      l.amount::text, l.revenue_account, l.tax_type
     FROM invoices d JOIN invoice_lines l ON l.organisation_id = $1 AND l.invoice_id = d.id
     WHERE ${isOtherInvoice} AND ${counts(sql`d`)} AND ${isInvoiceLine}
     UNION ALL

@@ -109,7 +109,8 @@ WITH organisation AS (
   ON CONFLICT DO NOTHING RETURNING name
 ), counter AS (
   UPDATE document_counters d SET next = d.next + $6::int
-  FROM creation, (SELECT count(*) FROM sheet) AS saved WHERE d.organisation_id = $1 AND d.kind = 'invoice' AND $6 > 0
+  FROM creation, (SELECT count(*) FROM sheet) AS saved
+  WHERE d.organisation_id = $1 AND d.kind = 'invoice' AND $6 > 0
   RETURNING d.next - $6 AS first
 ), subscription AS (
   INSERT INTO subscriptions (organisation_id, ${written})
