@@ -105,9 +105,15 @@ function readsOf(
 
 const readDeferredOf = query({
   name: "load_deferred_of_preview",
-  text: sql`SELECT ${deferredColumns}
-    FROM deferred_lines d WHERE d.organisation_id = $1 AND d.subscription_id = $2
-      AND (d.invoice_id IS NULL OR d.invoice_id = $3::uuid) ORDER BY d.seq`,
+  text: sql`
+    SELECT ${deferredColumns}
+    FROM deferred_lines d
+    WHERE
+      d.organisation_id = $1
+      AND d.subscription_id = $2
+      AND (d.invoice_id IS NULL OR d.invoice_id = $3::uuid)
+    ORDER BY d.seq
+  `,
   row: deferredRow,
 });
 

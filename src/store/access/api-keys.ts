@@ -89,10 +89,21 @@ const admitKeys = query({
   name: "admit_api_keys",
   planned: "once",
   timeLimitMs: admissionTimeoutMs,
-  text: sql`SELECT ordinal, api_key_id, organisation_id, scopes, livemode,
-      can_create_ledger_contacts, usage_allowed, organisation_now AS now, counted AS is_counted,
-      remaining, reset_seconds
-    FROM admit_api_keys($1::bytea[], $2::integer)`,
+  text: sql`
+    SELECT
+      ordinal,
+      api_key_id,
+      organisation_id,
+      scopes,
+      livemode,
+      can_create_ledger_contacts,
+      usage_allowed,
+      organisation_now AS now,
+      counted AS is_counted,
+      remaining,
+      reset_seconds
+    FROM admit_api_keys($1::bytea[], $2::integer)
+  `,
   row: admissionRow,
 });
 

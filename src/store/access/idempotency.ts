@@ -137,8 +137,21 @@ export function createIdempotencyStore(
 const beginRequest = query({
   name: "begin_idempotent_request",
   planned: "once",
-  text: sql`SELECT outcome, response FROM begin_idempotent_request($1, $2, $3, $4, $5, $6, $7,
-    $8 * interval '1 ms', $9 * interval '1 ms')`,
+  text: sql`
+    SELECT outcome, response
+    FROM
+      begin_idempotent_request(
+        $1,
+        $2,
+        $3,
+        $4,
+        $5,
+        $6,
+        $7,
+        $8 * interval '1 ms',
+        $9 * interval '1 ms'
+      )
+  `,
   row: { outcome: text.as<Begun["kind"]>(), response: bytes.orNull() },
 });
 
@@ -184,8 +197,10 @@ const releaseRequest = command({
 const completeRequest = query({
   name: "complete_idempotent_request",
   planned: "once",
-  text: sql`SELECT response
-    FROM complete_idempotent_request($1, $2, $3, $4, $5) AS completed (response)`,
+  text: sql`
+    SELECT response
+    FROM complete_idempotent_request($1, $2, $3, $4, $5) AS completed (response)
+  `,
   row: { response: bytes.orNull() },
 });
 

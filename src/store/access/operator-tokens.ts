@@ -60,13 +60,21 @@ const admissionRow = { ...operatorRow, ordinal: int };
 const admitOperators = query({
   name: "admit_operators",
   timeLimitMs: admissionTimeoutMs,
-  text: sql`SELECT h.place::integer AS ordinal, a.token_id, a.operator_id,
-      a.operator_name AS name, a.operator_role AS role
-    FROM (
-        SELECT hash, place FROM unnest($1::bytea[]) WITH ORDINALITY AS h (hash, place)
+  text: sql`
+    SELECT
+      h.place::integer AS ordinal,
+      a.token_id,
+      a.operator_id,
+      a.operator_name AS name,
+      a.operator_role AS role
+    FROM
+      (
+        SELECT hash, place
+        FROM unnest($1::bytea[]) WITH ORDINALITY AS h (hash, place)
         ORDER BY hash
       ) h
-      CROSS JOIN LATERAL admit_operator(h.hash) a`,
+      CROSS JOIN LATERAL admit_operator(h.hash) a
+  `,
   row: admissionRow,
 });
 

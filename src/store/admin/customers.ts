@@ -119,15 +119,51 @@ function changeOf(before: CustomerRecord | null, after: CustomerRecord): Change 
 
 const saveImported = query({
   name: "import_customers",
-  text: sql`INSERT INTO customers (id, organisation_id, code, name, company_name, first_name,
-      last_name, email, status, ledger_contact_id, created_at)
-    SELECT r.id, $1, r.code, r.name, r."companyName", r."firstName", r."lastName", r.email,
-      r.status, r."ledgerContactId", r."createdAt"
-    FROM jsonb_to_recordset($2) AS r(position int, id uuid, code text, name text,
-      "companyName" text, "firstName" text, "lastName" text, email text, status text,
-      "ledgerContactId" text, "createdAt" timestamptz)
+  text: sql`
+    INSERT INTO customers
+      (
+        id,
+        organisation_id,
+        code,
+        name,
+        company_name,
+        first_name,
+        last_name,
+        email,
+        status,
+        ledger_contact_id,
+        created_at
+      )
+    SELECT
+      r.id,
+      $1,
+      r.code,
+      r.name,
+      r."companyName",
+      r."firstName",
+      r."lastName",
+      r.email,
+      r.status,
+      r."ledgerContactId",
+      r."createdAt"
+    FROM
+      jsonb_to_recordset($2) AS r (
+        position int,
+        id uuid,
+        code text,
+        name text,
+        "companyName" text,
+        "firstName" text,
+        "lastName" text,
+        email text,
+        status text,
+        "ledgerContactId" text,
+        "createdAt" timestamptz
+      )
     ORDER BY r.position
-    ON CONFLICT DO NOTHING RETURNING id`,
+    ON CONFLICT DO NOTHING
+    RETURNING id
+  `,
   row: pick(columns.customer, "id"),
 });
 
@@ -178,10 +214,15 @@ async function setStatus(
 // Has the contact read again: its last sync did not evaluate whether the customer can be active.
 const syncAgain = command({
   name: "sync_customer_again",
-  text: sql`INSERT INTO ledger_notifications (organisation_id, kind, ledger_id)
+  text: sql`
+    INSERT INTO ledger_notifications (organisation_id, kind, ledger_id)
     SELECT organisation_id, 'contacts', $2 FROM ledger_connections WHERE organisation_id = $1
     ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE
-      SET changed_at = NULL, received_at = clock_timestamp(), try_at = now()`,
+      SET
+        changed_at = NULL,
+        received_at = clock_timestamp(),
+        try_at = now()
+  `,
 });
 
 function readRecord(record: Omit<Customer, "status"> & { readonly status: string }): Customer {

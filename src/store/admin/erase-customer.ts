@@ -105,25 +105,40 @@ const shownObjects = sql`(object_kind = 'customer' AND object_id = $2
 
 const eraseSnapshots = command({
   name: "erase_published_snapshots",
-  text: sql`UPDATE published_snapshots SET object = erased_members(object::jsonb)::text
-    WHERE organisation_id = $1 AND ${shownObjects}
-      AND object::jsonb <> erased_members(object::jsonb)`,
+  text: sql`
+    UPDATE published_snapshots
+    SET object = erased_members(object::jsonb)::text
+    WHERE
+      organisation_id = $1
+      AND ${shownObjects}
+      AND object::jsonb <> erased_members(object::jsonb)
+  `,
 });
 
 const eraseReceivers = command({
   name: "erase_answers_of_receivers",
-  text: sql`UPDATE webhook_attempts a SET answer = NULL
-    FROM webhook_deliveries d JOIN events e
-      ON e.organisation_id = d.organisation_id AND e.id = d.event_id
-    WHERE a.organisation_id = $1 AND d.organisation_id = $1 AND a.delivery_id = d.id
-      AND a.answer IS NOT NULL AND ${shownObjects}`,
+  text: sql`
+    UPDATE webhook_attempts a
+    SET answer = NULL
+    FROM
+      webhook_deliveries d
+      JOIN events e ON e.organisation_id = d.organisation_id AND e.id = d.event_id
+    WHERE
+      a.organisation_id = $1
+      AND d.organisation_id = $1
+      AND a.delivery_id = d.id
+      AND a.answer IS NOT NULL
+      AND ${shownObjects}
+  `,
 });
 
 const eraseEvents = command({
   name: "erase_events",
-  text: sql`UPDATE events SET body = erased_members(body::jsonb)::text
-    WHERE organisation_id = $1 AND ${shownObjects}
-      AND body::jsonb <> erased_members(body::jsonb)`,
+  text: sql`
+    UPDATE events
+    SET body = erased_members(body::jsonb)::text
+    WHERE organisation_id = $1 AND ${shownObjects} AND body::jsonb <> erased_members(body::jsonb)
+  `,
 });
 
 /**
@@ -142,28 +157,51 @@ async function erasePublished(tx: Transaction, organisationId: string, id: strin
  */
 const eraseAnswers = command({
   name: "erase_idempotent_answers",
-  text: sql`DELETE FROM idempotency_keys
-    WHERE (organisation_id = $1 OR organisation_id IS NULL) AND state = 'done'
+  text: sql`
+    DELETE FROM idempotency_keys
+    WHERE
+      (organisation_id = $1 OR organisation_id IS NULL)
+      AND state = 'done'
       AND position(convert_to($2, 'UTF8') IN response) > 0
-      AND operation LIKE '%CustomerService%'`,
+      AND operation LIKE '%CustomerService%'
+  `,
 });
 
 const eraseAuditLog = command({
   name: "erase_audit_log",
-  text: sql`UPDATE audit_log SET before = erased_members(before), after = erased_members(after)
-    WHERE organisation_id = $1 AND (target_kind = 'customer' AND target_id = $2
-      OR target_kind = 'document' AND target_id IN (
-        SELECT i.id FROM invoices i WHERE i.organisation_id = $1 AND i.customer_id = $2
-        UNION ALL SELECT n.id FROM credit_notes n
-        WHERE n.organisation_id = $1 AND n.customer_id = $2))`,
+  text: sql`
+    UPDATE audit_log
+    SET
+      before = erased_members(before),
+      after = erased_members(after)
+    WHERE
+      organisation_id = $1
+      AND (
+        target_kind = 'customer'
+        AND target_id = $2
+        OR target_kind = 'document'
+        AND target_id IN (
+          SELECT i.id FROM invoices i WHERE i.organisation_id = $1 AND i.customer_id = $2
+          UNION ALL
+          SELECT n.id
+          FROM credit_notes n
+          WHERE n.organisation_id = $1 AND n.customer_id = $2
+        )
+      )
+  `,
 });
 
 // SQL, because the typed client has no regular expressions.
 const eraseReasons = command({
   name: "erase_reasons_of_jobs",
-  text: sql`UPDATE ledger_jobs SET reason = $4
-    WHERE organisation_id = $1 AND reason ~ '[^a-z_]'
-      AND (customer_id = $2 OR subscription_id = ANY ($3::uuid[]))`,
+  text: sql`
+    UPDATE ledger_jobs
+    SET reason = $4
+    WHERE
+      organisation_id = $1
+      AND reason ~ '[^a-z_]'
+      AND (customer_id = $2 OR subscription_id = ANY ($3::uuid[]))
+  `,
 });
 
 /** A ledger's or another text about the customer's documents may name it, and is replaced whole. */

@@ -31,19 +31,43 @@ const backlog = <const S extends Shape>(name: string, statement: Sql, row: S) =>
  */
 export const readDue = backlog(
   "backlog_due",
-  sql`SELECT due.count, due.oldest_seconds,
-    (SELECT count(*)::int FROM (SELECT 1 FROM subscriptions s JOIN organisations o
-        ON o.id = s.organisation_id
-      WHERE s.parked_until IS NOT NULL AND o.test_clock IS NULL
-      LIMIT ${maxCounted}) parked) AS parked
-  FROM (SELECT coalesce(sum(own.count), 0)::int AS count,
-      ${seconds(sql`min(own.due_at)`)} AS oldest_seconds
-    FROM organisations o CROSS JOIN LATERAL (
-      SELECT count(*) AS count, min(first.due_at) AS due_at FROM (
-        SELECT s.due_at FROM subscriptions s
-        WHERE s.organisation_id = o.id AND s.due_at <= now() AND ${performable}
-        ORDER BY s.organisation_id, s.due_at, s.id LIMIT ${maxCountedOfOrganisation}) first) own
-    WHERE o.test_clock IS NULL) due`,
+  sql`
+    SELECT
+      due.count,
+      due.oldest_seconds,
+      (
+        SELECT count(*)::int
+        FROM
+          (
+            SELECT 1
+            FROM
+              subscriptions s
+              JOIN organisations o ON o.id = s.organisation_id
+            WHERE s.parked_until IS NOT NULL AND o.test_clock IS NULL
+            LIMIT ${maxCounted}
+          ) parked
+      ) AS parked
+    FROM
+      (
+        SELECT
+          coalesce(sum(own.count), 0)::int AS count,
+          ${seconds(sql`min(own.due_at)`)} AS oldest_seconds
+        FROM
+          organisations o
+          CROSS JOIN LATERAL (
+            SELECT count(*) AS count, min(first.due_at) AS due_at
+            FROM
+              (
+                SELECT s.due_at
+                FROM subscriptions s
+                WHERE s.organisation_id = o.id AND s.due_at <= now() AND ${performable}
+                ORDER BY s.organisation_id, s.due_at, s.id
+                LIMIT ${maxCountedOfOrganisation}
+              ) first
+          ) own
+        WHERE o.test_clock IS NULL
+      ) due
+  `,
   { count: int, oldestSeconds: float, parked: int },
 );
 
@@ -53,33 +77,61 @@ export const readDue = backlog(
  */
 export const readJobs = backlog(
   "backlog_jobs",
-  sql`SELECT kind, reason, count(*)::int AS count,
-    ${seconds(sql`min(created_at)`)} AS oldest_seconds,
-    count(*) FILTER (WHERE lease_until < now())::int AS expired
-  FROM (SELECT j.kind, j.created_at, j.lease_until,
-      CASE WHEN c.organisation_id IS NULL THEN 'unconnected'
-        WHEN c.disconnected_at IS NOT NULL THEN 'disconnected'
-        WHEN c.paused_until > now() THEN 'paused'
-        WHEN j.state IN ('sending', 'uncertain') THEN j.state
-        WHEN j.attempts > 0 THEN 'retrying'
-        WHEN j.not_before > now() THEN 'rescheduled' ELSE 'new' END AS reason
-    FROM ledger_jobs j JOIN organisations o ON o.id = j.organisation_id
-      LEFT JOIN ledger_connections c ON c.organisation_id = j.organisation_id
-    WHERE j.state IN ('ready', 'sending', 'uncertain') AND o.test_clock IS NULL
-    LIMIT ${maxCounted}) open
-  GROUP BY kind, reason`,
+  sql`
+    SELECT
+      kind,
+      reason,
+      count(*)::int AS count,
+      ${seconds(sql`min(created_at)`)} AS oldest_seconds,
+      count(*) FILTER (WHERE lease_until < now())::int AS expired
+    FROM
+      (
+        SELECT
+          j.kind,
+          j.created_at,
+          j.lease_until,
+          CASE
+            WHEN c.organisation_id IS NULL THEN 'unconnected'
+            WHEN c.disconnected_at IS NOT NULL THEN 'disconnected'
+            WHEN c.paused_until > now() THEN 'paused'
+            WHEN j.state IN ('sending', 'uncertain') THEN j.state
+            WHEN j.attempts > 0 THEN 'retrying'
+            WHEN j.not_before > now() THEN 'rescheduled'
+            ELSE 'new'
+          END AS reason
+        FROM
+          ledger_jobs j
+          JOIN organisations o ON o.id = j.organisation_id
+          LEFT JOIN ledger_connections c ON c.organisation_id = j.organisation_id
+        WHERE j.state IN ('ready', 'sending', 'uncertain') AND o.test_clock IS NULL
+        LIMIT ${maxCounted}
+      ) open
+    GROUP BY kind, reason
+  `,
   { kind: columns.ledgerJob.kind, reason: text, count: int, oldestSeconds: float, expired: int },
 );
 
 /** A document's reason is that of its last refused job. Reasons are words of the ledger's port. */
 const failedOf = (table: Sql, kind: Sql): Sql => sql`
   SELECT ${literal(kind)} AS kind, coalesce(j.reason, 'unknown') AS reason, j.finished_at
-  FROM (SELECT d.organisation_id, d.id FROM ${table} d
-      JOIN organisations o ON o.id = d.organisation_id
-      WHERE d.sync_error IS NOT NULL AND o.test_clock IS NULL LIMIT ${maxCountedOfOrganisation}) d
-    LEFT JOIN LATERAL (SELECT r.reason, r.finished_at FROM ledger_jobs r
+  FROM
+    (
+      SELECT d.organisation_id, d.id
+      FROM
+        ${table} d
+        JOIN organisations o ON o.id = d.organisation_id
+      WHERE d.sync_error IS NOT NULL AND o.test_clock IS NULL
+      LIMIT ${maxCountedOfOrganisation}
+    ) d
+    LEFT JOIN LATERAL (
+      SELECT r.reason, r.finished_at
+      FROM ledger_jobs r
       WHERE r.organisation_id = d.organisation_id AND r.${kind}_id = d.id AND r.state = 'refused'
-      ORDER BY r.organisation_id, r.${kind}_id, r.seq DESC LIMIT 1) j ON true`;
+      ORDER BY r.organisation_id, r.${kind}_id, r.seq DESC
+      LIMIT 1
+    ) j
+      ON true
+`;
 
 /** Failed documents by kind and reason. */
 export const readFailed = backlog(
@@ -95,52 +147,105 @@ export const readFailed = backlog(
 /** Outbox entries. The oldest is read from each organisation's first entries. */
 export const readOutbox = backlog(
   "backlog_outbox",
-  sql`SELECT
-  (SELECT count(*)::int FROM (SELECT 1 FROM outbox e JOIN organisations o
-      ON o.id = e.organisation_id WHERE o.test_clock IS NULL LIMIT ${maxCounted}) x) AS count,
-  (SELECT greatest(0, ${seconds(sql`min(first.recorded_at)`)})
-    FROM organisations o CROSS JOIN LATERAL (
-      SELECT e.recorded_at FROM outbox e WHERE e.organisation_id = o.id
-      ORDER BY e.organisation_id, e.seq LIMIT ${entriesRead}) first
-    WHERE o.test_clock IS NULL) AS oldest_seconds`,
+  sql`
+    SELECT
+      (
+        SELECT count(*)::int
+        FROM
+          (
+            SELECT 1
+            FROM
+              outbox e
+              JOIN organisations o ON o.id = e.organisation_id
+            WHERE o.test_clock IS NULL
+            LIMIT ${maxCounted}
+          ) x
+      ) AS count,
+      (
+        SELECT greatest(0, ${seconds(sql`min(first.recorded_at)`)})
+        FROM
+          organisations o
+          CROSS JOIN LATERAL (
+            SELECT e.recorded_at
+            FROM outbox e
+            WHERE e.organisation_id = o.id
+            ORDER BY e.organisation_id, e.seq
+            LIMIT ${entriesRead}
+          ) first
+        WHERE o.test_clock IS NULL
+      ) AS oldest_seconds
+  `,
   { count: int, oldestSeconds: float },
 );
 
 /** Deliveries and their endpoints. An endpoint with an open breaker has nothing due. */
 export const readDeliveries = backlog(
   "backlog_deliveries",
-  sql`WITH endpoint AS MATERIALIZED (
-    SELECT w.organisation_id, w.id, w.status, w.failures, w.open_until
-    FROM webhook_endpoints w JOIN organisations o ON o.id = w.organisation_id
-    WHERE o.test_clock IS NULL LIMIT ${maxCounted})
-  SELECT (SELECT count(*)::int FROM (SELECT 1 FROM webhook_deliveries d JOIN organisations o
-        ON o.id = d.organisation_id WHERE d.state = 'pending' AND o.test_clock IS NULL
-      LIMIT ${maxCounted}) pending) AS pending,
-    (SELECT greatest(0, ${seconds(sql`min(first.due_at)`)}) FROM endpoint w CROSS JOIN LATERAL (
-        SELECT d.due_at FROM webhook_deliveries d WHERE d.organisation_id = w.organisation_id
-          AND d.endpoint_id = w.id AND d.state = 'pending'
-        ORDER BY d.endpoint_id, d.due_at LIMIT 1) first
-      WHERE w.status = 'enabled' AND (w.open_until IS NULL OR w.open_until <= now()))
-      AS lag_seconds,
-    count(*) FILTER (WHERE status = 'enabled' AND failures = 0)::int AS healthy,
-    count(*) FILTER (WHERE status = 'enabled' AND failures > 0)::int AS failing,
-    count(*) FILTER (WHERE status = 'disabled')::int AS disabled
-  FROM endpoint`,
+  sql`
+    WITH
+      endpoint AS MATERIALIZED (
+        SELECT w.organisation_id, w.id, w.status, w.failures, w.open_until
+        FROM
+          webhook_endpoints w
+          JOIN organisations o ON o.id = w.organisation_id
+        WHERE o.test_clock IS NULL
+        LIMIT ${maxCounted}
+      )
+    SELECT
+      (
+        SELECT count(*)::int
+        FROM
+          (
+            SELECT 1
+            FROM
+              webhook_deliveries d
+              JOIN organisations o ON o.id = d.organisation_id
+            WHERE d.state = 'pending' AND o.test_clock IS NULL
+            LIMIT ${maxCounted}
+          ) pending
+      ) AS pending,
+      (
+        SELECT greatest(0, ${seconds(sql`min(first.due_at)`)})
+        FROM
+          endpoint w
+          CROSS JOIN LATERAL (
+            SELECT d.due_at
+            FROM webhook_deliveries d
+            WHERE
+              d.organisation_id = w.organisation_id
+              AND d.endpoint_id = w.id
+              AND d.state = 'pending'
+            ORDER BY d.endpoint_id, d.due_at
+            LIMIT 1
+          ) first
+        WHERE w.status = 'enabled' AND (w.open_until IS NULL OR w.open_until <= now())
+      ) AS lag_seconds,
+      count(*) FILTER (WHERE status = 'enabled' AND failures = 0)::int AS healthy,
+      count(*) FILTER (WHERE status = 'enabled' AND failures > 0)::int AS failing,
+      count(*) FILTER (WHERE status = 'disabled')::int AS disabled
+    FROM endpoint
+  `,
   { pending: int, lagSeconds: float, healthy: int, failing: int, disabled: int },
 );
 
 /** Connections, and the fewest calls left. A report of more than a day ago is about another day. */
 export const readConnections = backlog(
   "backlog_connections",
-  sql`SELECT
-    count(*) FILTER (WHERE c.disconnected_at IS NULL
-      AND (c.paused_until IS NULL OR c.paused_until <= now()))::int AS connected,
-    count(*) FILTER (WHERE c.disconnected_at IS NULL AND c.paused_until > now())::int AS paused,
-    count(*) FILTER (WHERE c.disconnected_at IS NOT NULL)::int AS disconnected,
-    min(b.day_remaining) FILTER (WHERE b.day_observed_at > now() - interval '1 day')
-      AS lowest_day_calls
-  FROM ledger_connections c JOIN organisations o ON o.id = c.organisation_id
-    LEFT JOIN ledger_budgets b ON b.organisation_id = c.organisation_id
-  WHERE o.test_clock IS NULL`,
+  sql`
+    SELECT
+      count(*) FILTER (
+        WHERE c.disconnected_at IS NULL AND (c.paused_until IS NULL OR c.paused_until <= now())
+      )::int AS connected,
+      count(*) FILTER (WHERE c.disconnected_at IS NULL AND c.paused_until > now())::int AS paused,
+      count(*) FILTER (WHERE c.disconnected_at IS NOT NULL)::int AS disconnected,
+      min(b.day_remaining) FILTER (
+        WHERE b.day_observed_at > now() - interval '1 day'
+      ) AS lowest_day_calls
+    FROM
+      ledger_connections c
+      JOIN organisations o ON o.id = c.organisation_id
+      LEFT JOIN ledger_budgets b ON b.organisation_id = c.organisation_id
+    WHERE o.test_clock IS NULL
+  `,
   { connected: int, paused: int, disconnected: int, lowestDayCalls: int.orNull() },
 );

@@ -221,10 +221,16 @@ const setBackMs = 3_600_000;
 
 const writeNextDue = command({
   name: "move_on",
-  text: sql`UPDATE subscriptions s SET due_at = r.due_at, parked_until = NULL,
-      parked_reason = NULL, parked_attempts = 0
-    FROM jsonb_to_recordset($2) AS r(id uuid, due_at timestamptz)
-    WHERE s.organisation_id = $1 AND s.id = r.id`,
+  text: sql`
+    UPDATE subscriptions s
+    SET
+      due_at = r.due_at,
+      parked_until = NULL,
+      parked_reason = NULL,
+      parked_attempts = 0
+    FROM jsonb_to_recordset($2) AS r (id uuid, due_at timestamptz)
+    WHERE s.organisation_id = $1 AND s.id = r.id
+  `,
 });
 
 /** Sets the next due instant of subscriptions for which nothing was due. */

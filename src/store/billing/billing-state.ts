@@ -32,53 +32,164 @@ import { loadOpenUsage } from "./unbilled-usage.ts";
 const readStates = query({
   name: "load_states",
   planned: "once",
-  text: sql`SELECT ${subscriptionColumns}, t.current_period, t.due_at, t.usage_bill,
-  t.usage_billed,
-    (SELECT c.id FROM unit_changes c WHERE c.organisation_id = $1 AND c.subscription_id = t.id
-      ORDER BY c.seq DESC LIMIT 1) AS unit_change_id,
-    CASE WHEN row_number() OVER (PARTITION BY t.plan_id ORDER BY t.seq) = 1
-      THEN ${planJson} END AS plan,
-    CASE WHEN row_number() OVER (PARTITION BY t.plan_id ORDER BY t.seq) = 1
-      THEN ${planMetersJson(sql`$1`, sql`t.plan_id`)} END AS meters,
-    p.start_date AS period_start, p.end_date AS period_end, p.billed_units, p.setup_mode,
-    p.proration_closed, p.billed_separately,
-    (SELECT row_to_json(n) FROM (SELECT n.index, n.start_date, n.end_date, n.billed_units,
-      n.setup_mode, n.proration_closed, n.billed_separately,
-      coalesce((SELECT bool_and(EXISTS (SELECT FROM removals r WHERE r.organisation_id = $1
-          AND r.invoice_id = i.id AND r.state = 'removed'))
-        FROM invoices i WHERE i.organisation_id = $1 AND i.subscription_id = t.id
-          AND i.type = 'renewal' AND i.period_index = n.index), false) AS end_removed_renewal
-      FROM periods n WHERE n.organisation_id = $1 AND n.subscription_id = t.id
-        AND n.index = t.current_period + 1) n) AS next_period,
-    (SELECT json_agg(i) FROM (SELECT i.id, i.number, i.type, i.period_index, i.status,
-      i.total::text,
-        (i.amount_due - (SELECT coalesce(sum(c.amount), 0) FROM ledger_jobs c
-          WHERE c.organisation_id = $1 AND c.subscription_id = t.id
-          AND c.invoice_id = i.id AND c.kind = 'allocate_credit'
-            AND c.state IN ('ready', 'sending', 'uncertain')))::text AS amount_due,
-        i.ledger_invoice_id IS NOT NULL AS in_ledger, ${isAltered(sql`i`)} AS is_altered,
-        NOT EXISTS (SELECT 1 FROM invoice_lines l WHERE l.organisation_id = $1
-          AND l.invoice_id = i.id AND l.kind = 'plan'
-          AND l.ledger_line_id IS NULL) AS is_plan_line_known
-      FROM invoices i WHERE i.organisation_id = $1 AND i.subscription_id = t.id
-        AND i.period_index >= t.current_period
-        AND ${keepsPlace(sql`i`)} ORDER BY i.seq DESC) i) AS issued,
-    (SELECT json_agg(d) FROM (SELECT ${deferredColumns}
-      FROM deferred_lines d WHERE d.organisation_id = $1 AND d.subscription_id = t.id
-        AND d.invoice_id IS NULL ORDER BY d.seq) d) AS deferred,
-    (SELECT row_to_json(r) FROM (SELECT o.id, o.kind, i.number, e.removals, e.removed
-      FROM ledger_jobs o
-      LEFT JOIN invoices i ON i.organisation_id = $1 AND i.id = o.invoice_id
-      CROSS JOIN LATERAL (SELECT count(*) AS removals, count(*)
-        FILTER (WHERE m.state = 'removed') AS removed
-        FROM removals m WHERE m.organisation_id = $1 AND m.termination_id = o.id) e
-      WHERE o.organisation_id = $1 AND o.subscription_id = t.id
-        AND o.kind IN ('amend_invoice', 'end_subscription')
-        AND o.state IN ('ready', 'sending', 'uncertain') LIMIT 1) r) AS running
-  FROM ${subscriptionSource} LEFT JOIN LATERAL (SELECT * FROM periods p
-    WHERE p.organisation_id = $1 AND p.subscription_id = t.id AND p.index = t.current_period
-    LIMIT 1) p ON true
-  WHERE t.organisation_id = $1 AND t.id = ANY ($2::uuid[]) ORDER BY t.seq`,
+  text: sql`
+    SELECT
+      ${subscriptionColumns},
+      t.current_period,
+      t.due_at,
+      t.usage_bill,
+      t.usage_billed,
+      (
+        SELECT c.id
+        FROM unit_changes c
+        WHERE c.organisation_id = $1 AND c.subscription_id = t.id
+        ORDER BY c.seq DESC
+        LIMIT 1
+      ) AS unit_change_id,
+      CASE
+        WHEN row_number() OVER (
+          PARTITION BY t.plan_id
+          ORDER BY t.seq
+        ) = 1 THEN ${planJson}
+      END AS plan,
+      CASE
+        WHEN row_number() OVER (
+          PARTITION BY t.plan_id
+          ORDER BY t.seq
+        ) = 1 THEN ${planMetersJson(sql`$1`, sql`t.plan_id`)}
+      END AS meters,
+      p.start_date AS period_start,
+      p.end_date AS period_end,
+      p.billed_units,
+      p.setup_mode,
+      p.proration_closed,
+      p.billed_separately,
+      (
+        SELECT row_to_json(n)
+        FROM
+          (
+            SELECT
+              n.index,
+              n.start_date,
+              n.end_date,
+              n.billed_units,
+              n.setup_mode,
+              n.proration_closed,
+              n.billed_separately,
+              coalesce(
+                (
+                  SELECT
+                    bool_and(
+                      EXISTS (
+                        SELECT
+                        FROM removals r
+                        WHERE r.organisation_id = $1 AND r.invoice_id = i.id AND r.state = 'removed'
+                      )
+                    )
+                  FROM invoices i
+                  WHERE
+                    i.organisation_id = $1
+                    AND i.subscription_id = t.id
+                    AND i.type = 'renewal'
+                    AND i.period_index = n.index
+                ),
+                false
+              ) AS end_removed_renewal
+            FROM periods n
+            WHERE
+              n.organisation_id = $1
+              AND n.subscription_id = t.id
+              AND n.index = t.current_period + 1
+          ) n
+      ) AS next_period,
+      (
+        SELECT json_agg(i)
+        FROM
+          (
+            SELECT
+              i.id,
+              i.number,
+              i.type,
+              i.period_index,
+              i.status,
+              i.total::text,
+              (
+                i.amount_due - (
+                  SELECT coalesce(sum(c.amount), 0)
+                  FROM ledger_jobs c
+                  WHERE
+                    c.organisation_id = $1
+                    AND c.subscription_id = t.id
+                    AND c.invoice_id = i.id
+                    AND c.kind = 'allocate_credit'
+                    AND c.state IN ('ready', 'sending', 'uncertain')
+                )
+              )::text AS amount_due,
+              i.ledger_invoice_id IS NOT NULL AS in_ledger,
+              ${isAltered(sql`i`)} AS is_altered,
+              NOT EXISTS (
+                SELECT 1
+                FROM invoice_lines l
+                WHERE
+                  l.organisation_id = $1
+                  AND l.invoice_id = i.id
+                  AND l.kind = 'plan'
+                  AND l.ledger_line_id IS NULL
+              ) AS is_plan_line_known
+            FROM invoices i
+            WHERE
+              i.organisation_id = $1
+              AND i.subscription_id = t.id
+              AND i.period_index >= t.current_period
+              AND ${keepsPlace(sql`i`)}
+            ORDER BY i.seq DESC
+          ) i
+      ) AS issued,
+      (
+        SELECT json_agg(d)
+        FROM
+          (
+            SELECT ${deferredColumns}
+            FROM deferred_lines d
+            WHERE d.organisation_id = $1 AND d.subscription_id = t.id AND d.invoice_id IS NULL
+            ORDER BY d.seq
+          ) d
+      ) AS deferred,
+      (
+        SELECT row_to_json(r)
+        FROM
+          (
+            SELECT o.id, o.kind, i.number, e.removals, e.removed
+            FROM
+              ledger_jobs o
+              LEFT JOIN invoices i ON i.organisation_id = $1 AND i.id = o.invoice_id
+              CROSS JOIN LATERAL (
+                SELECT
+                  count(*) AS removals,
+                  count(*) FILTER (WHERE m.state = 'removed') AS removed
+                FROM removals m
+                WHERE m.organisation_id = $1 AND m.termination_id = o.id
+              ) e
+            WHERE
+              o.organisation_id = $1
+              AND o.subscription_id = t.id
+              AND o.kind IN ('amend_invoice', 'end_subscription')
+              AND o.state IN ('ready', 'sending', 'uncertain')
+            LIMIT 1
+          ) r
+      ) AS running
+    FROM
+      ${subscriptionSource}
+      LEFT JOIN LATERAL (
+        SELECT *
+        FROM periods p
+        WHERE p.organisation_id = $1 AND p.subscription_id = t.id AND p.index = t.current_period
+        LIMIT 1
+      ) p
+        ON true
+    WHERE t.organisation_id = $1 AND t.id = ANY ($2::uuid[])
+    ORDER BY t.seq
+  `,
   row: stateRow,
 });
 

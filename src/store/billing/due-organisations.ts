@@ -23,13 +23,25 @@ export const advancing = sql`EXISTS (SELECT 1 FROM clock_advances a WHERE a.orga
 
 const findDue = query({
   name: "find_due_organisations",
-  text: sql`SELECT o.id FROM organisations o
-    WHERE ($1::uuid IS NULL OR o.id > $1) AND NOT ${advancing}
-      AND (SELECT s.id FROM subscriptions s
-      WHERE s.organisation_id = o.id AND s.due_at <= coalesce(o.test_clock, now())
-        AND ${performable}
-      ORDER BY s.organisation_id, s.due_at LIMIT 1) IS NOT NULL
-    ORDER BY o.id LIMIT $2`,
+  text: sql`
+    SELECT o.id
+    FROM organisations o
+    WHERE
+      ($1::uuid IS NULL OR o.id > $1)
+      AND NOT ${advancing}
+      AND (
+        SELECT s.id
+        FROM subscriptions s
+        WHERE
+          s.organisation_id = o.id
+          AND s.due_at <= coalesce(o.test_clock, now())
+          AND ${performable}
+        ORDER BY s.organisation_id, s.due_at
+        LIMIT 1
+      ) IS NOT NULL
+    ORDER BY o.id
+    LIMIT $2
+  `,
   row: pick(columns.organisation, "id"),
 });
 
@@ -54,11 +66,24 @@ export type BillingCounts = RowOf<typeof countsRow>;
 
 const count = query({
   name: "count_due",
-  text: sql`SELECT (SELECT count(*)::int FROM subscriptions s WHERE s.organisation_id = o.id
-        AND s.due_at <= coalesce(o.test_clock, now()) AND ${performable}) AS due,
-      (SELECT count(*)::int FROM subscriptions s WHERE s.organisation_id = o.id
-        AND s.parked_until IS NOT NULL) AS parked
-    FROM organisations o WHERE o.id = $1`,
+  text: sql`
+    SELECT
+      (
+        SELECT count(*)::int
+        FROM subscriptions s
+        WHERE
+          s.organisation_id = o.id
+          AND s.due_at <= coalesce(o.test_clock, now())
+          AND ${performable}
+      ) AS due,
+      (
+        SELECT count(*)::int
+        FROM subscriptions s
+        WHERE s.organisation_id = o.id AND s.parked_until IS NOT NULL
+      ) AS parked
+    FROM organisations o
+    WHERE o.id = $1
+  `,
   row: countsRow,
 });
 

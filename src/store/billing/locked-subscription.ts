@@ -108,16 +108,26 @@ const subscriptionColumns = columnSet(`id uuid, status text, current_period int,
 const writeSubscriptions = command({
   name: "update_subscriptions",
   text: sql`
-UPDATE subscriptions s SET status = r.status, current_period = r.current_period,
-  renewal_date = r.renewal_date, end_date = r.end_date,
-  units = r.units, cancel_at_period_end = r.cancel_at_period_end, due_at = r.due_at,
-    parked_until = NULL, parked_reason = NULL,
-  parked_attempts = 0, usage_bill = coalesce(r.usage_bill, s.usage_bill),
-    usage_billed = coalesce(r.usage_billed, s.usage_billed),
-  ended_at = CASE WHEN r.status = 'ended' THEN coalesce(s.ended_at,
-    least($2::timestamptz, r.last_at)) END
-FROM ${subscriptionColumns.source(sql`r`, 3)}
-WHERE s.organisation_id = $1 AND s.id = r.id`,
+    UPDATE subscriptions s
+    SET
+      status = r.status,
+      current_period = r.current_period,
+      renewal_date = r.renewal_date,
+      end_date = r.end_date,
+      units = r.units,
+      cancel_at_period_end = r.cancel_at_period_end,
+      due_at = r.due_at,
+      parked_until = NULL,
+      parked_reason = NULL,
+      parked_attempts = 0,
+      usage_bill = coalesce(r.usage_bill, s.usage_bill),
+      usage_billed = coalesce(r.usage_billed, s.usage_billed),
+      ended_at = CASE
+        WHEN r.status = 'ended' THEN coalesce(s.ended_at, least($2::timestamptz, r.last_at))
+      END
+    FROM ${subscriptionColumns.source(sql`r`, 3)}
+    WHERE s.organisation_id = $1 AND s.id = r.id
+  `,
 });
 
 /**
@@ -183,17 +193,38 @@ const periodColumns = columnSet(`subscription_id uuid, index int, start_date dat
 const writePeriods = command({
   name: "save_periods",
   text: sql`
-INSERT INTO periods AS p (organisation_id, subscription_id, index, previous_index, start_date,
-  end_date, billed_units, setup_mode,
-  proration_closed, billed_separately)
-SELECT $1, r.subscription_id, r.index, nullif(r.index, 0) - 1, r.start_date, r.end_date,
-  r.billed_units, r.setup_mode,
-  r.proration_closed, r.billed_separately
-FROM ${periodColumns.source(sql`r`, 2)}
-ORDER BY r.subscription_id, r.index
-ON CONFLICT (subscription_id, index) DO UPDATE SET billed_units = excluded.billed_units,
-  setup_mode = excluded.setup_mode,
-  proration_closed = excluded.proration_closed, billed_separately = excluded.billed_separately`,
+    INSERT INTO periods AS p (
+      organisation_id,
+      subscription_id,
+      index,
+      previous_index,
+      start_date,
+      end_date,
+      billed_units,
+      setup_mode,
+      proration_closed,
+      billed_separately
+    )
+    SELECT
+      $1,
+      r.subscription_id,
+      r.index,
+      nullif(r.index, 0) - 1,
+      r.start_date,
+      r.end_date,
+      r.billed_units,
+      r.setup_mode,
+      r.proration_closed,
+      r.billed_separately
+    FROM ${periodColumns.source(sql`r`, 2)}
+    ORDER BY r.subscription_id, r.index
+    ON CONFLICT (subscription_id, index) DO UPDATE
+      SET
+        billed_units = excluded.billed_units,
+        setup_mode = excluded.setup_mode,
+        proration_closed = excluded.proration_closed,
+        billed_separately = excluded.billed_separately
+  `,
 });
 
 /**

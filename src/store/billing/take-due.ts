@@ -58,13 +58,27 @@ const window = 5;
 // subscription without meters needs no bucket. Its plan's meters are the ones that are billed.
 const free = take(
   "take_due_free",
-  sql`SELECT c.id FROM (
-      SELECT s.id, s.plan_id FROM subscriptions s WHERE s.organisation_id = $1 AND ${isDue}
-      ORDER BY s.due_at, s.id LIMIT $3 OFFSET 0) c
-    WHERE CASE WHEN EXISTS (SELECT FROM plan_meters p WHERE p.organisation_id = $1
-        AND p.plan_id = c.plan_id)
-      THEN pg_try_advisory_xact_lock(${usageLockClass}, ${bucketText(sql`c.id`)}) ELSE true END
-    LIMIT $4`,
+  sql`
+    SELECT c.id
+    FROM
+      (
+        SELECT s.id, s.plan_id
+        FROM subscriptions s
+        WHERE s.organisation_id = $1 AND ${isDue}
+        ORDER BY s.due_at, s.id
+        LIMIT $3 OFFSET 0
+      ) c
+    WHERE
+      CASE
+        WHEN EXISTS (
+          SELECT
+          FROM plan_meters p
+          WHERE p.organisation_id = $1 AND p.plan_id = c.plan_id
+        ) THEN pg_try_advisory_xact_lock(${usageLockClass}, ${bucketText(sql`c.id`)})
+        ELSE true
+      END
+    LIMIT $4
+  `,
 );
 
 /**

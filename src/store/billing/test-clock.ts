@@ -57,11 +57,21 @@ export function createTestClock(pool: Pool): TestClockStore {
 
 const writeClock = command({
   name: "move_clock",
-  text: sql`WITH advance AS (
-      UPDATE clock_advances SET moved_at = clock_timestamp(),
-        finished_at = CASE WHEN $3 THEN clock_timestamp() END
-      WHERE organisation_id = $1)
-    UPDATE organisations SET test_clock = $2 WHERE id = $1 AND test_clock IS DISTINCT FROM $2`,
+  text: sql`
+    WITH
+      advance AS (
+        UPDATE clock_advances
+        SET
+          moved_at = clock_timestamp(),
+          finished_at = CASE
+            WHEN $3 THEN clock_timestamp()
+          END
+        WHERE organisation_id = $1
+      )
+    UPDATE organisations
+    SET test_clock = $2
+    WHERE id = $1 AND test_clock IS DISTINCT FROM $2
+  `,
 });
 
 /**
@@ -93,9 +103,13 @@ async function moveClock(pool: Pool, organisationId: string): Promise<ClockMove>
 
 const readNextDue = query({
   name: "find_next_due",
-  text: sql`SELECT s.due_at FROM subscriptions s WHERE s.organisation_id = $1 AND s.due_at <= $2
-    AND ${performable}
-    ORDER BY s.due_at LIMIT 1`,
+  text: sql`
+    SELECT s.due_at
+    FROM subscriptions s
+    WHERE s.organisation_id = $1 AND s.due_at <= $2 AND ${performable}
+    ORDER BY s.due_at
+    LIMIT 1
+  `,
   row: { dueAt: columns.subscription.dueAt.present() },
 });
 
@@ -113,8 +127,15 @@ async function findNextDue(
 
 const addCounts = command({
   name: "count_performed",
-  text: sql`UPDATE clock_advances SET performed = performed + $2, issued = issued + $3,
-      parked = parked + $4, moved_at = clock_timestamp() WHERE organisation_id = $1`,
+  text: sql`
+    UPDATE clock_advances
+    SET
+      performed = performed + $2,
+      issued = issued + $3,
+      parked = parked + $4,
+      moved_at = clock_timestamp()
+    WHERE organisation_id = $1
+  `,
 });
 
 /**
@@ -136,8 +157,11 @@ export interface StoppedClock {
 
 const findStopped = query({
   name: "find_stopped_clocks",
-  text: sql`SELECT organisation_id FROM clock_advances
-    WHERE finished_at IS NULL AND moved_at < now() - $1 * interval '1 millisecond'`,
+  text: sql`
+    SELECT organisation_id
+    FROM clock_advances
+    WHERE finished_at IS NULL AND moved_at < now() - $1 * interval '1 millisecond'
+  `,
   row: pick(columns.clockAdvance, "organisationId"),
 });
 

@@ -39,8 +39,10 @@ const lockBy = (name: string, lock: Sql) =>
   query({
     name,
     planned: "once",
-    text: sql`SELECT count(${lock}(${usageLockClass}, b)) AS locks
-      FROM (SELECT unnest($1::int[]) AS b ORDER BY b OFFSET 0) buckets`,
+    text: sql`
+      SELECT count(${lock}(${usageLockClass}, b)) AS locks
+      FROM (SELECT unnest($1::int[]) AS b ORDER BY b OFFSET 0) buckets
+    `,
     row: { locks: bigint },
   });
 
@@ -58,8 +60,11 @@ export async function lockToStore(
 const tryShared = query({
   name: "try_lock_usage_to_store",
   planned: "once",
-  text: sql`SELECT b AS bucket FROM unnest($1::int[]) AS b
-    WHERE NOT pg_try_advisory_xact_lock_shared(${usageLockClass}, b)`,
+  text: sql`
+    SELECT b AS bucket
+    FROM unnest($1::int[]) AS b
+    WHERE NOT pg_try_advisory_xact_lock_shared(${usageLockClass}, b)
+  `,
   row: { bucket: int },
 });
 

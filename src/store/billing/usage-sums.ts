@@ -33,21 +33,30 @@ export const openUsage = sql`(
 // Nobody waits for these rows.
 const take = query({
   name: "take_unsummed_usage",
-  text: sql`SELECT organisation_id, subscription_id FROM unsummed_usage
-    ORDER BY subscription_id LIMIT $1 FOR UPDATE SKIP LOCKED`,
+  text: sql`
+    SELECT organisation_id, subscription_id
+    FROM unsummed_usage
+    ORDER BY subscription_id
+    LIMIT $1
+    FOR UPDATE SKIP LOCKED
+  `,
   row: columns.unsummedUsage,
 });
 
 const forget = command({
   name: "forget_usage_sums",
-  text: sql`DELETE FROM usage_sums
-    WHERE organisation_id = ANY ($1::uuid[]) AND subscription_id = ANY ($2::uuid[])`,
+  text: sql`
+    DELETE FROM usage_sums
+    WHERE organisation_id = ANY ($1::uuid[]) AND subscription_id = ANY ($2::uuid[])
+  `,
 });
 
 const setSummed = command({
   name: "set_usage_summed",
-  text: sql`DELETE FROM unsummed_usage
-    WHERE organisation_id = ANY ($1::uuid[]) AND subscription_id = ANY ($2::uuid[])`,
+  text: sql`
+    DELETE FROM unsummed_usage
+    WHERE organisation_id = ANY ($1::uuid[]) AND subscription_id = ANY ($2::uuid[])
+  `,
 });
 
 // A bill that exists has the sum of its events, which never change.

@@ -87,14 +87,30 @@ export type CustomerSave =
 
 const save = command({
   name: "save_customer",
-  text: sql`WITH customer AS (
-      INSERT INTO customers (id, organisation_id, code, name, company_name, first_name,
-        last_name, email, status, request_hash, created_at)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id
-    )
-    INSERT INTO ledger_jobs (id, organisation_id, kind, state, customer_id, contact_id,
-      awaited_until)
-    SELECT $12, $2, $13, 'ready', id, $14, $15 FROM customer`,
+  text: sql`
+    WITH
+      customer AS (
+        INSERT INTO customers
+          (
+            id,
+            organisation_id,
+            code,
+            name,
+            company_name,
+            first_name,
+            last_name,
+            email,
+            status,
+            request_hash,
+            created_at
+          )
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+        RETURNING id
+      )
+    INSERT INTO ledger_jobs
+      (id, organisation_id, kind, state, customer_id, contact_id, awaited_until)
+    SELECT $12, $2, $13, 'ready', id, $14, $15 FROM customer
+  `,
 });
 
 /**

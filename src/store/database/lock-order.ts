@@ -103,8 +103,13 @@ export async function lockOperatorToken(tx: Transaction, id: string): Promise<vo
 
 const lockOwners = command({
   name: "lock_owners_and_operator",
-  text: sql`SELECT FROM operators WHERE role = 'owner' OR id = $1
-    ORDER BY id FOR NO KEY UPDATE`,
+  text: sql`
+    SELECT
+    FROM operators
+    WHERE role = 'owner' OR id = $1
+    ORDER BY id
+    FOR NO KEY UPDATE
+  `,
 });
 
 /**
@@ -164,30 +169,62 @@ interface ToLock {
 const lockConcerned = command({
   name: "lock_concerned_subscriptions",
   planned: "once",
-  text: sql`SELECT FROM subscriptions WHERE organisation_id = $1 AND id = ANY (ARRAY(
-    SELECT o.subscription_id FROM ledger_jobs o
-    WHERE o.organisation_id = $1 AND o.id = ANY ($3::uuid[])
-    UNION SELECT i.subscription_id FROM invoices i
-    WHERE i.organisation_id = $1 AND i.ledger_invoice_id = ANY ($4::text[])
-    UNION SELECT n.subscription_id FROM credit_notes n
-    WHERE n.organisation_id = $1 AND n.ledger_credit_note_id = ANY ($5::text[])
-    UNION SELECT i.subscription_id FROM allocations a
-      JOIN invoices i ON i.organisation_id = $1 AND i.id = a.invoice_id
-    WHERE a.organisation_id = $1 AND a.credit_note_id = ANY (ARRAY(
-      SELECT o.credit_note_id FROM ledger_jobs o
-      WHERE o.organisation_id = $1 AND o.id = ANY ($3::uuid[])
-      UNION SELECT n.id FROM credit_notes n
-      WHERE n.organisation_id = $1 AND n.ledger_credit_note_id = ANY ($5::text[])))
-    UNION SELECT unnest($2::uuid[])))
-  ORDER BY id FOR NO KEY UPDATE`,
+  text: sql`
+    SELECT
+    FROM subscriptions
+    WHERE
+      organisation_id = $1
+      AND id = ANY (
+        ARRAY(
+          SELECT o.subscription_id
+          FROM ledger_jobs o
+          WHERE o.organisation_id = $1 AND o.id = ANY ($3::uuid[])
+          UNION
+          SELECT i.subscription_id
+          FROM invoices i
+          WHERE i.organisation_id = $1 AND i.ledger_invoice_id = ANY ($4::text[])
+          UNION
+          SELECT n.subscription_id
+          FROM credit_notes n
+          WHERE n.organisation_id = $1 AND n.ledger_credit_note_id = ANY ($5::text[])
+          UNION
+          SELECT i.subscription_id
+          FROM
+            allocations a
+            JOIN invoices i ON i.organisation_id = $1 AND i.id = a.invoice_id
+          WHERE
+            a.organisation_id = $1
+            AND a.credit_note_id = ANY (
+              ARRAY(
+                SELECT o.credit_note_id
+                FROM ledger_jobs o
+                WHERE o.organisation_id = $1 AND o.id = ANY ($3::uuid[])
+                UNION
+                SELECT n.id
+                FROM credit_notes n
+                WHERE n.organisation_id = $1 AND n.ledger_credit_note_id = ANY ($5::text[])
+              )
+            )
+          UNION
+          SELECT unnest($2::uuid[])
+        )
+      )
+    ORDER BY id
+    FOR NO KEY UPDATE
+  `,
 });
 
 const rowsOf = (table: Sql) =>
   command({
     name: `lock_rows_of_${table}`,
     planned: "once",
-    text: sql`SELECT FROM ${table} WHERE organisation_id = $1 AND id = ANY ($2::uuid[])
-      ORDER BY id FOR NO KEY UPDATE`,
+    text: sql`
+      SELECT
+      FROM ${table}
+      WHERE organisation_id = $1 AND id = ANY ($2::uuid[])
+      ORDER BY id
+      FOR NO KEY UPDATE
+    `,
   });
 
 const lockSubscriptionRows = rowsOf(sql`subscriptions`);

@@ -144,8 +144,12 @@ function pageStatement<S extends Shape, T>(
     const position = joinSql(ofPosition, " AND ");
     conditions.push(sql`t.seq < (SELECT c.seq FROM ${table} c WHERE ${position})`);
   }
-  const rows = sql`SELECT ${columns} FROM ${from}
-    WHERE ${joinSql(conditions, " AND ")} ORDER BY t.seq DESC`;
+  const rows = sql`
+    SELECT ${columns}
+    FROM ${from}
+    WHERE ${joinSql(conditions, " AND ")}
+    ORDER BY t.seq DESC
+  `;
   const isBounded = page.limit < maxRows && filters.every(({ sharesPlan }) => sharesPlan === true);
   const text = isBounded
     ? sql`SELECT * FROM (${rows} LIMIT ${maxRows}) bounded LIMIT $2`

@@ -57,38 +57,89 @@ type NoteReason = "own" | "found" | "synced";
 // A removed allocation keeps its amount.
 const saveAllocations = command({
   name: "save_allocations",
-  text: sql`WITH row AS (
-      SELECT * FROM jsonb_to_recordset($3) AS r(id uuid, invoice_id uuid, amount numeric, date date,
-        status text, ledger_allocation_id text)
-    ), changed AS (
-      UPDATE allocations a SET status = row.status, sync_status = 'synced',
-        amount = coalesce(row.amount, a.amount),
-        date = coalesce(row.date::timestamp AT TIME ZONE 'UTC', a.date),
-        ledger_allocation_id = coalesce(row.ledger_allocation_id, a.ledger_allocation_id)
-      FROM row WHERE a.organisation_id = $1 AND a.credit_note_id = $2 AND a.id = row.id
-      RETURNING a.id
-    )
-    INSERT INTO allocations (id, organisation_id, credit_note_id, invoice_id, amount, date, status,
-      sync_status, ledger_allocation_id)
-    SELECT row.id, $1, $2, row.invoice_id, row.amount, row.date::timestamp AT TIME ZONE 'UTC',
-      'active', 'synced', row.ledger_allocation_id
-    FROM row WHERE row.status = 'active' AND NOT EXISTS (SELECT 1 FROM changed
-      WHERE changed.id = row.id)`,
+  text: sql`
+    WITH
+      row AS (
+        SELECT *
+        FROM
+          jsonb_to_recordset($3) AS r (
+            id uuid,
+            invoice_id uuid,
+            amount numeric,
+            date date,
+            status text,
+            ledger_allocation_id text
+          )
+      ),
+      changed AS (
+        UPDATE allocations a
+        SET
+          status = row.status,
+          sync_status = 'synced',
+          amount = coalesce(row.amount, a.amount),
+          date = coalesce(row.date::timestamp AT TIME ZONE 'UTC', a.date),
+          ledger_allocation_id = coalesce(row.ledger_allocation_id, a.ledger_allocation_id)
+        FROM row
+        WHERE a.organisation_id = $1 AND a.credit_note_id = $2 AND a.id = row.id
+        RETURNING a.id
+      )
+    INSERT INTO allocations
+      (
+        id,
+        organisation_id,
+        credit_note_id,
+        invoice_id,
+        amount,
+        date,
+        status,
+        sync_status,
+        ledger_allocation_id
+      )
+    SELECT
+      row.id,
+      $1,
+      $2,
+      row.invoice_id,
+      row.amount,
+      row.date::timestamp AT TIME ZONE 'UTC',
+      'active',
+      'synced',
+      row.ledger_allocation_id
+    FROM row
+    WHERE
+      row.status = 'active'
+      AND NOT EXISTS (
+        SELECT 1
+        FROM changed
+        WHERE changed.id = row.id
+      )
+  `,
 });
 
 const saveNote = command({
   name: "save_observed_note",
-  text: sql`UPDATE credit_notes d SET status = $3, total = $4::numeric, sent = $5,
+  text: sql`
+    UPDATE credit_notes d
+    SET
+      status = $3,
+      total = $4::numeric,
+      sent = $5,
       remaining_credit = $6::numeric,
-      ledger_updated_at = coalesce($7, d.ledger_updated_at), ledger_reported_at = now(),
+      ledger_updated_at = coalesce($7, d.ledger_updated_at),
+      ledger_reported_at = now(),
       ledger_subtotal = coalesce($8, d.ledger_subtotal),
       ledger_drift = ${driftOf("credit_notes")},
-      sync_error = CASE WHEN d.status <> 'not_in_external' THEN d.sync_error END,
-      applied_elsewhere = $4::numeric - $6::numeric
-        - (SELECT coalesce(sum(a.amount), 0) FROM allocations a
-          WHERE a.organisation_id = $1 AND a.credit_note_id = d.id AND a.status = 'active')
-    FROM jsonb_to_record($9) AS r(${identityColumns})
-    WHERE d.organisation_id = $1 AND d.id = $2`,
+      sync_error = CASE
+        WHEN d.status <> 'not_in_external' THEN d.sync_error
+      END,
+      applied_elsewhere = $4::numeric - $6::numeric - (
+        SELECT coalesce(sum(a.amount), 0)
+        FROM allocations a
+        WHERE a.organisation_id = $1 AND a.credit_note_id = d.id AND a.status = 'active'
+      )
+    FROM jsonb_to_record($9) AS r (${identityColumns})
+    WHERE d.organisation_id = $1 AND d.id = $2
+  `,
 });
 
 /**
@@ -210,14 +261,25 @@ function changesOfDue(
 
 const reduceDueOf = command({
   name: "reduce_due",
-  text: sql`UPDATE invoices i SET amount_due = due.left,
-      status = CASE WHEN due.left = 0 THEN 'paid' ELSE 'approved' END, ledger_reported_at = now()
-    FROM (
-      SELECT j.id, greatest(0, least(j.total, j.amount_due - r.amount)) AS left
-      FROM jsonb_to_recordset($2) AS r(id uuid, amount numeric)
-        JOIN invoices j ON j.organisation_id = $1 AND j.id = r.id
-          AND j.status IN ('approved', 'paid')
-    ) AS due WHERE i.organisation_id = $1 AND i.id = due.id`,
+  text: sql`
+    UPDATE invoices i
+    SET
+      amount_due = due.left,
+      status = CASE
+        WHEN due.left = 0 THEN 'paid'
+        ELSE 'approved'
+      END,
+      ledger_reported_at = now()
+    FROM
+      (
+        SELECT j.id, greatest(0, least(j.total, j.amount_due - r.amount)) AS left
+        FROM
+          jsonb_to_recordset($2) AS r (id uuid, amount numeric)
+          JOIN invoices j
+            ON j.organisation_id = $1 AND j.id = r.id AND j.status IN ('approved', 'paid')
+      ) AS due
+    WHERE i.organisation_id = $1 AND i.id = due.id
+  `,
 });
 
 async function reduceDue(
@@ -232,12 +294,17 @@ async function reduceDue(
 
 const queueInvoices = command({
   name: "queue_invoice_sync",
-  text: sql`INSERT INTO ledger_notifications (organisation_id, kind, ledger_id)
-    SELECT $1, 'invoices', ledger_invoice_id FROM invoices WHERE organisation_id = $1
-      AND id = ANY ($2::uuid[])
-      AND ledger_invoice_id IS NOT NULL ORDER BY ledger_invoice_id
-    ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE SET changed_at = NULL,
-      received_at = clock_timestamp()`,
+  text: sql`
+    INSERT INTO ledger_notifications (organisation_id, kind, ledger_id)
+    SELECT $1, 'invoices', ledger_invoice_id
+    FROM invoices
+    WHERE organisation_id = $1 AND id = ANY ($2::uuid[]) AND ledger_invoice_id IS NOT NULL
+    ORDER BY ledger_invoice_id
+    ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE
+      SET
+        changed_at = NULL,
+        received_at = clock_timestamp()
+  `,
 });
 
 /** Queues these invoices for the ledger sync. */
@@ -251,14 +318,22 @@ async function queueSync(
 
 const saveInvoice = command({
   name: "save_observed_invoice",
-  text: sql`UPDATE invoices d SET status = $3, total = $4, amount_due = $5, sent = $6,
-      ledger_reported_at = now(), due_date = coalesce(r.due_date, d.due_date),
+  text: sql`
+    UPDATE invoices d
+    SET
+      status = $3,
+      total = $4,
+      amount_due = $5,
+      sent = $6,
+      ledger_reported_at = now(),
+      due_date = coalesce(r.due_date, d.due_date),
       ledger_updated_at = coalesce($7, d.ledger_updated_at),
       ledger_subtotal = coalesce($8, d.ledger_subtotal),
       ledger_drift = ${driftOf("invoices")},
       sync_error = nullif(d.sync_error, ${unfitText})
-    FROM jsonb_to_record($9) AS r(${identityColumns})
-    WHERE d.organisation_id = $1 AND d.id = $2`,
+    FROM jsonb_to_record($9) AS r (${identityColumns})
+    WHERE d.organisation_id = $1 AND d.id = $2
+  `,
 });
 
 /**

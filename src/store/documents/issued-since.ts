@@ -24,10 +24,14 @@ export interface IssuedDocument {
 
 const loadLast = query({
   name: "load_last_document_of_subscription",
-  text: sql`SELECT greatest(
-      (SELECT max(seq) FROM invoices WHERE organisation_id = $1 AND subscription_id = $2),
-      (SELECT max(seq) FROM credit_notes WHERE organisation_id = $1 AND subscription_id = $2),
-      0) AS seq`,
+  text: sql`
+    SELECT
+      greatest(
+        (SELECT max(seq) FROM invoices WHERE organisation_id = $1 AND subscription_id = $2),
+        (SELECT max(seq) FROM credit_notes WHERE organisation_id = $1 AND subscription_id = $2),
+        0
+      ) AS seq
+  `,
   row: { seq: bigint },
 });
 
@@ -43,13 +47,23 @@ export async function lastNumber(
 
 const loadSince = query({
   name: "load_documents_since",
-  text: sql`SELECT 'invoice' AS kind, i.id, i.number, i.type, i.currency,
-      i.subtotal::text AS subtotal, i.seq
-    FROM invoices i WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.seq > $3
+  text: sql`
+    SELECT
+      'invoice' AS kind,
+      i.id,
+      i.number,
+      i.type,
+      i.currency,
+      i.subtotal::text AS subtotal,
+      i.seq
+    FROM invoices i
+    WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.seq > $3
     UNION ALL
     SELECT 'credit_note', n.id, n.number, NULL, n.currency, n.subtotal::text, n.seq
-    FROM credit_notes n WHERE n.organisation_id = $1 AND n.subscription_id = $2 AND n.seq > $3
-    ORDER BY seq`,
+    FROM credit_notes n
+    WHERE n.organisation_id = $1 AND n.subscription_id = $2 AND n.seq > $3
+    ORDER BY seq
+  `,
   row: {
     ...pick(columns.invoice, "id", "number", "currency", "seq"),
     kind: text.as<IssuedDocument["kind"]>(),

@@ -57,9 +57,13 @@ export function sheetRecords(written: readonly LinesToWrite[]): readonly SheetRe
 
 const insertSheets = command({
   name: "save_price_sheets",
-  text: sql`INSERT INTO price_sheets (organisation_id, name, content)
-    SELECT $1, r.name, r.content FROM unnest($2::text[], $3::text[]) AS r(name, content)
-    ORDER BY r.name ON CONFLICT DO NOTHING`,
+  text: sql`
+    INSERT INTO price_sheets (organisation_id, name, content)
+    SELECT $1, r.name, r.content
+    FROM unnest($2::text[], $3::text[]) AS r (name, content)
+    ORDER BY r.name
+    ON CONFLICT DO NOTHING
+  `,
 });
 
 /**
@@ -109,8 +113,11 @@ export function readLineFacts({ facts, sheet }: RowOf<typeof factsRow>): Explain
 
 const loadFacts = query({
   name: "load_facts_of_invoices",
-  text: sql`SELECT l.id, ${factsColumns(sql`l`)} FROM invoice_lines l
-    WHERE l.organisation_id = $1 AND l.invoice_id = ANY ($2::uuid[])`,
+  text: sql`
+    SELECT l.id, ${factsColumns(sql`l`)}
+    FROM invoice_lines l
+    WHERE l.organisation_id = $1 AND l.invoice_id = ANY ($2::uuid[])
+  `,
   row: { id: uuid, ...factsRow },
 });
 

@@ -31,27 +31,61 @@ interface AmendmentToWrite {
 const reprice = command({
   name: "reprice_plan_line",
   text: sql`
-WITH line AS (
-  UPDATE invoice_lines l SET units = $3, description = $4, unit_price = $5, amount = $6,
-    amending = true, facts = $8
-  WHERE l.organisation_id = $1 AND l.invoice_id = $2 AND l.kind = 'plan'
-    AND (l.units, l.description, l.unit_price, l.amount) IS DISTINCT
-      FROM ($3::int, $4::text, $5::numeric, $6::numeric)
-  RETURNING l.id
-), kept AS (
-  UPDATE invoices i SET amending_from = jsonb_build_object('units', l.units, 'description',
-    l.description, 'unit_price', l.unit_price,
-    'amount', l.amount, 'billed_units', $7::int, 'facts', l.facts)
-  FROM line JOIN invoice_lines l ON l.organisation_id = $1 AND l.id = line.id
-  WHERE i.organisation_id = $1 AND i.id = $2 AND i.amending_from IS NULL
-)
-SELECT FROM line`,
+    WITH
+      line AS (
+        UPDATE invoice_lines l
+        SET
+          units = $3,
+          description = $4,
+          unit_price = $5,
+          amount = $6,
+          amending = true,
+          facts = $8
+        WHERE
+          l.organisation_id = $1
+          AND l.invoice_id = $2
+          AND l.kind = 'plan'
+          AND (l.units, l.description, l.unit_price, l.amount) IS DISTINCT FROM (
+            $3::int,
+            $4::text,
+            $5::numeric,
+            $6::numeric
+          )
+        RETURNING l.id
+      ),
+      kept AS (
+        UPDATE invoices i
+        SET amending_from = jsonb_build_object(
+          'units',
+          l.units,
+          'description',
+          l.description,
+          'unit_price',
+          l.unit_price,
+          'amount',
+          l.amount,
+          'billed_units',
+          $7::int,
+          'facts',
+          l.facts
+        )
+        FROM
+          line
+          JOIN invoice_lines l ON l.organisation_id = $1 AND l.id = line.id
+        WHERE i.organisation_id = $1 AND i.id = $2 AND i.amending_from IS NULL
+      )
+    SELECT
+    FROM line
+  `,
 });
 
 const readPlanLine = query({
   name: "read_plan_line",
-  text: sql`SELECT l.amount, l.facts FROM invoice_lines l
-    WHERE l.organisation_id = $1 AND l.invoice_id = $2 AND l.kind = 'plan'`,
+  text: sql`
+    SELECT l.amount, l.facts
+    FROM invoice_lines l
+    WHERE l.organisation_id = $1 AND l.invoice_id = $2 AND l.kind = 'plan'
+  `,
   row: pick(columns.invoiceLine, "amount", "facts"),
 });
 
@@ -67,14 +101,21 @@ const addLines = command({
 const ask = command({
   name: "ask_amendment",
   text: sql`
-WITH amended AS (
-  UPDATE invoices i SET subtotal = (SELECT sum(l.amount) FROM invoice_lines l
-    WHERE l.organisation_id = $1 AND l.invoice_id = i.id)
-  WHERE i.organisation_id = $1 AND i.id = $2 RETURNING i.id
-)
-INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, joins,
-  awaited_until)
-SELECT $3, $1, 'amend_invoice', 'ready', $4, amended.id, $5, $6::timestamptz FROM amended`,
+    WITH
+      amended AS (
+        UPDATE invoices i
+        SET subtotal = (
+          SELECT sum(l.amount)
+          FROM invoice_lines l
+          WHERE l.organisation_id = $1 AND l.invoice_id = i.id
+        )
+        WHERE i.organisation_id = $1 AND i.id = $2
+        RETURNING i.id
+      )
+    INSERT INTO ledger_jobs
+      (id, organisation_id, kind, state, subscription_id, invoice_id, joins, awaited_until)
+    SELECT $3, $1, 'amend_invoice', 'ready', $4, amended.id, $5, $6::timestamptz FROM amended
+  `,
 });
 
 /**

@@ -16,26 +16,44 @@ const keptFor = sql`interval '30 days'`;
 
 const findExpired = query({
   name: "find_expired_events",
-  text: sql`SELECT e.id FROM events e
-    WHERE e.created_at < now() - ${keptFor} AND NOT EXISTS (
-      SELECT 1 FROM webhook_deliveries d
-      WHERE d.organisation_id = e.organisation_id AND d.event_id = e.id AND d.state = 'pending')
-    ORDER BY e.created_at LIMIT $1 FOR UPDATE OF e SKIP LOCKED`,
+  text: sql`
+    SELECT e.id
+    FROM events e
+    WHERE
+      e.created_at < now() - ${keptFor}
+      AND NOT EXISTS (
+        SELECT 1
+        FROM webhook_deliveries d
+        WHERE d.organisation_id = e.organisation_id AND d.event_id = e.id AND d.state = 'pending'
+      )
+    ORDER BY e.created_at
+    LIMIT $1
+    FOR UPDATE OF e SKIP LOCKED
+  `,
   row: pick(columns.event, "id"),
 });
 
 const lockDeliveries = query({
   name: "lock_expired_deliveries",
-  text: sql`SELECT d.id, d.event_id, d.state FROM webhook_deliveries d
+  text: sql`
+    SELECT d.id, d.event_id, d.state
+    FROM
+      webhook_deliveries d
       JOIN events e ON e.organisation_id = d.organisation_id AND e.id = d.event_id
-    WHERE e.id = ANY ($1) ORDER BY d.id FOR UPDATE OF d`,
+    WHERE e.id = ANY ($1)
+    ORDER BY d.id
+    FOR UPDATE OF d
+  `,
   row: pick(columns.webhookDelivery, "id", "eventId", "state"),
 });
 
 const deleteAttempts = command({
   name: "delete_expired_attempts",
-  text: sql`DELETE FROM webhook_attempts a USING webhook_deliveries d
-    WHERE d.id = ANY ($1) AND a.organisation_id = d.organisation_id AND a.delivery_id = d.id`,
+  text: sql`
+    DELETE FROM webhook_attempts a
+    USING webhook_deliveries d
+    WHERE d.id = ANY ($1) AND a.organisation_id = d.organisation_id AND a.delivery_id = d.id
+  `,
 });
 
 /**

@@ -176,8 +176,11 @@ async function load(
 
 const takeEndpointProbe = command({
   name: "take_endpoint_probe",
-  text: sql`UPDATE webhook_endpoints SET open_until = clock_timestamp() + ${probeTime}
-    WHERE organisation_id = $1 AND id = $2 AND open_until <= clock_timestamp()`,
+  text: sql`
+    UPDATE webhook_endpoints
+    SET open_until = clock_timestamp() + ${probeTime}
+    WHERE organisation_id = $1 AND id = $2 AND open_until <= clock_timestamp()
+  `,
 });
 
 async function takeProbe(
@@ -189,18 +192,38 @@ async function takeProbe(
 
 const endDueDeliveries = command({
   name: "end_due_deliveries",
-  text: sql`WITH endpoint AS (
-      SELECT id FROM webhook_endpoints
-      WHERE organisation_id = $1 AND id = $2 AND status = 'disabled' FOR NO KEY UPDATE
-    ), due AS (
-      SELECT d.id FROM webhook_deliveries d JOIN endpoint w ON w.id = d.endpoint_id
-      WHERE d.organisation_id = $1 AND d.endpoint_id = $2 AND d.state = 'pending'
-        AND d.due_at <= now() AND ${isUnclaimed}
-      ORDER BY d.endpoint_id, d.due_at LIMIT $3 FOR NO KEY UPDATE OF d SKIP LOCKED
-    )
-    UPDATE webhook_deliveries d SET state = 'cancelled', due_at = NULL,
-      claimed_until = NULL, finished_at = now()
-    FROM due WHERE d.organisation_id = $1 AND d.id = due.id`,
+  text: sql`
+    WITH
+      endpoint AS (
+        SELECT id
+        FROM webhook_endpoints
+        WHERE organisation_id = $1 AND id = $2 AND status = 'disabled'
+        FOR NO KEY UPDATE
+      ),
+      due AS (
+        SELECT d.id
+        FROM
+          webhook_deliveries d
+          JOIN endpoint w ON w.id = d.endpoint_id
+        WHERE
+          d.organisation_id = $1
+          AND d.endpoint_id = $2
+          AND d.state = 'pending'
+          AND d.due_at <= now()
+          AND ${isUnclaimed}
+        ORDER BY d.endpoint_id, d.due_at
+        LIMIT $3
+        FOR NO KEY UPDATE OF d SKIP LOCKED
+      )
+    UPDATE webhook_deliveries d
+    SET
+      state = 'cancelled',
+      due_at = NULL,
+      claimed_until = NULL,
+      finished_at = now()
+    FROM due
+    WHERE d.organisation_id = $1 AND d.id = due.id
+  `,
 });
 
 const findOverdueDeliveries = query({
@@ -224,34 +247,78 @@ async function findOverdue(
 // locked first, as everywhere.
 const exhaustDeliveries = query({
   name: "exhaust_deliveries",
-  text: sql`WITH endpoint AS MATERIALIZED (
-    SELECT w.id, coalesce(w.open_until > now() - $5 * interval '1 millisecond', false) AS is_held,
-      w.status = 'enabled' AND w.failing_since <= now() - ${deadAfter} AS is_dead
-    FROM webhook_endpoints w WHERE w.organisation_id = $1 AND w.id = $2 FOR NO KEY UPDATE
-  ), over AS MATERIALIZED (
-    SELECT d.id, NOT w.is_held AND d.created_at > now() - ${restartWithin} AND NOT EXISTS (
-        SELECT FROM webhook_attempts t WHERE t.organisation_id = $1 AND t.delivery_id = d.id
-          AND t.at >= greatest(d.began_at, now() - $5 * interval '1 millisecond')) AS restarts
-    FROM webhook_deliveries d JOIN endpoint w ON w.id = d.endpoint_id
-    WHERE d.organisation_id = $1 AND d.id = ANY ($3) AND d.state = 'pending'
-      AND d.began_at <= now() - $4 * interval '1 millisecond'
-    ORDER BY d.id FOR NO KEY UPDATE OF d
-  ), exhausted AS (
-    UPDATE webhook_deliveries d SET state = 'exhausted', due_at = NULL,
-      claimed_until = NULL, finished_at = now()
-    FROM over o WHERE d.organisation_id = $1 AND d.id = o.id AND NOT o.restarts RETURNING d.id
-  ), restarted AS (
-    UPDATE webhook_deliveries d SET began_at = now()
-    FROM over o WHERE d.organisation_id = $1 AND d.id = o.id AND o.restarts RETURNING d.id
-  ), disabled AS (
-    UPDATE webhook_endpoints w
-    SET status = 'disabled', disabled_at = now(), disabled_reason = $6 FROM endpoint e
-    WHERE w.organisation_id = $1 AND w.id = e.id AND e.is_dead AND EXISTS (SELECT FROM exhausted)
-    RETURNING w.disabled_reason
-  )
-  SELECT (SELECT count(*)::int FROM exhausted) AS exhausted,
-    ARRAY (SELECT id::text FROM restarted) AS restarted,
-    (SELECT disabled_reason FROM disabled) AS disabled_reason`,
+  text: sql`
+    WITH
+      endpoint AS MATERIALIZED (
+        SELECT
+          w.id,
+          coalesce(w.open_until > now() - $5 * interval '1 millisecond', false) AS is_held,
+          w.status = 'enabled' AND w.failing_since <= now() - ${deadAfter} AS is_dead
+        FROM webhook_endpoints w
+        WHERE w.organisation_id = $1 AND w.id = $2
+        FOR NO KEY UPDATE
+      ),
+      over AS MATERIALIZED (
+        SELECT
+          d.id,
+          NOT w.is_held
+          AND d.created_at > now() - ${restartWithin}
+          AND NOT EXISTS (
+            SELECT
+            FROM webhook_attempts t
+            WHERE
+              t.organisation_id = $1
+              AND t.delivery_id = d.id
+              AND t.at >= greatest(d.began_at, now() - $5 * interval '1 millisecond')
+          ) AS restarts
+        FROM
+          webhook_deliveries d
+          JOIN endpoint w ON w.id = d.endpoint_id
+        WHERE
+          d.organisation_id = $1
+          AND d.id = ANY ($3)
+          AND d.state = 'pending'
+          AND d.began_at <= now() - $4 * interval '1 millisecond'
+        ORDER BY d.id
+        FOR NO KEY UPDATE OF d
+      ),
+      exhausted AS (
+        UPDATE webhook_deliveries d
+        SET
+          state = 'exhausted',
+          due_at = NULL,
+          claimed_until = NULL,
+          finished_at = now()
+        FROM over o
+        WHERE d.organisation_id = $1 AND d.id = o.id AND NOT o.restarts
+        RETURNING d.id
+      ),
+      restarted AS (
+        UPDATE webhook_deliveries d
+        SET began_at = now()
+        FROM over o
+        WHERE d.organisation_id = $1 AND d.id = o.id AND o.restarts
+        RETURNING d.id
+      ),
+      disabled AS (
+        UPDATE webhook_endpoints w
+        SET
+          status = 'disabled',
+          disabled_at = now(),
+          disabled_reason = $6
+        FROM endpoint e
+        WHERE
+          w.organisation_id = $1
+          AND w.id = e.id
+          AND e.is_dead
+          AND EXISTS (SELECT FROM exhausted)
+        RETURNING w.disabled_reason
+      )
+    SELECT
+      (SELECT count(*)::int FROM exhausted) AS exhausted,
+      ARRAY(SELECT id::text FROM restarted) AS restarted,
+      (SELECT disabled_reason FROM disabled) AS disabled_reason
+  `,
   row: endOfTryingRow,
 });
 

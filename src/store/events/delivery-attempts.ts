@@ -77,73 +77,184 @@ const record = query({
   name: "record_attempts",
   planned: "once",
   text: sql`
-WITH results AS MATERIALIZED (
-  SELECT *, clock_timestamp() - ago_ms * interval '1 millisecond' AS at
-  FROM unnest($3::uuid[], $4::timestamptz[], $5::float8[], $6::int[], $7::int[], $8::text[],
-      $9::text[], $10::text[], $11::float8[], $12::boolean[], $21::timestamptz[])
-    AS r (id, began_at, ago_ms, latency_ms, status, error, answer, verdict, pause_ms, restarts,
-      claimed_until)
-), counted AS (
-  SELECT w.id,
-    CASE WHEN $14 THEN least($15::int, $18::int)
-      WHEN w.open_until > clock_timestamp() AND NOT $16 THEN w.failures
-      ELSE least(w.failures + $15::int, greatest(w.failures + 1, $18::int)) END AS failures,
-    NOT $14 AND w.open_until > clock_timestamp() AND NOT $16 AS is_late
-  FROM webhook_endpoints w WHERE w.organisation_id = $1 AND w.id = $2 AND w.url = $13
-    AND NOT ($14 AND $15::int = 0 AND $19::text IS NULL AND w.failures = 0
-      AND coalesce(w.succeeded_at > now() - ${healthyTime}, false))
-  FOR NO KEY UPDATE
-), health AS (
-  UPDATE webhook_endpoints w SET failures = c.failures,
-    failing_since = CASE WHEN c.failures = 0 THEN NULL WHEN $14 THEN now()
-      ELSE coalesce(w.failing_since, now()) END,
-    open_until = CASE WHEN c.is_late THEN w.open_until WHEN c.failures = 0 THEN NULL
-      ELSE clock_timestamp() + interval '1 millisecond'
-        * nullif(($17::float8[])[least(c.failures, cardinality($17::float8[]))], 0) END,
-    succeeded_at = CASE WHEN $14 THEN now() ELSE w.succeeded_at END,
-    status = CASE WHEN $19::text IS NULL THEN w.status ELSE 'disabled' END,
-    disabled_at = CASE WHEN $19::text IS NULL THEN w.disabled_at
-      ELSE coalesce(w.disabled_at, now()) END,
-    disabled_reason = CASE WHEN $19::text IS NULL THEN w.disabled_reason
-      ELSE coalesce(w.disabled_reason, $19) END
-  FROM counted c WHERE w.organisation_id = $1 AND w.id = c.id
-  RETURNING w.disabled_at = now() AS has_disabled
-), verdicts AS (
-  SELECT count(*) = 0 AS has_moved FROM health
-), locked AS MATERIALIZED (
-  SELECT d.id, r.began_at, r.at, r.latency_ms, r.status, r.error, r.answer, r.pause_ms, r.restarts,
-    r.claimed_until,
-    CASE WHEN v.has_moved AND r.verdict = 'gone' THEN 'failed' ELSE r.verdict END AS verdict
-  FROM webhook_deliveries d JOIN results r ON r.id = d.id CROSS JOIN verdicts v
-  WHERE ${isOwn} AND d.id = ANY ($3) ORDER BY d.id FOR NO KEY UPDATE OF d
-), delivery AS (
-  UPDATE webhook_deliveries d SET attempts = d.attempts + 1,
-    last_status = CASE WHEN d.state = 'delivered' AND r.verdict <> 'delivered' THEN d.last_status
-      ELSE r.status END,
-    last_error = CASE WHEN d.state = 'delivered' AND r.verdict <> 'delivered' THEN d.last_error
-      ELSE r.error END,
-    state = CASE WHEN r.verdict = 'delivered' THEN 'delivered'
-      WHEN d.state <> 'pending' THEN d.state
-      WHEN r.verdict = 'gone' THEN 'cancelled' ELSE d.state END,
-    finished_at = CASE WHEN r.verdict = 'failed' OR d.state = 'delivered' THEN d.finished_at
-      ELSE coalesce(d.finished_at, now()) END,
-    due_at = CASE WHEN d.state <> 'pending' OR r.verdict <> 'failed' THEN NULL
-      WHEN d.began_at <> r.began_at THEN d.due_at
-      ELSE least(now() + r.pause_ms * interval '1 millisecond',
-        CASE WHEN r.restarts THEN r.at ELSE d.began_at END + $20 * interval '1 millisecond') END,
-    claimed_until = CASE WHEN d.state = 'pending' AND r.verdict = 'failed'
-      THEN nullif(d.claimed_until, r.claimed_until) END,
-    began_at = CASE WHEN r.restarts AND d.began_at = r.began_at THEN r.at ELSE d.began_at END
-  FROM locked r WHERE ${isOwn} AND d.id = r.id
-  RETURNING d.id, d.attempts, d.state, r.at, r.latency_ms, r.status, r.error, r.answer
-), attempt AS (
-  INSERT INTO webhook_attempts
-    (organisation_id, delivery_id, number, at, latency_ms, status, error, answer)
-  SELECT $1, id, attempts, at, latency_ms, status, error, answer FROM delivery
-)
-SELECT count(*) FILTER (WHERE state = 'delivered')::int AS delivered,
-  count(*) FILTER (WHERE state = 'cancelled')::int AS dropped,
-  coalesce((SELECT has_disabled FROM health), false) AS has_disabled FROM delivery`,
+    WITH
+      results AS MATERIALIZED (
+        SELECT *, clock_timestamp() - ago_ms * interval '1 millisecond' AS at
+        FROM
+          unnest(
+            $3::uuid[],
+            $4::timestamptz[],
+            $5::float8[],
+            $6::int[],
+            $7::int[],
+            $8::text[],
+            $9::text[],
+            $10::text[],
+            $11::float8[],
+            $12::boolean[],
+            $21::timestamptz[]
+          ) AS r (
+            id,
+            began_at,
+            ago_ms,
+            latency_ms,
+            status,
+            error,
+            answer,
+            verdict,
+            pause_ms,
+            restarts,
+            claimed_until
+          )
+      ),
+      counted AS (
+        SELECT
+          w.id,
+          CASE
+            WHEN $14 THEN least($15::int, $18::int)
+            WHEN w.open_until > clock_timestamp()
+            AND NOT $16 THEN w.failures
+            ELSE least(w.failures + $15::int, greatest(w.failures + 1, $18::int))
+          END AS failures,
+          NOT $14 AND w.open_until > clock_timestamp() AND NOT $16 AS is_late
+        FROM webhook_endpoints w
+        WHERE
+          w.organisation_id = $1
+          AND w.id = $2
+          AND w.url = $13
+          AND NOT (
+            $14
+            AND $15::int = 0
+            AND $19::text IS NULL
+            AND w.failures = 0
+            AND coalesce(w.succeeded_at > now() - ${healthyTime}, false)
+          )
+        FOR NO KEY UPDATE
+      ),
+      health AS (
+        UPDATE webhook_endpoints w
+        SET
+          failures = c.failures,
+          failing_since = CASE
+            WHEN c.failures = 0 THEN NULL
+            WHEN $14 THEN now()
+            ELSE coalesce(w.failing_since, now())
+          END,
+          open_until = CASE
+            WHEN c.is_late THEN w.open_until
+            WHEN c.failures = 0 THEN NULL
+            ELSE clock_timestamp() + interval '1 millisecond' * nullif(
+              ($17::float8[])[least(c.failures, cardinality($17::float8[]))],
+              0
+            )
+          END,
+          succeeded_at = CASE
+            WHEN $14 THEN now()
+            ELSE w.succeeded_at
+          END,
+          status = CASE
+            WHEN $19::text IS NULL THEN w.status
+            ELSE 'disabled'
+          END,
+          disabled_at = CASE
+            WHEN $19::text IS NULL THEN w.disabled_at
+            ELSE coalesce(w.disabled_at, now())
+          END,
+          disabled_reason = CASE
+            WHEN $19::text IS NULL THEN w.disabled_reason
+            ELSE coalesce(w.disabled_reason, $19)
+          END
+        FROM counted c
+        WHERE w.organisation_id = $1 AND w.id = c.id
+        RETURNING w.disabled_at = now() AS has_disabled
+      ),
+      verdicts AS (SELECT count(*) = 0 AS has_moved FROM health),
+      locked AS MATERIALIZED (
+        SELECT
+          d.id,
+          r.began_at,
+          r.at,
+          r.latency_ms,
+          r.status,
+          r.error,
+          r.answer,
+          r.pause_ms,
+          r.restarts,
+          r.claimed_until,
+          CASE
+            WHEN v.has_moved
+            AND r.verdict = 'gone' THEN 'failed'
+            ELSE r.verdict
+          END AS verdict
+        FROM
+          webhook_deliveries d
+          JOIN results r ON r.id = d.id
+          CROSS JOIN verdicts v
+        WHERE ${isOwn} AND d.id = ANY ($3)
+        ORDER BY d.id
+        FOR NO KEY UPDATE OF d
+      ),
+      delivery AS (
+        UPDATE webhook_deliveries d
+        SET
+          attempts = d.attempts + 1,
+          last_status = CASE
+            WHEN d.state = 'delivered'
+            AND r.verdict <> 'delivered' THEN d.last_status
+            ELSE r.status
+          END,
+          last_error = CASE
+            WHEN d.state = 'delivered'
+            AND r.verdict <> 'delivered' THEN d.last_error
+            ELSE r.error
+          END,
+          state = CASE
+            WHEN r.verdict = 'delivered' THEN 'delivered'
+            WHEN d.state <> 'pending' THEN d.state
+            WHEN r.verdict = 'gone' THEN 'cancelled'
+            ELSE d.state
+          END,
+          finished_at = CASE
+            WHEN r.verdict = 'failed'
+            OR d.state = 'delivered' THEN d.finished_at
+            ELSE coalesce(d.finished_at, now())
+          END,
+          due_at = CASE
+            WHEN d.state <> 'pending'
+            OR r.verdict <> 'failed' THEN NULL
+            WHEN d.began_at <> r.began_at THEN d.due_at
+            ELSE least(
+              now() + r.pause_ms * interval '1 millisecond',
+              CASE
+                WHEN r.restarts THEN r.at
+                ELSE d.began_at
+              END + $20 * interval '1 millisecond'
+            )
+          END,
+          claimed_until = CASE
+            WHEN d.state = 'pending'
+            AND r.verdict = 'failed' THEN nullif(d.claimed_until, r.claimed_until)
+          END,
+          began_at = CASE
+            WHEN r.restarts
+            AND d.began_at = r.began_at THEN r.at
+            ELSE d.began_at
+          END
+        FROM locked r
+        WHERE ${isOwn} AND d.id = r.id
+        RETURNING d.id, d.attempts, d.state, r.at, r.latency_ms, r.status, r.error, r.answer
+      ),
+      attempt AS (
+        INSERT INTO webhook_attempts
+          (organisation_id, delivery_id, number, at, latency_ms, status, error, answer)
+        SELECT $1, id, attempts, at, latency_ms, status, error, answer FROM delivery
+      )
+    SELECT
+      count(*) FILTER (WHERE state = 'delivered')::int AS delivered,
+      count(*) FILTER (WHERE state = 'cancelled')::int AS dropped,
+      coalesce((SELECT has_disabled FROM health), false) AS has_disabled
+    FROM delivery
+  `,
   row: recordedRow,
 });
 

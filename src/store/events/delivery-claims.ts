@@ -43,24 +43,49 @@ const claimTime = sql`interval '60 seconds'`;
 const claim = query({
   name: "claim_deliveries",
   planned: "once",
-  text: sql`WITH due AS (
-      SELECT d.id FROM webhook_deliveries d
-      WHERE d.organisation_id = $1 AND d.endpoint_id = $2 AND d.state = 'pending'
-        AND d.due_at <= now() AND ${isUnclaimed}
-      ORDER BY d.endpoint_id, d.due_at LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED
-    ), claimed AS (
-      UPDATE webhook_deliveries d SET claimed_until = now() + ${claimTime} FROM due
-      WHERE ${isOwn} AND d.id = due.id
-      RETURNING d.id, d.event_id, d.began_at, d.attempts, d.claimed_until, d.due_at
-    )
-    SELECT c.id, c.event_id, e.body, e.traceparent, c.began_at::text AS began_at,
+  text: sql`
+    WITH
+      due AS (
+        SELECT d.id
+        FROM webhook_deliveries d
+        WHERE
+          d.organisation_id = $1
+          AND d.endpoint_id = $2
+          AND d.state = 'pending'
+          AND d.due_at <= now()
+          AND ${isUnclaimed}
+        ORDER BY d.endpoint_id, d.due_at
+        LIMIT $3
+        FOR NO KEY UPDATE SKIP LOCKED
+      ),
+      claimed AS (
+        UPDATE webhook_deliveries d
+        SET claimed_until = now() + ${claimTime}
+        FROM due
+        WHERE ${isOwn} AND d.id = due.id
+        RETURNING d.id, d.event_id, d.began_at, d.attempts, d.claimed_until, d.due_at
+      )
+    SELECT
+      c.id,
+      c.event_id,
+      e.body,
+      e.traceparent,
+      c.began_at::text AS began_at,
       c.claimed_until::text AS claimed_until,
       (1000 * extract(epoch FROM now() - c.began_at))::float8 AS age_ms,
-      CASE WHEN c.attempts = 0 THEN 0 ELSE
-        (SELECT count(*) FROM webhook_attempts t WHERE t.organisation_id = $1
-          AND t.delivery_id = c.id AND t.at >= c.began_at)::int END AS tries
-    FROM claimed c JOIN events e ON e.organisation_id = $1 AND e.id = c.event_id
-    ORDER BY c.due_at, c.id`,
+      CASE
+        WHEN c.attempts = 0 THEN 0
+        ELSE (
+          SELECT count(*)
+          FROM webhook_attempts t
+          WHERE t.organisation_id = $1 AND t.delivery_id = c.id AND t.at >= c.began_at
+        )::int
+      END AS tries
+    FROM
+      claimed c
+      JOIN events e ON e.organisation_id = $1 AND e.id = c.event_id
+    ORDER BY c.due_at, c.id
+  `,
   row: claimedRow,
 });
 
@@ -82,9 +107,12 @@ const isStillClaimed = sql`d.id = c.id AND d.state = 'pending'
 
 const release = command({
   name: "release_deliveries",
-  text: sql`UPDATE webhook_deliveries d SET claimed_until = NULL
+  text: sql`
+    UPDATE webhook_deliveries d
+    SET claimed_until = NULL
     FROM unnest($2::uuid[], $3::timestamptz[]) AS c (id, claimed_until)
-    WHERE d.organisation_id = $1 AND ${isStillClaimed}`,
+    WHERE d.organisation_id = $1 AND ${isStillClaimed}
+  `,
 });
 
 /**
@@ -102,11 +130,16 @@ export async function releaseDeliveries(
 
 const defer = command({
   name: "defer_deliveries",
-  text: sql`UPDATE webhook_deliveries d
-    SET due_at = now() + c.pause_ms * interval '1 millisecond', claimed_until = NULL,
-      last_error = $5, last_status = NULL
+  text: sql`
+    UPDATE webhook_deliveries d
+    SET
+      due_at = now() + c.pause_ms * interval '1 millisecond',
+      claimed_until = NULL,
+      last_error = $5,
+      last_status = NULL
     FROM unnest($2::uuid[], $3::timestamptz[], $4::float8[]) AS c (id, claimed_until, pause_ms)
-    WHERE d.organisation_id = $1 AND ${isStillClaimed}`,
+    WHERE d.organisation_id = $1 AND ${isStillClaimed}
+  `,
 });
 
 /**

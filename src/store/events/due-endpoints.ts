@@ -45,8 +45,13 @@ const endpoints = (name: string, condition: Sql) =>
   query({
     name,
     planned: "each time",
-    text: sql`SELECT w.organisation_id, w.id AS endpoint_id FROM webhook_endpoints w
-      WHERE ${condition} AND ${isDue} ORDER BY w.id LIMIT $2`,
+    text: sql`
+      SELECT w.organisation_id, w.id AS endpoint_id
+      FROM webhook_endpoints w
+      WHERE ${condition} AND ${isDue}
+      ORDER BY w.id
+      LIMIT $2
+    `,
     row: { organisationId: uuid, endpointId: uuid },
   });
 

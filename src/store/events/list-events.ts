@@ -86,9 +86,14 @@ function pageStatement(
     conditions: joinSql([sql`t.seq < ${value(after)}`, ...range], " AND "),
     order: sql`ORDER BY t.seq DESC LIMIT ${count}`,
   });
-  const text = sql`SELECT e.body FROM (${source}) p
-    JOIN events e ON e.organisation_id = ${organisation} AND e.seq = p.seq
-    ORDER BY p.seq DESC LIMIT ${count}`;
+  const text = sql`
+    SELECT e.body
+    FROM
+      (${source}) p
+      JOIN events e ON e.organisation_id = ${organisation} AND e.seq = p.seq
+    ORDER BY p.seq DESC
+    LIMIT ${count}
+  `;
   return { text, values };
 }
 

@@ -55,11 +55,22 @@ export function createOutboxStore(pool: Pool, write: WriteObject): OutboxStore {
 const findOrganisations = query({
   name: "find_changed_organisations",
   planned: "each time",
-  text: sql`SELECT o.id, n.now FROM (SELECT now()) n
-      LEFT JOIN organisations o ON ($1::uuid IS NULL OR o.id > $1)
-        AND (SELECT c.seq FROM outbox c WHERE c.organisation_id = o.id
-          ORDER BY c.organisation_id, c.seq LIMIT 1) IS NOT NULL
-    ORDER BY o.id LIMIT $2`,
+  text: sql`
+    SELECT o.id, n.now
+    FROM
+      (SELECT now()) n
+      LEFT JOIN organisations o
+        ON ($1::uuid IS NULL OR o.id > $1)
+        AND (
+          SELECT c.seq
+          FROM outbox c
+          WHERE c.organisation_id = o.id
+          ORDER BY c.organisation_id, c.seq
+          LIMIT 1
+        ) IS NOT NULL
+    ORDER BY o.id
+    LIMIT $2
+  `,
   row: { id: columns.organisation.id.orNull(), now: instant },
 });
 
@@ -87,13 +98,28 @@ const entriesAtOnce = 10_000;
 const findObjects = query({
   name: "find_changed_objects",
   planned: "each time",
-  text: sql`SELECT kind, id FROM (
-      SELECT object_kind AS kind, object_id AS id, seq FROM outbox
-      WHERE organisation_id = $1
-        AND recorded_at <= (SELECT $2::timestamptz + interval '1 minute'
-          * greatest(0, floor(extract(epoch FROM now() - $2::timestamptz) / 60)))
-      ORDER BY organisation_id, seq LIMIT ${entriesAtOnce}) oldest
-    GROUP BY kind, id ORDER BY min(seq) LIMIT $3`,
+  text: sql`
+    SELECT kind, id
+    FROM
+      (
+        SELECT object_kind AS kind, object_id AS id, seq
+        FROM outbox
+        WHERE
+          organisation_id = $1
+          AND recorded_at <= (
+            SELECT
+              $2::timestamptz + interval '1 minute' * greatest(
+                0,
+                floor(extract(epoch FROM now() - $2::timestamptz) / 60)
+              )
+          )
+        ORDER BY organisation_id, seq
+        LIMIT ${entriesAtOnce}
+      ) oldest
+    GROUP BY kind, id
+    ORDER BY min(seq)
+    LIMIT $3
+  `,
   row: {
     kind: columns.outboxEntry.objectKind.as<ObjectKind>(),
     id: columns.outboxEntry.objectId,

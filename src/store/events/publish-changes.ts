@@ -69,12 +69,23 @@ const begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL enable_seqscan =
 
 const lockOrganisation = query({
   name: "lock_publishing",
-  text: sql`SELECT o.livemode, now() AS now, coalesce(o.test_clock, now()) AS created_at,
+  text: sql`
+    SELECT
+      o.livemode,
+      now() AS now,
+      coalesce(o.test_clock, now()) AS created_at,
       pg_try_advisory_xact_lock(${lockClass}, hashtext(o.id::text)) AS is_locked,
-      coalesce((SELECT json_agg(json_build_object('id', e.id, 'kinds', e.kinds))
-        FROM webhook_endpoints e
-        WHERE e.organisation_id = o.id AND e.status = 'enabled'), '[]') AS endpoints
-    FROM organisations o WHERE o.id = $1`,
+      coalesce(
+        (
+          SELECT json_agg(json_build_object('id', e.id, 'kinds', e.kinds))
+          FROM webhook_endpoints e
+          WHERE e.organisation_id = o.id AND e.status = 'enabled'
+        ),
+        '[]'
+      ) AS endpoints
+    FROM organisations o
+    WHERE o.id = $1
+  `,
   row: {
     ...pick(columns.organisation, "livemode"),
     now: instant,
@@ -144,23 +155,35 @@ async function lockPublishing(tx: Transaction, organisationId: string) {
 // (INVARIANT-6).
 const takeEntries = query({
   name: "take_outbox_entries",
-  text: sql`WITH taken AS (
-      DELETE FROM outbox c USING unnest($2::text[], $3::uuid[]) AS o(kind, id)
-      WHERE c.organisation_id = $1 AND c.object_kind = o.kind AND c.object_id = o.id
-      RETURNING c.seq, c.object_kind, c.object_id, c.change, c.traceparent
-    )
-    SELECT object_kind AS kind, object_id AS id, array_agg(DISTINCT change) AS changes,
-      (array_agg(traceparent ORDER BY seq) FILTER (WHERE traceparent IS NOT NULL))[1]
-        AS traceparent
-    FROM taken GROUP BY 1, 2 ORDER BY min(seq)`,
+  text: sql`
+    WITH
+      taken AS (
+        DELETE FROM outbox c
+        USING unnest($2::text[], $3::uuid[]) AS o (kind, id)
+        WHERE c.organisation_id = $1 AND c.object_kind = o.kind AND c.object_id = o.id
+        RETURNING c.seq, c.object_kind, c.object_id, c.change, c.traceparent
+      )
+    SELECT
+      object_kind AS kind,
+      object_id AS id,
+      array_agg(DISTINCT change) AS changes,
+      (array_agg(traceparent ORDER BY seq) FILTER (WHERE traceparent IS NOT NULL))[1] AS traceparent
+    FROM taken
+    GROUP BY 1, 2
+    ORDER BY min(seq)
+  `,
   row: changedRow,
 });
 
 const readSnapshots = query({
   name: "load_published_snapshots",
-  text: sql`SELECT s.object_id, s.sequence, s.object
-    FROM unnest($2::text[], $3::uuid[]) AS o(kind, id) JOIN published_snapshots s
-      ON s.organisation_id = $1 AND s.object_kind = o.kind AND s.object_id = o.id`,
+  text: sql`
+    SELECT s.object_id, s.sequence, s.object
+    FROM
+      unnest($2::text[], $3::uuid[]) AS o (kind, id)
+      JOIN published_snapshots s
+        ON s.organisation_id = $1 AND s.object_kind = o.kind AND s.object_id = o.id
+  `,
   row: pick(columns.publishedSnapshot, "objectId", "sequence", "object"),
 });
 

@@ -39,8 +39,11 @@ function passes(error: unknown): boolean {
 
 const reschedule = command({
   name: "reschedule_publishing",
-  text: sql`UPDATE outbox SET recorded_at = now() + ${rescheduleFor}
-    WHERE organisation_id = $1 AND object_kind = $2 AND object_id = $3`,
+  text: sql`
+    UPDATE outbox
+    SET recorded_at = now() + ${rescheduleFor}
+    WHERE organisation_id = $1 AND object_kind = $2 AND object_id = $3
+  `,
 });
 
 /** Publishes a chunk, or each of its objects alone if that fails. Throws transient errors. */

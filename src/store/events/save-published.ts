@@ -34,19 +34,45 @@ export const keyArrays = (objects: readonly ObjectKey[]) => [
 // A delivery refers to its event, which is checked when the statement ends.
 const save = command({
   name: "save_publication",
-  text: sql`WITH snapshot AS (
-    INSERT INTO published_snapshots (organisation_id, object_kind, object_id, sequence, object)
-    SELECT $1, * FROM unnest($3::text[], $4::uuid[], $5::bigint[], $6::text[])
-    ON CONFLICT (organisation_id, object_kind, object_id)
-      DO UPDATE SET sequence = EXCLUDED.sequence, object = EXCLUDED.object
-  ), event AS (
-    INSERT INTO events (organisation_id, created_at, clock_at, object_kind, object_id, id, type,
-      sequence, body, traceparent)
-    SELECT $1, $2, $17, * FROM unnest(
-      $7::text[], $8::uuid[], $9::uuid[], $10::text[], $11::bigint[], $12::text[], $16::text[])
-  )
-  INSERT INTO webhook_deliveries (organisation_id, id, event_id, endpoint_id)
-  SELECT $1, * FROM unnest($13::uuid[], $14::uuid[], $15::uuid[])`,
+  text: sql`
+    WITH
+      snapshot AS (
+        INSERT INTO published_snapshots (organisation_id, object_kind, object_id, sequence, object)
+        SELECT $1, * FROM unnest($3::text[], $4::uuid[], $5::bigint[], $6::text[])
+        ON CONFLICT (organisation_id, object_kind, object_id) DO UPDATE
+          SET
+            sequence = EXCLUDED.sequence,
+            object = EXCLUDED.object
+      ),
+      event AS (
+        INSERT INTO events
+          (
+            organisation_id,
+            created_at,
+            clock_at,
+            object_kind,
+            object_id,
+            id,
+            type,
+            sequence,
+            body,
+            traceparent
+          )
+        SELECT $1, $2, $17, *
+        FROM
+          unnest(
+            $7::text[],
+            $8::uuid[],
+            $9::uuid[],
+            $10::text[],
+            $11::bigint[],
+            $12::text[],
+            $16::text[]
+          )
+      )
+    INSERT INTO webhook_deliveries (organisation_id, id, event_id, endpoint_id)
+    SELECT $1, * FROM unnest($13::uuid[], $14::uuid[], $15::uuid[])
+  `,
 });
 
 /** Writes all of it in one statement. */

@@ -39,8 +39,10 @@ export interface LedgerBudget {
 const takeCall = query({
   name: "take_ledger_call",
   planned: "once",
-  text: sql`SELECT granted, scope, wait_ms
-    FROM take_ledger_call($1, $2, $3, $4 * interval '1 ms', $5, $6, $7)`,
+  text: sql`
+    SELECT granted, scope, wait_ms
+    FROM take_ledger_call($1, $2, $3, $4 * interval '1 ms', $5, $6, $7)
+  `,
   row: {
     granted: bool,
     scope: text.as<"minute" | "day" | "concurrent">().orNull(),

@@ -71,12 +71,17 @@ const storedConnection = {
 const read = query({
   name: "read_connection",
   planned: "once",
-  text: sql`SELECT ${columnsOf(sql`c`, storedConnection)},
+  text: sql`
+    SELECT
+      ${columnsOf(sql`c`, storedConnection)},
       extract(epoch FROM a.connected_at)::text AS consented_at,
       ${msUntil(sql`c.paused_until`)} AS paused_ms
-    FROM ledger_connections c LEFT JOIN ledger_consents a
-      ON a.organisation_id = c.organisation_id AND c.grant_kind = 'authorisation'
-    WHERE c.organisation_id = $1`,
+    FROM
+      ledger_connections c
+      LEFT JOIN ledger_consents a
+        ON a.organisation_id = c.organisation_id AND c.grant_kind = 'authorisation'
+    WHERE c.organisation_id = $1
+  `,
   row: {
     ...storedConnection,
     /** In seconds since 1970. Null for a connection with its own credentials. */
@@ -109,9 +114,13 @@ export async function readConnection(
 
 const pause = command({
   name: "pause_connection",
-  text: sql`UPDATE ledger_connections SET paused_reason = $3,
+  text: sql`
+    UPDATE ledger_connections
+    SET
+      paused_reason = $3,
       paused_until = greatest(paused_until, now() + $2 * interval '1 millisecond')
-    WHERE organisation_id = $1`,
+    WHERE organisation_id = $1
+  `,
 });
 
 /**

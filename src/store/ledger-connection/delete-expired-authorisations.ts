@@ -8,10 +8,21 @@ import { command, type Executor } from "../database/sql/statement.ts";
 
 const deleteConsents = command({
   name: "delete_expired_consents",
-  text: sql`UPDATE ledger_consents
-    SET failure = 'No tenant was chosen in time.', encrypted_tokens = NULL, tenants = NULL
-    WHERE organisation_id IN (SELECT organisation_id FROM ledger_consents
-      WHERE tenants IS NOT NULL AND expires_at <= now() LIMIT $1 FOR UPDATE SKIP LOCKED)`,
+  text: sql`
+    UPDATE ledger_consents
+    SET
+      failure = 'No tenant was chosen in time.',
+      encrypted_tokens = NULL,
+      tenants = NULL
+    WHERE
+      organisation_id IN (
+        SELECT organisation_id
+        FROM ledger_consents
+        WHERE tenants IS NOT NULL AND expires_at <= now()
+        LIMIT $1
+        FOR UPDATE SKIP LOCKED
+      )
+  `,
 });
 
 /**

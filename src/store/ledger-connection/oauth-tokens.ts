@@ -77,19 +77,31 @@ const accessToken = pick(
 
 const readTokens = query({
   name: "read_ledger_tokens",
-  text: sql`SELECT ${columnsOf(sql`a`, accessToken)}, ${msUntil(sql`a.fresh_until`)} AS fresh_ms
-    FROM ledger_authorisations a JOIN ledger_connections c ON c.organisation_id = a.organisation_id
-    WHERE a.organisation_id = $1 AND c.disconnected_at IS NULL`,
+  text: sql`
+    SELECT ${columnsOf(sql`a`, accessToken)}, ${msUntil(sql`a.fresh_until`)} AS fresh_ms
+    FROM
+      ledger_authorisations a
+      JOIN ledger_connections c ON c.organisation_id = a.organisation_id
+    WHERE a.organisation_id = $1 AND c.disconnected_at IS NULL
+  `,
   row: { ...accessToken, freshMs: float },
 });
 
 const saveTokens = command({
   name: "save_ledger_tokens",
-  text: sql`UPDATE ledger_authorisations
-    SET generation = generation + 1, encrypted_access = $3, encrypted_refresh = $4,
-      encrypted_previous = $5, encryption_key_id = $6,
-      fresh_until = now() + $7 * interval '1 millisecond', lease_id = NULL, lease_until = NULL
-    WHERE organisation_id = $1 AND lease_id = $2`,
+  text: sql`
+    UPDATE ledger_authorisations
+    SET
+      generation = generation + 1,
+      encrypted_access = $3,
+      encrypted_refresh = $4,
+      encrypted_previous = $5,
+      encryption_key_id = $6,
+      fresh_until = now() + $7 * interval '1 millisecond',
+      lease_id = NULL,
+      lease_until = NULL
+    WHERE organisation_id = $1 AND lease_id = $2
+  `,
 });
 
 const refreshToken = pick(
@@ -101,11 +113,17 @@ const refreshToken = pick(
 
 const takeRefresh = query({
   name: "take_ledger_refresh",
-  text: sql`UPDATE ledger_authorisations a
-    SET lease_id = $3, lease_until = clock_timestamp() + $4 * interval '1 millisecond'
-    WHERE organisation_id = $1 AND generation = $2
+  text: sql`
+    UPDATE ledger_authorisations a
+    SET
+      lease_id = $3,
+      lease_until = clock_timestamp() + $4 * interval '1 millisecond'
+    WHERE
+      organisation_id = $1
+      AND generation = $2
       AND (lease_until IS NULL OR lease_until <= clock_timestamp())
-    RETURNING ${columnsOf(sql`a`, refreshToken)}`,
+    RETURNING ${columnsOf(sql`a`, refreshToken)}
+  `,
   row: refreshToken,
 });
 

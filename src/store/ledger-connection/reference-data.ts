@@ -53,10 +53,16 @@ const dataKind = columns.ledgerReferenceData.kind.as<ReferenceDataKind>();
 const loadTrusted = query({
   name: "load_reference_data",
   planned: "once",
-  text: sql`SELECT o.kind, o.data FROM ledger_reference_data o
+  text: sql`
+    SELECT o.kind, o.data
+    FROM
+      ledger_reference_data o
       JOIN ledger_connections c ON c.organisation_id = $1 AND c.tenant_id = o.tenant_id
-    WHERE o.organisation_id = $1 AND o.fetched_at > now() - ${trustedAge}
-      AND (o.invalidated_at IS NULL OR o.invalidated_at < o.fetched_at)`,
+    WHERE
+      o.organisation_id = $1
+      AND o.fetched_at > now() - ${trustedAge}
+      AND (o.invalidated_at IS NULL OR o.invalidated_at < o.fetched_at)
+  `,
   row: { kind: dataKind, data: columns.ledgerReferenceData.data.present() },
 });
 
@@ -74,15 +80,30 @@ export async function loadReferenceData(
 
 const save = command({
   name: "save_reference_data",
-  text: sql`INSERT INTO ledger_reference_data AS o (organisation_id, kind, tenant_id, data,
-      fetched_at, next_read_at)
+  text: sql`
+    INSERT INTO ledger_reference_data AS o (
+      organisation_id,
+      kind,
+      tenant_id,
+      data,
+      fetched_at,
+      next_read_at
+    )
     VALUES ($1, $2, $3, $4, now() - $5 * interval '1 millisecond', now() + ${maxAge})
-    ON CONFLICT (organisation_id, kind) DO UPDATE SET tenant_id = excluded.tenant_id,
-      data = excluded.data, fetched_at = excluded.fetched_at,
-      next_read_at = CASE WHEN o.invalidated_at >= excluded.fetched_at THEN o.next_read_at
-        ELSE excluded.next_read_at END
-    WHERE o.fetched_at IS NULL OR o.fetched_at <= excluded.fetched_at
-      OR o.tenant_id <> excluded.tenant_id`,
+    ON CONFLICT (organisation_id, kind) DO UPDATE
+      SET
+        tenant_id = excluded.tenant_id,
+        data = excluded.data,
+        fetched_at = excluded.fetched_at,
+        next_read_at = CASE
+          WHEN o.invalidated_at >= excluded.fetched_at THEN o.next_read_at
+          ELSE excluded.next_read_at
+        END
+      WHERE
+        o.fetched_at IS NULL
+        OR o.fetched_at <= excluded.fetched_at
+        OR o.tenant_id <> excluded.tenant_id
+  `,
 });
 
 async function saveReferenceData<Kind extends ReferenceDataKind>(
@@ -232,22 +253,36 @@ export type DueReferenceData = RowOf<typeof dueReferenceData>;
 
 const claimDue = query({
   name: "claim_due_reference_data",
-  text: sql`WITH due AS (
-      SELECT c.organisation_id, k.kind, c.tenant_id
-      FROM ledger_connections c CROSS JOIN unnest($1::text[]) AS k(kind)
-        LEFT JOIN ledger_reference_data o
-          ON o.organisation_id = c.organisation_id AND o.kind = k.kind
-      WHERE c.disconnected_at IS NULL AND (c.paused_until IS NULL OR c.paused_until <= now())
-        AND coalesce(o.next_read_at, c.created_at + ${firstReading}) <= now()
-      ORDER BY o.next_read_at NULLS FIRST LIMIT $2
-    ), taken AS (
-      INSERT INTO ledger_reference_data AS o (organisation_id, kind, tenant_id, next_read_at)
-      SELECT organisation_id, kind, tenant_id, now() + ${readingPause}
-      FROM due ORDER BY organisation_id, kind
-      ON CONFLICT (organisation_id, kind) DO UPDATE SET next_read_at = excluded.next_read_at
-        WHERE o.next_read_at <= now()
-      RETURNING organisation_id, kind
-    ) SELECT organisation_id, array_agg(kind) AS kinds FROM taken GROUP BY organisation_id`,
+  text: sql`
+    WITH
+      due AS (
+        SELECT c.organisation_id, k.kind, c.tenant_id
+        FROM
+          ledger_connections c
+          CROSS JOIN unnest($1::text[]) AS k (kind)
+          LEFT JOIN ledger_reference_data o
+            ON o.organisation_id = c.organisation_id AND o.kind = k.kind
+        WHERE
+          c.disconnected_at IS NULL
+          AND (c.paused_until IS NULL OR c.paused_until <= now())
+          AND coalesce(o.next_read_at, c.created_at + ${firstReading}) <= now()
+        ORDER BY o.next_read_at NULLS FIRST
+        LIMIT $2
+      ),
+      taken AS (
+        INSERT INTO ledger_reference_data AS o (organisation_id, kind, tenant_id, next_read_at)
+        SELECT organisation_id, kind, tenant_id, now() + ${readingPause}
+        FROM due
+        ORDER BY organisation_id, kind
+        ON CONFLICT (organisation_id, kind) DO UPDATE
+          SET next_read_at = excluded.next_read_at
+          WHERE o.next_read_at <= now()
+        RETURNING organisation_id, kind
+      )
+    SELECT organisation_id, array_agg(kind) AS kinds
+    FROM taken
+    GROUP BY organisation_id
+  `,
   row: dueReferenceData,
 });
 

@@ -104,12 +104,25 @@ export interface ClaimedJobs<T> {
  * many wait.
  */
 const readyJobs = (condition: Sql): Sql => sql`
-      SELECT j.id, j.seq FROM unnest($2::text[]) k (kind) CROSS JOIN LATERAL (
-        SELECT id, seq FROM ledger_jobs
-        WHERE organisation_id = $1 AND state = 'ready' AND kind = k.kind AND not_before <= now()
-          AND ${condition}
-        ORDER BY seq LIMIT ${groupSize} FOR UPDATE SKIP LOCKED) j
-      ORDER BY j.seq LIMIT ${groupSize}`;
+  SELECT j.id, j.seq
+  FROM
+    unnest($2::text[]) k (kind)
+    CROSS JOIN LATERAL (
+      SELECT id, seq
+      FROM ledger_jobs
+      WHERE
+        organisation_id = $1
+        AND state = 'ready'
+        AND kind = k.kind
+        AND not_before <= now()
+        AND ${condition}
+      ORDER BY seq
+      LIMIT ${groupSize}
+      FOR UPDATE SKIP LOCKED
+    ) j
+  ORDER BY j.seq
+  LIMIT ${groupSize}
+`;
 
 /** SQL: the claim of jobs, with columns of their documents by joins to `taken`. */
 const claimText = (documentColumns: Sql, joins: Sql): Sql => sql`

@@ -62,30 +62,59 @@ const isFree = sql`(NOT EXISTS (SELECT 1 FROM removals r
 const plan = query({
   name: "plan_allocations",
   text: sql`
-INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, credit_note_id,
-  invoice_id, amount)
-SELECT party.job_id, $1, 'allocate_credit', 'ready', party.subscription_id, pair.credit_note_id,
-  pair.invoice_id, pair.amount
-FROM organisations o
-  CROSS JOIN unnest($2::uuid[], $3::uuid[]) AS party(subscription_id, job_id) CROSS JOIN LATERAL (
-  SELECT n.id AS credit_note_id, i.id AS invoice_id,
-    least(n.remaining_credit, i.amount_due) AS amount
-  FROM credit_notes n
-    JOIN invoices i ON i.organisation_id = n.organisation_id
-      AND i.subscription_id = n.subscription_id AND (i.seq > n.seq
-        OR EXISTS (SELECT 1 FROM credit_note_lines l
-          WHERE l.organisation_id = $1 AND l.credit_note_id = n.id
-            AND l.reversed_invoice_id = i.id))
-  WHERE n.organisation_id = $1 AND n.subscription_id = party.subscription_id
-    AND ${holdsCredit(sql`n`)}
-    AND i.status = 'approved' AND i.amount_due > 0 AND ${isFree}
-    AND NOT ${isAltered(sql`n`)} AND NOT ${isAltered(sql`i`)}
-    AND NOT ${isRefusedPair(sql`n`, sql`i`)}
-    AND ((n.id, i.id) = ($4::uuid, $5::uuid) OR NOT ${isTakenOff})
-  ORDER BY n.seq, i.seq LIMIT 1
-) AS pair
-WHERE o.id = $1 AND NOT o.setup_mode
-ON CONFLICT DO NOTHING RETURNING subscription_id`,
+    INSERT INTO ledger_jobs
+      (id, organisation_id, kind, state, subscription_id, credit_note_id, invoice_id, amount)
+    SELECT
+      party.job_id,
+      $1,
+      'allocate_credit',
+      'ready',
+      party.subscription_id,
+      pair.credit_note_id,
+      pair.invoice_id,
+      pair.amount
+    FROM
+      organisations o
+      CROSS JOIN unnest($2::uuid[], $3::uuid[]) AS party (subscription_id, job_id)
+      CROSS JOIN LATERAL (
+        SELECT
+          n.id AS credit_note_id,
+          i.id AS invoice_id,
+          least(n.remaining_credit, i.amount_due) AS amount
+        FROM
+          credit_notes n
+          JOIN invoices i
+            ON i.organisation_id = n.organisation_id
+            AND i.subscription_id = n.subscription_id
+            AND (
+              i.seq > n.seq
+              OR EXISTS (
+                SELECT 1
+                FROM credit_note_lines l
+                WHERE
+                  l.organisation_id = $1
+                  AND l.credit_note_id = n.id
+                  AND l.reversed_invoice_id = i.id
+              )
+            )
+        WHERE
+          n.organisation_id = $1
+          AND n.subscription_id = party.subscription_id
+          AND ${holdsCredit(sql`n`)}
+          AND i.status = 'approved'
+          AND i.amount_due > 0
+          AND ${isFree}
+          AND NOT ${isAltered(sql`n`)}
+          AND NOT ${isAltered(sql`i`)}
+          AND NOT ${isRefusedPair(sql`n`, sql`i`)}
+          AND ((n.id, i.id) = ($4::uuid, $5::uuid) OR NOT ${isTakenOff})
+        ORDER BY n.seq, i.seq
+        LIMIT 1
+      ) AS pair
+    WHERE o.id = $1 AND NOT o.setup_mode
+    ON CONFLICT DO NOTHING
+    RETURNING subscription_id
+  `,
   row: { subscriptionId: columns.ledgerJob.subscriptionId.present() },
 });
 
@@ -120,8 +149,11 @@ export async function planAllocations(
 
 const findHeldCredit = query({
   name: "find_held_credit",
-  text: sql`SELECT DISTINCT n.subscription_id FROM credit_notes n
-    WHERE n.organisation_id = $1 AND ${holdsCredit(sql`n`)}`,
+  text: sql`
+    SELECT DISTINCT n.subscription_id
+    FROM credit_notes n
+    WHERE n.organisation_id = $1 AND ${holdsCredit(sql`n`)}
+  `,
   row: pick(columns.creditNote, "subscriptionId"),
 });
 

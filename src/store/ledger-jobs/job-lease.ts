@@ -55,25 +55,52 @@ export function jobClaim<const S extends Shape>(claim: JobClaim<S>): Query<RowOf
 export const dueAt = sql`CASE WHEN t.state = 'ready' THEN t.not_before ELSE t.lease_until END`;
 
 /** SQL: notifies the callers who wait for the jobs of `job`, which has `id` and `state`. */
-export const notifyCallers = sql`SELECT FROM job, pg_notify(${literal(outcomesChannel)},
-    CASE WHEN job.state = 'done' THEN ${literal(doneMark)} ELSE '' END || job.id)`;
+export const notifyCallers = sql`
+  SELECT
+  FROM
+    job,
+    pg_notify(
+      ${literal(outcomesChannel)},
+      CASE
+        WHEN job.state = 'done' THEN ${literal(doneMark)}
+        ELSE ''
+      END || job.id
+    )
+`;
 
 /**
  * SQL: ends job `$2` in attempt `$3` as state `$4` for reason `$5` with message `$6`. Only the
  * attempt that holds the lease records an outcome.
  */
-export const endJob = sql`UPDATE ledger_jobs t SET state = $4, reason = $5,
-    message = coalesce($6, t.message), lease_until = NULL, finished_at = now()
-  WHERE t.organisation_id = $1 AND t.id = $2 AND t.attempts = $3
-    AND t.state IN ('sending', 'uncertain')`;
+export const endJob = sql`
+  UPDATE ledger_jobs t
+  SET
+    state = $4,
+    reason = $5,
+    message = coalesce($6, t.message),
+    lease_until = NULL,
+    finished_at = now()
+  WHERE
+    t.organisation_id = $1
+    AND t.id = $2
+    AND t.attempts = $3
+    AND t.state IN ('sending', 'uncertain')
+`;
 
 const heldJob = pick(columns.ledgerJob, "invoiceId", "awaitedUntil");
 
 const lockHeld = query({
   name: "lock_held_job",
-  text: sql`SELECT o.invoice_id, o.awaited_until
-    FROM ledger_jobs o WHERE o.organisation_id = $1 AND o.id = $2 AND o.attempts = $3
-      AND o.state IN ('sending', 'uncertain') FOR UPDATE`,
+  text: sql`
+    SELECT o.invoice_id, o.awaited_until
+    FROM ledger_jobs o
+    WHERE
+      o.organisation_id = $1
+      AND o.id = $2
+      AND o.attempts = $3
+      AND o.state IN ('sending', 'uncertain')
+    FOR UPDATE
+  `,
   row: heldJob,
 });
 
@@ -99,14 +126,24 @@ const seizedJob = {
 
 const seize = query({
   name: "seize_job",
-  text: sql`WITH open AS (
-      SELECT o.id, o.first_sent_at FROM ledger_jobs o WHERE o.organisation_id = $1
-        AND o.id = $2 AND o.state IN ('ready', 'sending', 'uncertain') FOR UPDATE
-    )
-    UPDATE ledger_jobs t SET state = 'uncertain', attempts = t.attempts + 1,
-      first_sent_at = coalesce(t.first_sent_at, now()), lease_until = now()
-    FROM open WHERE t.organisation_id = $1 AND t.id = open.id
-    RETURNING t.attempts AS attempt, open.first_sent_at IS NOT NULL AS is_sent`,
+  text: sql`
+    WITH
+      open AS (
+        SELECT o.id, o.first_sent_at
+        FROM ledger_jobs o
+        WHERE o.organisation_id = $1 AND o.id = $2 AND o.state IN ('ready', 'sending', 'uncertain')
+        FOR UPDATE
+      )
+    UPDATE ledger_jobs t
+    SET
+      state = 'uncertain',
+      attempts = t.attempts + 1,
+      first_sent_at = coalesce(t.first_sent_at, now()),
+      lease_until = now()
+    FROM open
+    WHERE t.organisation_id = $1 AND t.id = open.id
+    RETURNING t.attempts AS attempt, open.first_sent_at IS NOT NULL AS is_sent
+  `,
   row: seizedJob,
 });
 
@@ -143,17 +180,37 @@ export async function endLeasedJob(
 const rescheduling = (name: string, condition: Sql) =>
   command({
     name,
-    text: sql`WITH until AS (SELECT now() + $3 * interval '1 millisecond' AS instant), job AS (
-        UPDATE ledger_jobs t SET reason = $4,
-          state = CASE WHEN t.state = 'ready' THEN 'ready' ELSE 'uncertain' END,
-          not_before = CASE WHEN t.state = 'ready' THEN greatest(t.not_before, until.instant)
-            ELSE t.not_before END,
-          lease_until = CASE WHEN t.state = 'ready' THEN t.lease_until ELSE until.instant END
-        FROM until
-        WHERE t.organisation_id = $1 AND ${condition}
-          AND (t.state = 'ready' OR t.state IN ('sending', 'uncertain') AND t.lease_until < now())
-        RETURNING t.id
-      ) SELECT FROM job, pg_notify(${literal(outcomesChannel)}, job.id::text)`,
+    text: sql`
+      WITH
+        until AS (SELECT now() + $3 * interval '1 millisecond' AS instant),
+        job AS (
+          UPDATE ledger_jobs t
+          SET
+            reason = $4,
+            state = CASE
+              WHEN t.state = 'ready' THEN 'ready'
+              ELSE 'uncertain'
+            END,
+            not_before = CASE
+              WHEN t.state = 'ready' THEN greatest(t.not_before, until.instant)
+              ELSE t.not_before
+            END,
+            lease_until = CASE
+              WHEN t.state = 'ready' THEN t.lease_until
+              ELSE until.instant
+            END
+          FROM until
+          WHERE
+            t.organisation_id = $1
+            AND ${condition}
+            AND (t.state = 'ready' OR t.state IN ('sending', 'uncertain') AND t.lease_until < now())
+          RETURNING t.id
+        )
+      SELECT
+      FROM
+        job,
+        pg_notify(${literal(outcomesChannel)}, job.id::text)
+    `,
   });
 
 const rescheduleAmendment = rescheduling(

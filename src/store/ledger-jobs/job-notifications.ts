@@ -169,9 +169,16 @@ function startWatch(
 
 const readJobs = query({
   name: "read_job_outcomes",
-  text: sql`SELECT id, state, reason, message,
+  text: sql`
+    SELECT
+      id,
+      state,
+      reason,
+      message,
       (state = 'ready' AND not_before > $3) AS rescheduled
-    FROM ledger_jobs WHERE organisation_id = $1 AND id = ANY ($2::uuid[])`,
+    FROM ledger_jobs
+    WHERE organisation_id = $1 AND id = ANY ($2::uuid[])
+  `,
   row: { ...pick(columns.ledgerJob, "id", "state", "reason", "message"), rescheduled: bool },
 });
 

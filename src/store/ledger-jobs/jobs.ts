@@ -30,16 +30,35 @@ export const postingKinds: readonly JobKind[] = [
 // A row that is locked at this moment is skipped. Sending it will meet the pause.
 const rescheduleReady = command({
   name: "reschedule_jobs",
-  text: sql`WITH until AS (SELECT now() + $2 * interval '1 millisecond' AS instant), waiting AS (
-      SELECT o.id FROM ledger_jobs o, until
-      WHERE o.organisation_id = $1 AND o.state = 'ready' AND o.not_before < until.instant
-      FOR NO KEY UPDATE OF o SKIP LOCKED
-    ), job AS (
-      UPDATE ledger_jobs o SET not_before = until.instant, reason = $3 FROM until, waiting
-      WHERE o.organisation_id = $1 AND o.id = waiting.id RETURNING o.id
-    ), numbered AS (SELECT id, (row_number() OVER () - 1) / 100 AS part FROM job
-    ), parts AS (SELECT string_agg(id::text, ',') AS ids FROM numbered GROUP BY part)
-    SELECT FROM parts, pg_notify(${literal(outcomesChannel)}, parts.ids)`,
+  text: sql`
+    WITH
+      until AS (SELECT now() + $2 * interval '1 millisecond' AS instant),
+      waiting AS (
+        SELECT o.id
+        FROM
+          ledger_jobs o,
+          until
+        WHERE o.organisation_id = $1 AND o.state = 'ready' AND o.not_before < until.instant
+        FOR NO KEY UPDATE OF o SKIP LOCKED
+      ),
+      job AS (
+        UPDATE ledger_jobs o
+        SET
+          not_before = until.instant,
+          reason = $3
+        FROM
+          until,
+          waiting
+        WHERE o.organisation_id = $1 AND o.id = waiting.id
+        RETURNING o.id
+      ),
+      numbered AS (SELECT id, (row_number() OVER () - 1) / 100 AS part FROM job),
+      parts AS (SELECT string_agg(id::text, ',') AS ids FROM numbered GROUP BY part)
+    SELECT
+    FROM
+      parts,
+      pg_notify(${literal(outcomesChannel)}, parts.ids)
+  `,
 });
 
 /**
@@ -114,14 +133,24 @@ export async function readOpenKinds(
 
 const abandon = command({
   name: "abandon_contact",
-  text: sql`WITH job AS (
-      UPDATE ledger_jobs SET state = 'abandoned', finished_at = now()
-      WHERE organisation_id = $1 AND id = $2 AND state = 'ready' AND customer_id IS NOT NULL
-      RETURNING customer_id
-    ), dropped AS (
-      DELETE FROM customers c USING job
-      WHERE c.organisation_id = $1 AND c.id = job.customer_id AND c.ledger_contact_id IS NULL
-    ) SELECT FROM job`,
+  text: sql`
+    WITH
+      job AS (
+        UPDATE ledger_jobs
+        SET
+          state = 'abandoned',
+          finished_at = now()
+        WHERE organisation_id = $1 AND id = $2 AND state = 'ready' AND customer_id IS NOT NULL
+        RETURNING customer_id
+      ),
+      dropped AS (
+        DELETE FROM customers c
+        USING job
+        WHERE c.organisation_id = $1 AND c.id = job.customer_id AND c.ledger_contact_id IS NULL
+      )
+    SELECT
+    FROM job
+  `,
 });
 
 /**

@@ -15,20 +15,34 @@ const renumbering = (kind: UnknownKind) => {
   const number = documentNumber(numberPrefixes[kind], sql`k.first + job.position`);
   return command({
     name: `renumber_${documentTables[kind]}`,
-    text: sql`WITH job AS (
-        SELECT o.${identifier(`${kind}_id`)} AS id,
-          row_number() OVER (ORDER BY o.seq) - 1 AS position
-        FROM ledger_jobs o
-        WHERE o.organisation_id = $1 AND o.id = ANY ($2) AND o.kind = ${literal(`create_${kind}`)}
-          AND o.state = 'ready' AND o.reason = ${literal(renumberedReason)}
-      ), counter AS (
-        UPDATE document_counters c SET next = next + (SELECT count(*) FROM job)
-        WHERE c.organisation_id = $1 AND c.kind = ${literal(kind)} AND EXISTS (SELECT 1 FROM job)
-        RETURNING c.next - (SELECT count(*) FROM job) AS first
-      )
-      UPDATE ${documentTables[kind]} d SET number = ${number}
-      FROM job, counter k, organisations o
-      WHERE d.organisation_id = $1 AND d.id = job.id AND o.id = $1`,
+    text: sql`
+      WITH
+        job AS (
+          SELECT
+            o.${identifier(`${kind}_id`)} AS id,
+            row_number() OVER (ORDER BY o.seq) - 1 AS position
+          FROM ledger_jobs o
+          WHERE
+            o.organisation_id = $1
+            AND o.id = ANY ($2)
+            AND o.kind = ${literal(`create_${kind}`)}
+            AND o.state = 'ready'
+            AND o.reason = ${literal(renumberedReason)}
+        ),
+        counter AS (
+          UPDATE document_counters c
+          SET next = next + (SELECT count(*) FROM job)
+          WHERE c.organisation_id = $1 AND c.kind = ${literal(kind)} AND EXISTS (SELECT 1 FROM job)
+          RETURNING c.next - (SELECT count(*) FROM job) AS first
+        )
+      UPDATE ${documentTables[kind]} d
+      SET number = ${number}
+      FROM
+        job,
+        counter k,
+        organisations o
+      WHERE d.organisation_id = $1 AND d.id = job.id AND o.id = $1
+    `,
   });
 };
 

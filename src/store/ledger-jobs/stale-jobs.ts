@@ -57,18 +57,38 @@ const staleJob = {
 
 const findStale = query({
   name: "find_stale_jobs",
-  text: sql`SELECT DISTINCT t.organisation_id,
-      CASE WHEN t.kind = ANY ($2) THEN 'posting' ELSE t.kind END AS kind,
-      CASE WHEN t.kind IN ('amend_invoice', 'allocate_credit', 'end_subscription')
-        THEN t.subscription_id END AS subscription_id,
-      CASE WHEN t.kind = 'amend_invoice' THEN t.invoice_id END AS invoice_id,
-      CASE WHEN t.kind IN ('amend_invoice', 'end_subscription') THEN t.id END AS job_id,
-      CASE WHEN t.kind = 'end_subscription' THEN (SELECT s.customer_id FROM subscriptions s
-        WHERE s.organisation_id = t.organisation_id AND s.id = t.subscription_id)
-        END AS customer_id
+  text: sql`
+    SELECT DISTINCT
+      t.organisation_id,
+      CASE
+        WHEN t.kind = ANY ($2) THEN 'posting'
+        ELSE t.kind
+      END AS kind,
+      CASE
+        WHEN t.kind IN (
+          'amend_invoice',
+          'allocate_credit',
+          'end_subscription'
+        ) THEN t.subscription_id
+      END AS subscription_id,
+      CASE
+        WHEN t.kind = 'amend_invoice' THEN t.invoice_id
+      END AS invoice_id,
+      CASE
+        WHEN t.kind IN ('amend_invoice', 'end_subscription') THEN t.id
+      END AS job_id,
+      CASE
+        WHEN t.kind = 'end_subscription' THEN (
+          SELECT s.customer_id
+          FROM subscriptions s
+          WHERE s.organisation_id = t.organisation_id AND s.id = t.subscription_id
+        )
+      END AS customer_id
     FROM ledger_jobs t
-    WHERE t.state IN ('ready', 'sending', 'uncertain')
-      AND ${dueAt} < now() - $1 * interval '1 millisecond'`,
+    WHERE
+      t.state IN ('ready', 'sending', 'uncertain')
+      AND ${dueAt} < now() - $1 * interval '1 millisecond'
+  `,
   row: staleJob,
 });
 

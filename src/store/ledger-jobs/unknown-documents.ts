@@ -90,12 +90,20 @@ export const isAnothers = (kind: UnknownKind, ledgerId: Sql): Sql => sql`EXISTS 
 const loading = (kind: UnknownKind) =>
   query({
     name: `load_unknown_${documentTables[kind]}`,
-    text: sql`SELECT ${columnsOf(sql`u`, unknownDocument)} FROM unknown_documents u
-      WHERE u.organisation_id = $1 AND u.kind = ${literal(kind)}
-        AND (u.state = 'open' AND u.contact_id = ANY ($2)
-            AND NOT ${isAnothers(kind, sql`u.ledger_id`)}
-          OR u.document_id = ANY ($3::uuid[]))
-      ORDER BY u.number, u.ledger_id`,
+    text: sql`
+      SELECT ${columnsOf(sql`u`, unknownDocument)}
+      FROM unknown_documents u
+      WHERE
+        u.organisation_id = $1
+        AND u.kind = ${literal(kind)}
+        AND (
+          u.state = 'open'
+          AND u.contact_id = ANY ($2)
+          AND NOT ${isAnothers(kind, sql`u.ledger_id`)}
+          OR u.document_id = ANY ($3::uuid[])
+        )
+      ORDER BY u.number, u.ledger_id
+    `,
     row: unknownDocument,
   });
 
@@ -123,11 +131,15 @@ export function createUnknownDocuments(pool: Pool, organisationId: string): Unkn
 
 const adopt = query({
   name: "adopt_unknown_documents",
-  text: sql`UPDATE unknown_documents u SET state = 'adopted', document_id = p.document_id
-    FROM unnest($3::text[], $4::uuid[]) AS p(ledger_id, document_id)
-    WHERE u.organisation_id = $1 AND u.kind = $2 AND u.ledger_id = p.ledger_id
-      AND u.state = 'open'
-    RETURNING u.ledger_id`,
+  text: sql`
+    UPDATE unknown_documents u
+    SET
+      state = 'adopted',
+      document_id = p.document_id
+    FROM unnest($3::text[], $4::uuid[]) AS p (ledger_id, document_id)
+    WHERE u.organisation_id = $1 AND u.kind = $2 AND u.ledger_id = p.ledger_id AND u.state = 'open'
+    RETURNING u.ledger_id
+  `,
   row: pick(columns.unknownDocument, "ledgerId"),
 });
 
@@ -138,21 +150,37 @@ const renumberingOthers = (kind: UnknownKind) => {
   const number = documentNumber(numberPrefixes[kind], sql`k.first + other.position`);
   return command({
     name: `renumber_other_${table}`,
-    text: sql`WITH other AS (
-        SELECT d.id, row_number() OVER (ORDER BY d.seq) - 1 AS position
-        FROM unknown_documents u JOIN ${table} d
-          ON d.organisation_id = $1 AND d.number = u.number AND d.id <> u.document_id
-        WHERE u.organisation_id = $1 AND u.kind = ${literal(kind)} AND u.ledger_id = ANY ($2)
-          AND d.${ledgerIds[kind]} IS NULL
-      ), counter AS (
-        UPDATE document_counters c SET next = next + (SELECT count(*) FROM other)
-        WHERE c.organisation_id = $1 AND c.kind = ${literal(kind)}
-          AND EXISTS (SELECT 1 FROM other)
-        RETURNING c.next - (SELECT count(*) FROM other) AS first
-      )
-      UPDATE ${table} d SET number = ${number}
-      FROM other, counter k, organisations o
-      WHERE d.organisation_id = $1 AND d.id = other.id AND o.id = $1`,
+    text: sql`
+      WITH
+        other AS (
+          SELECT d.id, row_number() OVER (ORDER BY d.seq) - 1 AS position
+          FROM
+            unknown_documents u
+            JOIN ${table} d
+              ON d.organisation_id = $1 AND d.number = u.number AND d.id <> u.document_id
+          WHERE
+            u.organisation_id = $1
+            AND u.kind = ${literal(kind)}
+            AND u.ledger_id = ANY ($2)
+            AND d.${ledgerIds[kind]} IS NULL
+        ),
+        counter AS (
+          UPDATE document_counters c
+          SET next = next + (SELECT count(*) FROM other)
+          WHERE
+            c.organisation_id = $1
+            AND c.kind = ${literal(kind)}
+            AND EXISTS (SELECT 1 FROM other)
+          RETURNING c.next - (SELECT count(*) FROM other) AS first
+        )
+      UPDATE ${table} d
+      SET number = ${number}
+      FROM
+        other,
+        counter k,
+        organisations o
+      WHERE d.organisation_id = $1 AND d.id = other.id AND o.id = $1
+    `,
   });
 };
 
@@ -164,9 +192,18 @@ const renumberOthers = {
 const numbering = (kind: UnknownKind) =>
   command({
     name: `number_adopted_${documentTables[kind]}`,
-    text: sql`UPDATE ${documentTables[kind]} d SET number = u.number FROM unknown_documents u
-      WHERE d.organisation_id = $1 AND u.organisation_id = $1 AND u.kind = ${literal(kind)}
-        AND u.ledger_id = ANY ($2) AND d.id = u.document_id AND d.number <> u.number`,
+    text: sql`
+      UPDATE ${documentTables[kind]} d
+      SET number = u.number
+      FROM unknown_documents u
+      WHERE
+        d.organisation_id = $1
+        AND u.organisation_id = $1
+        AND u.kind = ${literal(kind)}
+        AND u.ledger_id = ANY ($2)
+        AND d.id = u.document_id
+        AND d.number <> u.number
+    `,
   });
 
 const numberAdopted = { invoice: numbering("invoice"), credit_note: numbering("credit_note") };

@@ -81,8 +81,11 @@ const objects = {
  */
 const outcomeWithoutRead = (kind: SyncKind): Sql => {
   const { table, column, jobs } = objects[kind];
-  const object = sql`SELECT FROM ${table} d
-    WHERE d.organisation_id = $1 AND d.${column} = h.ledger_id`;
+  const object = sql`
+    SELECT
+    FROM ${table} d
+    WHERE d.organisation_id = $1 AND d.${column} = h.ledger_id
+  `;
   return sql`CASE WHEN EXISTS (${object} AND d.ledger_updated_at >= h.changed_at) THEN 'drop'
       WHEN EXISTS (${object}) THEN NULL
       WHEN EXISTS (SELECT FROM ledger_jobs o WHERE o.organisation_id = $1 AND o.kind IN (${jobs})
@@ -168,11 +171,18 @@ const findDue = query({
   name: "due_notifications",
   planned: "once",
   text: sql`
-SELECT kind, failures >= ${maxBatchFailures} AS is_alone FROM ledger_notifications
-WHERE organisation_id = $1 AND try_at <= now()
-GROUP BY kind, failures >= ${maxBatchFailures}
-ORDER BY failures >= ${maxBatchFailures},
-  CASE WHEN min(failures) >= ${maxBatchFailures} THEN min(try_at) END, min(failures), kind`,
+    SELECT kind, failures >= ${maxBatchFailures} AS is_alone
+    FROM ledger_notifications
+    WHERE organisation_id = $1 AND try_at <= now()
+    GROUP BY kind, failures >= ${maxBatchFailures}
+    ORDER BY
+      failures >= ${maxBatchFailures},
+      CASE
+        WHEN min(failures) >= ${maxBatchFailures} THEN min(try_at)
+      END,
+      min(failures),
+      kind
+  `,
   row: { kind: columns.ledgerNotification.kind.as<SyncKind>(), isAlone: bool },
 });
 
@@ -224,26 +234,46 @@ export async function claimNotifications(
 const finish = command({
   name: "finish_notifications",
   text: sql`
-WITH taken AS (
-  SELECT * FROM unnest($3::text[], $4::timestamptz[]) AS t(ledger_id, received_at)
-), kept AS (
-  SELECT * FROM unnest($5::text[], $6::text[]) AS k(ledger_id, reason)
-), locked AS (
-  SELECT h.ledger_id FROM ledger_notifications h JOIN taken USING (ledger_id)
-  WHERE h.organisation_id = $1 AND h.kind = $2 ORDER BY h.ledger_id FOR UPDATE OF h
-), later AS (
-  UPDATE ledger_notifications h SET failures = 0, reason = kept.reason,
-    changed_at = CASE WHEN kept.reason IS NOT NULL THEN h.changed_at END,
-    try_at = now() + CASE WHEN kept.reason IS NULL
-      THEN greatest(interval '1 second', (now() - h.received_at) / 2)
-      ELSE least(${maxPause}, greatest(interval '1 minute', now() - h.received_at)) END
-  FROM locked JOIN kept USING (ledger_id)
-  WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = locked.ledger_id
-)
-DELETE FROM ledger_notifications h USING locked JOIN taken USING (ledger_id)
-WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = taken.ledger_id
-  AND h.received_at = taken.received_at
-  AND NOT EXISTS (SELECT FROM kept WHERE kept.ledger_id = h.ledger_id)`,
+    WITH
+      taken AS (SELECT * FROM unnest($3::text[], $4::timestamptz[]) AS t (ledger_id, received_at)),
+      kept AS (SELECT * FROM unnest($5::text[], $6::text[]) AS k (ledger_id, reason)),
+      locked AS (
+        SELECT h.ledger_id
+        FROM
+          ledger_notifications h
+          JOIN taken USING (ledger_id)
+        WHERE h.organisation_id = $1 AND h.kind = $2
+        ORDER BY h.ledger_id
+        FOR UPDATE OF h
+      ),
+      later AS (
+        UPDATE ledger_notifications h
+        SET
+          failures = 0,
+          reason = kept.reason,
+          changed_at = CASE
+            WHEN kept.reason IS NOT NULL THEN h.changed_at
+          END,
+          try_at = now() + CASE
+            WHEN kept.reason IS NULL THEN greatest(interval '1 second', (now() - h.received_at) / 2)
+            ELSE least(${maxPause}, greatest(interval '1 minute', now() - h.received_at))
+          END
+        FROM
+          locked
+          JOIN kept USING (ledger_id)
+        WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = locked.ledger_id
+      )
+    DELETE FROM ledger_notifications h
+    USING
+      locked
+      JOIN taken USING (ledger_id)
+    WHERE
+      h.organisation_id = $1
+      AND h.kind = $2
+      AND h.ledger_id = taken.ledger_id
+      AND h.received_at = taken.received_at
+      AND NOT EXISTS (SELECT FROM kept WHERE kept.ledger_id = h.ledger_id)
+  `,
 });
 
 /**

@@ -70,25 +70,53 @@ const readState = query({
   name: "read_sync_state",
   planned: "once",
   text: sql`
-WITH created AS (
-  INSERT INTO ledger_sync_cursors AS s (organisation_id, tenant_id, next_sync_at)
-  SELECT c.organisation_id, c.tenant_id, ${firstSyncAt(sql`$2::float8`)}
-  FROM ledger_connections c WHERE c.organisation_id = $1
-  ON CONFLICT (organisation_id) DO UPDATE SET tenant_id = excluded.tenant_id, sync_kind = NULL,
-    sync_cursor = NULL, contacts_since = NULL, credit_notes_since = NULL, invoices_since = NULL,
-    not_before = NULL, reason = NULL, failures = 0
-  WHERE s.tenant_id <> excluded.tenant_id RETURNING *
-), cursors AS (
-  SELECT * FROM created UNION ALL SELECT * FROM ledger_sync_cursors
-  WHERE organisation_id = $1 AND NOT EXISTS (SELECT FROM created)
-)
-SELECT reason, failures,
-  greatest(0, coalesce(ceil(1000 * extract(epoch FROM not_before - now())), 0))::float8 AS wait_ms,
-  (SELECT greatest(0, ceil(1000 * extract(epoch FROM min(due.at) - now()))) FROM (
-    SELECT next_sync_at AS at WHERE sync_kind IS NOT NULL OR next_sync_at <= now()
-    UNION ALL SELECT min(h.try_at) FROM ledger_notifications h WHERE h.organisation_id = $1
-    ) AS due WHERE due.at IS NOT NULL HAVING count(*) > 0)::float8 AS next_in_ms
-FROM cursors`,
+    WITH
+      created AS (
+        INSERT INTO ledger_sync_cursors AS s (organisation_id, tenant_id, next_sync_at)
+        SELECT c.organisation_id, c.tenant_id, ${firstSyncAt(sql`$2::float8`)}
+        FROM ledger_connections c
+        WHERE c.organisation_id = $1
+        ON CONFLICT (organisation_id) DO UPDATE
+          SET
+            tenant_id = excluded.tenant_id,
+            sync_kind = NULL,
+            sync_cursor = NULL,
+            contacts_since = NULL,
+            credit_notes_since = NULL,
+            invoices_since = NULL,
+            not_before = NULL,
+            reason = NULL,
+            failures = 0
+          WHERE s.tenant_id <> excluded.tenant_id
+        RETURNING *
+      ),
+      cursors AS (
+        SELECT * FROM created
+        UNION ALL
+        SELECT *
+        FROM ledger_sync_cursors
+        WHERE organisation_id = $1 AND NOT EXISTS (SELECT FROM created)
+      )
+    SELECT
+      reason,
+      failures,
+      greatest(
+        0,
+        coalesce(ceil(1000 * extract(epoch FROM not_before - now())), 0)
+      )::float8 AS wait_ms,
+      (
+        SELECT greatest(0, ceil(1000 * extract(epoch FROM min(due.at) - now())))
+        FROM
+          (
+            SELECT next_sync_at AS at WHERE sync_kind IS NOT NULL OR next_sync_at <= now()
+            UNION ALL
+            SELECT min(h.try_at) FROM ledger_notifications h WHERE h.organisation_id = $1
+          ) AS due
+        WHERE due.at IS NOT NULL
+        HAVING count(*) > 0
+      )::float8 AS next_in_ms
+    FROM cursors
+  `,
   row: syncState,
 });
 
@@ -109,21 +137,40 @@ export async function readSyncState(
 const beginSync = command({
   name: "begin_sync",
   planned: "once",
-  text: sql`UPDATE ledger_sync_cursors SET sync_kind = ${literal(syncKinds[0])}, sync_cursor = NULL,
-      began_at = clock_timestamp(), contacts_changed = 0, credit_notes_changed = 0,
+  text: sql`
+    UPDATE ledger_sync_cursors
+    SET
+      sync_kind = ${literal(syncKinds[0])},
+      sync_cursor = NULL,
+      began_at = clock_timestamp(),
+      contacts_changed = 0,
+      credit_notes_changed = 0,
       invoices_changed = 0
-    WHERE organisation_id = $1 AND sync_kind IS NULL AND next_sync_at <= now()`,
+    WHERE organisation_id = $1 AND sync_kind IS NULL AND next_sync_at <= now()
+  `,
 });
 
 const claimPage = query({
   name: "claim_sync_page",
   planned: "once",
-  text: sql`SELECT s.sync_kind AS kind, s.sync_cursor AS cursor, ${takenAt} AS taken_at,
-      coalesce(CASE s.sync_kind WHEN 'contacts' THEN s.contacts_since
-        WHEN 'credit_notes' THEN s.credit_notes_since ELSE s.invoices_since END, c.created_at)
-        - $2 * interval '1 millisecond' AS since
-    FROM ledger_sync_cursors s JOIN ledger_connections c ON c.organisation_id = s.organisation_id
-    WHERE s.organisation_id = $1 AND s.sync_kind IS NOT NULL AND s.next_sync_at <= now()`,
+  text: sql`
+    SELECT
+      s.sync_kind AS kind,
+      s.sync_cursor AS cursor,
+      ${takenAt} AS taken_at,
+      coalesce(
+        CASE s.sync_kind
+          WHEN 'contacts' THEN s.contacts_since
+          WHEN 'credit_notes' THEN s.credit_notes_since
+          ELSE s.invoices_since
+        END,
+        c.created_at
+      ) - $2 * interval '1 millisecond' AS since
+    FROM
+      ledger_sync_cursors s
+      JOIN ledger_connections c ON c.organisation_id = s.organisation_id
+    WHERE s.organisation_id = $1 AND s.sync_kind IS NOT NULL AND s.next_sync_at <= now()
+  `,
   row: {
     kind: columns.ledgerSyncCursor.syncKind.present().as<SyncKind>(),
     cursor: columns.ledgerSyncCursor.syncCursor,
@@ -147,20 +194,35 @@ export async function claimSyncPage(pool: Pool, organisationId: string): Promise
 // not report it then (LEDGER-18).
 const notifyPartPaid = command({
   name: "notify_part_paid",
-  text: sql`WITH due AS (
-      UPDATE ledger_sync_cursors SET part_paid_checked_at = now()
-      WHERE organisation_id = $1 AND (part_paid_checked_at IS NULL
-        OR part_paid_checked_at < now() - ${partPaidEvery}) RETURNING organisation_id
-    ), picked AS (
-      SELECT i.ledger_invoice_id AS ledger_id
-      FROM invoices i JOIN due ON due.organisation_id = i.organisation_id
-      WHERE i.organisation_id = $1 AND i.status = 'approved' AND NOT i.sent
-        AND i.amount_due > 0 AND i.amount_due < i.total AND i.ledger_invoice_id IS NOT NULL
-      ORDER BY random() LIMIT ${maxPartPaid}
-    )
+  text: sql`
+    WITH
+      due AS (
+        UPDATE ledger_sync_cursors
+        SET part_paid_checked_at = now()
+        WHERE
+          organisation_id = $1
+          AND (part_paid_checked_at IS NULL OR part_paid_checked_at < now() - ${partPaidEvery})
+        RETURNING organisation_id
+      ),
+      picked AS (
+        SELECT i.ledger_invoice_id AS ledger_id
+        FROM
+          invoices i
+          JOIN due ON due.organisation_id = i.organisation_id
+        WHERE
+          i.organisation_id = $1
+          AND i.status = 'approved'
+          AND NOT i.sent
+          AND i.amount_due > 0
+          AND i.amount_due < i.total
+          AND i.ledger_invoice_id IS NOT NULL
+        ORDER BY random()
+        LIMIT ${maxPartPaid}
+      )
     INSERT INTO ledger_notifications (organisation_id, kind, ledger_id)
     SELECT $1, 'invoices', ledger_id FROM picked ORDER BY ledger_id
-    ON CONFLICT DO NOTHING`,
+    ON CONFLICT DO NOTHING
+  `,
 });
 
 // Another process may have ended this page first: then nothing moves. If an operator requested a
@@ -231,13 +293,27 @@ export interface SyncDelay {
 
 const reschedule = command({
   name: "reschedule_sync",
-  text: sql`UPDATE ledger_sync_cursors SET not_before = now() + $2 * interval '1 millisecond',
-      reason = coalesce($3, CASE WHEN sync_kind IS NOT NULL THEN reason END),
-      failures = CASE WHEN $3::text IS NULL AND sync_kind IS NULL THEN 0
-        ELSE failures + $4::int END,
-      next_sync_at = CASE WHEN sync_kind IS NULL THEN next_sync_at
-        ELSE coalesce(now() + $5::float8 * interval '1 millisecond', next_sync_at) END
-    WHERE organisation_id = $1`,
+  text: sql`
+    UPDATE ledger_sync_cursors
+    SET
+      not_before = now() + $2 * interval '1 millisecond',
+      reason = coalesce(
+        $3,
+        CASE
+          WHEN sync_kind IS NOT NULL THEN reason
+        END
+      ),
+      failures = CASE
+        WHEN $3::text IS NULL
+        AND sync_kind IS NULL THEN 0
+        ELSE failures + $4::int
+      END,
+      next_sync_at = CASE
+        WHEN sync_kind IS NULL THEN next_sync_at
+        ELSE coalesce(now() + $5::float8 * interval '1 millisecond', next_sync_at)
+      END
+    WHERE organisation_id = $1
+  `,
 });
 
 /**

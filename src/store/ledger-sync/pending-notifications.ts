@@ -36,18 +36,39 @@ const save = command({
   name: "save_notifications",
   planned: "once",
   text: sql`
-INSERT INTO ledger_notifications AS n (organisation_id, kind, ledger_id, changed_at)
-SELECT $1, $2, ledger_id, CASE WHEN bool_and(changed_at IS NOT NULL) THEN max(changed_at) END
-FROM unnest($3::text[], $4::timestamptz[]) AS h(ledger_id, changed_at)
-GROUP BY ledger_id ORDER BY ledger_id
-ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE SET
-  received_at = CASE WHEN $5 AND n.reason IS NOT NULL THEN n.received_at
-    ELSE clock_timestamp() END,
-  try_at = CASE WHEN $5 THEN n.try_at
-    ELSE least(n.try_at, now() + CASE WHEN n.reason IS NULL THEN interval '0'
-      ELSE interval '1 minute' END) END,
-  changed_at = CASE WHEN n.changed_at IS NOT NULL AND excluded.changed_at IS NOT NULL
-    THEN greatest(n.changed_at, excluded.changed_at) END`,
+    INSERT INTO ledger_notifications AS n (organisation_id, kind, ledger_id, changed_at)
+    SELECT
+      $1,
+      $2,
+      ledger_id,
+      CASE
+        WHEN bool_and(changed_at IS NOT NULL) THEN max(changed_at)
+      END
+    FROM unnest($3::text[], $4::timestamptz[]) AS h (ledger_id, changed_at)
+    GROUP BY ledger_id
+    ORDER BY ledger_id
+    ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE
+      SET
+        received_at = CASE
+          WHEN $5
+          AND n.reason IS NOT NULL THEN n.received_at
+          ELSE clock_timestamp()
+        END,
+        try_at = CASE
+          WHEN $5 THEN n.try_at
+          ELSE least(
+            n.try_at,
+            now() + CASE
+              WHEN n.reason IS NULL THEN interval '0'
+              ELSE interval '1 minute'
+            END
+          )
+        END,
+        changed_at = CASE
+          WHEN n.changed_at IS NOT NULL
+          AND excluded.changed_at IS NOT NULL THEN greatest(n.changed_at, excluded.changed_at)
+        END
+  `,
 });
 
 /**

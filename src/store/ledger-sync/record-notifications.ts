@@ -25,8 +25,11 @@ interface ReceivedNotification extends ChangeNotification {
 const findTenants = query({
   name: "find_connected_tenants",
   planned: "once",
-  text: sql`SELECT organisation_id, tenant_id FROM ledger_connections
-    WHERE lower(tenant_id) = ANY ($1) AND kind = $2 AND disconnected_at IS NULL`,
+  text: sql`
+    SELECT organisation_id, tenant_id
+    FROM ledger_connections
+    WHERE lower(tenant_id) = ANY ($1) AND kind = $2 AND disconnected_at IS NULL
+  `,
   row: pick(columns.ledgerConnection, "organisationId", "tenantId"),
 });
 

@@ -40,15 +40,21 @@ const syncedNote = {
 
 const findSynced = query({
   name: "find_synced_notes",
-  text: sql`SELECT ${columnsOf(sql`d`, syncedNote)} FROM ${observedNote}
-    WHERE ${isOtherNote} OR d.ledger_updated_at IS DISTINCT FROM r.updated_at`,
+  text: sql`
+    SELECT ${columnsOf(sql`d`, syncedNote)}
+    FROM ${observedNote}
+    WHERE ${isOtherNote} OR d.ledger_updated_at IS DISTINCT FROM r.updated_at
+  `,
   row: syncedNote,
 });
 
 const evaluate = query({
   name: "evaluate_synced_note",
-  text: sql`SELECT ${verdict("credit_notes")} AS verdict, ${isOtherNote} AS is_other
-    FROM ${observedNote} FOR NO KEY UPDATE OF d`,
+  text: sql`
+    SELECT ${verdict("credit_notes")} AS verdict, ${isOtherNote} AS is_other
+    FROM ${observedNote}
+    FOR NO KEY UPDATE OF d
+  `,
   row: { verdict: verdictColumn, isOther: bool },
 });
 

@@ -73,10 +73,17 @@ export async function findWithNotifications(
 
 const createCursors = command({
   name: "create_sync_cursors",
-  text: sql`INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at)
+  text: sql`
+    INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at)
     SELECT c.organisation_id, c.tenant_id, ${firstSyncAt(sql`$1::float8`)}
-    FROM ledger_connections c WHERE c.disconnected_at IS NULL
-      AND NOT EXISTS (SELECT FROM ledger_sync_cursors s
-        WHERE s.organisation_id = c.organisation_id)
-    ON CONFLICT DO NOTHING`,
+    FROM ledger_connections c
+    WHERE
+      c.disconnected_at IS NULL
+      AND NOT EXISTS (
+        SELECT
+        FROM ledger_sync_cursors s
+        WHERE s.organisation_id = c.organisation_id
+      )
+    ON CONFLICT DO NOTHING
+  `,
 });

@@ -32,19 +32,36 @@ export interface ObservedContact extends ObservedContactState {
 
 const findSynced = query({
   name: "find_synced_customers",
-  text: sql`SELECT c.ledger_contact_id FROM customers c
-      JOIN unnest($2::text[], $3::timestamptz[]) AS r(id, updated_at)
-        ON r.id = c.ledger_contact_id
-    WHERE c.organisation_id = $1 AND c.ledger_updated_at IS DISTINCT FROM r.updated_at`,
+  text: sql`
+    SELECT c.ledger_contact_id
+    FROM
+      customers c
+      JOIN unnest($2::text[], $3::timestamptz[]) AS r (id, updated_at) ON r.id = c.ledger_contact_id
+    WHERE c.organisation_id = $1 AND c.ledger_updated_at IS DISTINCT FROM r.updated_at
+  `,
   row: { ledgerContactId: columns.customer.ledgerContactId.present() },
 });
 
 const holdSynced = query({
   name: "hold_synced_customer",
-  text: sql`SELECT id, name, first_name, last_name, email, status, ledger_contact_id,
+  text: sql`
+    SELECT
+      id,
+      name,
+      first_name,
+      last_name,
+      email,
+      status,
+      ledger_contact_id,
       deactivated_at IS NOT NULL AS is_deactivated
-    FROM customers WHERE organisation_id = $1 AND ledger_contact_id = $2 AND erased_at IS NULL
-      AND coalesce(ledger_updated_at <= $3, true) FOR NO KEY UPDATE`,
+    FROM customers
+    WHERE
+      organisation_id = $1
+      AND ledger_contact_id = $2
+      AND erased_at IS NULL
+      AND coalesce(ledger_updated_at <= $3, true)
+    FOR NO KEY UPDATE
+  `,
   row: {
     ...pick(columns.customer, "id", "name", "firstName", "lastName", "email", "ledgerContactId"),
     status: columns.customer.status.as<SyncedCustomer["status"]>(),
@@ -54,9 +71,18 @@ const holdSynced = query({
 
 const updateCustomer = command({
   name: "sync_customer",
-  text: sql`UPDATE customers SET name = $3, first_name = $4, last_name = $5, email = $6,
-      status = $7, ledger_contact_id = $8, ledger_updated_at = $9
-    WHERE organisation_id = $1 AND id = $2`,
+  text: sql`
+    UPDATE customers
+    SET
+      name = $3,
+      first_name = $4,
+      last_name = $5,
+      email = $6,
+      status = $7,
+      ledger_contact_id = $8,
+      ledger_updated_at = $9
+    WHERE organisation_id = $1 AND id = $2
+  `,
 });
 
 /**

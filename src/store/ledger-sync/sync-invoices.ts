@@ -61,27 +61,52 @@ const findSynced = query({
 const writeEvaluated = query({
   name: "sync_invoices",
   text: sql`
-WITH evaluated AS (
-  SELECT d.id AS own_id, d.subscription_id, d.ledger_invoice_id AS ledger_id, r.status, r.subtotal,
-    r.total, r.amount_due, r.sent, r.updated_at, r.due_date, ${drift} AS drift,
-    ${isOtherInvoice} AS is_other,
-    ${verdict("invoices")} AS verdict
-  FROM ${observedInvoice}
-  WHERE ${isDifferent} AND d.subscription_id = ANY ($4::uuid[])
-  ORDER BY d.id FOR NO KEY UPDATE OF d
-), written AS (
-  UPDATE invoices i SET status = e.status, total = e.total, amount_due = e.amount_due,
-    sent = e.sent, due_date = coalesce(e.due_date, i.due_date), ledger_drift = e.drift,
-    ledger_updated_at = e.updated_at,
-    ledger_subtotal = coalesce(e.subtotal, i.ledger_subtotal), ledger_reported_at = now(),
-    sync_error = CASE WHEN i.status <> 'not_in_external'
-      THEN nullif(i.sync_error, ${unfitText}) END
-  FROM evaluated e WHERE i.organisation_id = $1 AND i.id = e.own_id AND e.verdict = 'write'
-)
-SELECT subscription_id, ledger_id, status, is_other, verdict FROM evaluated
-UNION ALL SELECT d.subscription_id, d.ledger_invoice_id, r.status, ${isOtherInvoice}, 'again'
-FROM ${observedInvoice}
-WHERE ${isDifferent} AND d.subscription_id <> ALL ($4::uuid[])`,
+    WITH
+      evaluated AS (
+        SELECT
+          d.id AS own_id,
+          d.subscription_id,
+          d.ledger_invoice_id AS ledger_id,
+          r.status,
+          r.subtotal,
+          r.total,
+          r.amount_due,
+          r.sent,
+          r.updated_at,
+          r.due_date,
+          ${drift} AS drift,
+          ${isOtherInvoice} AS is_other,
+          ${verdict("invoices")} AS verdict
+        FROM ${observedInvoice}
+        WHERE ${isDifferent} AND d.subscription_id = ANY ($4::uuid[])
+        ORDER BY d.id
+        FOR NO KEY UPDATE OF d
+      ),
+      written AS (
+        UPDATE invoices i
+        SET
+          status = e.status,
+          total = e.total,
+          amount_due = e.amount_due,
+          sent = e.sent,
+          due_date = coalesce(e.due_date, i.due_date),
+          ledger_drift = e.drift,
+          ledger_updated_at = e.updated_at,
+          ledger_subtotal = coalesce(e.subtotal, i.ledger_subtotal),
+          ledger_reported_at = now(),
+          sync_error = CASE
+            WHEN i.status <> 'not_in_external' THEN nullif(i.sync_error, ${unfitText})
+          END
+        FROM evaluated e
+        WHERE i.organisation_id = $1 AND i.id = e.own_id AND e.verdict = 'write'
+      )
+    SELECT subscription_id, ledger_id, status, is_other, verdict
+    FROM evaluated
+    UNION ALL
+    SELECT d.subscription_id, d.ledger_invoice_id, r.status, ${isOtherInvoice}, 'again'
+    FROM ${observedInvoice}
+    WHERE ${isDifferent} AND d.subscription_id <> ALL ($4::uuid[])
+  `,
   row: evaluatedInvoice,
 });
 
@@ -141,17 +166,28 @@ function againOf(rows: readonly RowOf<typeof evaluatedInvoice>[]): readonly stri
 const markUnfit = query({
   name: "leave_unfit_invoice",
   text: sql`
-WITH evaluated AS (
-  SELECT d.id AS own_id, ${verdict("invoices")} AS verdict
-  FROM (SELECT $4::timestamptz AS updated_at) AS r
-    JOIN invoices d ON d.organisation_id = $1 AND d.ledger_invoice_id = $2
-      AND d.status <> 'scheduled' FOR NO KEY UPDATE OF d
-), written AS (
-  UPDATE invoices i SET sync_error = ${unfitText} FROM evaluated e
-  WHERE i.organisation_id = $1 AND i.id = e.own_id AND e.verdict = 'write'
-    AND (i.sync_error IS NULL OR i.status = 'not_in_external')
-)
-SELECT verdict FROM evaluated`,
+    WITH
+      evaluated AS (
+        SELECT d.id AS own_id, ${verdict("invoices")} AS verdict
+        FROM
+          (SELECT $4::timestamptz AS updated_at) AS r
+          JOIN invoices d
+            ON d.organisation_id = $1 AND d.ledger_invoice_id = $2 AND d.status <> 'scheduled'
+        FOR NO KEY UPDATE OF d
+      ),
+      written AS (
+        UPDATE invoices i
+        SET sync_error = ${unfitText}
+        FROM evaluated e
+        WHERE
+          i.organisation_id = $1
+          AND i.id = e.own_id
+          AND e.verdict = 'write'
+          AND (i.sync_error IS NULL OR i.status = 'not_in_external')
+      )
+    SELECT verdict
+    FROM evaluated
+  `,
   row: { verdict: verdictColumn },
 });
 
@@ -170,18 +206,32 @@ const losing = (kind: SyncedDocumentKind) =>
   query({
     name: `lose_${kind}`,
     text: sql`
-WITH evaluated AS (
-  SELECT d.id AS own_id, d.${ledgerIdColumn[kind]} AS ledger_id,
-    coalesce(d.ledger_reported_at >= $3::timestamptz, false) OR ${isBusy[kind]} AS is_busy
-  FROM ${identifier(kind)} d WHERE d.organisation_id = $1 AND ${stands(sql`d`)}
-    AND d.${ledgerIdColumn[kind]} = ANY ($2)
-  ORDER BY d.id FOR NO KEY UPDATE OF d
-), lost AS (
-  UPDATE ${identifier(kind)} t SET status = 'not_in_external', ledger_reported_at = now(),
-    sync_error = 'The ledger does not have it any more.'
-  FROM evaluated e WHERE t.organisation_id = $1 AND t.id = e.own_id AND NOT e.is_busy
-)
-SELECT ledger_id, is_busy FROM evaluated`,
+      WITH
+        evaluated AS (
+          SELECT
+            d.id AS own_id,
+            d.${ledgerIdColumn[kind]} AS ledger_id,
+            coalesce(d.ledger_reported_at >= $3::timestamptz, false) OR ${isBusy[kind]} AS is_busy
+          FROM ${identifier(kind)} d
+          WHERE
+            d.organisation_id = $1
+            AND ${stands(sql`d`)}
+            AND d.${ledgerIdColumn[kind]} = ANY ($2)
+          ORDER BY d.id
+          FOR NO KEY UPDATE OF d
+        ),
+        lost AS (
+          UPDATE ${identifier(kind)} t
+          SET
+            status = 'not_in_external',
+            ledger_reported_at = now(),
+            sync_error = 'The ledger does not have it any more.'
+          FROM evaluated e
+          WHERE t.organisation_id = $1 AND t.id = e.own_id AND NOT e.is_busy
+        )
+      SELECT ledger_id, is_busy
+      FROM evaluated
+    `,
     row: { ledgerId: columns.invoice.ledgerInvoiceId.present(), isBusy: bool },
   });
 

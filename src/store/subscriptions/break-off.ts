@@ -158,13 +158,23 @@ interface DescribedEnd {
 
 const findNext = query({
   name: "load_removal_to_break_off",
-  text: sql`SELECT r.step, i.number, ${isAhead} AS ahead
-    FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
+  text: sql`
+    SELECT r.step, i.number, ${isAhead} AS ahead
+    FROM
+      removals r
+      JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
       JOIN subscriptions s ON s.organisation_id = $1 AND s.id = i.subscription_id
-    WHERE r.organisation_id = $1 AND r.termination_id = $2 AND r.state = 'waiting'
+    WHERE
+      r.organisation_id = $1
+      AND r.termination_id = $2
+      AND r.state = 'waiting'
       AND i.ledger_invoice_id IS NOT NULL
-      AND r.step = (SELECT min(w.step) FROM removals w WHERE w.organisation_id = $1
-        AND w.termination_id = $2 AND w.state = 'waiting')`,
+      AND r.step = (
+        SELECT min(w.step)
+        FROM removals w
+        WHERE w.organisation_id = $1 AND w.termination_id = $2 AND w.state = 'waiting'
+      )
+  `,
   row: { step: columns.removal.step, number: columns.invoice.number, ahead: bool },
 });
 

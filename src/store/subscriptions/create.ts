@@ -55,16 +55,46 @@ const factsRow = {
 const loadFacts = query({
   name: "load_creation",
   planned: "once",
-  text: sql`SELECT ${organisationColumns}, o.catalogue_version, o.test_clock,
-      (SELECT s.request_hash FROM subscriptions s WHERE s.organisation_id = $1
-        AND s.id = $2) AS request_hash,
-      (SELECT row_to_json(r) FROM (SELECT ${customerColumns} FROM customers t
-        WHERE t.organisation_id = $1 AND t.code = $3 AND ${isShown}) r) AS customer,
-      (SELECT row_to_json(r) FROM (SELECT ${planColumns} FROM plans t
-        WHERE t.organisation_id = $1 AND t.code = $4) r) AS plan,
-      (SELECT json_agg(row_to_json(r)) FROM (SELECT ${chargeColumns} FROM charges t
-        WHERE t.organisation_id = $1 AND t.code = ANY ($5)) r) AS charges
-    FROM organisations o WHERE o.id = $1`,
+  text: sql`
+    SELECT
+      ${organisationColumns},
+      o.catalogue_version,
+      o.test_clock,
+      (
+        SELECT s.request_hash
+        FROM subscriptions s
+        WHERE s.organisation_id = $1 AND s.id = $2
+      ) AS request_hash,
+      (
+        SELECT row_to_json(r)
+        FROM
+          (
+            SELECT ${customerColumns}
+            FROM customers t
+            WHERE t.organisation_id = $1 AND t.code = $3 AND ${isShown}
+          ) r
+      ) AS customer,
+      (
+        SELECT row_to_json(r)
+        FROM
+          (
+            SELECT ${planColumns}
+            FROM plans t
+            WHERE t.organisation_id = $1 AND t.code = $4
+          ) r
+      ) AS plan,
+      (
+        SELECT json_agg(row_to_json(r))
+        FROM
+          (
+            SELECT ${chargeColumns}
+            FROM charges t
+            WHERE t.organisation_id = $1 AND t.code = ANY ($5)
+          ) r
+      ) AS charges
+    FROM organisations o
+    WHERE o.id = $1
+  `,
   row: factsRow,
 });
 

@@ -29,23 +29,57 @@ import { loadNextPeriodLines } from "./reversals.ts";
 const refuse = command({
   name: "refuse_removal",
   text: sql`
-WITH op AS (
-  UPDATE ledger_jobs o SET state = 'refused', reason = $5, lease_until = NULL, finished_at = now(),
-    message = $6
-  WHERE o.organisation_id = $1 AND ${isHeld} RETURNING o.id
-), removal AS (
-  UPDATE removals r SET finished_at = now(), state = CASE WHEN r.step = $4 THEN 'refused'
-    ELSE 'left' END,
-    reason = CASE WHEN r.step = $4 THEN $5 END, message = CASE WHEN r.step = $4 THEN $7 END
-  FROM op WHERE r.organisation_id = $1 AND r.termination_id = op.id AND r.state = 'waiting'
-  RETURNING r.invoice_id, r.state
-), invoice AS (
-  UPDATE invoices i SET status = $8, total = $9, amount_due = $10, sent = $11,
-    ledger_updated_at = coalesce($12, i.ledger_updated_at), ledger_reported_at = now()
-  FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id
-    AND removal.state = 'refused' AND $8::text IS NOT NULL
-)
-SELECT FROM op, pg_notify(${literal(outcomesChannel)}, op.id::text)`,
+    WITH
+      op AS (
+        UPDATE ledger_jobs o
+        SET
+          state = 'refused',
+          reason = $5,
+          lease_until = NULL,
+          finished_at = now(),
+          message = $6
+        WHERE o.organisation_id = $1 AND ${isHeld}
+        RETURNING o.id
+      ),
+      removal AS (
+        UPDATE removals r
+        SET
+          finished_at = now(),
+          state = CASE
+            WHEN r.step = $4 THEN 'refused'
+            ELSE 'left'
+          END,
+          reason = CASE
+            WHEN r.step = $4 THEN $5
+          END,
+          message = CASE
+            WHEN r.step = $4 THEN $7
+          END
+        FROM op
+        WHERE r.organisation_id = $1 AND r.termination_id = op.id AND r.state = 'waiting'
+        RETURNING r.invoice_id, r.state
+      ),
+      invoice AS (
+        UPDATE invoices i
+        SET
+          status = $8,
+          total = $9,
+          amount_due = $10,
+          sent = $11,
+          ledger_updated_at = coalesce($12, i.ledger_updated_at),
+          ledger_reported_at = now()
+        FROM removal
+        WHERE
+          i.organisation_id = $1
+          AND i.id = removal.invoice_id
+          AND removal.state = 'refused'
+          AND $8::text IS NOT NULL
+      )
+    SELECT
+    FROM
+      op,
+      pg_notify(${literal(outcomesChannel)}, op.id::text)
+  `,
 });
 
 /**

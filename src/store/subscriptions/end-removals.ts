@@ -89,24 +89,54 @@ export function createTerminations(pool: Pool, encryption: Encryption): OpenTerm
 
 const readStored = query({
   name: "read_termination",
-  text: sql`SELECT o.state, e.ended, o.reason, r.current, r.removals, r.removed, r.left,
-      CASE WHEN o.finished_at IS NULL THEN
-        greatest(0, ceil(1000 * extract(epoch FROM
-          CASE WHEN o.state = 'ready' THEN o.not_before ELSE o.lease_until END - now())))
+  text: sql`
+    SELECT
+      o.state,
+      e.ended,
+      o.reason,
+      r.current,
+      r.removals,
+      r.removed,
+      r.left,
+      CASE
+        WHEN o.finished_at IS NULL THEN greatest(
+          0,
+          ceil(
+            1000 * extract(
+              epoch FROM CASE
+                WHEN o.state = 'ready' THEN o.not_before
+                ELSE o.lease_until
+              END - now()
+            )
+          )
+        )
       END::float8 AS next_in_ms
-    FROM terminations e
+    FROM
+      terminations e
       JOIN ledger_jobs o ON o.organisation_id = $1 AND o.id = e.id
       CROSS JOIN LATERAL (
-        SELECT count(*)::int AS removals,
+        SELECT
+          count(*)::int AS removals,
           count(*) FILTER (WHERE m.state = 'removed')::int AS removed,
           count(*) FILTER (WHERE m.state = 'left')::int AS left,
-          min(i.number) FILTER (WHERE m.step = (SELECT min(n.step) FROM removals n
-            WHERE n.organisation_id = $1 AND n.termination_id = e.id
-              AND n.state IN ('waiting', 'refused'))) AS current
-        FROM removals m JOIN invoices i ON i.organisation_id = $1 AND i.id = m.invoice_id
+          min(i.number) FILTER (
+            WHERE
+              m.step = (
+                SELECT min(n.step)
+                FROM removals n
+                WHERE
+                  n.organisation_id = $1
+                  AND n.termination_id = e.id
+                  AND n.state IN ('waiting', 'refused')
+              )
+          ) AS current
+        FROM
+          removals m
+          JOIN invoices i ON i.organisation_id = $1 AND i.id = m.invoice_id
         WHERE m.organisation_id = $1 AND m.termination_id = e.id
       ) r
-    WHERE e.organisation_id = $1 AND e.id = $2`,
+    WHERE e.organisation_id = $1 AND e.id = $2
+  `,
   row: storedRow,
 });
 
@@ -191,12 +221,26 @@ interface Release {
 
 const releaseHeld = command({
   name: "release_termination",
-  text: sql`WITH op AS (
-      UPDATE ledger_jobs o SET state = 'ready',
-        not_before = now() + $4 * interval '1 millisecond', lease_until = NULL, reason = $5,
-        first_sent_at = CASE WHEN NOT $6 THEN o.first_sent_at END
-      WHERE o.organisation_id = $1 AND ${isHeld} RETURNING o.id
-    ) SELECT FROM op, pg_notify(${literal(outcomesChannel)}, op.id::text)`,
+  text: sql`
+    WITH
+      op AS (
+        UPDATE ledger_jobs o
+        SET
+          state = 'ready',
+          not_before = now() + $4 * interval '1 millisecond',
+          lease_until = NULL,
+          reason = $5,
+          first_sent_at = CASE
+            WHEN NOT $6 THEN o.first_sent_at
+          END
+        WHERE o.organisation_id = $1 AND ${isHeld}
+        RETURNING o.id
+      )
+    SELECT
+    FROM
+      op,
+      pg_notify(${literal(outcomesChannel)}, op.id::text)
+  `,
 });
 
 async function release(

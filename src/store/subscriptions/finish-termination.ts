@@ -41,16 +41,29 @@ export async function finishTermination(
 
 const endJob = command({
   name: "finish_termination",
-  text: sql`WITH op AS (
-      UPDATE ledger_jobs o SET state = 'done', reason = NULL, lease_until = NULL,
-        finished_at = now()
-      WHERE o.organisation_id = $1 AND o.id = $2 RETURNING o.id
-    ), termination AS (
-      UPDATE terminations e SET ended = true FROM op
-      WHERE e.organisation_id = $1 AND e.id = op.id
-    )
-    SELECT FROM op,
-      pg_notify(${literal(outcomesChannel)}, ${literal(doneMark)} || op.id)`,
+  text: sql`
+    WITH
+      op AS (
+        UPDATE ledger_jobs o
+        SET
+          state = 'done',
+          reason = NULL,
+          lease_until = NULL,
+          finished_at = now()
+        WHERE o.organisation_id = $1 AND o.id = $2
+        RETURNING o.id
+      ),
+      termination AS (
+        UPDATE terminations e
+        SET ended = true
+        FROM op
+        WHERE e.organisation_id = $1 AND e.id = op.id
+      )
+    SELECT
+    FROM
+      op,
+      pg_notify(${literal(outcomesChannel)}, ${literal(doneMark)} || op.id)
+  `,
 });
 
 async function finish(

@@ -34,19 +34,36 @@ type LateRemoval = RowOf<typeof lateRow>;
 // refused amendment of it, whose lines would be billed twice. In Setup Mode nothing can be issued,
 // so these removals wait until it is off.
 const late = sql`
-SELECT r.termination_id, r.step, i.subscription_id
-FROM removals r
-  JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
-  JOIN organisations o ON o.id = $1 AND NOT o.setup_mode
-WHERE r.organisation_id = $1 AND r.state = 'refused' AND r.reason = ${literal(answerLost)}
-  AND NOT ${keepsPlace(sql`i`)}
-  AND NOT EXISTS (SELECT 1 FROM removals e WHERE e.organisation_id = $1
-    AND e.invoice_id = r.invoice_id AND e.state = 'removed')
-  AND NOT EXISTS (SELECT 1 FROM invoice_lines l WHERE l.organisation_id = $1
-    AND l.invoice_id = i.id AND l.amending)
-  AND NOT EXISTS (SELECT 1 FROM ledger_jobs j WHERE j.organisation_id = $1
-    AND j.subscription_id = i.subscription_id AND j.kind IN ('amend_invoice', 'end_subscription')
-    AND j.state IN ('ready', 'sending', 'uncertain'))`;
+  SELECT r.termination_id, r.step, i.subscription_id
+  FROM
+    removals r
+    JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
+    JOIN organisations o ON o.id = $1 AND NOT o.setup_mode
+  WHERE
+    r.organisation_id = $1
+    AND r.state = 'refused'
+    AND r.reason = ${literal(answerLost)}
+    AND NOT ${keepsPlace(sql`i`)}
+    AND NOT EXISTS (
+      SELECT 1
+      FROM removals e
+      WHERE e.organisation_id = $1 AND e.invoice_id = r.invoice_id AND e.state = 'removed'
+    )
+    AND NOT EXISTS (
+      SELECT 1
+      FROM invoice_lines l
+      WHERE l.organisation_id = $1 AND l.invoice_id = i.id AND l.amending
+    )
+    AND NOT EXISTS (
+      SELECT 1
+      FROM ledger_jobs j
+      WHERE
+        j.organisation_id = $1
+        AND j.subscription_id = i.subscription_id
+        AND j.kind IN ('amend_invoice', 'end_subscription')
+        AND j.state IN ('ready', 'sending', 'uncertain')
+    )
+`;
 
 const findLate = query({
   name: "find_late_removals",

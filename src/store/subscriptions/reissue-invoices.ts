@@ -30,20 +30,42 @@ const removedRow = {
 const readRemovedInvoices = query({
   name: "load_removed_invoices",
   text: sql`
-SELECT ${invoiceColumns}, t.period_index,
-  EXISTS (SELECT 1 FROM deferred_lines d WHERE d.organisation_id = $1
-    AND d.invoice_id = t.id) AS bills_deferred
-FROM invoices t
-WHERE t.organisation_id = $1 AND t.subscription_id = $2 AND t.period_index >= $3::int - 1
-  AND NOT ${keepsPlace(sql`t`)}
-  AND EXISTS (
-    SELECT 1 FROM removals r JOIN terminations e ON e.organisation_id = $1
-      AND e.id = r.termination_id
-    WHERE r.organisation_id = $1 AND r.invoice_id = t.id AND r.state = 'removed' AND NOT r.reissued
-      AND CASE WHEN $4::uuid IS NULL THEN e.ended ELSE e.id = $4 END
-      AND e.seq > (SELECT coalesce(max(m.seq), 0) FROM restorations m WHERE m.organisation_id = $1
-        AND m.subscription_id = $2))
-ORDER BY t.seq`,
+    SELECT
+      ${invoiceColumns},
+      t.period_index,
+      EXISTS (
+        SELECT 1
+        FROM deferred_lines d
+        WHERE d.organisation_id = $1 AND d.invoice_id = t.id
+      ) AS bills_deferred
+    FROM invoices t
+    WHERE
+      t.organisation_id = $1
+      AND t.subscription_id = $2
+      AND t.period_index >= $3::int - 1
+      AND NOT ${keepsPlace(sql`t`)}
+      AND EXISTS (
+        SELECT 1
+        FROM
+          removals r
+          JOIN terminations e ON e.organisation_id = $1 AND e.id = r.termination_id
+        WHERE
+          r.organisation_id = $1
+          AND r.invoice_id = t.id
+          AND r.state = 'removed'
+          AND NOT r.reissued
+          AND CASE
+            WHEN $4::uuid IS NULL THEN e.ended
+            ELSE e.id = $4
+          END
+          AND e.seq > (
+            SELECT coalesce(max(m.seq), 0)
+            FROM restorations m
+            WHERE m.organisation_id = $1 AND m.subscription_id = $2
+          )
+      )
+    ORDER BY t.seq
+  `,
   row: removedRow,
 });
 
@@ -106,14 +128,19 @@ export async function reissueInvoices(
 const takeOverBilled = command({
   name: "take_over_billed",
   text: sql`
-WITH replaced AS (
-  SELECT * FROM jsonb_to_recordset($2) AS r(id uuid, replaces uuid)
-), deferred AS (
-  UPDATE deferred_lines d SET invoice_id = r.id FROM replaced r
-  WHERE d.organisation_id = $1 AND d.invoice_id = r.replaces
-)
-UPDATE usage_bills b SET invoice_id = r.id FROM replaced r
-WHERE b.organisation_id = $1 AND b.invoice_id = r.replaces`,
+    WITH
+      replaced AS (SELECT * FROM jsonb_to_recordset($2) AS r (id uuid, replaces uuid)),
+      deferred AS (
+        UPDATE deferred_lines d
+        SET invoice_id = r.id
+        FROM replaced r
+        WHERE d.organisation_id = $1 AND d.invoice_id = r.replaces
+      )
+    UPDATE usage_bills b
+    SET invoice_id = r.id
+    FROM replaced r
+    WHERE b.organisation_id = $1 AND b.invoice_id = r.replaces
+  `,
 });
 
 /** Moves deferred lines and billed usage from removed invoices to the ones that replace them. */

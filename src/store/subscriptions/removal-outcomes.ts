@@ -77,18 +77,35 @@ export async function dropInvoice(
 const abandon = command({
   name: "abandon_invoice",
   text: sql`
-WITH held AS (
-  SELECT o.id, o.kind FROM ledger_jobs o WHERE o.organisation_id = $1
-    AND (${isHeld}
-      OR o.invoice_id = $4 AND o.kind = 'create_invoice' AND o.state = 'ready')
-  ORDER BY o.id FOR UPDATE
-), op AS (
-  UPDATE ledger_jobs c SET state = 'abandoned', reason = 'removed', finished_at = now()
-  FROM held WHERE c.organisation_id = $1 AND c.id = held.id
-    AND held.kind = 'create_invoice' AND EXISTS (SELECT 1 FROM held e WHERE e.id = $2)
-  RETURNING c.id
-)
-SELECT FROM op, pg_notify(${literal(outcomesChannel)}, op.id::text)`,
+    WITH
+      held AS (
+        SELECT o.id, o.kind
+        FROM ledger_jobs o
+        WHERE
+          o.organisation_id = $1
+          AND (${isHeld} OR o.invoice_id = $4 AND o.kind = 'create_invoice' AND o.state = 'ready')
+        ORDER BY o.id
+        FOR UPDATE
+      ),
+      op AS (
+        UPDATE ledger_jobs c
+        SET
+          state = 'abandoned',
+          reason = 'removed',
+          finished_at = now()
+        FROM held
+        WHERE
+          c.organisation_id = $1
+          AND c.id = held.id
+          AND held.kind = 'create_invoice'
+          AND EXISTS (SELECT 1 FROM held e WHERE e.id = $2)
+        RETURNING c.id
+      )
+    SELECT
+    FROM
+      op,
+      pg_notify(${literal(outcomesChannel)}, op.id::text)
+  `,
 });
 
 /** Makes the job ready for its next step at once, if this attempt still holds the lease. */
@@ -122,22 +139,45 @@ async function takeBack(
 const writeRemoved = command({
   name: "sync_removed",
   text: sql`
-WITH removal AS (
-  UPDATE removals r SET state = 'removed', outcome = $4, finished_at = now()
-  WHERE r.organisation_id = $1 AND r.termination_id = $2 AND r.step = $3 AND r.state = 'waiting'
-  RETURNING r.invoice_id
-), invoice AS (
-  UPDATE invoices i SET status = $5, total = coalesce($6::numeric, i.total),
-    amount_due = coalesce($7::numeric, 0), sent = coalesce($8::boolean, i.sent),
-    ledger_updated_at = coalesce($9::timestamptz, i.ledger_updated_at),
-    ledger_reported_at = now(), sync_error = NULL
-  FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id
-  RETURNING i.id, i.subscription_id, i.type, i.period_index
-)
-UPDATE deferred_lines d SET invoice_id = NULL
-FROM invoice JOIN subscriptions s ON s.organisation_id = $1 AND s.id = invoice.subscription_id
-WHERE d.organisation_id = $1 AND d.invoice_id = invoice.id AND invoice.type = 'renewal'
-  AND invoice.period_index > s.current_period`,
+    WITH
+      removal AS (
+        UPDATE removals r
+        SET
+          state = 'removed',
+          outcome = $4,
+          finished_at = now()
+        WHERE
+          r.organisation_id = $1
+          AND r.termination_id = $2
+          AND r.step = $3
+          AND r.state = 'waiting'
+        RETURNING r.invoice_id
+      ),
+      invoice AS (
+        UPDATE invoices i
+        SET
+          status = $5,
+          total = coalesce($6::numeric, i.total),
+          amount_due = coalesce($7::numeric, 0),
+          sent = coalesce($8::boolean, i.sent),
+          ledger_updated_at = coalesce($9::timestamptz, i.ledger_updated_at),
+          ledger_reported_at = now(),
+          sync_error = NULL
+        FROM removal
+        WHERE i.organisation_id = $1 AND i.id = removal.invoice_id
+        RETURNING i.id, i.subscription_id, i.type, i.period_index
+      )
+    UPDATE deferred_lines d
+    SET invoice_id = NULL
+    FROM
+      invoice
+      JOIN subscriptions s ON s.organisation_id = $1 AND s.id = invoice.subscription_id
+    WHERE
+      d.organisation_id = $1
+      AND d.invoice_id = invoice.id
+      AND invoice.type = 'renewal'
+      AND invoice.period_index > s.current_period
+  `,
 });
 
 /** `reported` has the amounts. If null, they stay and nothing is due. */
@@ -173,16 +213,34 @@ async function syncRemoved(
 const leave = command({
   name: "leave_removal",
   text: sql`
-WITH removal AS (
-  UPDATE removals r SET state = 'left', reason = $9, finished_at = now()
-  WHERE r.organisation_id = $1 AND r.termination_id = $2 AND r.step = $3 AND r.state = 'waiting'
-  RETURNING r.invoice_id
-)
-UPDATE invoices i SET status = coalesce($4, i.status), total = coalesce($5::numeric, i.total),
-  amount_due = coalesce($6::numeric, i.amount_due), sent = coalesce($7::boolean, i.sent),
-  ledger_updated_at = coalesce($8::timestamptz, i.ledger_updated_at),
-  ledger_reported_at = CASE WHEN $4::text IS NULL THEN i.ledger_reported_at ELSE now() END
-FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id`,
+    WITH
+      removal AS (
+        UPDATE removals r
+        SET
+          state = 'left',
+          reason = $9,
+          finished_at = now()
+        WHERE
+          r.organisation_id = $1
+          AND r.termination_id = $2
+          AND r.step = $3
+          AND r.state = 'waiting'
+        RETURNING r.invoice_id
+      )
+    UPDATE invoices i
+    SET
+      status = coalesce($4, i.status),
+      total = coalesce($5::numeric, i.total),
+      amount_due = coalesce($6::numeric, i.amount_due),
+      sent = coalesce($7::boolean, i.sent),
+      ledger_updated_at = coalesce($8::timestamptz, i.ledger_updated_at),
+      ledger_reported_at = CASE
+        WHEN $4::text IS NULL THEN i.ledger_reported_at
+        ELSE now()
+      END
+    FROM removal
+    WHERE i.organisation_id = $1 AND i.id = removal.invoice_id
+  `,
 });
 
 /**

@@ -57,9 +57,10 @@ export async function loadRestorationFacts(
 const insert = command({
   name: "insert_restoration",
   text: sql`
-INSERT INTO restorations (id, organisation_id, seq, subscription_id, request_id, request_hash,
-  job_ids, requested_by)
-VALUES ($1, $2, nextval(pg_get_serial_sequence('terminations', 'seq')), $3, $4, $5, $6, $7)`,
+    INSERT INTO restorations
+      (id, organisation_id, seq, subscription_id, request_id, request_hash, job_ids, requested_by)
+    VALUES ($1, $2, nextval(pg_get_serial_sequence('terminations', 'seq')), $3, $4, $5, $6, $7)
+  `,
 });
 
 /** Saves a decided restoration. Returns the ids of the jobs that post its documents. */

@@ -49,23 +49,58 @@ const isNoteLine = sql`(l.meter_id IS NULL
 const readNextPeriod = query({
   name: "load_next_period_lines",
   text: sql`
-SELECT (SELECT json_agg(line ORDER BY line.seq, line.position) FROM (
-    SELECT d.seq, l.position, l.id, d.id AS invoice_id, d.number, l.name, l.description,
-      l.amount::text, l.revenue_account, l.tax_type
-    FROM invoices d JOIN invoice_lines l ON l.organisation_id = $1 AND l.invoice_id = d.id
-    WHERE ${isOtherInvoice} AND ${counts(sql`d`)} AND ${isInvoiceLine}
-    UNION ALL
-    SELECT d.seq, l.position, l.id, NULL, d.number, l.name, l.description, (-l.amount)::text,
-      l.revenue_account, l.tax_type
-    FROM credit_notes d JOIN credit_note_lines l ON l.organisation_id = $1
-      AND l.credit_note_id = d.id
-    WHERE ${isNote} AND ${counts(sql`d`)} AND ${isNoteLine}
-  ) line) AS lines,
-  (SELECT l.units FROM invoices i JOIN invoice_lines l ON l.organisation_id = $1
-    AND l.invoice_id = i.id AND l.kind = 'plan'
-    WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.type = 'renewal'
-      AND i.period_index = $5
-    ORDER BY i.seq DESC LIMIT 1) AS renewal_units`,
+    SELECT
+      (
+        SELECT json_agg(line ORDER BY line.seq, line.position)
+        FROM
+          (
+            SELECT
+              d.seq,
+              l.position,
+              l.id,
+              d.id AS invoice_id,
+              d.number,
+              l.name,
+              l.description,
+              l.amount::text,
+              l.revenue_account,
+              l.tax_type
+            FROM
+              invoices d
+              JOIN invoice_lines l ON l.organisation_id = $1 AND l.invoice_id = d.id
+            WHERE ${isOtherInvoice} AND ${counts(sql`d`)} AND ${isInvoiceLine}
+            UNION ALL
+            SELECT
+              d.seq,
+              l.position,
+              l.id,
+              NULL,
+              d.number,
+              l.name,
+              l.description,
+              (-l.amount)::text,
+              l.revenue_account,
+              l.tax_type
+            FROM
+              credit_notes d
+              JOIN credit_note_lines l ON l.organisation_id = $1 AND l.credit_note_id = d.id
+            WHERE ${isNote} AND ${counts(sql`d`)} AND ${isNoteLine}
+          ) line
+      ) AS lines,
+      (
+        SELECT l.units
+        FROM
+          invoices i
+          JOIN invoice_lines l ON l.organisation_id = $1 AND l.invoice_id = i.id AND l.kind = 'plan'
+        WHERE
+          i.organisation_id = $1
+          AND i.subscription_id = $2
+          AND i.type = 'renewal'
+          AND i.period_index = $5
+        ORDER BY i.seq DESC
+        LIMIT 1
+      ) AS renewal_units
+  `,
   row: { lines: jsonRows(lineRow).orNull(), renewalUnits: int.orNull() },
 });
 

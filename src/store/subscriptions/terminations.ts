@@ -120,17 +120,32 @@ export async function saveTermination(
 const insert = command({
   name: "insert_termination",
   text: sql`
-WITH termination AS (
-  INSERT INTO terminations (id, organisation_id, subscription_id, end_when, ended, request_id,
-    request_hash, requested_by)
-  VALUES ($2, $1, $3, $4, false, $6, $7, $10) RETURNING id
-), removal AS (
-  INSERT INTO removals (organisation_id, termination_id, step, invoice_id, only_unsent, state)
-  SELECT $1, t.id, r.ordinality - 1, r.invoice_id, r.invoice_id = ANY ($9::uuid[]), 'waiting'
-  FROM termination t, unnest($5::uuid[]) WITH ORDINALITY AS r(invoice_id, ordinality)
-)
-INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, awaited_until)
-SELECT t.id, $1, 'end_subscription', 'ready', $3, $8::timestamptz FROM termination t`,
+    WITH
+      termination AS (
+        INSERT INTO terminations
+          (
+            id,
+            organisation_id,
+            subscription_id,
+            end_when,
+            ended,
+            request_id,
+            request_hash,
+            requested_by
+          )
+        VALUES ($2, $1, $3, $4, false, $6, $7, $10)
+        RETURNING id
+      ),
+      removal AS (
+        INSERT INTO removals (organisation_id, termination_id, step, invoice_id, only_unsent, state)
+        SELECT $1, t.id, r.ordinality - 1, r.invoice_id, r.invoice_id = ANY ($9::uuid[]), 'waiting'
+        FROM
+          termination t,
+          unnest($5::uuid[]) WITH ORDINALITY AS r (invoice_id, ordinality)
+      )
+    INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, awaited_until)
+    SELECT t.id, $1, 'end_subscription', 'ready', $3, $8::timestamptz FROM termination t
+  `,
 });
 
 /**
@@ -171,21 +186,39 @@ export async function saveEnded(
 const readOpenInvoices = query({
   name: "load_open_invoices",
   text: sql`
-SELECT i.id, i.number, i.type, i.period_index, i.status, i.total,
-  i.ledger_invoice_id IS NOT NULL AS in_ledger, i.sent,
-  i.amount_due
-    - (SELECT coalesce(sum(l.amount), 0)
-      FROM credit_notes n
-        JOIN credit_note_lines l ON l.organisation_id = $1 AND l.credit_note_id = n.id
-      WHERE n.organisation_id = $1 AND n.subscription_id = $2
-        AND ${counts(sql`n`)} AND l.reversed_invoice_id = i.id)
-    - (SELECT coalesce(sum(c.amount), 0) FROM ledger_jobs c
-      WHERE c.organisation_id = $1 AND c.subscription_id = $2 AND c.invoice_id = i.id
-        AND c.kind = 'allocate_credit' AND c.state IN ('ready', 'sending', 'uncertain'))
-    AS amount_due
-FROM invoices i
-WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND ${keepsPlace(sql`i`)}
-ORDER BY i.seq DESC`,
+    SELECT
+      i.id,
+      i.number,
+      i.type,
+      i.period_index,
+      i.status,
+      i.total,
+      i.ledger_invoice_id IS NOT NULL AS in_ledger,
+      i.sent,
+      i.amount_due - (
+        SELECT coalesce(sum(l.amount), 0)
+        FROM
+          credit_notes n
+          JOIN credit_note_lines l ON l.organisation_id = $1 AND l.credit_note_id = n.id
+        WHERE
+          n.organisation_id = $1
+          AND n.subscription_id = $2
+          AND ${counts(sql`n`)}
+          AND l.reversed_invoice_id = i.id
+      ) - (
+        SELECT coalesce(sum(c.amount), 0)
+        FROM ledger_jobs c
+        WHERE
+          c.organisation_id = $1
+          AND c.subscription_id = $2
+          AND c.invoice_id = i.id
+          AND c.kind = 'allocate_credit'
+          AND c.state IN ('ready', 'sending', 'uncertain')
+      ) AS amount_due
+    FROM invoices i
+    WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND ${keepsPlace(sql`i`)}
+    ORDER BY i.seq DESC
+  `,
   row: {
     ...pick(columns.invoice, "id", "number", "periodIndex", "total", "sent"),
     type: columns.invoice.type.as<OpenInvoice["type"]>(),

@@ -29,12 +29,25 @@ const eventColumns = columnSet(
 const insert = query({
   name: "insert_usage_events",
   planned: "once",
-  text: sql`INSERT INTO usage_events (organisation_id, event_id, subscription_id, meter_id,
-      period_index, bill, quantity, occurred_at, created_at)
-    SELECT * FROM ${eventColumns.source(sql`r`, 1)}
+  text: sql`
+    INSERT INTO usage_events
+      (
+        organisation_id,
+        event_id,
+        subscription_id,
+        meter_id,
+        period_index,
+        bill,
+        quantity,
+        occurred_at,
+        created_at
+      )
+    SELECT *
+    FROM ${eventColumns.source(sql`r`, 1)}
     ORDER BY r.organisation_id, r.event_id COLLATE "C"
     ON CONFLICT (organisation_id, event_id) DO NOTHING
-    RETURNING organisation_id, event_id`,
+    RETURNING organisation_id, event_id
+  `,
   row: pick(columns.usageEvent, "organisationId", "eventId"),
 });
 
@@ -75,11 +88,23 @@ const idColumns = columnSet("organisation_id uuid, event_id text");
 const readStored = query({
   name: "load_stored_usage",
   planned: "once",
-  text: sql`SELECT e.* FROM ${idColumns.source(sql`r`, 1)} CROSS JOIN LATERAL (
-    SELECT u.organisation_id, u.event_id, u.subscription_id, u.meter_id, u.quantity,
-      ${microseconds(sql`u.occurred_at`)} AS occurred_at
-    FROM usage_events u
-    WHERE u.organisation_id = r.organisation_id AND u.event_id = r.event_id LIMIT 1) e`,
+  text: sql`
+    SELECT e.*
+    FROM
+      ${idColumns.source(sql`r`, 1)}
+      CROSS JOIN LATERAL (
+        SELECT
+          u.organisation_id,
+          u.event_id,
+          u.subscription_id,
+          u.meter_id,
+          u.quantity,
+          ${microseconds(sql`u.occurred_at`)} AS occurred_at
+        FROM usage_events u
+        WHERE u.organisation_id = r.organisation_id AND u.event_id = r.event_id
+        LIMIT 1
+      ) e
+  `,
   row: {
     ...pick(columns.usageEvent, "organisationId", "eventId", "subscriptionId", "meterId"),
     quantity: columns.usageEvent.quantity.as<Quantity>(),
@@ -109,8 +134,11 @@ export async function loadStored(
 const readDropped = query({
   name: "find_dropped_usage",
   planned: "once",
-  text: sql`SELECT r.organisation_id, r.event_id FROM ${idColumns.source(sql`r`, 1)}
-    WHERE is_dropped_usage(r.organisation_id, r.event_id)`,
+  text: sql`
+    SELECT r.organisation_id, r.event_id
+    FROM ${idColumns.source(sql`r`, 1)}
+    WHERE is_dropped_usage(r.organisation_id, r.event_id)
+  `,
   row: {
     organisationId: columns.usageEvent.organisationId.orNull(),
     eventId: columns.usageEvent.eventId.orNull(),

@@ -83,19 +83,53 @@ const namedColumns = columnSet("organisation_id uuid, id uuid");
 const readFacts = query({
   name: "load_usage_facts",
   planned: "once",
-  text: sql`SELECT r.organisation_id, o.catalogue_version, o.has_dropped, s.*
-  FROM ${namedColumns.source(sql`r`, 1)}
-    CROSS JOIN LATERAL (SELECT o.catalogue_version, EXISTS (SELECT FROM usage_event_ids d
-        WHERE d.organisation_id = o.id) AS has_dropped FROM organisations o
-      WHERE o.id = r.organisation_id LIMIT 1) o
-    LEFT JOIN LATERAL (SELECT s.id, s.plan_id, s.status, s.timezone, s.start_date, s.billing_day,
-      s.interval_unit, s.interval_count, s.end_date, ${microseconds(sql`s.ended_at`)} AS ended_at,
-      CASE WHEN EXISTS (SELECT FROM ledger_jobs j WHERE j.subscription_id = s.id
-        AND j.kind = 'end_subscription' AND j.state IN ('ready', 'sending', 'uncertain'))
-        THEN s.renewal_date END AS running_end_date,
-      s.current_period, s.usage_bill, s.due_at IS NULL AS is_undue
-    FROM subscriptions s WHERE s.organisation_id = r.organisation_id AND s.id = r.id LIMIT 1) s
-    ON true`,
+  text: sql`
+    SELECT r.organisation_id, o.catalogue_version, o.has_dropped, s.*
+    FROM
+      ${namedColumns.source(sql`r`, 1)}
+      CROSS JOIN LATERAL (
+        SELECT
+          o.catalogue_version,
+          EXISTS (
+            SELECT
+            FROM usage_event_ids d
+            WHERE d.organisation_id = o.id
+          ) AS has_dropped
+        FROM organisations o
+        WHERE o.id = r.organisation_id
+        LIMIT 1
+      ) o
+      LEFT JOIN LATERAL (
+        SELECT
+          s.id,
+          s.plan_id,
+          s.status,
+          s.timezone,
+          s.start_date,
+          s.billing_day,
+          s.interval_unit,
+          s.interval_count,
+          s.end_date,
+          ${microseconds(sql`s.ended_at`)} AS ended_at,
+          CASE
+            WHEN EXISTS (
+              SELECT
+              FROM ledger_jobs j
+              WHERE
+                j.subscription_id = s.id
+                AND j.kind = 'end_subscription'
+                AND j.state IN ('ready', 'sending', 'uncertain')
+            ) THEN s.renewal_date
+          END AS running_end_date,
+          s.current_period,
+          s.usage_bill,
+          s.due_at IS NULL AS is_undue
+        FROM subscriptions s
+        WHERE s.organisation_id = r.organisation_id AND s.id = r.id
+        LIMIT 1
+      ) s
+        ON true
+  `,
   row: factsRow,
 });
 

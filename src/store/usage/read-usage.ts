@@ -123,10 +123,15 @@ type UsageRow = RowOf<typeof usageRow>;
 const readUsage = query({
   name: "read_usage",
   planned: "each time",
-  text: sql`SELECT ${columnsOf(sql`s`, termsRow)},
-    ${planMetersJson(sql`s.organisation_id`, sql`s.plan_id`)} AS meters,
-    ${takenJson} AS taken, ${waitingJson} AS waiting
-  FROM subscriptions s WHERE s.organisation_id = $1 AND s.id = $2`,
+  text: sql`
+    SELECT
+      ${columnsOf(sql`s`, termsRow)},
+      ${planMetersJson(sql`s.organisation_id`, sql`s.plan_id`)} AS meters,
+      ${takenJson} AS taken,
+      ${waitingJson} AS waiting
+    FROM subscriptions s
+    WHERE s.organisation_id = $1 AND s.id = $2
+  `,
   row: usageRow,
 });
 

@@ -213,8 +213,12 @@ const dueColumns = columnSet("id uuid, due_at timestamptz");
 
 const scheduleLateUsage = command({
   name: "schedule_late_usage",
-  text: sql`UPDATE subscriptions s SET due_at = r.due_at FROM ${dueColumns.source(sql`r`, 2)}
-    WHERE s.organisation_id = $1 AND s.id = r.id AND s.due_at IS NULL`,
+  text: sql`
+    UPDATE subscriptions s
+    SET due_at = r.due_at
+    FROM ${dueColumns.source(sql`r`, 2)}
+    WHERE s.organisation_id = $1 AND s.id = r.id AND s.due_at IS NULL
+  `,
 });
 
 /** Marks late usage as due. The subscriptions' rows are locked, and nothing was due for them. */

@@ -88,12 +88,28 @@ export async function getUsageEvent(
 
 const listEvents = eventsOf(
   "list_usage_events",
-  sql`SELECT * FROM usage_events u
-  WHERE u.organisation_id = $1 AND u.subscription_id = $2 AND u.voided_at IS NULL
-    AND ($4::uuid IS NULL OR u.meter_id = $4) AND ($5::int IS NULL OR u.period_index = $5)
-    AND ($6::int IS NULL OR (u.bill, u.period_index, u.meter_id, u.created_at, u.event_id)
-      < ($6, $7::int, $8::uuid, $9::timestamptz, $10))
-  ORDER BY ${order(sql`u`)} LIMIT $3`,
+  sql`
+    SELECT *
+    FROM usage_events u
+    WHERE
+      u.organisation_id = $1
+      AND u.subscription_id = $2
+      AND u.voided_at IS NULL
+      AND ($4::uuid IS NULL OR u.meter_id = $4)
+      AND ($5::int IS NULL OR u.period_index = $5)
+      AND (
+        $6::int IS NULL
+        OR (u.bill, u.period_index, u.meter_id, u.created_at, u.event_id) < (
+          $6,
+          $7::int,
+          $8::uuid,
+          $9::timestamptz,
+          $10
+        )
+      )
+    ORDER BY ${order(sql`u`)}
+    LIMIT $3
+  `,
 );
 
 /**
@@ -120,8 +136,11 @@ export async function listUsageEvents(
 const findPosition = query({
   name: "find_usage_event_position",
   planned: "each time",
-  text: sql`SELECT bill, period_index, meter_id, created_at::text AS created_at
-    FROM usage_events WHERE organisation_id = $1 AND event_id = $2 AND subscription_id = $3`,
+  text: sql`
+    SELECT bill, period_index, meter_id, created_at::text AS created_at
+    FROM usage_events
+    WHERE organisation_id = $1 AND event_id = $2 AND subscription_id = $3
+  `,
   row: { ...pick(columns.usageEvent, "bill", "periodIndex", "meterId"), createdAt: text },
 });
 

@@ -14,12 +14,24 @@ import { query } from "../database/sql/statement.ts";
 
 const findPosition = query({
   name: "find_usage_position",
-  text: sql`SELECT s.timezone, s.start_date, s.billing_day, s.interval_unit, s.interval_count,
+  text: sql`
+    SELECT
+      s.timezone,
+      s.start_date,
+      s.billing_day,
+      s.interval_unit,
+      s.interval_count,
       coalesce(o.test_clock, now()) AS now,
-      EXISTS (SELECT FROM plan_meters p WHERE p.organisation_id = $1
-        AND p.plan_id = s.plan_id AND p.meter_id = $3) AS is_of_plan
-    FROM subscriptions s JOIN organisations o ON o.id = s.organisation_id
-    WHERE s.organisation_id = $1 AND s.id = $2`,
+      EXISTS (
+        SELECT
+        FROM plan_meters p
+        WHERE p.organisation_id = $1 AND p.plan_id = s.plan_id AND p.meter_id = $3
+      ) AS is_of_plan
+    FROM
+      subscriptions s
+      JOIN organisations o ON o.id = s.organisation_id
+    WHERE s.organisation_id = $1 AND s.id = $2
+  `,
   row: {
     ...pick(columns.subscription, "timezone", "startDate", "billingDay", "intervalCount"),
     intervalUnit: columns.subscription.intervalUnit.as<Interval["unit"]>(),

@@ -19,16 +19,24 @@ const namedAtMost = 10;
 
 const findCurrencies = query({
   name: "find_catalogue_currencies",
-  text: sql`SELECT currency, (array_agg(name ORDER BY name))[1:${namedAtMost}] AS names,
+  text: sql`
+    SELECT
+      currency,
+      (array_agg(name ORDER BY name))[1:${namedAtMost}] AS names,
       count(*)::int AS total
-    FROM (
-      SELECT currency, 'plan ' || code AS name FROM plans
-      WHERE organisation_id = $1 AND status <> 'inactive'
-      UNION ALL
-      SELECT currency, 'charge ' || code FROM charges
-      WHERE organisation_id = $1 AND status <> 'inactive'
-    ) entries
-    GROUP BY currency ORDER BY currency`,
+    FROM
+      (
+        SELECT currency, 'plan ' || code AS name
+        FROM plans
+        WHERE organisation_id = $1 AND status <> 'inactive'
+        UNION ALL
+        SELECT currency, 'charge ' || code
+        FROM charges
+        WHERE organisation_id = $1 AND status <> 'inactive'
+      ) entries
+    GROUP BY currency
+    ORDER BY currency
+  `,
   row: currencyRow,
 });
 

@@ -105,13 +105,26 @@ const positions = sql`(SELECT organisation_id, id, seq FROM invoices
 const open = sql`o.state IN ('ready', 'sending', 'uncertain')`;
 
 // The job of the document that still waits for the ledger.
-const waiting = sql`SELECT o.*,
-    CASE WHEN o.state = 'ready' THEN o.not_before ELSE o.lease_until END AS next_attempt_at
+const waiting = sql`
+  SELECT
+    o.*,
+    CASE
+      WHEN o.state = 'ready' THEN o.not_before
+      ELSE o.lease_until
+    END AS next_attempt_at
   FROM ledger_jobs o
-  WHERE o.organisation_id = t.organisation_id AND ${open} AND (
-    o.invoice_id = t.id AND o.kind IN ('create_invoice', 'amend_invoice')
-    OR o.credit_note_id = t.id AND o.kind IN ('create_credit_note', 'allocate_credit'))
-  ORDER BY o.seq LIMIT 1`;
+  WHERE
+    o.organisation_id = t.organisation_id
+    AND ${open}
+    AND (
+      o.invoice_id = t.id
+      AND o.kind IN ('create_invoice', 'amend_invoice')
+      OR o.credit_note_id = t.id
+      AND o.kind IN ('create_credit_note', 'allocate_credit')
+    )
+  ORDER BY o.seq
+  LIMIT 1
+`;
 
 // Whether credit of the note could be allocated to the invoice `i` if the ledger had not refused
 // that.
@@ -121,23 +134,47 @@ const isBlocked = (note: Sql) =>
 
 // The last refusal that still counts. For creations and amendments the document's `sync_error`
 // decides that.
-const refused = sql`SELECT o.*, NULL::timestamptz AS next_attempt_at FROM ledger_jobs o
-    LEFT JOIN invoices i ON o.kind = 'allocate_credit'
-      AND i.organisation_id = o.organisation_id AND i.id = o.invoice_id
-  WHERE o.organisation_id = t.organisation_id AND o.state = 'refused' AND (
-    o.invoice_id = t.id AND o.kind IN ('create_invoice', 'amend_invoice')
+const refused = sql`
+  SELECT o.*, NULL::timestamptz AS next_attempt_at
+  FROM
+    ledger_jobs o
+    LEFT JOIN invoices i
+      ON o.kind = 'allocate_credit'
+      AND i.organisation_id = o.organisation_id
+      AND i.id = o.invoice_id
+  WHERE
+    o.organisation_id = t.organisation_id
+    AND o.state = 'refused'
+    AND (
+      o.invoice_id = t.id
+      AND o.kind IN ('create_invoice', 'amend_invoice')
       AND t.sync_error IS NOT NULL
-    OR o.credit_note_id = t.id AND o.kind = 'create_credit_note' AND t.sync_error IS NOT NULL
-    OR o.credit_note_id = t.id AND o.kind = 'allocate_credit' AND ${isBlocked(sql`t`)})
-  ORDER BY o.seq DESC LIMIT 1`;
+      OR o.credit_note_id = t.id
+      AND o.kind = 'create_credit_note'
+      AND t.sync_error IS NOT NULL
+      OR o.credit_note_id = t.id
+      AND o.kind = 'allocate_credit'
+      AND ${isBlocked(sql`t`)}
+    )
+  ORDER BY o.seq DESC
+  LIMIT 1
+`;
 
 // What a removed document was does not matter. Both conditions match partial indexes of the few
 // that drift.
 const driftIds = (table: Sql) => sql`
-    SELECT d.id FROM ${table} d WHERE d.organisation_id = $1
-      AND d.ledger_subtotal <> d.subtotal AND ${stands(sql`d`)}
-    UNION SELECT d.id FROM ${table} d WHERE d.organisation_id = $1
-      AND d.ledger_drift IS NOT NULL AND ${currentDrift(sql`d`)} IS NOT NULL AND ${stands(sql`d`)}`;
+  SELECT d.id
+  FROM ${table} d
+  WHERE d.organisation_id = $1 AND d.ledger_subtotal <> d.subtotal AND ${stands(sql`d`)}
+  UNION
+  SELECT d.id
+  FROM ${table} d
+  WHERE
+    d.organisation_id = $1
+    AND d.ledger_drift IS NOT NULL
+    AND ${currentDrift(sql`d`)} IS NOT NULL
+    AND ${stands(sql`d`)}
+`;
 
 const documentTable = {
   table: positions,

@@ -8,8 +8,11 @@ import { loadDocumentToExplain } from "../../documents/explained-documents.ts";
 
 const findByNumber = query({
   name: "find_document_by_number",
-  text: sql`SELECT d.id FROM invoices d WHERE d.organisation_id = $1 AND d.number = $2
-    UNION ALL SELECT d.id FROM credit_notes d WHERE d.organisation_id = $1 AND d.number = $2`,
+  text: sql`
+    SELECT d.id FROM invoices d WHERE d.organisation_id = $1 AND d.number = $2
+    UNION ALL
+    SELECT d.id FROM credit_notes d WHERE d.organisation_id = $1 AND d.number = $2
+  `,
   row: { id: uuid },
 });
 

@@ -18,13 +18,20 @@ import type { AdminDocument, DocumentKind } from "./document-listing.ts";
 const reserve = (kind: DocumentKind) =>
   query({
     name: `reserve_${kind}_number`,
-    text: sql`WITH counter AS (
-        INSERT INTO document_counters AS d (organisation_id, kind, next) VALUES ($1, $2, 2)
-        ON CONFLICT (organisation_id, kind) DO UPDATE SET next = d.next + 1
-        RETURNING d.next - 1 AS reserved
-      )
+    text: sql`
+      WITH
+        counter AS (
+          INSERT INTO document_counters AS d (organisation_id, kind, next)
+          VALUES ($1, $2, 2)
+          ON CONFLICT (organisation_id, kind) DO UPDATE SET next = d.next + 1
+          RETURNING d.next - 1 AS reserved
+        )
       SELECT ${documentNumber(numberPrefixes[kind], sql`k.reserved`)} AS number
-      FROM counter k, organisations o WHERE o.id = $1`,
+      FROM
+        counter k,
+        organisations o
+      WHERE o.id = $1
+    `,
     row: { number: text },
   });
 
@@ -49,42 +56,68 @@ export async function reserveNumber(
 const mappings = {
   invoice: command({
     name: "map_invoice_lines",
-    text: sql`UPDATE invoice_lines l
-    SET revenue_account = coalesce(m.revenue_account, l.revenue_account), tax_type = m.tax_type
-    FROM (
-      SELECT k.id, coalesce(c.tax_type, m.tax_type, p.tax_type, o.tax_type) AS tax_type,
-        coalesce(c.revenue_account, m.revenue_account, p.revenue_account, o.revenue_account)
-          AS revenue_account
-      FROM invoice_lines k
-        JOIN invoices i ON i.organisation_id = $1 AND i.id = k.invoice_id
-        JOIN organisations o ON o.id = i.organisation_id
-        JOIN subscriptions s ON s.organisation_id = i.organisation_id AND s.id = i.subscription_id
-        LEFT JOIN plans p ON k.kind IN ('plan', 'proration')
-          AND p.organisation_id = i.organisation_id AND p.id = s.plan_id
-        LEFT JOIN charges c ON c.organisation_id = i.organisation_id AND c.id = k.charge_id
-        LEFT JOIN meters m ON m.organisation_id = i.organisation_id AND m.id = k.meter_id
-      WHERE k.organisation_id = $1 AND k.invoice_id = $2
-        AND (k.amending OR ${isNeverThere(sql`i`)})
-    ) m
-    WHERE l.organisation_id = $1 AND l.id = m.id AND ($3 OR l.revenue_account IS NULL)`,
+    text: sql`
+      UPDATE invoice_lines l
+      SET
+        revenue_account = coalesce(m.revenue_account, l.revenue_account),
+        tax_type = m.tax_type
+      FROM
+        (
+          SELECT
+            k.id,
+            coalesce(c.tax_type, m.tax_type, p.tax_type, o.tax_type) AS tax_type,
+            coalesce(
+              c.revenue_account,
+              m.revenue_account,
+              p.revenue_account,
+              o.revenue_account
+            ) AS revenue_account
+          FROM
+            invoice_lines k
+            JOIN invoices i ON i.organisation_id = $1 AND i.id = k.invoice_id
+            JOIN organisations o ON o.id = i.organisation_id
+            JOIN subscriptions s
+              ON s.organisation_id = i.organisation_id AND s.id = i.subscription_id
+            LEFT JOIN plans p
+              ON k.kind IN ('plan', 'proration')
+              AND p.organisation_id = i.organisation_id
+              AND p.id = s.plan_id
+            LEFT JOIN charges c ON c.organisation_id = i.organisation_id AND c.id = k.charge_id
+            LEFT JOIN meters m ON m.organisation_id = i.organisation_id AND m.id = k.meter_id
+          WHERE
+            k.organisation_id = $1
+            AND k.invoice_id = $2
+            AND (k.amending OR ${isNeverThere(sql`i`)})
+        ) m
+      WHERE l.organisation_id = $1 AND l.id = m.id AND ($3 OR l.revenue_account IS NULL)
+    `,
   }),
   credit_note: command({
     name: "map_credit_note_lines",
-    text: sql`UPDATE credit_note_lines l
-    SET revenue_account = coalesce(m.revenue_account, l.revenue_account), tax_type = m.tax_type
-    FROM (
-      SELECT k.id, coalesce(m.tax_type, p.tax_type, o.tax_type) AS tax_type,
-        coalesce(m.revenue_account, p.revenue_account, o.revenue_account) AS revenue_account
-      FROM credit_note_lines k
-        JOIN credit_notes n ON n.organisation_id = $1 AND n.id = k.credit_note_id
-        JOIN organisations o ON o.id = n.organisation_id
-        JOIN subscriptions s ON s.organisation_id = n.organisation_id AND s.id = n.subscription_id
-        LEFT JOIN plans p ON k.meter_id IS NULL
-          AND p.organisation_id = n.organisation_id AND p.id = s.plan_id
-        LEFT JOIN meters m ON m.organisation_id = n.organisation_id AND m.id = k.meter_id
-      WHERE k.organisation_id = $1 AND k.credit_note_id = $2
-    ) m
-    WHERE l.organisation_id = $1 AND l.id = m.id AND ($3 OR l.revenue_account IS NULL)`,
+    text: sql`
+      UPDATE credit_note_lines l
+      SET
+        revenue_account = coalesce(m.revenue_account, l.revenue_account),
+        tax_type = m.tax_type
+      FROM
+        (
+          SELECT
+            k.id,
+            coalesce(m.tax_type, p.tax_type, o.tax_type) AS tax_type,
+            coalesce(m.revenue_account, p.revenue_account, o.revenue_account) AS revenue_account
+          FROM
+            credit_note_lines k
+            JOIN credit_notes n ON n.organisation_id = $1 AND n.id = k.credit_note_id
+            JOIN organisations o ON o.id = n.organisation_id
+            JOIN subscriptions s
+              ON s.organisation_id = n.organisation_id AND s.id = n.subscription_id
+            LEFT JOIN plans p
+              ON k.meter_id IS NULL AND p.organisation_id = n.organisation_id AND p.id = s.plan_id
+            LEFT JOIN meters m ON m.organisation_id = n.organisation_id AND m.id = k.meter_id
+          WHERE k.organisation_id = $1 AND k.credit_note_id = $2
+        ) m
+      WHERE l.organisation_id = $1 AND l.id = m.id AND ($3 OR l.revenue_account IS NULL)
+    `,
   }),
 };
 

@@ -96,9 +96,12 @@ function workOf(organisationId: string, document: AdminDocument, jobId: string):
 
 const makeDue = query({
   name: "bring_job_forward",
-  text: sql`UPDATE ledger_jobs SET not_before = now()
+  text: sql`
+    UPDATE ledger_jobs
+    SET not_before = now()
     WHERE organisation_id = $1 AND id = $2 AND state = 'ready' AND not_before > now()
-    RETURNING not_before AS next_attempt_at`,
+    RETURNING not_before AS next_attempt_at
+  `,
   row: { nextAttemptAt: instant },
 });
 
@@ -134,9 +137,20 @@ async function retryCreation(
 
 const insertJob = command({
   name: "create_retry_job",
-  text: sql`INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id,
-      credit_note_id, skip_validation)
-    VALUES ($1, $2, $3, 'ready', $4, $5, $6, true)`,
+  text: sql`
+    INSERT INTO ledger_jobs
+      (
+        id,
+        organisation_id,
+        kind,
+        state,
+        subscription_id,
+        invoice_id,
+        credit_note_id,
+        skip_validation
+      )
+    VALUES ($1, $2, $3, 'ready', $4, $5, $6, true)
+  `,
 });
 
 /** Creates the job that creates the document in the ledger. Returns its id. */
@@ -193,20 +207,40 @@ export async function findRunning(
 // A change of price alone adds no line. It can also be amended if the invoice is no longer a draft.
 const repeatJob = command({
   name: "repeat_refused_amendment",
-  text: sql`INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id,
-      invoice_id, skip_validation, joins)
-    SELECT $3, o.organisation_id, 'amend_invoice', 'ready', o.subscription_id, o.invoice_id, true,
-      o.joins AND EXISTS (SELECT 1 FROM invoice_lines l
-        WHERE l.organisation_id = $1 AND l.invoice_id = o.invoice_id AND l.amending
-          AND l.kind <> 'plan')
-    FROM ledger_jobs o WHERE o.organisation_id = $1 AND o.id = $2`,
+  text: sql`
+    INSERT INTO ledger_jobs
+      (id, organisation_id, kind, state, subscription_id, invoice_id, skip_validation, joins)
+    SELECT
+      $3,
+      o.organisation_id,
+      'amend_invoice',
+      'ready',
+      o.subscription_id,
+      o.invoice_id,
+      true,
+      o.joins
+      AND EXISTS (
+        SELECT 1
+        FROM invoice_lines l
+        WHERE
+          l.organisation_id = $1
+          AND l.invoice_id = o.invoice_id
+          AND l.amending
+          AND l.kind <> 'plan'
+      )
+    FROM ledger_jobs o
+    WHERE o.organisation_id = $1 AND o.id = $2
+  `,
 });
 
 // The unit changes of these lines wait for this job from now on and take their outcome from it.
 const awaitJob = command({
   name: "await_repeated_amendment",
-  text: sql`UPDATE unit_changes c SET job_ids = c.job_ids || $4::uuid
-    WHERE c.organisation_id = $1 AND c.id IN (${lackingChanges})`,
+  text: sql`
+    UPDATE unit_changes c
+    SET job_ids = c.job_ids || $4::uuid
+    WHERE c.organisation_id = $1 AND c.id IN (${lackingChanges})
+  `,
 });
 
 /** The invoice of a refused amendment, and that amendment's job. */

@@ -178,11 +178,15 @@ async function takenBy(
 /** SQL, because the index on tenants is over their lower case. */
 const findOthers = query({
   name: "load_organisations_of_tenant",
-  text: sql`SELECT o.name
-    FROM ledger_connections c JOIN organisations o ON o.id = c.organisation_id
-    WHERE lower(c.tenant_id) = lower($2) AND c.organisation_id <> $1
-      AND c.disconnected_at IS NULL
-    ORDER BY o.name LIMIT 10`,
+  text: sql`
+    SELECT o.name
+    FROM
+      ledger_connections c
+      JOIN organisations o ON o.id = c.organisation_id
+    WHERE lower(c.tenant_id) = lower($2) AND c.organisation_id <> $1 AND c.disconnected_at IS NULL
+    ORDER BY o.name
+    LIMIT 10
+  `,
   row: pick(columns.organisation, "name"),
 });
 

@@ -199,15 +199,33 @@ const consentRow = pick(
 // A claim, so it is SQL. A concurrent use waits for the row's lock and then finds the state used.
 const useState = query({
   name: "use_ledger_consent",
-  text: sql`UPDATE ledger_consents c SET used_at = now(), encrypted_verifier = NULL
-    FROM (SELECT organisation_id, encrypted_verifier FROM ledger_consents WHERE state_hash = $1
-        FOR UPDATE) before, operators o, operator_tokens t
-    WHERE c.organisation_id = before.organisation_id AND c.used_at IS NULL
+  text: sql`
+    UPDATE ledger_consents c
+    SET
+      used_at = now(),
+      encrypted_verifier = NULL
+    FROM
+      (
+        SELECT organisation_id, encrypted_verifier
+        FROM ledger_consents
+        WHERE state_hash = $1
+        FOR UPDATE
+      ) before,
+      operators o,
+      operator_tokens t
+    WHERE
+      c.organisation_id = before.organisation_id
+      AND c.used_at IS NULL
       AND c.expires_at > now()
-      AND o.id = c.operator_id AND o.active AND o.role = 'owner'
-      AND t.id = c.token_id AND t.operator_id = o.id AND t.revoked_at IS NULL
+      AND o.id = c.operator_id
+      AND o.active
+      AND o.role = 'owner'
+      AND t.id = c.token_id
+      AND t.operator_id = o.id
+      AND t.revoked_at IS NULL
       AND (t.expires_at IS NULL OR t.expires_at > now())
-    RETURNING ${columnsOf(sql`c`, consentRow)}, o.name AS operator_name, before.encrypted_verifier`,
+    RETURNING ${columnsOf(sql`c`, consentRow)}, o.name AS operator_name, before.encrypted_verifier
+  `,
   row: {
     ...consentRow,
     operatorName: text,

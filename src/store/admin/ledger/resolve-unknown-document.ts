@@ -36,10 +36,22 @@ type NamedDocument = RowOf<typeof namedRow>;
 // Documents that waited for the decision are posted at once.
 const bringForward = command({
   name: "bring_waiting_documents_forward",
-  text: sql`UPDATE ledger_jobs j SET not_before = now() FROM customers c, subscriptions s
-    WHERE j.organisation_id = $1 AND c.organisation_id = $1 AND s.organisation_id = $1
-      AND c.ledger_contact_id = $2 AND s.customer_id = c.id AND j.subscription_id = s.id
-      AND j.state = 'ready' AND j.kind IN ('create_invoice', 'create_credit_note')`,
+  text: sql`
+    UPDATE ledger_jobs j
+    SET not_before = now()
+    FROM
+      customers c,
+      subscriptions s
+    WHERE
+      j.organisation_id = $1
+      AND c.organisation_id = $1
+      AND s.organisation_id = $1
+      AND c.ledger_contact_id = $2
+      AND s.customer_id = c.id
+      AND j.subscription_id = s.id
+      AND j.state = 'ready'
+      AND j.kind IN ('create_invoice', 'create_credit_note')
+  `,
 });
 
 /**
@@ -121,14 +133,25 @@ async function isOfAnother(
 
 const readNamed = query({
   name: "read_named_document",
-  text: sql`SELECT d.kind, d.subscription_id, d.currency, d.status,
+  text: sql`
+    SELECT
+      d.kind,
+      d.subscription_id,
+      d.currency,
+      d.status,
       c.ledger_contact_id AS contact_id
-    FROM (
-      SELECT 'invoice' AS kind, customer_id, subscription_id, currency, status
-      FROM invoices WHERE organisation_id = $1 AND id = $2
-      UNION ALL SELECT 'credit_note', customer_id, subscription_id, currency, status
-      FROM credit_notes WHERE organisation_id = $1 AND id = $2) d
-    JOIN customers c ON c.organisation_id = $1 AND c.id = d.customer_id`,
+    FROM
+      (
+        SELECT 'invoice' AS kind, customer_id, subscription_id, currency, status
+        FROM invoices
+        WHERE organisation_id = $1 AND id = $2
+        UNION ALL
+        SELECT 'credit_note', customer_id, subscription_id, currency, status
+        FROM credit_notes
+        WHERE organisation_id = $1 AND id = $2
+      ) d
+      JOIN customers c ON c.organisation_id = $1 AND c.id = d.customer_id
+  `,
   row: namedRow,
 });
 

@@ -22,12 +22,23 @@ export const unknownRow = { ...documentRow, customerId: uuid.orNull(), isNumberT
 export type AdminUnknownDocument = RowOf<typeof unknownRow>;
 
 /** SQL: `unknownRow` of the unknown documents `u`. `$1` is the organisation. */
-export const selectUnknown = sql`SELECT ${columnsOf(sql`u`, documentRow)}, c.id AS customer_id,
-    CASE u.kind WHEN 'invoice' THEN EXISTS (SELECT 1 FROM invoices i
-        WHERE i.organisation_id = $1 AND i.number = u.number
-          AND i.id IS DISTINCT FROM u.document_id)
-      ELSE EXISTS (SELECT 1 FROM credit_notes n
-        WHERE n.organisation_id = $1 AND n.number = u.number
-          AND n.id IS DISTINCT FROM u.document_id) END AS is_number_taken
-  FROM unknown_documents u LEFT JOIN customers c
-    ON c.organisation_id = $1 AND c.ledger_contact_id = u.contact_id`;
+export const selectUnknown = sql`
+  SELECT
+    ${columnsOf(sql`u`, documentRow)},
+    c.id AS customer_id,
+    CASE u.kind
+      WHEN 'invoice' THEN EXISTS (
+        SELECT 1
+        FROM invoices i
+        WHERE i.organisation_id = $1 AND i.number = u.number AND i.id IS DISTINCT FROM u.document_id
+      )
+      ELSE EXISTS (
+        SELECT 1
+        FROM credit_notes n
+        WHERE n.organisation_id = $1 AND n.number = u.number AND n.id IS DISTINCT FROM u.document_id
+      )
+    END AS is_number_taken
+  FROM
+    unknown_documents u
+    LEFT JOIN customers c ON c.organisation_id = $1 AND c.ledger_contact_id = u.contact_id
+`;

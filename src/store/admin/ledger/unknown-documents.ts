@@ -135,20 +135,35 @@ function countOf(kind: UnknownKind, number: Sql): Sql {
 const unknownOf = (kind: UnknownKind, table: Sql, ledgerId: Sql) =>
   query({
     name: `unknown_${table}`,
-    text: sql`SELECT d."ledgerId" AS ledger_id FROM jsonb_to_recordset($3)
-        AS d("ledgerId" text, number text, "ownId" uuid)
-      JOIN organisations o ON o.id = $1
-      LEFT JOIN document_counters k ON k.organisation_id = $1 AND k.kind = $2
-      WHERE NOT EXISTS (SELECT 1 FROM ${table} i
-          WHERE i.organisation_id = $1 AND i.${ledgerId} = d."ledgerId")
+    text: sql`
+      SELECT d."ledgerId" AS ledger_id
+      FROM
+        jsonb_to_recordset($3) AS d ("ledgerId" text, number text, "ownId" uuid)
+        JOIN organisations o ON o.id = $1
+        LEFT JOIN document_counters k ON k.organisation_id = $1 AND k.kind = $2
+      WHERE
+        NOT EXISTS (
+          SELECT 1
+          FROM ${table} i
+          WHERE i.organisation_id = $1 AND i.${ledgerId} = d."ledgerId"
+        )
         AND NOT ${isAnothers(kind, sql`d."ledgerId"`)}
         AND NOT EXISTS (SELECT 1 FROM ${table} i WHERE i.id = d."ownId")
-        AND (d."ownId" IS NOT NULL
-          OR EXISTS (SELECT 1 FROM unknown_documents u WHERE u.organisation_id = $1
-            AND u.kind = $2 AND u.ledger_id = d."ledgerId")
-          OR EXISTS (SELECT 1 FROM ${table} i WHERE i.organisation_id = $1
-            AND i.number = d.number AND i.${ledgerId} IS NULL)
-          OR ${countOf(kind, sql`d.number`)} >= coalesce(k.next, 1))`,
+        AND (
+          d."ownId" IS NOT NULL
+          OR EXISTS (
+            SELECT 1
+            FROM unknown_documents u
+            WHERE u.organisation_id = $1 AND u.kind = $2 AND u.ledger_id = d."ledgerId"
+          )
+          OR EXISTS (
+            SELECT 1
+            FROM ${table} i
+            WHERE i.organisation_id = $1 AND i.number = d.number AND i.${ledgerId} IS NULL
+          )
+          OR ${countOf(kind, sql`d.number`)} >= coalesce(k.next, 1)
+        )
+    `,
     row: { ledgerId: text },
   });
 
@@ -159,19 +174,66 @@ const findUnknown = {
 
 const saveUnknown = command({
   name: "save_unknown_documents",
-  text: sql`INSERT INTO unknown_documents AS u (organisation_id, kind, ledger_id, number,
-      contact_id, status, currency, reference, issue_date, subtotal, total, lines, state)
-    SELECT $1, $2, r."ledgerId", r.number, r."contactId", r.status, r.currency, r.reference,
-      r."issueDate", r.subtotal, r.total, r.lines,
-      CASE WHEN ${stands(sql`r`)} THEN 'open' ELSE 'removed' END
-    FROM jsonb_to_recordset($3) AS r("ledgerId" text, number text, "contactId" text,
-      status text, currency text, reference text, "issueDate" date, subtotal numeric,
-      total numeric, lines jsonb)
+  text: sql`
+    INSERT INTO unknown_documents AS u (
+      organisation_id,
+      kind,
+      ledger_id,
+      number,
+      contact_id,
+      status,
+      currency,
+      reference,
+      issue_date,
+      subtotal,
+      total,
+      lines,
+      state
+    )
+    SELECT
+      $1,
+      $2,
+      r."ledgerId",
+      r.number,
+      r."contactId",
+      r.status,
+      r.currency,
+      r.reference,
+      r."issueDate",
+      r.subtotal,
+      r.total,
+      r.lines,
+      CASE
+        WHEN ${stands(sql`r`)} THEN 'open'
+        ELSE 'removed'
+      END
+    FROM
+      jsonb_to_recordset($3) AS r (
+        "ledgerId" text,
+        number text,
+        "contactId" text,
+        status text,
+        currency text,
+        reference text,
+        "issueDate" date,
+        subtotal numeric,
+        total numeric,
+        lines jsonb
+      )
     ORDER BY r."ledgerId"
     ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE
-      SET number = excluded.number, contact_id = excluded.contact_id, status = excluded.status,
-        subtotal = excluded.subtotal, total = excluded.total, lines = excluded.lines,
-        state = CASE WHEN u.state IN ('open', 'removed') THEN excluded.state ELSE u.state END`,
+      SET
+        number = excluded.number,
+        contact_id = excluded.contact_id,
+        status = excluded.status,
+        subtotal = excluded.subtotal,
+        total = excluded.total,
+        lines = excluded.lines,
+        state = CASE
+          WHEN u.state IN ('open', 'removed') THEN excluded.state
+          ELSE u.state
+        END
+  `,
 });
 
 const readSaved = query({
@@ -213,10 +275,16 @@ const count = sql`CASE u.kind WHEN 'invoice' THEN ${countOf("invoice", sql`u.num
  */
 const moveNumbers = command({
   name: "move_document_numbers",
-  text: sql`INSERT INTO document_counters AS k (organisation_id, kind, next)
+  text: sql`
+    INSERT INTO document_counters AS k (organisation_id, kind, next)
     SELECT $1, u.kind, max(${count}) + 1
-    FROM unknown_documents u JOIN organisations o ON o.id = $1
-    WHERE u.organisation_id = $1 GROUP BY u.kind HAVING max(${count}) IS NOT NULL
+    FROM
+      unknown_documents u
+      JOIN organisations o ON o.id = $1
+    WHERE u.organisation_id = $1
+    GROUP BY u.kind
+    HAVING max(${count}) IS NOT NULL
     ORDER BY u.kind DESC
-    ON CONFLICT (organisation_id, kind) DO UPDATE SET next = greatest(k.next, excluded.next)`,
+    ON CONFLICT (organisation_id, kind) DO UPDATE SET next = greatest(k.next, excluded.next)
+  `,
 });

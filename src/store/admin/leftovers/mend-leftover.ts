@@ -114,21 +114,28 @@ const lineColumns = sql`l.name, l.amount, l.revenue_account, l.tax_type, p.index
 const loadReversal = query({
   name: "load_reversal_without_counterpart",
   text: sql`
-SELECT true AS is_credit, n.id AS document_id, n.number, i.number AS reversed, ${lineColumns}
-FROM credit_note_lines l
-  JOIN credit_notes n ON n.organisation_id = $1 AND n.id = l.credit_note_id
-  JOIN invoices i ON i.organisation_id = $1 AND i.id = l.reversed_invoice_id
-  JOIN periods p ON p.organisation_id = $1 AND p.subscription_id = n.subscription_id
-    AND p.start_date = (l.effective_date AT TIME ZONE 'UTC')::date
-WHERE l.organisation_id = $1 AND l.id = $2
-UNION ALL
-SELECT false, i.id, i.number, n.number, ${lineColumns}
-FROM invoice_lines l
-  JOIN invoices i ON i.organisation_id = $1 AND i.id = l.invoice_id
-  JOIN credit_notes n ON n.organisation_id = $1 AND n.number = $3
-  JOIN periods p ON p.organisation_id = $1 AND p.subscription_id = i.subscription_id
-    AND p.start_date = l.period_start
-WHERE l.organisation_id = $1 AND l.id = $2`,
+    SELECT true AS is_credit, n.id AS document_id, n.number, i.number AS reversed, ${lineColumns}
+    FROM
+      credit_note_lines l
+      JOIN credit_notes n ON n.organisation_id = $1 AND n.id = l.credit_note_id
+      JOIN invoices i ON i.organisation_id = $1 AND i.id = l.reversed_invoice_id
+      JOIN periods p
+        ON p.organisation_id = $1
+        AND p.subscription_id = n.subscription_id
+        AND p.start_date = (l.effective_date AT TIME ZONE 'UTC')::date
+    WHERE l.organisation_id = $1 AND l.id = $2
+    UNION ALL
+    SELECT false, i.id, i.number, n.number, ${lineColumns}
+    FROM
+      invoice_lines l
+      JOIN invoices i ON i.organisation_id = $1 AND i.id = l.invoice_id
+      JOIN credit_notes n ON n.organisation_id = $1 AND n.number = $3
+      JOIN periods p
+        ON p.organisation_id = $1
+        AND p.subscription_id = i.subscription_id
+        AND p.start_date = l.period_start
+    WHERE l.organisation_id = $1 AND l.id = $2
+  `,
   row: {
     isCredit: bool,
     documentId: uuid,
@@ -166,10 +173,22 @@ async function takeReversalBack(client: Transaction, { leftover, state, locked }
 
 const setRemoved = query({
   name: "set_removed_again",
-  text: sql`UPDATE invoices i SET sync_error = NULL, amount_due = 0, status = CASE WHEN EXISTS (
-      SELECT FROM removals r WHERE r.organisation_id = $1 AND r.invoice_id = i.id
-        AND r.outcome = 'voided') THEN 'voided' ELSE 'deleted' END
-    WHERE i.organisation_id = $1 AND i.id = $2 RETURNING i.period_index`,
+  text: sql`
+    UPDATE invoices i
+    SET
+      sync_error = NULL,
+      amount_due = 0,
+      status = CASE
+        WHEN EXISTS (
+          SELECT
+          FROM removals r
+          WHERE r.organisation_id = $1 AND r.invoice_id = i.id AND r.outcome = 'voided'
+        ) THEN 'voided'
+        ELSE 'deleted'
+      END
+    WHERE i.organisation_id = $1 AND i.id = $2
+    RETURNING i.period_index
+  `,
   row: pick(columns.invoice, "periodIndex"),
 });
 
@@ -194,12 +213,22 @@ async function removeAgain(client: Transaction, { leftover, state, locked }: Loc
 
 const loadUsage = query({
   name: "load_usage_to_credit",
-  text: sql`SELECT m.name, m.id AS meter_id, sum(b.amount) AS amount,
-      (max(b.invoice_id::text))::uuid AS invoice_id, max(m.revenue_account) AS revenue_account,
+  text: sql`
+    SELECT
+      m.name,
+      m.id AS meter_id,
+      sum(b.amount) AS amount,
+      (max(b.invoice_id::text))::uuid AS invoice_id,
+      max(m.revenue_account) AS revenue_account,
       max(m.tax_type) AS tax_type
-    FROM usage_bills b JOIN meters m ON m.organisation_id = $1 AND m.id = b.meter_id
+    FROM
+      usage_bills b
+      JOIN meters m ON m.organisation_id = $1 AND m.id = b.meter_id
     WHERE b.organisation_id = $1 AND b.subscription_id = $2 AND b.period_index = 0
-    GROUP BY m.id, m.name HAVING sum(b.amount) > 0 ORDER BY m.name, m.id`,
+    GROUP BY m.id, m.name
+    HAVING sum(b.amount) > 0
+    ORDER BY m.name, m.id
+  `,
   row: {
     ...pick(columns.meter, "name", "revenueAccount", "taxType"),
     ...pick(columns.usageBill, "meterId", "amount", "invoiceId"),
@@ -232,9 +261,16 @@ async function creditUsage(client: Transaction, { leftover, state, locked }: Loc
 
 const setBilled = command({
   name: "set_increase_billed",
-  text: sql`UPDATE periods p SET billed_separately = true,
-      billed_units = CASE WHEN p.billed_units = $4 THEN $5 ELSE p.billed_units END
-    WHERE p.organisation_id = $1 AND p.subscription_id = $2 AND p.index = $3`,
+  text: sql`
+    UPDATE periods p
+    SET
+      billed_separately = true,
+      billed_units = CASE
+        WHEN p.billed_units = $4 THEN $5
+        ELSE p.billed_units
+      END
+    WHERE p.organisation_id = $1 AND p.subscription_id = $2 AND p.index = $3
+  `,
 });
 
 /** Bills the increase over all days of its period, as a separate change would have (UNITS-9). */

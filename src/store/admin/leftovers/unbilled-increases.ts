@@ -47,61 +47,152 @@ const increaseRow = {
 
 // The last renewal invoice of its period, which a person removed. A credit does not say which units
 // it was measured from, so that a period with one is left out.
-const removed = sql`SELECT i.id, i.seq, i.number, i.subscription_id, p.index, p.start_date,
-    p.end_date, p.billed_units, l.units, s.current_period, s.units AS units_now,
+const removed = sql`
+  SELECT
+    i.id,
+    i.seq,
+    i.number,
+    i.subscription_id,
+    p.index,
+    p.start_date,
+    p.end_date,
+    p.billed_units,
+    l.units,
+    s.current_period,
+    s.units AS units_now,
     p.start_date::timestamp AT TIME ZONE s.timezone AS start_instant,
-    s.status = 'active' AND NOT s.cancel_at_period_end
-      AND coalesce(s.renewal_date < s.end_date, true) AS will_renew
-  FROM invoices i
+    s.status = 'active'
+    AND NOT s.cancel_at_period_end
+    AND coalesce(s.renewal_date < s.end_date, true) AS will_renew
+  FROM
+    invoices i
     JOIN subscriptions s ON s.organisation_id = $1 AND s.id = i.subscription_id
-    JOIN periods p ON p.organisation_id = $1 AND p.subscription_id = s.id
-      AND p.index = i.period_index AND NOT p.setup_mode
+    JOIN periods p
+      ON p.organisation_id = $1
+      AND p.subscription_id = s.id
+      AND p.index = i.period_index
+      AND NOT p.setup_mode
     JOIN invoice_lines l ON l.organisation_id = $1 AND l.invoice_id = i.id AND l.kind = 'plan'
-  WHERE i.organisation_id = $1 AND i.type = 'renewal' AND NOT ${keepsPlace(sql`i`)}
-    AND NOT EXISTS (SELECT FROM removals r WHERE r.organisation_id = $1 AND r.invoice_id = i.id
-      AND (r.state = 'removed' OR r.reason = ${literal(answerLost)}))
-    AND NOT EXISTS (SELECT FROM invoices b WHERE b.organisation_id = $1
-      AND b.subscription_id = s.id AND b.type = 'renewal' AND b.period_index = i.period_index
-      AND b.seq > i.seq)
-    AND NOT EXISTS (SELECT FROM credit_notes n
+  WHERE
+    i.organisation_id = $1
+    AND i.type = 'renewal'
+    AND NOT ${keepsPlace(sql`i`)}
+    AND NOT EXISTS (
+      SELECT
+      FROM removals r
+      WHERE
+        r.organisation_id = $1
+        AND r.invoice_id = i.id
+        AND (r.state = 'removed' OR r.reason = ${literal(answerLost)})
+    )
+    AND NOT EXISTS (
+      SELECT
+      FROM invoices b
+      WHERE
+        b.organisation_id = $1
+        AND b.subscription_id = s.id
+        AND b.type = 'renewal'
+        AND b.period_index = i.period_index
+        AND b.seq > i.seq
+    )
+    AND NOT EXISTS (
+      SELECT
+      FROM
+        credit_notes n
         JOIN credit_note_lines c ON c.organisation_id = $1 AND c.credit_note_id = n.id
-      WHERE n.organisation_id = $1 AND n.subscription_id = s.id AND c.meter_id IS NULL
+      WHERE
+        n.organisation_id = $1
+        AND n.subscription_id = s.id
+        AND c.meter_id IS NULL
         AND c.effective_date >= p.start_date::timestamp AT TIME ZONE 'UTC'
-        AND c.effective_date < p.end_date::timestamp AT TIME ZONE 'UTC')`;
+        AND c.effective_date < p.end_date::timestamp AT TIME ZONE 'UTC'
+    )
+`;
 
 // What is billed of the period from some units to more, whatever became of its document.
-const steps = sql`SELECT r.id, l.from_units, l.to_units
-  FROM removed r
-    JOIN invoices i ON i.organisation_id = $1 AND i.subscription_id = r.subscription_id
-      AND i.seq >= r.seq
-    JOIN invoice_lines l ON l.organisation_id = $1 AND l.invoice_id = i.id
-      AND l.kind = 'proration' AND l.period_start >= r.start_date AND l.period_end = r.end_date
+const steps = sql`
+  SELECT r.id, l.from_units, l.to_units
+  FROM
+    removed r
+    JOIN invoices i
+      ON i.organisation_id = $1 AND i.subscription_id = r.subscription_id AND i.seq >= r.seq
+    JOIN invoice_lines l
+      ON l.organisation_id = $1
+      AND l.invoice_id = i.id
+      AND l.kind = 'proration'
+      AND l.period_start >= r.start_date
+      AND l.period_end = r.end_date
   WHERE l.from_units < l.to_units
   UNION ALL
   SELECT r.id, d.from_units, d.to_units
-  FROM removed r JOIN deferred_lines d ON d.organisation_id = $1
-    AND d.subscription_id = r.subscription_id AND d.period_index = r.index`;
+  FROM
+    removed r
+    JOIN deferred_lines d
+      ON d.organisation_id = $1
+      AND d.subscription_id = r.subscription_id
+      AND d.period_index = r.index
+`;
 
 // A period that has begun since with the higher units as its billed ones: no document bills from
 // the units of the renewal invoice, or of the last step, to those that follow.
-const begunHigher = sql`SELECT e.units AS from_units, (SELECT min(f.units) FROM (
-      SELECT t.from_units FROM steps t WHERE t.id = r.id UNION ALL SELECT r.billed_units
-    ) f(units) WHERE f.units > e.units) AS to_units
-  FROM (SELECT r.units UNION SELECT t.to_units FROM steps t WHERE t.id = r.id) e(units)
-  WHERE r.index <= r.current_period AND e.units < r.billed_units
-    AND NOT EXISTS (SELECT FROM steps t
-      WHERE t.id = r.id AND t.from_units <= e.units AND t.to_units > e.units)`;
+const begunHigher = sql`
+  SELECT
+    e.units AS from_units,
+    (
+      SELECT min(f.units)
+      FROM
+        (
+          SELECT t.from_units FROM steps t WHERE t.id = r.id
+          UNION ALL
+          SELECT r.billed_units
+        ) f (units)
+      WHERE f.units > e.units
+    ) AS to_units
+  FROM
+    (
+      SELECT r.units
+      UNION
+      SELECT t.to_units FROM steps t WHERE t.id = r.id
+    ) e (units)
+  WHERE
+    r.index <= r.current_period
+    AND e.units < r.billed_units
+    AND NOT EXISTS (
+      SELECT
+      FROM steps t
+      WHERE t.id = r.id AND t.from_units <= e.units AND t.to_units > e.units
+    )
+`;
 
 // A period that is still to come, or has begun with the billed units that it had. Which changes
 // came before its start is known of live organisations alone: changes have the database's time. A
 // sandbox bills nobody.
-const begunLower = sql`SELECT r.billed_units, u.units
-  FROM (SELECT CASE WHEN r.index > r.current_period THEN r.units_now ELSE (
-      SELECT c.to_units FROM unit_changes c WHERE c.organisation_id = $1
-        AND c.subscription_id = r.subscription_id AND c.created_at < r.start_instant
-      ORDER BY c.seq DESC LIMIT 1) END) u(units)
-  WHERE r.billed_units < u.units AND CASE WHEN r.index > r.current_period THEN r.will_renew
-    ELSE (SELECT o.livemode FROM organisations o WHERE o.id = $1) END`;
+const begunLower = sql`
+  SELECT r.billed_units, u.units
+  FROM
+    (
+      SELECT
+        CASE
+          WHEN r.index > r.current_period THEN r.units_now
+          ELSE (
+            SELECT c.to_units
+            FROM unit_changes c
+            WHERE
+              c.organisation_id = $1
+              AND c.subscription_id = r.subscription_id
+              AND c.created_at < r.start_instant
+            ORDER BY c.seq DESC
+            LIMIT 1
+          )
+        END
+    ) u (units)
+  WHERE
+    r.billed_units < u.units
+    AND CASE
+      WHEN r.index > r.current_period THEN r.will_renew
+      ELSE (SELECT o.livemode FROM organisations o WHERE o.id = $1)
+    END
+`;
 
 const find = query({
   name: "find_unbilled_increases",

@@ -69,10 +69,14 @@ export async function onCurrentOrganisation<T>(
 
 const findDue = query({
   name: "is_any_subscription_due",
-  text: sql`SELECT s.id FROM subscriptions s JOIN organisations o ON o.id = s.organisation_id
-    WHERE o.id = $1 AND s.due_at <= coalesce(o.test_clock, clock_timestamp())
-      AND ${performable}
-    LIMIT 1`,
+  text: sql`
+    SELECT s.id
+    FROM
+      subscriptions s
+      JOIN organisations o ON o.id = s.organisation_id
+    WHERE o.id = $1 AND s.due_at <= coalesce(o.test_clock, clock_timestamp()) AND ${performable}
+    LIMIT 1
+  `,
   row: pick(columns.subscription, "id"),
 });
 
@@ -82,11 +86,16 @@ async function isAnyDue(tx: Transaction, id: string): Promise<boolean> {
 
 const countPeriods = query({
   name: "count_unbilled_subscriptions",
-  text: sql`SELECT count(*)::int AS count
-    FROM subscriptions s
-      JOIN periods p ON p.organisation_id = s.organisation_id AND p.subscription_id = s.id
+  text: sql`
+    SELECT count(*)::int AS count
+    FROM
+      subscriptions s
+      JOIN periods p
+        ON p.organisation_id = s.organisation_id
+        AND p.subscription_id = s.id
         AND p.index = s.current_period
-    WHERE s.organisation_id = $1 AND s.status IN ('active', 'pending') AND p.setup_mode`,
+    WHERE s.organisation_id = $1 AND s.status IN ('active', 'pending') AND p.setup_mode
+  `,
   row: { count: int },
 });
 

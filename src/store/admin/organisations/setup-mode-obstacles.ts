@@ -26,24 +26,44 @@ const blocking = {
 const findObstacles = query({
   name: "find_setup_mode_obstacles",
   planned: "each time",
-  text: sql`SELECT kind, name, (count(*) OVER ())::int AS total FROM (
-    SELECT 'parked' AS kind, 'subscription ' || s.id AS name
-    FROM subscriptions s JOIN organisations o ON o.id = s.organisation_id
-    WHERE o.id = $1 AND s.due_at <= coalesce(o.test_clock, clock_timestamp())
-      AND s.parked_until > now()
-    UNION ALL
-    SELECT
-      CASE o.kind WHEN 'end_subscription' THEN 'ended' WHEN 'amend_invoice' THEN 'amended'
-        WHEN 'allocate_credit' THEN 'credited' ELSE 'unsent' END,
-      CASE WHEN o.kind = 'end_subscription' THEN 'subscription ' || o.subscription_id
-        WHEN n.id IS NOT NULL THEN 'credit note ' || n.number ELSE 'invoice ' || i.number END
-    FROM ledger_jobs o
-      LEFT JOIN invoices i ON i.organisation_id = o.organisation_id AND i.id = o.invoice_id
-      LEFT JOIN credit_notes n ON n.organisation_id = o.organisation_id AND n.id = o.credit_note_id
-    WHERE o.organisation_id = $1 AND o.state IN ('ready', 'sending', 'uncertain')
-      AND o.kind = ANY ($3)
-  ) obstacles
-  ORDER BY kind, name LIMIT $2`,
+  text: sql`
+    SELECT kind, name, (count(*) OVER ())::int AS total
+    FROM
+      (
+        SELECT 'parked' AS kind, 'subscription ' || s.id AS name
+        FROM
+          subscriptions s
+          JOIN organisations o ON o.id = s.organisation_id
+        WHERE
+          o.id = $1
+          AND s.due_at <= coalesce(o.test_clock, clock_timestamp())
+          AND s.parked_until > now()
+        UNION ALL
+        SELECT
+          CASE o.kind
+            WHEN 'end_subscription' THEN 'ended'
+            WHEN 'amend_invoice' THEN 'amended'
+            WHEN 'allocate_credit' THEN 'credited'
+            ELSE 'unsent'
+          END,
+          CASE
+            WHEN o.kind = 'end_subscription' THEN 'subscription ' || o.subscription_id
+            WHEN n.id IS NOT NULL THEN 'credit note ' || n.number
+            ELSE 'invoice ' || i.number
+          END
+        FROM
+          ledger_jobs o
+          LEFT JOIN invoices i ON i.organisation_id = o.organisation_id AND i.id = o.invoice_id
+          LEFT JOIN credit_notes n
+            ON n.organisation_id = o.organisation_id AND n.id = o.credit_note_id
+        WHERE
+          o.organisation_id = $1
+          AND o.state IN ('ready', 'sending', 'uncertain')
+          AND o.kind = ANY ($3)
+      ) obstacles
+    ORDER BY kind, name
+    LIMIT $2
+  `,
   row: { kind: text.as<SwitchObstacle["kind"]>(), name: text, total: int },
 });
 

@@ -76,21 +76,44 @@ const batchSize = 5_000;
 const recheckBatch = query({
   name: "recheck_subscriptions",
   planned: "each time",
-  text: sql`WITH batch AS (
-    SELECT s.id FROM subscriptions s
-    WHERE s.organisation_id = $1 AND s.id > $2 AND (s.due_at > 'epoch'
-      OR s.due_at IS NULL AND s.status IN ('ended', 'complete') AND (
-        s.id IN (SELECT d.subscription_id FROM deferred_lines d
-          WHERE d.organisation_id = $1 AND d.invoice_id IS NULL)
-        OR EXISTS (SELECT 1 FROM ${openUsage} e))
-      OR s.id IN (SELECT n.subscription_id FROM credit_notes n
-        WHERE n.organisation_id = $1 AND ${holdsCredit(sql`n`)}))
-    ORDER BY s.id LIMIT $3 FOR NO KEY UPDATE OF s
-  ), checked AS (
-    UPDATE subscriptions s SET due_at = 'epoch' FROM batch
-    WHERE s.organisation_id = $1 AND s.id = batch.id
-  )
-  SELECT (SELECT id FROM batch ORDER BY id DESC LIMIT 1) AS last`,
+  text: sql`
+    WITH
+      batch AS (
+        SELECT s.id
+        FROM subscriptions s
+        WHERE
+          s.organisation_id = $1
+          AND s.id > $2
+          AND (
+            s.due_at > 'epoch'
+            OR s.due_at IS NULL
+            AND s.status IN ('ended', 'complete')
+            AND (
+              s.id IN (
+                SELECT d.subscription_id
+                FROM deferred_lines d
+                WHERE d.organisation_id = $1 AND d.invoice_id IS NULL
+              )
+              OR EXISTS (SELECT 1 FROM ${openUsage} e)
+            )
+            OR s.id IN (
+              SELECT n.subscription_id
+              FROM credit_notes n
+              WHERE n.organisation_id = $1 AND ${holdsCredit(sql`n`)}
+            )
+          )
+        ORDER BY s.id
+        LIMIT $3
+        FOR NO KEY UPDATE OF s
+      ),
+      checked AS (
+        UPDATE subscriptions s
+        SET due_at = 'epoch'
+        FROM batch
+        WHERE s.organisation_id = $1 AND s.id = batch.id
+      )
+    SELECT (SELECT id FROM batch ORDER BY id DESC LIMIT 1) AS last
+  `,
   row: { last: uuid.orNull() },
 });
 

@@ -16,49 +16,139 @@ const noRequester = sql`NULL::uuid AS requested_by`;
  * version has no time of the database's clock, so that of its first job stands for it.
  */
 const requests = sql`
-SELECT s.id, coalesce(s.recorded_at, (SELECT min(j.created_at) FROM job j), s.created_at) AS at,
-  0 AS rank, 'created' AS kind,
-  ${noDocument}, s.requested_by, jsonb_build_object('plan', p.name, 'organisationTime',
-    s.created_at) AS detail
-FROM subscriptions s JOIN plans p ON p.organisation_id = $1 AND p.id = s.plan_id
-WHERE s.organisation_id = $1 AND s.id = $2
-UNION ALL
-SELECT c.id, c.created_at, 1, 'units_changed', NULL, c.requested_by, jsonb_build_object(
-  'fromUnits', c.from_units, 'toUnits', c.to_units, 'deferred', c.deferred,
-  'invoice', ${numberOf(sql`c.invoice_id`)},
-  'renewalInvoice', ${numberOf(sql`c.renewal_invoice_id`)},
-  'creditNote', ${numberOf(sql`c.credit_note_id`)})
-FROM unit_changes c WHERE c.organisation_id = $1 AND c.subscription_id = $2
-UNION ALL
-SELECT t.id, t.created_at, 1, 'end_requested', NULL, t.requested_by, jsonb_build_object(
-  'when', t.end_when, 'removals', (SELECT count(*) FROM removals r
-    WHERE r.organisation_id = $1 AND r.termination_id = t.id))
-FROM terminations t WHERE t.organisation_id = $1 AND t.subscription_id = $2
-UNION ALL
-SELECT r.id, r.created_at, 1, 'restored', NULL, r.requested_by, jsonb_build_object(
-  'request', r.request_id)
-FROM restorations r WHERE r.organisation_id = $1 AND r.subscription_id = $2`;
+  SELECT
+    s.id,
+    coalesce(s.recorded_at, (SELECT min(j.created_at) FROM job j), s.created_at) AS at,
+    0 AS rank,
+    'created' AS kind,
+    ${noDocument},
+    s.requested_by,
+    jsonb_build_object('plan', p.name, 'organisationTime', s.created_at) AS detail
+  FROM
+    subscriptions s
+    JOIN plans p ON p.organisation_id = $1 AND p.id = s.plan_id
+  WHERE s.organisation_id = $1 AND s.id = $2
+  UNION ALL
+  SELECT
+    c.id,
+    c.created_at,
+    1,
+    'units_changed',
+    NULL,
+    c.requested_by,
+    jsonb_build_object(
+      'fromUnits',
+      c.from_units,
+      'toUnits',
+      c.to_units,
+      'deferred',
+      c.deferred,
+      'invoice',
+      ${numberOf(sql`c.invoice_id`)},
+      'renewalInvoice',
+      ${numberOf(sql`c.renewal_invoice_id`)},
+      'creditNote',
+      ${numberOf(sql`c.credit_note_id`)}
+    )
+  FROM unit_changes c
+  WHERE c.organisation_id = $1 AND c.subscription_id = $2
+  UNION ALL
+  SELECT
+    t.id,
+    t.created_at,
+    1,
+    'end_requested',
+    NULL,
+    t.requested_by,
+    jsonb_build_object(
+      'when',
+      t.end_when,
+      'removals',
+      (
+        SELECT count(*)
+        FROM removals r
+        WHERE r.organisation_id = $1 AND r.termination_id = t.id
+      )
+    )
+  FROM terminations t
+  WHERE t.organisation_id = $1 AND t.subscription_id = $2
+  UNION ALL
+  SELECT
+    r.id,
+    r.created_at,
+    1,
+    'restored',
+    NULL,
+    r.requested_by,
+    jsonb_build_object('request', r.request_id)
+  FROM restorations r
+  WHERE r.organisation_id = $1 AND r.subscription_id = $2
+`;
 
 /** What the requests and billing decided: deferred amounts, and documents issued or changed. */
 const decisions = sql`
-SELECT l.id, l.created_at, 2, 'deferred', l.invoice_id, ${noRequester}, jsonb_build_object(
-  'amount', l.amount::text, 'currency', s.currency, 'fromUnits', l.from_units,
-  'toUnits', l.to_units)
-FROM (SELECT * FROM deferred_lines w WHERE w.organisation_id = $1 AND w.subscription_id = $2
-      AND w.invoice_id IS NULL
-    UNION ALL SELECT b.* FROM document d JOIN deferred_lines b ON b.organisation_id = $1
-      AND b.invoice_id = d.id) l
-  JOIN subscriptions s ON s.organisation_id = $1 AND s.id = $2
-UNION ALL
-SELECT d.id, coalesce((SELECT min(j.created_at) FROM job j
-    WHERE d.id IN (j.invoice_id, j.credit_note_id)
-      AND j.kind IN ('create_invoice', 'create_credit_note')), d.created_at),
-  3, 'issued', d.id, NULL, jsonb_build_object('type', d.type, 'amount', d.subtotal::text,
-    'currency', d.currency, 'organisationTime', d.created_at)
-FROM document d
-UNION ALL
-SELECT j.id, j.created_at, 3, 'amended', j.invoice_id, NULL, jsonb_build_object('jobKind', j.kind)
-FROM job j WHERE j.kind = 'amend_invoice'`;
+  SELECT
+    l.id,
+    l.created_at,
+    2,
+    'deferred',
+    l.invoice_id,
+    ${noRequester},
+    jsonb_build_object(
+      'amount',
+      l.amount::text,
+      'currency',
+      s.currency,
+      'fromUnits',
+      l.from_units,
+      'toUnits',
+      l.to_units
+    )
+  FROM
+    (
+      SELECT *
+      FROM deferred_lines w
+      WHERE w.organisation_id = $1 AND w.subscription_id = $2 AND w.invoice_id IS NULL
+      UNION ALL
+      SELECT b.*
+      FROM
+        document d
+        JOIN deferred_lines b ON b.organisation_id = $1 AND b.invoice_id = d.id
+    ) l
+    JOIN subscriptions s ON s.organisation_id = $1 AND s.id = $2
+  UNION ALL
+  SELECT
+    d.id,
+    coalesce(
+      (
+        SELECT min(j.created_at)
+        FROM job j
+        WHERE
+          d.id IN (j.invoice_id, j.credit_note_id)
+          AND j.kind IN ('create_invoice', 'create_credit_note')
+      ),
+      d.created_at
+    ),
+    3,
+    'issued',
+    d.id,
+    NULL,
+    jsonb_build_object(
+      'type',
+      d.type,
+      'amount',
+      d.subtotal::text,
+      'currency',
+      d.currency,
+      'organisationTime',
+      d.created_at
+    )
+  FROM document d
+  UNION ALL
+  SELECT j.id, j.created_at, 3, 'amended', j.invoice_id, NULL, jsonb_build_object('jobKind', j.kind)
+  FROM job j
+  WHERE j.kind = 'amend_invoice'
+`;
 
 // A refused allocation that an operator retries is abandoned and keeps its reason.
 const outcome = sql`CASE WHEN j.state = 'done' THEN 'posted'
@@ -67,83 +157,258 @@ const outcome = sql`CASE WHEN j.state = 'done' THEN 'posted'
 
 /** The ledger's decisions on documents, and jobs that still wait for one. */
 const outcomes = sql`
-SELECT j.id, j.finished_at, 5, ${outcome}, coalesce(j.credit_note_id, j.invoice_id), NULL::uuid,
-  jsonb_build_object('jobKind', j.kind, 'reason', j.reason, 'message', j.message,
-    'attempts', j.attempts)
-FROM job j WHERE j.finished_at IS NOT NULL AND j.kind <> 'end_subscription'
-  AND NOT (j.kind = 'allocate_credit' AND j.state = 'done')
-UNION ALL
-SELECT j.id, j.created_at, 4, 'waiting', coalesce(j.credit_note_id, j.invoice_id), NULL,
-  jsonb_build_object('jobKind', j.kind, 'reason', j.reason, 'message', j.message,
-    'attempts', j.attempts,
-    'nextAttemptAt', CASE WHEN j.state = 'ready' THEN j.not_before ELSE j.lease_until END)
-FROM job j WHERE j.finished_at IS NULL
-UNION ALL
-SELECT a.id, a.created_at, 6, 'credited', a.credit_note_id, NULL, jsonb_build_object(
-  'amount', a.amount::text, 'currency', d.currency, 'invoice', i.number,
-  'reversed', a.status = 'removed')
-FROM document d
-  JOIN allocations a ON a.organisation_id = $1 AND a.credit_note_id = d.id
-  JOIN invoices i ON i.organisation_id = $1 AND i.id = a.invoice_id
-WHERE d.kind = 'credit_note'
-UNION ALL
-SELECT d.id, least(d.reported_at, (SELECT min(e.created_at) FROM event e
-    WHERE e.object_id = d.id AND e.type = d.kind || '.' || d.status)),
-  7, d.status, d.id, NULL, '{}'
-FROM document d
-WHERE d.status IN ('paid', 'voided', 'deleted') AND d.ledger_id IS NOT NULL
-  AND d.reported_at IS NOT NULL
-  AND NOT EXISTS (SELECT 1 FROM removals r WHERE r.organisation_id = $1 AND r.invoice_id = d.id
-    AND r.state = 'removed')`;
+  SELECT
+    j.id,
+    j.finished_at,
+    5,
+    ${outcome},
+    coalesce(j.credit_note_id, j.invoice_id),
+    NULL::uuid,
+    jsonb_build_object(
+      'jobKind',
+      j.kind,
+      'reason',
+      j.reason,
+      'message',
+      j.message,
+      'attempts',
+      j.attempts
+    )
+  FROM job j
+  WHERE
+    j.finished_at IS NOT NULL
+    AND j.kind <> 'end_subscription'
+    AND NOT (j.kind = 'allocate_credit' AND j.state = 'done')
+  UNION ALL
+  SELECT
+    j.id,
+    j.created_at,
+    4,
+    'waiting',
+    coalesce(j.credit_note_id, j.invoice_id),
+    NULL,
+    jsonb_build_object(
+      'jobKind',
+      j.kind,
+      'reason',
+      j.reason,
+      'message',
+      j.message,
+      'attempts',
+      j.attempts,
+      'nextAttemptAt',
+      CASE
+        WHEN j.state = 'ready' THEN j.not_before
+        ELSE j.lease_until
+      END
+    )
+  FROM job j
+  WHERE j.finished_at IS NULL
+  UNION ALL
+  SELECT
+    a.id,
+    a.created_at,
+    6,
+    'credited',
+    a.credit_note_id,
+    NULL,
+    jsonb_build_object(
+      'amount',
+      a.amount::text,
+      'currency',
+      d.currency,
+      'invoice',
+      i.number,
+      'reversed',
+      a.status = 'removed'
+    )
+  FROM
+    document d
+    JOIN allocations a ON a.organisation_id = $1 AND a.credit_note_id = d.id
+    JOIN invoices i ON i.organisation_id = $1 AND i.id = a.invoice_id
+  WHERE d.kind = 'credit_note'
+  UNION ALL
+  SELECT
+    d.id,
+    least(
+      d.reported_at,
+      (
+        SELECT min(e.created_at)
+        FROM event e
+        WHERE e.object_id = d.id AND e.type = d.kind || '.' || d.status
+      )
+    ),
+    7,
+    d.status,
+    d.id,
+    NULL,
+    '{}'
+  FROM document d
+  WHERE
+    d.status IN ('paid', 'voided', 'deleted')
+    AND d.ledger_id IS NOT NULL
+    AND d.reported_at IS NOT NULL
+    AND NOT EXISTS (
+      SELECT 1
+      FROM removals r
+      WHERE r.organisation_id = $1 AND r.invoice_id = d.id AND r.state = 'removed'
+    )
+`;
 
 /** The course of ends: each removal, and the end itself. */
 const ends = sql`
-SELECT r.invoice_id, r.finished_at, 6, CASE r.state WHEN 'left' THEN 'kept'
-    WHEN 'refused' THEN 'removal_refused' ELSE 'removed' END, r.invoice_id, NULL::uuid,
-  jsonb_build_object('jobId', t.id, 'jobKind', 'end_subscription', 'outcome', r.outcome,
-    'reason', r.reason, 'message', r.message, 'reissued', r.reissued)
-FROM terminations t
-  JOIN removals r ON r.organisation_id = $1 AND r.termination_id = t.id
-WHERE t.organisation_id = $1 AND t.subscription_id = $2 AND r.finished_at IS NOT NULL
-UNION ALL
-SELECT t.id, coalesce(j.finished_at, t.created_at), 8,
-  CASE WHEN t.ended THEN 'ended' ELSE 'end_refused' END, NULL, NULL, jsonb_build_object(
-    'when', t.end_when, 'jobKind', j.kind, 'reason', j.reason, 'message', j.message)
-FROM terminations t LEFT JOIN job j ON j.id = t.id
-WHERE t.organisation_id = $1 AND t.subscription_id = $2 AND (t.ended OR j.state = 'refused')
-UNION ALL
-SELECT s.id, s.parked_until, 12, 'parked', NULL, NULL, jsonb_build_object(
-  'reason', s.parked_reason, 'attempts', s.parked_attempts, 'nextAttemptAt', s.parked_until)
-FROM subscriptions s
-WHERE s.organisation_id = $1 AND s.id = $2 AND s.parked_until IS NOT NULL`;
+  SELECT
+    r.invoice_id,
+    r.finished_at,
+    6,
+    CASE r.state
+      WHEN 'left' THEN 'kept'
+      WHEN 'refused' THEN 'removal_refused'
+      ELSE 'removed'
+    END,
+    r.invoice_id,
+    NULL::uuid,
+    jsonb_build_object(
+      'jobId',
+      t.id,
+      'jobKind',
+      'end_subscription',
+      'outcome',
+      r.outcome,
+      'reason',
+      r.reason,
+      'message',
+      r.message,
+      'reissued',
+      r.reissued
+    )
+  FROM
+    terminations t
+    JOIN removals r ON r.organisation_id = $1 AND r.termination_id = t.id
+  WHERE t.organisation_id = $1 AND t.subscription_id = $2 AND r.finished_at IS NOT NULL
+  UNION ALL
+  SELECT
+    t.id,
+    coalesce(j.finished_at, t.created_at),
+    8,
+    CASE
+      WHEN t.ended THEN 'ended'
+      ELSE 'end_refused'
+    END,
+    NULL,
+    NULL,
+    jsonb_build_object(
+      'when',
+      t.end_when,
+      'jobKind',
+      j.kind,
+      'reason',
+      j.reason,
+      'message',
+      j.message
+    )
+  FROM
+    terminations t
+    LEFT JOIN job j ON j.id = t.id
+  WHERE t.organisation_id = $1 AND t.subscription_id = $2 AND (t.ended OR j.state = 'refused')
+  UNION ALL
+  SELECT
+    s.id,
+    s.parked_until,
+    12,
+    'parked',
+    NULL,
+    NULL,
+    jsonb_build_object(
+      'reason',
+      s.parked_reason,
+      'attempts',
+      s.parked_attempts,
+      'nextAttemptAt',
+      s.parked_until
+    )
+  FROM subscriptions s
+  WHERE s.organisation_id = $1 AND s.id = $2 AND s.parked_until IS NOT NULL
+`;
 
 const ofDelivery = sql`'eventId', v.event_id, 'type', v.type, 'deliveryId', v.id,
   'endpointId', v.endpoint_id, 'url', v.url`;
 
 /** Published events, each attempt to deliver them, and deliveries without success. */
 const publications = sql`
-SELECT e.id, e.created_at, 9, 'published', (SELECT d.id FROM document d WHERE d.id = e.object_id),
-  NULL::uuid, jsonb_build_object('eventId', e.id, 'type', e.type)
-FROM event e
-UNION ALL
-SELECT v.id, a.at, 10, CASE WHEN a.error IS NULL THEN 'delivered' ELSE 'delivery_failed' END,
-  (SELECT d.id FROM document d WHERE d.id = v.object_id), NULL, jsonb_build_object(${ofDelivery},
-    'attempts', a.number, 'status', a.status, 'message', a.error)
-FROM delivery v JOIN webhook_attempts a ON a.organisation_id = $1 AND a.delivery_id = v.id
-UNION ALL
-SELECT v.id, coalesce(v.finished_at, (SELECT max(a.at) FROM webhook_attempts a
-    WHERE a.organisation_id = $1 AND a.delivery_id = v.id), v.created_at),
-  11, CASE v.state WHEN 'pending' THEN 'delivery_waiting' ELSE 'delivery_ended' END,
-  (SELECT d.id FROM document d WHERE d.id = v.object_id), NULL, jsonb_build_object(${ofDelivery},
-    'attempts', v.attempts, 'status', v.last_status, 'message', v.last_error,
-    'reason', v.state, 'nextAttemptAt', v.due_at)
-FROM delivery v WHERE v.state <> 'delivered'`;
+  SELECT
+    e.id,
+    e.created_at,
+    9,
+    'published',
+    (SELECT d.id FROM document d WHERE d.id = e.object_id),
+    NULL::uuid,
+    jsonb_build_object('eventId', e.id, 'type', e.type)
+  FROM event e
+  UNION ALL
+  SELECT
+    v.id,
+    a.at,
+    10,
+    CASE
+      WHEN a.error IS NULL THEN 'delivered'
+      ELSE 'delivery_failed'
+    END,
+    (SELECT d.id FROM document d WHERE d.id = v.object_id),
+    NULL,
+    jsonb_build_object(${ofDelivery}, 'attempts', a.number, 'status', a.status, 'message', a.error)
+  FROM
+    delivery v
+    JOIN webhook_attempts a ON a.organisation_id = $1 AND a.delivery_id = v.id
+  UNION ALL
+  SELECT
+    v.id,
+    coalesce(
+      v.finished_at,
+      (
+        SELECT max(a.at)
+        FROM webhook_attempts a
+        WHERE a.organisation_id = $1 AND a.delivery_id = v.id
+      ),
+      v.created_at
+    ),
+    11,
+    CASE v.state
+      WHEN 'pending' THEN 'delivery_waiting'
+      ELSE 'delivery_ended'
+    END,
+    (SELECT d.id FROM document d WHERE d.id = v.object_id),
+    NULL,
+    jsonb_build_object(
+      ${ofDelivery},
+      'attempts',
+      v.attempts,
+      'status',
+      v.last_status,
+      'message',
+      v.last_error,
+      'reason',
+      v.state,
+      'nextAttemptAt',
+      v.due_at
+    )
+  FROM delivery v
+  WHERE v.state <> 'delivered'
+`;
 
 /** What operators did, except requests, which name their operator. */
 const operators = sql`
-SELECT a.id, a.created_at, 1, 'operator', (SELECT d.id FROM document d WHERE d.id = a.target_id),
-  a.token_id, jsonb_build_object('operation', a.operation, 'operator', a.operator_name)
-FROM logged a WHERE a.after IS NULL OR NOT a.after ? 'request'`;
+  SELECT
+    a.id,
+    a.created_at,
+    1,
+    'operator',
+    (SELECT d.id FROM document d WHERE d.id = a.target_id),
+    a.token_id,
+    jsonb_build_object('operation', a.operation, 'operator', a.operator_name)
+  FROM logged a
+  WHERE a.after IS NULL OR NOT a.after ? 'request'
+`;
 
 /** All entries. */
 export const entriesText = joinSql(

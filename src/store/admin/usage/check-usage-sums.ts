@@ -44,14 +44,31 @@ const maxEvents = 1_000_000;
 const readPage = query({
   name: "page_of_usage_sums",
   planned: "each time",
-  text: sql`SELECT id, is_summed FROM (
-    SELECT s.id, NOT EXISTS (SELECT FROM unsummed_usage q WHERE q.subscription_id = s.id)
-        AS is_summed, sum(u.events) OVER (ORDER BY s.id) - u.events AS before
-    FROM (SELECT id FROM subscriptions
-      WHERE organisation_id = $1 AND ($2::uuid IS NULL OR id > $2) ORDER BY id LIMIT $3) s
-    CROSS JOIN LATERAL (SELECT coalesce(sum(events), 0) AS events FROM usage_sums
-      WHERE subscription_id = s.id) u) p
-  WHERE before < $4 ORDER BY id`,
+  text: sql`
+    SELECT id, is_summed
+    FROM
+      (
+        SELECT
+          s.id,
+          NOT EXISTS (SELECT FROM unsummed_usage q WHERE q.subscription_id = s.id) AS is_summed,
+          sum(u.events) OVER (ORDER BY s.id) - u.events AS before
+        FROM
+          (
+            SELECT id
+            FROM subscriptions
+            WHERE organisation_id = $1 AND ($2::uuid IS NULL OR id > $2)
+            ORDER BY id
+            LIMIT $3
+          ) s
+          CROSS JOIN LATERAL (
+            SELECT coalesce(sum(events), 0) AS events
+            FROM usage_sums
+            WHERE subscription_id = s.id
+          ) u
+      ) p
+    WHERE before < $4
+    ORDER BY id
+  `,
   row: { id: columns.subscription.id, isSummed: bool },
 });
 
@@ -65,8 +82,11 @@ type SumRow = RowOf<typeof sumRow>;
 const readSums = query({
   name: "read_usage_sums",
   planned: "each time",
-  text: sql`SELECT subscription_id, bill, period_index, meter_id, events, quantity
-    FROM usage_sums WHERE subscription_id = ANY ($1::uuid[]) AND organisation_id = $2`,
+  text: sql`
+    SELECT subscription_id, bill, period_index, meter_id, events, quantity
+    FROM usage_sums
+    WHERE subscription_id = ANY ($1::uuid[]) AND organisation_id = $2
+  `,
   row: sumRow,
 });
 
@@ -74,17 +94,29 @@ const readSums = query({
 const readDropped = query({
   name: "read_dropped_usage_sums",
   planned: "each time",
-  text: sql`SELECT subscription_id, bill, period_index, meter_id, dropped_events AS events,
+  text: sql`
+    SELECT
+      subscription_id,
+      bill,
+      period_index,
+      meter_id,
+      dropped_events AS events,
       dropped_quantity AS quantity
     FROM usage_sums
-    WHERE subscription_id = ANY ($1::uuid[]) AND organisation_id = $2 AND dropped_events > 0`,
+    WHERE subscription_id = ANY ($1::uuid[]) AND organisation_id = $2 AND dropped_events > 0
+  `,
   row: sumRow,
 });
 
 const listPartitions = query({
   name: "partitions_of_usage_events",
-  text: sql`SELECT p.relname::text AS name FROM pg_inherits i JOIN pg_class p ON p.oid = i.inhrelid
-    WHERE i.inhparent = 'usage_events'::regclass`,
+  text: sql`
+    SELECT p.relname::text AS name
+    FROM
+      pg_inherits i
+      JOIN pg_class p ON p.oid = i.inhrelid
+    WHERE i.inhparent = 'usage_events'::regclass
+  `,
   row: { name: text },
 });
 
@@ -92,10 +124,18 @@ const listPartitions = query({
 const summing = (events: Sql) => ({
   name: "sum_usage_events",
   planned: "each time" as const,
-  text: sql`SELECT subscription_id, bill, period_index, meter_id, count(*) AS events,
+  text: sql`
+    SELECT
+      subscription_id,
+      bill,
+      period_index,
+      meter_id,
+      count(*) AS events,
       sum(quantity) AS quantity
-    FROM ${events} WHERE subscription_id = ANY ($1::uuid[]) AND voided_at IS NULL
-    GROUP BY subscription_id, bill, period_index, meter_id`,
+    FROM ${events}
+    WHERE subscription_id = ANY ($1::uuid[]) AND voided_at IS NULL
+    GROUP BY subscription_id, bill, period_index, meter_id
+  `,
   row: sumRow,
 });
 

@@ -38,13 +38,23 @@ const findStates = query({
   name: "find_usage_to_drop",
   planned: "each time",
   text: sql`
-SELECT r.id AS event_id, coalesce(e.line = r.line, false) AS is_equal,
-  coalesce(e.is_droppable, false) AS is_droppable, e.line IS NULL
-    AND is_dropped_usage($1, r.id) AS is_dropped
-FROM unnest($2::text[], $3::text[]) AS r(id, line)
-  LEFT JOIN LATERAL (SELECT ${usageLine} AS line, ${isDroppable} AS is_droppable
-    FROM usage_events e JOIN subscriptions s ON s.organisation_id = $1 AND s.id = e.subscription_id
-    WHERE e.organisation_id = $1 AND e.event_id = r.id LIMIT 1) e ON true`,
+    SELECT
+      r.id AS event_id,
+      coalesce(e.line = r.line, false) AS is_equal,
+      coalesce(e.is_droppable, false) AS is_droppable,
+      e.line IS NULL AND is_dropped_usage($1, r.id) AS is_dropped
+    FROM
+      unnest($2::text[], $3::text[]) AS r (id, line)
+      LEFT JOIN LATERAL (
+        SELECT ${usageLine} AS line, ${isDroppable} AS is_droppable
+        FROM
+          usage_events e
+          JOIN subscriptions s ON s.organisation_id = $1 AND s.id = e.subscription_id
+        WHERE e.organisation_id = $1 AND e.event_id = r.id
+        LIMIT 1
+      ) e
+        ON true
+  `,
   row: {
     eventId: text.orNull(),
     isEqual: bool.orNull(),
@@ -59,20 +69,52 @@ const findDifference = query({
   name: "find_difference_before_drop",
   planned: "each time",
   text: sql`
-SELECT g.subscription_id, g.bill, g.period_index
-FROM (SELECT DISTINCT e.subscription_id, e.bill, e.period_index, e.meter_id
-    FROM unnest($2::text[]) AS r(id) CROSS JOIN LATERAL (SELECT * FROM usage_events e
-      WHERE e.organisation_id = $1 AND e.event_id = r.id AND e.voided_at IS NULL LIMIT 1) e) g
-  LEFT JOIN usage_sums u ON (u.subscription_id, u.bill, u.period_index, u.meter_id)
-    = (g.subscription_id, g.bill, g.period_index, g.meter_id) AND u.organisation_id = $1
-  LEFT JOIN usage_bills b ON (b.subscription_id, b.bill, b.period_index, b.meter_id)
-    = (g.subscription_id, g.bill, g.period_index, g.meter_id) AND b.organisation_id = $1
-  CROSS JOIN LATERAL (SELECT count(*) AS events, sum(e.quantity) AS quantity FROM usage_events e
-    WHERE u.dropped_events = 0 AND e.subscription_id = g.subscription_id AND e.bill = g.bill
-      AND e.period_index = g.period_index AND e.meter_id = g.meter_id AND e.voided_at IS NULL) e
-WHERE (u.events, u.quantity) IS DISTINCT FROM (b.events, b.quantity)
-  OR u.dropped_events = 0 AND (u.events, u.quantity) IS DISTINCT FROM (e.events, e.quantity)
-LIMIT 1`,
+    SELECT g.subscription_id, g.bill, g.period_index
+    FROM
+      (
+        SELECT DISTINCT e.subscription_id, e.bill, e.period_index, e.meter_id
+        FROM
+          unnest($2::text[]) AS r (id)
+          CROSS JOIN LATERAL (
+            SELECT *
+            FROM usage_events e
+            WHERE e.organisation_id = $1 AND e.event_id = r.id AND e.voided_at IS NULL
+            LIMIT 1
+          ) e
+      ) g
+      LEFT JOIN usage_sums u
+        ON (u.subscription_id, u.bill, u.period_index, u.meter_id) = (
+          g.subscription_id,
+          g.bill,
+          g.period_index,
+          g.meter_id
+        )
+        AND u.organisation_id = $1
+      LEFT JOIN usage_bills b
+        ON (b.subscription_id, b.bill, b.period_index, b.meter_id) = (
+          g.subscription_id,
+          g.bill,
+          g.period_index,
+          g.meter_id
+        )
+        AND b.organisation_id = $1
+      CROSS JOIN LATERAL (
+        SELECT count(*) AS events, sum(e.quantity) AS quantity
+        FROM usage_events e
+        WHERE
+          u.dropped_events = 0
+          AND e.subscription_id = g.subscription_id
+          AND e.bill = g.bill
+          AND e.period_index = g.period_index
+          AND e.meter_id = g.meter_id
+          AND e.voided_at IS NULL
+      ) e
+    WHERE
+      (u.events, u.quantity) IS DISTINCT FROM (b.events, b.quantity)
+      OR u.dropped_events = 0
+      AND (u.events, u.quantity) IS DISTINCT FROM (e.events, e.quantity)
+    LIMIT 1
+  `,
   row: pick(columns.usageSum, "subscriptionId", "bill", "periodIndex"),
 });
 

@@ -32,13 +32,23 @@ const loadPage = query({
   name: "export_usage_events",
   planned: "each time",
   text: sql`
-SELECT e.event_id, CASE WHEN e.occurred_at < $3::timestamptz AND ${isDroppable}
-    THEN ${usageLine} END AS line
-FROM (SELECT * FROM usage_events
-    WHERE organisation_id = $1 AND ($2::text IS NULL OR event_id > $2)
-    ORDER BY event_id LIMIT ${pageSize}) e
-  JOIN subscriptions s ON s.organisation_id = $1 AND s.id = e.subscription_id
-ORDER BY e.event_id`,
+    SELECT
+      e.event_id,
+      CASE
+        WHEN e.occurred_at < $3::timestamptz
+        AND ${isDroppable} THEN ${usageLine}
+      END AS line
+    FROM
+      (
+        SELECT *
+        FROM usage_events
+        WHERE organisation_id = $1 AND ($2::text IS NULL OR event_id > $2)
+        ORDER BY event_id
+        LIMIT ${pageSize}
+      ) e
+      JOIN subscriptions s ON s.organisation_id = $1 AND s.id = e.subscription_id
+    ORDER BY e.event_id
+  `,
   row: { eventId: text.orNull(), line: text.orNull() },
 });
 

@@ -40,40 +40,74 @@ const pageLimit = 10;
 const resendPage = query({
   name: "resend_missed_events",
   planned: "each time",
-  text: sql`WITH page AS MATERIALIZED (
-    SELECT id, seq, type, object_kind, created_at FROM events
-    WHERE organisation_id = $1 AND seq > $3 ORDER BY seq LIMIT $4
-  ), wanted AS (
-    SELECT p.id AS event_id, p.seq
-    FROM page p JOIN webhook_endpoints w ON w.organisation_id = $1 AND w.id = $2
-    WHERE p.created_at >= greatest($5, now() - interval '29 days 23 hours')
-      AND p.object_kind <> 'webhook_endpoint'
-      AND (cardinality(w.kinds) = 0 OR p.type = ANY (w.kinds))
-  ), standing AS MATERIALIZED (
-    SELECT w.event_id, w.seq, d.id, d.state FROM wanted w LEFT JOIN LATERAL (
-      SELECT d.id, d.state FROM webhook_deliveries d
-      WHERE d.organisation_id = $1 AND d.event_id = w.event_id AND d.endpoint_id = $2 LIMIT 1
-    ) d ON true
-  ), resent AS (
-    UPDATE webhook_deliveries d
-    SET state = 'pending', began_at = now(), due_at = now(), claimed_until = NULL,
-      finished_at = NULL
-    FROM standing s
-    WHERE d.organisation_id = $1 AND d.id = s.id AND s.state = ANY ($6::text[])
-      AND d.state = ANY ($6::text[])
-    RETURNING 1
-  ), missed AS (
-    SELECT event_id, row_number() OVER (ORDER BY seq) AS place FROM standing WHERE id IS NULL
-  ), added AS (
-    INSERT INTO webhook_deliveries (id, organisation_id, event_id, endpoint_id)
-    SELECT n.id, $1, m.event_id, $2
-    FROM missed m JOIN unnest($7::uuid[]) WITH ORDINALITY AS n (id, place) USING (place)
-    ORDER BY place
-    ON CONFLICT (event_id, endpoint_id) DO NOTHING RETURNING 1
-  )
-  SELECT (SELECT count(*)::int FROM resent) AS resent, (SELECT count(*)::int FROM added) AS added,
-    (SELECT count(*)::int FROM page) AS found, l.seq, l.id
-  FROM (SELECT seq, id FROM page ORDER BY seq DESC LIMIT 1) l`,
+  text: sql`
+    WITH
+      page AS MATERIALIZED (
+        SELECT id, seq, type, object_kind, created_at
+        FROM events
+        WHERE organisation_id = $1 AND seq > $3
+        ORDER BY seq
+        LIMIT $4
+      ),
+      wanted AS (
+        SELECT p.id AS event_id, p.seq
+        FROM
+          page p
+          JOIN webhook_endpoints w ON w.organisation_id = $1 AND w.id = $2
+        WHERE
+          p.created_at >= greatest($5, now() - interval '29 days 23 hours')
+          AND p.object_kind <> 'webhook_endpoint'
+          AND (cardinality(w.kinds) = 0 OR p.type = ANY (w.kinds))
+      ),
+      standing AS MATERIALIZED (
+        SELECT w.event_id, w.seq, d.id, d.state
+        FROM
+          wanted w
+          LEFT JOIN LATERAL (
+            SELECT d.id, d.state
+            FROM webhook_deliveries d
+            WHERE d.organisation_id = $1 AND d.event_id = w.event_id AND d.endpoint_id = $2
+            LIMIT 1
+          ) d
+            ON true
+      ),
+      resent AS (
+        UPDATE webhook_deliveries d
+        SET
+          state = 'pending',
+          began_at = now(),
+          due_at = now(),
+          claimed_until = NULL,
+          finished_at = NULL
+        FROM standing s
+        WHERE
+          d.organisation_id = $1
+          AND d.id = s.id
+          AND s.state = ANY ($6::text[])
+          AND d.state = ANY ($6::text[])
+        RETURNING 1
+      ),
+      missed AS (
+        SELECT event_id, row_number() OVER (ORDER BY seq) AS place FROM standing WHERE id IS NULL
+      ),
+      added AS (
+        INSERT INTO webhook_deliveries (id, organisation_id, event_id, endpoint_id)
+        SELECT n.id, $1, m.event_id, $2
+        FROM
+          missed m
+          JOIN unnest($7::uuid[]) WITH ORDINALITY AS n (id, place) USING (place)
+        ORDER BY place
+        ON CONFLICT (event_id, endpoint_id) DO NOTHING
+        RETURNING 1
+      )
+    SELECT
+      (SELECT count(*)::int FROM resent) AS resent,
+      (SELECT count(*)::int FROM added) AS added,
+      (SELECT count(*)::int FROM page) AS found,
+      l.seq,
+      l.id
+    FROM (SELECT seq, id FROM page ORDER BY seq DESC LIMIT 1) l
+  `,
   /** The counts of a page, and its last event. */
   row: { ...pick(columns.event, "seq", "id"), resent: int, added: int, found: int },
 });

@@ -31,10 +31,17 @@ type LockedEndpoint = RowOf<typeof endpointRow>;
 // is what a body shows.
 const lockEndpoint = query({
   name: "lock_webhook_endpoint",
-  text: sql`SELECT ${columnsOf(sql`w`, shownRow)}, o.livemode,
+  text: sql`
+    SELECT
+      ${columnsOf(sql`w`, shownRow)},
+      o.livemode,
       date_trunc('milliseconds', now()) AS now
-    FROM webhook_endpoints w JOIN organisations o ON o.id = w.organisation_id
-    WHERE w.organisation_id = $1 AND w.id = $2 FOR NO KEY UPDATE OF w`,
+    FROM
+      webhook_endpoints w
+      JOIN organisations o ON o.id = w.organisation_id
+    WHERE w.organisation_id = $1 AND w.id = $2
+    FOR NO KEY UPDATE OF w
+  `,
   row: endpointRow,
 });
 
@@ -111,13 +118,17 @@ type DeliveryKey = Pick<WebhookDelivery, "id" | "organisationId" | "eventId" | "
 
 const save = command({
   name: "send_test_event",
-  text: sql`WITH event AS (
-      INSERT INTO events (id, organisation_id, type, object_kind, object_id, sequence, body,
-        created_at)
-      VALUES ($3, $1, $5, 'webhook_endpoint', $2, $6, $7, $8) RETURNING id
-    )
+  text: sql`
+    WITH
+      event AS (
+        INSERT INTO events
+          (id, organisation_id, type, object_kind, object_id, sequence, body, created_at)
+        VALUES ($3, $1, $5, 'webhook_endpoint', $2, $6, $7, $8)
+        RETURNING id
+      )
     INSERT INTO webhook_deliveries (id, organisation_id, event_id, endpoint_id)
-    SELECT $4, $1, id, $2 FROM event`,
+    SELECT $4, $1, id, $2 FROM event
+  `,
 });
 
 async function saveTest(

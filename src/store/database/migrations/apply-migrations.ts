@@ -36,15 +36,22 @@ const tableText = `CREATE TABLE _prisma_migrations (
 
 const readState = query({
   name: "migrations_state",
-  text: sql`SELECT to_regclass('_prisma_migrations') IS NOT NULL AS has_history,
-      EXISTS (SELECT FROM pg_tables WHERE schemaname = current_schema()) AS has_tables`,
+  text: sql`
+    SELECT
+      to_regclass('_prisma_migrations') IS NOT NULL AS has_history,
+      EXISTS (SELECT FROM pg_tables WHERE schemaname = current_schema()) AS has_tables
+  `,
   row: { hasHistory: bool, hasTables: bool },
 });
 
 const readRecorded = query({
   name: "recorded_migrations",
-  text: sql`SELECT migration_name AS name, checksum, started_at, finished_at IS NULL AS is_open
-    FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY started_at, migration_name`,
+  text: sql`
+    SELECT migration_name AS name, checksum, started_at, finished_at IS NULL AS is_open
+    FROM _prisma_migrations
+    WHERE rolled_back_at IS NULL
+    ORDER BY started_at, migration_name
+  `,
   row: recordedRow,
 });
 

@@ -42,8 +42,12 @@ const [undefinedTable, insufficientPrivilege] = ["42P01", "42501"];
  */
 const readApplied = query({
   name: "read_applied_migrations",
-  text: sql`SELECT migration_name AS name FROM _prisma_migrations
-    WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL ORDER BY migration_name`,
+  text: sql`
+    SELECT migration_name AS name
+    FROM _prisma_migrations
+    WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL
+    ORDER BY migration_name
+  `,
   row: { name: text },
 });
 

@@ -75,8 +75,11 @@ export async function claimAllocation(
 const readWait = query({
   name: "read_allocation_wait",
   planned: "once",
-  text: sql`SELECT ${msUntil(dueAt)} AS next_in_ms
-    FROM ledger_jobs t WHERE t.organisation_id = $1 AND ${condition}`,
+  text: sql`
+    SELECT ${msUntil(dueAt)} AS next_in_ms
+    FROM ledger_jobs t
+    WHERE t.organisation_id = $1 AND ${condition}
+  `,
   row: { nextInMs: float },
 });
 

@@ -82,21 +82,42 @@ export async function closeAmendment(
 const moveLines = command({
   name: "move_lines",
   text: sql`
-WITH moved AS (
-  SELECT l.id, row_number() OVER (ORDER BY l.position) - 1 AS position FROM invoice_lines l
-  WHERE l.organisation_id = $1 AND l.invoice_id = $2 AND ${isAddedLine}
-), line AS (
-  UPDATE invoice_lines l SET invoice_id = $3, position = moved.position, amending = false
-  FROM moved WHERE l.organisation_id = $1 AND l.id = moved.id
-  RETURNING l.kind, l.period_end, l.from_units, l.to_units
-), used AS (
-  UPDATE usage_bills b SET invoice_id = $3
-  WHERE b.organisation_id = $1 AND b.invoice_id = $2
-    AND EXISTS (SELECT 1 FROM line WHERE line.kind = 'usage')
-)
-UPDATE deferred_lines d SET invoice_id = $3
-FROM line WHERE d.organisation_id = $1 AND d.invoice_id = $2
-  AND (d.period_end, d.from_units, d.to_units) = (line.period_end, line.from_units, line.to_units)`,
+    WITH
+      moved AS (
+        SELECT l.id, row_number() OVER (ORDER BY l.position) - 1 AS position
+        FROM invoice_lines l
+        WHERE l.organisation_id = $1 AND l.invoice_id = $2 AND ${isAddedLine}
+      ),
+      line AS (
+        UPDATE invoice_lines l
+        SET
+          invoice_id = $3,
+          position = moved.position,
+          amending = false
+        FROM moved
+        WHERE l.organisation_id = $1 AND l.id = moved.id
+        RETURNING l.kind, l.period_end, l.from_units, l.to_units
+      ),
+      used AS (
+        UPDATE usage_bills b
+        SET invoice_id = $3
+        WHERE
+          b.organisation_id = $1
+          AND b.invoice_id = $2
+          AND EXISTS (SELECT 1 FROM line WHERE line.kind = 'usage')
+      )
+    UPDATE deferred_lines d
+    SET invoice_id = $3
+    FROM line
+    WHERE
+      d.organisation_id = $1
+      AND d.invoice_id = $2
+      AND (d.period_end, d.from_units, d.to_units) = (
+        line.period_end,
+        line.from_units,
+        line.to_units
+      )
+  `,
 });
 
 /**
@@ -133,17 +154,28 @@ async function issue(
 const restoreLine = command({
   name: "restore_price",
   text: sql`
-WITH line AS (
-  UPDATE invoice_lines l SET units = (i.amending_from->>'units')::int,
-    description = i.amending_from->>'description',
-    unit_price = (i.amending_from->>'unit_price')::numeric,
-    amount = (i.amending_from->>'amount')::numeric, amending = false,
-    facts = i.amending_from->>'facts'
-  FROM invoices i
-  WHERE i.organisation_id = $1 AND i.id = $2
-    AND l.organisation_id = $1 AND l.invoice_id = i.id AND l.kind = 'plan'
-)
-UPDATE invoices SET amending_from = NULL WHERE organisation_id = $1 AND id = $2`,
+    WITH
+      line AS (
+        UPDATE invoice_lines l
+        SET
+          units = (i.amending_from ->> 'units')::int,
+          description = i.amending_from ->> 'description',
+          unit_price = (i.amending_from ->> 'unit_price')::numeric,
+          amount = (i.amending_from ->> 'amount')::numeric,
+          amending = false,
+          facts = i.amending_from ->> 'facts'
+        FROM invoices i
+        WHERE
+          i.organisation_id = $1
+          AND i.id = $2
+          AND l.organisation_id = $1
+          AND l.invoice_id = i.id
+          AND l.kind = 'plan'
+      )
+    UPDATE invoices
+    SET amending_from = NULL
+    WHERE organisation_id = $1 AND id = $2
+  `,
 });
 
 /** Restores the ledger's plan line, and saves the invoice's period to match. */
@@ -163,22 +195,52 @@ async function restorePrice(
 const leave = command({
   name: "leave_invoice",
   text: sql`
-UPDATE invoices d SET status = CASE WHEN $3 = 'not_in_external' AND NOT ${stands(sql`d`)}
-    THEN d.status ELSE $3 END, total = coalesce($4, d.total),
-  amount_due = coalesce($5, d.amount_due), sent = coalesce($6, d.sent),
-  due_date = coalesce(r.due_date, d.due_date), ledger_drift = ${driftOf("invoices")},
-  ledger_updated_at = coalesce($9, d.ledger_updated_at), ledger_reported_at = now(),
-  ledger_subtotal = coalesce($10, d.ledger_subtotal),
-  subtotal = (SELECT coalesce(sum(l.amount), 0) FROM invoice_lines l
-    WHERE l.organisation_id = $1 AND l.invoice_id = d.id),
-  sync_error = CASE WHEN $3 = 'not_in_external' OR NOT $8 THEN $7
-    WHEN EXISTS (SELECT 1 FROM invoice_lines l
-      WHERE l.organisation_id = $1 AND l.invoice_id = d.id AND l.amending)
-    THEN coalesce(d.sync_error, (SELECT o.message FROM ledger_jobs o
-      WHERE o.organisation_id = $1 AND o.invoice_id = d.id AND o.kind = 'amend_invoice'
-        AND o.state = 'refused' ORDER BY o.seq DESC LIMIT 1), $7) END
-FROM jsonb_to_record($11) AS r(${identityColumns})
-WHERE d.organisation_id = $1 AND d.id = $2`,
+    UPDATE invoices d
+    SET
+      status = CASE
+        WHEN $3 = 'not_in_external'
+        AND NOT ${stands(sql`d`)} THEN d.status
+        ELSE $3
+      END,
+      total = coalesce($4, d.total),
+      amount_due = coalesce($5, d.amount_due),
+      sent = coalesce($6, d.sent),
+      due_date = coalesce(r.due_date, d.due_date),
+      ledger_drift = ${driftOf("invoices")},
+      ledger_updated_at = coalesce($9, d.ledger_updated_at),
+      ledger_reported_at = now(),
+      ledger_subtotal = coalesce($10, d.ledger_subtotal),
+      subtotal = (
+        SELECT coalesce(sum(l.amount), 0)
+        FROM invoice_lines l
+        WHERE l.organisation_id = $1 AND l.invoice_id = d.id
+      ),
+      sync_error = CASE
+        WHEN $3 = 'not_in_external'
+        OR NOT $8 THEN $7
+        WHEN EXISTS (
+          SELECT 1
+          FROM invoice_lines l
+          WHERE l.organisation_id = $1 AND l.invoice_id = d.id AND l.amending
+        ) THEN coalesce(
+          d.sync_error,
+          (
+            SELECT o.message
+            FROM ledger_jobs o
+            WHERE
+              o.organisation_id = $1
+              AND o.invoice_id = d.id
+              AND o.kind = 'amend_invoice'
+              AND o.state = 'refused'
+            ORDER BY o.seq DESC
+            LIMIT 1
+          ),
+          $7
+        )
+      END
+    FROM jsonb_to_record($11) AS r (${identityColumns})
+    WHERE d.organisation_id = $1 AND d.id = $2
+  `,
 });
 
 async function leaveInvoice(
@@ -200,12 +262,28 @@ async function leaveInvoice(
 const moveChanges = command({
   name: "move_unit_changes",
   text: sql`
-UPDATE unit_changes c SET
-  invoice_id = CASE WHEN c.invoice_id IS NULL OR c.invoice_id = $3 THEN $4 ELSE c.invoice_id END,
-  renewal_invoice_id = CASE WHEN $5 THEN c.renewal_invoice_id
-    ELSE nullif(c.renewal_invoice_id, $3) END,
-  credit_note_id = coalesce(c.credit_note_id, $6), job_ids = c.job_ids || $7::uuid[]
-WHERE c.organisation_id = $1 AND c.id IN (${lackingChanges})
-  AND (NOT $5 OR c.to_units > c.from_units AND c.to_units IN (
-    SELECT l.to_units FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = $4))`,
+    UPDATE unit_changes c
+    SET
+      invoice_id = CASE
+        WHEN c.invoice_id IS NULL
+        OR c.invoice_id = $3 THEN $4
+        ELSE c.invoice_id
+      END,
+      renewal_invoice_id = CASE
+        WHEN $5 THEN c.renewal_invoice_id
+        ELSE nullif(c.renewal_invoice_id, $3)
+      END,
+      credit_note_id = coalesce(c.credit_note_id, $6),
+      job_ids = c.job_ids || $7::uuid[]
+    WHERE
+      c.organisation_id = $1
+      AND c.id IN (${lackingChanges})
+      AND (
+        NOT $5
+        OR c.to_units > c.from_units
+        AND c.to_units IN (
+          SELECT l.to_units FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = $4
+        )
+      )
+  `,
 });

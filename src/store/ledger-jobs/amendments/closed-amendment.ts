@@ -20,14 +20,27 @@ export const movedReason = sql`moved`;
  * SQL: ids of subscription `$2`'s unit changes that invoice `$3` should bill but lacks in the
  * ledger, all since its last successful amendment.
  */
-export const lackingChanges = sql`SELECT change.id FROM (
-    SELECT c.id, o.seq, o.state = 'refused' OR o.reason = ${literal(movedReason)} AS is_lacking,
-      max(o.seq) FILTER (WHERE o.state = 'done' AND o.reason IS NULL) OVER () AS done_seq
-    FROM unit_changes c JOIN ledger_jobs o ON o.organisation_id = $1 AND o.id = ANY (c.job_ids)
-    WHERE c.organisation_id = $1 AND c.subscription_id = $2
-      AND $3::uuid IN (c.invoice_id, c.renewal_invoice_id)
-      AND o.invoice_id = $3 AND o.kind = 'amend_invoice'
-  ) change WHERE change.is_lacking AND change.seq > coalesce(change.done_seq, 0)`;
+export const lackingChanges = sql`
+  SELECT change.id
+  FROM
+    (
+      SELECT
+        c.id,
+        o.seq,
+        o.state = 'refused' OR o.reason = ${literal(movedReason)} AS is_lacking,
+        max(o.seq) FILTER (WHERE o.state = 'done' AND o.reason IS NULL) OVER () AS done_seq
+      FROM
+        unit_changes c
+        JOIN ledger_jobs o ON o.organisation_id = $1 AND o.id = ANY (c.job_ids)
+      WHERE
+        c.organisation_id = $1
+        AND c.subscription_id = $2
+        AND $3::uuid IN (c.invoice_id, c.renewal_invoice_id)
+        AND o.invoice_id = $3
+        AND o.kind = 'amend_invoice'
+    ) change
+  WHERE change.is_lacking AND change.seq > coalesce(change.done_seq, 0)
+`;
 
 /**
  * SQL: invoice line `l` is one to add. An amendment only re-prices a plan line and never adds one.
@@ -47,20 +60,34 @@ const billedPeriod = pick(
 
 const load = query({
   name: "load_closed_amendment",
-  text: sql`SELECT ${columnsOf(sql`p`, billedPeriod)}, coalesce(o.test_clock, now()) AS now,
-      (i.amending_from->>'billed_units')::int AS from_units, plan.units AS to_units,
-      plan.facts::json->>'c' AS change_id,
-      (SELECT sum(l.amount) FROM invoice_lines l
-        WHERE l.organisation_id = $1 AND l.invoice_id = i.id AND ${isAddedLine}) AS added,
-      (SELECT bool_and(l.kind = 'usage') FROM invoice_lines l
-        WHERE l.organisation_id = $1 AND l.invoice_id = i.id AND ${isAddedLine}) AS is_usage
-    FROM invoices i
-      JOIN periods p ON p.organisation_id = $1 AND p.subscription_id = i.subscription_id
+  text: sql`
+    SELECT
+      ${columnsOf(sql`p`, billedPeriod)},
+      coalesce(o.test_clock, now()) AS now,
+      (i.amending_from ->> 'billed_units')::int AS from_units,
+      plan.units AS to_units,
+      plan.facts::json ->> 'c' AS change_id,
+      (
+        SELECT sum(l.amount)
+        FROM invoice_lines l
+        WHERE l.organisation_id = $1 AND l.invoice_id = i.id AND ${isAddedLine}
+      ) AS added,
+      (
+        SELECT bool_and(l.kind = 'usage')
+        FROM invoice_lines l
+        WHERE l.organisation_id = $1 AND l.invoice_id = i.id AND ${isAddedLine}
+      ) AS is_usage
+    FROM
+      invoices i
+      JOIN periods p
+        ON p.organisation_id = $1
+        AND p.subscription_id = i.subscription_id
         AND p.index = i.period_index
       JOIN organisations o ON o.id = $1
-      LEFT JOIN invoice_lines plan ON plan.organisation_id = $1 AND plan.invoice_id = i.id
-        AND plan.kind = 'plan'
-    WHERE i.organisation_id = $1 AND i.id = $2`,
+      LEFT JOIN invoice_lines plan
+        ON plan.organisation_id = $1 AND plan.invoice_id = i.id AND plan.kind = 'plan'
+    WHERE i.organisation_id = $1 AND i.id = $2
+  `,
   row: {
     ...billedPeriod,
     now: instant,
