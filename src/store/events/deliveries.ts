@@ -9,7 +9,7 @@
 import { columns } from "../../gen/columns.ts";
 import type { Encryption } from "../database/encryption.ts";
 import type { Executor } from "../database/prisma/client.ts";
-import { arrayOf, float, int, pick, type RowOf, text } from "../database/sql/columns.ts";
+import { float, pick } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
 import { type AttemptRecord, type RecordedAttempts, recordAttempts } from "./delivery-attempts.ts";
@@ -20,6 +20,13 @@ import {
   releaseDeliveries,
 } from "./delivery-claims.ts";
 import { type EndpointKey, isUnclaimed } from "./due-endpoints.ts";
+import {
+  type EndOfTrying,
+  type EndTimes,
+  exhaust,
+  findOverdue,
+  pending,
+} from "./exhaust-deliveries.ts";
 
 /** An endpoint's state when something is to be sent to it. */
 export interface EndpointState {
@@ -41,29 +48,6 @@ export interface EndpointState {
   /** The signing secrets, the newest first. Throws if one was encrypted with an unknown key. */
   secrets(): readonly string[];
 }
-
-/** Limits of the time for attempts, in milliseconds. */
-interface EndTimes {
-  /** How long after the first due time attempts end. */
-  readonly wholeMs: number;
-  /**
-   * A gap in which no worker was there: neither an attempt nor an open breaker explains why a
-   * delivery was not sent. After it the time starts again, unless the delivery is older than 30
-   * days.
-   */
-  readonly awayMs: number;
-}
-
-/** What happened to deliveries whose time was over. */
-type EndOfTrying = RowOf<typeof endOfTryingRow>;
-
-const endOfTryingRow = {
-  exhausted: int,
-  /** Deliveries whose time started again. */
-  restarted: arrayOf(text),
-  /** Why the endpoint was disabled with them. Null if it was not. */
-  disabledReason: columns.webhookEndpoint.disabledReason,
-};
 
 /** Store of the deliveries to an endpoint. */
 export interface DeliveryStore {
@@ -94,18 +78,6 @@ export interface DeliveryStore {
 
 /** How long a probe has the endpoint to itself: longer than an attempt takes. */
 const probeTime = sql`interval '25 seconds'`;
-
-/** After this time with only failures an endpoint is disabled. */
-const deadAfter = sql`interval '5 days'`;
-
-/** The reason that the endpoint's owner reads. */
-const deadReason = "It took nothing for five days";
-
-/** Older deliveries do not start again, so that each ends even if it can never be sent. */
-const restartWithin = sql`interval '30 days'`;
-
-const pending = sql`FROM webhook_deliveries d
-  WHERE d.organisation_id = $1 AND d.endpoint_id = $2 AND d.state = 'pending'`;
 
 // Claims that have not expired are read only if everything due is claimed. Then they are few.
 const loadEndpoint = query({
@@ -225,113 +197,6 @@ const endDueDeliveries = command({
     WHERE d.organisation_id = $1 AND d.id = due.id
   `,
 });
-
-const findOverdueDeliveries = query({
-  name: "find_overdue_deliveries",
-  text: sql`SELECT d.id ${pending} AND d.due_at <= now() AND ${isUnclaimed}
-      AND d.began_at <= now() - $3 * interval '1 millisecond' LIMIT $4`,
-  row: pick(columns.webhookDelivery, "id"),
-});
-
-async function findOverdue(
-  executor: Executor,
-  { organisationId, endpointId }: EndpointKey,
-  wholeMs: number,
-  limit: number,
-): Promise<readonly string[]> {
-  const rows = await findOverdueDeliveries(executor, organisationId, endpointId, wholeMs, limit);
-  return rows.map(({ id }) => id);
-}
-
-// An open breaker was set by the last attempt at the endpoint, of any delivery. The endpoint is
-// locked first, as everywhere.
-const exhaustDeliveries = query({
-  name: "exhaust_deliveries",
-  text: sql`
-    WITH
-      endpoint AS MATERIALIZED (
-        SELECT
-          w.id,
-          coalesce(w.open_until > now() - $5 * interval '1 millisecond', false) AS is_held,
-          w.status = 'enabled' AND w.failing_since <= now() - ${deadAfter} AS is_dead
-        FROM webhook_endpoints w
-        WHERE w.organisation_id = $1 AND w.id = $2
-        FOR NO KEY UPDATE
-      ),
-      over AS MATERIALIZED (
-        SELECT
-          d.id,
-          NOT w.is_held
-          AND d.created_at > now() - ${restartWithin}
-          AND NOT EXISTS (
-            SELECT
-            FROM webhook_attempts t
-            WHERE
-              t.organisation_id = $1
-              AND t.delivery_id = d.id
-              AND t.at >= greatest(d.began_at, now() - $5 * interval '1 millisecond')
-          ) AS restarts
-        FROM
-          webhook_deliveries d
-          JOIN endpoint w ON w.id = d.endpoint_id
-        WHERE
-          d.organisation_id = $1
-          AND d.id = ANY ($3)
-          AND d.state = 'pending'
-          AND d.began_at <= now() - $4 * interval '1 millisecond'
-        ORDER BY d.id
-        FOR NO KEY UPDATE OF d
-      ),
-      exhausted AS (
-        UPDATE webhook_deliveries d
-        SET
-          state = 'exhausted',
-          due_at = NULL,
-          claimed_until = NULL,
-          finished_at = now()
-        FROM over o
-        WHERE d.organisation_id = $1 AND d.id = o.id AND NOT o.restarts
-        RETURNING d.id
-      ),
-      restarted AS (
-        UPDATE webhook_deliveries d
-        SET began_at = now()
-        FROM over o
-        WHERE d.organisation_id = $1 AND d.id = o.id AND o.restarts
-        RETURNING d.id
-      ),
-      disabled AS (
-        UPDATE webhook_endpoints w
-        SET
-          status = 'disabled',
-          disabled_at = now(),
-          disabled_reason = $6
-        FROM endpoint e
-        WHERE
-          w.organisation_id = $1
-          AND w.id = e.id
-          AND e.is_dead
-          AND EXISTS (SELECT FROM exhausted)
-        RETURNING w.disabled_reason
-      )
-    SELECT
-      (SELECT count(*)::int FROM exhausted) AS exhausted,
-      ARRAY(SELECT id::text FROM restarted) AS restarted,
-      (SELECT disabled_reason FROM disabled) AS disabled_reason
-  `,
-  row: endOfTryingRow,
-});
-
-async function exhaust(
-  executor: Executor,
-  { organisationId, endpointId }: EndpointKey,
-  deliveryIds: readonly string[],
-  { wholeMs, awayMs }: EndTimes,
-): Promise<EndOfTrying> {
-  const values = [organisationId, endpointId, deliveryIds, wholeMs, awayMs, deadReason];
-  const [row] = await exhaustDeliveries(executor, ...values);
-  return row ?? { exhausted: 0, restarted: [], disabledReason: null };
-}
 
 /** What the encryption of webhook endpoints' signing secrets is bound to. */
 

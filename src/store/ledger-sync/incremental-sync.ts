@@ -9,6 +9,7 @@ import type { Pool } from "../database/pool.ts";
 import { float, instant, type RowOf, text } from "../database/sql/columns.ts";
 import { identifier, joinSql, literal, type Sql, sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
+import { notifyPartPaid } from "./notify-part-paid.ts";
 import { type SyncKind, syncKinds, takenAt } from "./pending-notifications.ts";
 import { firstSyncAt } from "./sync-cursors.ts";
 
@@ -27,12 +28,6 @@ const scarceFactor = 4;
 
 /** The fewest daily calls that a ledger allows. */
 const leastDay = 1_000;
-
-/** How often partly paid invoices are read: the ledger does not report that one was e-mailed. */
-const partPaidEvery = sql`interval '1 day'`;
-
-/** The most of them at once, which takes five calls. If there are more, they are random. */
-const maxPartPaid = 200;
 
 /**
  * The next page of the running sync: changes of `kind` after `since` (ISO 8601), from the previous
@@ -189,41 +184,6 @@ export async function claimSyncPage(pool: Pool, organisationId: string): Promise
   const [row] = await claimPage(pool, organisationId, overlapMs);
   return row === undefined ? null : { ...row, since: row.since.toISOString() };
 }
-
-// An invoice's change time may not move if it is e-mailed when partly paid. Lists and webhooks do
-// not report it then (LEDGER-18).
-const notifyPartPaid = command({
-  name: "notify_part_paid",
-  text: sql`
-    WITH
-      due AS (
-        UPDATE ledger_sync_cursors
-        SET part_paid_checked_at = now()
-        WHERE
-          organisation_id = $1
-          AND (part_paid_checked_at IS NULL OR part_paid_checked_at < now() - ${partPaidEvery})
-        RETURNING organisation_id
-      ),
-      picked AS (
-        SELECT i.ledger_invoice_id AS ledger_id
-        FROM
-          invoices i
-          JOIN due ON due.organisation_id = i.organisation_id
-        WHERE
-          i.organisation_id = $1
-          AND i.status = 'approved'
-          AND NOT i.sent
-          AND i.amount_due > 0
-          AND i.amount_due < i.total
-          AND i.ledger_invoice_id IS NOT NULL
-        ORDER BY random()
-        LIMIT ${maxPartPaid}
-      )
-    INSERT INTO ledger_notifications (organisation_id, kind, ledger_id)
-    SELECT $1, 'invoices', ledger_id FROM picked ORDER BY ledger_id
-    ON CONFLICT DO NOTHING
-  `,
-});
 
 // Another process may have ended this page first: then nothing moves. If an operator requested a
 // sync while this one ran, one more follows. A change time in the future counts as now, as in

@@ -7,13 +7,12 @@ import type { Encryption } from "../database/encryption.ts";
 import type { Pool } from "../database/pool.ts";
 import { bindConnection, type ConnectionAccess } from "../ledger-connection/connections.ts";
 import { reissueLateRemovals } from "../subscriptions/late-removals.ts";
+import { type ClaimedNotifications, claimNotifications } from "./claim-notifications.ts";
 import {
-  type ClaimedNotifications,
-  claimNotifications,
   failNotifications,
   finishNotifications,
   type SkippedNotification,
-} from "./claim-notifications.ts";
+} from "./finish-notifications.ts";
 import {
   claimSyncPage,
   endPage,

@@ -19,6 +19,7 @@ import { lackingChanges } from "../../ledger-jobs/amendments/closed-amendment.ts
 import { planAllocations } from "../../ledger-jobs/credit-allocations.ts";
 import type { DocumentWork } from "../../ledger-jobs/stale-jobs.ts";
 import { type Changed, changed } from "../changes.ts";
+import { createJob } from "./create-retry-job.ts";
 import { type AdminDocument, documentListing } from "./document-listing.ts";
 import { mapLines, reserveNumber } from "./renumber-and-map-lines.ts";
 
@@ -133,44 +134,6 @@ async function retryCreation(
   else await db(tx).creditNote.update(update);
   const jobId = await createJob(tx, organisationId, document);
   return retried(organisationId, document, workOf(organisationId, document, jobId), { after });
-}
-
-const insertJob = command({
-  name: "create_retry_job",
-  text: sql`
-    INSERT INTO ledger_jobs
-      (
-        id,
-        organisation_id,
-        kind,
-        state,
-        subscription_id,
-        invoice_id,
-        credit_note_id,
-        skip_validation
-      )
-    VALUES ($1, $2, $3, 'ready', $4, $5, $6, true)
-  `,
-});
-
-/** Creates the job that creates the document in the ledger. Returns its id. */
-async function createJob(
-  tx: Transaction,
-  organisationId: string,
-  { id, kind, subscriptionId }: AdminDocument,
-): Promise<string> {
-  const jobId = newId();
-  const isInvoice = kind === "invoice";
-  await insertJob(
-    tx,
-    jobId,
-    organisationId,
-    isInvoice ? "create_invoice" : "create_credit_note",
-    subscriptionId,
-    isInvoice ? id : null,
-    isInvoice ? null : id,
-  );
-  return jobId;
 }
 
 /**

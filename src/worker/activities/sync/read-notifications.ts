@@ -11,10 +11,8 @@ import type {
   LedgerContact,
   LedgerFailure,
 } from "../../../ledger/port/ledger.ts";
-import type {
-  ClaimedNotifications,
-  SkippedNotification,
-} from "../../../store/ledger-sync/claim-notifications.ts";
+import type { ClaimedNotifications } from "../../../store/ledger-sync/claim-notifications.ts";
+import type { SkippedNotification } from "../../../store/ledger-sync/finish-notifications.ts";
 import {
   joinSyncResults,
   nothingSynced,
