@@ -73,7 +73,15 @@ export async function issueInvoice(
     dueDate: day,
     period: null,
     periodIndex: 0,
-    lines: [{ ...line, ...nothing, ...revenue, amount: subtotal }],
+    lines: [
+      {
+        ...line,
+        ...nothing,
+        ...revenue,
+        amount: subtotal,
+        facts: { r: "charge/1", q: 1, m: amount, g: ids.id },
+      },
+    ],
     subtotal,
   };
   const issuing = { createdAt: new Date(), awaitedUntil: null };
@@ -104,7 +112,8 @@ export async function issueCredit(
     meterId: null,
     ...revenue,
     amount: subtotal,
-  };
+    facts: { r: "reversal_credit/1", l: [amount], y: [], o: [] },
+  } as const;
   const draft = { reference: "", currency: "NZD", issueDate: day, lines: [line], subtotal };
   const issuing = { createdAt: new Date(), awaitedUntil: null };
   await inTransaction(pool, (client) =>

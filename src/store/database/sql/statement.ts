@@ -67,8 +67,9 @@ export function query<const S extends Shape>(
 /** Declares a statement that only writes. */
 export function command(settings: StatementSettings): Command {
   declare({ ...settings, row: {} });
+  const sent = withoutMargin(settings);
   return async (executor, ...values) => {
-    const { rowCount } = await executor.query(configOf(settings, values));
+    const { rowCount } = await executor.query(configOf(sent, values));
     return rowCount ?? 0;
   };
 }
@@ -78,10 +79,16 @@ export function undeclaredQuery<const S extends Shape>(
   settings: StatementSettings & { readonly row: S },
 ): Query<RowOf<S>> {
   const readRows = rowReader(settings.name, settings.row);
+  const sent = withoutMargin(settings);
   return async (executor, ...values) => {
-    const config = { ...configOf(settings, values), rowMode: "array" as const };
+    const config = { ...configOf(sent, values), rowMode: "array" as const };
     return readRows(await executor.query<unknown[]>(config)) as readonly RowOf<S>[];
   };
+}
+
+/** The text begins with its first word in `pg_stat_activity` and in PostgreSQL's log. */
+function withoutMargin<S extends StatementSettings>(settings: S): S {
+  return { ...settings, text: settings.text.trim() as Sql };
 }
 
 const names = new Map<string, string>();
