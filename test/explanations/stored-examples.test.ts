@@ -5,7 +5,7 @@
 import { describe, expect, it } from "vitest";
 import { verify } from "../../packages/verify/src/verify.ts";
 import { storedFacts } from "../../src/domain/explanation/facts.ts";
-import { tellPerson } from "../../src/domain/explanation/for-person.ts";
+import { describeExplanation } from "../../src/domain/explanation/for-person.ts";
 import { sheetText, showSheet } from "../../src/domain/explanation/price-sheet.ts";
 import { sheetName } from "../../src/domain/explanation/render.ts";
 import { rules } from "../../src/domain/explanation/rules.ts";
@@ -76,5 +76,5 @@ it.each([
   ],
 ])("a person reads how %s came about", (name, lines) => {
   const example = examples.find((one) => one.name === name);
-  expect(example && tellPerson(example.explanation)).toEqual(lines);
+  expect(example && describeExplanation(example.explanation)).toEqual(lines);
 });

@@ -5,7 +5,7 @@
 import { describe, expect } from "vitest";
 import { verifyAll } from "../../packages/verify/src/all.ts";
 import { verify } from "../../packages/verify/src/verify.ts";
-import { tellPerson } from "../../src/domain/explanation/for-person.ts";
+import { describeExplanation } from "../../src/domain/explanation/for-person.ts";
 import { askWith } from "../admin/services/request.ts";
 import { perFile } from "../support/file-fixture.ts";
 import type { TestSystem } from "../support/system.ts";
@@ -64,7 +64,7 @@ describe("an explanation", () => {
   }) => {
     const { text, json } = await explained(`credit_notes/${documents.creditNote}`);
     expect(await verify(text)).toEqual({ verified: true, lines: 1 });
-    expect(tellPerson(json).slice(1, -1)).toEqual([
+    expect(describeExplanation(json).slice(1, -1)).toEqual([
       "1. 6.00 NZD: 10 to 11 units from 2026-04-16",
       "   of the period 2026-04-01 to 2026-05-01, 15 of 30 days are left",
       "   10 units: 10 × 10 = 100",

@@ -169,7 +169,7 @@ function isExisting(error: unknown): boolean {
   return isDatabaseError(error, uniqueViolation, "subscriptions_pkey");
 }
 
-/** Writes a decided creation in one statement. Throws what `isExisting` tells. */
+/** Writes a decided creation in one statement. Throws what `isExisting` recognises. */
 async function writeCreation(
   executor: Executor,
   organisationId: string,

@@ -5,7 +5,7 @@
  */
 import { DocumentService } from "../../../../gen/proto/billing/admin/v1/documents_pb.ts";
 import type { Noun } from "../../noun.ts";
-import { explainDocument, tellExplanation } from "./explain-document.ts";
+import { explainDocument, explanationLines } from "./explain-document.ts";
 import { retryDocument } from "./retry-document.ts";
 
 const { method } = DocumentService;
@@ -63,7 +63,7 @@ export const documents: Noun = {
       examples: ["documents explain INV-0042", "documents explain CN-0007 -o json"],
       places: ["document"],
       work: explainDocument,
-      lines: tellExplanation,
+      lines: explanationLines,
     },
     {
       name: "retry",

@@ -1,5 +1,5 @@
 /** `billing documents explain`: how the amounts of a document came about, for a person. */
-import { tellPerson } from "../../../../domain/explanation/for-person.ts";
+import { describeExplanation } from "../../../../domain/explanation/for-person.ts";
 import type {
   Explanation,
   Unavailable,
@@ -21,9 +21,9 @@ const reasons: Readonly<Record<UnavailableReason, string>> = {
   does_not_follow: "its facts give another amount, which is a defect of the service",
 };
 
-/** Returns the lines of text that tell a person. */
-export function tellExplanation(json: Json): readonly string[] {
+/** Returns the lines of text for a person. */
+export function explanationLines(json: Json): readonly string[] {
   const explanation = json as unknown as Explanation | Unavailable;
-  if (explanation.available) return tellPerson(explanation);
+  if (explanation.available) return describeExplanation(explanation);
   return [`${explanation.number} has no explanation: ${reasons[explanation.reason]}.`];
 }
