@@ -148,6 +148,8 @@ const changes: Readonly<Record<string, Changes>> = {
     amending: "amending = true",
     ledger_line_id: "ledger_line_id = 'other'",
     meter_id: withAnother,
+    // Written with the amount that they explain.
+    facts: withAnother,
   },
   credit_notes: {
     id: never,
@@ -197,6 +199,7 @@ const changes: Readonly<Record<string, Changes>> = {
     effective_date: never,
     meter_id: never,
     reversed_invoice_id: never,
+    facts: never,
     revenue_account: "revenue_account = '260'",
     tax_type: "tax_type = 'NONE'",
   },
