@@ -158,9 +158,10 @@ message GetBalanceResponse {
   expect(paths["/v1/customers/{id}/balance"].get.responses).toHaveProperty("404");
 });
 
-/** A model with one price: of each hundred units begun. */
+/** A model with one price: of each hundred units begun. An explanation multiplies by hundreds. */
 const packageModel = `/** Package: the price for each hundred units begun. */
-export const packages: PricingModel = {
+const packages: PricingModel = {
+  operation: "price_each",
   hasUnits: true,
   tierPrices: "none",
   parts: ({ price }, { unscaled }) => [{ quantity: decimalOf((unscaled + 99n) / 100n), price }],
@@ -174,11 +175,10 @@ function addPlanType(): void {
 }
 
 function addPricingModel(): void {
-  const index = `${catalogue}/pricing/index.ts`;
+  const models = `${catalogue}/pricing/models.ts`;
   const last = "/**\n * Returns the first tier whose";
-  edit(`${catalogue}/pricing/models.ts`, last, `${packageModel}\n${last}`);
-  edit(index, "  perUnit,\n", "  packages,\n  perUnit,\n");
-  edit(index, "  flat_fee: flatFee,\n", "  flat_fee: flatFee,\n  package: packages,\n");
+  edit(models, last, `${packageModel}\n${last}`);
+  edit(models, "  flat_fee: flatFee,\n", "  flat_fee: flatFee,\n  package: packages,\n");
 }
 
 function addEnumValue(): void {
@@ -189,7 +189,7 @@ function addEnumValue(): void {
 
 test("a pricing model needs a model, a line of the registry and an enum value to compile", () => {
   addPlanType();
-  expect(faults()).toContain(`${catalogue}/pricing/index.ts`);
+  expect(faults()).toContain(`${catalogue}/pricing/models.ts`);
   addPricingModel();
   expect(faults()).toEqual(["src/admin/present/catalogue.ts", "src/present/objects.ts"]);
   addEnumValue();

@@ -27,10 +27,14 @@ const test = scenarioTest
     "losing",
     perFile,
     ({ system }) =>
-      async (table: string, send: () => Promise<Answered>): Promise<Answered> => {
+      async (
+        table: string,
+        send: () => Promise<Answered>,
+        mode = "ACCESS EXCLUSIVE",
+      ): Promise<Answered> => {
         const holder = new pg.Client({ connectionString: system.databaseUrl });
         await holder.connect();
-        await holder.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
+        await holder.query(`BEGIN; LOCK TABLE ${table} IN ${mode} MODE`);
         try {
           const answer = send();
           // Only Prisma names the schema.
@@ -54,11 +58,14 @@ const test = scenarioTest
 
 const april = { start_date: "2026-04-01" };
 
-/** Requests that write, by the table that one of their typed calls reads or writes. */
+/**
+ * Requests that write, by the table that one of their typed calls reads or writes. Another
+ * statement reads the changes of units before the typed call writes them.
+ */
 const writes = [
-  ["a change of units", "unit_changes", "units", { units: 12 }],
-  ["an end", "terminations", "end", { when: "period_end" }],
-  ["a restoration", "restorations", "restore", {}],
+  ["a change of units", "unit_changes", "SHARE", "units", { units: 12 }],
+  ["an end", "terminations", "ACCESS EXCLUSIVE", "end", { when: "period_end" }],
+  ["a restoration", "restorations", "ACCESS EXCLUSIVE", "restore", {}],
 ] as const;
 
 async function countOf(pool: pg.Pool, table: string, own: CreatedOrganisation): Promise<number> {
@@ -72,6 +79,7 @@ async function countOf(pool: pg.Pool, table: string, own: CreatedOrganisation): 
 test.for(writes)("%s is done once if the server ends its connection", async ([
   ,
   table,
+  mode,
   operation,
   body,
 ], { system, builder, sandbox, losing }) => {
@@ -80,7 +88,7 @@ test.for(writes)("%s is done once if the server ends its connection", async ([
   const before = await countOf(system.pool, table, sandbox);
   const path = `${system.baseUrl}/v1/subscriptions/${id}/${operation}`;
   const options = { key: sandbox.apiKey, body, idempotencyKey: randomUUID() };
-  const answer = await losing(table, () => ask(path, "POST", options));
+  const answer = await losing(table, () => ask(path, "POST", options), mode);
   expect(answer.status, answer.text).toBe(200);
   expect((await countOf(system.pool, table, sandbox)) - before).toBe(1);
 });
