@@ -31,6 +31,8 @@ export interface LineToExplain {
   readonly id: string | null;
   readonly amount: Decimal;
   readonly facts?: LineFacts;
+  /** Facts are stored, but the price sheet that they name is missing. */
+  readonly isSheetMissing?: boolean;
 }
 
 /** A document to explain. `ledger`: what the ledger made of it, once it has it. */
@@ -71,8 +73,11 @@ export function explain(document: DocumentToExplain, hash: HashName): Explanatio
   const sheets = new Map<string, NamedSheet>();
   const context = { object, subscriptionId, currency, hash, sheets };
   const shown: ShownLine[] = [];
-  for (const { id: line, amount, facts } of lines) {
-    if (facts === undefined) return { ...head, available: false, reason: "issued_before" };
+  for (const { id: line, amount, facts, isSheetMissing = false } of lines) {
+    if (facts === undefined) {
+      const reason = isSheetMissing ? "does_not_follow" : "issued_before";
+      return { ...head, available: false, reason };
+    }
     const rendered = renderLine(line, facts, context);
     const { was } = rendered;
     const isSo = was === undefined || was.amount === wasAmount(facts);

@@ -58,11 +58,11 @@ export async function loadDocumentToExplain(
     number,
     subscriptionId,
     currency,
-    lines: (found.lines ?? []).map(({ id: line, amount, ...stored }) => ({
-      id: line,
-      amount: parseDecimal(amount),
-      ...readLineFacts(stored),
-    })),
+    lines: (found.lines ?? []).map(({ id: line, amount, ...stored }) => {
+      const read = readLineFacts(stored);
+      const isSheetMissing = stored.facts !== null && read.facts === undefined;
+      return { id: line, amount: parseDecimal(amount), ...read, isSheetMissing };
+    }),
     ...(hasLedgerTotal &&
       !isNegative(tax) && { ledger: { tax: formatDecimal(tax), total: formatDecimal(total) } }),
   };

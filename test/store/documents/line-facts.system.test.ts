@@ -105,6 +105,26 @@ test("a sheet is stored once for all lines of a plan", async ({ fixture }) => {
   expect(rows).toEqual([{ sheets: 1 }]);
 });
 
+test("a line whose sheet is missing does not follow, and is not taken for an old one", async ({
+  fixture,
+}) => {
+  const at = await inWindow(fixture);
+  const { rows } = await fixture.pool.query<{ name: string; content: string }>(
+    "DELETE FROM price_sheets WHERE organisation_id = $1 RETURNING name, content",
+    [at.organisation],
+  );
+  expect(await explanationOf(fixture, at, "INV-0002")).toMatchObject({
+    available: false,
+    reason: "does_not_follow",
+  });
+  for (const { name, content } of rows)
+    await fixture.pool.query(
+      "INSERT INTO price_sheets (organisation_id, name, content) VALUES ($1, $2, $3)",
+      [at.organisation, name, content],
+    );
+  expect((await explanationOf(fixture, at, "INV-0002")).available).toBe(true);
+});
+
 test("a line that an earlier version re-prices has no explanation of another amount", async ({
   fixture,
 }) => {
