@@ -160,6 +160,16 @@ test("a sum that differs from its events or its bill blocks the drop", async ({ 
   expect(await storedOf(fixture, organisation)).toBe(5);
 });
 
+test("earlier usage that waits for its first sum blocks the drop", async ({ fixture }) => {
+  const [organisation, id] = await billed(fixture);
+  const lines = await exported(fixture, organisation);
+  const waits = "INSERT INTO unsummed_usage (organisation_id, subscription_id) VALUES ($1, $2)";
+  await fixture.pool.query(waits, [organisation, id]);
+  await expect(drop(fixture, organisation, lines)).rejects.toThrow(/is on no bill yet/);
+  await fixture.pool.query("DELETE FROM unsummed_usage WHERE subscription_id = $1", [id]);
+  expect(await drop(fixture, organisation, lines)).toMatchObject({ dropped: 4 });
+});
+
 test("a line that is not the stored event blocks the drop", async ({ fixture }) => {
   const [[organisation], [other]] = [await billed(fixture), await billed(fixture)];
   const [first = "", ...rest] = await exported(fixture, organisation);
