@@ -1,5 +1,4 @@
 /** The call budget in the database, shared by processes that may die and clocks that may move. */
-import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import type { CallPermit, LedgerBudget } from "../../../src/store/ledger-connection/call-budget.ts";
 import { until } from "../../support/system.ts";
@@ -91,17 +90,18 @@ test("no sixty seconds have more than 60 calls and no moment more than 5", async
   const callers = await Promise.all(
     upTo(3).map(() => budgets.startCaller(organisationId, settings)),
   );
-  const wereMost = async () => maxWithin(await budgets.calls(organisationId), 60);
-  // Two and a half minutes in steps of all sizes, each after all free permits were taken.
-  for (let index = 0; index < 130 || (index < 1_000 && (await wereMost()) <= 55); index += 1) {
-    let before = -1;
-    await until("no more is free", async () => {
-      await wait(25);
-      const [last, now] = [before, (await budgets.calls(organisationId)).length];
-      before = now;
-      return last === now;
+  const budget = budgets.budget(organisationId);
+  // About three minutes, each step after all free permits were taken: most to the next free one,
+  // some shorter and some longer.
+  for (let index = 0; index < 240; index += 1) {
+    const waitMs = await until("no more is free", async () => {
+      const permit = await budget.take(false);
+      if (permit.kind === "spent") return permit.scope === "minute" && permit.waitMs;
+      await permit.end(null);
+      return false;
     });
-    await budgets.pass(organisationId, index % 20 === 0 ? 4 : (index % 7) / 3);
+    const seconds = index % 30 === 0 ? 4 : Math.min(waitMs / 1_000, (1 + (index % 7)) / 3);
+    await budgets.pass(organisationId, seconds);
   }
   // Killed with running calls, which are never returned.
   await Promise.all(callers.map((caller) => kill(caller, budgets.pool)));
