@@ -2,6 +2,10 @@
 import { strict as assert } from "node:assert";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { prorationLine } from "../domain/billing/invoice-lines.ts";
+import { amendedFacts } from "../domain/explanation/facts.ts";
+import type { DocumentObject } from "../domain/explanation/named-facts.ts";
+import { type PriceSheet, sheetText, showSheet } from "../domain/explanation/price-sheet.ts";
+import type { DocumentToExplain } from "../domain/explanation/render.ts";
 import type { CreditNoteDraft } from "../domain/model/credit-note.ts";
 import type { Invoice, InvoiceAmendment, InvoiceLineDraft } from "../domain/model/invoice.ts";
 import { formatDecimal, negate, sum } from "../domain/money/decimal.ts";
@@ -12,6 +16,7 @@ import type {
   PreviewedRemoval,
 } from "../domain/previews/preview.ts";
 import type { Upcoming } from "../domain/previews/upcoming.ts";
+import type { ExplanationSchema } from "../gen/proto/billing/v1/explanations_pb.ts";
 import type {
   PreviewCreditLineSchema,
   PreviewCreditNoteSchema,
@@ -24,42 +29,52 @@ import type { SubscriptionPreviewSchema } from "../gen/proto/billing/v1/subscrip
 import { invoiceTypes, lineKinds, previewAssumptions } from "./enums.ts";
 import { amount, optional, presentSubscription } from "./objects.ts";
 
-/** The stored invoices that a preview shows, by id. */
-type StoredInvoices = ReadonlyMap<string, Invoice>;
+type ExplanationMessage = MessageInitShape<typeof ExplanationSchema>;
+
+/** A preview to show. `stored` are the stored invoices that it names, by id, with their facts. */
+export interface ShownPreview {
+  readonly preview: Preview;
+  readonly stored: ReadonlyMap<string, Invoice>;
+  /** The organisation's now. */
+  readonly now: Date;
+  readonly explain: (document: DocumentToExplain) => ExplanationMessage;
+}
 
 /** Returns a preview's message. `upcoming` is null if nothing is upcoming. */
 export function presentPreview(
-  preview: Preview,
+  shown: ShownPreview,
   upcoming: Upcoming | null,
-  stored: StoredInvoices,
 ): MessageInitShape<typeof SubscriptionPreviewSchema> {
+  const { preview, stored } = shown;
   const { state, issued, amended, removed, creditNotes, assumptions } = preview;
   const { subscription, plan, organisation, deferred } = state;
   return {
     object: "subscription_preview",
     subscription: presentSubscription(subscription, plan),
-    issuedInvoices: issued.map((one) => presentIssued(one, preview, stored)),
+    issuedInvoices: issued.map((one) => presentIssued(one, shown)),
     amendedInvoices: amended.flatMap(({ invoiceId }) => {
       const invoice = stored.get(invoiceId);
-      if (invoice === undefined || !isChanged(invoice, preview, stored)) return [];
-      return [presentAmended(invoice, preview, stored)];
+      if (invoice === undefined || !isChanged(invoice, shown)) return [];
+      return [presentAmended(invoice, shown)];
     }),
-    removedInvoices: removed.map((removal) => presentRemoval(removal, preview, stored)),
-    creditNotes: creditNotes.map(presentCreditNote),
+    removedInvoices: removed.map((removal) => presentRemoval(removal, shown)),
+    creditNotes: creditNotes.map((note) => presentCreditNote(note, shown)),
     deferredLines: deferred.map((line) => presentLine(prorationLine(plan, line, organisation))),
-    ...(upcoming === null ? {} : { upcomingInvoice: presentUpcoming(preview, upcoming, stored) }),
+    ...(upcoming === null ? {} : { upcomingInvoice: presentUpcoming(shown, upcoming) }),
     assumptions: assumptions.map((assumption) => previewAssumptions[assumption]),
   };
 }
 
 /** Returns the message of an upcoming invoice, with the lines of one that was issued ahead. */
 export function presentUpcoming(
-  preview: Preview,
-  { date, period, ahead, lines, creditNotes }: Upcoming,
-  stored: StoredInvoices,
+  shown: ShownPreview,
+  { date, period, ahead, invoices, creditNotes }: Upcoming,
 ): MessageInitShape<typeof UpcomingInvoiceSchema> {
+  const { preview, stored } = shown;
   const { subscription } = preview.state;
-  const all = [...(ahead === null ? [] : linesOf(ahead.id, preview, stored)), ...lines];
+  const issuedAhead = ahead === null ? [] : [linesOf(ahead.id, shown)];
+  const linesOfEach = [...issuedAhead, ...invoices.map(({ lines }) => lines)];
+  const all = linesOfEach.flat();
   const credits = creditNotes.map(({ subtotal }) => negate(subtotal));
   return {
     object: "upcoming_invoice",
@@ -72,52 +87,78 @@ export function presentUpcoming(
     lines: all.map(presentLine),
     credits: creditNotes.flatMap(presentCreditLines),
     subtotal: formatDecimal(sum([...all.map(({ amount }) => amount), ...credits])),
+    explanations: [
+      ...linesOfEach.map((lines) => explanationOf("invoice", lines, shown)),
+      ...creditNotes.map(({ lines }) => explanationOf("credit_note", lines, shown)),
+    ],
   };
 }
 
+/** A preview has neither ids nor numbers, also not of a stored invoice: its lines may be new. */
+function explanationOf(
+  object: DocumentObject,
+  lines: readonly Pick<InvoiceLineDraft, "amount" | "facts">[],
+  { preview, explain }: ShownPreview,
+): ExplanationMessage {
+  const { id: subscriptionId, currency } = preview.state.subscription;
+  return explain({
+    ...{ object, id: null, number: null, subscriptionId, currency },
+    lines: lines.map(({ amount, facts }) => ({ id: null, amount, ...(facts && { facts }) })),
+  });
+}
+
 /** Returns the lines of an invoice after the preview, also of one that it issues. */
-function linesOf(
-  id: string,
-  { issued, amended }: Preview,
-  stored: StoredInvoices,
-): readonly InvoiceLineDraft[] {
+function linesOf(id: string, shown: ShownPreview): readonly InvoiceLineDraft[] {
+  const { issued, amended } = shown.preview;
   const own = issued.find((invoice) => invoice.id === id)?.draft.lines;
-  const lines = own ?? stored.get(id)?.lines;
+  const lines = own ?? shown.stored.get(id)?.lines;
   assert(lines, `invoice ${id} is new or stored`);
   const amendment = amended.find(({ invoiceId }) => invoiceId === id);
-  return amendment === undefined ? lines : amendedLines(lines, amendment);
+  return amendment === undefined ? lines : amendedLines(lines, amendment, shown);
 }
 
 /** A plan line keeps everything except its price: that is all that an amendment writes. */
 function amendedLines(
   lines: readonly InvoiceLineDraft[],
   { planLine, added }: InvoiceAmendment,
+  shown: ShownPreview,
 ): readonly InvoiceLineDraft[] {
-  const repriced = lines.map((line): InvoiceLineDraft => {
-    if (line.kind !== "plan" || planLine === null) return line;
-    const { units, description, unitPrice, amount } = planLine;
-    return { ...line, units, description, unitPrice, amount };
-  });
+  const repriced = lines.map((line) =>
+    line.kind !== "plan" || planLine === null || textOf(line) === textOf(planLine)
+      ? line
+      : repricedLine(line, planLine, shown),
+  );
   return [...repriced, ...added];
+}
+
+function repricedLine(
+  { facts: before, ...line }: InvoiceLineDraft,
+  { units, description, unitPrice, amount, facts }: InvoiceLineDraft,
+  { preview, now: until }: ShownPreview,
+): InvoiceLineDraft {
+  const { id } = preview.state.subscription;
+  const nameOf = (sheet: PriceSheet) => sheetText(showSheet(sheet, id));
+  const was = before && { facts: before, amount: line.amount, until, nameOf };
+  const amended = facts && was ? amendedFacts(facts, was) : facts;
+  return { ...line, units, description, unitPrice, amount, ...(amended && { facts: amended }) };
 }
 
 /** An invoice that is overdue may be amended at once: it is shown as it would be afterwards. */
 function presentIssued(
   { id, draft, isDue }: PreviewedInvoice,
-  preview: Preview,
-  stored: StoredInvoices,
+  shown: ShownPreview,
 ): MessageInitShape<typeof PreviewInvoiceSchema> {
   const { reference } = draft;
   return {
     ...optional("reference", reference === "" ? null : reference),
-    ...presentInvoice(draft, linesOf(id, preview, stored)),
+    ...presentInvoice(draft, linesOf(id, shown), shown),
     overdue: isDue,
   };
 }
 
 /** An amendment to the units that an invoice bills already changes nothing. */
-function isChanged({ id, lines }: Invoice, preview: Preview, stored: StoredInvoices): boolean {
-  return linesOf(id, preview, stored).some((line, index) => {
+function isChanged({ id, lines }: Invoice, shown: ShownPreview): boolean {
+  return linesOf(id, shown).some((line, index) => {
     const before = lines[index];
     return before === undefined || textOf(line) !== textOf(before);
   });
@@ -130,15 +171,14 @@ function textOf({ units, description, unitPrice, amount: of }: InvoiceLineDraft)
 
 function presentAmended(
   invoice: Invoice,
-  preview: Preview,
-  stored: StoredInvoices,
+  shown: ShownPreview,
 ): MessageInitShape<typeof PreviewInvoiceSchema> {
   const { id, number, reference } = invoice;
   return {
     invoice: id,
     number,
     ...optional("reference", reference),
-    ...presentInvoice(invoice, linesOf(id, preview, stored)),
+    ...presentInvoice(invoice, linesOf(id, shown), shown),
     overdue: false,
   };
 }
@@ -149,6 +189,7 @@ type ShownInvoice = Pick<Invoice, "type" | "currency" | "issueDate" | "dueDate" 
 function presentInvoice(
   { type, currency, issueDate, dueDate, period }: ShownInvoice,
   lines: readonly InvoiceLineDraft[],
+  shown: ShownPreview,
 ) {
   return {
     type: invoiceTypes[type],
@@ -158,30 +199,30 @@ function presentInvoice(
     ...optional("period", period),
     lines: lines.map(presentLine),
     subtotal: formatDecimal(sum(lines.map((line) => line.amount))),
+    explanation: explanationOf("invoice", lines, shown),
   };
 }
 
 function presentRemoval(
   { invoiceId, onlyUnsent }: PreviewedRemoval,
-  preview: Preview,
-  stored: StoredInvoices,
+  shown: ShownPreview,
 ): MessageInitShape<typeof PreviewRemovalSchema> {
-  const known = stored.get(invoiceId);
-  const removed = known ?? preview.issued.find(({ id }) => id === invoiceId)?.draft;
+  const known = shown.stored.get(invoiceId);
+  const removed = known ?? shown.preview.issued.find(({ id }) => id === invoiceId)?.draft;
   assert(removed, `invoice ${invoiceId} is new or stored`);
   return {
     ...(known === undefined ? {} : { invoice: known.id, number: known.number }),
     type: invoiceTypes[removed.type],
     subtotal: formatDecimal(removed.subtotal),
     onlyIfUnsent: onlyUnsent,
-    lines: linesOf(invoiceId, preview, stored).map(presentLine),
+    lines: linesOf(invoiceId, shown).map(presentLine),
   };
 }
 
-function presentCreditNote({
-  draft,
-  isDue,
-}: PreviewedCreditNote): MessageInitShape<typeof PreviewCreditNoteSchema> {
+function presentCreditNote(
+  { draft, isDue }: PreviewedCreditNote,
+  shown: ShownPreview,
+): MessageInitShape<typeof PreviewCreditNoteSchema> {
   const { reference, currency, issueDate, subtotal } = draft;
   return {
     ...optional("reference", reference === "" ? null : reference),
@@ -190,6 +231,7 @@ function presentCreditNote({
     lines: presentCreditLines(draft),
     subtotal: formatDecimal(subtotal),
     overdue: isDue,
+    explanation: explanationOf("credit_note", draft.lines, shown),
   };
 }
 

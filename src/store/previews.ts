@@ -28,19 +28,25 @@ import { inSnapshot } from "./database/snapshot.ts";
 import { sql } from "./database/sql/sql.ts";
 import { query } from "./database/sql/statement.ts";
 import { invoiceListing } from "./documents/invoices.ts";
+import { withFacts } from "./documents/line-facts.ts";
 import { type CreationQuery, type LoadedCreation, loadCreation } from "./subscriptions/create.ts";
 import { loadRestorationFacts } from "./subscriptions/restorations.ts";
 import { loadEndFacts } from "./subscriptions/terminations.ts";
 
 /** The reads of a preview on one subscription. All belong to one snapshot. */
 export interface PreviewReads {
+  /** The organisation's now. */
+  readonly now: Date;
   endFacts(state: BillingState): Promise<EndPreviewFacts>;
   /**
    * The state of these facts also has the usage of a subscription that is over: once it is
    * restored, its next renewal bills that usage (PREVIEW-5).
    */
   restorationFacts(state: BillingState): Promise<RestorationFacts>;
-  /** The invoices with these ids, in no order. Ids that name no stored invoice are left out. */
+  /**
+   * The invoices with these ids, in no order, with the facts of their lines. Ids that name no
+   * stored invoice are left out.
+   */
   invoices(ids: readonly string[]): Promise<readonly Invoice[]>;
 }
 
@@ -89,8 +95,9 @@ function readsOf(
   tx: OpenTransaction,
   load: (usage: LoadedUsage) => Promise<BillingState>,
 ): PreviewReads {
-  const { client, organisationId } = tx;
+  const { client, organisationId, now } = tx;
   return {
+    now,
     endFacts: async (state) => {
       const { invoices, next } = await loadEndFacts(tx, state);
       return { invoices, next, deferred: await loadDeferred(tx, state) };
@@ -99,7 +106,10 @@ function readsOf(
       const usage = state.usage ?? (await load("all")).usage;
       return loadRestorationFacts(tx, { ...state, usage });
     },
-    invoices: (ids) => getThese(client, organisationId, invoiceListing, ids.filter(isId)),
+    invoices: async (ids) => {
+      const found = await getThese(client, organisationId, invoiceListing, ids.filter(isId));
+      return withFacts(client, organisationId, found);
+    },
   };
 }
 

@@ -86,7 +86,8 @@ it("the upcoming invoice has the lines that billing on each day until the renewa
         });
       }
       // What is due on the same day of the next window is billed with the period after.
-      expect(upcoming.lines.map(lineText).toSorted()).toEqual(billed.map(lineText).toSorted());
+      const lines = upcoming.invoices.flatMap((invoice) => invoice.lines);
+      expect(lines.map(lineText).toSorted()).toEqual(billed.map(lineText).toSorted());
       if (billed.some(({ kind }) => kind === "usage")) withUsage += 1;
     }),
     { numRuns: 1_000 },

@@ -5,9 +5,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { addDays, compareDates, daysBetween } from "../../src/domain/calendar/civil-date.ts";
+import type { LineFacts } from "../../src/domain/explanation/facts.ts";
+import { type NamedFact, namedFacts } from "../../src/domain/explanation/named-facts.ts";
+import { sheetText, showSheet } from "../../src/domain/explanation/price-sheet.ts";
 import type { BillingState } from "../../src/domain/model/billing-state.ts";
 import type { InvoiceDraft, InvoiceLineDraft } from "../../src/domain/model/invoice.ts";
-import { formatDecimal } from "../../src/domain/money/decimal.ts";
+import { formatDecimal, formatShort } from "../../src/domain/money/decimal.ts";
 import { previewEnd } from "../../src/domain/previews/end.ts";
 import { previewRestoration, previewUnitsChange } from "../../src/domain/previews/operations.ts";
 import { afterPosting, billDue, type Preview } from "../../src/domain/previews/preview.ts";
@@ -33,11 +36,20 @@ import { requestIn, type Step, someLife, someSteps } from "./life-steps.ts";
 /** What names another document has another number in a preview. */
 const unnumbered = (text: string) => text.replaceAll(/paper \d+|\(new\)/g, "document");
 
+/** The facts by which an amount is reckoned and explained, without where they come from. */
+const factsText = (facts: LineFacts | undefined) =>
+  facts && [facts.r, ...namedFacts(facts).map(({ value }) => valueText(value))].join(" ");
+function valueText(value: NamedFact["value"]): string {
+  if (typeof value === "string") return value;
+  return "tiers" in value ? sheetText(showSheet(value, "")) : formatShort(value);
+}
+
 /** A line in short. */
-const lineText = ({ kind, amount, description, period, proration }: InvoiceLineDraft) =>
-  [kind, formatDecimal(amount), unnumbered(description), period?.start, proration?.fromUnits].join(
-    " ",
-  );
+const lineText = ({ kind, amount, facts, description, period, proration }: InvoiceLineDraft) =>
+  [
+    ...[kind, formatDecimal(amount), unnumbered(description), period?.start, proration?.fromUnits],
+    factsText(facts),
+  ].join(" ");
 const paperText = ({
   type,
   periodIndex,
@@ -81,8 +93,8 @@ function happenedIn(before: Life, after: Life): Happened {
   };
 }
 
-const creditText = ({ amount, description, effectiveDate }: Life["credits"][number]) =>
-  `${formatDecimal(amount)} ${unnumbered(description)} ${effectiveDate}`;
+const creditText = ({ amount, facts, description, effectiveDate }: Life["credits"][number]) =>
+  `${formatDecimal(amount)} ${unnumbered(description)} ${effectiveDate} ${factsText(facts)}`;
 
 function happenedBy(before: Life, preview: Preview): Happened {
   const papers = new Map<string, Pick<Paper, "type" | "periodIndex" | "lines">>([
@@ -259,9 +271,9 @@ describe("a preview", () => {
                   }
                 : null,
             );
-            expect(upcoming.lines.map(lineText)).toEqual(
-              billed.flatMap(({ lines }) => lines.map(lineText)),
-            );
+            const texts = (papers: readonly Pick<Paper, "lines">[]) =>
+              papers.map(({ lines }) => lines.map(lineText));
+            expect(texts(upcoming.invoices)).toEqual(texts(billed));
             const ahead = openIn(life).find(
               ({ type, periodIndex }) => type === "renewal" && periodIndex === life.current + 1,
             );

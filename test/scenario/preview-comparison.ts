@@ -4,6 +4,7 @@
  */
 import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
+import { verify } from "../../packages/verify/src/verify.ts";
 import type { Answered, RequestOptions, TestSystem } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
 import type { LifeBuilder } from "./life-builder.ts";
@@ -37,14 +38,16 @@ export async function preview(
   const answer = await ask("POST", path, { key: own.apiKey, body });
   return {
     answer,
-    expectSame: async (real) => {
-      if (real.status !== 200) {
-        expect(refusal(answer)).toEqual(refusal(real));
+    expectSame: async (answered) => {
+      if (answered.status !== 200) {
+        expect(refusal(answer)).toEqual(refusal(answered));
         return;
       }
       expect(answer.status, answer.text).toBe(200);
       const after = await documents(compared, id);
-      expect(inShort(answer.json)).toEqual(await happened(compared, id, before, after));
+      const { shown, explained } = await happened(compared, id, before, after);
+      expect(inShort(answer.json)).toEqual(shown);
+      expect(await explanationsIn(answer.json)).toEqual(explained);
     },
   };
 }
@@ -71,35 +74,90 @@ async function documents({ builder, own }: Compared, id: string): Promise<Docume
   return { invoices: invoices.toReversed(), notes: notes.toReversed() };
 }
 
-/** What happened to a subscription, in the form of `inShort`. */
+/** `explained`: how the amounts of what was issued, amended and credited came about, in order. */
+interface Happened {
+  readonly shown: object;
+  readonly explained: readonly object[];
+}
+
+/** What happened to a subscription. What it shows is in the form of `inShort`. */
 async function happened(
-  { system, builder, own }: Compared,
+  compared: Compared,
   id: string,
   before: Documents,
   after: Documents,
-): Promise<object> {
+): Promise<Happened> {
+  const { system, builder, own } = compared;
   const known = new Map(before.invoices.map((invoice) => [invoice.id, invoice]));
   const notes = new Set(before.notes.map((note) => note.id));
   const isRemoved = ({ status }: Json) => status === "deleted" || status === "voided";
   const linesOf = (invoice: Json) => JSON.stringify(invoiceInShort(invoice).lines);
   const isAmended = (invoice: Json) =>
     known.has(invoice.id) && linesOf(invoice) !== linesOf(known.get(invoice.id));
-  const { rows } = await system.pool.query<{ shown: string }>(
-    `SELECT amount || ' ' || description AS shown FROM deferred_lines
+  const { rows } = await system.pool.query<{ line: string }>(
+    `SELECT amount || ' ' || description AS line FROM deferred_lines
       WHERE organisation_id = $1 AND subscription_id = $2 AND invoice_id IS NULL ORDER BY seq`,
     [own.organisationId, id],
   );
-  return {
+  const issued = after.invoices.filter((one) => !known.has(one.id));
+  const amended = after.invoices.filter(isAmended);
+  const credited = after.notes.filter((one) => !notes.has(one.id));
+  const explained = [
+    ...[...issued, ...amended].map((one) => explanationOf(compared, `invoices/${one.id}`)),
+    ...credited.map((one) => explanationOf(compared, `credit_notes/${one.id}`)),
+  ];
+  const shown = {
     subscription: await builder.subscription(own, id),
-    issued: after.invoices.filter((one) => !known.has(one.id)).map(invoiceInShort),
-    amended: after.invoices
-      .filter(isAmended)
-      .map((one) => ({ number: one.number, ...invoiceInShort(one) })),
+    issued: issued.map(invoiceInShort),
+    amended: amended.map((one) => ({ number: one.number, ...invoiceInShort(one) })),
     removed: after.invoices
       .filter((one) => isRemoved(one) && known.has(one.id) && !isRemoved(known.get(one.id)))
       .map(({ number }) => number),
-    credited: after.notes.filter((one) => !notes.has(one.id)).map(creditNoteInShort),
-    deferred: rows.map(({ shown }) => shown),
+    credited: credited.map(creditNoteInShort),
+    deferred: rows.map(({ line }) => line),
+  };
+  return { shown, explained: await Promise.all(explained) };
+}
+
+async function explanationOf({ ask, own }: Compared, path: string): Promise<object> {
+  const { json } = await ask("GET", `/v1/${path}/explanation`, { key: own.apiKey });
+  return explanationInShort(json);
+}
+
+/** The explanations in a preview, in the order of `Happened`. Each verifies. */
+async function explanationsIn(json: Json): Promise<readonly object[]> {
+  const amended = json.amended_invoices.toSorted(byNumber);
+  const documents: Json[] = [...json.issued_invoices, ...amended, ...json.credit_notes];
+  for (const { explanation, lines, subtotal } of documents) {
+    expect(await verify(JSON.stringify(explanation))).toEqual({
+      verified: true,
+      lines: lines.length,
+    });
+    expect([explanation.id, explanation.number]).toEqual([null, null]);
+    expect([explanation.subtotal, explanation.lines.map(amountOf)]).toEqual([
+      subtotal,
+      lines.map(amountOf),
+    ]);
+  }
+  return documents.map(({ explanation }) => explanationInShort(explanation));
+}
+
+const amountOf = ({ amount }: Json) => amount;
+
+/** An explanation without what differs once it is issued: ids, number, instant and tax. */
+export function explanationInShort(explanation: Json): object {
+  const { id: _, number: __, ledger: ___, sheets, lines, ...rest } = explanation;
+  const derived = ({ facts, steps, result, amount }: Json) => ({
+    facts: facts.map(({ name, value, unit }: Json) => ({ name, unit, value })),
+    ...{ steps, result, amount },
+  });
+  return {
+    ...rest,
+    sheets: sheets.map(({ plan, meter, type, tiers }: Json) => ({ plan, meter, type, tiers })),
+    lines: lines.map(({ rule, was, reissues, ...line }: Json) => ({
+      ...{ rule, reissues, was: was && derived(was) },
+      ...derived(line),
+    })),
   };
 }
 

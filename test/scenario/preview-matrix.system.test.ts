@@ -8,7 +8,7 @@ import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data
 import type { Answered } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
 import { scenarioTest as test } from "./fixtures.ts";
-import { expectRefusedAlike, preview } from "./preview-comparison.ts";
+import { expectRefusedAlike, explanationInShort, preview } from "./preview-comparison.ts";
 import {
   createStates,
   type OperationName,
@@ -43,6 +43,7 @@ const inShort = (upcoming: Json) =>
     ...upcoming,
     invoice: null,
     lines: plainLines(upcoming.lines),
+    explanations: upcoming.explanations.map(explanationInShort),
   };
 
 test("each preview in each state is what the operation then does, with usage", async ({

@@ -5,11 +5,12 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
+import { verify } from "../../packages/verify/src/verify.ts";
 import { addApiKey } from "../support/organisation-builder.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest } from "./fixtures.ts";
-import { invoiceInShort, preview } from "./preview-comparison.ts";
+import { explanationInShort, invoiceInShort, preview } from "./preview-comparison.ts";
 import { addBands, type Json } from "./units-builder.ts";
 import { addMeter } from "./usage-builder.ts";
 
@@ -87,11 +88,20 @@ describe("a preview of a creation", () => {
     const upcoming = await ask("GET", `/v1/subscriptions/${created.id}/upcoming_invoice`, {
       key: own.apiKey,
     });
-    expect({ ...upcoming_invoice, subscription: "", invoice: null }).toEqual({
-      ...upcoming.json,
-      subscription: "",
-      invoice: null,
+    const withoutIds = (one: Json) => ({
+      ...one,
+      ...{ subscription: "", invoice: null },
+      explanations: one.explanations.map(explanationInShort),
     });
+    expect(withoutIds(upcoming_invoice)).toEqual(withoutIds(upcoming.json));
+    for (const { explanation } of [...shown.json.issued_invoices])
+      expect(await verify(JSON.stringify(explanation))).toMatchObject({ verified: true });
+    const issued = await Promise.all(
+      invoices.map((one) => ask("GET", `/v1/invoices/${one.id}/explanation`, { key: own.apiKey })),
+    );
+    expect(
+      shown.json.issued_invoices.map(({ explanation }: Json) => explanationInShort(explanation)),
+    ).toEqual(issued.map(({ json }) => explanationInShort(json)));
   });
 
   test("refuses as the creation, in the same order", async ({ ask, builder }) => {

@@ -1,8 +1,10 @@
 /** The upcoming invoice: what the next renewal bills, with deferred lines and usage. PREVIEW-5. */
 import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
+import { verify } from "../../packages/verify/src/verify.ts";
 import type { Answered } from "../support/system.ts";
 import { type Ask, refusalOf, refused } from "./checked-ask.ts";
+import { explanationInShort } from "./preview-comparison.ts";
 import type { Json } from "./units-builder.ts";
 import { calls, storage, meteredTest as test } from "./usage-billing-fixture.ts";
 
@@ -49,6 +51,12 @@ test.for([
     .filter((invoice) => !known.has(invoice.id))
     .toReversed();
   expect(json.lines).toEqual(issued.flatMap(({ lines }) => shownLines(lines)));
+  const explained = await Promise.all(
+    issued.map(({ id }) => ask("GET", `/v1/invoices/${id}/explanation`, { key: own.apiKey })),
+  );
+  expect(json.explanations.map(explanationInShort)).toEqual(
+    explained.map((answer) => explanationInShort(answer.json)),
+  );
 });
 
 test("an upcoming invoice has the lines of the renewal invoice that was issued ahead", async ({
@@ -67,6 +75,9 @@ test("an upcoming invoice has the lines of the renewal invoice that was issued a
   expect(json.lines.slice(0, 1)).toEqual(shownLines(renewal.lines));
   expect(json.lines.map(({ kind }: Json) => kind)).toEqual(["plan", "usage"]);
   expect(json.subtotal).toBe("100.2000");
+  expect(json.explanations.map(({ subtotal }: Json) => subtotal)).toEqual(["100.0000", "0.2000"]);
+  for (const explanation of json.explanations)
+    expect(await verify(JSON.stringify(explanation))).toEqual({ verified: true, lines: 1 });
 });
 
 test("a subscription that is set to end has an upcoming invoice without a period", async ({

@@ -4,6 +4,7 @@
  * sheet, or its name once it is stored.
  */
 import type { CivilDate } from "../calendar/civil-date.ts";
+import { type Decimal, formatShort } from "../money/decimal.ts";
 import type { PriceSheet } from "./price-sheet.ts";
 
 /** What a line may say in addition: `z` names the invoice and the line that it reissues. */
@@ -121,8 +122,27 @@ export function readFacts(text: string, sheetOf: (name: string) => PriceSheet): 
   return "s" in facts ? { ...facts, s: sheetOf(facts.s) } : facts;
 }
 
-/** Returns the facts of an amended plan line, with what it was. A line keeps one version. */
-export function amendedFacts<S>(facts: PlanFacts<S>, w: PlanLineBefore): PlanFacts<S> {
+/** A plan line until it is amended. `nameOf` names price sheets. */
+interface LineToAmend<S> {
+  readonly facts: LineFacts<S>;
+  readonly amount: Decimal;
+  readonly until: Date;
+  readonly nameOf: (sheet: S) => string;
+}
+
+/**
+ * Returns the facts of an amended plan line, with what it was. A line keeps one version. Prices and
+ * discount of a subscription never change: a line of another price is not what it was before.
+ */
+export function amendedFacts<S>(
+  facts: LineFacts<S>,
+  { facts: before, amount, until, nameOf }: LineToAmend<S>,
+): LineFacts<S> {
+  if (facts.r !== "plan/1" || before.r !== "plan/1" || before.u === undefined) return facts;
+  const { s, d, u, c } = before;
+  if (nameOf(s) !== nameOf(facts.s) || d !== facts.d) return facts;
+  const at = `${until.toISOString().slice(0, 19)}Z`;
+  const w = { u, ...(c !== undefined && { c }), m: formatShort(amount), at };
   return { ...facts, w };
 }
 

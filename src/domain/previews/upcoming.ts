@@ -8,19 +8,19 @@ import { issuedAhead } from "../billing/issued-invoices.ts";
 import type { CivilDate } from "../calendar/civil-date.ts";
 import type { BillingState, IssuedInvoice } from "../model/billing-state.ts";
 import type { CreditNoteDraft } from "../model/credit-note.ts";
-import type { InvoiceLineDraft, InvoicePeriod } from "../model/invoice.ts";
+import type { InvoiceDraft, InvoicePeriod } from "../model/invoice.ts";
 import { afterPosting, billDue } from "./preview.ts";
 
 /**
  * What is billed on `date`, the renewal date. `period` begins then; null if the subscription does
- * not renew. `ahead`: the renewal invoice that exists already. `lines` are those that are still to
- * be billed, by that day at the latest.
+ * not renew. `ahead`: the renewal invoice that exists already. `invoices` are still to be issued,
+ * by that day at the latest.
  */
 export interface Upcoming {
   readonly date: CivilDate;
   readonly period: InvoicePeriod | null;
   readonly ahead: IssuedInvoice | null;
-  readonly lines: readonly InvoiceLineDraft[];
+  readonly invoices: readonly InvoiceDraft[];
   readonly creditNotes: readonly CreditNoteDraft[];
 }
 
@@ -33,14 +33,14 @@ export function decideUpcoming(state: BillingState): Upcoming | null {
   const { subscription } = state;
   if (isOver(subscription)) return null;
   const date = subscription.renewalDate;
-  const lines: InvoiceLineDraft[] = [];
+  const invoices: InvoiceDraft[] = [];
   const creditNotes: CreditNoteDraft[] = [];
   // The ledger has decided and other operations are over by then.
   let now: BillingState = { ...state, running: null };
   // Each step on its own day: usage joins no renewal invoice that is issued ahead (USAGE-9).
   while (now.subscription.renewalDate === date && !isOver(now.subscription)) {
     const step = billDue({ ...afterPosting(now), today: nextDueDate(now) ?? date });
-    lines.push(...step.issued.flatMap(({ draft }) => draft.lines));
+    invoices.push(...step.issued.map(({ draft }) => draft));
     creditNotes.push(...step.creditNotes.map(({ draft }) => draft));
     now = step.state;
   }
@@ -49,7 +49,7 @@ export function decideUpcoming(state: BillingState): Upcoming | null {
     date,
     period: willRenew(subscription) ? { start, end } : null,
     ahead: willRenew(subscription) ? issuedAhead(state) : null,
-    lines,
+    invoices,
     creditNotes,
   };
 }

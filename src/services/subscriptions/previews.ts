@@ -23,8 +23,11 @@ import type {
   SubscriptionPreviewSchema,
   SubscriptionService,
 } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
-import { presentPreview, presentUpcoming } from "../../present/previews.ts";
+import { explained } from "../../present/explanations.ts";
+import { presentPreview, presentUpcoming, type ShownPreview } from "../../present/previews.ts";
+import { hashName } from "../../store/documents/line-facts.ts";
 import type { PreviewReads } from "../../store/previews.ts";
+import type { Call } from "../../transport/rpc/caller.ts";
 import type { Implementation } from "../../transport/rpc/implementation.ts";
 import type { Deps } from "../deps.ts";
 import { readUnitsChange } from "./change-units.ts";
@@ -40,11 +43,26 @@ type Methods = Pick<
   | "getUpcomingInvoice"
 >;
 
+/** What a preview is shown by. Those of a subscription that does not exist yet find no invoices. */
+type Reads = Pick<PreviewReads, "now" | "invoices">;
+
+/** Returns what is shown of a preview. */
+type Show = (preview: Preview, upcoming: Upcoming | null, reads: Reads) => Promise<ShownPreview>;
+
 /**
  * Returns the methods. Each preview refuses as its operation decides, in the same order. The
  * upcoming invoice refuses `subscription_not_found` and `invalid_state`.
  */
-export function previewMethods(deps: Pick<Deps, "tenant">): Methods {
+export function previewMethods(deps: Pick<Deps, "tenant" | "onContradiction">): Methods {
+  const showTo =
+    ({ caller }: Call): Show =>
+    async (preview, upcoming, reads) => ({
+      preview,
+      stored: await storedInvoices(preview, upcoming, reads),
+      now: reads.now,
+      explain: (document) =>
+        explained(caller.organisationId, document, hashName, deps.onContradiction),
+    });
   return {
     previewCreateSubscription: async (request, call) => {
       const wanted = readCreation(request);
@@ -55,14 +73,17 @@ export function previewMethods(deps: Pick<Deps, "tenant">): Methods {
         chargeCodes: wanted.charges.map(({ chargeCode }) => chargeCode),
       });
       const now = laterOfClock(call.caller.now, testClock);
-      const decision = decideCreation({ ...facts, now }, wanted);
-      return { preview: await present(previewCreation(facts.organisation, decision), null) };
+      const preview = previewCreation(
+        facts.organisation,
+        decideCreation({ ...facts, now }, wanted),
+      );
+      return { preview: await present(preview, { now, invoices: async () => [] }, showTo(call)) };
     },
     previewChangeUnits: async (request, call) => ({
       preview: await deps
         .tenant(call)
         .previews.onSubscription(request.id, (reads, before) =>
-          present(previewUnitsChange(before, readUnitsChange(request)), reads),
+          present(previewUnitsChange(before, readUnitsChange(request)), reads, showTo(call)),
         ),
     }),
     previewEndSubscription: async (request, call) => ({
@@ -70,7 +91,7 @@ export function previewMethods(deps: Pick<Deps, "tenant">): Methods {
         .tenant(call)
         .previews.onSubscription(request.id, async (reads, before) => {
           const facts = await reads.endFacts(before.state);
-          return present(previewEnd(before, facts, readEnd(request)), reads);
+          return present(previewEnd(before, facts, readEnd(request)), reads, showTo(call));
         }),
     }),
     previewRestoreSubscription: async (request, call) => ({
@@ -78,25 +99,28 @@ export function previewMethods(deps: Pick<Deps, "tenant">): Methods {
         .tenant(call)
         .previews.onSubscription(request.id, async (reads, before) => {
           const facts = await reads.restorationFacts(before.state);
-          return present(previewRestoration(before, facts), reads);
+          return present(previewRestoration(before, facts), reads, showTo(call));
         }),
     }),
     getUpcomingInvoice: async ({ id }, call) => ({
-      upcomingInvoice: await deps.tenant(call).previews.onSubscription(id, upcomingOf),
+      upcomingInvoice: await deps
+        .tenant(call)
+        .previews.onSubscription(id, (reads, before) => upcomingOf(before, reads, showTo(call))),
     }),
   };
 }
 
 async function upcomingOf(
-  reads: PreviewReads,
   before: Preview,
+  reads: Reads,
+  show: Show,
 ): Promise<ReturnType<typeof presentUpcoming>> {
   const { state } = before;
   // A running amendment ends before the renewal. A running end may leave no renewal.
   if (state.running?.kind === "end_subscription") checkNothingRuns(state);
   const upcoming = decideUpcoming(state);
   if (upcoming === null) throw nothingUpcoming(before);
-  return presentUpcoming(before, upcoming, await storedInvoices(before, upcoming, reads));
+  return presentUpcoming(await show(before, upcoming, reads), upcoming);
 }
 
 function nothingUpcoming({ state: { subscription } }: Preview): Refusal {
@@ -105,13 +129,13 @@ function nothingUpcoming({ state: { subscription } }: Preview): Refusal {
   return new Refusal("invalid_state", `The subscription ${is}: no invoice is upcoming.`);
 }
 
-/** `reads` is null for a subscription that does not exist yet: it has no stored invoices. */
 async function present(
   preview: Preview,
-  reads: PreviewReads | null,
+  reads: Reads,
+  show: Show,
 ): Promise<MessageInitShape<typeof SubscriptionPreviewSchema>> {
   const upcoming = upcomingUnlessRefused(preview);
-  return presentPreview(preview, upcoming, await storedInvoices(preview, upcoming, reads));
+  return presentPreview(await show(preview, upcoming, reads), upcoming);
 }
 
 /** Usage that cannot be billed refuses the renewal, but not this operation (USAGE-9). */
@@ -128,11 +152,10 @@ function upcomingUnlessRefused({ state }: Preview): Upcoming | null {
 async function storedInvoices(
   { amended, removed }: Preview,
   upcoming: Upcoming | null,
-  reads: PreviewReads | null,
+  reads: Reads,
 ): Promise<ReadonlyMap<string, Invoice>> {
   const ids = [...amended, ...removed].map(({ invoiceId }) => invoiceId);
   const ahead = upcoming?.ahead ?? null;
-  const all = ahead === null ? ids : [...ids, ahead.id];
-  const invoices = (await reads?.invoices(all)) ?? [];
+  const invoices = await reads.invoices(ahead === null ? ids : [...ids, ahead.id]);
   return new Map(invoices.map((invoice) => [invoice.id, invoice]));
 }

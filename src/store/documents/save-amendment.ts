@@ -4,9 +4,9 @@
  * statement reads and writes several rows.
  */
 
-import { amendedFacts, type PlanFacts } from "../../domain/explanation/facts.ts";
+import { amendedFacts, type LineFacts } from "../../domain/explanation/facts.ts";
 import type { InvoiceAmendment, InvoiceLineDraft } from "../../domain/model/invoice.ts";
-import { formatDecimal, formatShort, parseDecimal } from "../../domain/money/decimal.ts";
+import { formatDecimal, parseDecimal } from "../../domain/money/decimal.ts";
 import { columns } from "../../gen/columns.ts";
 import type { Transaction } from "../database/pool.ts";
 import { pick } from "../database/sql/columns.ts";
@@ -118,10 +118,7 @@ const ask = command({
   `,
 });
 
-/**
- * Returns the facts of the re-priced plan line with what it was. Prices and discount of a
- * subscription never change: a line of another price is not what it was before.
- */
+/** Returns the facts of the re-priced plan line, with what it was. */
 async function repricedFacts(
   client: Transaction,
   organisationId: string,
@@ -131,12 +128,14 @@ async function repricedFacts(
   const facts = factsText(planLine, subscriptionId);
   const [before] = await readPlanLine(client, organisationId, invoiceId);
   if (facts === null || before === undefined || before.facts === null) return facts;
-  const repriced: PlanFacts<string> = JSON.parse(facts);
-  const { s, d, u, c }: PlanFacts<string> = JSON.parse(before.facts);
-  if (s !== repriced.s || d !== repriced.d || u === undefined) return facts;
-  const at = `${now.toISOString().slice(0, 19)}Z`;
-  const m = formatShort(parseDecimal(before.amount));
-  return JSON.stringify(amendedFacts(repriced, { u, ...(c !== undefined && { c }), m, at }));
+  const repriced: LineFacts<string> = JSON.parse(facts);
+  const line = {
+    facts: JSON.parse(before.facts),
+    amount: parseDecimal(before.amount),
+    until: now,
+    nameOf: (name: string) => name,
+  };
+  return JSON.stringify(amendedFacts(repriced, line));
 }
 
 /**

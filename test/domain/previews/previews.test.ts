@@ -117,7 +117,9 @@ test("an end removes the renewal invoice that is overdue and returns its deferre
 
 describe("the upcoming invoice", () => {
   const linesOf = (state: BillingState) =>
-    decideUpcoming(state)?.lines.map(({ kind, amount }) => `${kind} ${formatDecimal(amount)}`);
+    decideUpcoming(state)?.invoices.flatMap(({ lines }) =>
+      lines.map(({ kind, amount }) => `${kind} ${formatDecimal(amount)}`),
+    );
 
   test("has the usage so far after the plan, whichever document bills it", () => {
     const usage = [usageOf("7")];

@@ -41,7 +41,8 @@ test("a creation's preview has the subscription and the invoice that then follow
     renewalDate: subscription.renewalDate,
     subtotal: "62.5000",
   });
-  expect(preview.upcomingInvoice).toEqual({ ...upcomingInvoice, subscription: nil });
+  const unnamed = JSON.stringify(upcomingInvoice).replaceAll(subscription.id, nil);
+  expect(preview.upcomingInvoice).toEqual(JSON.parse(unnamed));
 });
 
 test("previews of a change, an end and a restoration have what then happens", async ({
