@@ -2,6 +2,11 @@
  * The first start over an empty database: its first data, the text for a new user, and the
  * subscriptions of its sandbox, which are created afterwards.
  */
+import {
+  describeExplanation,
+  type LineHeading,
+} from "../../../../src/domain/explanation/for-person.ts";
+import type { Explanation } from "../../../../src/domain/explanation/shown.ts";
 import { describeFirstData, type StackAddresses } from "./describe-first-data.ts";
 import { type CreatedFirstData, createFirstData, type FirstDataSettings } from "./first-data.ts";
 import { finishHistory } from "./sandbox-clock.ts";
@@ -46,7 +51,26 @@ async function createHistory(
   const began = performance.now();
   await createSandboxHistory({ ...settings, sandbox, operatorToken });
   const seconds = ((performance.now() - began) / 1_000).toFixed(1);
+  const lines = await explainedInvoice(settings.baseUrl, sandbox.apiKey);
   log(`The sandbox has a subscription in each state (${seconds} s).`);
+  log(`\nHow one of its invoices came about (docs/explanations.md):\n\n  ${lines.join("\n  ")}\n`);
+}
+
+/** The members of an invoice that are read here. */
+interface ReadInvoice {
+  readonly id: string;
+  readonly lines: readonly (LineHeading & { readonly kind: string })[];
+}
+
+/** Returns how the newest invoice over usage came about, for a person. */
+async function explainedInvoice(baseUrl: string, key: string): Promise<readonly string[]> {
+  const headers = { Authorization: `Bearer ${key}` };
+  const get = async (path: string) => (await fetch(`${baseUrl}/v1/${path}`, { headers })).json();
+  const { data } = (await get("invoices?limit=100")) as { readonly data: readonly ReadInvoice[] };
+  const invoice = data.find(({ lines }) => lines.some(({ kind }) => kind === "usage"));
+  if (invoice === undefined) throw new Error("no invoice has usage");
+  const explanation = (await get(`invoices/${invoice.id}/explanation`)) as Explanation;
+  return describeExplanation(explanation, invoice.lines);
 }
 
 /** Gives the sandbox real time if an earlier start ended during its history. */
