@@ -55,26 +55,51 @@ it("every version of a rule has a stored example", () => {
 it.each([
   [
     "proration-1-credit",
+    { name: "Team", effective_date: "2026-03-17T00:00:00.000Z" },
     [
       "Credit note CN-0007: 5.81 NZD",
-      "1. 5.81 NZD: 10 to 11 units from 2026-03-17",
+      "1. 5.81 NZD: Team, 10 to 11 units from 2026-03-17",
       "   of the period 2026-03-01 to 2026-04-01, 15 of 31 days are left",
       "   10 units: 10 × 10 = 100",
       "   11 units: 11 × 8 = 88",
-      "   (88 − 100) × 15 ÷ 31 = -180/31, rounded to 5.81, below zero: credited",
+      "   (88 − 100) × 15 ÷ 31 = -180/31, rounded to -5.81: a credit of 5.81",
     ],
   ],
   [
     "usage-1-late",
+    { name: "API calls", period: { start: "2026-02-01", end: "2026-03-01" } },
     [
       "Invoice INV-0042: 8.01 EUR",
-      "1. 8.01 EUR: usage of 200, 7 events on bill 3 of period 1, after 900 on earlier bills",
+      "1. 8.01 EUR: API calls, usage of 200 in 7 events, 2026-02-01 to 2026-03-01",
+      "   on bill 3, after 900 on earlier bills",
       "   1100 in all: 1000 × 0.02 + 100 × 0.01 + 5 = 26",
       "   899.5 billed before: 899.5 × 0.02 = 17.99",
       "   26 − 17.99 = 8.01, rounded to 8.01",
     ],
   ],
-])("a person reads how %s came about", (name, lines) => {
+  [
+    "plan-1-amended",
+    { name: "Team", period: { start: "2026-04-01", end: "2026-05-01" } },
+    [
+      "Invoice INV-0042: 89.04 EUR",
+      "1. 89.04 EUR: Team, a whole period of 12 units, 2026-04-01 to 2026-05-01",
+      "   12 × 8 = 96, less 7.25 % = 89.04, rounded to 89.04",
+      "   until 2026-03-20 09:30:00 UTC it was 10 units: 92.75",
+    ],
+  ],
+  [
+    "usage-1-credit",
+    { name: "API calls", effective_date: "2026-02-01T00:00:00.000Z" },
+    [
+      "Credit note CN-0007: 9.00 EUR",
+      "1. 9.00 EUR: API calls, usage of 1 in 1 event, from 2026-02-01",
+      "   on bill 3, after 10 on earlier bills",
+      "   11 in all: 11 × 1 = 11",
+      "   10 billed before: 10 × 2 = 20",
+      "   11 − 20 = -9, rounded to -9.00: a credit of 9.00",
+    ],
+  ],
+])("a person reads how %s came about", (name, heading, lines) => {
   const example = examples.find((one) => one.name === name);
-  expect(example && describeExplanation(example.explanation)).toEqual(lines);
+  expect(example && describeExplanation(example.explanation, [heading])).toEqual(lines);
 });

@@ -71,7 +71,7 @@ export interface Verb {
   /** The columns of a list's table. */
   readonly columns?: readonly Column[];
   /** The lines that are shown to a person in place of a table. */
-  readonly lines?: (response: Json) => readonly string[];
+  readonly lines?: (response: Json, work: Work) => readonly string[] | Promise<readonly string[]>;
   readonly extra?: readonly ExtraOption[];
   /** Applies the extra options to the request. Throws `UsageError` if their values are invalid. */
   readonly withExtra?: (request: Json, extra: Work["extra"]) => Json;

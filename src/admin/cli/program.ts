@@ -9,6 +9,7 @@ import { addCompletion, completionName } from "./completion/add-completion.ts";
 import { defaultUrl } from "./connection.ts";
 import { type ExitCode, exitCodes, RefusedError, terminationOf } from "./failures.ts";
 import type { Verb } from "./noun.ts";
+import { explain } from "./nouns/billing/documents.ts";
 import { nouns } from "./nouns/index.ts";
 import { outputFormats } from "./output/format-names.ts";
 import { jsonText } from "./output/json-text.ts";
@@ -47,6 +48,7 @@ export function buildProgram(
     if (!needsAll && !words.includes(noun.name)) continue;
     for (const verb of noun.verbs) addVerb(group, verb, terminal, ended);
   }
+  addVerb(program, explain, terminal, ended);
   addCompletion(program, terminal);
   return program;
 }

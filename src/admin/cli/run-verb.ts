@@ -25,14 +25,15 @@ export async function runVerb(
   const connection = await connect(terminal, options as ConnectionOptions);
   await confirm(terminal, verb.irreversible?.(request) ?? null, options.yes === true);
   const resolved = await resolveCodes(connection, verb, request);
+  const work = { terminal, connection, request: resolved, extra: options };
   const calling =
     verb.work === undefined
       ? callOnce(terminal, connection, verb, resolved, options.all === true)
-      : verb.work({ terminal, connection, request: resolved, extra: options });
+      : verb.work(work);
   const response = await calling.catch((error: unknown) => {
     throw error instanceof RefusedError ? explained(error, verb, resolved) : error;
   });
-  await show(terminal, verb, response, formatOf(options));
+  await show(terminal, verb, response, { format: formatOf(options), work });
   return verb.failed?.(response, options) === true ? exitCodes.refused : exitCodes.done;
 }
 

@@ -3,55 +3,87 @@ import { formatDecimal, parseDecimal } from "../money/decimal.ts";
 import type { ShownSheet } from "./price-sheet.ts";
 import type { Derivation, Explanation, ShownLine, ShownStep } from "./shown.ts";
 
+/** What the document shows of a line: its name, and the days that it is for or from. */
+export interface LineHeading {
+  readonly name: string;
+  readonly period?: { readonly start: string; readonly end: string } | null;
+  readonly effective_date?: string;
+}
+
 /** What the lines below read: facts and results by name, and what the document shares. */
 interface DescribedLine {
   readonly line: Derivation;
   readonly document: Explanation;
+  /** The days that the line is for, after a comma. Empty if none are known. */
+  readonly days: string;
   readonly fact: (name: string) => string;
   readonly out: (name: string) => string;
   readonly rows: (name: string) => string;
   readonly rounded: string;
 }
 
-/** Returns the explanation in lines of text. */
-export function describeExplanation(document: Explanation): readonly string[] {
-  const { object, number, currency, subtotal, places, ledger, lines } = document;
-  const kind = object === "invoice" ? "Invoice" : "Credit note";
-  const name = number === null ? kind : `${kind} ${number}`;
-  const head = `${name}: ${money(subtotal, places)} ${currency}`;
+/**
+ * Returns the explanation in lines of text, the first with `title`. `headings` are those of the
+ * document's lines, in its order.
+ */
+export function describeExplanation(
+  document: Explanation,
+  headings: readonly LineHeading[],
+  title = titleOf(document),
+): readonly string[] {
+  const { currency, subtotal, places, ledger, lines } = document;
+  const head = `${title}: ${money(subtotal, places)} ${currency}`;
   const tax = ledger && `${money(ledger.tax, places)} of tax: ${money(ledger.total, places)}`;
   return [
     head,
-    ...lines.flatMap((line, index) => describeLine(line, index + 1, document)),
+    ...lines.flatMap((line, index) => describeLine(line, index + 1, document, headings[index])),
     ...(tax === undefined ? [] : [`The ledger adds ${tax}`]),
   ];
 }
 
-function describeLine(line: ShownLine, position: number, document: Explanation): readonly string[] {
-  const [first = "", ...rest] = describers[line.rule](describedLine(line, document));
+function titleOf({ object, number }: Explanation): string {
+  const kind = object === "invoice" ? "Invoice" : "Credit note";
+  return number === null ? kind : `${kind} ${number}`;
+}
+
+function describeLine(
+  line: ShownLine,
+  position: number,
+  document: Explanation,
+  heading: LineHeading | undefined,
+): readonly string[] {
+  const days = daysOf(heading);
+  const [first = "", ...rest] = describers[line.rule](describedLine(line, document, days));
+  const name = heading === undefined ? "" : `${heading.name}, `;
   const amount = `${money(line.amount, document.places)} ${document.currency}`;
   const { was, reissues } = line;
-  const before = was && describedLine(was, document);
+  const before = was && describedLine(was, document, days);
+  const until = was?.until.replace("T", " ").replace("Z", " UTC");
   return [
-    `${position}. ${amount}: ${first}`,
+    `${position}. ${amount}: ${name}${first}`,
     ...rest.map((text) => `   ${text}`),
-    ...(before
-      ? [`   until ${was.until} it was ${unitsOf(before, "units")}: ${before.rounded}`]
-      : []),
+    ...(before ? [`   until ${until} it was ${unitsOf(before, "units")}: ${before.rounded}`] : []),
     ...(reissues ? [`   issued again, as on invoice ${reissues.invoice}`] : []),
   ];
 }
 
-function describedLine(line: Derivation, document: Explanation): DescribedLine {
+function daysOf(heading: LineHeading | undefined): string {
+  const { period, effective_date: since } = heading ?? {};
+  if (period) return `, ${period.start} to ${period.end}`;
+  return since === undefined ? "" : `, from ${since.slice(0, 10)}`;
+}
+
+function describedLine(line: Derivation, document: Explanation, days: string): DescribedLine {
   const { places } = document;
   const step = (name: string): ShownStep | undefined => line.steps.find(({ id }) => id === name);
   return {
     line,
     document,
+    days,
     fact: (name) => line.facts.find((fact) => fact.name === name)?.value ?? "",
     out: (name) => step(name)?.out ?? "",
     rows: (name) => rowsOf(step(name)),
-    rounded: money(line.result, places),
+    rounded: money(step("amount")?.out ?? "0", places),
   };
 }
 
@@ -65,9 +97,12 @@ function rowsOf(step: ShownStep | undefined): string {
 /** The lines for each rule. The first one follows the amount. */
 const describers: Readonly<Record<ShownLine["rule"], (line: DescribedLine) => readonly string[]>> =
   {
-    "flat_fee/1": (of) => ["a whole period", `${valueText(of, "")}, rounded to ${of.rounded}`],
+    "flat_fee/1": (of) => [
+      `a whole period${of.days}`,
+      `${valueText(of, "")}, rounded to ${of.rounded}`,
+    ],
     "plan/1": (of) => [
-      `a whole period of ${unitsOf(of, "units")}`,
+      `a whole period of ${unitsOf(of, "units")}${of.days}`,
       `${valueText(of, "")}, rounded to ${of.rounded}`,
     ],
     "charge/1": ({ fact, out, rounded }) => [
@@ -89,33 +124,37 @@ const describers: Readonly<Record<ShownLine["rule"], (line: DescribedLine) => re
       ];
     },
     "usage/1": (of) => {
-      const { fact, out, rows, rounded, line } = of;
+      const { fact, out, rows, rounded, line, days } = of;
       const source = line.facts.find(({ name }) => name === "quantity")?.source;
-      const bill = `${source?.events} events on bill ${source?.bill}`;
-      const before = fact("before") === "0" ? "" : `, after ${fact("before")} on earlier bills`;
+      const before = fact("before");
+      const events = counted(String(source?.events), "event");
       const priced = `${rows("value_priced")} = ${out("value_priced")}`;
-      const covered = `${fact("priced")} billed before: ${priced}`;
       const difference = `${out("value_whole")} − ${out("value_priced")} = ${out("difference")}`;
       return [
-        `usage of ${fact("quantity")}, ${bill} of period ${source?.period}${before}`,
+        `usage of ${fact("quantity")} in ${events}${days}`,
+        ...(before === "0" ? [] : [`on bill ${source?.bill}, after ${before} on earlier bills`]),
         `${out("whole")} in all: ${rows("value_whole")} = ${out("value_whole")}`,
-        ...(before === "" ? [] : [covered]),
+        ...(before === "0" ? [] : [`${fact("priced")} billed before: ${priced}`]),
         `${difference}, rounded to ${rounded}${creditOf(of)}`,
       ];
     },
-    "reversal_credit/1": ({ fact, out }) => [
-      "what was billed of a period that does not begin",
+    "reversal_credit/1": ({ fact, out, days }) => [
+      `what was billed of a period that does not begin${days}`,
       `${fact("billed")} billed, less ${out("compensated")} that was credited before`,
     ],
-    "reversal_charge/1": ({ out }) => [
-      "what was credited of a period that does not begin",
+    "reversal_charge/1": ({ out, days }) => [
+      `what was credited of a period that does not begin${days}`,
       `${out("credited")} credited, less ${out("charged")} that was charged before`,
     ],
   };
 
 function unitsOf({ fact, document }: DescribedLine, name: string): string {
   const free = sheetOf(document, fact("sheet"))?.free_units ?? 0;
-  return `${fact(name)} units${free === 0 ? "" : ` (${free} free)`}`;
+  return `${counted(fact(name), "unit")}${free === 0 ? "" : ` (${free} free)`}`;
+}
+
+function counted(count: string, noun: string): string {
+  return `${count} ${noun}${count === "1" ? "" : "s"}`;
 }
 
 function sheetOf({ sheets }: Explanation, name: string): ShownSheet | undefined {
@@ -129,8 +168,9 @@ function valueText({ fact, out, rows }: DescribedLine, of: string): string {
   return percent === "0" ? list : `${list}, less ${percent} % = ${out(`value${of}`)}`;
 }
 
-function creditOf({ document }: DescribedLine): string {
-  return document.object === "credit_note" ? ", below zero: credited" : "";
+function creditOf({ document, line }: DescribedLine): string {
+  const credit = money(line.result, document.places);
+  return document.object === "credit_note" ? `: a credit of ${credit}` : "";
 }
 
 /** The amount with the places of its currency: `62.50`. */

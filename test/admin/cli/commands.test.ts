@@ -69,6 +69,11 @@ describe.each(verbs)("%s", (name, verb) => {
       ListInvoices: () => ({ data: [{ id: "found" }] }),
       ListCreditNotes: () => ({ data: [{ id: "found" }] }),
       ExplainDocument: () => ({ explanation: { body: '{"reason":"issued_before"}' } }),
+      PreviewCreateSubscription: () => ({ preview: {} }),
+      PreviewChangeUnits: () => ({ preview: {} }),
+      PreviewEndSubscription: () => ({ preview: {} }),
+      PreviewRestoreSubscription: () => ({ preview: {} }),
+      GetUpcomingInvoice: () => ({ upcomingInvoice: {} }),
       ListLedgerContacts: () => ({ data: [{ id: "contact" }] }),
     });
     const json = verb.name === "import" ? '{"contacts":[{"ledger_contact_id":"1"}]}' : "{}";

@@ -5,19 +5,25 @@
 import { type DescMessage, getOption } from "@bufbuild/protobuf";
 import { field as fieldExtension } from "../../../gen/proto/billing/options/v1/options_pb.ts";
 import { jsonName } from "../../../transport/rest/json-shape.ts";
-import type { Column, Verb } from "../noun.ts";
+import type { Column, Verb, Work } from "../noun.ts";
 import type { Terminal } from "../terminal.ts";
 import type { OutputFormat } from "./format-names.ts";
 import { jsonText } from "./json-text.ts";
 import { isObject, type Json } from "./message-json.ts";
 import { clean, listTable, objectTable } from "./table.ts";
 
+/** How a response is shown. Lines for a person may call `work` for more. */
+interface Showing {
+  readonly format: OutputFormat;
+  readonly work: Work;
+}
+
 /** Shows the response of a verb. */
 export async function show(
   terminal: Terminal,
   verb: Verb,
   response: Json,
-  format: OutputFormat,
+  { format, work }: Showing,
 ): Promise<void> {
   const secret = secretMember(verb.method.output);
   if (format === "json") terminal.out(jsonText(response));
@@ -25,12 +31,7 @@ export async function show(
   else if (format === "csv") await showCsv(terminal, verb, response);
   else if (secret !== null) showOnce(terminal, response, secret);
   else if (verb.lines !== undefined)
-    terminal.out(
-      verb
-        .lines(response)
-        .map((line) => `${clean(line)}\n`)
-        .join(""),
-    );
+    terminal.out((await verb.lines(response, work)).map((line) => `${clean(line)}\n`).join(""));
   else if (verb.columns === undefined) terminal.out(objectTable(response));
   else showList(terminal, response, verb.rows ?? "data", verb.columns);
 }

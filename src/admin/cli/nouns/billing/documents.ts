@@ -4,11 +4,23 @@
  * ADMIN-6
  */
 import { DocumentService } from "../../../../gen/proto/billing/admin/v1/documents_pb.ts";
-import type { Noun } from "../../noun.ts";
+import type { Noun, Verb } from "../../noun.ts";
 import { explainDocument, explanationLines } from "./explain-document.ts";
 import { retryDocument } from "./retry-document.ts";
 
 const { method } = DocumentService;
+
+/** Explains a document. It is a command without its noun as well: `billing explain`. */
+export const explain: Verb = {
+  name: "explain",
+  method: method.explainDocument,
+  summary: "Show how the amounts of an invoice or credit note came about.",
+  details: "-o json has every fact and step, for programs that check them.",
+  examples: ["documents explain INV-0042", "documents explain CN-0007 -o json"],
+  places: ["document"],
+  work: explainDocument,
+  lines: explanationLines,
+};
 
 /** Lists, shows, explains and retries documents. */
 export const documents: Noun = {
@@ -55,16 +67,7 @@ export const documents: Noun = {
       examples: ["documents get 0199a0b2-5555-7000-8000-000000000001"],
       places: ["id"],
     },
-    {
-      name: "explain",
-      method: method.explainDocument,
-      summary: "Show how the amounts of an invoice or credit note came about.",
-      details: "-o json has every fact and step, for programs that check them.",
-      examples: ["documents explain INV-0042", "documents explain CN-0007 -o json"],
-      places: ["document"],
-      work: explainDocument,
-      lines: explanationLines,
-    },
+    explain,
     {
       name: "retry",
       method: method.retryDocument,

@@ -1,11 +1,16 @@
 /** `billing documents explain`: how the amounts of a document came about, for a person. */
-import { describeExplanation } from "../../../../domain/explanation/for-person.ts";
+import {
+  describeExplanation,
+  type LineHeading,
+} from "../../../../domain/explanation/for-person.ts";
 import type {
   Explanation,
   Unavailable,
   UnavailableReason,
 } from "../../../../domain/explanation/shown.ts";
+import { CreditNoteService } from "../../../../gen/proto/billing/admin/v1/credit_notes_pb.ts";
 import { DocumentService } from "../../../../gen/proto/billing/admin/v1/documents_pb.ts";
+import { InvoiceService } from "../../../../gen/proto/billing/admin/v1/invoices_pb.ts";
 import { callJson } from "../../call-json.ts";
 import type { Work } from "../../noun.ts";
 import type { Json } from "../../output/message-json.ts";
@@ -21,9 +26,20 @@ const reasons: Readonly<Record<UnavailableReason, string>> = {
   does_not_follow: "its facts give another amount, which is a defect of the service",
 };
 
-/** Returns the lines of text for a person. */
-export function explanationLines(json: Json): readonly string[] {
+const reads = {
+  invoice: InvoiceService.method.getInvoice,
+  credit_note: CreditNoteService.method.getCreditNote,
+};
+
+/** Returns the lines of text for a person, with names and days of the document itself. */
+export async function explanationLines(
+  json: Json,
+  { connection, request: { organisation = "" } }: Work,
+): Promise<readonly string[]> {
   const explanation = json as unknown as Explanation | Unavailable;
-  if (explanation.available) return describeExplanation(explanation);
-  return [`${explanation.number} has no explanation: ${reasons[explanation.reason]}.`];
+  const { object, id, number } = explanation;
+  if (!explanation.available)
+    return [`${number} has no explanation: ${reasons[explanation.reason]}.`];
+  const { lines } = await callJson(connection, reads[object], { organisation, id });
+  return describeExplanation(explanation, lines as unknown as readonly LineHeading[]);
 }

@@ -5,6 +5,7 @@
  */
 import { SubscriptionService } from "../../../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
 import type { Verb } from "../../noun.ts";
+import { previewLines, upcomingLines } from "./preview-lines.ts";
 
 const { method } = SubscriptionService;
 
@@ -116,13 +117,14 @@ export const actingVerbs: readonly Verb[] = [
   },
 ];
 
-const previewed = "Nothing is changed, and the ledger is not asked. --json has each line.";
+const previewed = "Nothing is changed, and the ledger is not asked. -o json has every member.";
 
 /** The verbs that preview these changes. */
 export const previewVerbs: readonly Verb[] = [
   {
     name: "preview-create",
     method: method.previewCreateSubscription,
+    lines: previewLines,
     summary: "Show what creating a subscription would issue.",
     details: `${previewed} ${chargesFromFile}`,
     examples: [
@@ -136,6 +138,7 @@ export const previewVerbs: readonly Verb[] = [
   {
     name: "preview-units",
     method: method.previewChangeUnits,
+    lines: previewLines,
     summary: "Show what a change of units would issue, amend and credit.",
     details: previewed,
     examples: [
@@ -148,6 +151,7 @@ export const previewVerbs: readonly Verb[] = [
   {
     name: "preview-end",
     method: method.previewEndSubscription,
+    lines: previewLines,
     summary: "Show what an end would remove, issue and credit.",
     details: previewed,
     examples: [
@@ -159,6 +163,7 @@ export const previewVerbs: readonly Verb[] = [
   {
     name: "preview-restore",
     method: method.previewRestoreSubscription,
+    lines: previewLines,
     summary: "Show what a restoration would issue again.",
     details: previewed,
     examples: ["subscriptions preview-restore 0199a0b2-6666-7000-8000-000000000001"],
@@ -175,6 +180,7 @@ export const previewVerbs: readonly Verb[] = [
   {
     name: "upcoming",
     method: method.getUpcomingInvoice,
+    lines: upcomingLines,
     summary: "Show what the end of the current period will bill.",
     examples: ["subscriptions upcoming 0199a0b2-6666-7000-8000-000000000001"],
     places: ["id"],

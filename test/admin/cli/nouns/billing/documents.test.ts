@@ -35,12 +35,17 @@ describe("documents explain", () => {
 
   test("tells a person how an amount came about", async ({ server }) => {
     if (explanation === undefined) throw new Error("there is no such example");
-    server.answer({ ExplainDocument: () => ({ explanation: presentExplanation(explanation) }) });
-    const { exitCode, out } = await run("documents explain INV-0042", { env: server.env });
+    const lines = [{ name: "API calls", period: { start: "2026-02-01", end: "2026-03-01" } }];
+    server.answer({
+      ExplainDocument: () => ({ explanation: presentExplanation(explanation) }),
+      GetInvoice: () => ({ invoice: { lines } }),
+    });
+    const { exitCode, out } = await run("explain INV-0042", { env: server.env });
     expect(exitCode).toBe(0);
     expect(out.split("\n")).toEqual([
       "Invoice INV-0042: 8.01 EUR",
-      "1. 8.01 EUR: usage of 200, 7 events on bill 3 of period 1, after 900 on earlier bills",
+      "1. 8.01 EUR: API calls, usage of 200 in 7 events, 2026-02-01 to 2026-03-01",
+      "   on bill 3, after 900 on earlier bills",
       "   1100 in all: 1000 × 0.02 + 100 × 0.01 + 5 = 26",
       "   899.5 billed before: 899.5 × 0.02 = 17.99",
       "   26 − 17.99 = 8.01, rounded to 8.01",
