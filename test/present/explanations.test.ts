@@ -5,7 +5,7 @@ import { verify } from "../../packages/verify/src/verify.ts";
 import { ExplanationSchema } from "../../src/gen/proto/billing/v1/explanations_pb.ts";
 import { presentExplanation } from "../../src/present/explanations.ts";
 import { compileWriter } from "../../src/transport/rest/write-json.ts";
-import { at, document } from "../contract/answer-check.ts";
+import { at, document, type Json } from "../contract/answer-check.ts";
 import { examples } from "../explanations/stored.ts";
 
 const write = compileWriter(ExplanationSchema);
@@ -44,6 +44,18 @@ it.each([
   );
   const example = at(operation ?? {}, "content", "application/json", "example");
   expect(await verify(JSON.stringify(example))).toEqual({ verified: true, lines: 1 });
+});
+
+it.each([
+  ["post", "/v1/subscriptions/{id}/units/preview"],
+  ["get", "/v1/subscriptions/{id}/upcoming_invoice"],
+])("the example of %s %s explains the amount that it shows", async (verb, path) => {
+  const answer = at(document, "paths", path, verb, "responses", "200");
+  const example: Json = at(answer ?? {}, "content", "application/json", "example") ?? {};
+  const [shown = example] = (example.issued_invoices ?? []) as readonly Json[];
+  const [explanation] = [shown.explanation ?? shown.explanations].flat() as readonly Json[];
+  expect(await verify(JSON.stringify(explanation))).toEqual({ verified: true, lines: 1 });
+  expect(explanation?.subtotal).toBe(shown.subtotal);
 });
 
 /** A value without nulls, empty lists, zeros and false, which an unset field of a message is. */
