@@ -76,6 +76,9 @@ export const oddExplanations: readonly OddExplanation[] = [
     "a plan's id to escape",
     withSheet("usage-1-late", '"plan":"', '"plan":"\\u0001\\"é\u007f'),
   ),
+  right("credit on an invoice", allocated("1.0000", "ledger")),
+  wrong("credit on an invoice of another form", allocated("1", "ledger")),
+  wrong("credit that nobody put on an invoice", allocated("1.0000", "nobody")),
   wrong("a reversal of five places", reversed("0.00001", "0.0000")),
   right("a reversal of four places", reversed("0.0001", "0.0001")),
   wrong("earlier lines without opposite ones", creditedAlone()),
@@ -144,4 +147,10 @@ function ledgers(): readonly OddExplanation[] {
     wrong("a tax with a zero before it", given("00.0000", subtotal)),
     wrong("a total without its tax", given("1.0000", subtotal)),
   ];
+}
+
+/** A credit note of which an amount is on an invoice. */
+function allocated(amount: string, by: string): string {
+  const allocations = JSON.stringify([{ invoice: "an invoice", amount, by }]);
+  return changed("proration-1-credit", '"subtotal":', `"allocations":${allocations},"subtotal":`);
 }

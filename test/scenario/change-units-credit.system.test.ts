@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
+import { verify } from "../../packages/verify/src/verify.ts";
 import { perFile } from "../support/file-fixture.ts";
 import { newestJob, setOrganisation } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
@@ -181,6 +182,18 @@ describe("held credit", () => {
         { invoice: renewal.id, amount: "9.6000", date: expect.stringMatching(/^2026-05-01T/) },
       ],
     });
+    // An amount that the service did not decide is the ledger's.
+    await system.pool.query(
+      "UPDATE ledger_jobs SET amount = 9 WHERE credit_note_id = $1 AND invoice_id = $2",
+      [change.credit_note, renewal.id],
+    );
+    const path = `/v1/credit_notes/${change.credit_note}/explanation`;
+    const { json: explanation } = await ask("GET", path, { key: result.apiKey });
+    expect(explanation.allocations).toEqual([
+      { invoice: charged.id, amount: "4.8000", by: "service" },
+      { invoice: renewal.id, amount: "9.6000", by: "ledger" },
+    ]);
+    expect(await verify(JSON.stringify(explanation))).toEqual({ verified: true, lines: 1 });
     // 12 × 8 and 20 % tax, less 9.60.
     expect(renewal).toMatchObject({
       subtotal: "96.0000",

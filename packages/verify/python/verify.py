@@ -101,7 +101,8 @@ SHEET = {"name": "[0-9a-f]{32}", "plan": TEXT, "meter?": TEXT, "subscription?": 
 DOCUMENT = {"format": "explanation/1", "object": "invoice|credit_note", "id": (TEXT,),
             "number": (TEXT,), "available": true, "currency": "[A-Z]{3}", "places": count,
             "lines": [LINE], "sheets": [SHEET], "subtotal": AMOUNT,
-            "ledger?": {"tax": AMOUNT, "total": AMOUNT}}
+            "ledger?": {"tax": AMOUNT, "total": AMOUNT},
+            "allocations?": [{"invoice": TEXT, "amount": AMOUNT, "by": "service|ledger"}]}
 
 def write(value):
     """The one text of an exact number."""

@@ -6,7 +6,9 @@
 /** The members of each part, and the form of each: a part, a list of one, or a text. */
 export const parts: Readonly<Record<string, string>> = {
   document: `format:text object:text id:text|null number:text|null available:yes currency:code
-    places:count sheets:[sheet] lines:[line] subtotal:amount ledger?:ledger`,
+    places:count sheets:[sheet] lines:[line] subtotal:amount ledger?:ledger
+    allocations?:[allocation]`,
+  allocation: "invoice:text amount:amount by:decider",
   ledger: "tax:amount total:amount",
   sheet: `name:text plan:text meter?:text subscription?:text type:text free_units:count
     price:decimal tiers:[tier]`,
@@ -24,6 +26,7 @@ export const parts: Readonly<Record<string, string>> = {
 export const texts: Readonly<Record<string, RegExp>> = {
   text: /^\P{Surrogate}+$/u,
   code: /^[A-Z]{3}$/,
+  decider: /^(service|ledger)$/,
   decimal: /^[0-9]+(\.[0-9]+)?$/,
   amount: /^(0|[1-9][0-9]*)\.[0-9]{4}$/,
   date: /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/,

@@ -31,13 +31,17 @@ export function describeExplanation(
   headings: readonly LineHeading[],
   title = titleOf(document),
 ): readonly string[] {
-  const { currency, subtotal, places, ledger, lines } = document;
+  const { currency, subtotal, places, ledger, lines, allocations } = document;
   const head = `${title}: ${money(subtotal, places)} ${currency}`;
   const tax = ledger && `${money(ledger.tax, places)} of tax: ${money(ledger.total, places)}`;
   return [
     head,
     ...lines.flatMap((line, index) => describeLine(line, index + 1, document, headings[index])),
     ...(tax === undefined ? [] : [`The ledger adds ${tax}`]),
+    ...(allocations ?? []).map(
+      ({ invoice, amount, by }) =>
+        `${money(amount, places)} is on invoice ${invoice}, decided by the ${by}`,
+    ),
   ];
 }
 
@@ -128,14 +132,18 @@ const describers: Readonly<Record<ShownLine["rule"], (line: DescribedLine) => re
       const source = line.facts.find(({ name }) => name === "quantity")?.source;
       const before = fact("before");
       const events = counted(String(source?.events), "event");
+      const whole = `${rows("value_whole")} = ${out("value_whole")}`;
+      const end = `, rounded to ${rounded}${creditOf(of)}`;
+      const usage = `usage of ${fact("quantity")} in ${events}${days}`;
+      if (before === "0") return [usage, `${whole}${end}`];
       const priced = `${rows("value_priced")} = ${out("value_priced")}`;
       const difference = `${out("value_whole")} − ${out("value_priced")} = ${out("difference")}`;
       return [
-        `usage of ${fact("quantity")} in ${events}${days}`,
-        ...(before === "0" ? [] : [`on bill ${source?.bill}, after ${before} on earlier bills`]),
-        `${out("whole")} in all: ${rows("value_whole")} = ${out("value_whole")}`,
-        ...(before === "0" ? [] : [`${fact("priced")} billed before: ${priced}`]),
-        `${difference}, rounded to ${rounded}${creditOf(of)}`,
+        usage,
+        `on bill ${source?.bill}, after ${before} on earlier bills`,
+        `${out("whole")} in all: ${whole}`,
+        `${fact("priced")} billed before: ${priced}`,
+        `${difference}${end}`,
       ];
     },
     "reversal_credit/1": ({ fact, out, days }) => [

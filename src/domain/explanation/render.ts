@@ -20,6 +20,7 @@ import type {
   Explanation,
   LedgerTotals,
   NamedSheet,
+  ShownAllocation,
   ShownFact,
   ShownLine,
   ShownStep,
@@ -44,6 +45,7 @@ export interface DocumentToExplain {
   readonly currency: string;
   readonly lines: readonly LineToExplain[];
   readonly ledger?: LedgerTotals;
+  readonly allocations?: readonly ShownAllocation[];
 }
 
 /** The first 32 hexadecimal digits of the SHA-256 of a text. The domain has no hash of its own. */
@@ -68,7 +70,7 @@ export function sheetName(sheet: PriceSheet, subscriptionId: string, hash: HashN
  * facts give another amount.
  */
 export function explain(document: DocumentToExplain, hash: HashName): Explanation | Unavailable {
-  const { object, id, number, subscriptionId, currency, lines, ledger } = document;
+  const { object, id, number, subscriptionId, currency, lines, ledger, allocations } = document;
   const head = { format: "explanation/1", object, id, number } as const;
   const sheets = new Map<string, NamedSheet>();
   const context = { object, subscriptionId, currency, hash, sheets };
@@ -95,6 +97,7 @@ export function explain(document: DocumentToExplain, hash: HashName): Explanatio
     lines: shown,
     subtotal: formatDecimal(sum(lines.map(({ amount }) => amount))),
     ...(ledger && { ledger }),
+    ...(allocations && { allocations }),
   };
 }
 

@@ -61,6 +61,16 @@ export interface LedgerTotals {
   readonly total: string;
 }
 
+/**
+ * Credit on an invoice. `by`: the service decided this amount, or a person or the ledger made it.
+ * The ledger has the last word on all, so that nothing here derives them.
+ */
+export interface ShownAllocation {
+  readonly invoice: string;
+  readonly amount: string;
+  readonly by: "service" | "ledger";
+}
+
 /** The head of every answer. Id and number are null in a preview. */
 interface Head {
   readonly format: "explanation/1";
@@ -78,6 +88,8 @@ export interface Explanation extends Head {
   readonly lines: readonly ShownLine[];
   readonly subtotal: string;
   readonly ledger?: LedgerTotals;
+  /** Of a credit note with active allocations. */
+  readonly allocations?: readonly ShownAllocation[];
 }
 
 /**

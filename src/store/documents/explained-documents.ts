@@ -12,11 +12,21 @@ import { factsColumns, factsRow, readLineFacts } from "./line-facts.ts";
 const row = {
   ...pick(columns.invoice, "id", "number", "subscriptionId", "currency", "subtotal", "total"),
   hasLedgerTotal: bool,
+  allocations: jsonRows({ invoice: uuid, amount: text, isDecided: bool }).orNull(),
   lines: jsonRows({ id: uuid, amount: text, ...factsRow }).orNull(),
 };
 
 const notAmending = sql`AND NOT EXISTS (SELECT FROM invoice_lines l WHERE l.organisation_id = $1
   AND l.invoice_id = d.id AND l.amending)`;
+
+// Whoever removes an allocation in the ledger and makes the same one again is not seen.
+const allocations = sql`(SELECT json_agg(r) FROM (
+    SELECT a.invoice_id AS invoice, a.amount::text AS amount, EXISTS (SELECT FROM ledger_jobs j
+      WHERE j.organisation_id = $1 AND j.credit_note_id = d.id AND j.kind = 'allocate_credit'
+        AND j.state = 'done' AND j.invoice_id = a.invoice_id AND j.amount = a.amount) AS is_decided
+    FROM allocations a
+    WHERE a.organisation_id = $1 AND a.credit_note_id = d.id AND a.status = 'active'
+    ORDER BY a.date, a.id) r)`;
 
 // A total counts other lines than ours while an amendment is on its way, and after a drift.
 const reading = (kind: DocumentObject) => {
@@ -26,6 +36,7 @@ const reading = (kind: DocumentObject) => {
     text: sql`SELECT d.id, d.number, d.subscription_id, d.currency, d.subtotal, d.total,
       d.ledger_${of}_id IS NOT NULL AND coalesce(d.ledger_subtotal, d.subtotal) = d.subtotal
         ${kind === "invoice" ? notAmending : sql``} AS has_ledger_total,
+      ${kind === "invoice" ? sql`NULL::json` : allocations} AS allocations,
       (SELECT json_agg(r) FROM (SELECT l.id, l.amount::text AS amount, ${factsColumns(sql`l`)}
         FROM ${of}_lines l WHERE l.organisation_id = $1 AND l.${of}_id = d.id
         ORDER BY l.position) r) AS lines
@@ -49,7 +60,7 @@ export async function loadDocumentToExplain(
   if (!isId(id)) return null;
   const [found] = await readings[kind](executor, organisationId, id);
   if (found === undefined) return null;
-  const { number, subscriptionId, currency, hasLedgerTotal } = found;
+  const { number, subscriptionId, currency, hasLedgerTotal, allocations } = found;
   const total = parseDecimal(found.total);
   const tax = subtract(total, parseDecimal(found.subtotal));
   return {
@@ -65,5 +76,10 @@ export async function loadDocumentToExplain(
     }),
     ...(hasLedgerTotal &&
       !isNegative(tax) && { ledger: { tax: formatDecimal(tax), total: formatDecimal(total) } }),
+    ...(allocations && {
+      allocations: allocations.map(({ invoice, amount, isDecided }) => ({
+        ...{ invoice, amount, by: isDecided ? "service" : "ledger" },
+      })),
+    }),
   };
 }
