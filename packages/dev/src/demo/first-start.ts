@@ -51,8 +51,8 @@ async function createHistory(
   const began = performance.now();
   await createSandboxHistory({ ...settings, sandbox, operatorToken });
   const seconds = ((performance.now() - began) / 1_000).toFixed(1);
-  const lines = await explainedInvoice(settings.baseUrl, sandbox.apiKey);
   log(`The sandbox has a subscription in each state (${seconds} s).`);
+  const lines = await explainedInvoice(settings.baseUrl, sandbox.apiKey);
   log(`\nHow one of its invoices came about (docs/explanations.md):\n\n  ${lines.join("\n  ")}\n`);
 }
 
