@@ -11,11 +11,14 @@ import { requestIn, type Step } from "../properties/life-steps.ts";
 export const hash = (text: string): string =>
   createHash("sha256").update(text).digest("hex").slice(0, 32);
 
+/** A line as the domain drafts it. */
+export type DraftedLine = Omit<LineToExplain, "id">;
+
 /** The explanation of a document with these lines. Throws if they have none. */
 export function explained(
   object: DocumentObject,
   currency: string,
-  lines: readonly Omit<LineToExplain, "id">[],
+  lines: readonly DraftedLine[],
 ): Explanation {
   const answer = explain(
     {

@@ -1,10 +1,11 @@
 /** The two verifiers over the same texts: the one in TypeScript, and its twin in Python. */
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
+import { text as readText } from "node:stream/consumers";
 import { verify } from "../../packages/verify/src/verify.ts";
 
 const program = join(import.meta.dirname, "../../packages/verify/python/verify.py");
-const maxAnswerBytes = 256 * 1024 * 1024;
 
 /** A text of which the verifiers say different things. */
 export interface Disagreement {
@@ -20,27 +21,29 @@ export interface Verdicts {
   readonly disagreements: readonly Disagreement[];
 }
 
+let isHere: boolean | null = null;
+
 /** Whether Python is here. If not, says that the test did not run. */
 export function isPythonHere(test: string): boolean {
-  const { error, status } = spawnSync("python3", ["--version"]);
-  const isHere = error === undefined && status === 0;
+  isHere ??= spawnSync("python3", ["--version"]).status === 0;
   if (!isHere) console.log(`${test} did not run, because there is no python3`);
   return isHere;
 }
 
 /** The answers of the twin to texts of one line each, from one run. */
-export function askTwin(texts: readonly (string | Buffer)[]): readonly string[] {
-  const input = Buffer.concat(texts.flatMap((text) => [Buffer.from(text), Buffer.from("\n")]));
-  const options = { input, maxBuffer: maxAnswerBytes };
-  const { stdout, stderr } = spawnSync("python3", [program, "--lines"], options);
-  const answers = stdout.toString().split("\n").slice(0, -1);
+export async function askTwin(texts: readonly (string | Buffer)[]): Promise<readonly string[]> {
+  const run = spawn("python3", ["-I", program, "--lines"]);
+  const ended = once(run, "close");
+  run.stdin.end(Buffer.concat(texts.flatMap((one) => [Buffer.from(one), Buffer.from("\n")])));
+  const [stdout, stderr] = await Promise.all([readText(run.stdout), readText(run.stderr), ended]);
+  const answers = stdout.split("\n").slice(0, -1);
   if (answers.length !== texts.length) throw new Error(`no answer of each: ${stderr}`);
   return answers;
 }
 
 /** Asks both about each text, which has one line. */
 export async function askBoth(texts: readonly string[]): Promise<Verdicts> {
-  const answers = askTwin(texts);
+  const answers = await askTwin(texts);
   const disagreements: Disagreement[] = [];
   let verified = 0;
   for (const [index, text] of texts.entries()) {

@@ -10,26 +10,18 @@ import { prorate } from "../../src/domain/billing/proration.ts";
 import { chargeUsage } from "../../src/domain/billing/usage-charges.ts";
 import { addDays, civilDate } from "../../src/domain/calendar/civil-date.ts";
 import { periodAt } from "../../src/domain/calendar/period.ts";
-import type { LineFacts } from "../../src/domain/explanation/facts.ts";
-import { type Decimal, isNegative, isZero, negate } from "../../src/domain/money/decimal.ts";
+import { isNegative, negate } from "../../src/domain/money/decimal.ts";
 import { usageOf } from "../domain/billing/open-usage-builder.ts";
 import { stateOf } from "../domain/subscriptions/billing-state-builder.ts";
 import { organisation, setupCharge } from "../domain/subscriptions/creation-builder.ts";
 import { planTypes, someDate, somePlan, somePrice, someTerms } from "../properties/arbitraries.ts";
-import { type Life, pass } from "../properties/life.ts";
-import { someLife, someSteps } from "../properties/life-steps.ts";
 import { meters } from "../properties/used-life.ts";
-import { explained, stepped } from "./explained.ts";
-
-interface Drafted {
-  readonly amount: Decimal;
-  readonly facts?: LineFacts;
-}
+import { type DraftedLine, explained } from "./explained.ts";
 
 async function expectVerified(
   object: "invoice" | "credit_note",
   currency: string,
-  lines: readonly Drafted[],
+  lines: readonly DraftedLine[],
 ): Promise<void> {
   if (lines.length === 0) return;
   const text = JSON.stringify(explained(object, currency, lines));
@@ -94,20 +86,4 @@ it("usage, also late, after bills that rounded to zero, and below zero", async (
     }),
     { numRuns: 1_000 },
   );
-});
-
-it("every document of a thousand lives: changes, ends, reversals, restorations", async () => {
-  let lines = 0;
-  await fc.assert(
-    fc.asyncProperty(someLife, someSteps, async (start, steps) => {
-      const life = steps.reduce<Life>(stepped, pass(start, 0));
-      const { currency } = life.plan;
-      for (const paper of life.papers) await expectVerified("invoice", currency, paper.lines);
-      for (const credit of life.credits)
-        if (!isZero(credit.amount)) await expectVerified("credit_note", currency, [credit]);
-      lines += life.papers.flatMap((paper) => paper.lines).length + life.credits.length;
-    }),
-    { numRuns: 1_000 },
-  );
-  expect(lines).toBeGreaterThan(3_000);
 });

@@ -8,7 +8,9 @@ import type { ClosedUsage, DueInvoice } from "../../src/domain/billing/renewal-u
 import { addDays, type CivilDate, compareDates } from "../../src/domain/calendar/civil-date.ts";
 import { periodAt, periodContaining } from "../../src/domain/calendar/period.ts";
 import type { PricedMeter } from "../../src/domain/catalogue/meter.ts";
+import type { DocumentObject } from "../../src/domain/explanation/named-facts.ts";
 import type { BillingState } from "../../src/domain/model/billing-state.ts";
+import type { InvoiceLineDraft } from "../../src/domain/model/invoice.ts";
 import type { BilledUsage, OpenUsage } from "../../src/domain/model/usage.ts";
 import { type Decimal, equals, negate, parseDecimal, sum } from "../../src/domain/money/decimal.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
@@ -26,12 +28,19 @@ interface StoredEvent {
   readonly bill: number;
 }
 
+/** The lines of a document, or those that joined one. */
+interface IssuedLines {
+  readonly object: DocumentObject;
+  readonly lines: readonly Pick<InvoiceLineDraft, "amount" | "facts">[];
+}
+
 /** The subscription so far. `setupPeriods` began in Setup Mode. */
 export interface UsedLife {
   readonly state: BillingState;
   readonly setupPeriods: ReadonlySet<number>;
   readonly events: readonly StoredEvent[];
   readonly billed: readonly BilledUsage[];
+  readonly issued: readonly IssuedLines[];
 }
 
 const zero = parseDecimal("0");
@@ -111,7 +120,7 @@ export function beginLife({
     organisation: { firstInvoiceStatus, invoiceCreateDays },
     subscription: { endAfterCycles, endDate },
   });
-  return { state, setupPeriods: new Set(), events: [], billed: [] };
+  return { state, setupPeriods: new Set(), events: [], billed: [], issued: [] };
 }
 
 /** What no bill has taken, as the database would sum it. */
@@ -272,5 +281,11 @@ function take(
   return {
     ...life,
     billed: [...life.billed, ...all.toSorted((left, right) => left.usage.bill - right.usage.bill)],
+    issued: [
+      ...life.issued,
+      ...invoices.map(({ draft: { lines } }) => ({ object: "invoice" as const, lines })),
+      ...(joined === null ? [] : [{ object: "invoice" as const, lines: joined.amendment.added }]),
+      ...creditNotes.map(({ draft: { lines } }) => ({ object: "credit_note" as const, lines })),
+    ],
   };
 }
