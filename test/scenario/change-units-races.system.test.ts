@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { ledgerWorkflowId } from "../../workflows/contract.ts";
 import { type ApiProcess, startApiProcess } from "../faults/processes.ts";
+import { expectExplained } from "../support/explained-documents.ts";
 import { newestJob, setOrganisation } from "../support/rows.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
 import {
@@ -43,7 +44,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await second?.stop();
-  await system?.stop();
+  await expectExplained(system.pool).finally(() => system.stop());
 });
 
 const april = { start_date: "2026-04-01" };

@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { document } from "../contract/answer-check.ts";
+import { expectExplained } from "../support/explained-documents.ts";
 import { addApiKey } from "../support/organisation-builder.ts";
 import { publishAll } from "../support/published-events.ts";
 import { type RequestOptions, startSystem, type TestSystem, until } from "../support/system.ts";
@@ -95,7 +96,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await system?.stop();
+  await expectExplained(system.pool).finally(() => system.stop());
   await line?.cut();
 });
 

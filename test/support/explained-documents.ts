@@ -3,15 +3,11 @@ import { expect } from "vitest";
 import { verify } from "../../packages/verify/src/verify.ts";
 import type { DocumentObject } from "../../src/domain/explanation/named-facts.ts";
 import { explain } from "../../src/domain/explanation/render.ts";
+import type { Explanation, Unavailable } from "../../src/domain/explanation/shown.ts";
 import type { Pool } from "../../src/store/database/pool.ts";
 import { loadDocumentToExplain } from "../../src/store/documents/explained-documents.ts";
 import { hashName } from "../../src/store/documents/line-facts.ts";
-
-/** What does not verify, and why. */
-interface Unexplained {
-  readonly number: string;
-  readonly why: string;
-}
+import { askTwin, isPythonHere } from "../explanations/twins.ts";
 
 /** A document that was issued. */
 interface IssuedRow {
@@ -32,8 +28,8 @@ export async function lastDocument(pool: Pool): Promise<string> {
 }
 
 /**
- * Asserts that every document after `last` explains itself and verifies. A document without the job
- * that posts it was written by a test.
+ * Asserts that every document after `last` explains itself, and that both verifiers come to its
+ * amounts. A document without the job that posts it was written by a test.
  */
 export async function expectExplained(pool: Pool, last = "0"): Promise<void> {
   const { rows } = await pool.query<IssuedRow>(
@@ -45,20 +41,34 @@ export async function expectExplained(pool: Pool, last = "0"): Promise<void> {
         AND j.kind = 'create_credit_note')`,
     [last],
   );
-  const unexplained: Unexplained[] = [];
+  const texts: string[] = [];
+  const unexplained: string[] = [];
   for (let at = 0; at < rows.length; at += atOnce) {
-    const found = await Promise.all(rows.slice(at, at + atOnce).map((row) => check(pool, row)));
-    unexplained.push(...found.filter((one) => one !== null));
+    const some = rows.slice(at, at + atOnce);
+    for (const shown of await Promise.all(some.map((row) => explanationOf(pool, row)))) {
+      const text = JSON.stringify(shown);
+      const verdict = await verify(text);
+      if (verdict.verified) texts.push(text);
+      else unexplained.push(`${shown.number}: ${verdict.at} ${verdict.why}`);
+    }
   }
   expect(unexplained).toEqual([]);
+  if (texts.length === 0 || !isPythonHere("the twin over the documents of a file")) return;
+  const answers = await askTwin(texts);
+  expect(answers.filter((answer) => !answer.startsWith("verified"))).toEqual([]);
 }
 
-async function check(pool: Pool, row: IssuedRow): Promise<Unexplained | null> {
-  const { kind, id, organisation_id: organisationId, number } = row;
+/** Has the documents of an organisation, or of all, count as written by a test. */
+export async function writtenByTest(pool: Pool, organisationId: string | null = null) {
+  const text = "DELETE FROM ledger_jobs WHERE organisation_id = $1 OR $1 IS NULL";
+  await pool.query(text, [organisationId]);
+}
+
+async function explanationOf(
+  pool: Pool,
+  { kind, id, organisation_id: organisationId, number }: IssuedRow,
+): Promise<Explanation | Unavailable> {
   const document = await loadDocumentToExplain(pool, organisationId, kind, id);
-  if (document === null) return { number, why: "not found" };
-  const explanation = explain(document, hashName);
-  if (!explanation.available) return { number, why: explanation.reason };
-  const verdict = await verify(JSON.stringify(explanation));
-  return verdict.verified ? null : { number, why: `${verdict.at}: ${verdict.why}` };
+  if (document === null) throw new Error(`${number} is not found`);
+  return explain(document, hashName);
 }

@@ -21,7 +21,7 @@ export const databaseTest = test
   )
   .extend("pool", perFile, async ({ database }, { onCleanup }) => {
     const pool = testPool(database.url, 8);
-    onCleanup(() => stopInTime(() => pool.end()));
+    onCleanup(() => stopInTime(() => expectExplained(pool).finally(() => pool.end())));
     return pool;
   });
 

@@ -18,6 +18,7 @@ import { newId } from "../../../src/store/database/ids.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { requestOf } from "../../domain/subscriptions/creation-builder.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { expectExplained } from "../../support/explained-documents.ts";
 import { perFile, started } from "../../support/file-fixture.ts";
 import { testPool } from "../../support/pool.ts";
 
@@ -228,6 +229,6 @@ export const billingTest = test.extend(
   perFile,
   started(
     () => billingFixture(),
-    (fixture) => fixture.drop(),
+    (fixture) => expectExplained(fixture.pool).finally(() => fixture.drop()),
   ),
 );

@@ -5,7 +5,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { expect } from "vitest";
+import { test as base, expect } from "vitest";
 import { instantOf, readQuantity } from "../../../src/domain/usage/parse.ts";
 import { createDeliveryHistory } from "../../../src/store/admin/webhooks/webhook-deliveries.ts";
 import { loadStates } from "../../../src/store/billing/billing-state.ts";
@@ -34,9 +34,9 @@ import { claimSyncPage, readSyncState } from "../../../src/store/ledger-sync/inc
 import { recordNotifications } from "../../../src/store/ledger-sync/record-notifications.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { dearStatements } from "../../support/dear-statements.ts";
-import { perFile } from "../../support/file-fixture.ts";
+import { perFile, started } from "../../support/file-fixture.ts";
 import { createByStore } from "../../support/store-creation.ts";
-import { billingTest } from "../billing/billing-fixture.ts";
+import { billingFixture } from "../billing/billing-fixture.ts";
 import { addSizedRows, type SizedRows } from "./sized-rows.ts";
 
 const migration =
@@ -48,13 +48,22 @@ interface Sized extends SizedRows {
   readonly organisation: string;
 }
 
-const test = billingTest.extend("sized", perFile, async ({ fixture }): Promise<Sized> => {
-  const organisation = await fixture.sandbox("2026-03-10");
-  await fixture.subscribe(organisation);
-  await fixture.setClock(organisation, "2026-04-11");
-  const { pool } = fixture;
-  return { pool, organisation, ...(await addSizedRows(pool, organisation)) };
-});
+const test = base
+  .extend(
+    "fixture",
+    perFile,
+    started(
+      () => billingFixture(),
+      (fixture) => fixture.drop(),
+    ),
+  )
+  .extend("sized", perFile, async ({ fixture }): Promise<Sized> => {
+    const organisation = await fixture.sandbox("2026-03-10");
+    await fixture.subscribe(organisation);
+    await fixture.setClock(organisation, "2026-04-11");
+    const { pool } = fixture;
+    return { pool, organisation, ...(await addSizedRows(pool, organisation)) };
+  });
 
 test("a chunk of the billing run reads the rows of its subscriptions", async ({ sized }) => {
   const { pool, organisation } = sized;

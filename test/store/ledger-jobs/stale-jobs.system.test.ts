@@ -5,6 +5,7 @@ import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { createAmendments } from "../../../src/store/ledger-jobs/amendments/amendments.ts";
 import { readWaiting } from "../../../src/store/ledger-jobs/jobs.ts";
 import { findStaleJobs } from "../../../src/store/ledger-jobs/stale-jobs.ts";
+import { writtenByTest } from "../../support/explained-documents.ts";
 import { databaseTest as test } from "../../support/fixtures.ts";
 import { issueInvoice } from "../../worker/activities/issue-credit.ts";
 import { another } from "../constraints/rows.ts";
@@ -61,4 +62,5 @@ test("a stale job is found for its workflow, and posting counts only posting job
     [jobId],
   );
   expect((await found()).map(({ kind }) => kind).toSorted()).toEqual(["amendment", "posting"]);
+  await writtenByTest(pool);
 });
