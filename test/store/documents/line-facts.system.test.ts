@@ -1,15 +1,17 @@
 /** What lines are stored with, so that they explain themselves later. MONEY-9. */
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import type { DocumentObject } from "../../../src/domain/explanation/named-facts.ts";
 import { explain } from "../../../src/domain/explanation/render.ts";
 import { loadDocumentToExplain } from "../../../src/store/documents/explained-documents.ts";
 import { hashName } from "../../../src/store/documents/line-facts.ts";
-import { expectExplained } from "../../support/explained-documents.ts";
+import { expectExplained, writtenByTest } from "../../support/explained-documents.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
 import { usageTest as test, type UsageFixture } from "../billing/usage-fixture.ts";
 import {
   billedSeparately,
+  documentsOf,
   endWhole,
   type InWindow,
   inWindow,
@@ -139,7 +141,72 @@ test("a line that an earlier version re-prices has no explanation of another amo
     available: false,
     reason: "issued_before",
   });
-  await fixture.pool.query("DELETE FROM ledger_jobs WHERE invoice_id = $1", [id]);
+  await writtenByTest(fixture.pool, at.organisation);
+});
+
+test.for([
+  ["facts", "UPDATE deferred_lines SET facts = NULL WHERE organisation_id = $1"],
+  ["price sheets", "DELETE FROM price_sheets WHERE organisation_id = $1"],
+] as const)("a deferred amount is billed all the same without its %s", async ([, lost], {
+  fixture,
+}) => {
+  const organisation = await fixture.sandbox("2026-03-10", { first_invoice_status: "approved" });
+  const id = await fixture.subscribe(organisation);
+  const at = { organisation, id, now: new Date("2026-03-20T12:00:00Z") };
+  await postAll(fixture, at);
+  await fixture.setClock(organisation, "2026-03-20");
+  await tenantWrites(fixture.pool, organisation).changeUnits(at, {
+    units: 14,
+    prorate: true,
+    behaviour: "charge_on_renewal",
+    effectiveDate: civilDate("2026-03-20"),
+    document: null,
+  });
+  await fixture.pool.query(lost, [organisation]);
+  await fixture.setClock(organisation, "2026-04-10");
+  await fixture.bill(organisation);
+  expect((await fixture.invoices(id)).at(-1)?.lines).toEqual([
+    "plan 175.0000",
+    "proration 33.8700",
+  ]);
+  expect(await explanationOf(fixture, at, "INV-0002")).toMatchObject({
+    available: false,
+    reason: "issued_before",
+  });
+  await writtenByTest(fixture.pool, organisation);
+});
+
+test.for([
+  [
+    "reversed",
+    "period_end",
+    { deleteUnsentInvoices: false, voidApprovedInvoices: false },
+    ["CN-0001 approved 50.0000", "INV-0004 renewal scheduled 175.0000"],
+  ],
+  [
+    "issued again",
+    "now",
+    { deleteUnsentInvoices: true, voidApprovedInvoices: true },
+    [
+      "INV-0004 first scheduled 125.0000",
+      "INV-0005 change scheduled 14.5200",
+      "INV-0006 renewal scheduled 175.0000",
+    ],
+  ],
+] as const)("lines without facts are %s all the same", async ([, when, options, issued], {
+  fixture,
+}) => {
+  const at = await billedSeparately(fixture);
+  await postAll(fixture, at);
+  for (const table of ["invoice_lines", "deferred_lines"])
+    await fixture.pool.query(`UPDATE ${table} SET facts = NULL WHERE organisation_id = $1`, [
+      at.organisation,
+    ]);
+  await endWhole(fixture, at, when, options);
+  await postAll(fixture, at);
+  await tenantWrites(fixture.pool, at.organisation).restore({ id: at.id, now: at.now });
+  expect((await documentsOf(fixture, at)).slice(3)).toEqual(issued);
+  await writtenByTest(fixture.pool, at.organisation);
 });
 
 test("a document of another organisation is not found", async ({ fixture }) => {

@@ -1,5 +1,6 @@
 /** Erasing a customer's personal data: no table has it afterwards. Documents stay. CUSTOMER-7 */
 import { expect } from "vitest";
+import { verify } from "../../../../packages/verify/src/verify.ts";
 import { untilPosted } from "../../../faults/ledger-documents.ts";
 import { reusedSystemTest as test } from "../../../support/fixtures.ts";
 import { publishAll } from "../../../support/published-events.ts";
@@ -102,7 +103,12 @@ test("no table has a customer's personal data after an erasure", async ({ system
     "ledger_jobs.reason",
     "published_snapshots.object",
   ]);
-  const before = await system.ask("GET", `/v1/invoices/${subscription.json.invoice.id}`, { key });
+  const invoicePath = `/v1/invoices/${subscription.json.invoice.id}`;
+  const explained = () => system.ask("GET", `${invoicePath}/explanation`, { key });
+  const [before, explainedBefore] = [
+    await system.ask("GET", invoicePath, { key }),
+    await explained(),
+  ];
 
   const erased = await admin.done("CustomerService/EraseCustomer", own);
 
@@ -116,10 +122,15 @@ test("no table has a customer's personal data after an erasure", async ({ system
   // The relay publishes what was changed, and brings nothing back.
   await publishAll(system.pool, organisation);
   expect(await columnsWith(system, traces)).toEqual([]);
-  const after = await system.ask("GET", `/v1/invoices/${subscription.json.invoice.id}`, { key });
+  const after = await system.ask("GET", invoicePath, { key });
   const { ledger: _before, ...documentBefore } = before.json;
   const { ledger: _after, ...documentAfter } = after.json;
   expect(documentAfter).toEqual(documentBefore);
+  // Amounts explain themselves as before, by facts that never were personal.
+  const { text } = await explained();
+  expect(text).toBe(explainedBefore.text);
+  expect(await verify(text)).toEqual({ verified: true, lines: 1 });
+  expect(traces.filter((trace) => text.toLowerCase().includes(trace))).toEqual([]);
 
   // A repeat changes nothing, and nothing brings the customer back.
   const entry = await admin.lastEntry();
