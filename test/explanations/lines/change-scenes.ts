@@ -10,11 +10,11 @@ const ahead = { invoice_create_days: 20 };
 
 /** A subscription of 1 April to ten units at 10.00, on the 16th. */
 async function subscribed(
-  { builder, own, system }: SceneParts,
+  { builder, sandbox, system }: SceneParts,
   changes: Record<string, unknown>,
   body: object = {},
 ): Promise<readonly [CreatedOrganisation, string]> {
-  const organisation = await own("2026-04-16", changes);
+  const organisation = await sandbox("2026-04-16", changes);
   await addBands(system, organisation);
   const { id } = await builder.subscribe(organisation, { start_date: "2026-04-01", ...body });
   return [organisation, id];
@@ -24,14 +24,14 @@ async function subscribed(
 const changed =
   (
     place: { readonly number: string; readonly line?: number },
-    organisation: Record<string, unknown>,
+    columns: Record<string, unknown>,
     bodies: readonly object[],
     subscription: object = {},
   ): Scene["issue"] =>
   async (parts) => {
-    const [own, id] = await subscribed(parts, organisation, subscription);
-    for (const body of bodies) await parts.builder.changed(own, id, body);
-    return { own, ...place };
+    const [organisation, id] = await subscribed(parts, columns, subscription);
+    for (const body of bodies) await parts.builder.changed(organisation, id, body);
+    return { organisation, ...place };
   };
 
 const sheet = "sheet: per_unit of team it (10), subscription.price_override it";
@@ -99,11 +99,11 @@ export const changeScenes = {
   },
   "a deferred amount": {
     issue: async (parts) => {
-      const [own, id] = await subscribed(parts, approved);
+      const [organisation, id] = await subscribed(parts, approved);
       const deferring = { units: 13, ...half, proration_behaviour: "charge_on_renewal" };
-      await parts.builder.changed(own, id, deferring);
-      await parts.to(own, "2026-05-01");
-      return { own, number: "INV-0002", line: 1 };
+      await parts.builder.changed(organisation, id, deferring);
+      await parts.to(organisation, "2026-05-01");
+      return { organisation, number: "INV-0002", line: 1 };
     },
     reads: threeMore,
   },

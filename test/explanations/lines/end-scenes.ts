@@ -14,12 +14,12 @@ const sheet = "sheet: per_unit of team it (10), subscription.price_override it";
 
 /** A subscription of 1 April to ten units in its window, with its renewal invoice, INV-0002. */
 async function inWindow(
-  { builder, own, system }: SceneParts,
+  { builder, sandbox, system }: SceneParts,
   status: string,
   body: object = {},
 ): Promise<readonly [CreatedOrganisation, Json]> {
   const changes = { invoice_create_days: 20, first_invoice_status: status };
-  const organisation = await own("2026-04-16", changes);
+  const organisation = await sandbox("2026-04-16", changes);
   await addBands(system, organisation);
   const order = { start_date: "2026-04-01", ...body };
   return [organisation, await builder.subscribe(organisation, order)];
@@ -30,21 +30,21 @@ const reversed =
   (number: string, change: object, body: object = {}): Scene["issue"] =>
   async (parts) => {
     const { builder } = parts;
-    const [own, { id }] = await inWindow(parts, "approved", body);
-    await builder.changed(own, id, change);
-    await builder.posted(own);
-    await builder.ended(own, id, { when: "period_end" });
-    return { own, number };
+    const [organisation, { id }] = await inWindow(parts, "approved", body);
+    await builder.changed(organisation, id, change);
+    await builder.posted(organisation);
+    await builder.ended(organisation, id, { when: "period_end" });
+    return { organisation, number };
   };
 
 /** Amends a renewal invoice that only the ledger knows to be paid. */
 async function refusedForGood(parts: SceneParts, change: object): Promise<CreatedOrganisation> {
   const { builder } = parts;
-  const [own, { id }] = await inWindow(parts, "approved");
-  const [renewal] = await builder.invoices(own, id);
-  await builder.pay(own, renewal, renewal.total);
-  await builder.changed(own, id, change);
-  return own;
+  const [organisation, { id }] = await inWindow(parts, "approved");
+  const [renewal] = await builder.invoices(organisation, id);
+  await builder.pay(organisation, renewal, renewal.total);
+  await builder.changed(organisation, id, change);
+  return organisation;
 }
 
 const increaseRefused = once((parts) => refusedForGood(parts, amend));
@@ -52,22 +52,22 @@ const increaseRefused = once((parts) => refusedForGood(parts, amend));
 /** Breaks off an amendment while the ledger's connection is paused. */
 const brokenOff = once(async (parts): Promise<CreatedOrganisation> => {
   const { builder, admin, system } = parts;
-  const [own, { id }] = await inWindow(parts, "draft");
-  const organisation = own.organisationId;
+  const [organisation, { id }] = await inWindow(parts, "draft");
+  const { organisationId } = organisation;
   await system.pool.query(
     `UPDATE ledger_connections SET paused_until = now() + interval '1 day',
       paused_reason = 'closed' WHERE organisation_id = $1`,
-    [organisation],
+    [organisationId],
   );
-  const waiting = builder.change(own, id, amend);
+  const waiting = builder.change(organisation, id, amend);
   await until("the amendment waits", () =>
     newestJob(system.pool, { subscriptionId: id, kind: "amend_invoice" }),
   );
   const reason = "The ledger was closed";
-  await admin.done("SubscriptionService/BreakOff", { organisation, id, reason });
-  await endPause(system, organisation);
+  await admin.done("SubscriptionService/BreakOff", { organisation: organisationId, id, reason });
+  await endPause(system, organisationId);
   await waiting;
-  return own;
+  return organisation;
 });
 
 /** The next period's difference, which the amendment would have billed. */
@@ -97,7 +97,7 @@ const tenUnits = [
 export const endScenes = {
   "a proration down": {
     issue: async (parts) => ({
-      own: await refusedForGood(parts, { units: 6, document: "amend" }),
+      organisation: await refusedForGood(parts, { units: 6, document: "amend" }),
       number: "CN-0001",
     }),
     reads: proration({
@@ -137,28 +137,32 @@ export const endScenes = {
   "a line that is issued again": {
     issue: async (parts) => {
       const { builder } = parts;
-      const [own, { id }] = await inWindow(parts, "draft");
+      const [organisation, { id }] = await inWindow(parts, "draft");
       const both = { delete_unsent_invoices: true, void_approved_invoices: true };
-      await builder.ended(own, id, { when: "now", ...both });
-      await builder.restored(own, id);
-      return { own, number: "INV-0003" };
+      await builder.ended(organisation, id, { when: "now", ...both });
+      await builder.restored(organisation, id);
+      return { organisation, number: "INV-0003" };
     },
     reads: [...tenUnits, "reissues INV-0001.0 of INV-0001"],
   },
   "an amendment that the ledger refuses for good": {
-    issue: async (parts) => ({ own: await increaseRefused(parts), number: "INV-0003", line: 1 }),
+    issue: async (parts) => ({
+      organisation: await increaseRefused(parts),
+      number: "INV-0003",
+      line: 1,
+    }),
     reads: nextPeriod,
   },
   "the line of an amendment that the ledger refuses for good": {
-    issue: async (parts) => ({ own: await increaseRefused(parts), number: "INV-0002" }),
+    issue: async (parts) => ({ organisation: await increaseRefused(parts), number: "INV-0002" }),
     reads: tenUnits,
   },
   "an amendment that is broken off": {
-    issue: async (parts) => ({ own: await brokenOff(parts), number: "INV-0003", line: 1 }),
+    issue: async (parts) => ({ organisation: await brokenOff(parts), number: "INV-0003", line: 1 }),
     reads: nextPeriod,
   },
   "the line of an amendment that is broken off": {
-    issue: async (parts) => ({ own: await brokenOff(parts), number: "INV-0002" }),
+    issue: async (parts) => ({ organisation: await brokenOff(parts), number: "INV-0002" }),
     reads: tenUnits,
   },
 } as const satisfies Readonly<Record<string, Scene>>;

@@ -8,23 +8,26 @@ import type { Ask } from "../../scenario/checked-ask.ts";
 import type { ClockBuilder } from "../../scenario/clock-builder.ts";
 import type { TestSystem } from "../../support/system.ts";
 
-/** What scenes are made of. `own` makes a sandbox on a day, with columns of its organisation. */
+/** What scenes are made of. `sandbox` makes one on a day, with columns of its organisation. */
 export interface SceneParts {
   readonly system: TestSystem;
   readonly builder: ClockBuilder;
   readonly admin: AdminAsk;
-  readonly own: (day: string, changes?: Record<string, unknown>) => Promise<CreatedOrganisation>;
+  readonly sandbox: (
+    day: string,
+    changes?: Record<string, unknown>,
+  ) => Promise<CreatedOrganisation>;
   readonly use: (
-    own: CreatedOrganisation,
+    organisation: CreatedOrganisation,
     id: string,
     ...uses: readonly (readonly [quantity: string, day: string, meter?: string])[]
   ) => Promise<void>;
-  readonly to: (own: CreatedOrganisation, day: string) => Promise<void>;
+  readonly to: (organisation: CreatedOrganisation, day: string) => Promise<void>;
 }
 
 /** A line of a document: by the document's number, and the line's place. */
 export interface IssuedLine {
-  readonly own: CreatedOrganisation;
+  readonly organisation: CreatedOrganisation;
   readonly number: string;
   readonly line?: number;
 }
@@ -62,7 +65,7 @@ export interface ExplainedLine {
 export async function explainedLine(
   { pool }: TestSystem,
   ask: Ask,
-  { own, number, line: place = 0 }: IssuedLine,
+  { organisation, number, line: place = 0 }: IssuedLine,
 ): Promise<ExplainedLine> {
   const [table, owner] = number.startsWith("CN")
     ? ["credit_note", "credit_notes"]
@@ -71,18 +74,20 @@ export async function explainedLine(
     `SELECT l.${table}_id AS id, l.facts, to_jsonb(l) ->> 'kind' AS kind FROM ${owner} d
       JOIN ${table}_lines l ON l.${table}_id = d.id
       WHERE d.organisation_id = $1 AND d.number = $2 ORDER BY l.position`,
-    [own.organisationId, number],
+    [organisation.organisationId, number],
   );
   const row = rows[place];
   if (row === undefined) throw new Error(`${number} has no line ${place}`);
-  const answer = await ask("GET", `/v1/${owner}/${row.id}/explanation`, { key: own.apiKey });
+  const answer = await ask("GET", `/v1/${owner}/${row.id}/explanation`, {
+    key: organisation.apiKey,
+  });
   expect(answer.status, answer.text).toBe(200);
   expect(answer.json.available, answer.text).toBe(true);
   const { lines, sheets, object } = answer.json;
   const line: ShownLine = lines[place];
   const used = line.facts.find(({ name }) => name === "sheet")?.value;
   const sheet = sheets.find(({ name }: NamedSheet) => name === used);
-  const names = await namesIn(pool, own.organisationId);
+  const names = await namesIn(pool, organisation.organisationId);
   return {
     text: answer.text,
     object,
@@ -160,5 +165,6 @@ function sheetText(sheet: NamedSheet | undefined, named: Naming): string {
   );
   const of = [plan, meter, subscription].flatMap((id) => (id === undefined ? [] : [named(id)]));
   const free = free_units === 0 ? [] : [`${free_units} free`];
-  return `${type} of ${of.join(" ")} (${[...free, ...(tiers.length > 0 ? prices : [price])].join(", ")})`;
+  const content = [...free, ...(tiers.length > 0 ? prices : [price])];
+  return `${type} of ${of.join(" ")} (${content.join(", ")})`;
 }

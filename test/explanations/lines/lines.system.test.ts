@@ -20,7 +20,7 @@ const test = meteredTest.extend(
     admin: askWith(system, await system.operator()),
     use,
     to,
-    own: async (day, changes) => {
+    sandbox: async (day, changes) => {
       const organisation = await builder.sandbox(changes);
       await builder.setClock(organisation, day);
       return organisation;

@@ -3,8 +3,8 @@ import { addBands } from "../../scenario/units-builder.ts";
 import { once, type Scene } from "./issued-line.ts";
 
 /** All on 1 April. */
-const april = once(async ({ system, own }) => {
-  const organisation = await own("2026-04-01");
+const april = once(async ({ system, sandbox }) => {
+  const organisation = await sandbox("2026-04-01");
   await addBands(system, organisation);
   return organisation;
 });
@@ -13,10 +13,10 @@ const april = once(async ({ system, own }) => {
 const first =
   (body: object, line = 0): Scene["issue"] =>
   async (parts) => {
-    const own = await april(parts);
+    const organisation = await april(parts);
     const order = { start_date: "2026-04-01", price: undefined, ...body };
-    const { invoice } = await parts.builder.subscribe(own, order);
-    return { own, number: invoice.number, line };
+    const { invoice } = await parts.builder.subscribe(organisation, order);
+    return { organisation, number: invoice.number, line };
   };
 
 const units = "subscription.units it";

@@ -1,4 +1,4 @@
-/** Lines of usage: in arrears, on documents of their own or joined, and reported late. */
+/** Lines of usage: in arrears, on separate documents or joined, and reported late. */
 import type { CreatedOrganisation } from "../../../packages/dev/src/demo/first-data.ts";
 import { calls, storage } from "../../scenario/usage-billing-fixture.ts";
 import { addMeter } from "../../scenario/usage-builder.ts";
@@ -6,10 +6,10 @@ import { once, type Scene, type SceneParts } from "./issued-line.ts";
 
 /** A subscription of 1 April with a meter of calls and one of storage. */
 async function metered(
-  { system, builder, own }: SceneParts,
+  { system, builder, sandbox }: SceneParts,
   changes: Record<string, unknown> = {},
 ): Promise<readonly [CreatedOrganisation, string]> {
-  const organisation = await own("2026-04-01", { usage_allowed: true, ...changes });
+  const organisation = await sandbox("2026-04-01", { usage_allowed: true, ...changes });
   for (const meter of [calls, storage])
     await addMeter(system.pool, organisation.organisationId, meter);
   const { id } = await builder.subscribe(organisation, { start_date: "2026-04-01" });
@@ -18,12 +18,12 @@ async function metered(
 
 /** 900 calls and 10 GB of April, then 200 and 1 more that are reported in May. */
 const reportedLate = once(async (parts): Promise<CreatedOrganisation> => {
-  const [own, id] = await metered(parts);
-  await parts.use(own, id, ["900", "2026-04-01"], ["10", "2026-04-01", "storage"]);
-  await parts.to(own, "2026-05-10");
-  await parts.use(own, id, ["200", "2026-04-30"], ["1", "2026-04-30", "storage"]);
-  await parts.to(own, "2026-06-01");
-  return own;
+  const [organisation, id] = await metered(parts);
+  await parts.use(organisation, id, ["900", "2026-04-01"], ["10", "2026-04-01", "storage"]);
+  await parts.to(organisation, "2026-05-10");
+  await parts.use(organisation, id, ["200", "2026-04-30"], ["1", "2026-04-30", "storage"]);
+  await parts.to(organisation, "2026-06-01");
+  return organisation;
 });
 
 const callsSheet = "sheet: tiered of team api-calls (1000: 0.02, ∞: 0.01), plan.meters team";
@@ -33,10 +33,10 @@ const storageSheet = "sheet: volume of team storage (10: 2, ∞: 1), plan.meters
 export const usageScenes = {
   "usage in arrears on the renewal invoice": {
     issue: async (parts) => {
-      const [own, id] = await metered(parts);
-      await parts.use(own, id, ["1000.5", "2026-04-01"], ["499.5", "2026-04-01"]);
-      await parts.to(own, "2026-05-01");
-      return { own, number: "INV-0002", line: 1 };
+      const [organisation, id] = await metered(parts);
+      await parts.use(organisation, id, ["1000.5", "2026-04-01"], ["499.5", "2026-04-01"]);
+      await parts.to(organisation, "2026-05-01");
+      return { organisation, number: "INV-0002", line: 1 };
     },
     reads: [
       "usage/1",
@@ -53,13 +53,13 @@ export const usageScenes = {
       "25.0000",
     ],
   },
-  "usage in arrears on an invoice of its own": {
+  "usage in arrears on a separate invoice": {
     issue: async (parts) => {
-      const [own, id] = await metered(parts, { first_invoice_status: "approved" });
-      await parts.use(own, id, ["250", "2026-04-01"]);
-      await parts.to(own, "2026-05-01");
-      const invoices = await parts.builder.invoices(own, id);
-      return { own, number: invoices.find(({ type }) => type === "usage").number };
+      const [organisation, id] = await metered(parts, { first_invoice_status: "approved" });
+      await parts.use(organisation, id, ["250", "2026-04-01"]);
+      await parts.to(organisation, "2026-05-01");
+      const invoices = await parts.builder.invoices(organisation, id);
+      return { organisation, number: invoices.find(({ type }) => type === "usage").number };
     },
     reads: [
       "usage/1",
@@ -77,7 +77,11 @@ export const usageScenes = {
     ],
   },
   "late usage": {
-    issue: async (parts) => ({ own: await reportedLate(parts), number: "INV-0003", line: 1 }),
+    issue: async (parts) => ({
+      organisation: await reportedLate(parts),
+      number: "INV-0003",
+      line: 1,
+    }),
     reads: [
       "usage/1",
       "quantity: 200 quantity, usage_bill.quantity it api-calls period 0 bill 1 events 1",
@@ -94,7 +98,7 @@ export const usageScenes = {
     ],
   },
   "late usage that costs less": {
-    issue: async (parts) => ({ own: await reportedLate(parts), number: "CN-0001" }),
+    issue: async (parts) => ({ organisation: await reportedLate(parts), number: "CN-0001" }),
     reads: [
       "usage/1",
       "quantity: 1 quantity, usage_bill.quantity it storage period 0 bill 1 events 1",
