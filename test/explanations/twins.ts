@@ -32,7 +32,8 @@ export function isPythonHere(test: string): boolean {
 
 /** The answers of the twin to texts of one line each, from one run. */
 export async function askTwin(texts: readonly (string | Buffer)[]): Promise<readonly string[]> {
-  const run = spawn("python3", ["-I", program, "--lines"]);
+  // Without the packages of the machine, which take half of the start.
+  const run = spawn("python3", ["-IS", program, "--lines"]);
   const ended = once(run, "close");
   run.stdin.end(Buffer.concat(texts.flatMap((one) => [Buffer.from(one), Buffer.from("\n")])));
   const [stdout, stderr] = await Promise.all([readText(run.stdout), readText(run.stderr), ended]);
