@@ -59,7 +59,8 @@ export function tenantWrites(
       return tenant.onCurrentSubscription(order.id, async (tx, state) => {
         const asked = typeof requestOf === "function" ? requestOf(state) : requestOf;
         const decision = decideUnitsChange(state, { ...asked, changeId: id });
-        return tx.unitChanges.save(state, decision, { ...request, id, jobIds });
+        const { effectiveDate } = asked;
+        return tx.unitChanges.save(state, decision, { ...request, id, effectiveDate, jobIds });
       });
     },
     end: async (order, asked) => {

@@ -49,8 +49,16 @@ export function changeUnits(deps: Deps): Method {
           return earlier;
         }
         crashPoint("units_loaded");
-        const decision = decideUnitsChange(state, { ...readUnitsChange(request), changeId });
-        const toSave = { ...identity, id: changeId, jobIds, awaitedUntil: posting.deadline };
+        const asked = readUnitsChange(request);
+        const decision = decideUnitsChange(state, { ...asked, changeId });
+        const { effectiveDate } = asked;
+        const toSave = {
+          ...identity,
+          id: changeId,
+          effectiveDate,
+          jobIds,
+          awaitedUntil: posting.deadline,
+        };
         return tx.unitChanges.save(state, decision, toSave);
       });
 

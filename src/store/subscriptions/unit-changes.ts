@@ -5,6 +5,7 @@
 import { strict as assert } from "node:assert";
 import { nextDueDate } from "../../domain/billing/due-date.ts";
 import { prorationLine } from "../../domain/billing/invoice-lines.ts";
+import type { CivilDate } from "../../domain/calendar/civil-date.ts";
 import type { BillingState, PeriodState } from "../../domain/model/billing-state.ts";
 import type { InvoiceAmendment, InvoiceLineDraft } from "../../domain/model/invoice.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
@@ -40,6 +41,7 @@ const fields = {
  */
 export interface UnitChangeToSave extends RequestToSave {
   readonly id: string;
+  readonly effectiveDate: CivilDate | null;
   readonly jobIds: {
     readonly invoice: string;
     readonly amendment: string;
@@ -76,7 +78,15 @@ export async function saveUnitChange(
   tx: OpenTransaction,
   state: BillingState,
   decision: UnitsDecision,
-  { id, requestId, requestHash, requestedBy, jobIds, awaitedUntil }: UnitChangeToSave,
+  {
+    id,
+    requestId,
+    requestHash,
+    requestedBy,
+    effectiveDate,
+    jobIds,
+    awaitedUntil,
+  }: UnitChangeToSave,
 ): Promise<UnitChange> {
   const { client, organisationId, now, databaseNow } = tx;
   const { organisation, subscription, plan } = state;
@@ -118,6 +128,7 @@ export async function saveUnitChange(
       subscriptionId,
       fromUnits: subscription.units,
       toUnits: decision.units,
+      effectiveDate: effectiveDate && new Date(effectiveDate),
       invoiceId: newInvoice?.id ?? decision.joined?.invoiceId ?? null,
       renewalInvoiceId: decision.amended?.invoiceId ?? null,
       creditNoteId: creditNote?.id ?? null,
@@ -125,6 +136,7 @@ export async function saveUnitChange(
       jobIds: amended ? [jobIds.amendment, ...jobs] : jobs,
       // The database's time, also in a sandbox: an idempotency key's 24 hours are real hours.
       createdAt: databaseNow,
+      changedAt: now,
     },
     select: fields,
   });
