@@ -5,6 +5,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { allocationStatus } from "../domain/billing/allocation-status.ts";
 import { renewalValue } from "../domain/billing/due-date.ts";
+import type { PlanMeter } from "../domain/catalogue/meter.ts";
 import { type Charge, type Plan, type Tier, tierBounds } from "../domain/catalogue/plan.ts";
 import type { Customer } from "../domain/customers/customer.ts";
 import type { CreditNote } from "../domain/model/credit-note.ts";
@@ -12,7 +13,12 @@ import type { Invoice, InvoiceLine } from "../domain/model/invoice.ts";
 import type { OrganisationSettings } from "../domain/model/organisation-settings.ts";
 import type { Subscription } from "../domain/model/subscription.ts";
 import { type Decimal, formatDecimal } from "../domain/money/decimal.ts";
-import type { ChargeSchema, PlanSchema, TierSchema } from "../gen/proto/billing/v1/catalogue_pb.ts";
+import type {
+  ChargeSchema,
+  PlanMeterSchema,
+  PlanSchema,
+  TierSchema,
+} from "../gen/proto/billing/v1/catalogue_pb.ts";
 import type { CreditNoteSchema } from "../gen/proto/billing/v1/credit_notes_pb.ts";
 import type { CustomerSchema } from "../gen/proto/billing/v1/customers_pb.ts";
 import type { InvoiceLineSchema, InvoiceSchema } from "../gen/proto/billing/v1/invoices_pb.ts";
@@ -94,6 +100,24 @@ export function presentTiers(tiers: readonly Tier[]): MessageInitShape<typeof Ti
     ...optional("unitPrice", amount(tier.unitPrice)),
     ...optional("flatPrice", amount(tier.flatPrice)),
   }));
+}
+
+/** Returns the message of a meter on a plan, with the plan's price for it (CATALOGUE-8). */
+export function presentPlanMeter(
+  planId: string,
+  meter: PlanMeter,
+): MessageInitShape<typeof PlanMeterSchema> {
+  return {
+    id: meter.id,
+    object: "plan_meter",
+    plan: planId,
+    code: meter.code,
+    name: meter.name,
+    unitLabel: meter.unitLabel,
+    type: planTypes[meter.type],
+    price: formatDecimal(meter.price),
+    tiers: presentTiers(meter.tiers),
+  };
 }
 
 /** Returns a charge's message (CATALOGUE-7). */

@@ -1,4 +1,7 @@
-/** Lists a subscription's usage by period and meter, and retrieves usage events (USAGE-16). */
+/**
+ * Lists a subscription's usage by period and meter and what bills took of it, and retrieves usage
+ * events (USAGE-16).
+ */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { formatDecimal, parseDecimal } from "../domain/money/decimal.ts";
 import { Refusal } from "../domain/refusal.ts";
@@ -6,16 +9,19 @@ import { usageEventNotFound } from "../domain/usage/event-not-found.ts";
 import {
   type MeterUsageSchema,
   type StoredUsageEventSchema,
+  type UsageBillSchema,
   UsageEventBilling,
   UsageEventStatus,
   type UsageService,
 } from "../gen/proto/billing/v1/usage_pb.ts";
+import { optional } from "../present/objects.ts";
 import { isId } from "../store/database/ids.ts";
 import type { UsageOfMeter, UsagePosition } from "../store/usage/read-usage.ts";
+import { type BilledUsage, usageBillId } from "../store/usage/usage-bills.ts";
 import type { StoredUsageEvent } from "../store/usage/usage-events.ts";
 import type { MethodImplementation } from "../transport/rpc/implementation.ts";
 import type { Deps } from "./deps.ts";
-import { pageOf } from "./reading.ts";
+import { getObject, pageOf } from "./reading.ts";
 
 type Methods = typeof UsageService.method;
 
@@ -29,6 +35,18 @@ export function listUsage(deps: Pick<Deps, "tenant">): MethodImplementation<Meth
     if (page === null)
       throw new Refusal("subscription_not_found", "There is no subscription with this id.");
     return { data: page.data.map(presentUsage), hasMore: page.hasMore };
+  };
+}
+
+/** Returns the list of bills. Refuses as `listUsage` does. */
+export function listUsageBills(
+  deps: Pick<Deps, "tenant">,
+): MethodImplementation<Methods["listUsageBills"]> {
+  const get = getObject(deps, ({ subscriptions }) => subscriptions, "subscription_not_found");
+  return async (request, call) => {
+    const { subscription } = await get(request.id, call);
+    const page = await deps.tenant(call).usage.listBills(subscription.id, pageOf(request));
+    return { ...page, data: page.data.map(presentBill) };
   };
 }
 
@@ -72,6 +90,28 @@ function presentUsage(usage: UsageOfMeter): MessageInitShape<typeof MeterUsageSc
     currency,
     billedAmount: formatDecimal(usage.billedAmount),
     amount: formatDecimal(usage.amount),
+  };
+}
+
+function presentBill(usage: BilledUsage): MessageInitShape<typeof UsageBillSchema> {
+  const { period } = usage;
+  return {
+    id: usageBillId(usage.bill, period.index, usage.meterId),
+    object: "usage_bill",
+    subscription: usage.subscriptionId,
+    bill: usage.bill,
+    periodIndex: period.index,
+    period: { start: period.start, end: period.end },
+    meter: usage.meterId,
+    meterCode: usage.meterCode,
+    events: usage.events,
+    quantity: formatDecimal(usage.quantity),
+    before: formatDecimal(usage.before),
+    priced: formatDecimal(usage.priced),
+    currency: usage.currency,
+    amount: formatDecimal(usage.amount),
+    ...optional("invoice", usage.invoiceId),
+    ...optional("creditNote", usage.creditNoteId),
   };
 }
 

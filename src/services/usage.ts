@@ -14,7 +14,7 @@ import {
 } from "../gen/proto/billing/v1/usage_pb.ts";
 import type { Implementation, MethodImplementation } from "../transport/rpc/implementation.ts";
 import { type Deps, untilKnown } from "./deps.ts";
-import { getUsageEvent, listUsage } from "./read-usage.ts";
+import { getUsageEvent, listUsage, listUsageBills } from "./read-usage.ts";
 
 type Method = MethodImplementation<typeof UsageService.method.reportUsage>;
 
@@ -23,6 +23,7 @@ export function usageService(deps: Deps): Implementation<typeof UsageService> {
   return {
     reportUsage: reportUsage(deps),
     listUsage: listUsage(deps),
+    listUsageBills: listUsageBills(deps),
     getUsageEvent: getUsageEvent(deps),
   };
 }

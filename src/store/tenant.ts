@@ -3,6 +3,7 @@
  * and every statement names it. ACCESS-8.
  */
 
+import type { PlanMeter } from "../domain/catalogue/meter.ts";
 import type { Charge, Plan } from "../domain/catalogue/plan.ts";
 import type { Customer } from "../domain/customers/customer.ts";
 import type { DocumentObject } from "../domain/explanation/named-facts.ts";
@@ -15,6 +16,7 @@ import type { ReportedUsage, UsageVerdict } from "../domain/usage/ingest.ts";
 import { getOrganisation } from "./access/organisation-settings.ts";
 import { onCurrentSubscription } from "./billing/current-subscription.ts";
 import type { CatalogueFilters } from "./catalogue/catalogue.ts";
+import { loadPlanMeters } from "./catalogue/meters.ts";
 import { type Collection, createCollections } from "./collections.ts";
 import {
   type CustomerCreation,
@@ -24,7 +26,7 @@ import {
   findCustomerCreation,
   saveCustomer,
 } from "./customers/customers.ts";
-import type { Page } from "./database/page.ts";
+import type { Page, PageRequest } from "./database/page.ts";
 import type { Pool } from "./database/pool.ts";
 import { loadDocumentToExplain } from "./documents/explained-documents.ts";
 import type { DocumentFilters } from "./documents/invoices.ts";
@@ -45,6 +47,12 @@ import {
   type CreationToSave,
   saveCreation,
 } from "./subscriptions/save-creation.ts";
+import {
+  type ListedPeriod,
+  type ListedUnitChange,
+  listPeriods,
+  listUnitChanges,
+} from "./subscriptions/subscription-history.ts";
 import type { PlannedSubscription, SubscriptionFilters } from "./subscriptions/subscriptions.ts";
 import { markReported } from "./subscriptions/terminations.ts";
 import { findUnitChange, getUnitChange, type UnitChange } from "./subscriptions/unit-changes.ts";
@@ -53,6 +61,7 @@ import { wasDropped } from "./usage/event-rows.ts";
 import { createStoreUsage, type UsageCounts } from "./usage/ingest.ts";
 import type { StoreUsage } from "./usage/join-reports.ts";
 import { listUsage, type UsageOfMeter, type UsageQuery } from "./usage/read-usage.ts";
+import { type BilledUsage, listUsageBills } from "./usage/usage-bills.ts";
 import { getUsageEvent, type StoredUsageEvent } from "./usage/usage-events.ts";
 
 /** Options of the work on a subscription. */
@@ -71,13 +80,18 @@ export interface Tenant {
     /** True if the contact's job was abandoned before anything was sent. */
     abandon(jobId: string): Promise<boolean>;
   };
-  readonly plans: Collection<Plan, CatalogueFilters>;
+  readonly plans: Collection<Plan, CatalogueFilters> & {
+    /** In the plan's order. Null for an unknown plan. */
+    getMeters(id: string): Promise<readonly PlanMeter[] | null>;
+  };
   readonly charges: Collection<Charge, CatalogueFilters>;
   readonly subscriptions: Collection<PlannedSubscription, SubscriptionFilters> & {
     loadCreation(query: CreationQuery): Promise<LoadedCreation>;
     saveCreation(creation: CreationToSave): Promise<CreationSave>;
     /** Returns the jobs that still have to post the subscription's first or renewal invoices. */
     findUnsent(id: string): Promise<readonly string[]>;
+    listUnitChanges(id: string, page: PageRequest): Promise<Page<ListedUnitChange>>;
+    listPeriods(id: string, page: PageRequest): Promise<Page<ListedPeriod>>;
   };
   /**
    * Locks the subscription, bills what is due in separate transactions until nothing is due, and
@@ -111,6 +125,7 @@ export interface Tenant {
     report(reported: readonly ReportedUsage[], now: Date): Promise<readonly UsageVerdict[]>;
     /** By period and meter, newest first. Null for an unknown subscription. USAGE-16. */
     list(subscriptionId: string, query: UsageQuery): Promise<Page<UsageOfMeter> | null>;
+    listBills(subscriptionId: string, page: PageRequest): Promise<Page<BilledUsage>>;
     getEvent(eventId: string): Promise<StoredUsageEvent | null>;
     /** Whether an event with this id was dropped. USAGE-18. */
     wasDropped(eventId: string): Promise<boolean>;
@@ -186,13 +201,18 @@ function openTenant(
       findCreation: (id) => findCustomerCreation(pool, organisationId, id),
       abandon: (jobId) => abandonContact(pool, organisationId, jobId),
     },
-    plans: collections.plans(organisationId),
+    plans: {
+      ...collections.plans(organisationId),
+      getMeters: (id) => loadPlanMeters(pool, organisationId, id),
+    },
     charges: collections.charges(organisationId),
     subscriptions: {
       ...collections.subscriptions(organisationId),
       loadCreation: (query) => loadCreation(pool, organisationId, query),
       saveCreation: (creation) => saveCreation(pool, organisationId, creation),
       findUnsent: (id) => findUnsent(pool, organisationId, id),
+      listUnitChanges: (id, page) => listUnitChanges(pool, organisationId, id, page),
+      listPeriods: (id, page) => listPeriods(pool, organisationId, id, page),
     },
     unitChanges: { get: (id) => getUnitChange(pool, organisationId, id) },
     terminations: { markReported: (id) => markReported(pool, organisationId, id) },
@@ -214,6 +234,7 @@ function openTenant(
     usage: {
       report: (reported, now) => storeUsage({ organisationId, reported, now }),
       list: (id, query) => listUsage(pool, organisationId, id, query),
+      listBills: (id, page) => listUsageBills(pool, organisationId, id, page),
       getEvent: (eventId) => getUsageEvent(pool, organisationId, eventId),
       wasDropped: (eventId) => wasDropped(pool, organisationId, eventId),
     },

@@ -48,6 +48,10 @@ export const protocolsTest = scenarioTest.extend(
     });
     return {
       ListUsage: json.id,
+      ListUsageBills: json.id,
+      ListUnitChanges: json.id,
+      ListPeriods: json.id,
+      ListPlanMeters: json.plan,
       GetUsageEvent: "evt-1",
       GetEvent: (await ask("GET", "/v1/events", { key: own.apiKey })).json.data[0].id,
       GetSubscription: json.id,

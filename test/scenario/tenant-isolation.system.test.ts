@@ -41,8 +41,15 @@ const lists = [
   "events",
 ];
 
-/** A subscription of the own organisation. */
+/** A subscription of the own organisation, and its plan. */
 let mine = "";
+let minePlan = "";
+
+/** The lists of what one subscription or plan has. */
+const listsOfOne = [
+  ...["ListUsage", "ListUsageBills", "ListUnitChanges", "ListPeriods"],
+  "ListPlanMeters",
+];
 
 beforeAll(async () => {
   system = await sharedSystem();
@@ -78,7 +85,7 @@ async function stock(organisation: CreatedOrganisation, code: string): Promise<v
   const event = usageEvent(json.id, new Date().toISOString(), { event_id, meter_code: code });
   await usageBuilder(ask).stored(organisation, [event]);
   if (code === foreignCode) theirs.push(meter, event_id);
-  else mine = json.id;
+  else [mine, minePlan] = [json.id, json.plan];
   await addCreditNote(system.pool, organisationId, {
     customerId: json.customer,
     subscriptionId: json.id,
@@ -94,7 +101,7 @@ function base(operation: string): Record<string, unknown> {
   requests += 1;
   const name = operation.replace(/^Preview/, "");
   if (name === "CreateSubscription") return { customer_code: "ACME", plan_code: "site" };
-  if (name === "ListUsage") return { id: mine };
+  if (listsOfOne.includes(name)) return { id: name === "ListPlanMeters" ? minePlan : mine };
   if (name === "ChangeUnits") return { units: 12 };
   if (name === "EndSubscription") return { when: "now" };
   return name === "CreateCustomer" ? { name: `Customer ${requests}`, email: "a@b.example" } : {};
@@ -248,7 +255,7 @@ describe.each([
 
   test("no list shows an id of another organisation", async () => {
     const names = [...operations.keys()].filter((name) => name.startsWith("List"));
-    expect(names).toHaveLength(lists.length + 1);
+    expect(names).toHaveLength(lists.length + listsOfOne.length);
     for (const name of [...names, "GetOrganisation"]) {
       const { status, body } = await send(name, base(name));
       expect(status).toBe(200);
@@ -258,7 +265,7 @@ describe.each([
 });
 
 test("every field that names an object by id or code is among those tried", () => {
-  expect(byId.map((pair) => pair.join("."))).toHaveLength(6 + 6 + 5 + 1 + 3 + 4 + 6 + 2);
+  expect(byId.map((pair) => pair.join("."))).toHaveLength(6 + 6 + 5 + 1 + 3 + 4 + 6 + 2 + 8);
   expect(byCode.map((pair) => pair.join("."))).toEqual([
     "ListCustomers.code",
     "ListCustomers.email",

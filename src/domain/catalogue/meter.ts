@@ -44,10 +44,10 @@ export interface PricedMeter
   extends MeterPrice,
     Pick<Meter, "id" | "name" | "unitLabel" | "revenueAccount" | "taxType"> {}
 
-/** A meter of a plan as the admin API shows it. */
+/** A meter of a plan as both APIs show it. */
 export interface PlanMeter extends PricedMeter, Pick<Meter, "code"> {}
 
-/** A plan with its meters, in the order of their lines. The public API shows none of them. */
+/** A plan with its meters, in the order of their lines. */
 export interface MeteredPlan extends Plan {
   readonly meters: readonly PlanMeter[];
 }

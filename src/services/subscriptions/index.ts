@@ -15,6 +15,7 @@ import { getObject, listMethod } from "../reading.ts";
 import { changeUnits } from "./change-units.ts";
 import { createSubscription } from "./create.ts";
 import { endSubscription } from "./end.ts";
+import { historyMethods } from "./history.ts";
 import { previewMethods } from "./previews.ts";
 import { restoreSubscription } from "./restore.ts";
 
@@ -35,6 +36,7 @@ export function subscriptionService(deps: Deps): Implementation<typeof Subscript
     endSubscription: endSubscription(deps),
     restoreSubscription: restoreSubscription(deps),
     ...previewMethods(deps),
+    ...historyMethods(deps),
   };
 }
 

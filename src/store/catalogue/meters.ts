@@ -1,14 +1,16 @@
 /**
  * Reads the meters of a plan, with the plan's prices for them, from rows. They are SQL for use
- * inside larger reads.
+ * inside larger reads, and for a read of their plan alone.
  */
 
 import type { PlanMeter } from "../../domain/catalogue/meter.ts";
 import type { PlanType } from "../../domain/catalogue/plan.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
 import { columns } from "../../gen/columns.ts";
+import { isId } from "../database/ids.ts";
 import { jsonRows, pick, type RowOf, text } from "../database/sql/columns.ts";
 import { type Sql, sql } from "../database/sql/sql.ts";
+import { type Executor, query } from "../database/sql/statement.ts";
 import { readTiers, tierRow, tiersJson } from "./catalogue.ts";
 
 /** A meter of a plan as `planMetersJson` returns it. Its tiers are in order, or null. */
@@ -48,4 +50,25 @@ export function readPlanMeters(json: readonly PlanMeterRow[] | null): readonly P
     price: parseDecimal(row.price),
     tiers: readTiers(row.tiers),
   }));
+}
+
+const loadMeters = query({
+  name: "load_plan_meters",
+  text: sql`
+    SELECT ${planMetersJson(sql`p.organisation_id`, sql`p.id`)} AS meters
+    FROM plans p
+    WHERE p.organisation_id = $1 AND p.id = $2
+  `,
+  row: { meters: jsonRows(planMeterRow).orNull() },
+});
+
+/** Returns the meters of a plan, in its order. Null if the organisation has no such plan. */
+export async function loadPlanMeters(
+  executor: Executor,
+  organisationId: string,
+  planId: string,
+): Promise<readonly PlanMeter[] | null> {
+  if (!isId(planId)) return null;
+  const [found] = await loadMeters(executor, organisationId, planId);
+  return found === undefined ? null : readPlanMeters(found.meters);
 }

@@ -199,10 +199,30 @@ async function requirePosition<S extends Shape, T>(
     page.startingAfter !== null &&
     (await getOne(executor, organisationId, listing, page.startingAfter)) === null
   ) {
-    throw new Refusal(
-      "invalid_parameter",
-      "starting_after is not the id of an object of this list.",
-      "starting_after",
-    );
+    throw unknownPosition();
   }
+}
+
+/** Returns the refusal of a position that is not in the list. */
+function unknownPosition(): Refusal {
+  return new Refusal(
+    "invalid_parameter",
+    "starting_after is not the id of an object of this list.",
+    "starting_after",
+  );
+}
+
+/**
+ * Returns the page of `rows`, which begin with the position if there is one. Refuses
+ * `invalid_parameter`, param `starting_after`, if they begin otherwise.
+ */
+export function pageAfter<T>(
+  rows: readonly T[],
+  { limit, startingAfter }: PageRequest,
+  idOf: (row: T) => string,
+): Page<T> {
+  const [first] = rows;
+  if (startingAfter === null) return { data: rows.slice(0, limit), hasMore: rows.length > limit };
+  if (first === undefined || idOf(first) !== startingAfter) throw unknownPosition();
+  return { data: rows.slice(1, limit + 1), hasMore: rows.length > limit + 1 };
 }
