@@ -1,4 +1,6 @@
 /** Explanations in which one thing was changed: a value, a member, a place in a list. */
+import type { Explanation } from "../../src/domain/explanation/shown.ts";
+import { hash } from "./explained.ts";
 
 /** An explanation with one change, and the place of the change: `lines.0.facts.1.value`. */
 export interface Mutation {
@@ -13,6 +15,31 @@ export function mutationsOf(explanation: object): readonly Mutation[] {
       at: at.join("."),
       text: JSON.stringify(replaced(explanation, path, value)),
     })),
+  );
+}
+
+/** Every explanation in which one price, bound or type changed, and the sheet's name with it. */
+export function renamedSheets(explanation: Explanation): readonly Mutation[] {
+  return explanation.sheets.flatMap(({ name: before, ...sheet }, index) =>
+    mutationsOf(sheet).flatMap(({ at, text }) => {
+      if (!/price|up_to|free_units|^type$/.test(at)) return [];
+      const changed = JSON.parse(text);
+      const name = hash(canonical(changed));
+      const sheets = explanation.sheets
+        .with(index, { name, ...changed })
+        .toSorted((one, other) => (one.name < other.name ? -1 : 1));
+      const renamed = JSON.stringify({ ...explanation, sheets }).replaceAll(before, name);
+      return [{ at: `sheets.${index}.${at}`, text: renamed }];
+    }),
+  );
+}
+
+/** The canonical text of the page, written once more. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, of) =>
+    typeof of === "object" && of !== null && !Array.isArray(of)
+      ? Object.fromEntries(Object.entries(of).toSorted(([one], [other]) => (one < other ? -1 : 1)))
+      : of,
   );
 }
 

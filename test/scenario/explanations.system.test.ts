@@ -3,7 +3,6 @@
  * nothing of the service, and an operator reads it in words. MONEY-9.
  */
 import { describe, expect } from "vitest";
-import { verifyAll } from "../../packages/verify/src/all.ts";
 import { verify } from "../../packages/verify/src/verify.ts";
 import { describeExplanation } from "../../src/domain/explanation/for-person.ts";
 import { askWith } from "../admin/services/request.ts";
@@ -155,28 +154,6 @@ async function contradictions({ adminUrl }: TestSystem): Promise<number> {
   const metrics = await (await fetch(`${adminUrl}/metrics`)).text();
   return Number(/^billing_explanation_contradictions_total (\d+)$/m.exec(metrics)?.[1]);
 }
-
-test("every document is read by a key, verified, and held against what the API shows", async ({
-  documents,
-  ask,
-  own,
-}) => {
-  const keyed = { key: own.apiKey };
-  const read = async (path: string) => {
-    const { status, text } = await ask("GET", path, keyed);
-    return status === 200 ? text : undefined;
-  };
-  expect(documents.invoice.lines).toHaveLength(2);
-  expect(await verifyAll(read)).toEqual({
-    documents: 2,
-    lines: 3,
-    verified: 3,
-    unexplained: 0,
-    lookedUp: 7,
-    notShown: 5,
-    faults: [],
-  });
-});
 
 describe("an operator", () => {
   const explain = "DocumentService/ExplainDocument";

@@ -1,11 +1,13 @@
 #!/usr/bin/env node
 /**
  * Checks explanations in files, or on the standard input without one. With `--all` it checks every
- * document of an organisation, at `--url` and with `--key`, or those of the environment.
+ * document of an organisation, at `--url` and with `--key`, or those of the environment. Ends with
+ * 0 if all is verified and agrees, with 1 if not, and with 2 if the API cannot be read.
  */
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { printAll } from "./all.ts";
+import { NotReadable, openApi } from "./api.ts";
 import { verify } from "./verify.ts";
 
 const standardInput = 0;
@@ -30,8 +32,15 @@ const { values, positionals: files } = parseArgs({
   },
 });
 
-if (values.all) process.exitCode = (await printAll(values.url, values.key)) ? 0 : 1;
-else {
+if (values.all) {
+  try {
+    process.exitCode = (await printAll(openApi(values.url, values.key))) ? 0 : 1;
+  } catch (error) {
+    if (!(error instanceof NotReadable)) throw error;
+    console.error(error.message);
+    process.exitCode = 2;
+  }
+} else {
   for (const file of files.length === 0 ? [standardInput] : files) {
     const verdict = await verify(decoded(readFileSync(file)));
     const name = file === standardInput ? "" : `${file}: `;
