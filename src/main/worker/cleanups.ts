@@ -1,4 +1,5 @@
 /** The periodic work of a worker: deletion of expired rows, and the refresh of reference data. */
+import { deleteEndedSessions } from "../../store/access/console-sessions.ts";
 import { createIdempotencyStore } from "../../store/access/idempotency.ts";
 import type { Encryption } from "../../store/database/encryption.ts";
 import type { Pool } from "../../store/database/pool.ts";
@@ -32,6 +33,7 @@ export function startCleanups(
     keys.deleteExpired,
     (atMost: number) => deleteExpiredConsents(pool, atMost),
     (atMost: number) => deleteExpiredEvents(pool, atMost),
+    (atMost: number) => deleteEndedSessions(pool, atMost),
   ];
   return [
     ...deletions.map((deleteExpired) => startCleanup(deleteExpired, { onError: onTrouble })),

@@ -1,32 +1,37 @@
 /**
  * Admits an operator by looking up the token, many requests in one round trip. Nothing is cached,
- * so a revoked token or an inactive operator is refused from the commit on. ADMIN-1.
+ * so a revoked token or an inactive operator is refused from the commit on. Sessions are looked up
+ * with the tokens. ADMIN-1, ADMIN-17.
  *
  * SQL: a function of the database looks up the tokens of a batch and records their use.
  */
-import { columns } from "../../gen/columns.ts";
 import type { Executor } from "../database/prisma/client.ts";
-import { int, type RowOf, uuid } from "../database/sql/columns.ts";
+import { bool, int, type RowOf, uuid } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
 import { admissionTimeoutMs, batchAdmissions } from "./admission-batches.ts";
-
-const operatorRow = {
-  operatorId: uuid,
-  tokenId: uuid,
-  name: columns.operator.name,
-  role: columns.operator.role.as<"read-only" | "admin" | "owner">(),
-};
+import { noteUse, signedInRow, validSessions } from "./console-sessions.ts";
 
 /** An operator whose token is valid now. */
-export type AdmittedOperator = RowOf<typeof operatorRow>;
+export type AdmittedOperator = RowOf<typeof signedInRow>;
+
+/** An operator whose session is valid now. The token is the one that began it. */
+interface AdmittedSession extends AdmittedOperator {
+  readonly sessionId: string;
+  /** Whether its last use was recorded more than a minute ago. */
+  readonly isUseDue: boolean;
+}
 
 /**
- * Admits operators by the SHA-256 of their token. Null for an unknown, revoked or expired token.
- * Rejects if the database does not answer.
+ * Admits operators by the SHA-256 of their token or of their session's cookie. Null for an unknown,
+ * revoked or expired token, and for a session that has ended. Rejects if the database does not
+ * answer.
  */
 export interface OperatorAccess {
   readonly admit: (tokenHash: Uint8Array) => Promise<AdmittedOperator | null>;
+  readonly admitSession: (sessionHash: Uint8Array) => Promise<AdmittedSession | null>;
+  /** Records that a session was used. */
+  readonly noteUse: (sessionId: string) => Promise<void>;
 }
 
 /**
@@ -53,7 +58,12 @@ interface OperatorAccessSettings {
   readonly onBatch?: (size: number) => void;
 }
 
-const admissionRow = { ...operatorRow, ordinal: int };
+const admissionRow = {
+  ...signedInRow,
+  ordinal: int,
+  sessionId: uuid.orNull(),
+  isUseDue: bool.orNull(),
+};
 
 // In the order of the hashes, so that two processes that record the last use of the same tokens
 // never deadlock.
@@ -66,7 +76,9 @@ const admitOperators = query({
       a.token_id,
       a.operator_id,
       a.operator_name AS name,
-      a.operator_role AS role
+      a.operator_role AS role,
+      NULL::uuid AS session_id,
+      NULL::boolean AS is_use_due
     FROM
       (
         SELECT hash, place
@@ -74,6 +86,18 @@ const admitOperators = query({
         ORDER BY hash
       ) h
       CROSS JOIN LATERAL admit_operator(h.hash) a
+    UNION ALL
+    SELECT
+      h.place::integer,
+      s.token_id,
+      s.operator_id,
+      o.name,
+      o.role,
+      s.id,
+      s.last_used_at < now() - interval '1 minute'
+    FROM
+      unnest($1::bytea[]) WITH ORDINALITY AS h (hash, place)
+      JOIN (${validSessions}) ON s.session_hash = h.hash
   `,
   row: admissionRow,
 });
@@ -86,17 +110,27 @@ export function createOperatorAccess(
   executor: Executor,
   settings: OperatorAccessSettings = {},
 ): OperatorAccess {
-  const admit = batchAdmissions<RowOf<typeof admissionRow>, AdmittedOperator | null>({
+  const admit = batchAdmissions<RowOf<typeof admissionRow>, RowOf<typeof admissionRow> | null>({
     admit: (hashes) => admitOperators(executor, hashes),
-    read: (row) => {
-      if (row === undefined) return null;
-      const { ordinal: _, ...operator } = row;
-      return operator;
-    },
+    read: (row) => row ?? null,
     largestBatch,
     statementsInFlight,
     maxWaiting,
     onBatch: settings.onBatch,
   });
-  return { admit };
+  return {
+    admit: async (hash) => {
+      const row = await admit(hash);
+      if (row === null || row.sessionId !== null) return null;
+      const { operatorId, tokenId, name, role } = row;
+      return { operatorId, tokenId, name, role };
+    },
+    admitSession: async (hash) => {
+      const row = await admit(hash);
+      if (row === null || row.sessionId === null) return null;
+      const { operatorId, tokenId, name, role, sessionId, isUseDue } = row;
+      return { operatorId, tokenId, name, role, sessionId, isUseDue: isUseDue === true };
+    },
+    noteUse: (sessionId) => noteUse(executor, sessionId),
+  };
 }

@@ -24,6 +24,7 @@ import { type AdminCharge, createChargeStore } from "./catalogue/charges.ts";
 import { createMeterStore, type MeterStore } from "./catalogue/meters.ts";
 import { type AdminPlan, createPlanStore } from "./catalogue/plans.ts";
 import { createChanges } from "./changes.ts";
+import { createSessionStore, type SessionStore } from "./console-sessions.ts";
 import {
   type ApiKeyStore,
   createApiKeyStore,
@@ -75,6 +76,7 @@ export interface AdminStore {
   readonly endpoints: EndpointStore;
   readonly deliveries: DeliveryHistory;
   readonly operators: OperatorStore;
+  readonly sessions: SessionStore;
   readonly audit: AuditStore;
 }
 
@@ -117,6 +119,7 @@ export function createAdminStore(
     endpoints: createEndpointStore(pool, changes, encryption),
     deliveries: createDeliveryHistory(pool, changes),
     operators: createOperatorStore(pool, changes),
+    sessions: createSessionStore(writing, changes),
     audit: createAuditStore(pool),
   };
 }

@@ -46,6 +46,7 @@ export interface Change {
     | "usage_event"
     | "operator"
     | "operator_token"
+    | "console_session"
     | "webhook_endpoint"
     | "webhook_delivery";
   readonly targetId: string;

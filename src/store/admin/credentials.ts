@@ -205,6 +205,8 @@ async function updateOperator(
   if (name === before.name && role === before.role && active === before.active)
     return changed(before);
   await db(tx).operator.update({ where: { id }, data: { name, role, active } });
+  // Their end is for good: an operator who becomes active again signs in again.
+  if (!active) await db(tx).consoleSession.deleteMany({ where: { operatorId: id } });
   return changed(after, changeOf("operator", before, after));
 }
 
@@ -217,6 +219,7 @@ async function revokeToken(
   if (before === null || before.revokedAt !== null) return changed(before);
   const data = { revokedAt: new Date() };
   const after = await db(tx).operatorToken.update({ where: { id }, data });
+  await db(tx).consoleSession.deleteMany({ where: { tokenId: id } });
   return changed(after, changeOf("operator_token", before, after));
 }
 

@@ -101,6 +101,13 @@ export async function lockOperatorToken(tx: Transaction, id: string): Promise<vo
   await changeOperatorToken(tx, id);
 }
 
+const changeOperator = lockOf("lock_operator", sql`operators WHERE id = $1 FOR NO KEY UPDATE`);
+
+/** Locks an operator, so that its sessions are begun and ended one after the other. */
+export async function lockOperator(tx: Transaction, id: string): Promise<void> {
+  await changeOperator(tx, id);
+}
+
 const lockOwners = command({
   name: "lock_owners_and_operator",
   text: sql`

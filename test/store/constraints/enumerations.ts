@@ -65,6 +65,7 @@ export const enumerations: Readonly<Record<string, readonly string[]>> = {
     document: true,
     operator: true,
     operator_token: true,
+    console_session: true,
     usage_event: true,
     webhook_endpoint: true,
     webhook_delivery: true,

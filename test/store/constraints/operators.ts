@@ -8,6 +8,9 @@ const nobody = "00000000-0000-0000-0000-000000000000";
 export function operatorFaults(a: SeededRows): Faults {
   const entry = (columns: object) => another("audit_log", a.auditEntry, { ...columns });
   const token = (assignments: string) => change("operator_tokens", a.token, assignments);
+  const session = (assignments: string) => change("console_sessions", a.session, assignments);
+  const code = (assignments: string) =>
+    change("console_sign_in_codes", `token_id = '${a.token}'`, assignments);
   return {
     operators_role: [change("operators", a.operator, "role = 'king'")],
     operators_seq_key: [another("operators", a.operator, { seq: "same" })],
@@ -17,6 +20,12 @@ export function operatorFaults(a: SeededRows): Faults {
     operator_tokens_seq_key: [
       another("operator_tokens", a.token, { seq: "same", token_hash: `\\x${"11".repeat(32)}` }),
     ],
+    console_sessions_hash_is_sha256: [session("session_hash = '\\x00'")],
+    console_sessions_session_hash_key: [another("console_sessions", a.session)],
+    console_sessions_operator_id_fkey: [session(`operator_id = '${nobody}'`)],
+    console_sessions_token_id_fkey: [session(`token_id = '${nobody}'`)],
+    console_sign_in_codes_hash_is_sha256: [code("code_hash = '\\x00'")],
+    console_sign_in_codes_token_id_fkey: [code(`token_id = '${nobody}'`)],
     audit_log_target_kind: [entry({ target_kind: "weather" })],
     audit_log_has_a_change: [entry({ before: null, after: null })],
     audit_log_operator_has_token: [entry({ token_id: null }), entry({ request_id: null })],

@@ -32,6 +32,7 @@ export interface SeededRows {
   readonly restoration: string;
   readonly operator: string;
   readonly token: string;
+  readonly session: string;
   readonly auditEntry: string;
   readonly event: string;
   readonly endpoint: string;
@@ -65,6 +66,7 @@ export function newRows(): SeededRows {
     restoration: randomUUID(),
     operator: randomUUID(),
     token: randomUUID(),
+    session: randomUUID(),
     auditEntry: randomUUID(),
     event: randomUUID(),
     endpoint: randomUUID(),
@@ -73,7 +75,13 @@ export function newRows(): SeededRows {
 }
 
 /** Tables that belong to no organisation. */
-const ofNoOrganisation = ["organisations", "operators", "operator_tokens"];
+const ofNoOrganisation = [
+  "organisations",
+  "operators",
+  "operator_tokens",
+  "console_sessions",
+  "console_sign_in_codes",
+];
 
 /** Writes the rows of `rowsOf` in one transaction. */
 export async function seed(client: pg.Client, rows: SeededRows): Promise<void> {
@@ -114,7 +122,13 @@ const counted = [
   "webhook_endpoints",
   "webhook_deliveries",
 ];
-const withId = [...counted, "invoice_lines", "credit_note_lines", "allocations"];
+const withId = [
+  ...counted,
+  "invoice_lines",
+  "credit_note_lines",
+  "allocations",
+  "console_sessions",
+];
 
 /** The table that owns the sequence. Both kinds of documents share one. */
 const countedBy = (table: string) => (table === "credit_notes" ? "invoices" : table);

@@ -105,6 +105,17 @@ function operatorRows(rows: SeededRows): readonly Row[] {
       },
     ],
     [
+      "console_sessions",
+      {
+        id: rows.session,
+        operator_id: rows.operator,
+        token_id: rows.token,
+        session_hash: hashOf(rows),
+        user_agent: "browser",
+      },
+    ],
+    ["console_sign_in_codes", { code_hash: hashOf(rows), token_id: rows.token, expires_at: now }],
+    [
       "ledger_authorisations",
       {
         ledger_connection: "connection",
