@@ -71,7 +71,7 @@ const decided: readonly Row[] = [
 /** Codes of the admin API only. ADMIN-1. */
 const administrative: readonly Row[] = [
   [401, "authentication_error", ["invalid_operator_token"]],
-  [403, "permission_error", ["insufficient_role"]],
+  [403, "permission_error", ["insufficient_role", "untrusted_origin"]],
   [
     404,
     "not_found",
@@ -80,6 +80,7 @@ const administrative: readonly Row[] = [
       "api_key_not_found",
       "operator_not_found",
       "operator_token_not_found",
+      "session_not_found",
     ],
   ],
   [

@@ -11,6 +11,7 @@ export const refusalTexts: Readonly<Record<RefusalCode, string>> = {
   invalid_operator_token:
     "The operator's token is missing, malformed, revoked or expired, or the operator is not " +
     "active.",
+  untrusted_origin: "A request by cookie did not come from the console's own page.",
   insufficient_role: "The operator's role does not allow the operation.",
   unknown_endpoint: "There is no such endpoint.",
   subscription_not_found: "There is no subscription with this id.",
@@ -26,6 +27,7 @@ export const refusalTexts: Readonly<Record<RefusalCode, string>> = {
   api_key_not_found: "There is no API key with this id.",
   operator_not_found: "There is no operator with this id.",
   operator_token_not_found: "There is no token with this id.",
+  session_not_found: "The operator has no session with this id.",
   webhook_endpoint_not_found: "There is no webhook endpoint with this id.",
   webhook_delivery_not_found: "There is no webhook delivery with this id.",
   idempotency_conflict: "The idempotency key was used before with a different request.",

@@ -1,5 +1,5 @@
 /**
- * Reads the two headers of the gate from the raw request, because Node's own view hides a repeated
+ * Reads the headers of the gate from the raw request, because Node's own view hides a repeated
  * header.
  */
 import type { HttpRequest } from "../rest/exchange.ts";
@@ -15,6 +15,7 @@ export function credentialsOf({ rawHeaders }: HttpRequest): GateHeaders {
   return {
     authorization: headerOf(rawHeaders, "authorization"),
     idempotencyKey: headerOf(rawHeaders, "idempotency-key"),
+    other: (name) => headerOf(rawHeaders, name),
   };
 }
 

@@ -35,8 +35,17 @@ export interface OperatorCaller {
   readonly operatorId: string;
   readonly name: string;
   readonly role: OperatorRole;
-  /** The id of the token that was sent. */
+  /** The id of the token that was sent, or that began the session. */
   readonly tokenId: string;
+  /** The session of the cookie that was sent. Absent if a token was sent. */
+  readonly session?: OperatorSession;
+}
+
+/** An operator's session in a browser. */
+interface OperatorSession {
+  readonly id: string;
+  /** The address of the console's site, `https://billing.example.com`. Null if it is not known. */
+  readonly origin: string | null;
 }
 
 /** The authenticated caller: an organisation's platform by its API key, or an operator. */

@@ -17,7 +17,12 @@ import { type HeaderValue, readBearer, readIdempotencyKey } from "./gate-headers
 export interface GateHeaders {
   readonly authorization?: HeaderValue;
   readonly idempotencyKey?: HeaderValue;
+  /** Reads any other header by its name in lower case. Absent where no browser is expected. */
+  readonly other?: ReadHeader;
 }
+
+/** Returns a header as it was sent. */
+export type ReadHeader = (name: string) => HeaderValue;
 
 /**
  * Sets a header of the response and replaces one of the same name. It also works for a response

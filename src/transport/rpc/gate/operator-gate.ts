@@ -10,18 +10,38 @@ import { type OperatorCaller, operatorRoles } from "../caller.ts";
 import type { Operation } from "../operation.ts";
 import { temporarilyUnavailable } from "../refusals.ts";
 import { hashApiKey, isOperatorToken } from "./api-key.ts";
-import type { Gate, SetHeader } from "./gate.ts";
+import {
+  type ConsoleSite,
+  consoleOriginOf,
+  readSessionHash,
+  requireOwnPage,
+} from "./browser-requests.ts";
+import type { Gate, GateHeaders, ReadHeader, SetHeader } from "./gate.ts";
 import { type HeaderValue, readBearer, readIdempotencyKey } from "./gate-headers.ts";
 
+/** The console, whose pages send a cookie and no token. */
+interface ConsoleAccess {
+  readonly site: ConsoleSite;
+  readonly sessions: Pick<OperatorAccess, "admitSession" | "noteUse">;
+  /** The methods, by name, that the console calls by itself. They are no use of a session. */
+  readonly unattended: ReadonlySet<string>;
+}
+
 /**
- * Creates the gate of operators. It refuses, in this order: `invalid_operator_token`,
- * `temporarily_unavailable` (the database cannot be reached), `insufficient_role`,
- * `idempotency_key_required`, `invalid_parameter`.
+ * Creates the gate of operators. It refuses, in this order: `untrusted_origin` (a cookie only),
+ * `invalid_operator_token`, `temporarily_unavailable` (the database cannot be reached),
+ * `insufficient_role`, `idempotency_key_required`, `invalid_parameter`. Without `console` a cookie
+ * is not read.
  */
-export function createOperatorGate(access: OperatorAccess): Gate<OperatorCaller> {
+export function createOperatorGate(
+  access: Pick<OperatorAccess, "admit">,
+  console: ConsoleAccess | null = null,
+): Gate<OperatorCaller> {
   return {
     pass: async (operation, headers, requestId, setHeader) => {
-      const caller = await admit(access, headers.authorization, setHeader);
+      const caller =
+        (console && (await admitSession(console, operation, headers))) ??
+        (await admit(access, headers.authorization, setHeader));
       requireRole(operation, caller);
       const idempotencyKey = readIdempotencyKey(operation.idempotencyKey, headers.idempotencyKey);
       return { operation, caller, requestId, idempotencyKey };
@@ -30,17 +50,52 @@ export function createOperatorGate(access: OperatorAccess): Gate<OperatorCaller>
 }
 
 async function admit(
-  access: OperatorAccess,
+  access: Pick<OperatorAccess, "admit">,
   authorization: HeaderValue,
   setHeader: SetHeader,
 ): Promise<OperatorCaller> {
   const value = readBearer(authorization);
   if (value === null || !isOperatorToken(value)) throw invalidToken(setHeader);
-  const operator = await access.admit(hashApiKey(value)).catch((error: unknown) => {
-    throw isDatabaseUnreachable(error) ? temporarilyUnavailable(error) : error;
-  });
+  const operator = await answered(access.admit(hashApiKey(value)));
   if (operator === null) throw invalidToken(setHeader);
   return operator;
+}
+
+/** Returns null for a request without the session's cookie. A token goes before it. ADMIN-18 */
+async function admitSession(
+  { site, sessions, unattended }: ConsoleAccess,
+  operation: Operation,
+  { authorization, other: read }: GateHeaders,
+): Promise<OperatorCaller | null> {
+  if (read === undefined || (authorization ?? null) !== null) return null;
+  const hash = readSessionHash(site, read);
+  if (hash === null) return null;
+  requireOwnPage(site, read);
+  requireConnect(read);
+  const admitted = await answered(sessions.admitSession(hash));
+  if (admitted === null) {
+    throw new Refusal("invalid_operator_token", "The session has ended: sign in again");
+  }
+  const { sessionId, isUseDue, ...operator } = admitted;
+  if (isUseDue && !unattended.has(operation.name)) await answered(sessions.noteUse(sessionId));
+  return { ...operator, session: { id: sessionId, origin: consoleOriginOf(site, read) } };
+}
+
+/** No page of another site can send this header without being asked first. */
+function requireConnect(read: ReadHeader): void {
+  if (read("connect-protocol-version") === "1") return;
+  throw new Refusal(
+    "untrusted_origin",
+    "A request by cookie needs the header Connect-Protocol-Version: 1",
+  );
+}
+
+async function answered<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw isDatabaseUnreachable(error) ? temporarilyUnavailable(error) : error;
+  }
 }
 
 /**
