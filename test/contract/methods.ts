@@ -15,6 +15,7 @@ import { file_billing_admin_v1_ledger_sync } from "../../src/gen/proto/billing/a
 import { file_billing_admin_v1_meters } from "../../src/gen/proto/billing/admin/v1/meters_pb.ts";
 import { file_billing_admin_v1_operators } from "../../src/gen/proto/billing/admin/v1/operators_pb.ts";
 import { file_billing_admin_v1_organisations } from "../../src/gen/proto/billing/admin/v1/organisations_pb.ts";
+import { file_billing_admin_v1_sessions } from "../../src/gen/proto/billing/admin/v1/sessions_pb.ts";
 import { file_billing_admin_v1_subscriptions } from "../../src/gen/proto/billing/admin/v1/subscriptions_pb.ts";
 import { file_billing_admin_v1_test_clock } from "../../src/gen/proto/billing/admin/v1/test_clock_pb.ts";
 import { file_billing_admin_v1_usage } from "../../src/gen/proto/billing/admin/v1/usage_pb.ts";
@@ -63,6 +64,7 @@ const adminFiles: readonly DescFile[] = [
   file_billing_admin_v1_events,
   file_billing_admin_v1_webhooks,
   file_billing_admin_v1_operators,
+  file_billing_admin_v1_sessions,
   file_billing_admin_v1_audit,
 ];
 

@@ -22,10 +22,13 @@ import {
   type OperatorTokenSchema,
 } from "../../gen/proto/billing/admin/v1/operators_pb.ts";
 import type { OrganisationSchema } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
+import type { SessionSchema } from "../../gen/proto/billing/admin/v1/sessions_pb.ts";
 import type { TestClockSchema } from "../../gen/proto/billing/admin/v1/test_clock_pb.ts";
 import type { LedgerOrganisation } from "../../ledger/port/ledger.ts";
 import { documentStatuses, invoiceTypes } from "../../present/enums.ts";
+import { sessionLife } from "../../store/access/console-sessions.ts";
 import type { AuditRecord } from "../../store/admin/audit.ts";
+import type { SessionRecord } from "../../store/admin/console-sessions.ts";
 import type {
   ApiKeyRecord,
   OperatorRecord,
@@ -198,6 +201,25 @@ export function presentToken(
     ...presentInstant("revokedAt", token.revokedAt),
     ...presentInstant("lastUsedAt", token.lastUsedAt),
     created: token.createdAt.toISOString(),
+  };
+}
+
+/** A session, and whether it is the one with the id `current`. ADMIN-17 */
+export function presentSession(
+  { id, userAgent, tokenId, createdAt, lastUsedAt }: SessionRecord,
+  current: string | undefined,
+): MessageInitShape<typeof SessionSchema> {
+  const endsAt = createdAt.getTime() + sessionLife.absoluteMs;
+  const idleEndsAt = Math.min(lastUsedAt.getTime() + sessionLife.idleMs, endsAt);
+  return {
+    id,
+    userAgent,
+    token: tokenId,
+    current: id === current,
+    created: createdAt.toISOString(),
+    lastUsedAt: lastUsedAt.toISOString(),
+    idleEndsAt: new Date(idleEndsAt).toISOString(),
+    endsAt: new Date(endsAt).toISOString(),
   };
 }
 

@@ -1,4 +1,5 @@
 /** Binds every service of the admin API to its implementation. */
+import type { DescMethod } from "@bufbuild/protobuf";
 import { ApiKeyService } from "../../gen/proto/billing/admin/v1/api_keys_pb.ts";
 import { AuditService } from "../../gen/proto/billing/admin/v1/audit_pb.ts";
 import { BillingService } from "../../gen/proto/billing/admin/v1/billing_pb.ts";
@@ -17,6 +18,7 @@ import { LedgerSyncService } from "../../gen/proto/billing/admin/v1/ledger_sync_
 import { MeterService } from "../../gen/proto/billing/admin/v1/meters_pb.ts";
 import { OperatorService } from "../../gen/proto/billing/admin/v1/operators_pb.ts";
 import { OrganisationService } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
+import { SessionService } from "../../gen/proto/billing/admin/v1/sessions_pb.ts";
 import { SubscriptionService } from "../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
 import { TestClockService } from "../../gen/proto/billing/admin/v1/test_clock_pb.ts";
 import { UsageService } from "../../gen/proto/billing/admin/v1/usage_pb.ts";
@@ -41,6 +43,7 @@ import { organisationService } from "./organisations.ts";
 import { creditNoteService, invoiceService } from "./platform/documents.ts";
 import { eventService } from "./platform/events.ts";
 import { subscriptionService } from "./platform/subscriptions.ts";
+import { sessionService } from "./sessions.ts";
 import { testClockService } from "./test-clock.ts";
 import { usageService } from "./usage.ts";
 import { webhookService } from "./webhooks/webhooks.ts";
@@ -71,6 +74,7 @@ export function adminServices(deps: AdminDependencies): readonly ServiceBinding<
     bind(EventService, eventService(deps)),
     bind(WebhookService, webhookService(deps)),
     bind(OperatorService, operatorService(deps)),
+    bind(SessionService, sessionService(deps)),
     bind(AuditService, auditService(deps)),
   ];
 }
@@ -79,19 +83,27 @@ export function adminServices(deps: AdminDependencies): readonly ServiceBinding<
  * The reads whose cost a platform decides by what it has stored: they sum usage, or join the whole
  * log of a subscription. Few of them run at once (ADMIN-14).
  */
-export const dearReads: ReadonlySet<string> = new Set(
-  [
-    SubscriptionService.method.previewCreateSubscription,
-    SubscriptionService.method.previewChangeUnits,
-    SubscriptionService.method.previewEndSubscription,
-    SubscriptionService.method.previewRestoreSubscription,
-    SubscriptionService.method.getUpcomingInvoice,
-    SubscriptionService.method.listSubscriptionTimeline,
-    BillingService.method.listLeftovers,
-    UsageService.method.listUsage,
-    UsageService.method.listUsageEvents,
-    UsageService.method.checkUsageSums,
-    UsageService.method.exportUsageEvents,
-    AuditService.method.listAuditEntries,
-  ].map(({ parent, name }) => `${parent.typeName}/${name}`),
-);
+export const dearReads = namesOf([
+  SubscriptionService.method.previewCreateSubscription,
+  SubscriptionService.method.previewChangeUnits,
+  SubscriptionService.method.previewEndSubscription,
+  SubscriptionService.method.previewRestoreSubscription,
+  SubscriptionService.method.getUpcomingInvoice,
+  SubscriptionService.method.listSubscriptionTimeline,
+  BillingService.method.listLeftovers,
+  UsageService.method.listUsage,
+  UsageService.method.listUsageEvents,
+  UsageService.method.checkUsageSums,
+  UsageService.method.exportUsageEvents,
+  AuditService.method.listAuditEntries,
+]);
+
+/**
+ * The reads that the console repeats by itself. They are no use of a session, which ends although a
+ * page that nobody looks at stays open (ADMIN-17).
+ */
+export const unattended = namesOf([SessionService.method.getSession]);
+
+function namesOf(methods: readonly DescMethod[]): ReadonlySet<string> {
+  return new Set(methods.map(({ parent, name }) => `${parent.typeName}/${name}`));
+}

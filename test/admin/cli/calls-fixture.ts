@@ -37,6 +37,7 @@ import { LedgerSyncService } from "../../../src/gen/proto/billing/admin/v1/ledge
 import { MeterService } from "../../../src/gen/proto/billing/admin/v1/meters_pb.ts";
 import { OperatorService } from "../../../src/gen/proto/billing/admin/v1/operators_pb.ts";
 import { OrganisationService } from "../../../src/gen/proto/billing/admin/v1/organisations_pb.ts";
+import { SessionService } from "../../../src/gen/proto/billing/admin/v1/sessions_pb.ts";
 import { SubscriptionService } from "../../../src/gen/proto/billing/admin/v1/subscriptions_pb.ts";
 import { TestClockService } from "../../../src/gen/proto/billing/admin/v1/test_clock_pb.ts";
 import { UsageService } from "../../../src/gen/proto/billing/admin/v1/usage_pb.ts";
@@ -69,6 +70,7 @@ export const adminServices: readonly DescService[] = [
   EventService,
   WebhookService,
   OperatorService,
+  SessionService,
   AuditService,
 ];
 

@@ -6,6 +6,7 @@ import type { Noun } from "../noun.ts";
 import { apiKeys } from "./access/api-keys.ts";
 import { audit } from "./access/audit.ts";
 import { operators, operatorTokens } from "./access/operators.ts";
+import { sessions } from "./access/sessions.ts";
 import { billing } from "./billing/billing.ts";
 import { clock } from "./billing/clock.ts";
 import { documents } from "./billing/documents.ts";
@@ -43,5 +44,6 @@ export const nouns: readonly Noun[] = [
   webhooks,
   operators,
   operatorTokens,
+  sessions,
   audit,
 ];
