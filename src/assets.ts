@@ -17,6 +17,7 @@ export const builtNames = {
   workflowBundle: "workflow-bundle.js",
   migrations: "migrations",
   demoLedgerPage: "demo-ledger-page",
+  console: "console",
   commandLine: "billing.js",
 } as const;
 
@@ -35,6 +36,9 @@ export const migrationsFolder = (): string => lookUp("migrations", "../prisma/mi
 /** Returns the folder of the demo ledger's page. */
 export const demoLedgerPageFolder = (): string =>
   lookUp("demoLedgerPage", "../packages/demo-ledger/src/page");
+
+/** Returns the folder of the built console. It exists only after `npm run build`. */
+export const consoleFolder = (): string => lookUp("console", "../dist/console");
 
 /** Returns the program of the command line. */
 export const commandLineFile = (): string => lookUp("commandLine", "admin/cli/main.ts");

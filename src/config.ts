@@ -11,6 +11,7 @@ import { type LedgerSettings, readLedgerSettings } from "./ledger/ledger-setting
 import type { LedgerKinds } from "./ledger/port/ledger-kind.ts";
 import type { Addresses, LogLevel } from "./main/settings/described-settings.ts";
 import {
+  consoleHosts,
   databaseUrl,
   publicUrl,
   secretKey,
@@ -77,6 +78,11 @@ export interface Config {
      * it. Null: no links.
      */
     readonly temporalUiUrl: string | null;
+    /**
+     * CONSOLE_HOSTS and what follows from other settings: the names under which the console is
+     * served, without ports. Null if CONSOLE, default `on`, is `off`.
+     */
+    readonly consoleHosts: ReadonlySet<string> | null;
   };
   readonly database: {
     /** DATABASE_URL, required: `postgresql://user:password@host:port/database`. */
@@ -216,6 +222,7 @@ function readAll(
       host: text("ADMIN_HOST"),
       port: whole("ADMIN_PORT"),
       temporalUiUrl: attempt(null, () => temporalUiUrl(env)),
+      consoleHosts: choice("CONSOLE") === "on" ? attempt(new Set(), () => consoleHosts(env)) : null,
     },
     database: {
       url: attempt("", () => databaseUrl(env)),

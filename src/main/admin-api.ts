@@ -5,7 +5,7 @@
 import { answerConsent } from "../admin/oauth/consent.ts";
 import { consentPage } from "../admin/oauth/consent-page.ts";
 import type { AdminDependencies } from "../admin/services/dependencies.ts";
-import { adminServices, dearReads } from "../admin/services/index.ts";
+import { adminServices, dearReads, unattended } from "../admin/services/index.ts";
 import { type Config, encryptionOf } from "../config.ts";
 import { callbackPathOf } from "../ledger/port/oauth-app.ts";
 import { createPosting, type LedgerWork } from "../services/deps.ts";
@@ -29,6 +29,7 @@ import { createReportError } from "../transport/rpc/refusals.ts";
 import { observeInContext, withinRequest } from "./api/request-context.ts";
 import { createTransports } from "./api/transports.ts";
 import { createWorkflowPages } from "./api/workflow-pages.ts";
+import { consoleSiteOf, withConsole } from "./console/console.ts";
 import { createLedgerApps } from "./ledger/ledger-apps.ts";
 
 /** The dependencies of the port, in addition to the settings. */
@@ -107,7 +108,9 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
     limit: ({ operation, caller }, run) =>
       dearReads.has(operation.name) ? limitDearReads(caller.operatorId, run) : run(),
   });
-  const gate = createOperatorGate(createOperatorAccess(pools.reading));
+  const access = createOperatorAccess(pools.reading);
+  const site = consoleSiteOf(config);
+  const gate = createOperatorGate(access, site && { site, sessions: access, unattended });
   const transports = createTransports<OperatorCaller>({
     ...parts,
     bindings,
@@ -125,6 +128,12 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
     trustedProxies: config.api.trustedProxies,
     onConnectionLimit: parts.onConnectionLimit,
     ...transports,
+    ...(site && {
+      rest: withConsole(
+        { config, site, access, sessions: store.sessions, reportError },
+        transports.rest,
+      ),
+    }),
     openapi: null,
     pages: new Map(
       [...ledgerApps.keys()].map((kind) => [callbackPathOf(kind), consentAnswer(adminParts)]),

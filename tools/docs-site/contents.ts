@@ -27,6 +27,7 @@ const groups: readonly { readonly title: string; readonly entries: readonly Entr
   {
     title: "For operators",
     entries: [
+      ["Console", "/docs/console", "sign in with a browser, sessions, and how it is kept safe"],
       ["Command line", "/docs/command-line", "an operator's day"],
       ["Ledger", "/docs/ledger", "connections, call budget, sync, the demo ledger"],
       ["Operations", "/docs/operations", "the parts, and what each page answers"],

@@ -41,6 +41,7 @@ const addresses = ["public", "development"] as const;
 /** The settings with a few allowed words. */
 export const choices = {
   GRPC_REFLECTION: { fallback: "on", words: ["on", "off"] },
+  CONSOLE: { fallback: "on", words: ["on", "off"] },
   LEDGER_ADDRESSES: { fallback: "public", words: addresses },
   WEBHOOK_ADDRESSES: { fallback: "public", words: addresses },
   LOG_LEVEL: {
@@ -132,6 +133,18 @@ export const settingSections: readonly SettingSection[] = [
       {
         names: ["ADMIN_HOST", "ADMIN_PORT"],
         meaning: "where the admin API listens: for operators, not for the network",
+      },
+      {
+        names: ["CONSOLE"],
+        meaning:
+          "`off` serves no [console](console.md) on the admin port, and takes no cookie there",
+      },
+      {
+        names: ["CONSOLE_HOSTS"],
+        fallback: "none",
+        meaning:
+          "names under which browsers reach the console, separated by commas, in addition to " +
+          "`localhost`, `ADMIN_HOST` and the host of `PUBLIC_URL`",
       },
       {
         names: ["TLS_CERT_FILE", "TLS_KEY_FILE"],

@@ -3,6 +3,8 @@
  * files cannot express an unset variable. A fault names the setting and what it must be. All faults
  * are collected, so that one start names them all.
  */
+import { isIPv6 } from "node:net";
+import { loopbackHosts } from "../../transport/rpc/gate/browser-requests.ts";
 import { choices, texts, wholeNumbers } from "./described-settings.ts";
 
 /** Receives what is wrong with a setting: one line that names it. */
@@ -105,6 +107,26 @@ export function supportContact(env: NodeJS.ProcessEnv): string | null {
     );
   }
   return value;
+}
+
+const everywhere = ["0.0.0.0", "::"];
+
+/**
+ * Returns the names under which the console is served, without ports: those of this machine, of
+ * ADMIN_HOST and of PUBLIC_URL, and those of CONSOLE_HOSTS.
+ */
+export function consoleHosts(env: NodeJS.ProcessEnv): ReadonlySet<string> {
+  const further = env.CONSOLE_HOSTS ? env.CONSOLE_HOSTS.split(",").map((host) => host.trim()) : [];
+  const derived = [env.ADMIN_HOST, publicUrl(env)].flatMap((value) => {
+    if (!value || everywhere.includes(value)) return [];
+    return [value.includes("://") ? new URL(value).hostname : value];
+  });
+  const names = [...derived, ...further].map((host) => {
+    const name = isIPv6(host) ? `[${host}]` : host.toLowerCase();
+    if (URL.parse(`http://${name}`)?.host === name) return name;
+    throw new Error(`CONSOLE_HOSTS: ${host} must be a name such as console.example.com, no port.`);
+  });
+  return new Set([...loopbackHosts, ...names]);
 }
 
 /** Returns the key of this setting as bytes, or null if it is not set. */
