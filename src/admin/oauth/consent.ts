@@ -25,8 +25,14 @@ import type {
   ConsentTokens,
   UsedConsent,
 } from "../../store/admin/ledger/consents.ts";
-import { type AdminDependencies, requireKind } from "../services/dependencies.ts";
+import {
+  type AdminCall,
+  type AdminDependencies,
+  actorOf,
+  requireKind,
+} from "../services/dependencies.ts";
 import { describeFailure, whyUnsaved } from "../services/ledger/ledger-answers.ts";
+import type { AnsweredConsent, ConsentOutcome } from "./consent-page.ts";
 
 /**
  * Our app at a kind of ledger, with its calls for a consent. `settings` has its addresses. Its
@@ -55,12 +61,6 @@ interface ConsentAnswer {
   readonly error: string | null;
 }
 
-/** The outcome of a consent, for the person at the browser. */
-export type ConsentOutcome =
-  | { readonly kind: "connected"; readonly tenantName: string }
-  | { readonly kind: "choose"; readonly tenants: readonly ConsentTenant[] }
-  | { readonly kind: "failed"; readonly why: string };
-
 /** The time limit for the ledger's page, and again for a choice of tenant. ADMIN-4 */
 const consentMs = 10 * 60_000;
 
@@ -79,30 +79,27 @@ const ourFault = "Something failed on our side: start again.";
 /**
  * Starts a consent to our app at a kind of ledger. Without a kind it is that of the connection, or
  * else the only kind with an app. Returns the single-use address to open and its expiry. Refuses
- * `invalid_parameter` if the kind is unknown or not clear, `invalid_state` if no app is configured
- * or the caller is no operator.
+ * `invalid_parameter` if the kind is unknown or not clear, `invalid_state` if no app is configured.
  */
 export async function beginConsent(
   parts: AdminDependencies,
-  actor: Actor,
+  call: AdminCall,
   organisationId: string,
   requestedKind: string | null,
 ): Promise<{ readonly url: string; readonly expiresAt: Date }> {
   const kind = requestedKind ?? (await usualKind(parts, organisationId));
   requireKind(parts, kind);
   const app = requireApp(parts, kind);
-  const { operatorId, tokenId } = actor;
-  if (operatorId === null || tokenId === null)
-    throw new Refusal("invalid_state", "Only an operator can ask for consent.");
   const [state, verifier] = [randomText(), randomText()];
   const redirectUrl = app.redirectUrl();
-  const expiresAt = await parts.store.consents.begin(actor, organisationId, {
+  const expiresAt = await parts.store.consents.begin(actorOf(call), organisationId, {
     kind,
-    operatorId,
-    tokenId,
+    operatorId: call.caller.operatorId,
+    tokenId: call.caller.tokenId,
     stateHash: hashOf(state),
     verifier,
     redirectUrl,
+    consoleOrigin: call.caller.session?.origin ?? null,
     lifeMs: consentMs,
   });
   return { url: app.consentUrl({ state, verifier, redirectUrl }), expiresAt };
@@ -116,15 +113,17 @@ export async function answerConsent(
   parts: AdminDependencies,
   { state, code, error }: ConsentAnswer,
   requestId: string,
-): Promise<ConsentOutcome> {
+): Promise<AnsweredConsent> {
   const begun = state === null ? null : await parts.store.consents.use(hashOf(state));
-  if (begun === null) return { kind: "failed", why: unknownState };
+  if (begun === null) return { outcome: { kind: "failed", why: unknownState }, consolePage: null };
   const { consents } = parts.store;
-  const { organisationId } = begun;
+  const { organisationId, consoleOrigin } = begun;
+  const consolePage =
+    consoleOrigin === null ? null : `${consoleOrigin}/console/o/${organisationId}/ledger`;
   try {
     const outcome = await completeConsent(parts, begun, code, error, requestId);
     if (outcome.kind === "failed") await consents.fail(organisationId, outcome.why);
-    return outcome;
+    return { outcome, consolePage };
   } catch (fault) {
     // Without this record a waiting caller would wait until the consent expires. The original fault
     // matters more than a failure to record it.

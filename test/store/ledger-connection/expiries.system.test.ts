@@ -153,6 +153,7 @@ describe.each([
         stateHash,
         verifier: "verifier",
         redirectUrl: "http://billing.example",
+        consoleOrigin: null,
         lifeMs,
       }),
     );

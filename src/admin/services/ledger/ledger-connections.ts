@@ -69,7 +69,7 @@ export function ledgerConnectionService(
     },
     beginLedgerAuthorisation: async ({ organisation, kind }, call) => {
       const { id } = await requireOrganisation(parts, organisation);
-      const { url, expiresAt } = await beginConsent(parts, actorOf(call), id, kind ?? null);
+      const { url, expiresAt } = await beginConsent(parts, call, id, kind ?? null);
       return { url, expiresAt: expiresAt.toISOString() };
     },
     getLedgerAuthorisation: async ({ organisation }) => {

@@ -25,6 +25,8 @@ interface NewConsent {
   readonly stateHash: Uint8Array;
   readonly verifier: string;
   readonly redirectUrl: string;
+  /** Where the console is that requests it, null for the command line. */
+  readonly consoleOrigin: string | null;
   readonly lifeMs: number;
 }
 
@@ -37,6 +39,7 @@ export interface UsedConsent {
   readonly tokenId: string;
   readonly verifier: string;
   readonly redirectUrl: string;
+  readonly consoleOrigin: string | null;
 }
 
 /** The tokens of a consent. `freshMs` is how long the access token may be used. */
@@ -149,15 +152,13 @@ async function begin(
   tx: Transaction,
   encryption: Encryption,
   organisationId: string,
-  { kind, stateHash, verifier, lifeMs, operatorId, tokenId, redirectUrl }: NewConsent,
+  { stateHash, verifier, lifeMs, redirectUrl, ...consent }: NewConsent,
 ): Promise<Changed<Date>> {
   const createdAt = await databaseNow(tx);
   const expiresAt = new Date(createdAt.getTime() + lifeMs);
   const secret = encryption.encrypt(verifier, places.verifier(organisationId));
   const requested = {
-    kind,
-    operatorId,
-    tokenId,
+    ...consent,
     stateHash: new Uint8Array(stateHash),
     redirectUrl,
     encryptedVerifier: new Uint8Array(secret.bytes),
@@ -194,6 +195,7 @@ const consentRow = pick(
   "tokenId",
   "encryptionKeyId",
   "redirectUrl",
+  "consoleOrigin",
 );
 
 // A claim, so it is SQL. A concurrent use waits for the row's lock and then finds the state used.
