@@ -49,8 +49,8 @@ async function failAndExit(problem: unknown): Promise<void> {
 }
 
 /**
- * Prints the addresses. The first data belong to the demo ledger, so none are created in an
- * external database or Temporal.
+ * Prints the addresses, the console's first. The first data belong to the demo ledger, so none are
+ * created in an external database or Temporal.
  */
 async function reportStack(stack: Stack): Promise<void> {
   const {
@@ -67,17 +67,21 @@ async function reportStack(stack: Stack): Promise<void> {
     if (demoApp !== undefined) await registerDemoApp(demoLedgerUrl, demoApp);
     if (demoWebhook !== undefined) await registerDemoWebhook(demoLedgerUrl, demoWebhook);
   }
-  if (demoLedgerUrl !== undefined && !(await isFirstStartDone(databaseUrl))) {
+  const isFirst = demoLedgerUrl !== undefined && !(await isFirstStartDone(databaseUrl));
+  const { consoleLines } = await import("./demo/console-link.ts");
+  if (isFirst) {
     const { createFirstStart } = await import("./demo/first-start.ts");
     const addresses = { baseUrl, adminUrl, temporalUiUrl: temporalUiUrl ?? "" };
     const target = { databaseUrl, demoLedgerUrl, secretKey };
     const text = await createFirstStart({ ...target, ...addresses }, log);
     if (text !== null) {
+      log(await consoleLines(databaseUrl, adminUrl));
       log(text);
       log(`What it issued, in the demo ledger's page: ${demoLedgerUrl}`);
       return;
     }
   }
+  log(await consoleLines(databaseUrl, adminUrl));
   log(`\nBase URL      ${baseUrl}`);
   log(`Admin URL     ${adminUrl}`);
   if (temporalUiUrl !== undefined) log(`Temporal UI   ${temporalUiUrl}`);
