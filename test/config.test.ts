@@ -69,7 +69,27 @@ describe("the settings", () => {
     });
   });
 
+  test("serve the console under this machine's names, and further ones that are set", () => {
+    const hosts = (env: NodeJS.ProcessEnv) => [
+      ...(readConfig({ ...database, ...env }).admin.consoleHosts ?? ["none"]),
+    ];
+    const here = ["localhost", "127.0.0.1", "[::1]"];
+    expect(hosts({})).toEqual(here);
+    expect(hosts({ ADMIN_HOST: "0.0.0.0" })).toEqual(here);
+    expect(
+      hosts({
+        ADMIN_HOST: "fd00::7",
+        PUBLIC_URL: "https://Billing.example.com:8443/api",
+        CONSOLE_HOSTS: "Console.example.com, 10.0.0.7",
+      }),
+    ).toEqual([...here, "[fd00::7]", "billing.example.com", "console.example.com", "10.0.0.7"]);
+    expect(hosts({ CONSOLE: "off" })).toEqual(["none"]);
+  });
+
   test.each([
+    ["CONSOLE_HOSTS", "console.example.com:8081"],
+    ["CONSOLE_HOSTS", "https://console.example.com"],
+    ["CONSOLE", "yes"],
     ["DATABASE_URL", ""],
     ["DATABASE_URL", "mysql://user:hunter2@localhost/x"],
     ["DATABASE_URL", "hunter2"],

@@ -3,7 +3,7 @@
  * it cannot start.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -100,6 +100,25 @@ async function remains(): Promise<string[]> {
   return [...processes, ...ports.flat()];
 }
 
+/** Signs in by the link that a start printed. Returns the code in it. */
+async function openLink(started: Started): Promise<string> {
+  const link = /Sign in +(http\S+)\/console\/sign-in#code=([\w-]{43}) /.exec(started.output());
+  const [, adminUrl = "", code = ""] = link ?? [];
+  const body = JSON.stringify({ code });
+  const headers = { "Content-Type": "application/json", Origin: adminUrl };
+  const ask = () => fetch(`${adminUrl}/console/session`, { method: "POST", headers, body });
+  expect([(await ask()).status, (await ask()).status]).toEqual([204, 401]);
+  return code;
+}
+
+/** All that the parts wrote to their logs. */
+async function logs(): Promise<string> {
+  const names = await readdir(join(folder, "data/logs"));
+  return (
+    await Promise.all(names.map((name) => readFile(join(folder, "data/logs", name), "utf8")))
+  ).join();
+}
+
 async function organisationOf(key: string): Promise<number> {
   const headers = { Authorization: `Bearer ${key}` };
   return (await fetch(`http://127.0.0.1:${env.API_PORT}/v1/organisation`, { headers })).status;
@@ -126,6 +145,11 @@ test("only the first start prints keys, others replace them, and Ctrl-C ends all
     return tenants.size === 2 && first.output().includes("a subscription in each state (") && read;
   });
   expect(shown.faults).toEqual([]);
+  const code = await openLink(first);
+  expect(first.output().indexOf("/console")).toBeLessThan(first.output().indexOf("Base URL"));
+  const written = await logs();
+  expect(written).toContain("/console/session");
+  expect(written).not.toContain(code);
   expect(shown.invoices.map(({ contact }) => contact)).toContain("Acme Ltd");
   expect((await remains()).length).toBeGreaterThanOrEqual(portSettings.length);
   process.kill(-(first.child.pid ?? 0), "SIGINT");
@@ -137,6 +161,7 @@ test("only the first start prints keys, others replace them, and Ctrl-C ends all
   expect(keysIn(second.output())).toEqual([]);
   expect(commandsIn(second.output())).toEqual([]);
   expect(second.output()).toContain("shown by an earlier start");
+  expect(await openLink(second)).not.toBe(code);
   for (const key of keys) expect(await organisationOf(key)).toBe(200);
   const replaced = execFileSync(process.execPath, [credentials], { env, encoding: "utf8" });
   expect(keysIn(replaced)).toHaveLength(2);

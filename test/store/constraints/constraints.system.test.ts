@@ -113,6 +113,8 @@ test("every table except named ones refers to an organisation by a foreign key",
     ORDER BY 1`);
   expect(rows.map(({ name }) => name)).toEqual([
     "_prisma_migrations",
+    "console_sessions",
+    "console_sign_in_codes",
     "operator_tokens",
     "operators",
     "organisations",
