@@ -1,4 +1,7 @@
 /** What another site, another port and a guesser get of the console: nothing. ADMIN-18 */
+import { once } from "node:events";
+import type { OutgoingHttpHeaders } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
 import { expect } from "vitest";
 import { perFile } from "../../support/file-fixture.ts";
 import { systemTest } from "../../support/fixtures.ts";
@@ -88,6 +91,35 @@ test("a token goes before the cookie, and needs nothing of a browser", async ({
   const invented = await call(get, {}, { Authorization: "Bearer op_invented" });
   expect([invented.status, errorOf(invented)]).toEqual([401, "invalid_operator_token"]);
   expect(invented.headers["www-authenticate"]).toBe("Bearer");
+});
+
+test("over HTTP/2, which splits cookies and has no Host, the same holds", async ({
+  system,
+  cookie,
+}) => {
+  const session = connectHttp2(system.adminUrl);
+  const statusOf = async (headers: OutgoingHttpHeaders) => {
+    const stream = session.request({
+      ":method": "POST",
+      ":path": `/billing.admin.v1.${get}`,
+      "content-type": "application/json",
+      "connect-protocol-version": "1",
+      cookie: ["theme=dark", cookie],
+      ...headers,
+    });
+    stream.end("{}");
+    const [answer] = await once(stream, "response");
+    stream.resume();
+    return answer[":status"];
+  };
+  try {
+    expect(await statusOf({ "sec-fetch-site": "same-origin" })).toBe(200);
+    expect(await statusOf({ "sec-fetch-site": "cross-site" })).toBe(403);
+    expect(await statusOf({ origin: system.adminUrl })).toBe(200);
+    expect(await statusOf({ origin: "http://a.example" })).toBe(403);
+  } finally {
+    session.close();
+  }
 });
 
 test("no other value in the cookie is let in", async ({ system, key, cookie }) => {
