@@ -123,7 +123,7 @@ export function consoleHosts(env: NodeJS.ProcessEnv): ReadonlySet<string> {
   });
   const names = [...derived, ...further].map((host) => {
     const name = isIPv6(host) ? `[${host}]` : host.toLowerCase();
-    if (URL.parse(`http://${name}`)?.host === name) return name;
+    if (URL.parse(`http://${name}`)?.hostname === name) return name;
     throw new Error(`CONSOLE_HOSTS: ${host} must be a name such as console.example.com, no port.`);
   });
   return new Set([...loopbackHosts, ...names]);

@@ -86,7 +86,9 @@ const addCode = command({
   text: sql`
     INSERT INTO console_sign_in_codes (code_hash, token_id, expires_at)
     SELECT $1::bytea, t.id, now() + ${seconds(codeMs)}
-    FROM operators o JOIN operator_tokens t ON t.operator_id = o.id AND ${isTokenValid}
+    FROM
+      operators o
+      JOIN operator_tokens t ON t.operator_id = o.id AND ${isTokenValid}
     WHERE o.role = 'owner'
     ORDER BY o.seq, t.seq DESC
     LIMIT 1

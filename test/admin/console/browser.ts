@@ -1,14 +1,14 @@
-/** A browser at the console, which sends what browsers send: a cookie, and where a request is from. */
+/** A browser at the console: it sends a cookie, and where a request is from. */
 import { request as ask } from "node:http";
 import { expect } from "vitest";
+import type { Answered } from "../../support/answer.ts";
 
 /** An answer to a browser. */
 export interface BrowserAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of every shape
-  readonly json: any;
+  readonly json: Answered["json"];
 }
 
 /** A request. `body` is sent as JSON, or unchanged if it is text. A header of null is not sent. */

@@ -1,4 +1,4 @@
-/** Sessions of operators in browsers: how they begin, what they may do, and how they end. ADMIN-17 */
+/** Sessions of operators in browsers: their begin, their rights and their end. ADMIN-17 */
 import { expect } from "vitest";
 import { addSignInCode, deleteEndedSessions } from "../../../src/store/access/console-sessions.ts";
 import { hashApiKey } from "../../../src/transport/rpc/gate/api-key.ts";
@@ -113,10 +113,6 @@ test("a session ends after 30 minutes without a use", async ({ system }) => {
   expect((await call(get)).status).toBe(200);
   await age(system, "last_used_at", 29);
   expect((await call("OrganisationService/ListOrganisations")).status).toBe(200);
-  const { rows } = await system.pool.query(
-    "SELECT count(*)::int AS fresh FROM console_sessions WHERE last_used_at > now() - interval '1 minute'",
-  );
-  expect(rows).toEqual([{ fresh: 1 }]);
   await age(system, "last_used_at", 31);
   const ended = await call("OrganisationService/ListOrganisations");
   expect([ended.status, errorOf(ended)]).toEqual([401, "invalid_operator_token"]);
