@@ -19,7 +19,7 @@ import { adminMethods } from "./methods.ts";
 const operations = adminMethods.map(operationOf);
 
 /** The names of methods that write nothing. */
-const reads = /^(Get|List|Check|Preview|Explain|Export)/;
+const reads = /^(Get|List|Check|Preview|Explain|Export|Count|Search)/;
 
 /** What only an owner may: operators, their tokens, and the credentials of ledgers. */
 const owners = [

@@ -1,6 +1,7 @@
 /** Every method of the contract, by its services. */
 import type { DescFile, DescMethod } from "@bufbuild/protobuf";
 import { file_billing_admin_v1_api_keys } from "../../src/gen/proto/billing/admin/v1/api_keys_pb.ts";
+import { file_billing_admin_v1_attention } from "../../src/gen/proto/billing/admin/v1/attention_pb.ts";
 import { file_billing_admin_v1_audit } from "../../src/gen/proto/billing/admin/v1/audit_pb.ts";
 import { file_billing_admin_v1_billing } from "../../src/gen/proto/billing/admin/v1/billing_pb.ts";
 import { file_billing_admin_v1_catalogue } from "../../src/gen/proto/billing/admin/v1/catalogue_pb.ts";
@@ -15,6 +16,8 @@ import { file_billing_admin_v1_ledger_sync } from "../../src/gen/proto/billing/a
 import { file_billing_admin_v1_meters } from "../../src/gen/proto/billing/admin/v1/meters_pb.ts";
 import { file_billing_admin_v1_operators } from "../../src/gen/proto/billing/admin/v1/operators_pb.ts";
 import { file_billing_admin_v1_organisations } from "../../src/gen/proto/billing/admin/v1/organisations_pb.ts";
+import { file_billing_admin_v1_overview } from "../../src/gen/proto/billing/admin/v1/overview_pb.ts";
+import { file_billing_admin_v1_search } from "../../src/gen/proto/billing/admin/v1/search_pb.ts";
 import { file_billing_admin_v1_sessions } from "../../src/gen/proto/billing/admin/v1/sessions_pb.ts";
 import { file_billing_admin_v1_subscriptions } from "../../src/gen/proto/billing/admin/v1/subscriptions_pb.ts";
 import { file_billing_admin_v1_test_clock } from "../../src/gen/proto/billing/admin/v1/test_clock_pb.ts";
@@ -63,6 +66,9 @@ const adminFiles: readonly DescFile[] = [
   file_billing_admin_v1_test_clock,
   file_billing_admin_v1_events,
   file_billing_admin_v1_webhooks,
+  file_billing_admin_v1_overview,
+  file_billing_admin_v1_attention,
+  file_billing_admin_v1_search,
   file_billing_admin_v1_operators,
   file_billing_admin_v1_sessions,
   file_billing_admin_v1_audit,

@@ -40,6 +40,8 @@ export interface Work {
 /** One command. */
 export interface Verb {
   readonly name: string;
+  /** Whether the noun without a verb is this verb. */
+  readonly isDefault?: true;
   readonly method: DescMethodUnary;
   /** A second method that `work` calls. It has no command itself. */
   readonly also?: DescMethodUnary;

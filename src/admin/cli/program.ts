@@ -59,7 +59,10 @@ function addVerb(
   terminal: Terminal,
   ended: (exitCode: ExitCode) => void,
 ): void {
-  const command = group.command(verb.name).summary(verb.summary).description(describe(verb));
+  const command = group
+    .command(verb.name, { isDefault: verb.isDefault === true })
+    .summary(verb.summary)
+    .description(describe(verb));
   addRequestOptions(command, verb);
   if (isPaged(verb)) command.option("--all", "return all pages");
   if (verb.irreversible !== undefined) command.option("--yes", "do not ask for confirmation");

@@ -91,12 +91,14 @@ async function callOnce(
 ): Promise<Json> {
   if (!all) return callJson(connection, verb.method, request);
   const data: Json[] = [];
+  let last: Json = {};
   for await (const page of pages(connection, verb.method, request)) {
+    last = page;
     if (Array.isArray(page.data)) data.push(...page.data.filter(isObject));
     if (terminal.interactive && page.has_more === true) terminal.err(`\r${data.length} …`);
   }
   if (terminal.interactive) terminal.err("\r");
-  return { data, has_more: false };
+  return { ...last, data, has_more: false };
 }
 
 async function confirm(terminal: Terminal, sentence: string | null, yes: boolean): Promise<void> {

@@ -3,6 +3,7 @@
  * from the generated enums, as those of the public contract are.
  */
 import { CredentialStatus } from "../../gen/proto/billing/admin/v1/api_keys_pb.ts";
+import { AttentionKind } from "../../gen/proto/billing/admin/v1/attention_pb.ts";
 import { LedgerContactStatus } from "../../gen/proto/billing/admin/v1/customers_pb.ts";
 import {
   DocumentJob,
@@ -18,6 +19,7 @@ import { UnknownDocumentState } from "../../gen/proto/billing/admin/v1/ledger_re
 import { MeterStatus } from "../../gen/proto/billing/admin/v1/meters_pb.ts";
 import { OperatorRole } from "../../gen/proto/billing/admin/v1/operators_pb.ts";
 import { FirstInvoiceStatus } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
+import { SearchedBy } from "../../gen/proto/billing/admin/v1/search_pb.ts";
 import { RequesterKind, TimelineKind } from "../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
 import { TestClockState } from "../../gen/proto/billing/admin/v1/test_clock_pb.ts";
 import { UsageState } from "../../gen/proto/billing/admin/v1/usage_pb.ts";
@@ -55,6 +57,10 @@ export const requesterKinds = byWord(RequesterKind);
 
 /** Enum values of documents that a restored database does not know. */
 export const unknownDocumentStates = byWord(UnknownDocumentState);
+
+/** Enum values of what waits for a person, and of what a search finds objects by. */
+export const attentionKinds = byWord(AttentionKind);
+export const searchedBys = byWord(SearchedBy);
 
 /** Enum values of meters and of their usage. */
 export const meterStatuses = byWord(MeterStatus);

@@ -1,6 +1,7 @@
 /** Binds every service of the admin API to its implementation. */
 import type { DescMethod } from "@bufbuild/protobuf";
 import { ApiKeyService } from "../../gen/proto/billing/admin/v1/api_keys_pb.ts";
+import { AttentionService } from "../../gen/proto/billing/admin/v1/attention_pb.ts";
 import { AuditService } from "../../gen/proto/billing/admin/v1/audit_pb.ts";
 import { BillingService } from "../../gen/proto/billing/admin/v1/billing_pb.ts";
 import { ChargeService, PlanService } from "../../gen/proto/billing/admin/v1/catalogue_pb.ts";
@@ -18,6 +19,8 @@ import { LedgerSyncService } from "../../gen/proto/billing/admin/v1/ledger_sync_
 import { MeterService } from "../../gen/proto/billing/admin/v1/meters_pb.ts";
 import { OperatorService } from "../../gen/proto/billing/admin/v1/operators_pb.ts";
 import { OrganisationService } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
+import { OverviewService } from "../../gen/proto/billing/admin/v1/overview_pb.ts";
+import { SearchService } from "../../gen/proto/billing/admin/v1/search_pb.ts";
 import { SessionService } from "../../gen/proto/billing/admin/v1/sessions_pb.ts";
 import { SubscriptionService } from "../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
 import { TestClockService } from "../../gen/proto/billing/admin/v1/test_clock_pb.ts";
@@ -26,6 +29,7 @@ import { WebhookService } from "../../gen/proto/billing/admin/v1/webhooks_pb.ts"
 import type { OperatorCaller } from "../../transport/rpc/caller.ts";
 import { bind, type ServiceBinding } from "../../transport/rpc/implementation.ts";
 import { apiKeyService } from "./api-keys.ts";
+import { attentionService } from "./attention/attention.ts";
 import { auditService } from "./audit.ts";
 import { billingService } from "./billing.ts";
 import { chargeService } from "./catalogue/charges.ts";
@@ -40,9 +44,11 @@ import { ledgerSyncService } from "./ledger/ledger-sync.ts";
 import { ledgerReconciliationService } from "./ledger/reconciliation.ts";
 import { operatorService } from "./operators.ts";
 import { organisationService } from "./organisations.ts";
+import { overviewService } from "./overview.ts";
 import { creditNoteService, invoiceService } from "./platform/documents.ts";
 import { eventService } from "./platform/events.ts";
 import { subscriptionService } from "./platform/subscriptions.ts";
+import { searchService } from "./search.ts";
 import { sessionService } from "./sessions.ts";
 import { testClockService } from "./test-clock.ts";
 import { usageService } from "./usage.ts";
@@ -73,6 +79,9 @@ export function adminServices(deps: AdminDependencies): readonly ServiceBinding<
     bind(TestClockService, testClockService(deps)),
     bind(EventService, eventService(deps)),
     bind(WebhookService, webhookService(deps)),
+    bind(OverviewService, overviewService(deps)),
+    bind(AttentionService, attentionService(deps)),
+    bind(SearchService, searchService(deps)),
     bind(OperatorService, operatorService(deps)),
     bind(SessionService, sessionService(deps)),
     bind(AuditService, auditService(deps)),

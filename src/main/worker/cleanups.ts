@@ -1,4 +1,7 @@
-/** The periodic work of a worker: deletion of expired rows, and the refresh of reference data. */
+/**
+ * The periodic work of a worker: deletion of expired rows, the refresh of reference data, and the
+ * figures of organisations.
+ */
 import { deleteEndedSessions } from "../../store/access/console-sessions.ts";
 import { createIdempotencyStore } from "../../store/access/idempotency.ts";
 import type { Encryption } from "../../store/database/encryption.ts";
@@ -6,6 +9,8 @@ import type { Pool } from "../../store/database/pool.ts";
 import { deleteExpiredEvents } from "../../store/events/delete-expired-events.ts";
 import { deleteExpiredConsents } from "../../store/ledger-connection/delete-expired-authorisations.ts";
 import { createReferenceDataReading } from "../../store/ledger-connection/reference-data.ts";
+import { countUsageHours } from "../../store/overview/count-usage-hours.ts";
+import { refreshOverviews } from "../../store/overview/refresh-overviews.ts";
 import {
   type ReferenceDataDependencies,
   readDueReferenceData,
@@ -15,6 +20,9 @@ import type { Log } from "../telemetry/log.ts";
 
 /** Twenty calls at once, which are the lists of five organisations. */
 const readingsAtOnce = 20;
+
+/** The organisations that a worker claims at once. They are reckoned one after the other. */
+const figuresAtOnce = 20;
 
 /** Starts all of it. */
 export function startCleanups(
@@ -29,6 +37,8 @@ export function startCleanups(
   const onError = (organisationId: string, err: unknown) =>
     log.warn({ organisationId, err }, "a ledger's reference data could not be read");
   const reading = { store: createReferenceDataReading(pool, encryption), ...ledger, onError };
+  const onFigures = (organisationId: string, err: unknown) =>
+    log.warn({ organisationId, err }, "an organisation's figures could not be reckoned");
   const deletions = [
     keys.deleteExpired,
     (atMost: number) => deleteExpiredConsents(pool, atMost),
@@ -41,5 +51,10 @@ export function startCleanups(
       batch: readingsAtOnce,
       onError: onTrouble,
     }),
+    startCleanup((atMost) => refreshOverviews(pool, atMost, onFigures), {
+      batch: figuresAtOnce,
+      onError: onTrouble,
+    }),
+    startCleanup(async () => Number(await countUsageHours(pool)), { batch: 1, onError: onTrouble }),
   ];
 }

@@ -11,6 +11,8 @@ import {
   createReferenceDataStore,
   type ReferenceDataStore,
 } from "../ledger-connection/reference-data.ts";
+import { createOverviewStore, type OverviewStore } from "../overview/read-overview.ts";
+import { type AttentionStore, createAttentionStore } from "./attention/attention.ts";
 import { type AuditStore, createAuditStore } from "./audit.ts";
 import { createAuditedTenants, type OpenAuditedTenant } from "./audited-tenant.ts";
 import { type BillingStore, createBillingStore } from "./billing.ts";
@@ -42,6 +44,7 @@ import {
 } from "./ledger/unknown-documents.ts";
 import { createOrganisationStore, type OrganisationStore } from "./organisations/organisations.ts";
 import { createPlatformObjects, type PlatformObjects } from "./platform/platform-objects.ts";
+import { createSearchStore, type SearchStore } from "./search.ts";
 import { type AdminClockStore, createAdminClockStore } from "./test-clock.ts";
 import { createTimelineStore, type TimelineStore } from "./timeline/timeline.ts";
 import { createUsageStore, type UsageStore } from "./usage/usage.ts";
@@ -75,6 +78,9 @@ export interface AdminStore {
   readonly testClock: AdminClockStore;
   readonly endpoints: EndpointStore;
   readonly deliveries: DeliveryHistory;
+  readonly overview: OverviewStore;
+  readonly attention: AttentionStore;
+  readonly search: SearchStore;
   readonly operators: OperatorStore;
   readonly sessions: SessionStore;
   readonly audit: AuditStore;
@@ -118,6 +124,9 @@ export function createAdminStore(
     testClock: createAdminClockStore(pool, changes),
     endpoints: createEndpointStore(pool, changes, encryption),
     deliveries: createDeliveryHistory(pool, changes),
+    overview: createOverviewStore(pool),
+    attention: createAttentionStore(pool),
+    search: createSearchStore(pool),
     operators: createOperatorStore(pool, changes),
     sessions: createSessionStore(writing, changes),
     audit: createAuditStore(pool),

@@ -33,7 +33,7 @@ const endOfTryingRow = {
 const deadAfter = sql`interval '5 days'`;
 
 /** The reason that the endpoint's owner reads. */
-const deadReason = "It took nothing for five days";
+export const deadReason = "It took nothing for five days";
 
 /** Older deliveries do not start again, so that each ends even if it can never be sent. */
 const restartWithin = sql`interval '30 days'`;

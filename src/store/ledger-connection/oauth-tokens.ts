@@ -58,7 +58,7 @@ interface LedgerTokens {
 }
 
 /** The reason that operators read for a connection that the ledger ended. */
-const endedByLedger =
+export const endedByLedger =
   "The ledger no longer takes our authorisation (invalid_grant): " +
   "an owner must authorise the connection again.";
 

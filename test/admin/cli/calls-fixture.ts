@@ -17,6 +17,7 @@ import { test } from "vitest";
 import { runProgram } from "../../../src/admin/cli/program.ts";
 import type { Terminal } from "../../../src/admin/cli/terminal.ts";
 import { ApiKeyService } from "../../../src/gen/proto/billing/admin/v1/api_keys_pb.ts";
+import { AttentionService } from "../../../src/gen/proto/billing/admin/v1/attention_pb.ts";
 import { AuditService } from "../../../src/gen/proto/billing/admin/v1/audit_pb.ts";
 import { BillingService } from "../../../src/gen/proto/billing/admin/v1/billing_pb.ts";
 import {
@@ -37,6 +38,8 @@ import { LedgerSyncService } from "../../../src/gen/proto/billing/admin/v1/ledge
 import { MeterService } from "../../../src/gen/proto/billing/admin/v1/meters_pb.ts";
 import { OperatorService } from "../../../src/gen/proto/billing/admin/v1/operators_pb.ts";
 import { OrganisationService } from "../../../src/gen/proto/billing/admin/v1/organisations_pb.ts";
+import { OverviewService } from "../../../src/gen/proto/billing/admin/v1/overview_pb.ts";
+import { SearchService } from "../../../src/gen/proto/billing/admin/v1/search_pb.ts";
 import { SessionService } from "../../../src/gen/proto/billing/admin/v1/sessions_pb.ts";
 import { SubscriptionService } from "../../../src/gen/proto/billing/admin/v1/subscriptions_pb.ts";
 import { TestClockService } from "../../../src/gen/proto/billing/admin/v1/test_clock_pb.ts";
@@ -69,6 +72,9 @@ export const adminServices: readonly DescService[] = [
   TestClockService,
   EventService,
   WebhookService,
+  OverviewService,
+  AttentionService,
+  SearchService,
   OperatorService,
   SessionService,
   AuditService,

@@ -17,6 +17,9 @@ import { plans } from "./catalogue/plans.ts";
 import { customers } from "./customers/customers.ts";
 import { ledger } from "./ledger/ledger.ts";
 import { mapping } from "./ledger/mapping.ts";
+import { attention } from "./now/attention.ts";
+import { overview } from "./now/overview.ts";
+import { search } from "./now/search.ts";
 import { organisations } from "./organisations.ts";
 import { creditNotes, invoices } from "./platform/documents.ts";
 import { events } from "./platform/events.ts";
@@ -42,6 +45,9 @@ export const nouns: readonly Noun[] = [
   clock,
   events,
   webhooks,
+  overview,
+  attention,
+  search,
   operators,
   operatorTokens,
   sessions,

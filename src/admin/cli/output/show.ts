@@ -31,9 +31,14 @@ export async function show(
   else if (format === "csv") await showCsv(terminal, verb, response);
   else if (secret !== null) showOnce(terminal, response, secret);
   else if (verb.lines !== undefined)
-    terminal.out((await verb.lines(response, work)).map((line) => `${clean(line)}\n`).join(""));
+    showLines(terminal, response, await verb.lines(response, work));
   else if (verb.columns === undefined) terminal.out(objectTable(response));
   else showList(terminal, response, verb.rows ?? "data", verb.columns);
+}
+
+function showLines(terminal: Terminal, response: Json, lines: readonly string[]): void {
+  terminal.out(lines.map((line) => `${clean(line)}\n`).join(""));
+  noteMore(terminal, response, rowsOf(response, "data"));
 }
 
 async function showCsv(

@@ -126,9 +126,11 @@ const waiting = sql`
   LIMIT 1
 `;
 
-// Whether credit of the note could be allocated to the invoice `i` if the ledger had not refused
-// that.
-const isBlocked = (note: Sql) =>
+/**
+ * SQL: whether credit of the note could be allocated to the invoice `i` if the ledger had not
+ * refused that.
+ */
+export const isBlocked = (note: Sql): Sql =>
   sql`(${note}.status = 'approved' AND i.status = 'approved' AND ${note}.remaining_credit > 0
     AND i.amount_due > 0 AND ${isRefusedPair(note, sql`i`)} AND NOT ${isAltered(sql`i`)})`;
 

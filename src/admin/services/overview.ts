@@ -1,0 +1,122 @@
+/** OverviewService: the figures of an organisation at a glance. ADMIN-19 */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import {
+  type GetOverviewResponseSchema,
+  LedgerState,
+  type OverviewService,
+} from "../../gen/proto/billing/admin/v1/overview_pb.ts";
+import { WebhookEndpointStatus } from "../../gen/proto/billing/admin/v1/webhooks_pb.ts";
+import { documentStatuses, subscriptionStatuses } from "../../present/enums.ts";
+import type { EndpointFigures, Figures, RenewalFigures } from "../../store/overview/figures.ts";
+import type { Overview } from "../../store/overview/read-overview.ts";
+import { documentStates, endpointStatuses } from "../present/enums.ts";
+import { present, presentInstant } from "../present/present.ts";
+import {
+  type AdminDependencies,
+  type AdminImplementation,
+  required,
+  requireOrganisation,
+} from "./dependencies.ts";
+
+/** Hours that are shown one by one. */
+const hoursShown = 48;
+
+const hourMs = 60 * 60 * 1_000;
+
+/** Implements the service. Refuses `organisation_not_found`. */
+export function overviewService(
+  deps: Pick<AdminDependencies, "store">,
+): AdminImplementation<typeof OverviewService> {
+  return {
+    getOverview: async ({ organisation }) => {
+      const { id } = await requireOrganisation(deps, organisation);
+      const overview = required(await deps.store.overview.read(id), "organisation_not_found");
+      return {
+        ...presentInstant("asOf", overview.asOf),
+        ...(overview.figures !== null && presentFigures(overview.figures)),
+        ...presentUsage(overview),
+        ledger: presentLedgerFigures(overview),
+      };
+    },
+  };
+}
+
+type Shown = Omit<MessageInitShape<typeof GetOverviewResponseSchema>, "$typeName" | "$unknown">;
+
+function presentFigures(figures: Figures): Shown {
+  const { subscriptions, documents } = figures;
+  const { states, statuses, notInLedger } = documents;
+  return {
+    today: figures.today,
+    recurring: [...subscriptions.recurring],
+    subscriptions: countsOf(subscriptionStatuses, subscriptions.statuses).map(
+      ([status, count]) => ({ status, count }),
+    ),
+    started: subscriptions.started,
+    ended: subscriptions.ended,
+    parked: subscriptions.parked,
+    renewals: figures.renewals.map(({ date, due, billed, failed }) => ({
+      date,
+      due: presentRenewals(due),
+      billed: presentRenewals(billed),
+      failed: presentRenewals(failed),
+    })),
+    documents: countsOf(documentStates, states).map(([state, count]) => ({ state, count })),
+    invoices: countsOf(documentStatuses, statuses).map(([status, count]) => ({ status, count })),
+    notInLedger: { count: notInLedger.count, ...present("oldest", notInLedger.oldest) },
+    endpoints: figures.endpoints.map(presentEndpoint),
+  };
+}
+
+/** The counts above zero by the values of their words, in the order of the enum. */
+function countsOf<Word extends string, Value>(
+  values: Readonly<Record<Word, Value>>,
+  counts: Partial<Readonly<Record<Word, number>>>,
+): readonly [Value, number][] {
+  return (Object.keys(values) as Word[]).flatMap((word): [Value, number][] => {
+    const { [word]: count } = counts;
+    return count === undefined || count === 0 ? [] : [[values[word], count]];
+  });
+}
+
+function presentRenewals({ count, values }: RenewalFigures) {
+  return { count, values: [...values] };
+}
+
+function presentEndpoint({ status, failingSince, ...endpoint }: EndpointFigures) {
+  const shown = endpointStatuses[status] ?? WebhookEndpointStatus.UNSPECIFIED;
+  return { ...endpoint, status: shown, ...present("failingSince", failingSince) };
+}
+
+function presentUsage({ hours }: Overview): Shown {
+  const sinceMs = Date.now() - hoursShown * hourMs;
+  const days = new Map<string, bigint>();
+  for (const { hour, events } of hours) {
+    const date = hour.toISOString().slice(0, "YYYY-MM-DD".length);
+    days.set(date, (days.get(date) ?? 0n) + BigInt(events));
+  }
+  return {
+    usageHours: hours
+      .filter(({ hour }) => hour.getTime() > sinceMs)
+      .map(({ hour, events }) => ({ hour: hour.toISOString(), events: BigInt(events) })),
+    usageDays: [...days].map(([date, events]) => ({ date, events })),
+  };
+}
+
+function presentLedgerFigures(overview: Overview) {
+  return {
+    state: ledgerStateOf(overview),
+    ...presentInstant("pausedUntil", overview.pausedUntil),
+    ...present("reason", overview.disconnectedReason ?? overview.pausedReason),
+    ...presentInstant("lastSync", overview.syncedAt),
+    ...present("callsLeft", overview.dayRemaining),
+    ...present("callsLimit", overview.dayMost),
+    ...presentInstant("callsReported", overview.dayObservedAt),
+  };
+}
+
+function ledgerStateOf({ isConnected, isDisconnected, pausedUntil }: Overview): LedgerState {
+  if (!isConnected) return LedgerState.NONE;
+  if (isDisconnected) return LedgerState.DISCONNECTED;
+  return pausedUntil === null ? LedgerState.CONNECTED : LedgerState.PAUSED;
+}

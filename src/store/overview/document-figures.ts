@@ -1,0 +1,176 @@
+/**
+ * Counts documents and endpoints. SQL: counts over the indexes of what is open. What is finished is
+ * not counted, because it grows for ever.
+ */
+import type { DocumentStatus } from "../../domain/model/invoice.ts";
+import { columns } from "../../gen/columns.ts";
+import type { Pool } from "../database/pool.ts";
+import { instant, int, pick } from "../database/sql/columns.ts";
+import { type Sql, sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
+import { isNeverThere, stands } from "../documents/document-presence.ts";
+import { currentDrift } from "../documents/ledger-drift.ts";
+import type { DocumentFigures, EndpointFigures } from "./figures.ts";
+
+/** A statement that counts a million rows takes a second. */
+const timeLimitMs = 30_000;
+
+/** Deliveries that a count ends at. */
+const maxCounted = 1_000;
+
+const open = sql`state IN ('ready', 'sending', 'uncertain')`;
+
+const hasOpenJob = (id: Sql) => sql`EXISTS (SELECT FROM ledger_jobs o
+  WHERE o.organisation_id = $1 AND o.${id} = d.id AND o.${open})`;
+
+const failed = (table: Sql, id: Sql) => sql`(SELECT count(*) FROM ${table} d
+  WHERE d.organisation_id = $1 AND d.sync_error IS NOT NULL AND NOT ${hasOpenJob(id)})`;
+
+const drifting = (table: Sql, id: Sql) => sql`(SELECT count(*)
+  FROM (
+    SELECT d.id FROM ${table} d
+    WHERE d.organisation_id = $1 AND d.ledger_subtotal <> d.subtotal AND ${stands(sql`d`)}
+    UNION
+    SELECT d.id FROM ${table} d
+    WHERE d.organisation_id = $1 AND d.ledger_drift IS NOT NULL AND ${stands(sql`d`)}
+      AND ${currentDrift(sql`d`)} IS NOT NULL
+  ) f JOIN ${table} d ON d.organisation_id = $1 AND d.id = f.id
+  WHERE d.sync_error IS NULL AND NOT ${hasOpenJob(id)})`;
+
+const [invoice, creditNote] = [sql`invoice_id`, sql`credit_note_id`];
+
+const countStates = query({
+  name: "overview_documents",
+  planned: "each time",
+  timeLimitMs,
+  text: sql`
+    SELECT
+      (${failed(sql`invoices`, invoice)} + ${failed(sql`credit_notes`, creditNote)})::int AS failed,
+      (
+        SELECT count(DISTINCT coalesce(o.credit_note_id, o.invoice_id))::int
+        FROM ledger_jobs o
+        WHERE
+          o.organisation_id = $1
+          AND o.${open}
+          AND o.kind IN ('create_invoice', 'create_credit_note', 'amend_invoice', 'allocate_credit')
+      ) AS waiting,
+      (
+        ${drifting(sql`invoices`, invoice)} + ${drifting(sql`credit_notes`, creditNote)}
+      )::int AS drift,
+      absent.count,
+      absent.oldest
+    FROM
+      (
+        SELECT count(*)::int AS count, min(created_at) AS oldest
+        FROM
+          (
+            SELECT d.created_at
+            FROM invoices d
+            WHERE d.organisation_id = $1 AND d.status = 'scheduled'
+            UNION ALL
+            SELECT d.created_at
+            FROM invoices d
+            WHERE d.organisation_id = $1 AND d.sync_error IS NOT NULL AND ${isNeverThere(sql`d`)}
+            UNION ALL
+            SELECT d.created_at
+            FROM
+              ledger_jobs o
+              JOIN credit_notes d ON d.organisation_id = $1 AND d.id = o.credit_note_id
+            WHERE o.organisation_id = $1 AND o.kind = 'create_credit_note' AND o.${open}
+            UNION ALL
+            SELECT d.created_at
+            FROM credit_notes d
+            WHERE
+              d.organisation_id = $1
+              AND d.sync_error IS NOT NULL
+              AND ${isNeverThere(sql`d`, sql`ledger_credit_note_id`)}
+          ) a
+      ) absent
+  `,
+  row: { failed: int, waiting: int, drift: int, count: int, oldest: instant.orNull() },
+});
+
+const countStatuses = query({
+  name: "overview_invoice_statuses",
+  planned: "each time",
+  timeLimitMs,
+  text: sql`
+    SELECT i.status, count(*)::int AS count
+    FROM invoices i
+    WHERE
+      i.organisation_id = $1
+      AND i.status IN ('scheduled', 'draft', 'awaiting_approval', 'approved')
+    GROUP BY i.status
+  `,
+  row: { status: columns.invoice.status.as<DocumentStatus>(), count: int },
+});
+
+/** Counts documents. */
+export async function countDocuments(pool: Pool, organisationId: string): Promise<DocumentFigures> {
+  const [row] = await countStates(pool, organisationId);
+  if (row === undefined) throw new Error("an aggregate gave no row");
+  const { count, oldest, ...states } = row;
+  const statuses = await countStatuses(pool, organisationId);
+  return {
+    states,
+    statuses: Object.fromEntries(statuses.map((one) => [one.status, one.count])),
+    notInLedger: { count, oldest: oldest?.toISOString() ?? null },
+  };
+}
+
+const readEndpoints = query({
+  name: "overview_endpoints",
+  planned: "each time",
+  timeLimitMs,
+  text: sql`
+    SELECT
+      w.id,
+      w.url,
+      w.status,
+      w.failing_since,
+      (
+        SELECT count(*)::int
+        FROM
+          (
+            SELECT
+            FROM webhook_deliveries d
+            WHERE
+              d.organisation_id = $1
+              AND d.endpoint_id = w.id
+              AND d.state = 'exhausted'
+              AND d.finished_at > now() - interval '24 hours'
+            LIMIT ${maxCounted}
+          ) f
+      ) AS failed,
+      (
+        SELECT count(*)::int
+        FROM
+          (
+            SELECT
+            FROM webhook_deliveries d
+            WHERE d.organisation_id = $1 AND d.endpoint_id = w.id AND d.state = 'pending'
+            LIMIT ${maxCounted}
+          ) p
+      ) AS waiting
+    FROM webhook_endpoints w
+    WHERE w.organisation_id = $1
+    ORDER BY w.seq
+  `,
+  row: {
+    ...pick(columns.webhookEndpoint, "id", "url", "status", "failingSince"),
+    failed: int,
+    waiting: int,
+  },
+});
+
+/** Counts the deliveries of each endpoint. */
+export async function countDeliveries(
+  pool: Pool,
+  organisationId: string,
+): Promise<readonly EndpointFigures[]> {
+  const rows = await readEndpoints(pool, organisationId);
+  return rows.map(({ failingSince, ...endpoint }) => ({
+    ...endpoint,
+    failingSince: failingSince?.toISOString() ?? null,
+  }));
+}

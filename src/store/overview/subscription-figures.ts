@@ -1,0 +1,206 @@
+/**
+ * What an organisation's subscriptions come to, and which renew when. SQL: they are grouped by what
+ * prices them, and the domain prices each group once. Each statement reads a bounded number of
+ * rows.
+ */
+import { willRenew } from "../../domain/billing/due-date.ts";
+import { type CivilDate, civilDate } from "../../domain/calendar/civil-date.ts";
+import type { Plan } from "../../domain/catalogue/plan.ts";
+import { lineAmount } from "../../domain/catalogue/pricing/index.ts";
+import type { SubscriptionStatus } from "../../domain/model/subscription.ts";
+import {
+  add,
+  type Decimal,
+  decimalOf,
+  formatDecimal,
+  multiply,
+  parseDecimal,
+  roundQuotient,
+  ZERO,
+} from "../../domain/money/decimal.ts";
+import { columns } from "../../gen/columns.ts";
+import { planColumns, planRow, readDecimal, readPlan } from "../catalogue/catalogue.ts";
+import type { Pool } from "../database/pool.ts";
+import { bigint, int, type RowOf } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
+import type { SubscriptionFigures } from "./figures.ts";
+import type { RenewalSums } from "./renewal-sums.ts";
+
+/** The subscriptions that a statement reads. */
+const chunkSize = 2_000;
+
+const { subscription } = columns;
+
+const groupRow = {
+  /** The position of the chunk's last subscription. Null behind the end. */
+  last: bigint.orNull(),
+  status: subscription.status.as<SubscriptionStatus>().orNull(),
+  planId: subscription.planId.orNull(),
+  intervalCount: int.orNull(),
+  units: int.orNull(),
+  discountPercent: subscription.discountPercent.orNull(),
+  priceOverride: subscription.priceOverride.orNull(),
+  renewalDate: subscription.renewalDate.orNull(),
+  endDate: subscription.endDate,
+  cancelAtPeriodEnd: subscription.cancelAtPeriodEnd.orNull(),
+  count: int.orNull(),
+  started: int.orNull(),
+};
+
+// Those that are over come to nothing, and are one group a day of their end.
+const readGroups = query({
+  name: "overview_subscriptions",
+  planned: "each time",
+  text: sql`
+    WITH
+      chunk AS MATERIALIZED (
+        SELECT s.*, s.status IN ('pending', 'active') AS is_open
+        FROM subscriptions s
+        WHERE s.organisation_id = $1 AND s.seq > $2
+        ORDER BY s.organisation_id, s.seq
+        LIMIT ${chunkSize}
+      )
+    SELECT l.last, g.*
+    FROM
+      (SELECT max(seq) AS last FROM chunk) l
+      LEFT JOIN (
+        SELECT
+          status,
+          CASE
+            WHEN is_open THEN plan_id
+          END AS plan_id,
+          CASE
+            WHEN is_open THEN interval_count
+          END AS interval_count,
+          CASE
+            WHEN is_open THEN units
+          END AS units,
+          CASE
+            WHEN is_open THEN discount_percent
+          END AS discount_percent,
+          CASE
+            WHEN is_open THEN price_override
+          END AS price_override,
+          CASE
+            WHEN is_open THEN renewal_date
+          END AS renewal_date,
+          end_date,
+          CASE
+            WHEN is_open THEN cancel_at_period_end
+          END AS cancel_at_period_end,
+          count(*)::int AS count,
+          (count(*) FILTER (WHERE start_date > $3 AND status <> 'pending'))::int AS started
+        FROM chunk
+        GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
+      ) g
+        ON true
+  `,
+  row: groupRow,
+});
+
+const readPlans = query({
+  name: "overview_plans",
+  text: sql`SELECT ${planColumns} FROM plans t WHERE t.organisation_id = $1`,
+  row: planRow,
+});
+
+const countParked = query({
+  name: "overview_parked",
+  text: sql`
+    SELECT count(*)::int AS count
+    FROM subscriptions s
+    WHERE s.organisation_id = $1 AND s.parked_until IS NOT NULL
+  `,
+  row: { count: int },
+});
+
+/** The days before and behind today that count. */
+export interface FigureDays {
+  readonly from: CivilDate;
+  readonly until: CivilDate;
+}
+
+/** Reckons them, and adds the renewals that are due between the two days. */
+export async function reckonSubscriptions(
+  pool: Pool,
+  organisationId: string,
+  { from, until }: FigureDays,
+  renewals: RenewalSums,
+): Promise<SubscriptionFigures> {
+  const plans = (await readPlans(pool, organisationId)).map(readPlan);
+  const price = pricing(new Map(plans.map((plan) => [plan.id, plan])));
+  const sums = new Map<string, { months: number; currency: string; value: Decimal }>();
+  const subscriptions = new Map<string, number>();
+  const statuses: Partial<Record<SubscriptionStatus, number>> = {};
+  let [started, ended] = [0, 0];
+  const take = (group: Group): void => {
+    const { status, count } = group;
+    statuses[status] = (statuses[status] ?? 0) + count;
+    started += group.started;
+    if (group.endDate !== null && group.endDate > from && isDone(status)) ended += count;
+    const priced = status === "active" ? price(group) : null;
+    if (priced === null) return;
+    const { currency, months } = priced;
+    const value = multiply(priced.value, decimalOf(count));
+    const key = `${currency} ${months}`;
+    sums.set(key, { months, currency, value: add(sums.get(key)?.value ?? ZERO, value) });
+    subscriptions.set(currency, (subscriptions.get(currency) ?? 0) + count);
+    if (priced.date >= from && priced.date <= until)
+      renewals.add(priced.date, "due", { count, currency, value });
+  };
+  for (let after: string | null = "0"; after !== null; ) {
+    const rows = await readGroups(pool, organisationId, after, from);
+    for (const row of rows) if (isGroup(row)) take(row);
+    after = rows[0]?.last ?? null;
+  }
+  const [parked] = await countParked(pool, organisationId);
+  const recurring = [...subscriptions].sort().map(([currency, count]) => {
+    const ofCurrency = [...sums.values()].filter((one) => one.currency === currency);
+    const months = ofCurrency.map(({ value, months }) =>
+      roundQuotient(value, decimalOf(months), 4, "half_away_from_zero"),
+    );
+    return { currency, perMonth: formatDecimal(months.reduce(add, ZERO)), subscriptions: count };
+  });
+  return { recurring, statuses, started, ended, parked: parked?.count ?? 0 };
+}
+
+type Row = RowOf<typeof groupRow>;
+interface Group extends Row {
+  readonly status: SubscriptionStatus;
+  readonly count: number;
+  readonly started: number;
+}
+
+/** Behind the end there is no group. */
+function isGroup(row: Row): row is Group {
+  return row.status !== null;
+}
+
+function isDone(status: SubscriptionStatus): boolean {
+  return status === "ended" || status === "complete";
+}
+
+/** Returns what prices a group. Equal terms are priced once. */
+function pricing(plans: ReadonlyMap<string, Plan>) {
+  const values = new Map<string, Decimal>();
+  return (group: Group) => {
+    const { planId, units, discountPercent, priceOverride, renewalDate, intervalCount } = group;
+    const plan = plans.get(planId ?? "");
+    if (plan === undefined || renewalDate === null || units === null) return null;
+    const date = civilDate(renewalDate);
+    const endDate = group.endDate === null ? null : civilDate(group.endDate);
+    const cancelAtPeriodEnd = group.cancelAtPeriodEnd === true;
+    const renewing = { status: "active", renewalDate: date, endDate, cancelAtPeriodEnd } as const;
+    if (!willRenew(renewing)) return null;
+    const key = [planId, units, discountPercent, priceOverride].join(" ");
+    let value = values.get(key);
+    if (value === undefined) {
+      const terms = { units, priceOverride: readDecimal(priceOverride) };
+      const discount = parseDecimal(discountPercent ?? "0");
+      value = lineAmount(plan, { ...terms, discountPercent: discount });
+      values.set(key, value);
+    }
+    return { value, currency: plan.currency, months: intervalCount ?? 1, date };
+  };
+}
