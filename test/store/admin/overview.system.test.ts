@@ -1,0 +1,180 @@
+/** The figures of an organisation are those of what it has, as of the minute's step. ADMIN-17 */
+import { expect } from "vitest";
+import { countUsageHours } from "../../../src/store/overview/count-usage-hours.ts";
+import { createOverviewStore } from "../../../src/store/overview/read-overview.ts";
+import { refreshOverviews } from "../../../src/store/overview/refresh-overviews.ts";
+import { perFile } from "../../support/file-fixture.ts";
+import { type UsageFixture, usageTest } from "../billing/usage-fixture.ts";
+import { attentionCases } from "./attention/attention-builder.ts";
+
+const test = usageTest.extend("store", perFile, async ({ fixture }) =>
+  createOverviewStore(fixture.pool),
+);
+
+/** The step of a minute. */
+async function step({ pool }: UsageFixture): Promise<void> {
+  const failed: unknown[] = [];
+  while ((await refreshOverviews(pool, 5, (_, error) => failed.push(error))) === 5);
+  expect(failed).toEqual([]);
+}
+
+/** Lets so much time pass since the figures were reckoned and read. */
+const age = ({ pool }: UsageFixture, organisation: string, time: string) =>
+  pool.query(
+    `UPDATE overviews SET as_of = as_of - $2::interval, read_at = read_at - $2::interval
+      WHERE organisation_id = $1`,
+    [organisation, time],
+  );
+
+test("the figures are those of what the organisation has", async ({ fixture, store }) => {
+  const organisation = await fixture.sandbox("2026-03-10");
+  const first = await fixture.subscribe(organisation);
+  await fixture.subscribe(organisation, { units: 4 });
+  await fixture.posted(organisation);
+  await fixture.setClock(organisation, "2026-04-12");
+  await fixture.bill(organisation);
+  await fixture.pool.query(
+    "UPDATE subscriptions SET cancel_at_period_end = true, end_date = renewal_date WHERE id = $1",
+    [first],
+  );
+  expect(await store.read(organisation)).toMatchObject({ figures: null, asOf: null, hours: [] });
+  await step(fixture);
+  const overview = await store.read(organisation);
+  expect(overview?.asOf?.getTime()).toBeLessThanOrEqual(Date.now());
+  const nothing = { count: 0, values: [] };
+  expect(overview?.figures).toEqual({
+    today: "2026-04-12",
+    subscriptions: {
+      recurring: [{ currency: "NZD", perMonth: "50.0000", subscriptions: 1 }],
+      statuses: { active: 2 },
+      started: 0,
+      ended: 0,
+      parked: 0,
+    },
+    renewals: [
+      {
+        date: "2026-04-10",
+        due: nothing,
+        billed: { count: 2, values: [{ currency: "NZD", amount: "175.0000" }] },
+        failed: nothing,
+      },
+      {
+        date: "2026-05-10",
+        due: { count: 1, values: [{ currency: "NZD", amount: "50.0000" }] },
+        billed: nothing,
+        failed: nothing,
+      },
+    ],
+    documents: {
+      states: { failed: 0, waiting: 2, drift: 0 },
+      statuses: { approved: 2, scheduled: 2 },
+      notInLedger: { count: 2, oldest: "2026-04-12T12:00:00.000Z" },
+    },
+    endpoints: [],
+  });
+});
+
+test("figures count what failed, drifts and is parked, and its endpoints", async ({
+  fixture,
+  store,
+}) => {
+  const figures = async (kinds: readonly (keyof typeof attentionCases)[]) => {
+    const organisation = await fixture.sandbox("2026-03-10");
+    const subscription = await fixture.subscribe(organisation);
+    await fixture.posted(organisation);
+    for (const kind of kinds)
+      await attentionCases[kind].make({ fixture, organisation, subscription });
+    await step(fixture);
+    return (await store.read(organisation))?.figures;
+  };
+  expect(await figures(["document_refused"])).toMatchObject({
+    documents: { states: { failed: 1, waiting: 0, drift: 0 } },
+  });
+  expect(await figures(["document_drift"])).toMatchObject({
+    documents: { states: { failed: 0, waiting: 0, drift: 1 } },
+  });
+  expect(await figures(["subscription_parked"])).toMatchObject({ subscriptions: { parked: 1 } });
+  expect(await figures(["delivery_failed"])).toMatchObject({
+    endpoints: [{ url: "https://receiver.example", status: "enabled", failed: 1, waiting: 0 }],
+  });
+});
+
+test("figures are reckoned each minute while they are read, else each hour", async ({
+  fixture,
+  store,
+}) => {
+  const organisation = await fixture.sandbox("2026-03-10");
+  await step(fixture);
+  await fixture.subscribe(organisation);
+  const active = async () =>
+    (await store.read(organisation))?.figures?.subscriptions.statuses.active ?? 0;
+  await age(fixture, organisation, "5 minutes");
+  await step(fixture);
+  expect(await active()).toBe(0);
+  // It has been read now.
+  await step(fixture);
+  expect(await active()).toBe(1);
+  await fixture.subscribe(organisation);
+  await age(fixture, organisation, "50 minutes");
+  await step(fixture);
+  expect(await active()).toBe(1);
+  await age(fixture, organisation, "2 hours");
+  await step(fixture);
+  expect(await active()).toBe(2);
+});
+
+test("figures that take long are reckoned less often", async ({ fixture, store }) => {
+  const organisation = await fixture.sandbox("2026-03-10");
+  await step(fixture);
+  await store.read(organisation);
+  await fixture.subscribe(organisation);
+  await fixture.pool.query("UPDATE overviews SET took_ms = 10000 WHERE organisation_id = $1", [
+    organisation,
+  ]);
+  await age(fixture, organisation, "9 minutes");
+  const before = (await store.read(organisation))?.asOf;
+  await step(fixture);
+  expect((await store.read(organisation))?.asOf).toEqual(before);
+  await age(fixture, organisation, "2 minutes");
+  await step(fixture);
+  expect((await store.read(organisation))?.figures?.subscriptions.statuses.active).toBe(1);
+});
+
+test("each usage event is counted once, by the hour in which it was accepted", async ({
+  fixture,
+  store,
+}) => {
+  const { pool } = fixture;
+  const [organisation, subscription] = await fixture.metered();
+  const use = (quantity: string) =>
+    fixture.use(organisation, subscription, [quantity, "2026-03-10T11:00:00Z"]);
+  const count = async () => {
+    while (await countUsageHours(pool));
+    const overview = await store.read(organisation);
+    return overview?.hours.map(({ hour, events }) => [hour.toISOString(), events]);
+  };
+  const hour = "date_trunc('hour', now(), 'UTC')";
+  const { rows } = await pool.query<{ before: Date; last: Date }>(
+    `SELECT ${hour} - interval '2 hours' AS before, ${hour} - interval '1 hour' AS last`,
+  );
+  const [before = "", last = ""] = [rows[0]?.before, rows[0]?.last].map((at) => at?.toISOString());
+  await use("1");
+  await use("1");
+  await use("3");
+  // As if they had come then.
+  await pool.query(
+    `UPDATE usage_events SET recorded_at = CASE WHEN quantity = 3 THEN $2 ELSE $1 END
+      ::timestamptz + interval '5 minutes' WHERE organisation_id = $3`,
+    [before, last, organisation],
+  );
+  await pool.query("UPDATE usage_hours_counted SET until = now() - interval '4 hours'");
+  const expected = [
+    [before, "2"],
+    [last, "1"],
+  ];
+  expect(await count()).toEqual(expected);
+  expect(await count()).toEqual(expected);
+  // One that came just now is counted a minute later.
+  await use("1");
+  expect(await count()).toEqual(expected);
+});
