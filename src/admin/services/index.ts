@@ -111,7 +111,11 @@ export const dearReads = namesOf([
  * The reads that the console repeats by itself. They are no use of a session, which ends although a
  * page that nobody looks at stays open (ADMIN-17).
  */
-export const unattended = namesOf([SessionService.method.getSession]);
+export const unattended = namesOf([
+  SessionService.method.getSession,
+  AttentionService.method.countAttention,
+  OverviewService.method.getOverview,
+]);
 
 function namesOf(methods: readonly DescMethod[]): ReadonlySet<string> {
   return new Set(methods.map(({ parent, name }) => `${parent.typeName}/${name}`));
