@@ -2,6 +2,7 @@
  * The calls of a ledger: their deadline and idempotency, and the limits that they obey (POSTING-6).
  * Part of the ledger's port. Import these types from `ledger.ts`.
  */
+import type { AnsweredRequest } from "../../domain/ledger/answered-request.ts";
 
 /**
  * The members of every call. `deadlineMs` is the allowed time from now, with tokens and replays.
@@ -22,6 +23,8 @@ export interface LedgerCall {
    * batch.
    */
   readonly onPermit?: () => void;
+  /** Called when a request was answered, or was not before the deadline, once a request. */
+  readonly onAnswered?: (answered: AnsweredRequest) => void;
 }
 
 /** What is left of a ledger's limits, as its answer reported it. Null if it reported nothing. */

@@ -204,6 +204,22 @@ const eraseReasons = command({
   `,
 });
 
+const eraseAttempts = command({
+  name: "erase_messages_of_attempts",
+  text: sql`
+    UPDATE ledger_attempts
+    SET message = $3
+    WHERE
+      organisation_id = $1
+      AND message IS NOT NULL
+      AND document_id IN (
+        SELECT i.id FROM invoices i WHERE i.organisation_id = $1 AND i.customer_id = $2
+        UNION ALL
+        SELECT n.id FROM credit_notes n WHERE n.organisation_id = $1 AND n.customer_id = $2
+      )
+  `,
+});
+
 /** A ledger's or another text about the customer's documents may name it, and is replaced whole. */
 async function eraseMessages(
   tx: Transaction,
@@ -222,6 +238,7 @@ async function eraseMessages(
   const OR = jobsOf(id, subscriptionIds);
   await db(tx).ledgerJob.updateMany({ where: { organisationId, message, OR }, data });
   await eraseReasons(tx, organisationId, id, subscriptionIds, erasedText);
+  await eraseAttempts(tx, organisationId, id, erasedText);
   const termination = { subscriptionId: { in: [...subscriptionIds] } };
   await db(tx).removal.updateMany({ where: { organisationId, message, termination }, data });
 }

@@ -3,15 +3,20 @@
  * together with the job's document, by the attempt that holds the lease (POSTING-2).
  */
 
+import type { AnsweredRequest } from "../../domain/ledger/answered-request.ts";
 import type { ReferenceDataKind } from "../../domain/ledger/validation.ts";
 import { sqlState } from "../database/pool.ts";
 import { sql } from "../database/sql/sql.ts";
 import type { ObservedInvoiceState, ObservedNoteState } from "../documents/credit-note-state.ts";
 
-/** A leased job and its attempt. Only the attempt that holds the lease may record an outcome. */
+/**
+ * A leased job and its attempt. Only the attempt that holds the lease may record an outcome.
+ * `answered` is the request that decided. Absent if none was sent.
+ */
 export interface JobAttempt {
   readonly jobId: string;
   readonly attempt: number;
+  readonly answered?: AnsweredRequest;
 }
 
 /**

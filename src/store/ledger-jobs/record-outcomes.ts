@@ -23,6 +23,7 @@ import {
   unwritableAnswer,
 } from "./document-outcomes.ts";
 import { doneMark, outcomesChannel } from "./job-notifications.ts";
+import { saveAttempts } from "./ledger-attempts.ts";
 import { renumber } from "./renumber.ts";
 
 /** A recorded credit note and its job. */
@@ -145,6 +146,7 @@ async function recordBatch(
       ),
     });
     const [recorded] = await record(client, organisationId, records);
+    await saveAttempts(client, organisationId, outcomes);
     await saveUsed(client, organisationId, used, recorded?.notes ?? []);
     await renumber(client, organisationId, outcomes.filter(isRenumbered).map(jobIdOf));
     return planAllocations(client, organisationId, recorded?.credited ?? []);

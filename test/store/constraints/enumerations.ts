@@ -22,6 +22,7 @@ import type { TimelineJob } from "../../../src/store/admin/timeline/timeline.ts"
 import type { DeliveryView } from "../../../src/store/admin/webhooks/webhook-deliveries.ts";
 import type { LedgerConnection } from "../../../src/store/ledger-connection/connections.ts";
 import type { JobKind } from "../../../src/store/ledger-jobs/jobs.ts";
+import type { AttemptOutcome } from "../../../src/store/ledger-jobs/ledger-attempts.ts";
 import type { UnknownKind } from "../../../src/store/ledger-jobs/unknown-documents.ts";
 import { syncKinds } from "../../../src/store/ledger-sync/pending-notifications.ts";
 import type { Removed } from "../../../src/store/subscriptions/end-lease.ts";
@@ -76,6 +77,7 @@ export const enumerations: Readonly<Record<string, readonly string[]>> = {
   document_counters_kind: of<UnknownKind>()({ invoice: true, credit_note: true }),
   idempotency_keys_state: ["running", "done"],
   invoice_lines_kind: of<LineKind>()(contract.lineKinds),
+  ledger_attempts_outcome: of<AttemptOutcome>()(admin.attemptOutcomes),
   invoices_status: documentStatus,
   invoices_type: of<InvoiceType>()(contract.invoiceTypes),
   ledger_connections_grant: of<LedgerConnection["grantKind"]>()({

@@ -56,6 +56,9 @@ export function valueFaults(a: SeededRows): Faults {
     ledger_reference_data_fetched: [data("data = '{}'"), data("fetched_at = now()")],
     ledger_notifications_kind: [notification("kind = 'payments'")],
     ledger_notifications_failures: [notification("failures = -1")],
+    ledger_attempts_outcome: [
+      change("ledger_attempts", `organisation_id = '${a.organisation}'`, "outcome = 'lost'"),
+    ],
     unknown_documents_kind: [unknown("kind = 'letter'")],
     unknown_documents_state: [unknown("state = 'odd', document_id = NULL")],
     unknown_documents_adopted: [unknown("state = 'open'"), unknown("document_id = NULL")],
@@ -247,6 +250,7 @@ export function tenantFaults(a: SeededRows, b: SeededRows): Faults {
     ledger_reference_data_organisation_id_fkey: [another("ledger_reference_data", of, nobody)],
     ledger_notifications_organisation_id_fkey: [another("ledger_notifications", of, nobody)],
     document_counters_organisation_id_fkey: [another("document_counters", of, nobody)],
+    ledger_attempts_organisation_id_fkey: [another("ledger_attempts", of, nobody)],
     price_sheets_organisation_id_fkey: [another("price_sheets", of, nobody)],
     customers_organisation_id_fkey: [another("customers", a.customer, nobody)],
     plans_organisation_id_fkey: [another("plans", a.plan, nobody)],

@@ -87,6 +87,15 @@ function ledgerRows(): readonly Row[] {
     ["ledger_reference_data", { kind: "accounts", tenant_id: "tenant", next_read_at: now }],
     ["ledger_notifications", { kind: "invoices", ledger_id: "invoice" }],
     ["document_counters", { kind: "invoice" }],
+    [
+      "ledger_attempts",
+      {
+        document_id: randomUUID(),
+        job_kind: "create_invoice",
+        outcome: "refused",
+        duration_ms: 5,
+      },
+    ],
     ["price_sheets", { name: "44136fa355b3678a1146ad16f7e8649e", content: "{}" }],
   ];
 }

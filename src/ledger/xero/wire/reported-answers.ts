@@ -22,15 +22,19 @@ export function reportedAnswerOf(
 ): ReportedAnswer | null {
   const warnings = warningsOf(path, reply);
   if (reply.status < 400 && warnings.length === 0) return null;
-  const id = reply.headers["xero-correlation-id"] ?? "";
   return {
     method,
     path: maskedPath(path),
     status: reply.status,
-    // Other content of this header is not logged.
-    correlationId: /^[\w-]{1,64}$/.test(id) ? id : null,
+    correlationId: correlationIdOf(reply),
     warnings,
   };
+}
+
+/** Returns the id by which Xero finds the request. Other content of its header is left out. */
+export function correlationIdOf({ headers }: HttpReply): string | null {
+  const id = headers["xero-correlation-id"] ?? "";
+  return /^[\w-]{1,64}$/.test(id) ? id : null;
 }
 
 // Ids, numbers and customer codes are not logged.

@@ -12,7 +12,7 @@ import type { XeroConnection, XeroLimitsLeft, XeroOptions } from "./connection.t
 import { createAgent, exchange, type HttpReply, tooLargeCause } from "./exchange.ts";
 import { failureOfSilence, readReply } from "./failure.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
-import { reportedAnswerOf, userAgent } from "./reported-answers.ts";
+import { correlationIdOf, reportedAnswerOf, userAgent } from "./reported-answers.ts";
 
 /**
  * A call of the port in progress. Its deadline starts at `beginCall` and covers all its requests.
@@ -25,6 +25,7 @@ export interface XeroCall {
   readonly variant: string | null;
   readonly isBackground: boolean;
   readonly onPermit: () => void;
+  readonly onAnswered: NonNullable<LedgerCall["onAnswered"]>;
 }
 
 /** Starts a call and its deadline. */
@@ -37,6 +38,7 @@ export function beginCall(call: LedgerCall): XeroCall {
     variant: call.variant ?? null,
     isBackground: call.isBackground ?? false,
     onPermit: call.onPermit ?? (() => undefined),
+    onAnswered: call.onAnswered ?? (() => undefined),
   };
 }
 
@@ -124,6 +126,7 @@ async function attempt(
   const permit = await parts.permits.take(call);
   if (permit.kind !== "granted") return { answer: permit, token: token.value };
   call.onPermit();
+  const sentMs = performance.now();
   const reply = await exchange(
     parts.agent,
     {
@@ -137,6 +140,11 @@ async function attempt(
     },
     call.signal,
   );
+  call.onAnswered({
+    status: reply.kind === "silent" ? null : reply.status,
+    correlationId: reply.kind === "silent" ? null : correlationIdOf(reply),
+    durationMs: Math.round(performance.now() - sentMs),
+  });
   if (reply.kind === "silent") {
     // The ledger may still be busy with a sent request, unless it was already answering. Its permit
     // then ends with its lease.

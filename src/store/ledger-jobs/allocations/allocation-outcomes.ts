@@ -27,6 +27,7 @@ import {
   undoneRecord,
   unwritableAnswer,
 } from "../document-outcomes.ts";
+import { saveAttempts } from "../ledger-attempts.ts";
 
 /** Both sides of an allocation as observed in the ledger. Null for a side that was not read. */
 export interface ObservedCreditState {
@@ -96,6 +97,7 @@ async function record(
   const job = outcome.kind === "done" ? doneRecord(outcome) : undoneRecord(outcome);
   const [leased] = await recordJob(client, organisationId, JSON.stringify(job), amount);
   if (leased === undefined) return;
+  await saveAttempts(client, organisationId, [outcome]);
   if (observed?.note)
     await saveObservedNote(client, organisationId, leased.creditNoteId, observed.note, "own");
   if (observed?.invoice)

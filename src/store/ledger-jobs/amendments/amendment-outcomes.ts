@@ -13,6 +13,7 @@ import type { ObservedIdentity } from "../../documents/ledger-drift.ts";
 import { planAllocations } from "../credit-allocations.ts";
 import {
   isUnwritable,
+  type JobAttempt,
   lineRecord,
   type NamedLine,
   plain,
@@ -20,6 +21,7 @@ import {
   unwritableAnswer,
 } from "../document-outcomes.ts";
 import { endJob, notifyCallers } from "../job-lease.ts";
+import { saveAttempts } from "../ledger-attempts.ts";
 import { recordOutcomes } from "../record-outcomes.ts";
 import { closeAmendment } from "./abandon-amendment.ts";
 
@@ -44,22 +46,28 @@ export interface SyncedInvoice extends ObservedIdentity {
  * documents bill them. `isRepriceable`: another amendment can still re-price its plan line.
  * `invoice` is null if the ledger reported nothing of it. Other kinds are as in `UndoneOutcome`.
  */
-export type AmendmentOutcome =
-  | { readonly kind: "done"; readonly invoice: SyncedInvoice; readonly lines: readonly NamedLine[] }
-  | {
-      readonly kind: "refused";
-      readonly reason: string;
-      readonly message: string;
-      readonly invoice: SyncedInvoice | null;
-    }
-  | {
-      readonly kind: "closed";
-      readonly reason: string;
-      readonly message: string;
-      readonly invoice: SyncedInvoice;
-      readonly isRepriceable: boolean;
-    }
-  | Extract<UndoneOutcome, { readonly kind: "again" | "uncertain" }>;
+export type AmendmentOutcome = Pick<JobAttempt, "answered"> &
+  (
+    | {
+        readonly kind: "done";
+        readonly invoice: SyncedInvoice;
+        readonly lines: readonly NamedLine[];
+      }
+    | {
+        readonly kind: "refused";
+        readonly reason: string;
+        readonly message: string;
+        readonly invoice: SyncedInvoice | null;
+      }
+    | {
+        readonly kind: "closed";
+        readonly reason: string;
+        readonly message: string;
+        readonly invoice: SyncedInvoice;
+        readonly isRepriceable: boolean;
+      }
+    | Extract<UndoneOutcome, { readonly kind: "again" | "uncertain" }>
+  );
 
 /** The amendment and the attempt whose outcome is recorded. */
 export interface AmendmentAttempt extends Pick<LedgerJob, "id" | "attempts"> {
@@ -127,6 +135,9 @@ async function write(
         ? await closeAmendment(client, organisationId, amendment, outcome)
         : await record(client, organisationId, amendment, outcome);
     if (!isWritten) return false;
+    const kind = outcome.kind === "closed" ? "refused" : outcome.kind;
+    const job = { jobId: amendment.id, attempt: amendment.attempts };
+    await saveAttempts(client, organisationId, [{ ...outcome, ...job, kind }]);
     const planned = await planAllocations(client, organisationId, [subscriptionId]);
     return planned.length > 0;
   });

@@ -9,7 +9,7 @@ import type {
   AllocationStore,
   OpenAllocations,
 } from "../../../store/ledger-jobs/allocations/allocation-store.ts";
-import { connectionPause } from "./ledger-call.ts";
+import { connectionPause, observedLedger } from "./ledger-call.ts";
 import { type PostingDependencies, unconnectedPauseMs } from "./post-group.ts";
 import { requestAllocation } from "./request-allocation.ts";
 
@@ -91,10 +91,10 @@ async function allocateNext(
   const job = await store.take(subscriptionId, leaseFactor * parts.callDeadlineMs);
   if (job === null) return { kind: "moved" };
   crashPoint("allocation_taken");
-  const ledger = parts.openLedger(organisationId, state.connection);
+  const { ledger, answerOf } = observedLedger(parts.openLedger(organisationId, state.connection));
   const { result, failure } = await requestAllocation(ledger, job, parts.callDeadlineMs);
   crashPoint("allocation_answered");
-  await store.record(subscriptionId, result);
+  await store.record(subscriptionId, { ...result, outcome: answerOf(result.outcome) });
   crashPoint("allocation_saved");
   const amount = formatShort(parseDecimal(job.amount));
   const what = `${amount} of ${job.noteNumber} on ${job.invoiceNumber}`;

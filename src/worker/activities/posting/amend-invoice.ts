@@ -13,7 +13,7 @@ import type {
   AmendmentStore,
   OpenAmendments,
 } from "../../../store/ledger-jobs/amendments/amendments.ts";
-import { connectionPause } from "./ledger-call.ts";
+import { connectionPause, observedLedger } from "./ledger-call.ts";
 import { type PostingDependencies, unconnectedPauseMs } from "./post-group.ts";
 import { requestAmendment } from "./request-amendment.ts";
 
@@ -58,7 +58,9 @@ async function amendBatch(
   const amendment = await store.take(jobId, leaseFactor * parts.callDeadlineMs);
   if (amendment === null) return describeBatch(store, jobId);
   crashPoint("amendment_taken");
-  const ledger = parts.openLedger(organisationId, connected.connection);
+  const { ledger, answerOf } = observedLedger(
+    parts.openLedger(organisationId, connected.connection),
+  );
   const { outcome, failures } = await requestAmendment(
     ledger,
     amendment,
@@ -69,7 +71,7 @@ async function amendBatch(
   // The pause is saved before the outcome, so that no other worker calls the ledger in between.
   const pause = connectionPause(failures);
   if (pause !== null) await store.pause(pause.pauseMs, pause.reason);
-  const isCreditPlanned = await store.record(amendment, outcome);
+  const isCreditPlanned = await store.record(amendment, answerOf(outcome));
   crashPoint("amendment_saved");
   if (outcome.kind === "refused") await store.invalidate(invalidationsOf(outcome.reason));
   if (outcome.kind === "closed") await parts.wake(organisationId);

@@ -2,7 +2,8 @@
  * Turns the failure of a ledger call into the outcomes of the jobs that it carried. LEDGER-2,
  * POSTING-2.
  */
-import type { LedgerFailure } from "../../../ledger/port/ledger.ts";
+import type { AnsweredRequest } from "../../../domain/ledger/answered-request.ts";
+import type { Ledger, LedgerCall, LedgerFailure } from "../../../ledger/port/ledger.ts";
 import type {
   JobAttempt,
   PostingOutcome,
@@ -34,6 +35,36 @@ export interface Carried {
 /** Returns the job and the attempt that an outcome belongs to. */
 export function attemptOf({ id, attempts }: Carried): JobAttempt {
   return { jobId: id, attempt: attempts };
+}
+
+/** Observes the requests of calls. `answerOf` adds the last one to an outcome: it decided. */
+export function observed(call: LedgerCall) {
+  const last: { answered?: AnsweredRequest } = {};
+  const onAnswered = (answered: AnsweredRequest) => Object.assign(last, { answered });
+  const answerOf = <O extends object>(outcome: O): O => ({ ...outcome, ...last });
+  return { call: { ...call, onAnswered }, answerOf };
+}
+
+/** Returns the ledger with an observer of what amends an invoice and allocates credit. */
+export function observedLedger(ledger: Ledger) {
+  const {
+    call: { onAnswered },
+    answerOf,
+  } = observed({ deadlineMs: 0, jobKeys: [] });
+  const watch =
+    <A extends readonly unknown[], R>(method: (call: LedgerCall, ...rest: A) => R) =>
+    (call: LedgerCall, ...rest: A) =>
+      method({ ...call, onAnswered }, ...rest);
+  const watched: Ledger = {
+    ...ledger,
+    amendInvoice: watch(ledger.amendInvoice),
+    allocateCredit: watch(ledger.allocateCredit),
+    getInvoice: watch(ledger.getInvoice),
+    getCreditNote: watch(ledger.getCreditNote),
+    findInvoices: watch(ledger.findInvoices),
+    findCreditNotes: watch(ledger.findCreditNotes),
+  };
+  return { ledger: watched, answerOf };
 }
 
 /**

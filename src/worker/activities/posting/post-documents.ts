@@ -34,6 +34,7 @@ import {
   joinOutcomes,
   lookUpLater,
   missingOutcome,
+  observed,
   refusalOutcome,
   rescheduleOutcome,
 } from "./ledger-call.ts";
@@ -188,20 +189,20 @@ async function send<Document extends DocumentToSend, Draft, Found extends FoundD
   documents: readonly Document[],
   settings: CallSettings,
 ): Promise<GroupOutcome> {
-  const call: LedgerCall = {
+  const sent = observed({
     ...callOf(documents, settings),
     jobKeys: documents.map(({ id }) => id),
     // After a lost answer the key stays the same, so that a request still in progress is not done
     // twice. After a bad answer it changes.
     variant: documents.map((document) => document.keyVariant).join(),
-  };
-  const answer = await kind.create(call, documents.map(kind.draftOf));
+  });
+  const answer = await kind.create(sent.call, documents.map(kind.draftOf));
   if (answer.kind !== "ok") {
     const isSingle = documents.length === 1;
     const outcomes = documents.map((document) =>
       failureOutcome(document, answer, settings.deadlineMs, isSingle),
     );
-    return { outcomes, failures: [answer] };
+    return { outcomes: outcomes.map(sent.answerOf), failures: [answer] };
   }
   const outcomes: PostingOutcome[] = [];
   const numberTaken = new Map<Document, readonly string[]>();
@@ -216,7 +217,7 @@ async function send<Document extends DocumentToSend, Draft, Found extends FoundD
     else outcomes.push(failureOutcome(document, element, settings.deadlineMs, true));
   }
   const found = await lookUpAll(kind, [...numberTaken.keys()], settings, numberTaken);
-  return joinOutcomes([{ outcomes, failures: [] }, found]);
+  return joinOutcomes([{ outcomes: outcomes.map(sent.answerOf), failures: [] }, found]);
 }
 
 async function lookUpAll<Document extends DocumentToSend, Draft, Found extends FoundDocument>(
@@ -248,12 +249,11 @@ async function lookUp<Document extends DocumentToSend, Draft, Found extends Foun
   const query = hasUniqueNumbers
     ? { numbers, areTaken: taken !== null }
     : { numbers: [], links: documents.map(kind.linkOf) };
-  const answer = await kind.find(callOf(documents, settings), query);
+  const sent = observed(callOf(documents, settings));
+  const answer = await kind.find(sent.call, query);
   if (answer.kind !== "ok") {
-    return {
-      outcomes: documents.map((document) => failedLookupOutcome(document, answer)),
-      failures: [answer],
-    };
+    const failed = documents.map((document) => failedLookupOutcome(document, answer));
+    return { outcomes: failed.map(sent.answerOf), failures: [answer] };
   }
   const named = hasUniqueNumbers ? answer.value : [];
   const byNumber = Map.groupBy(named, (found) => foldText(found.number));
@@ -290,7 +290,7 @@ async function lookUp<Document extends DocumentToSend, Draft, Found extends Foun
       equal === undefined && sameNumber.every((one) => isForeign(document, one, hasLink));
     return numberUsedOutcome(document, kind.name, areForeign);
   });
-  return { outcomes, failures: [] };
+  return { outcomes: outcomes.map(sent.answerOf), failures: [] };
 }
 
 function pairOf(document: DocumentToSend, found: FoundDocument): ContactPair {
