@@ -125,14 +125,15 @@ describe("a request on behalf of a platform", () => {
   });
 
   test.each(pairs)("%s has the platform's fields with their rules", (_, operator, platform) => {
-    const added = ["organisation", "reason"];
+    const added = ["organisation", "reason", "previewed_state"];
     const own = operator.input.fields.filter(({ name }) => !added.includes(name));
     expect(rulesOf(own)).toEqual(rulesOf(platform.input.fields));
     expect(operator.input.fields.map(({ name }) => name)).toEqual(expect.arrayContaining(added));
   });
 
   test.each(pairs)("%s can refuse all that the platform's can", (_, operator, platform) => {
-    expect(refusalsOf(operator)).toEqual(["organisation_not_found", ...refusalsOf(platform)]);
+    const refusals = new Set([...refusalsOf(platform), "invalid_state"]);
+    expect(refusalsOf(operator)).toEqual(["organisation_not_found", ...refusals]);
   });
 });
 
@@ -155,7 +156,8 @@ describe("a preview for a platform", () => {
     const [organisation, ...own] = operator.input.fields;
     expect(organisation?.name).toBe("organisation");
     expect(rulesOf(own)).toEqual(rulesOf(platform.input.fields));
-    const answerOf = ({ output }: DescMethod) => output.fields.map(({ message }) => message);
+    const answerOf = ({ output }: DescMethod) =>
+      output.fields.filter(({ name }) => name !== "previewed_state").map(({ message }) => message);
     expect(answerOf(operator)).toEqual(answerOf(platform));
   });
 

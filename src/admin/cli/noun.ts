@@ -95,3 +95,7 @@ export interface Noun {
 
 /** The help text of the field that nearly every request has. */
 export const organisationField = "the organisation's id or name; BILLING_ORGANISATION if left out";
+
+/** The help text of the field by which a change is refused if its preview is out of date. */
+export const previewedStateText =
+  "previewed_state of the preview; the change is refused if it is another state by now";

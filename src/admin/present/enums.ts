@@ -6,6 +6,7 @@ import { CredentialStatus } from "../../gen/proto/billing/admin/v1/api_keys_pb.t
 import { AttentionKind } from "../../gen/proto/billing/admin/v1/attention_pb.ts";
 import { LedgerContactStatus } from "../../gen/proto/billing/admin/v1/customers_pb.ts";
 import {
+  AttemptOutcome,
   DocumentJob,
   DocumentKind,
   DocumentState,
@@ -20,7 +21,11 @@ import { MeterStatus } from "../../gen/proto/billing/admin/v1/meters_pb.ts";
 import { OperatorRole } from "../../gen/proto/billing/admin/v1/operators_pb.ts";
 import { FirstInvoiceStatus } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
 import { SearchedBy } from "../../gen/proto/billing/admin/v1/search_pb.ts";
-import { RequesterKind, TimelineKind } from "../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
+import {
+  RequesterKind,
+  TimelineGroup,
+  TimelineKind,
+} from "../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
 import { TestClockState } from "../../gen/proto/billing/admin/v1/test_clock_pb.ts";
 import { UsageState } from "../../gen/proto/billing/admin/v1/usage_pb.ts";
 import {
@@ -50,9 +55,11 @@ export const contactStatuses = byWord(LedgerContactStatus);
 export const documentKinds = byWord(DocumentKind);
 export const documentStates = byWord(DocumentState);
 export const documentJobs = byWord(DocumentJob);
+export const attemptOutcomes = byWord(AttemptOutcome);
 
-/** Enum values of a timeline's entries, and of who requested them. */
+/** Enum values of a timeline's entries, their groups, and who requested them. */
 export const timelineKinds = byWord(TimelineKind);
+export const timelineGroups = byWord(TimelineGroup);
 export const requesterKinds = byWord(RequesterKind);
 
 /** Enum values of documents that a restored database does not know. */

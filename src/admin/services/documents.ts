@@ -2,15 +2,22 @@
  * DocumentService: lists documents whose ledger job failed or is pending, with the reason, and
  * retries them. It explains any document. ADMIN-6
  */
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { decideRetry, requireNoneRunning } from "../../domain/billing/retry-document.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import type { DocumentService } from "../../gen/proto/billing/admin/v1/documents_pb.ts";
+import type {
+  DocumentAttemptSchema,
+  DocumentService,
+  RetriedLineSchema,
+} from "../../gen/proto/billing/admin/v1/documents_pb.ts";
 import { wordOf } from "../../present/enums.ts";
 import { explained } from "../../present/explanations.ts";
+import { type RetriedLine, retryState } from "../../store/admin/documents/describe-retry.ts";
+import type { DocumentAttempt } from "../../store/admin/documents/documents.ts";
 import { hashName } from "../../store/documents/line-facts.ts";
 import type { DocumentWork } from "../../store/ledger-jobs/stale-jobs.ts";
-import { documentStates } from "../present/enums.ts";
-import { presentDocument } from "../present/present.ts";
+import { attemptOutcomes, documentJobs, documentStates } from "../present/enums.ts";
+import { present, presentDocument } from "../present/present.ts";
 import {
   type AdminDependencies,
   type AdminImplementation,
@@ -42,16 +49,34 @@ export function documentService(deps: Dependencies): AdminImplementation<typeof 
     },
     getDocument: async ({ organisation, id }) => {
       const owner = await requireOrganisation(deps, organisation);
-      return { document: presentDocument(requireDocument(await documents.get(owner.id, id))) };
+      const document = requireDocument(await documents.get(owner.id, id));
+      const attempts = await documents.attempts(owner.id, document.id);
+      return { document: presentDocument(document), attempts: attempts.map(presentAttempt) };
     },
     explainDocument: async ({ organisation, document }) => {
       const { id } = await requireOrganisation(deps, organisation);
       const found = requireDocument(await documents.toExplain(id, document), "id or number");
       return { explanation: explained(id, found, hashName, deps.onContradiction) };
     },
-    retryDocument: async ({ organisation, id }, call) => {
+    previewRetryDocument: async ({ organisation, id }) => {
       const owner = await requireOrganisation(deps, organisation);
-      const tenant = deps.store.tenant(owner.id, actorOf(call));
+      const described = requireDocument(await documents.describeRetry(owner.id, id));
+      const { document, lines, takesNextNumber, running } = described;
+      const retry = decideRetry(document, owner.setupMode);
+      if (retry === "amendment") requireNoneRunning(running);
+      const job = document.operation;
+      return {
+        document: presentDocument(document),
+        ...(job === null ? {} : { job: documentJobs[job] }),
+        pending: retry === "bring_forward",
+        takesNextNumber,
+        lines: lines.map(presentLine),
+        previewedState: retryState(described),
+      };
+    },
+    retryDocument: async ({ organisation, id, previewedState }, call) => {
+      const owner = await requireOrganisation(deps, organisation);
+      const tenant = deps.store.tenant(owner.id, actorOf(call), previewedState);
       const work = await tenant.onDocument(id, async (tx, found, { setupMode }) => {
         const locked = requireDocument(found);
         const retry = decideRetry(locked, setupMode);
@@ -69,6 +94,35 @@ export function documentService(deps: Dependencies): AdminImplementation<typeof 
 function requireDocument<T>(found: T | null, by = "id"): T {
   if (found !== null) return found;
   throw new Refusal("invoice_not_found", `There is no invoice or credit note with this ${by}.`);
+}
+
+function presentAttempt(attempt: DocumentAttempt): MessageInitShape<typeof DocumentAttemptSchema> {
+  return {
+    at: attempt.createdAt.toISOString(),
+    job: documentJobs[attempt.operation],
+    outcome: attemptOutcomes[attempt.outcome],
+    ...present("httpStatus", attempt.httpStatus),
+    ...present("reason", attempt.reason),
+    ...present("message", attempt.message),
+    ...present("correlationId", attempt.correlationId),
+    durationMs: attempt.durationMs,
+  };
+}
+
+function presentLine({
+  name,
+  amount,
+  mappedAgain,
+  revenueAccount,
+  taxType,
+}: RetriedLine): MessageInitShape<typeof RetriedLineSchema> {
+  return {
+    name,
+    amount,
+    ...present("revenueAccount", revenueAccount),
+    ...present("taxType", taxType),
+    mappedAgain,
+  };
 }
 
 /** Starts the work's workflow. If Temporal cannot be reached, the dispatcher starts it later. */

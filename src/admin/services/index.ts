@@ -99,6 +99,7 @@ export const dearReads = namesOf([
   SubscriptionService.method.previewRestoreSubscription,
   SubscriptionService.method.getUpcomingInvoice,
   SubscriptionService.method.listSubscriptionTimeline,
+  TestClockService.method.previewAdvanceTestClock,
   BillingService.method.listLeftovers,
   UsageService.method.listUsage,
   UsageService.method.listUsageEvents,

@@ -2,8 +2,8 @@
  * OrganisationService of the admin API: organisations, their settings and Setup Mode. SETUP-4,
  * DOCUMENT-6
  */
+import { strict as assert } from "node:assert";
 import { requireNothingInTheWay } from "../../domain/billing/setup-mode.ts";
-import { Refusal } from "../../domain/refusal.ts";
 import type { OrganisationService } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
 import { wordOf } from "../../present/enums.ts";
 import { firstInvoiceStatuses } from "../present/enums.ts";
@@ -60,10 +60,22 @@ export function organisationService({
         organisation: presentOrganisation(required(organisation, "organisation_not_found")),
       };
     },
-    setSetupMode: async ({ id, setupMode }, call) => {
-      if (setupMode === undefined)
-        throw new Refusal("invalid_parameter", "setup_mode is required", "setup_mode");
-      const tenant = store.tenant(id, actorOf(call));
+    previewSetSetupMode: async ({ id, setupMode }) => {
+      assert(setupMode !== undefined, "setup_mode is validated");
+      const preview = required(
+        await organisations.previewSetupMode(id, setupMode),
+        "organisation_not_found",
+      );
+      return {
+        ...effectsOf(preview.changed, setupMode),
+        unbilledSubscriptions: await organisations.countUnbilled(id),
+        dueSubscriptions: preview.due,
+        previewedState: preview.previewedState,
+      };
+    },
+    setSetupMode: async ({ id, setupMode, previewedState }, call) => {
+      assert(setupMode !== undefined, "setup_mode is validated");
+      const tenant = store.tenant(id, actorOf(call), previewedState);
       // The mode in which a period begins decides whether it is ever billed. SETUP-3
       const isSwitch = (found: { readonly setupMode: boolean }) => found.setupMode !== setupMode;
       const billing = { isNeeded: isSwitch, onIssued: () => wake(id) };
@@ -76,12 +88,15 @@ export function organisationService({
       });
       return {
         organisation: presentOrganisation(outcome.organisation),
-        changed: outcome.changed,
-        effects: outcome.changed ? [...(setupMode ? effectsOn : effectsOff)] : [],
+        ...effectsOf(outcome.changed, setupMode),
         unbilledSubscriptions: await organisations.countUnbilled(id),
       };
     },
   };
+}
+
+function effectsOf(changed: boolean, setupMode: boolean) {
+  return { changed, effects: changed ? [...(setupMode ? effectsOn : effectsOff)] : [] };
 }
 
 type Settings = Partial<Parameters<AdminDependencies["store"]["organisations"]["update"]>[2]>;

@@ -1,6 +1,7 @@
 /** TestClockService: shows a sandbox's clock and advances it. CLOCK-1 */
 import { parseCivilDate } from "../../domain/calendar/civil-date.ts";
 import { type ClockRequest, requireSandbox } from "../../domain/calendar/test-clock.ts";
+import { formatDecimal } from "../../domain/money/decimal.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type {
   AdvanceTestClockRequest,
@@ -27,10 +28,27 @@ export function testClockService({
       requireSandbox(clock);
       return { testClock: presentTestClock(clock) };
     },
+    previewAdvanceTestClock: async (request) => {
+      const { organisation } = request;
+      const preview = required(
+        await testClock.preview(organisation, read(request)),
+        "organisation_not_found",
+      );
+      return {
+        ...preview,
+        from: preview.from.toISOString(),
+        to: preview.to.toISOString(),
+        totals: preview.totals.map((total) => ({
+          ...total,
+          invoiced: formatDecimal(total.invoiced),
+          credited: formatDecimal(total.credited),
+        })),
+      };
+    },
     advanceTestClock: async (request, call) => {
       const { organisation } = request;
       const clock = required(
-        await testClock.advance(actorOf(call), organisation, read(request)),
+        await testClock.advance(actorOf(call), organisation, read(request), request.previewedState),
         "organisation_not_found",
       );
       if (clock.state === "advancing") await startClock(clock.organisationId);
@@ -39,7 +57,11 @@ export function testClockService({
   };
 }
 
-function read({ to, days, months }: AdvanceTestClockRequest): ClockRequest {
+function read({
+  to,
+  days,
+  months,
+}: Pick<AdvanceTestClockRequest, "to" | "days" | "months">): ClockRequest {
   if ([to, days, months].filter((value) => value !== undefined).length !== 1) {
     throw new Refusal("invalid_parameter", "Exactly one of to, days and months is required.");
   }

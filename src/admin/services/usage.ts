@@ -3,6 +3,7 @@
  * exports and drops events, and voids events. USAGE-13, USAGE-17, USAGE-18
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { UsageSums } from "../../domain/billing/usage-so-far.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import { usageEventNotFound } from "../../domain/usage/event-not-found.ts";
@@ -13,6 +14,7 @@ import type {
   UsageEventSchema,
   UsageSchema,
   UsageService,
+  UsageSoFarSchema,
   UsageSumDifferenceSchema,
 } from "../../gen/proto/billing/admin/v1/usage_pb.ts";
 import { documentStatuses } from "../../present/enums.ts";
@@ -90,9 +92,22 @@ export function usageService(
       });
       return { dropped, droppedBefore: before };
     },
-    voidUsageEvent: async ({ organisation, id, reason }, call) => {
+    previewVoidUsageEvent: async ({ organisation, id }) => {
       const owner = await requireOrganisation(deps, organisation);
-      const tenant = deps.store.tenant(owner.id, actorOf(call));
+      const preview = await usage.previewVoid(owner.id, id);
+      if (preview === null) throw usageEventNotFound(await usage.wasDropped(owner.id, id));
+      const { event, before, after, currency } = preview;
+      return {
+        event: presentEvent(event),
+        before: presentSoFar(before),
+        after: presentSoFar(after),
+        currency,
+        previewedState: preview.previewedState,
+      };
+    },
+    voidUsageEvent: async ({ organisation, id, reason, previewedState }, call) => {
+      const owner = await requireOrganisation(deps, organisation);
+      const tenant = deps.store.tenant(owner.id, actorOf(call), previewedState);
       const order = { reason, now: nowOf(owner) };
       const event = await tenant.onUsageEvent(id, async (tx, found) => {
         if (found === null) throw usageEventNotFound(await usage.wasDropped(owner.id, id));
@@ -136,6 +151,14 @@ function presentUsage(usage: UsageOfPeriod): MessageInitShape<typeof UsageSchema
     ...presentDocuments(usage),
     bill: usage.bill,
   };
+}
+
+function presentSoFar({
+  events,
+  quantity,
+  amount,
+}: UsageSums): MessageInitShape<typeof UsageSoFarSchema> {
+  return { events, quantity: formatDecimal(quantity), amount: formatDecimal(amount) };
 }
 
 function presentDifference({

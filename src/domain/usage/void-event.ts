@@ -1,4 +1,6 @@
-/** Decides whether a usage event can be voided. USAGE-13. */
+/** Decides whether a usage event can be voided, and what usage is without it. USAGE-13. */
+import type { MeterUsage } from "../billing/usage-so-far.ts";
+import { parseDecimal, subtract } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
 
 /** What decides about an event. A document is null if none of its kind bills the event. */
@@ -25,4 +27,21 @@ function billOf({ invoice, creditNote }: VoidableEvent): string {
   if (invoice !== null) return `it is on invoice ${invoice.number}`;
   if (creditNote !== null) return `it is on credit note ${creditNote.number}`;
   return "its bill was issued and its amount is zero";
+}
+
+/** Returns the usage without an event of it that waits for its bill. */
+export function withoutEvent(
+  usage: MeterUsage,
+  event: { readonly bill: number; readonly quantity: string },
+): MeterUsage {
+  const waiting = usage.waiting.map((one) =>
+    one.bill === event.bill
+      ? {
+          ...one,
+          events: one.events - 1n,
+          quantity: subtract(one.quantity, parseDecimal(event.quantity)),
+        }
+      : one,
+  );
+  return { ...usage, waiting };
 }

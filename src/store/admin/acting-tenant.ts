@@ -5,16 +5,19 @@
  */
 import type { Subscription } from "../../domain/model/subscription.ts";
 import { onCurrentSubscription } from "../billing/current-subscription.ts";
+import { lockInOrder, lockRow } from "../database/lock-order.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { type CreationToSave, saveCreationWith } from "../subscriptions/save-creation.ts";
 import { createStore, type Tenant } from "../tenant.ts";
 import { type TenantTransaction, tenantTransaction } from "../tenant-transaction.ts";
 import { type Actor, logChanges } from "./changes.ts";
+import { checkOf, creationState, refusingChanged, subscriptionState } from "./previewed-state.ts";
 
-/** The operator, and why it acts. */
+/** The operator, why it acts, and the state that it previewed, if any. */
 export interface Acting {
   readonly actor: Actor;
   readonly reason: string;
+  readonly previewedState: string | null;
 }
 
 /** Opens an organisation for an operator that acts for its platform at `now`. */
@@ -37,8 +40,9 @@ export function createActingTenants(
   onIssued: (organisationId: string) => void,
 ): OpenActingTenant {
   const store = createStore(reading);
-  return (organisationId, now, { actor, reason }) => {
+  return (organisationId, now, { actor, reason, previewedState }) => {
     const tenant = store.tenant(organisationId, now);
+    const check = checkOf(previewedState);
     const log = (tx: Transaction, { request, subscriptionId, before, after }: Acted) =>
       logChanges(tx, actor, [
         {
@@ -54,21 +58,45 @@ export function createActingTenants(
       subscriptions: {
         ...tenant.subscriptions,
         saveCreation: (creation) =>
-          saveCreationWith(writing, organisationId, creation, (tx) => log(tx, created(creation))),
+          saveCreationWith(writing, organisationId, creation, {
+            onBegun: (tx) => check(() => lockCreation(tx, organisationId, creation)),
+            onSaved: (tx) => log(tx, created(creation)),
+          }),
       },
       onCurrentSubscription: (id, work, { closing = false } = {}) =>
         onCurrentSubscription(
           writing,
           organisationId,
           { id, now, closing, onIssued: () => onIssued(organisationId) },
-          (tx, state) =>
-            work(
-              logged(tenantTransaction(tx), (acted) => log(tx.client, acted)),
-              state,
-            ),
+          async (tx, state) => {
+            // Read before a write, compared at the write: a repeat finds what it did before.
+            const current =
+              previewedState && (await subscriptionState(tx.client, organisationId, id, tx.now));
+            const onSaved = async (acted: Acted) => {
+              await check(() => current);
+              await log(tx.client, acted);
+            };
+            const withLog = logged(tenantTransaction(tx), onSaved);
+            return refusingChanged(
+              () => work(withLog, state),
+              () => check(() => current),
+            );
+          },
         ),
     };
   };
+}
+
+/** Locks the customer, so that no other creation of an operator comes first. Returns the state. */
+async function lockCreation(
+  tx: Transaction,
+  organisationId: string,
+  { decision: { subscription } }: CreationToSave,
+): Promise<string> {
+  await lockInOrder(tx, organisationId, { organisation: true });
+  await lockRow(tx, "customers", organisationId, subscription.customerId);
+  const { customerCode, createdAt } = subscription;
+  return creationState(tx, organisationId, customerCode, createdAt);
 }
 
 function created({ subscriptionId, decision }: CreationToSave): Acted {

@@ -44,12 +44,19 @@ import {
 } from "./ledger/unknown-documents.ts";
 import { createOrganisationStore, type OrganisationStore } from "./organisations/organisations.ts";
 import { createPlatformObjects, type PlatformObjects } from "./platform/platform-objects.ts";
+import { creationState, subscriptionState } from "./previewed-state.ts";
 import { createSearchStore, type SearchStore } from "./search.ts";
 import { type AdminClockStore, createAdminClockStore } from "./test-clock.ts";
 import { createTimelineStore, type TimelineStore } from "./timeline/timeline.ts";
 import { createUsageStore, type UsageStore } from "./usage/usage.ts";
 import { createDeliveryHistory, type DeliveryHistory } from "./webhooks/webhook-deliveries.ts";
 import { createEndpointStore, type EndpointStore } from "./webhooks/webhook-endpoints.ts";
+
+/** Reads the states of subscriptions, and of creations for a customer with this code. */
+interface PreviewedStates {
+  subscription(organisationId: string, id: string, now: Date): Promise<string | null>;
+  creation(organisationId: string, customerCode: string, now: Date): Promise<string>;
+}
 
 /** Everything that the admin services need from the database. */
 export interface AdminStore {
@@ -71,6 +78,8 @@ export interface AdminStore {
   readonly documents: DocumentStore;
   readonly billing: BillingStore;
   readonly breakOffs: BreakOffStore;
+  /** The states that previews of subscriptions show. */
+  readonly previewedStates: PreviewedStates;
   readonly usage: UsageStore;
   /** What the organisation's platform sees. */
   readonly platform: PlatformObjects;
@@ -118,6 +127,10 @@ export function createAdminStore(
     documents: createDocumentStore(pool),
     billing: createBillingStore(pool, changes),
     breakOffs: createBreakOffStore(pool),
+    previewedStates: {
+      subscription: (organisationId, id, now) => subscriptionState(pool, organisationId, id, now),
+      creation: (organisationId, code, now) => creationState(pool, organisationId, code, now),
+    },
     usage: createUsageStore(pool),
     platform: createPlatformObjects(pool),
     timeline: createTimelineStore(pool),

@@ -22,14 +22,18 @@ import {
 import type { StoredUsageEvent } from "../usage/usage-events.ts";
 import { type BreakOffToSave, findBreakOff, saveBreakOff } from "./break-off.ts";
 import { type Actor, type Change, type Changed, type Changes, changed } from "./changes.ts";
+import { describeRetry, retryState } from "./documents/describe-retry.ts";
 import type { AdminDocument } from "./documents/document-listing.ts";
 import { findRunning, lockDocument, saveRetry } from "./documents/retry-documents.ts";
 import { findLeftover, type Leftover } from "./leftovers/list-leftovers.ts";
 import { type LockedLeftover, mendLeftover } from "./leftovers/mend-leftover.ts";
 import { type BillingFirst, onCurrentOrganisation } from "./organisations/current-organisation.ts";
+import { setupModeState } from "./organisations/preview-setup-mode.ts";
 import { loadObstacles } from "./organisations/setup-mode-obstacles.ts";
 import { type AdminOrganisation, updateOrganisation } from "./organisations/update-organisation.ts";
+import { checkOf, refusingChanged, type StateCheck, subscriptionState } from "./previewed-state.ts";
 import { type DroppedUsage, type DropToSave, saveDrop } from "./usage/drop-usage.ts";
+import { eventState } from "./usage/preview-void.ts";
 import { lockEvent, saveVoid, type VoidToSave } from "./usage/void-usage.ts";
 
 /** What the work may do in the transaction. Each save adds its entries to the audit log. */
@@ -96,8 +100,15 @@ export interface AuditedTenant {
   dropUsage(order: DropToSave): Promise<DroppedUsage>;
 }
 
-/** Opens an organisation for the changes of an operator. */
-export type OpenAuditedTenant = (organisationId: string, actor: Actor) => AuditedTenant;
+/**
+ * Opens an organisation for the changes of an operator. If it previewed the change, each is refused
+ * with `invalid_state` unless the state under the locks is still the previewed one.
+ */
+export type OpenAuditedTenant = (
+  organisationId: string,
+  actor: Actor,
+  previewedState?: string,
+) => AuditedTenant;
 
 /**
  * Time limit of the billing before a switch of Setup Mode. It covers some hundred thousand
@@ -114,18 +125,30 @@ export function createAuditedTenants(
   changes: Changes,
   performMs = performLimitMs,
 ): OpenAuditedTenant {
-  return (organisationId, actor) => {
+  return (organisationId, actor, previewedState) => {
     const run = <T>(write: (tx: Transaction) => Promise<Changed<T>>) => changes.run(actor, write);
+    const check = checkOf(previewedState ?? null);
+    const audited = <T>(
+      tx: Transaction,
+      read: Parameters<StateCheck>[0],
+      work: (tx: AuditedTransaction) => Promise<T>,
+    ) => runAudited(tx, { organisationId, onWrite: () => check(read) }, work);
     return {
       onCurrentOrganisation: (billing, work) =>
         onCurrentOrganisation({ run, pool, performMs }, organisationId, billing, (tx, found) =>
-          audited(tx, organisationId, (auditedTx) => work(auditedTx, found)),
+          audited(
+            tx,
+            () => found && setupModeState(found),
+            (auditedTx) => work(auditedTx, found),
+          ),
         ),
       onDocument: (id, work) =>
         run(async (tx) => {
           const { document, organisation } = await lockDocument(tx, organisationId, id);
-          return audited(tx, organisationId, (auditedTx) =>
-            work(auditedTx, document, organisation),
+          return audited(
+            tx,
+            async () => document && retryState(await describeRetry(tx, organisationId, document)),
+            (auditedTx) => work(auditedTx, document, organisation),
           );
         }),
       onSubscription: (id, work) =>
@@ -133,50 +156,66 @@ export function createAuditedTenants(
           const locked = await shareOrganisation(tx, organisationId);
           if (isId(id)) await lockSubscriptions(tx, organisationId, [id]);
           const state = isId(id) ? await loadRunning(tx, locked, id, false) : null;
-          return audited(tx, organisationId, (auditedTx) => work(auditedTx, state, locked));
+          return audited(
+            tx,
+            () => subscriptionState(tx, organisationId, id, locked.now),
+            (auditedTx) => work(auditedTx, state, locked),
+          );
         }),
       onUsageEvent: (id, work) =>
         run(async (tx) => {
           const event = await lockEvent(tx, organisationId, id);
-          return audited(tx, organisationId, (auditedTx) => work(auditedTx, event));
+          return audited(
+            tx,
+            () => event && eventState(event),
+            (auditedTx) => work(auditedTx, event),
+          );
         }),
       dropUsage: (order) => run((tx) => saveDrop(tx, organisationId, order)),
     };
   };
 }
 
+/** What is changed, and what runs before each write. */
+interface Audited {
+  readonly organisationId: string;
+  readonly onWrite: () => Promise<void>;
+}
+
 /** Runs the work on an open transaction, and returns its result with the changes that it saved. */
-async function audited<T>(
+async function runAudited<T>(
   tx: Transaction,
-  organisationId: string,
+  { organisationId, onWrite }: Audited,
   work: (tx: AuditedTransaction) => Promise<T>,
 ): Promise<Changed<T>> {
   const saved: Change[] = [];
-  const save = async <R>(write: Promise<Changed<R>>): Promise<R> => {
-    const { result, changes } = await write;
+  const save = async <R>(write: () => Promise<Changed<R>>): Promise<R> => {
+    await onWrite();
+    const { result, changes } = await write();
     saved.push(...changes);
     return result;
   };
-  const result = await work({
+  const auditedTx: AuditedTransaction = {
     organisation: {
       loadObstacles: (to) => loadObstacles(tx, organisationId, to),
-      save: (before, settings) => save(updateOrganisation(tx, before, settings)),
+      save: (before, settings) => save(() => updateOrganisation(tx, before, settings)),
     },
     documents: {
       findRunning: (document) => findRunning(tx, organisationId, document),
-      saveRetry: (document, retry) => save(saveRetry(tx, organisationId, document, retry)),
+      saveRetry: (document, retry) => save(() => saveRetry(tx, organisationId, document, retry)),
     },
     subscriptions: {
       findBreakOff: (request) => findBreakOff(tx, organisationId, request),
-      breakOff: (running, request) => save(saveBreakOff(tx, running, request)),
+      breakOff: (running, request) => save(() => saveBreakOff(tx, running, request)),
     },
     leftovers: {
       find: (id) => findLeftover(tx, organisationId, id),
-      mend: (leftover, reason) => save(mendLeftover(tx, leftover, reason)),
+      mend: (leftover, reason) => save(() => mendLeftover(tx, leftover, reason)),
     },
     usageEvents: {
-      saveVoid: (event, order) => save(saveVoid(tx, organisationId, event, order)),
+      saveVoid: (event, order) => save(() => saveVoid(tx, organisationId, event, order)),
     },
-  });
+  };
+  const result = await refusingChanged(() => work(auditedTx), onWrite);
   return changed(result, ...saved);
 }

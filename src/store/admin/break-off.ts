@@ -16,6 +16,7 @@ import {
   type RunningSubscription,
 } from "../subscriptions/break-off.ts";
 import { type Changed, changed } from "./changes.ts";
+import { subscriptionState } from "./previewed-state.ts";
 
 /** A request of an operator: its id, the same in each try, its subscription, and why. */
 export interface BreakOffToSave {
@@ -27,7 +28,10 @@ export interface BreakOffToSave {
 /** Previews break-offs. Nothing is written or locked. */
 export interface BreakOffStore {
   /** Null if there is no such subscription. Refuses `invalid_state` if nothing runs. */
-  preview(organisationId: string, subscriptionId: string): Promise<BreakOff | null>;
+  preview(
+    organisationId: string,
+    subscriptionId: string,
+  ): Promise<(BreakOff & { readonly previewedState: string }) | null>;
 }
 
 /** Binds the previews to a pool. */
@@ -38,8 +42,10 @@ export function createBreakOffStore(pool: Pool): BreakOffStore {
       return inSnapshot(pool, async (client) => {
         const locked = await loadOrganisation(client, organisationId);
         const state = await loadRunning(client, locked, id, true);
-        if (state === null) return null;
-        return previewBreakOff(client, { locked, state, running: requireRunning(state) });
+        const previewedState = await subscriptionState(client, organisationId, id, locked.now);
+        if (state === null || previewedState === null) return null;
+        const running = requireRunning(state);
+        return { ...(await previewBreakOff(client, { locked, state, running })), previewedState };
       });
     },
   };

@@ -9,11 +9,18 @@ import type { Customer as CustomerRecord } from "../../gen/prisma/client.ts";
 import { type CustomerFilters, customerFilters, customerListing } from "../customers/customers.ts";
 import { isId } from "../database/ids.ts";
 import { lockOrganisation, lockRow } from "../database/lock-order.ts";
-import { getOne, listPage, type Page, type PageRequest } from "../database/page.ts";
+import {
+  declarePage,
+  type Filter,
+  getOne,
+  listPage,
+  type Page,
+  type PageRequest,
+} from "../database/page.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
 import { pick } from "../database/sql/columns.ts";
-import { sql } from "../database/sql/sql.ts";
+import { type Sql, sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
 import {
   type Actor,
@@ -28,14 +35,15 @@ import { type Erasure, eraseCustomer } from "./erase-customer.ts";
 /** A customer to import. Its contact exists in the ledger. */
 export type CustomerToImport = Customer & { readonly ledgerContactId: string };
 
+/** The search of a list. `search` begins the name, the company or the code, in any case. */
+interface CustomerSearch extends CustomerFilters {
+  readonly search: string | null;
+}
+
 /** An organisation's customers. Null stands for a customer that does not exist. */
 export interface CustomerStore {
   get(organisationId: string, id: string): Promise<Customer | null>;
-  list(
-    organisationId: string,
-    filters: CustomerFilters,
-    page: PageRequest,
-  ): Promise<Page<Customer>>;
+  list(organisationId: string, search: CustomerSearch, page: PageRequest): Promise<Page<Customer>>;
   /** Returns the customers of these ledger contacts, by the contact's id. */
   findByContacts(
     organisationId: string,
@@ -70,6 +78,24 @@ export interface CustomerStore {
   erase(actor: Actor, organisationId: string, id: string): Promise<Erasure>;
 }
 
+/** SQL: whether a text begins with the value, in any case. Compared by bytes, as the index is. */
+const begins = (text: Sql) => sql`lower(${text}) ~>=~ lower(?)
+  AND lower(${text}) ~<~ (lower(?) || chr(1114111))`;
+
+const isFound = sql`(${begins(sql`t.name`)} OR ${begins(sql`t.company_name`)}
+  OR ${begins(sql`t.code`)})`;
+
+function searchFilters({ search, ...filters }: CustomerSearch): readonly Filter[] {
+  const found = search === null ? [] : [{ sql: isFound, value: search }];
+  return [...customerFilters(filters), ...found];
+}
+
+declarePage(
+  "search_customers",
+  customerListing,
+  searchFilters({ code: "", email: "", status: "active", search: "" }),
+);
+
 /** Creates the customer store over changes. */
 export function createCustomerStore(pool: Pool, { run }: Changes): CustomerStore {
   const get = async (organisationId: string, id: string) =>
@@ -83,8 +109,8 @@ export function createCustomerStore(pool: Pool, { run }: Changes): CustomerStore
   return {
     get,
     findByContacts,
-    list: (organisationId, filters, page) =>
-      listPage(pool, organisationId, customerListing, customerFilters(filters), page),
+    list: (organisationId, search, page) =>
+      listPage(pool, organisationId, customerListing, searchFilters(search), page),
     importOne: async (actor, organisationId, customer) => {
       try {
         await run(actor, async (tx) => {

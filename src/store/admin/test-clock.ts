@@ -8,10 +8,13 @@ import { isId } from "../database/ids.ts";
 import { lockOrganisation } from "../database/lock-order.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { db, type Executor } from "../database/prisma/client.ts";
+import { inSnapshot } from "../database/snapshot.ts";
 import { instant, int, pick, type RowOf } from "../database/sql/columns.ts";
 import { columnsOf, sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
 import { type Actor, type Changed, type Changes, changed } from "./changes.ts";
+import { type PreviewedDue, previewDue } from "./preview-clock.ts";
+import { checkOf, type StateCheck, stateOf } from "./previewed-state.ts";
 
 /** A clock. `now` is its current time. */
 export interface TestClock {
@@ -37,7 +40,21 @@ interface TestClockAdvance {
 export interface AdminClockStore {
   get(organisationId: string): Promise<TestClock | null>;
   /** Returns the clock after the change that `decideAdvance` decides. Refuses as that does. */
-  advance(actor: Actor, organisationId: string, request: ClockRequest): Promise<TestClock | null>;
+  advance(
+    actor: Actor,
+    organisationId: string,
+    request: ClockRequest,
+    previewedState?: string,
+  ): Promise<TestClock | null>;
+  /** What falls due on the way. Refuses as `decideAdvance` does. */
+  preview(organisationId: string, request: ClockRequest): Promise<PreviewedAdvance | null>;
+}
+
+/** What an advance would perform. */
+export interface PreviewedAdvance extends PreviewedDue {
+  readonly from: Date;
+  readonly to: Date;
+  readonly previewedState: string;
 }
 
 interface LoadedClock extends TestClock {
@@ -64,10 +81,15 @@ const clockRow = {
 export function createAdminClockStore(pool: Pool, { run }: Changes): AdminClockStore {
   return {
     get: async (organisationId) => (isId(organisationId) ? load(pool, organisationId) : null),
-    advance: async (actor, organisationId, request) => {
+    advance: async (actor, organisationId, request, previewedState) => {
       if (!isId(organisationId)) return null;
-      return run(actor, (tx) => advance(tx, organisationId, request));
+      const check = checkOf(previewedState ?? null);
+      return run(actor, (tx) => advance(tx, organisationId, request, check));
     },
+    preview: async (organisationId, request) =>
+      isId(organisationId)
+        ? inSnapshot(pool, (client) => preview(client, organisationId, request))
+        : null,
   };
 }
 
@@ -75,14 +97,15 @@ async function advance(
   tx: Transaction,
   organisationId: string,
   request: ClockRequest,
+  check: StateCheck,
 ): Promise<Changed<TestClock | null>> {
   // Locked, so that no writer decides by the previous time.
   await lockOrganisation(tx, organisationId);
   const before = await load(tx, organisationId);
   if (before === null) return changed(null);
-  const target = before.state === "advancing" ? (before.advance?.to ?? null) : null;
-  const decision = decideAdvance({ ...before, target }, request);
+  const decision = decideAdvance({ ...before, target: targetOf(before) }, request);
   if (decision.kind !== "advances") return changed(before);
+  await check(() => clockState(before));
   await db(tx).organisation.update({
     where: { id: organisationId },
     data: { testClock: before.now },
@@ -109,6 +132,30 @@ async function advance(
     before: { testClock: before.state === "real_time" ? null : before.now },
     after: { testClock: before.now, target: decision.target },
   });
+}
+
+async function preview(
+  client: Transaction,
+  organisationId: string,
+  request: ClockRequest,
+): Promise<PreviewedAdvance | null> {
+  const clock = await load(client, organisationId);
+  if (clock === null) return null;
+  const target = targetOf(clock);
+  const decision = decideAdvance({ ...clock, target }, request);
+  const from = clock.now;
+  const to = decision.kind === "advances" ? decision.target : (target ?? from);
+  const due = await previewDue(client, organisationId, to);
+  return { ...due, from, to, previewedState: clockState(clock) };
+}
+
+function targetOf({ state, advance }: TestClock): Date | null {
+  return state === "advancing" ? (advance?.to ?? null) : null;
+}
+
+/** The previewed state of a clock. The real time goes on by itself, which is no change. */
+function clockState(clock: TestClock): string {
+  return stateOf([clock.state, clock.state === "real_time" ? null : clock.now, targetOf(clock)]);
 }
 
 /**

@@ -6,7 +6,7 @@ import { columns } from "../../gen/columns.ts";
 import type { Pool } from "../database/pool.ts";
 import { int, pick, type RowOf } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
-import { query } from "../database/sql/statement.ts";
+import { type Executor, query } from "../database/sql/statement.ts";
 
 /** SQL: due subscription `s` can be billed now. A running end bills its subscription itself. */
 export const performable = sql`(s.parked_until IS NULL OR s.parked_until <= now()) AND NOT EXISTS (
@@ -88,7 +88,7 @@ const count = query({
 });
 
 /** Counts subscriptions that are due by the organisation's clock and billable, and parked ones. */
-export async function countDue(pool: Pool, organisationId: string): Promise<BillingCounts> {
-  const [row] = await count(pool, organisationId);
+export async function countDue(executor: Executor, organisationId: string): Promise<BillingCounts> {
+  const [row] = await count(executor, organisationId);
   return row ?? { due: 0, parked: 0 };
 }

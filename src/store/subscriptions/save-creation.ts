@@ -251,15 +251,22 @@ function periodRecords({ firstPeriod, renewalPeriod }: CreationDecision): object
     }));
 }
 
-/** Writes the creation as `saveCreation` does. `onSaved` runs in its transaction after it. */
+/** What runs in the transaction of a creation, before its write and after it. */
+interface AroundCreation {
+  readonly onBegun: (tx: Transaction) => Promise<void>;
+  readonly onSaved: (tx: Transaction) => Promise<void>;
+}
+
+/** Writes the creation as `saveCreation` does, in a transaction with other reads and writes. */
 export async function saveCreationWith(
   pool: Pool,
   organisationId: string,
   creation: CreationToSave,
-  onSaved: (tx: Transaction) => Promise<void>,
+  { onBegun, onSaved }: AroundCreation,
 ): Promise<CreationSave> {
   try {
     return await inTransaction(pool, async (tx) => {
+      await onBegun(tx);
       const saved = await writeCreation(tx, organisationId, creation);
       if (saved !== "saved") return saved;
       await onSaved(tx);

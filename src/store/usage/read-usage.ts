@@ -19,6 +19,7 @@ import { bool, int, jsonRows, pick, type RowOf, text, uuid } from "../database/s
 import { columnsOf, type Sql, sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
 import { requireUsagePosition } from "./usage-position.ts";
+import type { UsagePlace } from "./usage-rows.ts";
 
 /** A position in the list. */
 export interface UsagePosition {
@@ -155,8 +156,30 @@ export async function listUsage(
   return { data: found.slice(0, limit), hasMore: found.length > limit };
 }
 
+/** Reads the usage of an event's meter and period, with the parts of its sums. */
+export async function readMeterUsage(
+  executor: Executor,
+  organisationId: string,
+  { subscriptionId, period, meter }: UsagePlace & { readonly subscriptionId: string },
+): Promise<{ readonly usage: MeterUsage; readonly currency: string }> {
+  const next = [period.index + 1, top.meterId];
+  const [row] = await readUsage(executor, organisationId, subscriptionId, ...next, meter.code, 1);
+  const [usage] = row === undefined ? [] : meterUsageOf(row);
+  if (row === undefined || usage === undefined) throw new Error("an event has usage");
+  return { usage, currency: row.currency };
+}
+
 function usageOf(row: UsageRow): readonly UsageOfMeter[] {
   const { id, currency } = row;
+  return meterUsageOf(row).map((usage) => {
+    const { period, meter } = usage;
+    return { subscriptionId: id, period, meter, currency, ...usageSoFar(usage, currency) };
+  });
+}
+
+function meterUsageOf(
+  row: UsageRow,
+): readonly (MeterUsage & { readonly period: Period; readonly meter: PlanMeter })[] {
   const meters = new Map(readPlanMeters(row.meters).map((meter) => [meter.id, meter]));
   const groups = Map.groupBy([...(row.taken ?? []), ...(row.waiting ?? [])], keyOf);
   return [...groups.values()].toSorted(newestFirst).map((rows) => {
@@ -164,8 +187,7 @@ function usageOf(row: UsageRow): readonly UsageOfMeter[] {
     const meter = meters.get(meterId);
     if (meter === undefined) throw new Error(`usage of meter ${meterId} has no price`);
     const period = periodOf(row, index);
-    const usage = { period, meter, ...partsOf(row, rows) };
-    return { subscriptionId: id, period, meter, currency, ...usageSoFar(usage, currency) };
+    return { period, meter, ...partsOf(row, rows) };
   });
 }
 

@@ -29,6 +29,7 @@ test("twenty dear reads of an operator hold up no public call, and two run at on
   const bodies: Readonly<Record<string, object>> = {
     PreviewCreateSubscription: { organisation, customerCode: "ACME", planCode: "team", units: 1 },
     PreviewChangeUnits: { organisation, id, units: 12 },
+    PreviewAdvanceTestClock: { organisation, days: 1 },
     PreviewEndSubscription: { organisation, id, when: "END_WHEN_NOW" },
     PreviewRestoreSubscription: { organisation, id },
     GetUpcomingInvoice: { organisation, id },

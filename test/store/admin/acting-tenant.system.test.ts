@@ -23,7 +23,8 @@ const nobody: Actor = { ...actor, operatorId: randomUUID() };
 
 function storeOf({ pool }: BillingFixture, by: Actor): Store {
   const open = createActingTenants({ reading: pool, writing: pool }, () => undefined);
-  return { tenant: (id, now) => open(id, now, { actor: by, reason: "Asked by telephone" }) };
+  const acting = { actor: by, reason: "Asked by telephone", previewedState: null };
+  return { tenant: (id, now) => open(id, now, acting) };
 }
 
 const now = new Date("2026-03-10T12:00:00Z");

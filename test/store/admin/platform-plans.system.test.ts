@@ -2,8 +2,12 @@
  * The lists of operators at size: a search and a timeline read a few rows, also among thousands of
  * subscriptions, documents, jobs and events of the same organisation. ADMIN-11, ADMIN-12
  */
+import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { expect } from "vitest";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import { createChanges } from "../../../src/store/admin/changes.ts";
+import { createCustomerStore } from "../../../src/store/admin/customers.ts";
 import { createPlatformObjects } from "../../../src/store/admin/platform/platform-objects.ts";
 import { createTimelineStore } from "../../../src/store/admin/timeline/timeline.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
@@ -30,6 +34,12 @@ const copied: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     invoice_id: copiedId("invoice_id"),
   },
   events: { id: copiedId("id"), object_id: copiedId("object_id") },
+  customers: {
+    id: copiedId("id"),
+    code: "t.code || '-' || n",
+    name: "'Company ' || n",
+    ledger_contact_id: "md5(t.ledger_contact_id || n)",
+  },
 };
 
 interface Sized {
@@ -81,6 +91,7 @@ function scannedBy(node: PlanNode): number {
 async function rowsRead(
   pool: pg.Pool,
   read: (counting: pg.Pool) => Promise<unknown>,
+  modes: readonly string[] = ["force_custom_plan", "force_generic_plan"],
 ): Promise<number> {
   const sent: pg.QueryConfig[] = [];
   const query = (statement: pg.QueryConfig) => {
@@ -90,7 +101,7 @@ async function rowsRead(
   await read({ query } as unknown as pg.Pool);
   let count = 0;
   for (const { text, values = [] } of sent) {
-    for (const mode of ["force_custom_plan", "force_generic_plan"]) {
+    for (const mode of modes) {
       await inTransaction(pool, async (client) => {
         await client.query(`SET LOCAL plan_cache_mode = ${mode}`);
         await client.query(`PREPARE measured AS ${text}`);
@@ -113,7 +124,10 @@ function literal(value: unknown): string {
 }
 
 const page = { limit: 25, startingAfter: null };
+const anyDays = { from: null, to: null };
 const anySubscription = {
+  planId: null,
+  renewal: anyDays,
   customerId: null,
   customerCode: null,
   status: null,
@@ -121,6 +135,8 @@ const anySubscription = {
   number: null,
 };
 const anyDocument = {
+  issued: anyDays,
+  due: anyDays,
   customerId: null,
   customerCode: null,
   number: null,
@@ -153,6 +169,39 @@ test("a search reads a few rows among thousands", async ({ sized }) => {
   expect(await count(({ events }) => events.list(of, ofObject, page))).toBeLessThan(fewRows);
 });
 
+test("a day, a plan and the beginning of a name read a few rows among thousands", async ({
+  sized,
+}) => {
+  const { fixture, organisation: of } = sized;
+  const { pool } = fixture;
+  const none = { from: civilDate("2030-01-01"), to: civilDate("2030-01-31") };
+  const count = (read: (objects: ReturnType<typeof createPlatformObjects>) => Promise<unknown>) =>
+    rowsRead(pool, (counting) => read(createPlatformObjects(counting)), ["force_custom_plan"]);
+  const few = 10;
+  for (const search of [{ renewal: none }, { planId: randomUUID() }])
+    expect(
+      await count(({ subscriptions }) =>
+        subscriptions.list(of, { ...anySubscription, ...search }, page),
+      ),
+      JSON.stringify(search),
+    ).toBeLessThan(few);
+  for (const search of [{ issued: none }, { due: none }])
+    expect(
+      await count(({ invoices }) => invoices.list(of, { ...anyDocument, ...search }, page)),
+      JSON.stringify(search),
+    ).toBeLessThan(few);
+  expect(
+    await count(({ creditNotes }) => creditNotes.list(of, { ...anyDocument, issued: none }, page)),
+  ).toBeLessThan(few);
+  const named = { code: null, email: null, status: null, search: "nobody" };
+  const read = await rowsRead(
+    pool,
+    (counting) => createCustomerStore(counting, createChanges(pool)).list(of, named, page),
+    ["force_custom_plan"],
+  );
+  expect(read).toBeLessThan(few);
+});
+
 test("a label is found by one pass over the organisation's subscriptions", async ({ sized }) => {
   const { fixture, organisation } = sized;
   const search = { ...anySubscription, label: "nowhere" };
@@ -165,7 +214,7 @@ test("a label is found by one pass over the organisation's subscriptions", async
 
 test("a timeline reads the rows of its subscription", async ({ sized }) => {
   const { fixture, organisation, id } = sized;
-  const query = { limit: 25, after: null, since: null };
+  const query = { limit: 25, after: null, since: null, kinds: null };
   const found = await createTimelineStore(fixture.pool).list(organisation, id, query);
   expect(found?.data.map(({ kind }) => kind)).toEqual(["published", "posted", "issued", "created"]);
   const read = await rowsRead(fixture.pool, (pool) =>

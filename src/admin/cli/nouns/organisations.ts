@@ -1,6 +1,6 @@
 /** `billing organisations`: organisations, their settings, and Setup Mode. */
 import { OrganisationService } from "../../../gen/proto/billing/admin/v1/organisations_pb.ts";
-import type { Noun } from "../noun.ts";
+import { type Noun, previewedStateText } from "../noun.ts";
 
 const { method } = OrganisationService;
 
@@ -99,6 +99,15 @@ export const organisations: Noun = {
       takesFile: true,
     },
     {
+      name: "preview-setup-mode",
+      method: method.previewSetSetupMode,
+      summary: "Show the effects of a switch of Setup Mode, and what is billed before it.",
+      details: "Nothing is changed.",
+      examples: ["organisations preview-setup-mode $BILLING_ORGANISATION on"],
+      places: ["id", "setup_mode"],
+      ofOrganisations: true,
+    },
+    {
       name: "setup-mode",
       method: method.setSetupMode,
       summary: "Turn Setup Mode on or off, and show the effects.",
@@ -113,6 +122,7 @@ export const organisations: Noun = {
       ],
       places: ["id", "setup_mode"],
       ofOrganisations: true,
+      fields: { previewed_state: previewedStateText },
       irreversible: ({ setup_mode: on }) => (on === true ? setupModeSentence : null),
     },
   ],

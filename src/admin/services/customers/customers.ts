@@ -69,6 +69,7 @@ export function customerService(
         code: request.code ?? null,
         email: request.email ?? null,
         status: wordOf(customerStatuses, request.status),
+        search: request.search ?? null,
       };
       const { data, hasMore } = await customers.list(id, filters, pageOf(request));
       return { data: data.map(presentCustomer), hasMore };

@@ -25,6 +25,7 @@ type Writes = Pick<
 interface OperatorRequest {
   readonly organisation: string;
   readonly reason: string;
+  readonly previewedState?: string | undefined;
 }
 
 /**
@@ -71,8 +72,9 @@ export function actingMethods(deps: Pick<AdminDependencies, "store" | "platform"
 /** Opens the platform's methods for an operator, and returns the platform's own request. */
 async function begin<Request extends OperatorRequest>(
   deps: Pick<AdminDependencies, "store" | "platform">,
-  { organisation, reason, ...wanted }: Request,
+  { organisation, reason, previewedState, ...wanted }: Request,
   call: AdminCall,
 ) {
-  return { ...(await openPlatform(deps, { organisation, reason }, call)), wanted };
+  const opening = { organisation, reason, previewedState: previewedState ?? null };
+  return { ...(await openPlatform(deps, opening, call)), wanted };
 }

@@ -33,13 +33,16 @@ export function breakOffMethods(
   return {
     previewBreakOff: async ({ organisation, id }) => {
       const owner = await requireOrganisation(deps, organisation);
-      const preview = await deps.store.breakOffs.preview(owner.id, id);
-      return { breakOff: presentBreakOff(required(preview, "subscription_not_found")) };
+      const preview = required(
+        await deps.store.breakOffs.preview(owner.id, id),
+        "subscription_not_found",
+      );
+      return { breakOff: presentBreakOff(preview), previewedState: preview.previewedState };
     },
-    breakOff: async ({ organisation, id, reason }, call) => {
+    breakOff: async ({ organisation, id, reason, previewedState }, call) => {
       const owner = await requireOrganisation(deps, organisation);
       const request = { id: identityOf(call, "break_off"), subscriptionId: id, reason };
-      const tenant = deps.store.tenant(owner.id, actorOf(call));
+      const tenant = deps.store.tenant(owner.id, actorOf(call), previewedState);
       const done = await tenant.onSubscription(id, async (tx, found, locked) => {
         const state = required(found, "subscription_not_found");
         const earlier = await tx.subscriptions.findBreakOff(request);

@@ -8,6 +8,7 @@ import { documentStatuses, wordOf } from "../../../present/enums.ts";
 import { presentCreditNote, presentInvoice } from "../../../present/objects.ts";
 import type { DocumentSearch } from "../../../store/admin/platform/platform-objects.ts";
 import { present } from "../../present/present.ts";
+import { daysOf } from "../../present/read-values.ts";
 import {
   type AdminDependencies,
   type AdminImplementation,
@@ -26,7 +27,11 @@ export function invoiceService(deps: Dependencies): AdminImplementation<typeof I
   return {
     listInvoices: async (request) => {
       const { id } = await requireOrganisation(deps, request.organisation);
-      const { data, hasMore } = await invoices.list(id, searchOf(request), pageOf(request));
+      const { data, hasMore } = await invoices.list(
+        id,
+        { ...searchOf(request), due: daysOf(request.dueFrom, request.dueTo) },
+        pageOf(request),
+      );
       return { data: data.map(presentInvoice), hasMore };
     },
     getInvoice: async ({ organisation, id }) => {
@@ -71,6 +76,8 @@ interface SearchRequest {
   readonly customer?: string | undefined;
   readonly customerCode?: string | undefined;
   readonly status: readonly number[];
+  readonly issuedFrom?: string | undefined;
+  readonly issuedTo?: string | undefined;
 }
 
 function searchOf(request: SearchRequest): DocumentSearch {
@@ -79,6 +86,7 @@ function searchOf(request: SearchRequest): DocumentSearch {
     subscriptionId: request.subscription ?? null,
     customerId: request.customer ?? null,
     customerCode: request.customerCode ?? null,
+    issued: daysOf(request.issuedFrom, request.issuedTo),
     statuses: request.status
       .map((value) => wordOf(documentStatuses, value))
       .filter((word) => word !== null),

@@ -9,10 +9,11 @@ import {
   requireOrganisation,
 } from "../dependencies.ts";
 
-/** The organisation whose platform it is, and the reason in the audit log. */
+/** The organisation whose platform it is, the reason in the audit log, and what was previewed. */
 interface Opening {
   readonly organisation: string;
   readonly reason: string;
+  readonly previewedState: string | null;
 }
 
 /** The platform's methods, and the call as they take it. */
@@ -26,11 +27,11 @@ interface OpenPlatform {
  */
 export async function openPlatform(
   deps: Pick<AdminDependencies, "store" | "platform">,
-  { organisation, reason }: Opening,
+  { organisation, ...opening }: Opening,
   call: AdminCall,
 ): Promise<OpenPlatform> {
   const owner = await requireOrganisation(deps, organisation);
-  const acting: Acting = { actor: actorOf(call), reason };
+  const acting: Acting = { actor: actorOf(call), ...opening };
   const platformCall: Call = {
     ...call,
     caller: {

@@ -11,6 +11,7 @@ import {
   GetUpcomingInvoiceRequestSchema,
   RestoreSubscriptionRequestSchema,
 } from "../../../gen/proto/billing/v1/subscriptions_pb.ts";
+import type { Caller } from "../../../transport/rpc/caller.ts";
 import { present } from "../../present/present.ts";
 import type { AdminCall, AdminDependencies, AdminImplementation } from "../dependencies.ts";
 import { openPlatform } from "./open-platform.ts";
@@ -29,30 +30,39 @@ type Previews = Pick<
  * `organisation_not_found`.
  */
 export function previewMethods(deps: Pick<AdminDependencies, "store" | "platform">): Previews {
+  const states = deps.store.previewedStates;
+  // Read before the preview. What changes in between is shown, and refused at the act.
+  const stateOf = async ({ organisationId, now }: Caller, id: string) =>
+    present("previewedState", await states.subscription(organisationId, id, now));
   return {
     previewCreateSubscription: async ({ $typeName: _, $unknown: __, ...request }, call) => {
       const { platform, platformCall, wanted } = await begin(deps, request, call);
       const platformRequest = create(CreateSubscriptionRequestSchema, wanted);
+      const { organisationId, now } = platformCall.caller;
+      const previewedState = await states.creation(organisationId, request.customerCode, now);
       const { preview } = await platform.previewCreateSubscription(platformRequest, platformCall);
-      return { ...present("preview", preview ?? null) };
+      return { ...present("preview", preview ?? null), previewedState };
     },
     previewChangeUnits: async ({ $typeName: _, $unknown: __, ...request }, call) => {
       const { platform, platformCall, wanted } = await begin(deps, request, call);
       const platformRequest = create(ChangeUnitsRequestSchema, wanted);
+      const state = await stateOf(platformCall.caller, request.id);
       const { preview } = await platform.previewChangeUnits(platformRequest, platformCall);
-      return { ...present("preview", preview ?? null) };
+      return { ...present("preview", preview ?? null), ...state };
     },
     previewEndSubscription: async ({ $typeName: _, $unknown: __, ...request }, call) => {
       const { platform, platformCall, wanted } = await begin(deps, request, call);
       const platformRequest = create(EndSubscriptionRequestSchema, wanted);
+      const state = await stateOf(platformCall.caller, request.id);
       const { preview } = await platform.previewEndSubscription(platformRequest, platformCall);
-      return { ...present("preview", preview ?? null) };
+      return { ...present("preview", preview ?? null), ...state };
     },
     previewRestoreSubscription: async ({ $typeName: _, $unknown: __, ...request }, call) => {
       const { platform, platformCall, wanted } = await begin(deps, request, call);
       const platformRequest = create(RestoreSubscriptionRequestSchema, wanted);
+      const state = await stateOf(platformCall.caller, request.id);
       const { preview } = await platform.previewRestoreSubscription(platformRequest, platformCall);
-      return { ...present("preview", preview ?? null) };
+      return { ...present("preview", preview ?? null), ...state };
     },
     getUpcomingInvoice: async ({ $typeName: _, $unknown: __, ...request }, call) => {
       const { platform, platformCall, wanted } = await begin(deps, request, call);
@@ -70,5 +80,8 @@ async function begin<Request extends { readonly organisation: string }>(
   call: AdminCall,
 ) {
   // A preview has no audit entry, and so no reason.
-  return { ...(await openPlatform(deps, { organisation, reason: "" }, call)), wanted };
+  return {
+    ...(await openPlatform(deps, { organisation, reason: "", previewedState: null }, call)),
+    wanted,
+  };
 }

@@ -9,6 +9,7 @@ import type {
 import { subscriptionStatuses, wordOf } from "../../../present/enums.ts";
 import { presentSubscription } from "../../../present/objects.ts";
 import type { SubscriptionSearch } from "../../../store/admin/platform/platform-objects.ts";
+import { daysOf } from "../../present/read-values.ts";
 import {
   type AdminDependencies,
   type AdminImplementation,
@@ -54,6 +55,8 @@ function searchOf(request: ListSubscriptionsRequest): SubscriptionSearch {
   return {
     customerId: request.customer ?? null,
     customerCode: request.customerCode ?? null,
+    planId: request.plan ?? null,
+    renewal: daysOf(request.renewalFrom, request.renewalTo),
     status: wordOf(subscriptionStatuses, request.status),
     label: request.label ?? null,
     number: request.number ?? null,

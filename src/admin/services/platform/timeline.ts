@@ -1,7 +1,9 @@
 /** Lists the timeline of a subscription, with links to ledger and Temporal UI. ADMIN-12 */
 import { Refusal } from "../../../domain/refusal.ts";
 import type { SubscriptionService } from "../../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
-import type { TimelinePosition } from "../../../store/admin/timeline/timeline.ts";
+import { wordOf } from "../../../present/enums.ts";
+import type { TimelineKind, TimelinePosition } from "../../../store/admin/timeline/timeline.ts";
+import { timelineGroups } from "../../present/enums.ts";
 import { present } from "../../present/present.ts";
 import { readInstantOf } from "../../present/read-values.ts";
 import { presentTimelineEntry } from "../../present/timeline.ts";
@@ -28,10 +30,12 @@ export function listSubscriptionTimeline(
   return async (request) => {
     const { id: organisationId } = await requireOrganisation(deps, request.organisation);
     const { limit, startingAfter } = pageOf(request);
+    const group = wordOf(timelineGroups, request.group);
     const query = {
       limit,
       after: startingAfter === null ? null : readPosition(startingAfter),
       since: readInstantOf("since", request.since),
+      kinds: group && kindsOf[group],
     };
     const page = required(
       await deps.store.timeline.list(organisationId, request.id, query),
@@ -56,6 +60,33 @@ export function listSubscriptionTimeline(
     };
   };
 }
+
+/** What the ledger does to a document that it has. It is both money and the ledger. */
+const ofPosted = ["credited", "paid", "voided", "deleted", "removed"] as const;
+
+/** The kinds of the entries of a group. */
+const kindsOf: Readonly<Record<keyof typeof timelineGroups, readonly TimelineKind[]>> = {
+  money: ["deferred", "issued", "amended", ...ofPosted],
+  ledger: [
+    "waiting",
+    "posted",
+    "refused",
+    "abandoned",
+    ...ofPosted,
+    "removal_refused",
+    "kept",
+    "end_refused",
+  ],
+  webhooks: ["published", "delivered", "delivery_failed", "delivery_waiting", "delivery_ended"],
+  failed: [
+    "refused",
+    "removal_refused",
+    "end_refused",
+    "parked",
+    "delivery_failed",
+    "delivery_ended",
+  ],
+};
 
 /** The position of an entry's id, also if nothing stands there any more. */
 function readPosition(id: string): TimelinePosition {

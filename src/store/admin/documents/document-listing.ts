@@ -60,7 +60,8 @@ export interface AdminDocument {
   readonly createdAt: Date;
 }
 
-const operations = {
+/** The operation of each kind of job. */
+export const operations = {
   create_invoice: "creation",
   create_credit_note: "creation",
   amend_invoice: "amendment",

@@ -7,7 +7,7 @@ import { strict as assert } from "node:assert";
 import { invalidationsOf } from "../../../domain/ledger/validation.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { text } from "../../database/sql/columns.ts";
-import { sql } from "../../database/sql/sql.ts";
+import { type Sql, sql } from "../../database/sql/sql.ts";
 import { command, query } from "../../database/sql/statement.ts";
 import { isNeverThere } from "../../documents/document-presence.ts";
 import { documentNumber } from "../../documents/invoice-writes.ts";
@@ -51,75 +51,81 @@ export async function reserveNumber(
   return reserved.number;
 }
 
-// The narrowest mapping applies: the plan's, charge's or meter's, then the organisation's.
-// DOCUMENT-5.
-const mappings = {
-  invoice: command({
-    name: "map_invoice_lines",
-    text: sql`
-      UPDATE invoice_lines l
-      SET
-        revenue_account = coalesce(m.revenue_account, l.revenue_account),
-        tax_type = m.tax_type
-      FROM
-        (
-          SELECT
-            k.id,
-            coalesce(c.tax_type, m.tax_type, p.tax_type, o.tax_type) AS tax_type,
-            coalesce(
-              c.revenue_account,
-              m.revenue_account,
-              p.revenue_account,
-              o.revenue_account
-            ) AS revenue_account
-          FROM
-            invoice_lines k
-            JOIN invoices i ON i.organisation_id = $1 AND i.id = k.invoice_id
-            JOIN organisations o ON o.id = i.organisation_id
-            JOIN subscriptions s
-              ON s.organisation_id = i.organisation_id AND s.id = i.subscription_id
-            LEFT JOIN plans p
-              ON k.kind IN ('plan', 'proration')
-              AND p.organisation_id = i.organisation_id
-              AND p.id = s.plan_id
-            LEFT JOIN charges c ON c.organisation_id = i.organisation_id AND c.id = k.charge_id
-            LEFT JOIN meters m ON m.organisation_id = i.organisation_id AND m.id = k.meter_id
-          WHERE
-            k.organisation_id = $1
-            AND k.invoice_id = $2
-            AND (k.amending OR ${isNeverThere(sql`i`)})
-        ) m
-      WHERE l.organisation_id = $1 AND l.id = m.id AND ($3 OR l.revenue_account IS NULL)
-    `,
-  }),
-  credit_note: command({
-    name: "map_credit_note_lines",
-    text: sql`
-      UPDATE credit_note_lines l
-      SET
-        revenue_account = coalesce(m.revenue_account, l.revenue_account),
-        tax_type = m.tax_type
-      FROM
-        (
-          SELECT
-            k.id,
-            coalesce(m.tax_type, p.tax_type, o.tax_type) AS tax_type,
-            coalesce(m.revenue_account, p.revenue_account, o.revenue_account) AS revenue_account
-          FROM
-            credit_note_lines k
-            JOIN credit_notes n ON n.organisation_id = $1 AND n.id = k.credit_note_id
-            JOIN organisations o ON o.id = n.organisation_id
-            JOIN subscriptions s
-              ON s.organisation_id = n.organisation_id AND s.id = n.subscription_id
-            LEFT JOIN plans p
-              ON k.meter_id IS NULL AND p.organisation_id = n.organisation_id AND p.id = s.plan_id
-            LEFT JOIN meters m ON m.organisation_id = n.organisation_id AND m.id = k.meter_id
-          WHERE k.organisation_id = $1 AND k.credit_note_id = $2
-        ) m
-      WHERE l.organisation_id = $1 AND l.id = m.id AND ($3 OR l.revenue_account IS NULL)
-    `,
-  }),
+/**
+ * SQL: the lines that the ledger does not have of document $2, by the mappings that apply now: the
+ * plan's, charge's or meter's, then the organisation's (DOCUMENT-5).
+ */
+export const mappedLines: Readonly<Record<DocumentKind, Sql>> = {
+  invoice: sql`
+    SELECT
+      k.id,
+      coalesce(c.tax_type, m.tax_type, p.tax_type, o.tax_type) AS tax_type,
+      coalesce(
+        c.revenue_account,
+        m.revenue_account,
+        p.revenue_account,
+        o.revenue_account
+      ) AS revenue_account
+    FROM
+      invoice_lines k
+      JOIN invoices i ON i.organisation_id = $1 AND i.id = k.invoice_id
+      JOIN organisations o ON o.id = i.organisation_id
+      JOIN subscriptions s ON s.organisation_id = i.organisation_id AND s.id = i.subscription_id
+      LEFT JOIN plans p
+        ON k.kind IN ('plan', 'proration')
+        AND p.organisation_id = i.organisation_id
+        AND p.id = s.plan_id
+      LEFT JOIN charges c ON c.organisation_id = i.organisation_id AND c.id = k.charge_id
+      LEFT JOIN meters m ON m.organisation_id = i.organisation_id AND m.id = k.meter_id
+    WHERE k.organisation_id = $1 AND k.invoice_id = $2 AND (k.amending OR ${isNeverThere(sql`i`)})
+  `,
+  credit_note: sql`
+    SELECT
+      k.id,
+      coalesce(m.tax_type, p.tax_type, o.tax_type) AS tax_type,
+      coalesce(m.revenue_account, p.revenue_account, o.revenue_account) AS revenue_account
+    FROM
+      credit_note_lines k
+      JOIN credit_notes n ON n.organisation_id = $1 AND n.id = k.credit_note_id
+      JOIN organisations o ON o.id = n.organisation_id
+      JOIN subscriptions s ON s.organisation_id = n.organisation_id AND s.id = n.subscription_id
+      LEFT JOIN plans p
+        ON k.meter_id IS NULL AND p.organisation_id = n.organisation_id AND p.id = s.plan_id
+      LEFT JOIN meters m ON m.organisation_id = n.organisation_id AND m.id = k.meter_id
+    WHERE k.organisation_id = $1 AND k.credit_note_id = $2
+  `,
 };
+
+/** SQL: whether line `l` takes the mapping. $3: the ledger refused an account or tax type. */
+export const isMapped = sql`($3 OR l.revenue_account IS NULL)`;
+
+const mapping = (name: string, table: Sql, kind: DocumentKind) =>
+  command({
+    name,
+    text: sql`
+      UPDATE ${table} l
+      SET
+        revenue_account = coalesce(m.revenue_account, l.revenue_account),
+        tax_type = m.tax_type
+      FROM (${mappedLines[kind]}) m
+      WHERE l.organisation_id = $1 AND l.id = m.id AND ${isMapped}
+    `,
+  });
+
+const mappings = {
+  invoice: mapping("map_invoice_lines", sql`invoice_lines`, "invoice"),
+  credit_note: mapping("map_credit_note_lines", sql`credit_note_lines`, "credit_note"),
+};
+
+/** Whether the ledger refused the document because of an account or a tax type of its lines. */
+export function isMappingRefused({ reason }: AdminDocument): boolean {
+  return reason === "account_invalid" || reason === "tax_invalid";
+}
+
+/** Whether the ledger has another document with the number, so that a retry takes the next one. */
+export function isNumberUsed({ reason }: AdminDocument): boolean {
+  return reason === "duplicate_number";
+}
 
 /**
  * Updates accounts and tax types of lines that the ledger does not have. Lines without an account
@@ -129,9 +135,9 @@ const mappings = {
 export async function mapLines(
   tx: Transaction,
   organisationId: string,
-  { id, kind, reason }: AdminDocument,
+  document: AdminDocument,
 ): Promise<void> {
+  const { id, kind, reason } = document;
   await invalidateReferenceData(tx, organisationId, invalidationsOf(reason ?? ""), "mended");
-  const isRefused = reason === "account_invalid" || reason === "tax_invalid";
-  await mappings[kind](tx, organisationId, id, isRefused);
+  await mappings[kind](tx, organisationId, id, isMappingRefused(document));
 }

@@ -21,7 +21,7 @@ import type { DocumentWork } from "../../ledger-jobs/stale-jobs.ts";
 import { type Changed, changed } from "../changes.ts";
 import { createJob } from "./create-retry-job.ts";
 import { type AdminDocument, documentListing } from "./document-listing.ts";
-import { mapLines, reserveNumber } from "./renumber-and-map-lines.ts";
+import { isNumberUsed, mapLines, reserveNumber } from "./renumber-and-map-lines.ts";
 
 /** A document to retry, and its organisation. Null for a document that does not exist. */
 export interface LockedDocument {
@@ -124,9 +124,10 @@ async function retryCreation(
   organisationId: string,
   document: AdminDocument,
 ): Promise<Changed<DocumentWork>> {
-  const { id, kind, reason } = document;
-  const isNumberUsed = reason === "duplicate_number";
-  const number = isNumberUsed ? await reserveNumber(tx, organisationId, kind) : document.number;
+  const { id, kind } = document;
+  const number = isNumberUsed(document)
+    ? await reserveNumber(tx, organisationId, kind)
+    : document.number;
   await mapLines(tx, organisationId, document);
   const after = { number, status: "scheduled", syncError: null };
   const update = { where: { organisationId, id }, data: after };

@@ -9,6 +9,7 @@ import { type Actor, type Changed, type Changes, changed, isTaken } from "../cha
 import { pageBySeq } from "../page-by-seq.ts";
 import { createCounters } from "../provision.ts";
 import { countUnbilled } from "./current-organisation.ts";
+import { type PreviewedSwitch, previewSetupMode } from "./preview-setup-mode.ts";
 import {
   type AdminOrganisation,
   loadLocked,
@@ -52,6 +53,7 @@ export interface OrganisationStore {
    * billed. SETUP-3.
    */
   countUnbilled(id: string): Promise<number>;
+  previewSetupMode(id: string, setupMode: boolean): Promise<PreviewedSwitch | null>;
 }
 
 /** Creates the organisation store over changes. */
@@ -95,6 +97,7 @@ export function createOrganisationStore(pool: Pool, { run }: Changes): Organisat
       });
     },
     countUnbilled: (id) => countUnbilled(pool, id),
+    previewSetupMode: (id, setupMode) => previewSetupMode(pool, id, setupMode),
   };
 }
 

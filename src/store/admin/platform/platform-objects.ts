@@ -3,6 +3,7 @@
  * reads of the public API and the filters by which an operator searches. SQL, because the lists are
  * those of the public API. ADMIN-11.
  */
+import { type CivilDate, civilDate } from "../../../domain/calendar/civil-date.ts";
 import type { CreditNote } from "../../../domain/model/credit-note.ts";
 import type { DocumentStatus, Invoice } from "../../../domain/model/invoice.ts";
 import type { SubscriptionStatus } from "../../../domain/model/subscription.ts";
@@ -39,8 +40,16 @@ interface CustomerSearch {
   readonly customerCode: string | null;
 }
 
+/** Days from the first to the last, both included. A null end is open. */
+interface Days {
+  readonly from: CivilDate | null;
+  readonly to: CivilDate | null;
+}
+
 /** The search of a list of subscriptions. `label` is a part of the label, in any case. */
 export interface SubscriptionSearch extends CustomerSearch {
+  readonly planId: string | null;
+  readonly renewal: Days;
   readonly status: SubscriptionStatus | null;
   readonly label: string | null;
   /** The number of an invoice or credit note of the subscription. */
@@ -49,15 +58,21 @@ export interface SubscriptionSearch extends CustomerSearch {
 
 /** The search of a list of documents. An empty list of statuses excludes nothing. */
 export interface DocumentSearch extends CustomerSearch {
+  readonly issued: Days;
   readonly number: string | null;
   readonly subscriptionId: string | null;
   readonly statuses: readonly DocumentStatus[];
 }
 
+/** The search of a list of invoices. */
+export interface InvoiceSearch extends DocumentSearch {
+  readonly due: Days;
+}
+
 /** What the platform of an organisation sees. */
 export interface PlatformObjects {
   readonly subscriptions: Searched<PlannedSubscription, SubscriptionSearch>;
-  readonly invoices: Searched<Invoice, DocumentSearch>;
+  readonly invoices: Searched<Invoice, InvoiceSearch>;
   readonly creditNotes: Searched<CreditNote, DocumentSearch>;
   readonly events: Searched<StoredEvent, EventSearch>;
 }
@@ -66,8 +81,8 @@ export interface PlatformObjects {
 export function createPlatformObjects(pool: Pool): PlatformObjects {
   return {
     subscriptions: searched(pool, subscriptionListing, subscriptionFilters),
-    invoices: searched(pool, invoiceListing, documentFilters),
-    creditNotes: searched(pool, creditNoteListing, documentFilters),
+    invoices: searched(pool, invoiceListing, invoiceFilters),
+    creditNotes: searched(pool, creditNoteListing, creditNoteFilters),
     events: searched(pool, eventListing, eventFilters),
   };
 }
@@ -91,6 +106,10 @@ function filter(condition: Sql, value: unknown): readonly Filter[] {
   return value === null ? [] : [{ sql: condition, value }];
 }
 
+function dayFilters(column: Sql, { from, to }: Days): readonly Filter[] {
+  return [...filter(sql`${column} >= ?`, from), ...filter(sql`${column} <= ?`, to)];
+}
+
 // The code is looked up first, so that the list follows the customer's index.
 const ofCode = sql`t.customer_id = (SELECT k.id FROM customers k
   WHERE k.organisation_id = $1 AND k.code = ?)`;
@@ -108,6 +127,8 @@ const ofNumber = sql`t.id = (SELECT d.subscription_id FROM invoices d
 function subscriptionFilters(search: SubscriptionSearch): readonly Filter[] {
   return [
     ...customerFilters(search),
+    ...filter(sql`t.plan_id = ?`, search.planId),
+    ...dayFilters(sql`t.renewal_date`, search.renewal),
     ...filter(sql`t.status = ?`, search.status),
     ...filter(sql`strpos(lower(t.label), lower(?)) > 0`, search.label),
     ...filter(ofNumber, search.number),
@@ -123,18 +144,45 @@ function documentFilters(search: DocumentSearch): readonly Filter[] {
   ];
 }
 
+function invoiceFilters(search: InvoiceSearch): readonly Filter[] {
+  return [
+    ...documentFilters(search),
+    ...dayFilters(sql`t.issue_date`, search.issued),
+    ...dayFilters(sql`t.due_date`, search.due),
+  ];
+}
+
+// A credit note's day is stored as its midnight in UTC.
+function creditNoteFilters(search: DocumentSearch): readonly Filter[] {
+  const { from, to } = search.issued;
+  return [
+    ...documentFilters(search),
+    ...filter(sql`t.credit_note_date >= ?::date::timestamp AT TIME ZONE 'UTC'`, from),
+    ...filter(sql`t.credit_note_date <= ?::date::timestamp AT TIME ZONE 'UTC'`, to),
+  ];
+}
+
 const anyCustomer: CustomerSearch = { customerId: "", customerCode: "" };
-const anyDocument = documentFilters({
+const anyDays: Days = { from: civilDate("2026-03-10"), to: civilDate("2026-03-10") };
+const anyDocument: DocumentSearch = {
   ...anyCustomer,
+  issued: anyDays,
   number: "",
   subscriptionId: "",
   statuses: ["draft"],
-});
+};
 
 declarePage(
   "search_subscriptions",
   subscriptionListing,
-  subscriptionFilters({ ...anyCustomer, status: "active", label: "", number: "" }),
+  subscriptionFilters({
+    ...anyCustomer,
+    planId: "",
+    renewal: anyDays,
+    status: "active",
+    label: "",
+    number: "",
+  }),
 );
-declarePage("search_invoices", invoiceListing, anyDocument);
-declarePage("search_credit_notes", creditNoteListing, anyDocument);
+declarePage("search_invoices", invoiceListing, invoiceFilters({ ...anyDocument, due: anyDays }));
+declarePage("search_credit_notes", creditNoteListing, creditNoteFilters(anyDocument));

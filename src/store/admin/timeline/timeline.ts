@@ -133,11 +133,13 @@ export interface TimelineEntry extends TimelinePosition {
   readonly reason: string | null;
 }
 
-/** Selects entries: before a position, and not earlier than an instant. */
+/** Selects entries: before a position, not earlier than an instant, of some kinds. */
 interface TimelineQuery {
   readonly limit: number;
   readonly after: TimelinePosition | null;
   readonly since: Date | null;
+  /** Only entries of these kinds. Null excludes none. */
+  readonly kinds: readonly TimelineKind[] | null;
 }
 
 /** Reads timelines. Null stands for a subscription that the organisation does not have. */
@@ -174,7 +176,8 @@ SELECT e.id, e.at, e.micros, e.rank, e.kind, e.detail, l.reason,
     END AS requester
 FROM (SELECT * FROM page WHERE ($3::bigint IS NULL OR (micros, rank, id) < ($3, $4, $5))
       AND ($6::timestamptz IS NULL OR at >= $6)
-    ORDER BY micros DESC, rank DESC, id DESC LIMIT $7) e
+      AND ($7::text[] IS NULL OR kind = ANY ($7))
+    ORDER BY micros DESC, rank DESC, id DESC LIMIT $8) e
   LEFT JOIN document d ON d.id = e.document_id
   LEFT JOIN api_keys k ON k.organisation_id = $1 AND k.id = e.requested_by
   LEFT JOIN operator_tokens o ON o.id = e.requested_by
@@ -200,7 +203,7 @@ async function list(
   pool: Pool,
   organisationId: string,
   subscriptionId: string,
-  { limit, after, since }: TimelineQuery,
+  { limit, after, since, kinds }: TimelineQuery,
 ): Promise<Page<TimelineEntry> | null> {
   const rows = await readEntries(
     pool,
@@ -210,6 +213,7 @@ async function list(
     after?.rank ?? null,
     after?.id ?? null,
     since,
+    kinds,
     limit + 1,
   );
   if (rows.length === 0 && !(await exists(pool, organisationId, subscriptionId))) return null;

@@ -29,6 +29,7 @@ import {
   usagePlaceRow,
 } from "../../usage/usage-rows.ts";
 import { type CheckedSums, checkUsageSums } from "./check-usage-sums.ts";
+import { type PreviewedVoid, previewVoid } from "./preview-void.ts";
 import { type ExportedUsage, exportUsage } from "./usage-lines.ts";
 
 /**
@@ -86,6 +87,8 @@ export interface UsageStore {
   checkSums(organisationId: string, after: string | null): Promise<CheckedSums>;
   /** Exports events before an instant that a bill has taken, a page after this id. */
   export(organisationId: string, before: Date, after: string | null): Promise<ExportedUsage>;
+  /** What a void would change. Null if there is no such event. Refuses `invalid_state`. */
+  previewVoid(organisationId: string, eventId: string): Promise<PreviewedVoid | null>;
   /** Whether an event with this id was dropped. */
   wasDropped(organisationId: string, eventId: string): Promise<boolean>;
 }
@@ -106,6 +109,7 @@ export function createUsageStore(pool: Pool): UsageStore {
     getEvent: (organisationId, eventId) => getUsageEvent(pool, organisationId, eventId),
     checkSums: (organisationId, after) => checkUsageSums(pool, organisationId, after),
     export: (organisationId, before, after) => exportUsage(pool, organisationId, before, after),
+    previewVoid: (organisationId, eventId) => previewVoid(pool, organisationId, eventId),
     wasDropped: (organisationId, eventId) => wasDropped(pool, organisationId, eventId),
   };
 }

@@ -49,6 +49,50 @@ test("subscriptions are found by customer, code, label and number", async ({ adm
   expect(await find({ label: "office", customerCode: "GLOBEX" })).toEqual([]);
 });
 
+test("subscriptions and documents are found by day, and subscriptions by plan", async ({
+  admin,
+  seen,
+}) => {
+  const { own, head, branch, change } = seen;
+  const find = async (method: string, search: object) =>
+    idsOf(await admin.done(method, { ...own, ...search }));
+  const subscriptions = (search: object) => find("SubscriptionService/ListSubscriptions", search);
+  const both = [branch.id, head.id];
+  expect(await subscriptions({ renewalFrom: "2026-05-01", renewalTo: "2026-05-01" })).toEqual(both);
+  expect(await subscriptions({ renewalFrom: "2026-05-02" })).toEqual([]);
+  expect(await subscriptions({ renewalTo: "2026-04-30" })).toEqual([]);
+  expect(await subscriptions({ plan: head.plan })).toEqual(both);
+  expect(await subscriptions({ plan: head.id })).toEqual([]);
+  const invoices = (search: object) => find("InvoiceService/ListInvoices", search);
+  const { issue_date: issued, due_date: due } = head.invoice;
+  const all = await invoices({});
+  expect(await invoices({ issuedFrom: issued, issuedTo: issued })).toEqual(all);
+  expect(await invoices({ dueFrom: due, dueTo: due, limit: 1 })).toEqual(all.slice(0, 1));
+  expect(await invoices({ issuedFrom: "2030-01-01" })).toEqual([]);
+  expect(await invoices({ dueTo: "2020-01-01" })).toEqual([]);
+  const notes = (search: object) => find("CreditNoteService/ListCreditNotes", search);
+  const day = "2026-04-16";
+  expect(await notes({ issuedFrom: day, issuedTo: day })).toEqual([change.credit_note]);
+  expect(await notes({ issuedFrom: "2026-04-17" })).toEqual([]);
+  expect(await notes({ issuedTo: "2026-04-15" })).toEqual([]);
+  const wrong = { ...own, dueFrom: "2026-02-30" };
+  expect(await admin.refused("InvoiceService/ListInvoices", wrong)).toBe(
+    "invalid_parameter due_from",
+  );
+});
+
+test("customers are found by the beginning of name, company or code", async ({ admin, seen }) => {
+  const search = async (text: string) =>
+    (await admin.done("CustomerService/ListCustomers", { ...seen.own, search: text })).data ?? [];
+  const codes = async (text: string) => (await search(text)).map(({ code }: Json) => code);
+  expect(await codes("acm")).toEqual(["ACME"]);
+  expect(await codes("GLOB")).toEqual(["GLOBEX"]);
+  const [acme] = await search("ACME");
+  expect(await codes(acme.name.slice(0, 4).toUpperCase())).toContain("ACME");
+  // The text is no pattern, and the middle of a name is not its beginning.
+  for (const text of ["%", "_cme", "cme"]) expect(await codes(text)).toEqual([]);
+});
+
 test("documents are found by number, customer and subscription, with the ledger's page", async ({
   system,
   admin,

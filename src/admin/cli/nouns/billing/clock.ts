@@ -1,9 +1,17 @@
 /** `billing clock`: the test clock of a sandbox. CLOCK-1 */
 import { TestClockService } from "../../../../gen/proto/billing/admin/v1/test_clock_pb.ts";
-import type { Noun } from "../../noun.ts";
+import { type Noun, previewedStateText } from "../../noun.ts";
 import { advanceClock } from "./advance-clock.ts";
 
 const { method } = TestClockService;
+
+const target = {
+  to:
+    "an instant (2027-01-31T00:00:00Z), or a date: the beginning of that day in the " +
+    "organisation's timezone",
+  days: "by this number of days",
+  months: "by this number of months",
+};
 
 /** Shows and advances the clock. */
 export const clock: Noun = {
@@ -15,6 +23,14 @@ export const clock: Noun = {
       method: method.getTestClock,
       summary: "Show the clock's time, and the progress of an advance.",
       examples: ["clock get", "clock get --json"],
+    },
+    {
+      name: "preview-advance",
+      method: method.previewAdvanceTestClock,
+      summary: "Show what falls due on the way of an advance, and what it bills by currency.",
+      details: "Nothing is changed. At most 500 subscriptions are read, the earliest due first.",
+      examples: ["clock preview-advance --months 1", "clock preview-advance --to 2028-02-29"],
+      fields: target,
     },
     {
       name: "advance",
@@ -31,13 +47,7 @@ export const clock: Noun = {
         "clock advance --days 14",
         "clock advance --to 2028-02-29 --wait 600",
       ],
-      fields: {
-        to:
-          "an instant (2027-01-31T00:00:00Z), or a date: the beginning of that day in the " +
-          "organisation's timezone",
-        days: "by this number of days",
-        months: "by this number of months",
-      },
+      fields: { ...target, previewed_state: previewedStateText },
       extra: [
         {
           flags: "--wait [seconds]",

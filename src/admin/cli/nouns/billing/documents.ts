@@ -4,7 +4,7 @@
  * ADMIN-6
  */
 import { DocumentService } from "../../../../gen/proto/billing/admin/v1/documents_pb.ts";
-import type { Noun, Verb } from "../../noun.ts";
+import { type Noun, previewedStateText, type Verb } from "../../noun.ts";
 import { explainDocument, explanationLines } from "./explain-document.ts";
 import { retryDocument } from "./retry-document.ts";
 
@@ -63,11 +63,22 @@ export const documents: Noun = {
     {
       name: "get",
       method: method.getDocument,
-      summary: "Show one document, also if it has no failed or pending job.",
+      summary:
+        "Show one document with the last attempts at its ledger jobs, also if none failed or is " +
+        "pending.",
+      details: "A document that the ledger took at once has no attempts.",
       examples: ["documents get 0199a0b2-5555-7000-8000-000000000001"],
       places: ["id"],
     },
     explain,
+    {
+      name: "preview-retry",
+      method: method.previewRetryDocument,
+      summary: "Show what a retry would send to the ledger, with its number and accounts.",
+      details: "Nothing is changed, and the ledger is not asked.",
+      examples: ["documents preview-retry 0199a0b2-5555-7000-8000-000000000001"],
+      places: ["id"],
+    },
     {
       name: "retry",
       method: method.retryDocument,
@@ -80,6 +91,7 @@ export const documents: Noun = {
         "documents retry 0199a0b2-5555-7000-8000-000000000001 --json",
       ],
       places: ["id"],
+      fields: { previewed_state: previewedStateText },
       extra: [
         {
           flags: "--wait [seconds]",

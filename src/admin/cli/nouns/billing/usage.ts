@@ -4,7 +4,7 @@
  */
 import { UsageService } from "../../../../gen/proto/billing/admin/v1/usage_pb.ts";
 import { callJson } from "../../call-json.ts";
-import type { Column, Noun, Work } from "../../noun.ts";
+import { type Column, type Noun, previewedStateText, type Work } from "../../noun.ts";
 import { isObject, type Json } from "../../output/message-json.ts";
 import { meterByCode } from "../lookups.ts";
 import { dropUsage, exportUsage } from "./drop-usage.ts";
@@ -168,13 +168,24 @@ export const usage: Noun = {
       irreversible: () => "The service has the events of this file no more.",
     },
     {
+      name: "preview-void",
+      method: method.previewVoidUsageEvent,
+      summary: "Show what the usage of an event's meter and period comes to without the event.",
+      details: "Nothing is changed.",
+      examples: ["usage preview-void evt-2026-03-05-000017"],
+      places: ["id"],
+    },
+    {
       name: "void",
       method: method.voidUsageEvent,
       summary: "Void an event that is not billed, so that no bill includes it.",
       details: "Its id stays taken. Report corrected usage under another id.",
       examples: ["usage void evt-2026-03-05-000017 --reason 'Counted twice by the importer' --yes"],
       places: ["id"],
-      fields: { reason: "why, 1 to 500 characters; stored with the event" },
+      fields: {
+        reason: "why, 1 to 500 characters; stored with the event",
+        previewed_state: previewedStateText,
+      },
       irreversible: ({ id }) => `The event ${String(id)} is never billed, and its id stays taken.`,
     },
   ],

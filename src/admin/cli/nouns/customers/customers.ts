@@ -90,8 +90,13 @@ export const customers: Noun = {
       name: "list",
       method: method.listCustomers,
       summary: "List customers, newest first.",
-      examples: ["customers list", "customers list --email billing@acme.example"],
+      examples: [
+        "customers list",
+        "customers list --search acm",
+        "customers list --email billing@acme.example",
+      ],
       fields: {
+        search: "only customers whose name, company or code begins with this text, in any case",
         code: "only the customer with this code",
         email: "only customers with this e-mail address, in any case",
         status: "only customers with this status",

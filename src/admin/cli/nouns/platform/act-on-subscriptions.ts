@@ -4,7 +4,7 @@
  * ADMIN-15
  */
 import { SubscriptionService } from "../../../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
-import type { Verb } from "../../noun.ts";
+import { previewedStateText, type Verb } from "../../noun.ts";
 import { previewLines, upcomingLines } from "./preview-lines.ts";
 
 const { method } = SubscriptionService;
@@ -45,6 +45,9 @@ const chargesFromFile =
 
 const reason = "why, 1 to 500 characters; shown in the audit log and the timeline";
 
+/** What every change has in addition to the fields of its preview. */
+const acted = { reason, previewed_state: previewedStateText };
+
 /** The verbs that change subscriptions. */
 export const actingVerbs: readonly Verb[] = [
   {
@@ -57,7 +60,7 @@ export const actingVerbs: readonly Verb[] = [
         "--reason 'Ordered by telephone'",
       "subscriptions create --file order.json --reason 'Ordered by telephone'",
     ],
-    fields: { ...creationFields, reason },
+    fields: { ...creationFields, ...acted },
     fileFields: ["charges"],
     takesFile: true,
   },
@@ -71,7 +74,7 @@ export const actingVerbs: readonly Verb[] = [
         "--effective-date 2026-03-16 --reason 'Two more seats'",
     ],
     places: ["id", "units"],
-    fields: { ...unitsFields, reason },
+    fields: { ...unitsFields, ...acted },
   },
   {
     name: "end",
@@ -83,7 +86,7 @@ export const actingVerbs: readonly Verb[] = [
         "--reason 'Created twice' --yes",
     ],
     places: ["id", "when"],
-    fields: { ...endFields, reason },
+    fields: { ...endFields, ...acted },
     irreversible: ({ delete_unsent_invoices: unsent, void_approved_invoices: approved }) =>
       unsent === true || approved === true
         ? "Invoices that the ledger removes stay removed under their numbers."
@@ -97,7 +100,7 @@ export const actingVerbs: readonly Verb[] = [
       "subscriptions restore 0199a0b2-6666-7000-8000-000000000001 --reason 'Ended by mistake'",
     ],
     places: ["id"],
-    fields: { reason },
+    fields: acted,
   },
   {
     name: "break-off",
@@ -112,7 +115,10 @@ export const actingVerbs: readonly Verb[] = [
         "--reason 'The ledger was closed' --yes",
     ],
     places: ["id"],
-    fields: { reason: "why, 1 to 500 characters; shown in the audit log" },
+    fields: {
+      reason: "why, 1 to 500 characters; shown in the audit log",
+      previewed_state: previewedStateText,
+    },
     irreversible: () => "What waits for the ledger is never done, also if the ledger comes back.",
   },
 ];

@@ -27,6 +27,8 @@ function filtersOf(words: string) {
     customer: "only of this customer, by id or code",
     customer_code: "only of the customer with this code",
     status: `only ${words}s with one of these statuses`,
+    issued_from: "only those issued on this day or later, YYYY-MM-DD",
+    issued_to: "only those issued on this day or earlier",
   };
 }
 
@@ -42,9 +44,14 @@ export const invoices: Noun = {
       examples: [
         "invoices list --customer ACME",
         "invoices list --status draft,approved --all",
+        "invoices list --status approved --due-to 2026-03-31",
         "invoices list --subscription 0199a0b2-6666-7000-8000-000000000001 --json",
       ],
-      fields: filtersOf("invoice"),
+      fields: {
+        ...filtersOf("invoice"),
+        due_from: "only those due on this day or later, YYYY-MM-DD",
+        due_to: "only those due on this day or earlier",
+      },
       lookups,
       columns: [
         "id",

@@ -2,7 +2,7 @@
 import { SubscriptionService } from "../../../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
 import type { Column, Noun } from "../../noun.ts";
 import { isObject } from "../../output/message-json.ts";
-import { customerByCode } from "../lookups.ts";
+import { customerByCode, planByCode } from "../lookups.ts";
 import { actingVerbs, previewVerbs } from "./act-on-subscriptions.ts";
 
 const { method } = SubscriptionService;
@@ -32,15 +32,19 @@ export const subscriptions: Noun = {
         "subscriptions list --customer ACME --status active",
         "subscriptions list --label 'head office'",
         "subscriptions list --number INV-0042",
+        "subscriptions list --plan team --renewal-from 2026-04-01 --renewal-to 2026-04-30",
       ],
       fields: {
         customer: "only of this customer, by id or code",
         customer_code: "only of the customer with this code",
+        plan: "only of this plan, by id or code",
+        renewal_from: "only those that renew on this day or later, YYYY-MM-DD",
+        renewal_to: "only those that renew on this day or earlier",
         status: "only subscriptions with this status",
         label: "only subscriptions whose label contains this text, in any case",
         number: "only the subscription of the invoice or credit note with this number",
       },
-      lookups: { customer: customerByCode },
+      lookups: { customer: customerByCode, plan: planByCode },
       columns: [
         "id",
         "customer_code",
@@ -73,7 +77,10 @@ export const subscriptions: Noun = {
         "subscriptions timeline 0199a0b2-6666-7000-8000-000000000001 --since 2026-03-01T00:00:00Z",
       ],
       places: ["id"],
-      fields: { since: "only entries at this time or later" },
+      fields: {
+        since: "only entries at this time or later",
+        group: "only entries of this group",
+      },
       columns: ["at", "summary", by, why, "next_attempt_at"],
     },
     ...actingVerbs,
