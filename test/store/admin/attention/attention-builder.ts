@@ -33,7 +33,8 @@ const endpoint = `INSERT INTO webhook_endpoints (id, organisation_id, url, kinds
   VALUES (gen_random_uuid(), $1, 'https://receiver.example', '{}', '\\x00', 'key')`;
 
 const note = `WITH n AS (INSERT INTO credit_notes (id, organisation_id, customer_id,
-    subscription_id, number, status, currency, credit_note_date, subtotal, total, remaining_credit, ledger_credit_note_id)
+    subscription_id, number, status, currency, credit_note_date, subtotal, total,
+    remaining_credit, ledger_credit_note_id)
   SELECT gen_random_uuid(), organisation_id, customer_id, subscription_id, 'CN-0001', 'approved',
     currency, created_at, 5, 5, 5, 'note' FROM invoices WHERE organisation_id = $1
     RETURNING id, organisation_id, credit_note_date)
