@@ -213,14 +213,11 @@ describe.concurrent.each(edits)("an invoice with another %s there", (_what, word
     expect(first.json.error.message).toContain("another currency, kind of amounts or contact");
   });
 
-  test("is still removed by an end", async ({ prepared, builder, ask }) => {
+  test("is still removed by an end", async ({ prepared, builder }) => {
     const { own, id, invoice, person, drift, sync } = await prepared(window);
     await edit(person, invoice.number);
     await sync(async () => invoice.number in (await drift()));
-    const body = { when: "now" };
-    const answer = await ask("POST", `/v1/subscriptions/${id}/end`, { key: own.apiKey, body });
-    expect(answer.status, answer.text).toBe(200);
-    await builder.posted(own);
+    await builder.ended(own, id, { when: "now" });
     const removed = (await builder.inLedger(own)).find(({ number }) => number === invoice.number);
     expect(removed?.status).toBe("DELETED");
     expect(await drift()).not.toHaveProperty(invoice.number);

@@ -56,14 +56,11 @@ describe.concurrent("an end whose removal the ledger refuses", () => {
   test.for(spokenRefusals)("as $reason: $removal", async ({ says, removal }, {
     system,
     builder,
-    ask,
   }) => {
     const { own, id, invoice, target } = await prepared(builder);
     const match = says === 404 ? "GET /api.xro/2.0/Invoices/" : "POST /api.xro/2.0/Invoices/";
     await system.fault({ ...refusalFault(says, match), ...target });
-    const asked = { key: own.apiKey, body: { when: "now" } };
-    const answer = await ask("POST", `/v1/subscriptions/${id}/end`, asked);
-    await builder.posted(own);
+    const answer = await builder.end(own, id, { when: "now" });
     const shown = (await builder.invoices(own, id)).find((one) => one.id === invoice.id);
     const { status } = await builder.subscription(own, id);
     expect([answer.status, status, shown.status]).toEqual(

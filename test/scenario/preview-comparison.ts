@@ -2,6 +2,7 @@
  * Compares a preview with what then happens: the same refusal, or the same subscription, documents
  * and deferred amounts, except ids, numbers and what only the ledger knows. PREVIEW-1, PREVIEW-3.
  */
+import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { verify } from "../../packages/verify/src/verify.ts";
@@ -25,11 +26,29 @@ export interface Previewed {
   readonly expectSame: (answer: Answered) => Promise<void>;
 }
 
-/** Previews an operation on a subscription: `units`, `end` or `restore`. */
+/** An operation that has a preview. */
+type Operation = "units" | "end" | "restore";
+
+/**
+ * Performs an operation. The ledger may take longer over an end than an answer waits: the end is
+ * asked for again until it is decided.
+ */
+export function perform(
+  { ask, builder, own }: Compared,
+  id: string,
+  operation: Operation,
+  body: object,
+): Promise<Answered> {
+  if (operation === "end") return builder.end(own, id, body);
+  const path = `/v1/subscriptions/${id}/${operation}`;
+  return ask("POST", path, { key: own.apiKey, body, idempotencyKey: randomUUID() });
+}
+
+/** Previews an operation on a subscription. */
 export async function preview(
   compared: Compared,
   id: string,
-  operation: "units" | "end" | "restore",
+  operation: Operation,
   body: object,
 ): Promise<Previewed> {
   const { ask, own } = compared;

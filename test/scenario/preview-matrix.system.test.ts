@@ -8,7 +8,7 @@ import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data
 import type { Answered } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
 import { scenarioTest as test } from "./fixtures.ts";
-import { expectRefusedAlike, explanationInShort, preview } from "./preview-comparison.ts";
+import { expectRefusedAlike, explanationInShort, perform, preview } from "./preview-comparison.ts";
 import {
   createStates,
   type OperationName,
@@ -61,7 +61,7 @@ test("each preview in each state is what the operation then does, with usage", a
   const compared = { system, ask, builder, own };
 
   /** Holds the preview of one operation against it. Returns a comparison for later. */
-  const perform = async ({ state, id }: Twin, name: OperationName) => {
+  const comparePreview = async ({ state, id }: Twin, name: OperationName) => {
     const [operation, body] = operations[name];
     const path = `/v1/subscriptions/${id}/${operation}`;
     const asked = { key: own.apiKey, body };
@@ -72,10 +72,7 @@ test("each preview in each state is what the operation then does, with usage", a
       return async () => undefined;
     }
     const previewed = await preview(compared, id, operation, body);
-    const real =
-      operation === "end"
-        ? await builder.end(own, id, body)
-        : await ask("POST", path, { ...asked, idempotencyKey: randomUUID() });
+    const real = await perform(compared, id, operation, body);
     expect([state, name, real.status]).toEqual([state, name, 200]);
     return async () => {
       await previewed.expectSame(real);
@@ -91,9 +88,9 @@ test("each preview in each state is what the operation then does, with usage", a
   const compare = await Promise.all(
     twins.flatMap((twin) => {
       const { operation, state } = twin;
-      if (operation !== null) return [perform(twin, operation)];
+      if (operation !== null) return [comparePreview(twin, operation)];
       const does: readonly OperationName[] = states[state].does;
-      return names.filter((name) => !does.includes(name)).map((name) => perform(twin, name));
+      return names.filter((name) => !does.includes(name)).map((name) => comparePreview(twin, name));
     }),
   );
   await builder.posted(own);

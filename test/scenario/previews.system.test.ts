@@ -10,7 +10,7 @@ import { addApiKey } from "../support/organisation-builder.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest } from "./fixtures.ts";
-import { explanationInShort, invoiceInShort, preview } from "./preview-comparison.ts";
+import { explanationInShort, invoiceInShort, perform, preview } from "./preview-comparison.ts";
 import { addBands, type Json } from "./units-builder.ts";
 import { addMeter } from "./usage-builder.ts";
 
@@ -164,8 +164,7 @@ describe("a preview", () => {
       await park(system, id);
       await builder.setClock(own, "2026-06-05");
       const previewed = await preview(compared, id, operation, body);
-      const path = `/v1/subscriptions/${id}/${operation}`;
-      const real = await ask("POST", path, { key: own.apiKey, body });
+      const real = await perform(compared, id, operation, body);
       await builder.posted(own);
       await previewed.expectSame(real);
       const overdue = previewed.answer.json.issued_invoices ?? [];

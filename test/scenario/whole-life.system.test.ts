@@ -139,13 +139,7 @@ async function endIt({ own, id, life }: Both, pick: Pick): Promise<Stepped> {
   const body = { when, ...(deleteUnsentInvoices && { delete_unsent_invoices: true }) };
   const previewed = await preview(comparing(own), id, "end", body);
   const answer = await builder.end(own, id, body);
-  // Not done within the time of an answer, on a busy machine: it goes on by itself.
-  return {
-    shown: `end ${JSON.stringify(body)}`,
-    after,
-    answer: answer.status === 502 ? null : answer,
-    previewed,
-  };
+  return { shown: `end ${JSON.stringify(body)}`, after, answer, previewed };
 }
 
 async function restoreIt({ own, id, life }: Both): Promise<Stepped> {
