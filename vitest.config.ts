@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import type { TestSequencerConstructor } from "vitest/node";
-import { SlowFilesFirst } from "./test/support/slow-files-first.ts";
+import { SlowFilesSpread } from "./test/support/slow-files-spread.ts";
 import { allow, stepLimitMs } from "./test/support/slowness.ts";
 
 /** Where modules are kept that processes of tests compiled, or stripped of their types. */
@@ -47,7 +47,7 @@ const onServers = {
 export default defineConfig({
   test: {
     // A function can be constructed too.
-    sequence: { sequencer: SlowFilesFirst as unknown as TestSequencerConstructor },
+    sequence: { sequencer: SlowFilesSpread as unknown as TestSequencerConstructor },
     projects: [
       {
         test: {

@@ -1,9 +1,16 @@
 /**
  * Rows that tests look into, one reader for each table, and the states that they plant. The models
- * type all of it, so that a renamed column is a change of the schema alone.
+ * type all of it, so that a renamed column is a change of the schema alone. What Prisma cannot say,
+ * such as a lock or a sum over several tables, stays SQL in the test.
  */
 import type { Prisma } from "../../src/gen/prisma/client.ts";
 import { dbOfAll, type Executor } from "../../src/store/database/prisma/client.ts";
+
+/** The rows of all tables, read and planted by their models. */
+export const tables = dbOfAll;
+
+/** The instant so many minutes from now, or before now. */
+export const fromNow = (minutes: number): Date => new Date(Date.now() + minutes * 60_000);
 
 /** Changes an organisation as no endpoint does, or as one does that does more. */
 export async function setOrganisation(
