@@ -9,6 +9,7 @@ import { aloneTest } from "../scenario/fixtures.ts";
 import type { LifeBuilder } from "../scenario/life-builder.ts";
 import type { Json } from "../scenario/units-builder.ts";
 import { perFile } from "../support/file-fixture.ts";
+import { tables } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { synced } from "./ledger-documents.ts";
 
@@ -101,8 +102,10 @@ describe("a creation", () => {
     const operator = await system.pool.connect();
     try {
       await operator.query("BEGIN");
-      const deactivate = "UPDATE customers SET status = 'inactive' WHERE organisation_id = $1";
-      await operator.query(deactivate, [own.organisationId]);
+      await tables(operator).customer.updateMany({
+        where: { organisationId: own.organisationId },
+        data: { status: "inactive" },
+      });
       // It is decided while the customer is active, and its write waits for the operator's.
       const created = checkedAsk(system)("POST", "/v1/subscriptions", {
         key: own.apiKey,

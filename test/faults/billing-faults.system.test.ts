@@ -11,7 +11,7 @@ import { openLine } from "../scenario/cut-line.ts";
 import { countWaiting } from "../support/billing.ts";
 import { billingCrashPoints } from "../support/crash-points.ts";
 import { systemTest as test } from "../support/fixtures.ts";
-import { newestJob } from "../support/rows.ts";
+import { newestJob, setOrganisation } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { subscriptionPost, untilPosted } from "./ledger-documents.ts";
 import { postUntilCreated } from "./processes.ts";
@@ -35,10 +35,10 @@ async function missedMonths(system: TestSystem): Promise<{
     await postUntilCreated(system.baseUrl, subscriptionPost(organisation, name));
   }
   await untilPosted(system, organisation.organisationId);
-  const text = "UPDATE organisations SET test_clock = '2026-07-10T12:00:00Z' WHERE id = $1";
+  const testClock = new Date("2026-07-10T12:00:00Z");
   return {
     organisation,
-    moveOn: async () => void (await system.pool.query(text, [organisation.organisationId])),
+    moveOn: () => setOrganisation(system.pool, organisation.organisationId, { testClock }),
   };
 }
 

@@ -8,7 +8,7 @@ import { refusalOf, refused } from "../scenario/checked-ask.ts";
 import { aloneTest } from "../scenario/fixtures.ts";
 import type { Json } from "../scenario/units-builder.ts";
 import { perFile } from "../support/file-fixture.ts";
-import { newestJob } from "../support/rows.ts";
+import { newestJob, tables } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { type Endable, type EndsBuilder, endPost } from "./ends-builder.ts";
 import { endPause } from "./ledger-documents.ts";
@@ -178,7 +178,7 @@ describe.concurrent("a broken-off end", () => {
     await pause(system, endable);
     await post(system.baseUrl, endPost(endable, "the-second-key"));
     const done = await admin.done(service("BreakOff"), request, asked);
-    await system.pool.query("DELETE FROM idempotency_keys WHERE key = $1", [asked.idempotencyKey]);
+    await tables(system.pool).idempotencyKey.deleteMany({ where: { key: asked.idempotencyKey } });
     const repeated = await admin.done(service("BreakOff"), request, asked);
     expect(repeated.breakOff).toEqual(done.breakOff);
     const { data } = await admin.done("AuditService/ListAuditEntries", { target: endable.id });

@@ -12,6 +12,7 @@ import type { ClockBuilder } from "../scenario/clock-builder.ts";
 import { aloneTest as test } from "../scenario/fixtures.ts";
 import { addMany, expectEachRenewed } from "../scenario/many-subscriptions.ts";
 import { clockCrashPoints } from "../support/crash-points.ts";
+import { tables } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 
 const target = "2026-07-02T06:00:00.000Z";
@@ -148,9 +149,10 @@ test("the billing run bills nothing of an organisation whose clock advances", as
     (await findDueOrganisations(system.pool, null, 500)).includes(organisationId);
   await system.worker.stop();
   // Even if the minute's run has just read them.
-  await system.pool.query("UPDATE subscriptions SET due_at = 'epoch' WHERE organisation_id = $1", [
-    organisationId,
-  ]);
+  await tables(system.pool).subscription.updateMany({
+    where: { organisationId },
+    data: { dueAt: new Date(0) },
+  });
   expect(await isFound()).toBe(true);
   await clocks.advance(own, { to: target });
   expect(await isFound()).toBe(false);
@@ -175,13 +177,9 @@ test("the clock waits for documents on their way to the ledger, then passes them
   await system.stopLedger();
   // The end has an invoice to remove first, which the ledger does not answer to.
   const end = clocks.end(own, id, { when: "now" }, null);
-  await until("the end has begun", async () => {
-    const { rows } = await system.pool.query(
-      "SELECT 1 FROM terminations WHERE organisation_id = $1",
-      [own.organisationId],
-    );
-    return rows.length > 0;
-  });
+  await until("the end has begun", () =>
+    tables(system.pool).termination.findFirst({ where: { organisationId: own.organisationId } }),
+  );
   const clock = await clocks.advanced(own, { to: "2026-06-10" });
   expect(clock.advance.parked).toBeUndefined();
   expect(await clocks.subscription(own, id)).toMatchObject({

@@ -7,7 +7,7 @@ import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { allocationCrashPoints, postingCrashPoints } from "../support/crash-points.ts";
 import { systemTest as test } from "../support/fixtures.ts";
-import { newestJob } from "../support/rows.ts";
+import { newestJob, tables } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import {
   addSubscription,
@@ -58,8 +58,8 @@ const applied: readonly Partial<CreditBook>[] = [
 async function expectApplied(system: TestSystem, organisation: CreatedOrganisation): Promise<void> {
   await until("both notes are used up", async () => {
     await untilPosted(system, organisation.organisationId);
-    const text = "SELECT 1 FROM credit_notes WHERE organisation_id = $1 AND status <> 'paid'";
-    return (await system.pool.query(text, [organisation.organisationId])).rows.length === 0;
+    const unused = { organisationId: organisation.organisationId, status: { not: "paid" } };
+    return (await tables(system.pool).creditNote.count({ where: unused })) === 0;
   });
   const { notes, invoices } = await expectSameCredit(system.pool, organisation);
   expect(notes).toMatchObject(applied);
@@ -118,8 +118,8 @@ test("killed workers create every note and allocation once, within the amount du
   for (const organisation of others) await expectApplied(system, organisation);
   await until("the invoice is paid", async () => {
     await untilPosted(system, paid.organisationId);
-    const text = "SELECT 1 FROM invoices WHERE organisation_id = $1 AND status = 'paid'";
-    return (await system.pool.query(text, [paid.organisationId])).rows.length > 0;
+    const where = { organisationId: paid.organisationId, status: "paid" };
+    return tables(system.pool).invoice.findFirst({ where });
   });
   // 8.00 was left of 108.00.
   const { notes } = await expectSameCredit(system.pool, paid);

@@ -7,7 +7,7 @@ import { describe, expect } from "vitest";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
 import { aloneTest as test } from "../scenario/fixtures.ts";
 import { freePort } from "../support/ports.ts";
-import { newestJob } from "../support/rows.ts";
+import { newestJob, tables } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { type Endable, endPost, threeRemoved } from "./ends-builder.ts";
 import { endPause } from "./ledger-documents.ts";
@@ -162,11 +162,11 @@ test("an end beyond a limit of the ledger answers at once and finishes later", a
   const { answer, tookMs } = await tryEnd(system, endable);
   expect(refusalOf(answer)).toEqual(unavailable);
   expect(tookMs).toBeLessThan(promptAnswerMs);
-  await until("the connection is paused", async () => {
-    const text =
-      "SELECT 1 FROM ledger_connections WHERE organisation_id = $1 AND paused_until > now()";
-    return (await system.pool.query(text, [organisationId])).rows.length === 1;
-  });
+  await until("the connection is paused", () =>
+    tables(system.pool).ledgerConnection.findFirst({
+      where: { organisationId, pausedUntil: { gt: new Date() } },
+    }),
+  );
   await endPause(system, organisationId);
   expect(await decided(system, endable)).toBe("done");
   await ends.expectEnded(endable);

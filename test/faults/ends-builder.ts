@@ -6,6 +6,7 @@ import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { type LifeBuilder, lifeBuilder } from "../scenario/life-builder.ts";
+import { tables } from "../support/rows.ts";
 import type { TestSystem } from "../support/system.ts";
 import type { Post } from "./processes.ts";
 
@@ -75,18 +76,16 @@ export function endsBuilder(system: TestSystem): EndsBuilder {
         status: "ended",
         end_date: "2026-04-16",
       });
-      const { rows } = await pool.query(
-        "SELECT ended FROM terminations WHERE subscription_id = $1",
-        [id],
-      );
+      const rows = await tables(pool).termination.findMany({
+        where: { subscriptionId: id },
+        select: { ended: true },
+      });
       expect(rows).toEqual([{ ended: true }]);
-      const left = await pool.query(
-        "SELECT 1 FROM deferred_lines WHERE subscription_id = $1 AND invoice_id IS NULL",
-        [id],
-      );
-      expect(left.rows).toEqual([]);
-      const due = await pool.query("SELECT due_at FROM subscriptions WHERE id = $1", [id]);
-      expect(due.rows).toEqual([{ due_at: null }]);
+      const unbilled = { subscriptionId: id, invoiceId: null };
+      expect(await tables(pool).deferredLine.count({ where: unbilled })).toBe(0);
+      expect(await tables(pool).subscription.findMany({ where: { id } })).toMatchObject([
+        { dueAt: null },
+      ]);
     },
   };
 }

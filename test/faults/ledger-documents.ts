@@ -1,7 +1,7 @@
 /** Compares our database with the ledger after a fault: both must have the same documents. */
 import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
-import { openJobs } from "../support/rows.ts";
+import { openJobs, tables } from "../support/rows.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { type Post, postUntilCreated, promptAnswerMs } from "./processes.ts";
 
@@ -34,14 +34,17 @@ const isFinished = async (pool: TestSystem["pool"], organisationId: string): Pro
  * that a batch rescheduled because it had read the pause before.
  */
 export async function endPause({ pool }: TestSystem, organisationId: string): Promise<void> {
-  const texts = [
-    `UPDATE ledger_connections SET paused_until = now() WHERE organisation_id = $1
-      AND paused_until > now()`,
-    `UPDATE ledger_jobs SET not_before = now() WHERE organisation_id = $1 AND state = 'ready'
-      AND not_before > now()`,
-  ];
+  const { ledgerConnection, ledgerJob } = tables(pool);
   await until("all jobs are finished after the pause", async () => {
-    for (const text of texts) await pool.query(text, [organisationId]);
+    const now = new Date();
+    await ledgerConnection.updateMany({
+      where: { organisationId, pausedUntil: { gt: now } },
+      data: { pausedUntil: now },
+    });
+    await ledgerJob.updateMany({
+      where: { organisationId, state: "ready", notBefore: { gt: now } },
+      data: { notBefore: now },
+    });
     return isFinished(pool, organisationId);
   });
 }
@@ -56,23 +59,13 @@ export async function expectOneDocumentEach(
   subscriptions: number,
 ): Promise<void> {
   await untilPosted(system, organisationId);
-  const { rows } = await system.pool.query<{
-    subscription_id: string;
-    number: string;
-    ledger_invoice_id: string;
-  }>(
-    `SELECT subscription_id, number, ledger_invoice_id FROM invoices WHERE organisation_id = $1
-      ORDER BY number`,
-    [organisationId],
-  );
-  const result = await system.pool.query(
-    "SELECT id FROM subscriptions WHERE organisation_id = $1",
-    [organisationId],
-  );
-  expect(result.rows).toHaveLength(subscriptions);
-  expect(new Set(rows.map((row) => row.subscription_id)).size).toBe(subscriptions);
+  const { invoice, subscription } = tables(system.pool);
+  const where = { organisationId };
+  expect(await subscription.count({ where })).toBe(subscriptions);
+  const rows = await invoice.findMany({ where, orderBy: { number: "asc" } });
+  expect(new Set(rows.map(({ subscriptionId }) => subscriptionId)).size).toBe(subscriptions);
   expect(rows).toHaveLength(subscriptions);
-  expect(rows.filter((row) => row.ledger_invoice_id === null)).toEqual([]);
+  expect(rows.filter(({ ledgerInvoiceId }) => ledgerInvoiceId === null)).toEqual([]);
   const inLedger = await system.ledgerInvoices(tenantId);
   expect(inLedger).toEqual(rows.map(({ number }) => ({ number, status: "DRAFT" })));
 }

@@ -9,7 +9,7 @@ import { aloneTest } from "../scenario/fixtures.ts";
 import { restoreCrashPoints } from "../support/crash-points.ts";
 import { perFile } from "../support/file-fixture.ts";
 import { freePort } from "../support/ports.ts";
-import { countJobs, newestJob } from "../support/rows.ts";
+import { countJobs, newestJob, tables } from "../support/rows.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { type Endable, endPost } from "./ends-builder.ts";
 import {
@@ -68,11 +68,8 @@ const test = aloneTest
           "INV-0006 renewal",
         ]);
         expect(await builder.invoices(own, id)).toHaveLength(6);
-        const { rows } = await system.pool.query(
-          "SELECT 1 FROM restorations WHERE subscription_id = $1",
-          [id],
-        );
-        expect(rows).toHaveLength(1);
+        const where = { subscriptionId: id };
+        expect(await tables(system.pool).restoration.count({ where })).toBe(1);
       },
   );
 

@@ -14,7 +14,7 @@ import {
   unitsCrashPoints,
 } from "../support/crash-points.ts";
 import { perFile } from "../support/file-fixture.ts";
-import { countJobs } from "../support/rows.ts";
+import { countJobs, tables } from "../support/rows.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { dieOf, type Post, postUntil } from "./processes.ts";
 
@@ -105,11 +105,8 @@ async function expectChangedOnce(
   { json }: Answered,
 ): Promise<void> {
   await builder.expectEqualDocuments(own);
-  const { rows } = await system.pool.query(
-    "SELECT to_units FROM unit_changes WHERE subscription_id = $1",
-    [id],
-  );
-  expect(rows).toEqual([{ to_units: json.change.units }]);
+  const changes = await tables(system.pool).unitChange.findMany({ where: { subscriptionId: id } });
+  expect(changes.map(({ toUnits }) => toUnits)).toEqual([json.change.units]);
   expect((await builder.subscription(own, id)).units).toBe(json.change.units);
   const subtotals = (documents: readonly Json[]) => documents.map(({ subtotal }) => subtotal);
   const [invoices, notes] = [await builder.invoices(own, id), await builder.creditNotes(own, id)];

@@ -8,7 +8,7 @@ import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data
 import { ledgerWorkflowId } from "../../workflows/contract.ts";
 import { type ApiProcess, startApiProcess } from "../faults/processes.ts";
 import { expectExplained } from "../support/explained-documents.ts";
-import { newestJob, setOrganisation } from "../support/rows.ts";
+import { fromNow, newestJob, setOrganisation, tables } from "../support/rows.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
 import {
   type Ask,
@@ -239,11 +239,10 @@ describe("an Idempotency-Key of a change", () => {
     expect([again.status, again.headers.get("Idempotent-Replayed")]).toEqual([200, "true"]);
     expect(new Set([...made, again].map(({ text }) => text)).size).toBe(1);
     expect(made.filter(({ headers }) => !headers.has("Idempotent-Replayed"))).toHaveLength(1);
-    const { rows } = await system.pool.query(
-      "SELECT from_units, to_units FROM unit_changes WHERE subscription_id = $1",
-      [id],
-    );
-    expect(rows).toEqual([{ from_units: 10, to_units: 13 }]);
+    const changes = tables(system.pool).unitChange;
+    expect(await changes.findMany({ where: { subscriptionId: id } })).toMatchObject([
+      { fromUnits: 10, toUnits: 13 },
+    ]);
     expect(await prorated(drafts, id)).toBe(15_00);
   });
 
@@ -292,20 +291,19 @@ describe("an Idempotency-Key of a change", () => {
     const { id } = await builder.subscribe(drafts, april);
     const first = await builder.change(drafts, id, { units: 13, ...half }, "lost");
     // As if the process had died before it stored the answer.
-    const lost = "DELETE FROM idempotency_keys WHERE key = 'lost'";
-    await system.pool.query(lost);
+    const keys = tables(system.pool).idempotencyKey;
+    await keys.deleteMany({ where: { key: "lost" } });
     const again = await builder.change(drafts, id, { units: 13, ...half }, "lost");
     expect([again.status, again.json]).toEqual([200, first.json]);
-    await system.pool.query(lost);
+    await keys.deleteMany({ where: { key: "lost" } });
     // Another request may not pass for it.
     const other = await builder.change(drafts, id, { units: 14, ...half }, "lost");
     expect(refusalOf(other)).toEqual(refused(409, "idempotency_conflict"));
     // After its 24 hours the key stands for a new request.
-    await system.pool.query(
-      `UPDATE unit_changes SET created_at = created_at - interval '24 hours'
-        WHERE subscription_id = $1`,
-      [id],
-    );
+    await tables(system.pool).unitChange.updateMany({
+      where: { subscriptionId: id },
+      data: { createdAt: fromNow(-24 * 60) },
+    });
     const later = await builder.change(drafts, id, { units: 13, ...half }, "lost");
     expect(refusalOf(later)).toEqual(refused(422, "units_unchanged", "units"));
     expect(await prorated(drafts, id)).toBe(15_00);

@@ -1,5 +1,6 @@
 /** Create subscription at its edges: the largest amounts, accounts, and a key after its day. */
 import { describe, expect } from "vitest";
+import { tables } from "../support/rows.ts";
 import { refusalOf } from "./checked-ask.ts";
 import { creationTest as test } from "./creation-fixture.ts";
 import { addLike } from "./row-builder.ts";
@@ -128,7 +129,10 @@ test("a key reused after 24 hours finds its subscription and refuses another bod
 }) => {
   const body = { plan_code: "team", units: 4, label: "kept" };
   const first = await create(body, shared, "old");
-  await system.pool.query("UPDATE idempotency_keys SET expires_at = now() WHERE key = 'old'");
+  await tables(system.pool).idempotencyKey.updateMany({
+    where: { key: "old" },
+    data: { expiresAt: new Date() },
+  });
   const conflict = await create({ ...body, units: 5 }, shared, "old");
   expect(refusalOf(conflict).code).toBe("idempotency_conflict");
   const again = await create(body, shared, "old");

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Endable } from "../faults/ends-builder.ts";
 import { sharedSystem } from "../support/reused-system.ts";
+import { tables } from "../support/rows.ts";
 import type { TestSystem } from "../support/system.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
@@ -270,9 +271,10 @@ describe.concurrent("a renewal invoice that a person removed", () => {
   /** Both the ledger and we show it as voided. */
   async function voided({ own, id }: Endable): Promise<void> {
     const [, renewal] = await builder.invoices(own, id);
-    await system.pool.query("UPDATE invoices SET status = 'voided', amount_due = 0 WHERE id = $1", [
-      renewal.id,
-    ]);
+    await tables(system.pool).invoice.updateMany({
+      where: { id: renewal.id },
+      data: { status: "voided", amountDue: 0 },
+    });
     const text =
       "UPDATE demo_ledger.invoices SET status = 'VOIDED' WHERE tenant_id = $1 AND number = $2";
     await system.pool.query(text, [own.tenantId, renewal.number]);

@@ -7,6 +7,7 @@ import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data
 import { type Endable, endPost, threeRemoved } from "../faults/ends-builder.ts";
 import { post, postUntilDecided } from "../faults/processes.ts";
 import { perFile } from "../support/file-fixture.ts";
+import { tables } from "../support/rows.ts";
 import type { Answered, TestSystem } from "../support/system.ts";
 import { scenarioTest } from "./fixtures.ts";
 
@@ -96,13 +97,8 @@ describe.each([2, 10])("%i concurrent ends", (count) => {
 });
 
 /** Ends of the subscription that were carried to their end. */
-async function terminations(system: TestSystem, { id }: Endable): Promise<number> {
-  const { rows } = await system.pool.query(
-    "SELECT 1 FROM terminations WHERE subscription_id = $1 AND ended",
-    [id],
-  );
-  return rows.length;
-}
+const terminations = (system: TestSystem, { id }: Endable): Promise<number> =>
+  tables(system.pool).termination.count({ where: { subscriptionId: id, ended: true } });
 
 /** Trials of each race, half of them in each order. */
 const trials = 4;

@@ -7,7 +7,7 @@ import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { EndWhen } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import { perFile } from "../support/file-fixture.ts";
-import { setOrganisation } from "../support/rows.ts";
+import { setOrganisation, tables } from "../support/rows.ts";
 import type { TestSystem } from "../support/system.ts";
 import { type Refused, refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest } from "./fixtures.ts";
@@ -186,14 +186,14 @@ describe("an Idempotency-Key of an end", () => {
   }) => {
     const { id } = await builder.subscribe(own, april);
     const first = await builder.end(own, id, now, "lost-answer");
-    await system.pool.query("DELETE FROM idempotency_keys WHERE key = 'lost-answer'");
+    await tables(system.pool).idempotencyKey.deleteMany({ where: { key: "lost-answer" } });
     const again = await builder.end(own, id, now, "lost-answer");
     expect([again.status, again.json]).toEqual([200, first.json]);
     expect(again.headers.get("Idempotent-Replayed")).toBeNull();
-    await system.pool.query("DELETE FROM idempotency_keys WHERE key = 'lost-answer'");
+    await tables(system.pool).idempotencyKey.deleteMany({ where: { key: "lost-answer" } });
     const other = await builder.end(own, id, periodEnd, "lost-answer");
     expect(refusalOf(other)).toEqual(refused(409, "idempotency_conflict"));
-    await system.pool.query("DELETE FROM idempotency_keys WHERE key = 'lost-answer'");
+    await tables(system.pool).idempotencyKey.deleteMany({ where: { key: "lost-answer" } });
     // After its 24 hours the key stands for a new request.
     await system.pool.query(
       `UPDATE terminations SET created_at = created_at - interval '24 hours'

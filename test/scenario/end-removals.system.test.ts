@@ -6,7 +6,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { sharedSystem } from "../support/reused-system.ts";
-import { setOrganisation } from "../support/rows.ts";
+import { setOrganisation, tables } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
@@ -139,7 +139,10 @@ describe.concurrent("money on the renewal invoice refuses the end and changes no
     const { id } = await builder.subscribe(own, april);
     const [renewal] = await builder.invoices(own, id);
     await builder.pay(own, renewal, "20.00");
-    await system.pool.query("UPDATE invoices SET amount_due = 100 WHERE id = $1", [renewal.id]);
+    await tables(system.pool).invoice.updateMany({
+      where: { id: renewal.id },
+      data: { amountDue: 100 },
+    });
     const message =
       "The renewal invoice INV-0002 has a payment or credit on it: it cannot be removed.";
     for (const body of [now, both, periodEnd])

@@ -7,6 +7,7 @@ import { verify } from "../../packages/verify/src/verify.ts";
 import { describeExplanation } from "../../src/domain/explanation/for-person.ts";
 import { askWith } from "../admin/services/request.ts";
 import { perFile } from "../support/file-fixture.ts";
+import { tables } from "../support/rows.ts";
 import type { TestSystem } from "../support/system.ts";
 import { scenarioTest } from "./fixtures.ts";
 import { addBands } from "./units-builder.ts";
@@ -136,9 +137,10 @@ async function withFacts<T>(
   changed: string,
   work: () => Promise<T>,
 ): Promise<T> {
-  const { rows } = await pool.query("SELECT id, facts FROM invoice_lines WHERE invoice_id = $1", [
-    invoiceId,
-  ]);
+  const rows = await tables(pool).invoiceLine.findMany({
+    where: { invoiceId },
+    select: { id: true, facts: true },
+  });
   await pool.query(`UPDATE invoice_lines SET facts = ${changed} WHERE invoice_id = $1`, [
     invoiceId,
   ]);
@@ -146,7 +148,7 @@ async function withFacts<T>(
     return await work();
   } finally {
     for (const { id, facts } of rows)
-      await pool.query("UPDATE invoice_lines SET facts = $2 WHERE id = $1", [id, facts]);
+      await tables(pool).invoiceLine.updateMany({ where: { id }, data: { facts } });
   }
 }
 

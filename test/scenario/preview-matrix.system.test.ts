@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
+import { tables } from "../support/rows.ts";
 import type { Answered } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
 import { scenarioTest as test } from "./fixtures.ts";
@@ -24,13 +25,6 @@ const settings = { invoice_create_days: 10, usage_allowed: true };
 
 /** The last day on which one of them renews that has begun. */
 const lastRenewal = "2026-05-17";
-
-/** Keeps the billing run from subscriptions. Operations bill them all the same. */
-const parkText = `UPDATE subscriptions SET parked_until = now() + interval '1 hour',
-  parked_reason = 'test', parked_attempts = 1 WHERE organisation_id = $1 AND id = ANY ($2::uuid[])`;
-
-const unparkText = `UPDATE subscriptions SET parked_until = NULL, parked_reason = NULL,
-  parked_attempts = 0 WHERE organisation_id = $1`;
 
 const upcomingOf = (ask: Ask, { apiKey }: CreatedOrganisation, id: string): Promise<Answered> =>
   ask("GET", `/v1/subscriptions/${id}/upcoming_invoice`, { key: apiKey });
@@ -55,9 +49,7 @@ test("each preview in each state is what the operation then does, with usage", a
 }) => {
   const own = await builder.sandbox(settings);
   await addMeter(system.pool, own.organisationId);
-  const park = async (ids: readonly string[]) =>
-    void (await system.pool.query(parkText, [own.organisationId, ids]));
-  const twins = await createStates({ ask, clocks, reports, park }, own);
+  const twins = await createStates({ system, ask, clocks, reports }, own);
   const compared = { system, ask, builder, own };
 
   /** Holds the preview of one operation against it. Returns a comparison for later. */
@@ -98,7 +90,10 @@ test("each preview in each state is what the operation then does, with usage", a
 
   // An upcoming invoice is held against what is issued up to the renewal date. Without usage
   // properties hold it (test/properties/previews.test.ts).
-  await system.pool.query(unparkText, [own.organisationId]);
+  await tables(system.pool).subscription.updateMany({
+    where: { organisationId: own.organisationId },
+    data: { parkedUntil: null, parkedReason: null, parkedAttempts: 0 },
+  });
   const before = await Promise.all(
     twins.map(async ({ state, operation, id }) => ({
       name: `${state} ${operation}`,
@@ -156,7 +151,7 @@ test("each preview is refused as its operation while an amendment or an end is u
       await expectRefusedAlike(ask, path, asked, real);
     }
     expect((await upcomingOf(ask, own, id)).status).toBe(upcoming);
-    await system.pool.query("DELETE FROM ledger_jobs WHERE id = $1", [job]);
+    await tables(system.pool).ledgerJob.deleteMany({ where: { id: job } });
   }
 });
 

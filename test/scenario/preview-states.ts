@@ -3,6 +3,8 @@
  * late usage and deferred amounts, and the operations that are previewed there. PREVIEW-1.
  */
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
+import { park } from "../support/rows.ts";
+import type { TestSystem } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
 import type { ClockBuilder } from "./clock-builder.ts";
 import type { Json } from "./units-builder.ts";
@@ -156,10 +158,10 @@ export interface Twin {
 
 /** What the states are created with. */
 interface Creators {
+  readonly system: TestSystem;
   readonly ask: Ask;
   readonly clocks: ClockBuilder;
   readonly reports: UsageBuilder;
-  readonly park: (ids: readonly string[]) => Promise<void>;
 }
 
 /**
@@ -167,7 +169,7 @@ interface Creators {
  * others. Returns them on the day of the previews.
  */
 export async function createStates(
-  { ask, clocks, reports, park }: Creators,
+  { system, ask, clocks, reports }: Creators,
   own: CreatedOrganisation,
 ): Promise<readonly Twin[]> {
   const post = async (path: string, body: object, idempotencyKey: string): Promise<Json> => {
@@ -210,7 +212,8 @@ export async function createStates(
   }
   await use(({ late: [isDue, ...days] = [false] }) => (isDue ? days : []));
   const waits = ({ isOverdue, late }: PreviewedState) => isOverdue === true || late?.[0] === true;
-  await park(twins.filter(({ state }) => waits(states[state])).map(({ id }) => id));
+  const waiting = twins.filter(({ state }) => waits(states[state]));
+  await park(system.pool, ...waiting.map(({ id }) => id));
   await clocks.posted(own);
   await clocks.setClock(own, today);
   await use(({ late: [isDue, ...days] = [false] }) => (isDue ? [] : days));

@@ -7,6 +7,7 @@ import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { verify } from "../../packages/verify/src/verify.ts";
 import { addApiKey } from "../support/organisation-builder.ts";
+import { park } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest } from "./fixtures.ts";
@@ -19,15 +20,6 @@ const half = { prorate: true, effective_date: "2026-04-16" };
 const nil = "00000000-0000-0000-0000-000000000000";
 
 const test = scenarioTest;
-
-/** Keeps the billing run from a subscription. Operations bill it all the same. */
-async function park({ pool }: TestSystem, id: string): Promise<void> {
-  await pool.query(
-    `UPDATE subscriptions SET parked_until = now() + interval '1 hour', parked_reason = 'test',
-      parked_attempts = 1 WHERE id = $1`,
-    [id],
-  );
-}
 
 /** The versions of an organisation's rows in every table, except the window of the rate. */
 async function rowVersions(
@@ -161,7 +153,7 @@ describe("a preview", () => {
         ...half,
         proration_behaviour: "charge_on_renewal",
       });
-      await park(system, id);
+      await park(system.pool, id);
       await builder.setClock(own, "2026-06-05");
       const previewed = await preview(compared, id, operation, body);
       const real = await perform(compared, id, operation, body);

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
+import { tables } from "../support/rows.ts";
 import { refusalOf, refused } from "./checked-ask.ts";
 import { readsTest as test } from "./readable-objects.ts";
 
@@ -74,12 +75,12 @@ test("an invoice shows a refused amendment, also in lists, and keeps its lines",
   read,
   list,
 }) => {
-  const id = ids["two's invoice"];
+  const id = ids["two's invoice"] ?? "";
   const { json: before } = await read(`/v1/invoices/${id}`);
-  await system.pool.query(
-    "UPDATE invoices SET sync_error = 'The lock date has passed.' WHERE id = $1",
-    [id],
-  );
+  await tables(system.pool).invoice.updateMany({
+    where: { id },
+    data: { syncError: "The lock date has passed." },
+  });
   const failed = {
     ...before.ledger,
     sync_status: "failed",
@@ -93,7 +94,7 @@ test("an invoice shows a refused amendment, also in lists, and keeps its lines",
   expect((await list(`/v1/invoices?subscription=${ids.two}`)).data).toEqual([
     { ...before, ledger: failed },
   ]);
-  await system.pool.query("UPDATE invoices SET sync_error = NULL WHERE id = $1", [id]);
+  await tables(system.pool).invoice.updateMany({ where: { id }, data: { syncError: null } });
   expect((await read(`/v1/invoices/${id}`)).json).toEqual(before);
 });
 

@@ -9,6 +9,7 @@ import { document } from "../contract/answer-check.ts";
 import { expectExplained } from "../support/explained-documents.ts";
 import { addApiKey } from "../support/organisation-builder.ts";
 import { publishAll } from "../support/published-events.ts";
+import { tables } from "../support/rows.ts";
 import { type RequestOptions, startSystem, type TestSystem, until } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf, refused, type Seen } from "./checked-ask.ts";
 import { type CutLine, openLine } from "./cut-line.ts";
@@ -218,7 +219,7 @@ test("previews and the upcoming invoice are a documented 409 while an end runs",
     expect(refusalOf(answer)).toEqual(refused(409, "invalid_state"));
   }
   const jobs = rows.map(({ id }) => id);
-  await system.pool.query("DELETE FROM ledger_jobs WHERE id = ANY ($1)", [jobs]);
+  await tables(system.pool).ledgerJob.deleteMany({ where: { id: { in: jobs } } });
 });
 
 test("a batch with a rejected event is a documented 207", async () => {

@@ -1,5 +1,6 @@
 /** Paths, the public document, Request-Id and running requests. REQUEST-2 to REQUEST-4. */
 import { describe, expect } from "vitest";
+import { tables } from "../support/rows.ts";
 import { type Answered, until } from "../support/system.ts";
 import { refusalOf, refused } from "./checked-ask.ts";
 import { requestsTest as test } from "./requests-fixture.ts";
@@ -97,10 +98,8 @@ test("a repeat during the first request gets Retry-After: 2, then its answer", a
   const asked = { key, idempotencyKey: "running", body };
   const first = ask("POST", "/v1/subscriptions", asked);
   const running = await until("the first request runs", async () => {
-    const { rows } = await system.pool.query(
-      "SELECT 1 FROM idempotency_keys WHERE key = 'running'",
-    );
-    return rows.length > 0 && ask("POST", "/v1/subscriptions", asked);
+    const begun = await tables(system.pool).idempotencyKey.count({ where: { key: "running" } });
+    return begun > 0 && ask("POST", "/v1/subscriptions", asked);
   });
   expect(refusalOf(running)).toEqual(refused(409, "request_in_progress"));
   expect(running.headers.get("Retry-After")).toBe("2");

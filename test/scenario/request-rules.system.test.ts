@@ -5,6 +5,7 @@
 import { describe, expect } from "vitest";
 import type { ApiProcess } from "../faults/processes.ts";
 import { addApiKey } from "../support/organisation-builder.ts";
+import { tables } from "../support/rows.ts";
 import { type RequestOptions, type TestSystem, until } from "../support/system.ts";
 import { refusalOf, refused } from "./checked-ask.ts";
 import { callsTo } from "./procedures.ts";
@@ -219,7 +220,7 @@ describe("an API key", () => {
   }) => {
     const { id, value } = await newKey();
     expect(await both(system, second, value)).toEqual([200, 200]);
-    await system.pool.query("UPDATE api_keys SET revoked_at = now() WHERE id = $1", [id]);
+    await tables(system.pool).apiKey.updateMany({ where: { id }, data: { revokedAt: new Date() } });
     expect(await both(system, second, value)).toEqual([401, 401]);
   });
 

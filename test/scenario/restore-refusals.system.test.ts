@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { perFile } from "../support/file-fixture.ts";
-import { setOrganisation } from "../support/rows.ts";
+import { setOrganisation, tables } from "../support/rows.ts";
 import type { TestSystem } from "../support/system.ts";
 import { checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest } from "./fixtures.ts";
@@ -200,7 +200,7 @@ describe("another running operation", () => {
     expect(why).toMatch(
       /^Another operation on this subscription is still running: the subscription is being ended/,
     );
-    await system.pool.query("DELETE FROM ledger_jobs WHERE id = $1", [terminationJob]);
+    await tables(system.pool).ledgerJob.deleteMany({ where: { id: terminationJob } });
     expect((await builder.restored(organisation, id)).cancel_at_period_end).toBe(false);
   });
 });

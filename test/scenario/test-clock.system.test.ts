@@ -5,6 +5,7 @@
 import { describe, expect } from "vitest";
 import { createStore } from "../../src/store/tenant.ts";
 import { askWith } from "../admin/services/request.ts";
+import { tables } from "../support/rows.ts";
 import { scenarioTest as test } from "./fixtures.ts";
 import { addLike } from "./row-builder.ts";
 import type { Json } from "./units-builder.ts";
@@ -196,11 +197,10 @@ describe.concurrent("a test clock", () => {
       price: "999999999.9999",
       allows_price_override: false,
     });
-    await system.pool.query(
-      `UPDATE subscriptions SET plan_id = $3, price_override = NULL, units = 1000000000
-        WHERE organisation_id = $1 AND id = $2`,
-      [own.organisationId, broken.id, planId],
-    );
+    await tables(system.pool).subscription.updateMany({
+      where: { organisationId: own.organisationId, id: broken.id },
+      data: { planId, priceOverride: null, units: 1_000_000_000 },
+    });
     const clock = await clocks.advanced(own, { to: "2026-07-02" });
     expect(clock.advance).toMatchObject({ performed: 3, invoicesIssued: 3 });
     // Once more each time that it is tried again, a minute later.

@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
+import { tables } from "../support/rows.ts";
 import type { Answered } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
 import type { Json } from "./units-builder.ts";
@@ -100,11 +101,7 @@ export async function setMeterStatus(
   code: string,
   status: "active" | "inactive",
 ): Promise<void> {
-  await pool.query("UPDATE meters SET status = $3 WHERE organisation_id = $1 AND code = $2", [
-    organisationId,
-    code,
-    status,
-  ]);
+  await tables(pool).meter.updateMany({ where: { organisationId, code }, data: { status } });
   await renewCatalogue(pool, organisationId);
 }
 

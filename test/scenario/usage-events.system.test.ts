@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
+import { tables } from "../support/rows.ts";
 import { refusalOf } from "./checked-ask.ts";
 import type { Json } from "./units-builder.ts";
 import { addMeter, setMeterStatus, usageEvent } from "./usage-builder.ts";
@@ -194,10 +195,10 @@ describe("a resend", () => {
       "meter_inactive",
       "event_id_conflict",
     ]);
-    await system.pool.query(
-      "UPDATE usage_events SET voided_at = now(), void_reason = 'sent twice' WHERE event_id = $1",
-      [sent.event_id],
-    );
+    await tables(system.pool).usageEvent.updateMany({
+      where: { eventId: sent.event_id },
+      data: { voidedAt: new Date(), voidReason: "sent twice" },
+    });
     expect(await reports.verdicts(own, [sent])).toEqual(["duplicate"]);
     expect((await sandboxes.row(id)).due_at).toBeNull();
   });
@@ -252,10 +253,10 @@ describe("late usage of a subscription that is over", () => {
     expect(await reports.verdicts(own, [last, event()])).toEqual(["created", "created"]);
     expect(await dueAt()).toEqual(new Date("2026-05-11T12:00:00Z"));
     expect(await stored(last.event_id)).toMatchObject({ period_index: 0, bill: 0 });
-    await system.pool.query(
-      "UPDATE subscriptions SET due_at = '2026-05-10T12:00:00Z' WHERE id = $1",
-      [id],
-    );
+    await tables(system.pool).subscription.updateMany({
+      where: { id },
+      data: { dueAt: new Date("2026-05-10T12:00:00Z") },
+    });
     await reports.stored(own, [usageEvent(id, at.replace("09", "07"))]);
     expect(await dueAt()).toEqual(new Date("2026-05-10T12:00:00Z"));
   });

@@ -12,6 +12,7 @@ import { findChangedObjects } from "../../src/store/events/outbox.ts";
 import { publishChunk } from "../../src/store/events/publish-changes.ts";
 import type { ObjectKey, ShownObject } from "../../src/store/events/shown-objects.ts";
 import { subscriptionListing } from "../../src/store/subscriptions/subscriptions.ts";
+import { tables } from "./rows.ts";
 import { until as wait } from "./system.ts";
 
 /** An event as a receiver reads it; its constant members left out. */
@@ -71,8 +72,11 @@ export async function eventsOf(
   pool: pg.Pool,
   organisationId: string,
 ): Promise<readonly PublishedEvent[]> {
-  const text = "SELECT body FROM events WHERE organisation_id = $1 ORDER BY seq";
-  const { rows } = await pool.query<{ body: string }>(text, [organisationId]);
+  const rows = await tables(pool).event.findMany({
+    where: { organisationId },
+    orderBy: { seq: "asc" },
+    select: { body: true },
+  });
   return rows.map(({ body }) => JSON.parse(body) as PublishedEvent);
 }
 

@@ -22,6 +22,14 @@ export async function setOrganisation(
   await dbOfAll(executor).organisation.updateMany({ where, data });
 }
 
+/** Keeps the billing run from subscriptions for an hour. Operations bill them all the same. */
+export async function park(executor: Executor, ...ids: readonly string[]): Promise<void> {
+  await tables(executor).subscription.updateMany({
+    where: { id: { in: [...ids] } },
+    data: { parkedUntil: fromNow(60), parkedReason: "test", parkedAttempts: 1 },
+  });
+}
+
 type JobFilter = Prisma.LedgerJobWhereInput;
 
 /** The states of a job that is decided. */

@@ -10,7 +10,7 @@ import { promptAnswerMs } from "../faults/processes.ts";
 import { aloneTest as test } from "../scenario/fixtures.ts";
 import { addBands, type Json, type UnitsBuilder } from "../scenario/units-builder.ts";
 import { amendmentCrashPoints } from "../support/crash-points.ts";
-import { newestJob } from "../support/rows.ts";
+import { newestJob, tables } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
@@ -302,10 +302,10 @@ describe.concurrent("a refused amendment", () => {
     });
     await builder.changed(organisation, id, { units: 13, ...half });
     const { id: jobId } = await amendmentOf(system, organisation);
-    await system.pool.query(
-      "UPDATE ledger_jobs SET state = 'ready', finished_at = NULL WHERE id = $1",
-      [jobId],
-    );
+    await tables(system.pool).ledgerJob.updateMany({
+      where: { id: jobId },
+      data: { state: "ready", finishedAt: null },
+    });
     await builder.expectEqualDocuments(organisation);
     expect(await builder.inLedger(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
   });

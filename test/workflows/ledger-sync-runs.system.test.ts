@@ -15,6 +15,7 @@ import { codeOf } from "../admin/services/request.ts";
 import { bookkeeper } from "../support/bookkeeper.ts";
 import { perFile } from "../support/file-fixture.ts";
 import { systemTest } from "../support/fixtures.ts";
+import { tables } from "../support/rows.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
@@ -133,10 +134,10 @@ test("a payment without a webhook is found by a sync of an operator or the sched
     );
 
   // An incremental sync is due, and no signal comes: the schedule's run starts the sync.
-  await system.pool.query(
-    "UPDATE ledger_sync_cursors SET next_sync_at = now() WHERE organisation_id = $1",
-    [made.organisationId],
-  );
+  await tables(system.pool).ledgerSyncCursor.updateMany({
+    where: { organisationId: made.organisationId },
+    data: { nextSyncAt: new Date() },
+  });
   const schedule = client.schedule.getHandle(ledgerSyncScheduleId);
   const { spec, policies } = await schedule.describe();
   expect(spec.intervals).toMatchObject([{ every: 60_000, offset: 30_000 }]);
@@ -168,11 +169,10 @@ test("the ledger sync waits, and shows it, if too little of the ledger's day is 
   operator,
 }) => {
   const made = await withInvoice(system);
-  await system.pool.query(
-    `UPDATE ledger_budgets SET day_remaining = 20, day_observed_at = now()
-      WHERE organisation_id = $1`,
-    [made.organisationId],
-  );
+  await tables(system.pool).ledgerBudget.updateMany({
+    where: { organisationId: made.organisationId },
+    data: { dayRemaining: 20, dayObservedAt: new Date() },
+  });
   const calls = await system.ledgerCalls(made.tenantId);
   // An answer does not wait for ever for the run that finds it.
   const answered = await until("it says why it waits", async () => {

@@ -29,7 +29,7 @@ import { checkedAsk } from "../scenario/checked-ask.ts";
 import { type ClockBuilder, clockBuilder } from "../scenario/clock-builder.ts";
 import { addBands } from "../scenario/units-builder.ts";
 import { billingRuns } from "../support/billing.ts";
-import { newestJob } from "../support/rows.ts";
+import { newestJob, tables } from "../support/rows.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 
 let system: TestSystem;
@@ -195,9 +195,10 @@ async function publishChanges(): Promise<void> {
   const made = await system.askAdmin("WebhookService/CreateWebhookEndpoint", asked);
   // Three customers. What their creation published may be delivered too, if the schedule's relay
   // runs now.
-  await system.pool.query("UPDATE customers SET first_name = 'Ada' WHERE organisation_id = $1", [
-    organisationId,
-  ]);
+  await tables(system.pool).customer.updateMany({
+    where: { organisationId },
+    data: { firstName: "Ada" },
+  });
   await client.schedule.getHandle(outboxScheduleId).trigger();
   found['JobKind = "outbox_relay"'] = {
     workflowId: `${outboxScheduleId}-`,

@@ -20,7 +20,7 @@ import {
 import { deliveryCrashPoints } from "../support/crash-points.ts";
 import { perFile, started } from "../support/file-fixture.ts";
 import { systemTest } from "../support/fixtures.ts";
-import { deliveriesOf } from "../support/rows.ts";
+import { deliveriesOf, tables } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import {
   type SeededDelivery,
@@ -111,7 +111,7 @@ test("a worker killed at any step leaves each delivery done, with the same event
     await system.worker.exited();
   }
   // As if the minute of their claims were over.
-  await system.pool.query("UPDATE webhook_deliveries SET claimed_until = now()");
+  await tables(system.pool).webhookDelivery.updateMany({ data: { claimedUntil: new Date() } });
   await system.worker.start();
   // The last tests' subject takes its time meanwhile.
   receiver.answer("/refusing", { status: 500, body: "the endpoint's own words" });
@@ -189,10 +189,11 @@ test("an endpoint that refuses is retried with growing pauses until it is exhaus
 }) => {
   await untilState(system, refused, "exhausted");
   await expectReplayable(client, deliveriesWorkflowId(refused.endpoint.id), "deliveries-exhausted");
-  const { rows: attempts } = await system.pool.query<{ at: Date }>(
-    "SELECT at FROM webhook_attempts WHERE delivery_id = $1 ORDER BY number",
-    [refused.delivery.deliveryId],
-  );
+  const attempts = await tables(system.pool).webhookAttempt.findMany({
+    where: { deliveryId: refused.delivery.deliveryId },
+    orderBy: { number: "asc" },
+    select: { at: true },
+  });
   // Eleven on a machine that has the time.
   expect(attempts.length).toBeGreaterThanOrEqual(3);
   expect(attempts.length).toBeLessThanOrEqual(11);
@@ -229,9 +230,10 @@ test("a delivery whose run was lost is started again by the next relay", async (
   await until("it was tried", async () => (await rowOf(system, lost)).attempts > 0);
   await runOf(client, lost.endpoint).terminate("lost with its server");
   receiver.answer("/lost", {});
-  await system.pool.query("UPDATE webhook_deliveries SET due_at = now() WHERE id = $1", [
-    lost.delivery.deliveryId,
-  ]);
+  await tables(system.pool).webhookDelivery.updateMany({
+    where: { id: lost.delivery.deliveryId },
+    data: { dueAt: new Date() },
+  });
   await client.schedule.getHandle(outboxScheduleId).trigger();
   await untilState(system, lost, "delivered");
 });
@@ -252,9 +254,10 @@ test("a run that waits for its next attempt is woken by new due deliveries", asy
   });
   const { runId } = await runOf(client, waits.endpoint).describe();
   receiver.answer("/waits", {});
-  await system.pool.query("UPDATE webhook_deliveries SET due_at = now() WHERE id = $1", [
-    waits.delivery.deliveryId,
-  ]);
+  await tables(system.pool).webhookDelivery.updateMany({
+    where: { id: waits.delivery.deliveryId },
+    data: { dueAt: new Date() },
+  });
   await start(waits.endpoint);
   await untilState(system, waits, "delivered");
   expect((await runOf(client, waits.endpoint).describe()).runId).toBe(runId);

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { deleteExpiredConsents } from "../../../src/store/ledger-connection/delete-expired-authorisations.ts";
+import { tables } from "../../support/rows.ts";
 import { askWith, createTenant } from "../services/request.ts";
 import {
   type AuthorisationFixture,
@@ -68,10 +69,10 @@ describe("a consent", () => {
     const first = await consent(await begin(organisation), [tenant]);
     const second = await begin(organisation);
     expect((await comeBack(first))[0]).toBe(400);
-    await fixture.system.pool.query(
-      "UPDATE ledger_consents SET expires_at = now() WHERE organisation_id = $1",
-      [organisation],
-    );
+    await tables(fixture.system.pool).ledgerConsent.updateMany({
+      where: { organisationId: organisation },
+      data: { expiresAt: new Date() },
+    });
     expect((await comeBack(await consent(second, [tenant])))[0]).toBe(400);
     expect(await statusOf(organisation)).toBe("EXPIRED");
     // Another organisation's code with this one's state: the verifier is not that code's.
@@ -85,10 +86,10 @@ describe("a consent", () => {
     expect(await statusOf(organisation)).toBe("FAILED");
     // An error of this system also fails the authorisation.
     const encrypted = await consent(await begin(organisation), [tenant]);
-    await fixture.system.pool.query(
-      "UPDATE ledger_consents SET encryption_key_id = 'x' WHERE organisation_id = $1",
-      [organisation],
-    );
+    await tables(fixture.system.pool).ledgerConsent.updateMany({
+      where: { organisationId: organisation },
+      data: { encryptionKeyId: "x" },
+    });
     expect((await fetch(encrypted)).status).toBe(500);
     expect(await statusOf(organisation)).toBe("FAILED");
     const denied = await comeBack(await consent(await begin(organisation), []));
@@ -185,10 +186,10 @@ describe("a consent", () => {
         await createTenant(fixture.system),
       ]),
     );
-    await fixture.system.pool.query(
-      "UPDATE ledger_consents SET expires_at = now() WHERE organisation_id = $1",
-      [organisation],
-    );
+    await tables(fixture.system.pool).ledgerConsent.updateMany({
+      where: { organisationId: organisation },
+      data: { expiresAt: new Date() },
+    });
     expect(await statusOf(organisation)).toBe("EXPIRED");
     expect(await deleteExpiredConsents(fixture.system.pool, 10)).toBe(1);
     expect(await statusOf(organisation)).toBe("FAILED");

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { readConnection } from "../../../src/store/ledger-connection/connections.ts";
 import { createLedgerTokens } from "../../../src/store/ledger-connection/oauth-tokens.ts";
+import { tables } from "../../support/rows.ts";
 import { codeOf, createTenant, type Tenant } from "../services/request.ts";
 import {
   type AuthorisationFixture,
@@ -66,8 +67,10 @@ describe("the tokens", () => {
     const dead = await tokens.take(generation, 60_000);
     const late = { accessToken: "late", refreshToken: "late", used: "late", freshMs: 1 };
     expect(await tokens.take(generation, 60_000)).toBeNull();
-    const over = "UPDATE ledger_authorisations SET lease_until = now() WHERE organisation_id = $1";
-    await fixture.system.pool.query(over, [organisation]);
+    await tables(fixture.system.pool).ledgerAuthorisation.updateMany({
+      where: { organisationId: organisation },
+      data: { leaseUntil: new Date() },
+    });
     await tokenOf(source(organisation));
     expect(await tokens.save(dead?.leaseId ?? "", late)).toBe(false);
     await tokens.disconnect(dead?.leaseId ?? "");
@@ -155,11 +158,8 @@ describe("a disconnection", () => {
     expect((await fixture.owner.lastEntry()).operation).toBe(`billing.admin.v1.${disconnect}`);
     const again = await fixture.owner.done(disconnect, { organisation });
     expect([again.endedInLedger, again.connection]).toEqual([undefined, ended.connection]);
-    const { rows } = await fixture.system.pool.query(
-      "SELECT 1 FROM ledger_authorisations WHERE organisation_id = $1",
-      [organisation],
-    );
-    expect(rows).toEqual([]);
+    const authorisations = tables(fixture.system.pool).ledgerAuthorisation;
+    expect(await authorisations.count({ where: { organisationId: organisation } })).toBe(0);
     expect(await fixture.owner.refused(disconnect, { organisation: await newOrganisation() })).toBe(
       "ledger_not_connected",
     );
@@ -188,12 +188,16 @@ describe("a disconnection", () => {
     });
     await refusedBy({ match: "POST /connect/token", status: 404 });
     // Tokens of another app: ours shown with them would end them.
-    const ofApp = "UPDATE ledger_connections SET client_id = $2 WHERE organisation_id = $1";
-    await fixture.system.pool.query(ofApp, [organisation, "other"]);
+    const connectBy = (clientId: string) =>
+      tables(fixture.system.pool).ledgerConnection.updateMany({
+        where: { organisationId: organisation },
+        data: { clientId },
+      });
+    await connectBy("other");
     const before = await refreshes();
     await refusedBy({ match: "nothing" });
     expect([await refreshes(), (await inLedger(tenant)).rowCount]).toEqual([before, 1]);
-    await fixture.system.pool.query(ofApp, [organisation, app.clientId]);
+    await connectBy(app.clientId);
     await tokenOf(source(organisation));
     await expireToken(organisation);
     await demo(`apps/${app.clientId}/revoke`, {});

@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../../packages/dev/src/demo/first-data.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { perFile } from "../../support/file-fixture.ts";
-import { setOrganisation } from "../../support/rows.ts";
+import { fromNow, setOrganisation, tables } from "../../support/rows.ts";
 import { type TestSystem, until } from "../../support/system.ts";
 import { adminTest } from "./fixtures.ts";
 import { askWith } from "./request.ts";
@@ -41,19 +41,14 @@ async function subscribe(system: TestSystem, { apiKey }: CreatedOrganisation): P
 
 /** Its next invoice is more than an invoice may carry. */
 async function spoil(system: TestSystem, id: string): Promise<void> {
-  await system.pool.query(
-    "UPDATE subscriptions SET units = 1000000000, price_override = 999999999 WHERE id = $1",
-    [id],
-  );
+  await tables(system.pool).subscription.updateMany({
+    where: { id },
+    data: { units: 1_000_000_000, priceOverride: 999_999_999 },
+  });
 }
 
-async function periodsOf(system: TestSystem, id: string): Promise<number> {
-  const { rows } = await system.pool.query(
-    "SELECT count(*)::int AS count FROM periods WHERE subscription_id = $1",
-    [id],
-  );
-  return rows[0].count;
-}
+const periodsOf = (system: TestSystem, id: string): Promise<number> =>
+  tables(system.pool).period.count({ where: { subscriptionId: id } });
 
 test("parked subscriptions are listed with their reason and retried", async ({
   system,
@@ -72,10 +67,10 @@ test("parked subscriptions are listed with their reason and retried", async ({
   await setClock(system, organisation, "2026-05-01");
   await runs.untilDone(organisation.organisationId);
   // On a slow machine their next attempt would come during the checks.
-  await system.pool.query(
-    "UPDATE subscriptions SET parked_until = now() + interval '1 hour' WHERE id = ANY ($1)",
-    [[bad, worse]],
-  );
+  await tables(system.pool).subscription.updateMany({
+    where: { id: { in: [bad, worse] } },
+    data: { parkedUntil: fromNow(60) },
+  });
   expect(await periodsOf(system, good)).toBe(2);
   expect(await admin.done("BillingService/GetBilling", own)).toEqual({ parked: 2 });
   const { data, hasMore } = await admin.done("BillingService/ListParkedSubscriptions", {
@@ -101,10 +96,10 @@ test("parked subscriptions are listed with their reason and retried", async ({
   });
   expect(rest.data.map(({ id }: { id: string }) => id)).toEqual([bad]);
 
-  await system.pool.query(
-    "UPDATE subscriptions SET units = 10, price_override = NULL WHERE id = $1",
-    [bad],
-  );
+  await tables(system.pool).subscription.updateMany({
+    where: { id: bad },
+    data: { units: 10, priceOverride: null },
+  });
   const retry = { ...own, id: bad };
   const { subscription } = await admin.done("BillingService/RetrySubscription", retry);
   expect(subscription).toMatchObject({ id: bad, attempts: 1 });

@@ -4,6 +4,7 @@
  */
 import { expect } from "vitest";
 import { newId } from "../../../src/store/database/ids.ts";
+import { tables } from "../../support/rows.ts";
 import { adminTest as test } from "./fixtures.ts";
 
 const reason = "Ordered by telephone";
@@ -55,6 +56,6 @@ test("a key used again for another organisation's test event is a conflict", asy
   };
   await admin.done(method, await endpointOf(own), asked);
   const other = await endpointOf({ organisation });
-  await system.pool.query("DELETE FROM idempotency_keys WHERE key = $1", [asked.idempotencyKey]);
+  await tables(system.pool).idempotencyKey.deleteMany({ where: { key: asked.idempotencyKey } });
   expect(await admin.refused(method, other, asked)).toBe("idempotency_conflict Idempotency-Key");
 });

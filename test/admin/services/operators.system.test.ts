@@ -16,6 +16,7 @@ import { generateOperatorToken } from "../../../src/transport/rpc/gate/api-key.t
 import { operationOf } from "../../../src/transport/rpc/operation.ts";
 import { adminMethods } from "../../contract/methods.ts";
 import { perFile } from "../../support/file-fixture.ts";
+import { tables } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import { aloneAdminTest } from "./fixtures.ts";
 import { askWith, codeOf } from "./request.ts";
@@ -213,10 +214,10 @@ test("an Idempotency-Key creates one object and replays its bytes", async ({ sys
     "idempotency_conflict Idempotency-Key",
   );
   // After 24 hours the key is deleted, but a repeat finds the object that it created.
-  await system.pool.query("DELETE FROM idempotency_keys");
+  await tables(system.pool).idempotencyKey.deleteMany();
   const third = await system.askAdmin("OrganisationService/CreateOrganisation", { ...asked, body });
   expect([third.status, third.text]).toEqual([200, first.text]);
-  await system.pool.query("DELETE FROM idempotency_keys");
+  await tables(system.pool).idempotencyKey.deleteMany();
   expect(await admin.refused("OrganisationService/CreateOrganisation", other, asked)).toBe(
     "idempotency_conflict Idempotency-Key",
   );
@@ -304,10 +305,10 @@ test("a retry runs a pending document, and replaces a taken number", async ({
   ).toBe("invoice_not_found");
 
   // Another invoice in the ledger has the next number.
-  await system.pool.query(
-    "UPDATE document_counters SET next = 1 WHERE organisation_id = $1 AND kind = 'invoice'",
-    [other.organisationId],
-  );
+  await tables(system.pool).documentCounter.updateMany({
+    where: { organisationId: other.organisationId, kind: "invoice" },
+    data: { next: 1 },
+  });
   const taken = await system.ask("POST", "/v1/subscriptions", {
     key: other.apiKey,
     idempotencyKey: "first",

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addMeter } from "../../scenario/usage-builder.ts";
 import { type BillingFixture, billingFixture } from "../../store/billing/billing-fixture.ts";
+import { tables } from "../../support/rows.ts";
 import { type Answered, startSystem, type TestSystem } from "../../support/system.ts";
 import { type AdminAsk, askWith } from "./request.ts";
 
@@ -45,9 +46,11 @@ test("sums of an organisation that differ from their events are named", async ()
   expect(first).toMatchObject({ read: 2, hasMore: true });
   expect(first.data ?? []).toEqual([]);
   expect(await reader.done(method, { organisation, cursor: first.nextCursor })).toEqual({});
-  const planted = "UPDATE usage_sums SET quantity = 4.5 WHERE subscription_id = $1";
-  await fixture.pool.query(planted, [one]);
-  await fixture.pool.query("DELETE FROM usage_sums WHERE subscription_id = $1", [other]);
+  await tables(fixture.pool).usageSum.updateMany({
+    where: { subscriptionId: one },
+    data: { quantity: 4.5 },
+  });
+  await tables(fixture.pool).usageSum.deleteMany({ where: { subscriptionId: other } });
   const { data = [] } = await reader.done(method, { organisation });
   const named = (data as Answered["json"][]).toSorted((a, b) => (a.quantity > b.quantity ? -1 : 1));
   expect(named).toMatchObject([

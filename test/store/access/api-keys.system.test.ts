@@ -8,6 +8,7 @@ import { databaseTest } from "../../support/fixtures.ts";
 import { addOrganisation, insertKey } from "../../support/organisation-builder.ts";
 import { testPool } from "../../support/pool.ts";
 import { freePort } from "../../support/ports.ts";
+import { tables } from "../../support/rows.ts";
 
 const test = databaseTest
   .extend("pools", perFile, ({ database }, { onCleanup }) => {
@@ -43,11 +44,10 @@ async function age(pool: pg.Pool, apiKeyId: string, seconds: number): Promise<vo
 describe("keys", () => {
   test("a valid key brings its organisation's flags and the database's time", async ({ pool }) => {
     const key = await insertKey(pool, { scopes: ["usage:write", "invoices:read"] });
-    await pool.query(
-      `UPDATE organisations SET usage_allowed = true, can_create_ledger_contacts = true
-        WHERE id = $1`,
-      [key.organisationId],
-    );
+    await tables(pool).organisation.updateMany({
+      where: { id: key.organisationId },
+      data: { usageAllowed: true, canCreateLedgerContacts: true },
+    });
     const before = Date.now();
     const admission = await createAccess(patient(pool)).admit(key.hash);
     expect(admission).toMatchObject({
@@ -98,12 +98,14 @@ describe("keys", () => {
     expect(
       kinds(await Promise.all([access.admit(revoked.hash), access.admit(expired.hash)])),
     ).toEqual(["admitted", "admitted"]);
-    await pool.query("UPDATE api_keys SET revoked_at = clock_timestamp() WHERE id = $1", [
-      revoked.apiKeyId,
-    ]);
-    await pool.query("UPDATE api_keys SET expires_at = clock_timestamp() WHERE id = $1", [
-      expired.apiKeyId,
-    ]);
+    await tables(pool).apiKey.updateMany({
+      where: { id: revoked.apiKeyId },
+      data: { revokedAt: new Date() },
+    });
+    await tables(pool).apiKey.updateMany({
+      where: { id: expired.apiKeyId },
+      data: { expiresAt: new Date() },
+    });
     expect(
       kinds(await Promise.all([access.admit(revoked.hash), access.admit(expired.hash)])),
     ).toEqual(["unknown", "unknown"]);

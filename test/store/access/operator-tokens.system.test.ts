@@ -12,6 +12,7 @@ import { perFile, stopInTime } from "../../support/file-fixture.ts";
 import { databaseTest } from "../../support/fixtures.ts";
 import { insertKey } from "../../support/organisation-builder.ts";
 import { testPool } from "../../support/pool.ts";
+import { tables } from "../../support/rows.ts";
 
 /** As many connections as the API has by default. */
 const poolSize = 10;
@@ -77,8 +78,11 @@ test("operators admitted together get separate answers, and each token its last 
     owner,
   ]);
   expect(seen.statements).toBeLessThan(hashes.length);
-  const used = "SELECT id FROM operator_tokens WHERE last_used_at IS NOT NULL ORDER BY id";
-  const { rows } = await pool.query<{ id: string }>(used);
+  const rows = await tables(pool).operatorToken.findMany({
+    where: { lastUsedAt: { not: null } },
+    orderBy: { id: "asc" },
+    select: { id: true },
+  });
   expect(rows.map(({ id }) => id)).toEqual([tokenId, other.tokenId].sort());
 });
 

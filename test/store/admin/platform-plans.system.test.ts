@@ -13,6 +13,7 @@ import { createTimelineStore } from "../../../src/store/admin/timeline/timeline.
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { perFile } from "../../support/file-fixture.ts";
 import { copiedId, copyRows } from "../../support/row-copies.ts";
+import { tables } from "../../support/rows.ts";
 import { type BillingFixture, billingTest } from "../billing/billing-fixture.ts";
 
 /** Copies of one billed subscription, each with its rows in every table of the timeline. */
@@ -52,10 +53,10 @@ const test = billingTest.extend("sized", perFile, async ({ fixture }): Promise<S
   const { pool } = fixture;
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation, { label: "Head office" });
-  await pool.query(
-    `UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE organisation_id = $1`,
-    [organisation],
-  );
+  await tables(pool).ledgerJob.updateMany({
+    where: { organisationId: organisation },
+    data: { state: "done", finishedAt: new Date() },
+  });
   await pool.query(
     `INSERT INTO events (id, organisation_id, type, object_kind, object_id, sequence, body)
       VALUES (gen_random_uuid(), $1, 'subscription.created', 'subscription', $2, 1, '{}')`,

@@ -14,6 +14,7 @@ import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { createTerminations } from "../../../src/store/subscriptions/end-removals.ts";
 import { perFile } from "../../support/file-fixture.ts";
 import { type OperatorWrites, operatorWrites } from "../../support/operator-writes.ts";
+import { park, tables } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
 import { type UsageFixture, usageTest } from "../billing/usage-fixture.ts";
@@ -91,11 +92,10 @@ async function take<K extends "drop" | "remove" | "finish">(
 
 /** Sets the subscription's documents to their state once the ledger has them. */
 async function inLedger(fixture: UsageFixture, id: string, status: string): Promise<void> {
-  await fixture.pool.query(
-    `UPDATE ledger_jobs SET state = 'done', finished_at = now()
-      WHERE state = 'ready' AND subscription_id = $1`,
-    [id],
-  );
+  await tables(fixture.pool).ledgerJob.updateMany({
+    where: { state: "ready", subscriptionId: id },
+    data: { state: "done", finishedAt: new Date() },
+  });
   await fixture.pool.query(
     `UPDATE invoices SET status = $2, ledger_invoice_id = gen_random_uuid()::text
       WHERE subscription_id = $1 AND status = 'scheduled'`,
@@ -108,15 +108,11 @@ async function inLedger(fixture: UsageFixture, id: string, status: string): Prom
   );
 }
 
-const park = (fixture: UsageFixture, id: string) =>
-  fixture.pool.query(
-    `UPDATE subscriptions SET parked_until = now() + interval '1 hour', parked_reason = 'x',
-      parked_attempts = 1 WHERE id = $1`,
-    [id],
-  );
-
 const retry = (fixture: UsageFixture, id: string) =>
-  fixture.pool.query("UPDATE subscriptions SET parked_until = now() WHERE id = $1", [id]);
+  tables(fixture.pool).subscription.updateMany({
+    where: { id },
+    data: { parkedUntil: new Date() },
+  });
 
 const starts = async (fixture: UsageFixture, id: string) =>
   (await fixture.invoices(id)).map(({ start }) => start);
@@ -128,7 +124,7 @@ test("a due parked subscription refuses Setup Mode on, and the next switch bills
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
   await fixture.setClock(organisation, "2026-04-11");
-  await park(fixture, id);
+  await park(fixture.pool, id);
   expect(await refusedSwitch(organisations, organisation, true)).toContain(id);
   await retry(fixture, id);
   await fixture.posted(organisation);
@@ -146,7 +142,7 @@ test("a due parked subscription refuses Setup Mode off, and its period is not bi
   const organisation = await fixture.sandbox("2026-03-10", { setup_mode: true });
   const id = await fixture.subscribe(organisation);
   await fixture.setClock(organisation, "2026-04-11");
-  await park(fixture, id);
+  await park(fixture.pool, id);
   expect(await refusedSwitch(organisations, organisation, false)).toContain(id);
   await retry(fixture, id);
   expect(await switched(organisations, organisation, false)).toMatchObject({
@@ -164,7 +160,7 @@ test("a parked subscription that is not due does not refuse a switch", async ({
 }) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
-  await park(fixture, id);
+  await park(fixture.pool, id);
   await fixture.posted(organisation);
   expect(await switched(organisations, organisation, true)).toMatchObject({ changed: true });
 });
@@ -178,7 +174,7 @@ test("the refusal of a switch names ten parked subscriptions and has their numbe
   for (let count = 0; count < 12; count += 1) ids.push(await fixture.subscribe(organisation));
   await fixture.posted(organisation);
   await fixture.setClock(organisation, "2026-04-11");
-  await Promise.all(ids.map((id) => park(fixture, id)));
+  await Promise.all(ids.map((id) => park(fixture.pool, id)));
   const message = await refusedSwitch(organisations, organisation, true);
   expect(ids.filter((id) => message.includes(id))).toHaveLength(10);
   expect(message).toContain("12");

@@ -10,7 +10,7 @@ import type { FoundUnknown } from "../../../src/store/admin/ledger/unknown-docum
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { createUnknownDocuments } from "../../../src/store/ledger-jobs/unknown-documents.ts";
 import { perFile } from "../../support/file-fixture.ts";
-import { setOrganisation } from "../../support/rows.ts";
+import { setOrganisation, tables } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import { isWaiting, type UsageFixture, usageTest } from "../billing/usage-fixture.ts";
 
@@ -53,14 +53,14 @@ async function sharing(fixture: UsageFixture) {
     await fixture.sandbox("2026-03-10", { number_prefix: "INV-B-" }),
   ];
   const both = [one, other];
-  await fixture.pool.query(
-    "UPDATE customers SET ledger_contact_id = $2 WHERE organisation_id = ANY ($1)",
-    [both, contactId],
-  );
-  await fixture.pool.query(
-    "UPDATE ledger_connections SET tenant_id = $2 WHERE organisation_id = ANY ($1)",
-    [both, randomUUID()],
-  );
+  await tables(fixture.pool).customer.updateMany({
+    where: { organisationId: { in: both } },
+    data: { ledgerContactId: contactId },
+  });
+  await tables(fixture.pool).ledgerConnection.updateMany({
+    where: { organisationId: { in: both } },
+    data: { tenantId: randomUUID() },
+  });
   const id = await fixture.subscribe(other);
   await fixture.posted(other);
   const { rows } = await fixture.pool.query<{ id: string; number: string; ledgerId: string }>(
@@ -100,10 +100,10 @@ test("a document that another organisation has by now is neither taken nor waite
   const loaded = await createUnknownDocuments(fixture.pool, one).load("invoice", [contactId], []);
   expect(loaded.map(({ ledgerId }) => ledgerId)).toEqual([lost.ledgerId]);
   await fixture.subscribe(one);
-  const { rows } = await fixture.pool.query<{ id: string }>(
-    "SELECT id FROM invoices WHERE organisation_id = $1",
-    [one],
-  );
+  const rows = await tables(fixture.pool).invoice.findMany({
+    where: { organisationId: one },
+    select: { id: true },
+  });
   const [own] = rows.map(({ id }) => id);
   expect(await unknown.resolve(actor, one, invoice.ledgerId, own ?? null)).toEqual({
     kind: "unfit",

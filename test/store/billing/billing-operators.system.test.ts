@@ -8,6 +8,7 @@ import { type Changes, createChanges } from "../../../src/store/admin/changes.ts
 import { createOrganisationStore } from "../../../src/store/admin/organisations/organisations.ts";
 import { perFile } from "../../support/file-fixture.ts";
 import { operatorWrites } from "../../support/operator-writes.ts";
+import { fromNow, tables } from "../../support/rows.ts";
 import { billingTest } from "./billing-fixture.ts";
 
 const test = billingTest.extend("changes", perFile, async ({ fixture }) =>
@@ -82,11 +83,10 @@ test("a retry returns the parked subscription as it was, if a run bills it at on
 }) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
-  await fixture.pool.query(
-    `UPDATE subscriptions SET parked_until = now() + interval '1 hour', parked_reason = 'x',
-      parked_attempts = 1, due_at = 'epoch' WHERE id = $1`,
-    [id],
-  );
+  await tables(fixture.pool).subscription.updateMany({
+    where: { id },
+    data: { parkedUntil: fromNow(60), parkedReason: "x", parkedAttempts: 1, dueAt: new Date(0) },
+  });
   const run: Changes["run"] = (...args) =>
     changes.run(...args).finally(() => fixture.bill(organisation));
   const retried = await createBillingStore(fixture.pool, { ...changes, run }).retry(
@@ -110,11 +110,10 @@ test.for([2, -2])("a retry is due at once, by a machine %i hours ahead too", asy
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
   await fixture.setClock(organisation, "2026-04-20");
-  await fixture.pool.query(
-    `UPDATE subscriptions SET parked_until = now() + interval '1 hour', parked_reason = 'x',
-      parked_attempts = 1, due_at = 'epoch' WHERE id = $1`,
-    [id],
-  );
+  await tables(fixture.pool).subscription.updateMany({
+    where: { id },
+    data: { parkedUntil: fromNow(60), parkedReason: "x", parkedAttempts: 1, dueAt: new Date(0) },
+  });
   vi.useFakeTimers({ now: Date.now() + hours * 3_600_000, toFake: ["Date"] });
   try {
     await createBillingStore(fixture.pool, changes).retry(actor, organisation, id);

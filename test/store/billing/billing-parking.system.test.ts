@@ -8,21 +8,24 @@ import { addDueSubscriptions } from "../../../bench/support/due-subscriptions.ts
 import { decideDue } from "../../../src/domain/billing/renewal.ts";
 import { billChunk } from "../../../src/store/billing/billing-run.ts";
 import { countDue, findDueOrganisations } from "../../../src/store/billing/due-organisations.ts";
-import { setOrganisation } from "../../support/rows.ts";
+import { setOrganisation, tables } from "../../support/rows.ts";
 import { type BillingFixture, billingTest as test } from "./billing-fixture.ts";
 import { poolAfterClaim } from "./observed-pool.ts";
 
 /** Gives a subscription an amount that is larger than an invoice can have. */
 async function spoil(fixture: BillingFixture, id: string): Promise<void> {
-  await fixture.pool.query(
-    "UPDATE subscriptions SET units = 1000000000, price_override = 999999999 WHERE id = $1",
-    [id],
-  );
+  await tables(fixture.pool).subscription.updateMany({
+    where: { id },
+    data: { units: 1_000_000_000, priceOverride: 999_999_999 },
+  });
 }
 
 /** Ends the pause of a parked subscription. */
 async function endPause(fixture: BillingFixture, id: string): Promise<void> {
-  await fixture.pool.query("UPDATE subscriptions SET parked_until = now() WHERE id = $1", [id]);
+  await tables(fixture.pool).subscription.updateMany({
+    where: { id },
+    data: { parkedUntil: new Date() },
+  });
 }
 
 /** Terminates the connection of a transaction, as a failover does. */
@@ -72,16 +75,16 @@ test("a parked subscription is retried with growing pauses until it can be bille
   ]);
   expect((await fixture.row(bad)).parked_attempts).toBe(2);
   expect(await pauseSeconds(fixture, bad)).toBeGreaterThan(60);
-  await fixture.pool.query(
-    "UPDATE subscriptions SET parked_attempts = 40, parked_until = now() WHERE id = $1",
-    [bad],
-  );
+  await tables(fixture.pool).subscription.updateMany({
+    where: { id: bad },
+    data: { parkedAttempts: 40, parkedUntil: new Date() },
+  });
   await fixture.bill(organisation);
   expect(await pauseSeconds(fixture, bad)).toBeLessThanOrEqual(3_600);
-  await fixture.pool.query(
-    "UPDATE subscriptions SET units = 10, price_override = NULL WHERE id = $1",
-    [bad],
-  );
+  await tables(fixture.pool).subscription.updateMany({
+    where: { id: bad },
+    data: { units: 10, priceOverride: null },
+  });
   await endPause(fixture, bad);
   await fixture.bill(organisation);
   expect(await fixture.row(bad)).toMatchObject({

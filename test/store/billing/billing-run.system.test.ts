@@ -7,7 +7,7 @@ import { addDueSubscriptions } from "../../../bench/support/due-subscriptions.ts
 import { billChunk } from "../../../src/store/billing/billing-run.ts";
 import { countDue, findDueOrganisations } from "../../../src/store/billing/due-organisations.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
-import { lockWaits, setOrganisation } from "../../support/rows.ts";
+import { lockWaits, setOrganisation, tables } from "../../support/rows.ts";
 import { until } from "../../support/until.ts";
 import { type BillingFixture, billingTest as test } from "./billing-fixture.ts";
 import { poolAfterClaim } from "./observed-pool.ts";
@@ -106,7 +106,10 @@ test("a subscription without anything due gets the instant of its next check", a
 }) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
-  await fixture.pool.query("UPDATE subscriptions SET due_at = 'epoch' WHERE id = $1", [id]);
+  await tables(fixture.pool).subscription.updateMany({
+    where: { id },
+    data: { dueAt: new Date(0) },
+  });
   expect(await fixture.bill(organisation)).toEqual([
     { claimed: 1, performed: 0, issued: 0, parked: [] },
   ]);

@@ -4,6 +4,7 @@
  */
 import { expect } from "vitest";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import { tables } from "../../support/rows.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
 import { usageTest as test } from "./usage-fixture.ts";
 
@@ -51,11 +52,8 @@ test("a change that was admitted before the clock moved dates its invoice by the
       document: null,
     },
   );
-  const { rows } = await fixture.pool.query<{ issue_date: string; created_at: Date }>(
-    "SELECT issue_date, created_at FROM invoices WHERE subscription_id = $1 AND type = 'change'",
-    [id],
-  );
-  expect(rows).toEqual([
-    { issue_date: "2026-04-20", created_at: new Date("2026-04-20T12:00:00Z") },
+  const change = { subscriptionId: id, type: "change" };
+  expect(await tables(fixture.pool).invoice.findMany({ where: change })).toMatchObject([
+    { issueDate: new Date("2026-04-20"), createdAt: new Date("2026-04-20T12:00:00Z") },
   ]);
 });

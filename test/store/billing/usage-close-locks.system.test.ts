@@ -13,6 +13,7 @@ import {
 } from "../../../src/store/billing/usage-locks.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { sql } from "../../../src/store/database/sql/sql.ts";
+import { tables } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import { listeningPool } from "./observed-pool.ts";
 import { usageTest as test, type UsageFixture } from "./usage-fixture.ts";
@@ -29,13 +30,14 @@ async function waiting(fixture: UsageFixture): Promise<number> {
 
 test("a close waits for usage that is being stored, and bills it", async ({ fixture }) => {
   const [organisation, id] = await fixture.metered();
-  const { rows } = await fixture.pool.query("SELECT id FROM meters WHERE organisation_id = $1", [
-    organisation,
-  ]);
+  const rows = await tables(fixture.pool).meter.findMany({
+    where: { organisationId: organisation },
+    select: { id: true },
+  });
   await fixture.setClock(organisation, "2026-04-10");
   const closing = await inTransaction(fixture.pool, async (client) => {
     await lockToStore(client, [id]);
-    const values = [organisation, id, rows[0].id];
+    const values = [organisation, id, rows[0]?.id];
     await client.query(
       `INSERT INTO usage_events
         (organisation_id, event_id, subscription_id, meter_id, period_index, bill, quantity,

@@ -9,7 +9,7 @@ import { lockSubscriptions } from "../../../src/store/database/lock-order.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { saveEnded } from "../../../src/store/subscriptions/terminations.ts";
 import { createStore } from "../../../src/store/tenant.ts";
-import { setOrganisation } from "../../support/rows.ts";
+import { setOrganisation, tables } from "../../support/rows.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
 import { usageTest as test, type UsageFixture } from "./usage-fixture.ts";
 
@@ -267,7 +267,10 @@ test("an amount that is too large parks the subscription until events are voided
       WHERE subscription_id = $1 AND quantity > 2`,
     [id],
   );
-  await fixture.pool.query("UPDATE subscriptions SET parked_until = now() WHERE id = $1", [id]);
+  await tables(fixture.pool).subscription.updateMany({
+    where: { id },
+    data: { parkedUntil: new Date() },
+  });
   await fixture.bill(organisation);
   expect(await fixture.bills(id)).toEqual(["0: 1 of 2.0000 in 0, 1.0000 on INV-0002"]);
 });

@@ -9,6 +9,7 @@ import type { UsageVerdict } from "../../../src/domain/usage/ingest.ts";
 import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { setMeterStatus } from "../../scenario/usage-builder.ts";
+import { tables } from "../../support/rows.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
 import { usageTest as test } from "./usage-fixture.ts";
 
@@ -101,9 +102,10 @@ test("the usage of an inactive meter is billed, and an inactive plan takes usage
   await fixture.setClock(organisation, "2026-03-20");
   await fixture.use(organisation, id, ["4", "2026-03-20"]);
   await setMeterStatus(fixture.pool, organisation, "api-calls", "inactive");
-  await fixture.pool.query("UPDATE plans SET status = 'inactive' WHERE organisation_id = $1", [
-    organisation,
-  ]);
+  await tables(fixture.pool).plan.updateMany({
+    where: { organisationId: organisation },
+    data: { status: "inactive" },
+  });
   const verdicts = await fixture.report(organisation, id, [
     ["1", "2026-03-20"],
     ["3", "2026-03-20", "storage"],

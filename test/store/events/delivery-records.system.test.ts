@@ -3,7 +3,7 @@
  */
 import { expect } from "vitest";
 import { createDelivery } from "../../../src/worker/activities/events/deliver-due.ts";
-import { lockWaits } from "../../support/rows.ts";
+import { lockWaits, tables } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import type { SeededDelivery } from "../../support/webhook-builder.ts";
 import { about, deliveryTest as test } from "../../worker/activities/delivery-fixture.ts";
@@ -18,15 +18,17 @@ test("attempts are recorded despite concurrent writes to endpoint and deliveries
   let done: Promise<unknown>;
   try {
     await client.query("BEGIN");
-    await client.query("UPDATE webhook_endpoints SET description = 'new' WHERE id = $1", [
-      endpoint.id,
-    ]);
+    await tables(client).webhookEndpoint.updateMany({
+      where: { id: endpoint.id },
+      data: { description: "new" },
+    });
     done = deliver.deliverDue(key);
     // Outside the transaction, which would read the same state of the activity again.
     await until("it waits for the endpoint", async () => (await lockWaits(pool)) > 0);
-    await client.query("UPDATE webhook_deliveries SET due_at = now() WHERE id = $1", [
-      delivery.deliveryId,
-    ]);
+    await tables(client).webhookDelivery.updateMany({
+      where: { id: delivery.deliveryId },
+      data: { dueAt: new Date() },
+    });
     await client.query("COMMIT");
   } finally {
     client.release();

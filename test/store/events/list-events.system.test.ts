@@ -19,6 +19,7 @@ import {
   listEvents,
 } from "../../../src/store/events/list-events.ts";
 import { perFile } from "../../support/file-fixture.ts";
+import { tables } from "../../support/rows.ts";
 import { planModes, rowsRead, type SentStatement } from "../../support/rows-read.ts";
 import { publishingTest } from "./publish-fixture.ts";
 
@@ -55,7 +56,7 @@ const test = publishingTest
     const own = await fixture.sandbox("2026-03-01");
     const other = await fixture.sandbox("2026-03-01");
     const byClock = await fixture.sandbox("2026-03-01");
-    await fixture.pool.query("DELETE FROM outbox");
+    await tables(fixture.pool).outboxEntry.deleteMany();
     await addMany(fixture.pool, other, 2_000);
     await addMany(fixture.pool, own, many);
     await addMany(fixture.pool, byClock, many, ["now()", "now() - ($2 - i) * interval '1 minute'"]);
@@ -79,10 +80,10 @@ test("a page has the newest bodies, and the next one continues after its last", 
 }) => {
   const first = await listEvents(fixture.pool, reader(own), all, { ...newest, limit: 2 });
   expect(first).toEqual({ data: [`${many}`, `${many - 1}`], hasMore: true });
-  const { rows } = await fixture.pool.query<{ id: string }>(
-    "SELECT id FROM events WHERE organisation_id = $1 AND body = '2'",
-    [own],
-  );
+  const rows = await tables(fixture.pool).event.findMany({
+    where: { organisationId: own, body: "2" },
+    select: { id: true },
+  });
   const startingAfter = rows[0]?.id ?? "";
   const last = await listEvents(fixture.pool, reader(own), all, { limit: 2, startingAfter });
   expect(last).toEqual({ data: ["1"], hasMore: false });

@@ -11,7 +11,7 @@ import {
 } from "../../../src/store/events/outbox.ts";
 import { createPublishingActivities } from "../../../src/worker/activities/events/publish-changes.ts";
 import { eventsOf, expectAllPublished, publishAll } from "../../support/published-events.ts";
-import { deliveriesOf } from "../../support/rows.ts";
+import { deliveriesOf, fromNow, tables } from "../../support/rows.ts";
 import { type PublishingFixture, publishingTest as test } from "./publish-fixture.ts";
 
 const later = () => new Date(Date.now() + 3_600_000);
@@ -50,10 +50,10 @@ describe("a batch of publishing", () => {
     expect(new Set(started)).toEqual(
       new Set(deliveries.map(({ endpointId }) => `${own} ${endpointId}`)),
     );
-    await fixture.pool.query(
-      "UPDATE webhook_deliveries SET due_at = now() + interval '1 hour' WHERE organisation_id = $1",
-      [own],
-    );
+    await tables(fixture.pool).webhookDelivery.updateMany({
+      where: { organisationId: own },
+      data: { dueAt: fromNow(60) },
+    });
     expect(await publishRest()).toEqual({ published: 0, started: 0 });
   });
 
@@ -94,9 +94,10 @@ describe("a batch of publishing", () => {
     expect(events).toBe(objects.length - 1);
     expect((await eventsOf(fixture.pool, own)).map(({ data }) => data.object.id)).toContain(good);
     expect(await findChangedObjects(fixture.pool, own, new Date(), 10)).toEqual([]);
-    await fixture.pool.query("UPDATE outbox SET recorded_at = now() WHERE organisation_id = $1", [
-      own,
-    ]);
+    await tables(fixture.pool).outboxEntry.updateMany({
+      where: { organisationId: own },
+      data: { recordedAt: new Date() },
+    });
     expect(await fixture.publish(own)).toEqual(["subscription.created 1 null"]);
   });
 
@@ -124,7 +125,7 @@ describe("a batch of publishing", () => {
     expect(await findChangedObjects(fixture.pool, own, later(), 1)).toEqual([
       { kind: "subscription", id },
     ]);
-    await fixture.pool.query("DELETE FROM outbox WHERE organisation_id = $1", [own]);
+    await tables(fixture.pool).outboxEntry.deleteMany({ where: { organisationId: own } });
   });
 });
 
@@ -151,7 +152,7 @@ test("a minute without changes takes a statement for changes and one for deliver
   expect(organisationIds).not.toContain(unchanged);
 
   for (const own of [changed, other]) await publishAll(fixture.pool, own);
-  await fixture.pool.query("UPDATE webhook_deliveries SET due_at = now() + interval '1 hour'");
+  await tables(fixture.pool).webhookDelivery.updateMany({ data: { dueAt: fromNow(60) } });
   const statements: unknown[] = [];
   const pool = {
     query: (statement: never) => {

@@ -12,7 +12,7 @@ import {
   publishAll,
   shownTexts,
 } from "../../support/published-events.ts";
-import { countDeliveries } from "../../support/rows.ts";
+import { countDeliveries, tables } from "../../support/rows.ts";
 import { poolBefore, publishingTest as test } from "./publish-fixture.ts";
 
 /** Publishes as the service does. */
@@ -126,13 +126,13 @@ describe("an event", () => {
     const own = await fixture.sandbox("2026-03-01");
     const id = await fixture.subscribe(own);
     // As if the triggers had been created after it.
-    await fixture.pool.query("DELETE FROM outbox WHERE object_id = $1", [id]);
+    await tables(fixture.pool).outboxEntry.deleteMany({ where: { objectId: id } });
     await fixture.set("subscriptions", id, "label = 'a'");
     expect((await fixture.publish(own)).at(-1)).toBe("subscription.updated 1 {}");
     await fixture.set("subscriptions", id, "label = 'b'");
     expect(await fixture.publish(own)).toEqual(['subscription.updated 2 {"label":"a"}']);
     const other = await fixture.subscribe(own);
-    await fixture.pool.query("DELETE FROM outbox WHERE object_id = $1", [other]);
+    await tables(fixture.pool).outboxEntry.deleteMany({ where: { objectId: other } });
     await fixture.set("subscriptions", other, "label = 'a'");
     const events = (await fixture.publishEvents(own)).filter(
       ({ data }) => data.object.id === other,
@@ -240,7 +240,7 @@ describe("no change is lost or published twice", () => {
     const { own, id } = await fixture.subscribed();
     const client = await fixture.pool.connect();
     await client.query("BEGIN");
-    await client.query("UPDATE subscriptions SET label = 'a' WHERE id = $1", [id]);
+    await tables(client).subscription.updateMany({ where: { id }, data: { label: "a" } });
     expect(await fixture.publish(own)).toEqual([]);
     await client.query("COMMIT");
     client.release();
@@ -267,7 +267,7 @@ describe("no change is lost or published twice", () => {
     // repeated one finds no entries.
     await fixture.set("subscriptions", id, "label = 'b'");
     const late = poolBefore(fixture.pool, "take_outbox_entries", async () => {
-      await fixture.pool.query("DELETE FROM outbox WHERE organisation_id = $1", [own]);
+      await tables(fixture.pool).outboxEntry.deleteMany({ where: { organisationId: own } });
     });
     expect(await publishChunk(late, own, objects, order)).toMatchObject({ events: 0 });
     await fixture.set("subscriptions", id, "label = 'c'");

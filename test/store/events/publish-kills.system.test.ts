@@ -14,7 +14,7 @@ import {
   expectAllPublished,
   untilSolePublisher,
 } from "../../support/published-events.ts";
-import { countDeliveries, deliveriesOf } from "../../support/rows.ts";
+import { countDeliveries, deliveriesOf, tables } from "../../support/rows.ts";
 import { type PublishingFixture, publishingTest as test } from "./publish-fixture.ts";
 
 const program = fileURLToPath(new URL("publish-once.ts", import.meta.url));
@@ -80,7 +80,7 @@ test.for(publishingCrashPoints)("a process killed at %s loses no change", async 
   fixture,
 }) => {
   const own = await fixture.listening();
-  await fixture.pool.query("DELETE FROM webhook_deliveries WHERE organisation_id = $1", [own]);
+  await tables(fixture.pool).webhookDelivery.deleteMany({ where: { organisationId: own } });
   for (let count = 0; count < 2; count++) await fixture.subscribe(own);
   expect(await killedAt(fixture, point, own)).toBe("SIGKILL");
   expect(await counts(fixture, own)).toEqual(after[point]);

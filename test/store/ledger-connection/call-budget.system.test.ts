@@ -1,6 +1,7 @@
 /** The call budget in the database, shared by processes that may die and clocks that may move. */
 import { describe, expect } from "vitest";
 import type { CallPermit, LedgerBudget } from "../../../src/store/ledger-connection/call-budget.ts";
+import { tables } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import {
   type BudgetFixture,
@@ -276,10 +277,10 @@ describe("the limit in the ledger's headers", () => {
     const budget = budgets.budget(organisationId);
     await call(budget, { minute: 59_999, day: null });
     for (const _ of upTo(100)) await call(budget, { minute: 50_000, day: null });
-    const { rows } = await budgets.pool.query(
-      "SELECT calls FROM ledger_budgets WHERE organisation_id = $1",
-      [organisationId],
-    );
+    const rows = await tables(budgets.pool).ledgerBudget.findMany({
+      where: { organisationId },
+      select: { calls: true },
+    });
     expect(rows).toEqual([{ calls: [] }]);
     // The connection leads to another tenant now.
     for (const index of upTo(31)) await call(budget, { minute: 59 - index, day: null });

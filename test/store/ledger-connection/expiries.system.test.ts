@@ -17,6 +17,7 @@ import { createLedgerTokens } from "../../../src/store/ledger-connection/oauth-t
 import { loadReferenceData } from "../../../src/store/ledger-connection/reference-data.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
+import { fromNow, tables } from "../../support/rows.ts";
 
 const minuteMs = 60_000;
 const lifeMs = 20 * minuteMs;
@@ -181,9 +182,10 @@ describe.each([
     const read = () =>
       onMachine(reader, async () => (await loadReferenceData(pool, organisationId)).currencies);
     expect(await read()).toEqual({ EUR: true });
-    const old = `UPDATE ledger_reference_data SET fetched_at = now() - interval '31 minutes'
-      WHERE organisation_id = $1`;
-    await pool.query(old, [organisationId]);
+    await tables(pool).ledgerReferenceData.updateMany({
+      where: { organisationId },
+      data: { fetchedAt: fromNow(-31) },
+    });
     expect(await read()).toBeNull();
   });
 });

@@ -14,7 +14,7 @@ import {
 import { rescheduleLeased } from "../../../src/store/ledger-jobs/job-lease.ts";
 import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
 import { databaseTest as test } from "../../support/fixtures.ts";
-import { jobsOf } from "../../support/rows.ts";
+import { jobsOf, tables } from "../../support/rows.ts";
 import {
   addSubscription,
   issueCredit,
@@ -124,9 +124,10 @@ describe.concurrent("a planned allocation", () => {
     ).toEqual([]);
     await addInvoice(party, "5");
     expect(await planned(party)).toEqual(["ready 5.00 CN-0001 INV-0002"]);
-    await pool.query(
-      "UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE kind = 'amend_invoice'",
-    );
+    await tables(pool).ledgerJob.updateMany({
+      where: { kind: "amend_invoice" },
+      data: { state: "done", finishedAt: new Date() },
+    });
     const first = await take(party);
     await recordDone(party, first, observedCredit("10", "approved", entry(first)));
     expect((await planned(party)).at(-1)).toBe("ready 4.00 CN-0001 INV-0001");
@@ -153,10 +154,9 @@ describe.concurrent("a planned allocation", () => {
     const party = await addParty(pool);
     await addNote(party, "10");
     await addInvoice(party, "4");
-    await pool.query(
-      "DELETE FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'allocate_credit'",
-      [party.organisationId],
-    );
+    await tables(pool).ledgerJob.deleteMany({
+      where: { organisationId: party.organisationId, kind: "allocate_credit" },
+    });
     const all = await Promise.all(Array.from({ length: 8 }, () => plan(party)));
     expect(all.flat()).toEqual([party.subscriptionId]);
   });
@@ -169,9 +169,10 @@ describe.concurrent("a refused pair of note and invoice", () => {
     await addInvoice(party, "50", { status: "approved", total: "100", due: "50" });
     await refuseOver(party, "50");
     expect(await plan(party)).toEqual([]);
-    await pool.query("UPDATE invoices SET amount_due = 49 WHERE organisation_id = $1", [
-      party.organisationId,
-    ]);
+    await tables(pool).invoice.updateMany({
+      where: { organisationId: party.organisationId },
+      data: { amountDue: 49 },
+    });
     expect(await plan(party)).toEqual([party.subscriptionId]);
   });
 
@@ -189,10 +190,10 @@ describe.concurrent("a refused pair of note and invoice", () => {
     const next = await take(party);
     await recordDone(party, next, observedCredit("100", "approved", entry(next)));
     expect(await plan(party)).toEqual([]);
-    await pool.query(
-      "UPDATE ledger_jobs SET state = 'abandoned' WHERE organisation_id = $1 AND state = 'refused'",
-      [party.organisationId],
-    );
+    await tables(pool).ledgerJob.updateMany({
+      where: { organisationId: party.organisationId, state: "refused" },
+      data: { state: "abandoned" },
+    });
     expect(await plan(party)).toEqual([party.subscriptionId]);
     expect((await planned(party)).at(-1)).toBe("ready 45.00 CN-0001 INV-0001");
   });
@@ -217,9 +218,10 @@ describe.concurrent("a rescheduled allocation", () => {
     await addInvoice(party, "4");
     await reschedule(pool, party);
     expect(await waitOf(pool, party)).toBeGreaterThan(hour - 60_000);
-    await pool.query("UPDATE ledger_jobs SET not_before = now() WHERE organisation_id = $1", [
-      party.organisationId,
-    ]);
+    await tables(pool).ledgerJob.updateMany({
+      where: { organisationId: party.organisationId },
+      data: { notBefore: new Date() },
+    });
     await take(party, 0);
     await reschedule(pool, party);
     expect(await planned(party)).toEqual(["uncertain 4.00 CN-0001 INV-0001"]);
@@ -255,10 +257,10 @@ describe.concurrent("a taken allocation", () => {
     });
     expect(await claimAllocation(pool, organisationId, subscriptionId, 60_000)).toBeNull();
     expect(await readAllocationWait(pool, organisationId, subscriptionId)).toBeGreaterThan(50_000);
-    await pool.query(
-      "UPDATE ledger_jobs SET lease_until = now() WHERE organisation_id = $1 AND state = 'sending'",
-      [organisationId],
-    );
+    await tables(pool).ledgerJob.updateMany({
+      where: { organisationId, state: "sending" },
+      data: { leaseUntil: new Date() },
+    });
     expect(await take(party)).toMatchObject({ attempts: 2, isUncertain: true });
   });
 

@@ -15,6 +15,7 @@ import {
 import { outcomesChannel } from "../../../src/store/ledger-jobs/job-notifications.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
+import { tables } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import {
   type AmendedRows,
@@ -170,7 +171,10 @@ describe("an amendment", () => {
 
   test("that is done saves the ledger's line ids and the observed invoice", async () => {
     const { rows, jobId, store } = await added();
-    await pool.query("UPDATE invoices SET sync_error = 'earlier' WHERE id = $1", [rows.invoice]);
+    await tables(pool).invoice.updateMany({
+      where: { id: rows.invoice },
+      data: { syncError: "earlier" },
+    });
     await store.record(await taken(store, jobId), done(rows));
     expect(await linesOf(rows.invoice)).toMatchObject([
       { id: rows.line, amending: false, ledger_line_id: "plan-line" },
@@ -193,7 +197,10 @@ describe("an amendment", () => {
     expect((await store.read(jobId))?.nextInMs).toBeGreaterThan(40_000);
     expect(await store.take(jobId, leaseMs)).toBeNull();
     await until("who waits is notified", async () => notified.includes(jobId));
-    await pool.query("UPDATE ledger_jobs SET not_before = now() WHERE id = $1", [jobId]);
+    await tables(pool).ledgerJob.updateMany({
+      where: { id: jobId },
+      data: { notBefore: new Date() },
+    });
     await taken(store, jobId);
     await store.reschedule(jobId, 60_000, "day limit");
     expect(await one("ledger_jobs", jobId)).toMatchObject({
@@ -288,11 +295,10 @@ describe("lines that the invoice no longer accepts", () => {
     const awaitedUntil = new Date(Date.now() + 10_000);
     const { rows, jobId, store } = await added({ awaitedUntil });
     // A day that differs in the subscription's zone.
-    await pool.query(
-      `UPDATE organisations SET livemode = false, test_clock = '2026-03-31T20:00:00Z', due_days = 7
-        WHERE id = $1`,
-      [rows.organisation],
-    );
+    await tables(pool).organisation.updateMany({
+      where: { id: rows.organisation },
+      data: { livemode: false, testClock: new Date("2026-03-31T20:00:00Z"), dueDays: 7 },
+    });
     const text = `UPDATE subscriptions SET timezone = 'Pacific/Auckland', invoice_reference = 'PO 7'
         WHERE id = $1`;
     await pool.query(text, [rows.subscription]);

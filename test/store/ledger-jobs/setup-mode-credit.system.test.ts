@@ -6,7 +6,7 @@ import { expect } from "vitest";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import { databaseTest as test } from "../../support/fixtures.ts";
 import { operatorWrites } from "../../support/operator-writes.ts";
-import { setOrganisation } from "../../support/rows.ts";
+import { setOrganisation, tables } from "../../support/rows.ts";
 import { issueCredit, issueInvoice } from "../../worker/activities/issue-credit.ts";
 import {
   addInvoice,
@@ -62,10 +62,10 @@ test("a refused allocation is not retried in Setup Mode", async ({ pool }) => {
   await addInvoice(party, "30");
   await recordRefused(party, await take(party), null);
   await switchTo(party, true);
-  const { rows } = await pool.query<{ id: string }>(
-    "SELECT id FROM credit_notes WHERE organisation_id = $1",
-    [party.organisationId],
-  );
+  const rows = await tables(pool).creditNote.findMany({
+    where: { organisationId: party.organisationId },
+    select: { id: true },
+  });
   const retry = operatorWrites(pool).retryDocument(party.organisationId, rows[0]?.id ?? "");
   expect(await refusal(retry)).toBe("The organisation is in Setup Mode: no document is posted.");
 });

@@ -5,6 +5,7 @@
 import type pg from "pg";
 import { describe, expect } from "vitest";
 import { databaseTest as test } from "../../support/fixtures.ts";
+import { fromNow, tables } from "../../support/rows.ts";
 import { addInvoice, ledgerIdOf, type Party } from "../ledger-jobs/credit-party.ts";
 import {
   addConnectedParty,
@@ -99,10 +100,10 @@ describe.concurrent("an incremental sync", () => {
     const party = await addConnectedParty(pool);
     await open(pool, party).state();
     await open(pool, party).claimSyncPage();
-    await pool.query(
-      "UPDATE ledger_sync_cursors SET requested_at = clock_timestamp() WHERE organisation_id = $1",
-      [party.organisationId],
-    );
+    await tables(pool).ledgerSyncCursor.updateMany({
+      where: { organisationId: party.organisationId },
+      data: { requestedAt: new Date() },
+    });
     expect(await syncOnce(pool, party)).toBe(1);
     const { rows } = await pool.query(
       `SELECT began_at > requested_at AS is_after FROM ledger_sync_cursors
@@ -139,36 +140,34 @@ describe.concurrent("an incremental sync", () => {
     });
     expect((await sync.state()).nextInMs).toBeGreaterThan(6_000_000);
     expect([await isFound(pool, party), await sync.claimSyncPage()]).toEqual([false, null]);
-    await pool.query(
-      "UPDATE ledger_sync_cursors SET next_sync_at = now() WHERE organisation_id = $1",
-      [party.organisationId],
-    );
+    await tables(pool).ledgerSyncCursor.updateMany({
+      where: { organisationId: party.organisationId },
+      data: { nextSyncAt: new Date() },
+    });
     expect(await isFound(pool, party)).toBe(true);
     const again = await sync.claimSyncPage();
     if (again !== null) await sync.endPage(again, { cursor: "2", highWater: null, changed: 0 });
     expect(await sync.state()).toMatchObject({ waitMs: 0, failures: 0, reason: null });
-    await pool.query(
-      "UPDATE ledger_connections SET tenant_id = 'another' WHERE organisation_id = $1",
-      [party.organisationId],
-    );
+    await tables(pool).ledgerConnection.updateMany({
+      where: { organisationId: party.organisationId },
+      data: { tenantId: "another" },
+    });
     await sync.state();
-    const { rows } = await pool.query(
-      `SELECT tenant_id, sync_kind, contacts_since FROM ledger_sync_cursors
-        WHERE organisation_id = $1`,
-      [party.organisationId],
-    );
-    expect(rows).toEqual([{ tenant_id: "another", sync_kind: null, contacts_since: null }]);
+    const where = { organisationId: party.organisationId };
+    expect(await tables(pool).ledgerSyncCursor.findMany({ where })).toMatchObject([
+      { tenantId: "another", syncKind: null, contactsSince: null },
+    ]);
   });
 
   test("is first due at a random time within one interval of the connection", async ({ pool }) => {
     const parties = await Promise.all(Array.from({ length: 4 }, () => addConnectedParty(pool)));
     const ids = parties.map(({ organisationId }) => organisationId);
     const [recent, read] = ids;
-    await pool.query(
-      "UPDATE ledger_connections SET created_at = now() WHERE organisation_id = $1",
-      [recent],
-    );
-    await pool.query("DELETE FROM ledger_sync_cursors WHERE organisation_id = ANY ($1)", [ids]);
+    await tables(pool).ledgerConnection.updateMany({
+      where: { organisationId: recent ?? "" },
+      data: { createdAt: new Date() },
+    });
+    await tables(pool).ledgerSyncCursor.deleteMany({ where: { organisationId: { in: ids } } });
     await ledgerSyncOf(pool)
       .open(read ?? "")
       .state();
@@ -196,10 +195,10 @@ async function syncedSince(
   party: Party,
   highWater: string | null,
 ): Promise<Record<string, number>> {
-  await pool.query(
-    "UPDATE ledger_sync_cursors SET next_sync_at = now() WHERE organisation_id = $1",
-    [party.organisationId],
-  );
+  await tables(pool).ledgerSyncCursor.updateMany({
+    where: { organisationId: party.organisationId },
+    data: { nextSyncAt: new Date() },
+  });
   const since: Record<string, number> = {};
   for (;;) {
     const page = await open(pool, party).claimSyncPage();
@@ -231,29 +230,28 @@ test("an incremental sync moves its cursors with time, at most to its start", as
 test("an incremental sync reads partly paid, unsent invoices once a day", async ({ pool }) => {
   const party = await addConnectedParty(pool);
   for (const amount of ["100", "100", "100", "100"]) await addInvoice(party, amount);
-  const text =
-    "UPDATE invoices SET amount_due = $3, sent = $4 WHERE organisation_id = $1 AND number = $2";
   for (const [number, due, sent] of [
     ["INV-0001", "40", false],
     ["INV-0002", "40", true],
     ["INV-0003", "100", false],
     ["INV-0004", "99", false],
-  ]) {
-    await pool.query(text, [party.organisationId, number, due, sent]);
+  ] as const) {
+    await tables(pool).invoice.updateMany({
+      where: { organisationId: party.organisationId, number },
+      data: { amountDue: due, sent },
+    });
   }
   await syncedSince(pool, party, null);
   const expected = [await ledgerIdOf(party, "INV-0001"), await ledgerIdOf(party, "INV-0004")];
   expect(await notificationsOf(party)).toEqual(expected.map((id) => `invoices ${id}`).sort());
-  const deleteAll = () =>
-    pool.query("DELETE FROM ledger_notifications WHERE organisation_id = $1", [
-      party.organisationId,
-    ]);
-  await deleteAll();
+  const where = { organisationId: party.organisationId };
+  await tables(pool).ledgerNotification.deleteMany({ where });
   await syncedSince(pool, party, null);
   expect(await notificationsOf(party)).toEqual([]);
-  const day = `UPDATE ledger_sync_cursors SET part_paid_checked_at = now() - interval '25 hours'
-      WHERE organisation_id = $1`;
-  await pool.query(day, [party.organisationId]);
+  await tables(pool).ledgerSyncCursor.updateMany({
+    where,
+    data: { partPaidCheckedAt: fromNow(-25 * 60) },
+  });
   await syncedSince(pool, party, null);
   expect(await notificationsOf(party)).toHaveLength(2);
 });

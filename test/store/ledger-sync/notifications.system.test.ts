@@ -4,6 +4,7 @@ import { describe, expect } from "vitest";
 import { saveNotifications } from "../../../src/store/ledger-sync/pending-notifications.ts";
 import { recordNotifications } from "../../../src/store/ledger-sync/record-notifications.ts";
 import { databaseTest as test } from "../../support/fixtures.ts";
+import { fromNow, tables } from "../../support/rows.ts";
 import { addSubscription, anId, issueInvoice } from "../../worker/activities/issue-credit.ts";
 import {
   addInvoice,
@@ -40,19 +41,17 @@ describe.concurrent("a change notification", () => {
     const second = await open(pool, party).claimNotifications();
     expect(second?.notifications).toHaveLength(1);
     // A notification that must be read again is, after a pause that grows with its age.
-    await pool.query(
-      `UPDATE ledger_notifications SET received_at = now() - interval '1 hour'
-        WHERE organisation_id = $1`,
-      [party.organisationId],
-    );
+    await tables(pool).ledgerNotification.updateMany({
+      where: { organisationId: party.organisationId },
+      data: { receivedAt: fromNow(-60) },
+    });
     if (second !== null) await open(pool, party).finishNotifications(second, [id], []);
     expect(await open(pool, party).claimNotifications()).toBeNull();
     expect(await notificationsOf(party)).toEqual([`invoices ${id}`]);
-    await pool.query(
-      `UPDATE ledger_sync_cursors SET next_sync_at = now() + interval '1 hour'
-        WHERE organisation_id = $1`,
-      [party.organisationId],
-    );
+    await tables(pool).ledgerSyncCursor.updateMany({
+      where: { organisationId: party.organisationId },
+      data: { nextSyncAt: fromNow(60) },
+    });
     expect((await open(pool, party).state()).nextInMs).toBeGreaterThan(0);
   });
 
@@ -114,11 +113,10 @@ describe.concurrent("a change notification", () => {
           AND try_at <= now() + interval '1 minute'`;
       return (await pool.query(text, [party.organisationId, last.ids[0]])).rowCount;
     };
-    await pool.query(
-      `UPDATE ledger_notifications SET try_at = now() + interval '1 hour'
-        WHERE organisation_id = $1`,
-      [party.organisationId],
-    );
+    await tables(pool).ledgerNotification.updateMany({
+      where: { organisationId: party.organisationId },
+      data: { tryAt: fromNow(60) },
+    });
     const received =
       "SELECT received_at FROM ledger_notifications WHERE organisation_id = $1 AND ledger_id = $2";
     const before = await pool.query(received, [party.organisationId, last.ids[0]]);
@@ -288,7 +286,7 @@ describe.concurrent("a change notification", () => {
         to,
       ]);
     await become(id, unknown);
-    await pool.query("DELETE FROM ledger_notifications WHERE ledger_id = $1", [id]);
+    await tables(pool).ledgerNotification.deleteMany({ where: { ledgerId: id } });
     expect(await noteOf(unknown)).toEqual([party.organisationId]);
     await become(unknown, id);
     await noteOf(id);
@@ -298,9 +296,10 @@ describe.concurrent("a change notification", () => {
         "WHERE organisation_id = $1",
       [party.organisationId],
     );
-    await pool.query("UPDATE ledger_notifications SET try_at = now() WHERE organisation_id = $1", [
-      party.organisationId,
-    ]);
+    await tables(pool).ledgerNotification.updateMany({
+      where: { organisationId: party.organisationId },
+      data: { tryAt: new Date() },
+    });
     await open(pool, party).claimNotifications();
     expect(await notificationsOf(party)).toEqual([`invoices ${id}`]);
   });

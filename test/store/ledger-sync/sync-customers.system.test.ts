@@ -3,6 +3,7 @@ import type pg from "pg";
 import { describe, expect } from "vitest";
 import type { ObservedContact } from "../../../src/store/ledger-sync/sync-customers.ts";
 import { databaseTest as test } from "../../support/fixtures.ts";
+import { tables } from "../../support/rows.ts";
 import { anId } from "../../worker/activities/issue-credit.ts";
 import type { Party } from "../ledger-jobs/credit-party.ts";
 import { addConnectedParty, ledgerTime, notificationsOf, open } from "./sync-fixture.ts";
@@ -73,10 +74,10 @@ describe.concurrent("a customer", () => {
 
   test("that an operator made inactive stays so when its contact is restored", async ({ pool }) => {
     const party = await addConnectedParty(pool);
-    await pool.query(
-      "UPDATE customers SET status = 'inactive', deactivated_at = now() WHERE organisation_id = $1",
-      [party.organisationId],
-    );
+    await tables(pool).customer.updateMany({
+      where: { organisationId: party.organisationId },
+      data: { status: "inactive", deactivatedAt: new Date() },
+    });
     await open(pool, party).syncContacts([contact({ name: "Renamed" })]);
     expect(await customerOf(pool, party)).toMatchObject({ name: "Renamed", status: "inactive" });
   });

@@ -5,7 +5,7 @@ import { saveObservedInvoice } from "../../../src/store/documents/credit-note-st
 import { dropNotifications } from "../../../src/store/ledger-sync/claim-notifications.ts";
 import { saveNotifications } from "../../../src/store/ledger-sync/pending-notifications.ts";
 import { databaseTest as test } from "../../support/fixtures.ts";
-import { lockWaits } from "../../support/rows.ts";
+import { lockWaits, tables } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import { addInvoice, ledgerIdOf } from "../ledger-jobs/credit-party.ts";
 import {
@@ -75,10 +75,7 @@ test("concurrent reads and outcomes never replace newer state with older state",
       await pool.query("SELECT pg_sleep(0.003)");
       await inTransaction(pool, async (client) => {
         await saveObservedInvoice(client, organisationId, invoiceId ?? "", observed);
-        await client.query(
-          "DELETE FROM ledger_jobs WHERE organisation_id = $1 AND state = 'sending'",
-          [organisationId],
-        );
+        await tables(client).ledgerJob.deleteMany({ where: { organisationId, state: "sending" } });
       });
     }
   };

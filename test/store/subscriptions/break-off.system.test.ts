@@ -10,7 +10,7 @@ import { createTerminations } from "../../../src/store/subscriptions/end-removal
 import { reissueLateRemovals } from "../../../src/store/subscriptions/late-removals.ts";
 import { changeTo } from "../../domain/subscriptions/billing-state-builder.ts";
 import { operatorWrites } from "../../support/operator-writes.ts";
-import { setOrganisation } from "../../support/rows.ts";
+import { setOrganisation, tables } from "../../support/rows.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
 import { usageTest as test, type UsageFixture } from "../billing/usage-fixture.ts";
 import { windowFixture } from "../ledger-jobs/window-fixture.ts";
@@ -64,20 +64,20 @@ test("the outcome of a removal under way is not recorded after its end was broke
 test.for([
   ["deleted", "deleted"],
   ["not_in_external", "deleted"],
-])("a removal that the ledger shows later as %s is issued again once", async ([status, outcome], {
-  fixture,
-}) => {
+] as const)("a removal that the ledger shows later as %s is issued again once", async ([
+  status,
+  outcome,
+], { fixture }) => {
   const { organisation, id, task } = await endUnderWay(fixture);
   await operatorWrites(fixture.pool).breakOff(organisation, id);
   const { pool } = fixture;
   await reissueLateRemovals(pool, organisation);
   expect(await fixture.invoices(id)).toHaveLength(2);
   const error = status === "not_in_external" ? "It is not there." : null;
-  await pool.query("UPDATE invoices SET status = $2, sync_error = $3 WHERE id = $1", [
-    task.invoiceId,
-    status,
-    error,
-  ]);
+  await tables(pool).invoice.updateMany({
+    where: { id: task.invoiceId },
+    data: { status, syncError: error },
+  });
   // Nothing can be issued in Setup Mode. Afterwards it is.
   await setOrganisation(pool, organisation, { setupMode: true });
   await reissueLateRemovals(pool, organisation);
@@ -128,10 +128,15 @@ test("a late removal is not issued again if its period began in Setup Mode", asy
   const { pool } = fixture;
   const removed = "UPDATE invoices SET status = 'deleted' WHERE id = $1";
   await pool.query(removed, [task.invoiceId]);
-  await pool.query("UPDATE periods SET setup_mode = true WHERE subscription_id = $1", [id]);
+  await tables(pool).period.updateMany({
+    where: { subscriptionId: id },
+    data: { setupMode: true },
+  });
   await reissueLateRemovals(pool, organisation);
   expect(await fixture.invoices(id)).toHaveLength(2);
-  const text = "SELECT state, reissued FROM removals WHERE termination_id = $1";
-  const { rows } = await pool.query(text, [task.terminationId]);
+  const rows = await tables(pool).removal.findMany({
+    where: { terminationId: task.terminationId },
+    select: { state: true, reissued: true },
+  });
   expect(rows).toEqual([{ state: "removed", reissued: false }]);
 });

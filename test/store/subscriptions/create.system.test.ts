@@ -5,6 +5,7 @@ import { decideCreation } from "../../../src/domain/subscriptions/create.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { requestOf } from "../../domain/subscriptions/creation-builder.ts";
+import { tables } from "../../support/rows.ts";
 import { type BillingFixture, billingTest as test } from "../billing/billing-fixture.ts";
 
 const setStatus = (fixture: BillingFixture, organisation: string, status: string) =>
@@ -100,10 +101,11 @@ test("creations that arrive together have consecutive numbers, whichever of them
   expect(all).toEqual([...others.map(() => "saved"), "changed"]);
   const twins = await Promise.all([save(id), save(id)]);
   expect(twins.toSorted()).toEqual(["exists", "saved"]);
-  const { rows } = await fixture.pool.query<{ number: string }>(
-    "SELECT number FROM invoices WHERE organisation_id = $1 ORDER BY number",
-    [organisation],
-  );
+  const rows = await tables(fixture.pool).invoice.findMany({
+    where: { organisationId: organisation },
+    orderBy: { number: "asc" },
+    select: { number: true },
+  });
   expect(rows.map(({ number }) => number)).toEqual(
     subscriptionIds.map((_, index) => `INV-${String(index + 1).padStart(4, "0")}`),
   );

@@ -7,6 +7,7 @@ import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import type { EndRequest, EndWhen } from "../../../src/domain/subscriptions/end.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { createTerminations } from "../../../src/store/subscriptions/end-removals.ts";
+import { tables } from "../../support/rows.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
 import type { UsageFixture } from "../billing/usage-fixture.ts";
 
@@ -21,11 +22,10 @@ export interface InWindow {
 
 /** Everything of a subscription that waits is in the ledger now. */
 export async function postAll({ pool }: UsageFixture, { id }: Pick<InWindow, "id">): Promise<void> {
-  await pool.query(
-    `UPDATE ledger_jobs SET state = 'done', finished_at = now()
-      WHERE state = 'ready' AND subscription_id = $1`,
-    [id],
-  );
+  await tables(pool).ledgerJob.updateMany({
+    where: { state: "ready", subscriptionId: id },
+    data: { state: "done", finishedAt: new Date() },
+  });
   for (const [table, ledgerId] of [
     ["invoices", "ledger_invoice_id"],
     ["credit_notes", "ledger_credit_note_id"],
@@ -67,11 +67,10 @@ export async function removeByHand(
   { organisation }: InWindow,
   number: string,
 ): Promise<void> {
-  await pool.query(
-    `UPDATE invoices SET status = 'voided', amount_due = 0
-      WHERE organisation_id = $1 AND number = $2`,
-    [organisation, number],
-  );
+  await tables(pool).invoice.updateMany({
+    where: { organisationId: organisation, number },
+    data: { status: "voided", amountDue: 0 },
+  });
 }
 
 /** A subscription with its first and its renewal invoice in the ledger. */

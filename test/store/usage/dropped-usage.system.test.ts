@@ -13,6 +13,7 @@ import { exportUsage } from "../../../src/store/admin/usage/usage-lines.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { listUsage } from "../../../src/store/usage/read-usage.ts";
+import { tables } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import { expectSumsOfEvents } from "../../support/usage-sums.ts";
 import { isWaiting, usageTest as test, type UsageFixture } from "../billing/usage-fixture.ts";
@@ -72,11 +73,10 @@ async function billed(fixture: UsageFixture): Promise<readonly [string, string]>
   const [organisation, id] = await fixture.metered();
   await fixture.use(organisation, id, ["4", "2026-03-10"], ["3", "2026-03-10"]);
   await fixture.use(organisation, id, ["2", "2026-03-10"], ["1", "2026-03-10"]);
-  await fixture.pool.query(
-    `UPDATE usage_events SET voided_at = now(), void_reason = 'Twice'
-      WHERE organisation_id = $1 AND quantity = 1`,
-    [organisation],
-  );
+  await tables(fixture.pool).usageEvent.updateMany({
+    where: { organisationId: organisation, quantity: 1 },
+    data: { voidedAt: new Date(), voidReason: "Twice" },
+  });
   await fixture.setClock(organisation, "2026-04-10");
   await fixture.bill(organisation);
   await fixture.use(organisation, id, ["5", "2026-04-10"]);
@@ -132,7 +132,7 @@ test("usage that no bill has taken is not exported, and its drop is refused", as
   await fixture.use(organisation, id, ["7", "2026-03-11"]);
   const lines = await exported(fixture, organisation, new Date("2026-05-01T00:00:00Z"));
   expect(lines).toHaveLength(4);
-  await fixture.pool.query("UPDATE subscriptions SET usage_billed = 0 WHERE id = $1", [id]);
+  await tables(fixture.pool).subscription.updateMany({ where: { id }, data: { usageBilled: 0 } });
   await expect(drop(fixture, organisation, lines)).rejects.toThrow(/is on no bill yet/);
   expect(await storedOf(fixture, organisation)).toBe(6);
 });
@@ -166,7 +166,7 @@ test("earlier usage that waits for its first sum blocks the drop", async ({ fixt
   const waits = "INSERT INTO unsummed_usage (organisation_id, subscription_id) VALUES ($1, $2)";
   await fixture.pool.query(waits, [organisation, id]);
   await expect(drop(fixture, organisation, lines)).rejects.toThrow(/is on no bill yet/);
-  await fixture.pool.query("DELETE FROM unsummed_usage WHERE subscription_id = $1", [id]);
+  await tables(fixture.pool).unsummedUsage.deleteMany({ where: { subscriptionId: id } });
   expect(await drop(fixture, organisation, lines)).toMatchObject({ dropped: 4 });
 });
 
@@ -221,10 +221,9 @@ test("a report that waits for a drop of its id is a duplicate", async ({ fixture
   const eventId = idOf(lines[0]);
   const { verdict } = await inTransaction(fixture.pool, async (client) => {
     await client.query("SELECT keep_usage_ids($1, $2)", [organisation, [eventId]]);
-    await client.query("DELETE FROM usage_events WHERE organisation_id = $1 AND event_id = $2", [
-      organisation,
-      eventId,
-    ]);
+    await tables(client).usageEvent.deleteMany({
+      where: { organisationId: organisation, eventId },
+    });
     const verdict = reportAs(fixture, organisation, id, eventId);
     await until("the report waits for the event", () => isWaiting(fixture));
     return { verdict };

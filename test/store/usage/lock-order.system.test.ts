@@ -5,6 +5,7 @@ import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts"
 import { lockSubscriptions } from "../../../src/store/database/lock-order.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { createStore } from "../../../src/store/tenant.ts";
+import { tables } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import { isWaiting, usageTest as test } from "../billing/usage-fixture.ts";
 
@@ -30,11 +31,15 @@ test("late usage waits for a switch of settings before it holds any subscription
     await fixture.subscribe(organisation),
   ].toSorted();
   const [first = "", second = ""] = ids;
-  await fixture.pool.query(
-    `UPDATE subscriptions SET status = 'ended', end_date = '2026-03-13',
-      ended_at = '2026-03-13', due_at = NULL WHERE id = ANY ($1)`,
-    [ids],
-  );
+  await tables(fixture.pool).subscription.updateMany({
+    where: { id: { in: ids } },
+    data: {
+      status: "ended",
+      endDate: new Date("2026-03-13"),
+      endedAt: new Date("2026-03-13"),
+      dueAt: null,
+    },
+  });
   const now = new Date("2026-03-14T12:00:00Z");
   const { usage } = createStore(fixture.pool).tenant(organisation, now);
   const { storing } = await inTransaction(fixture.pool, async (client) => {

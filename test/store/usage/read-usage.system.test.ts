@@ -11,6 +11,7 @@ import {
   type UsageOfMeter,
   type UsageQuery,
 } from "../../../src/store/usage/read-usage.ts";
+import { tables } from "../../support/rows.ts";
 import { rowsRead, type SentStatement } from "../../support/rows-read.ts";
 import { type UsageFixture, usageTest } from "../billing/usage-fixture.ts";
 
@@ -92,11 +93,10 @@ describe("the usage of a period", () => {
     expect(await shown(fixture, own, id)).toEqual([
       "0 api-calls: 7 of 2, billed 0 for 0.0000, late 0, so far 0.0000",
     ]);
-    await fixture.pool.query(
-      `UPDATE usage_events SET voided_at = now(), void_reason = 'A test'
-        WHERE subscription_id = $1 AND quantity = 4`,
-      [id],
-    );
+    await tables(fixture.pool).usageEvent.updateMany({
+      where: { subscriptionId: id, quantity: 4 },
+      data: { voidedAt: new Date(), voidReason: "A test" },
+    });
     expect(await shown(fixture, own, id)).toEqual([
       "0 api-calls: 3 of 1, billed 0 for 0.0000, late 0, so far 0.0000",
     ]);
@@ -161,7 +161,7 @@ test("a list among the usage of many subscriptions reads the subscription's own 
     WHERE s.organisation_id = $1 AND m.organisation_id = $1`,
     [own],
   );
-  await pool.query("UPDATE subscriptions SET usage_bill = 200, usage_billed = 200");
+  await tables(pool).subscription.updateMany({ data: { usageBill: 200, usageBilled: 200 } });
   await pool.query(
     `INSERT INTO usage_events (organisation_id, event_id, subscription_id, meter_id, period_index,
       bill, quantity, occurred_at)

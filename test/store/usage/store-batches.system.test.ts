@@ -8,6 +8,7 @@ import { inTransaction } from "../../../src/store/database/pool.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { createMeterCatalogue } from "../../../src/store/usage/ingest-facts.ts";
 import { storeFree } from "../../../src/store/usage/store-batches.ts";
+import { tables } from "../../support/rows.ts";
 import { usageTest as test, type UsageFixture } from "../billing/usage-fixture.ts";
 
 const now = new Date("2026-03-12T12:00:00Z");
@@ -23,10 +24,11 @@ function event(subscription: string, at: string): ReportedUsage {
 
 /** The bill of each stored event of a subscription, in the order of their instants. */
 async function billsOf({ pool }: UsageFixture, id: string): Promise<readonly number[]> {
-  const { rows } = await pool.query<{ bill: number }>(
-    "SELECT bill FROM usage_events WHERE subscription_id = $1 ORDER BY occurred_at",
-    [id],
-  );
+  const rows = await tables(pool).usageEvent.findMany({
+    where: { subscriptionId: id },
+    orderBy: { occurredAt: "asc" },
+    select: { bill: true },
+  });
   return rows.map(({ bill }) => bill);
 }
 
@@ -36,7 +38,7 @@ test("a report after a change of its subscription or meter is evaluated by the n
   const [organisation, id] = await fixture.metered();
   const { usage } = createStore(fixture.pool).tenant(organisation, now);
   await usage.report([event(id, noon)], now);
-  await fixture.pool.query("UPDATE subscriptions SET usage_bill = 7 WHERE id = $1", [id]);
+  await tables(fixture.pool).subscription.updateMany({ where: { id }, data: { usageBill: 7 } });
   expect(await usage.report([event(id, "2026-03-12T12:00:01Z")], now)).toEqual([created]);
   expect(await billsOf(fixture, id)).toEqual([0, 7]);
   await fixture.pool.query(

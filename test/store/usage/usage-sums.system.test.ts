@@ -11,6 +11,7 @@ import { sumEarlierBatch, sumEarlierUsage } from "../../../src/store/billing/usa
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { listUsage } from "../../../src/store/usage/read-usage.ts";
 import { operatorWrites } from "../../support/operator-writes.ts";
+import { tables } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import { expectSumsOfEvents } from "../../support/usage-sums.ts";
 import { isWaiting, usageTest as test, type UsageFixture } from "../billing/usage-fixture.ts";
@@ -61,7 +62,7 @@ async function storeAsBefore(
 
 /** Brings an organisation into the state right after the migration that introduced the sums. */
 async function forgetSums({ pool }: UsageFixture, organisation: string): Promise<void> {
-  await pool.query("DELETE FROM usage_sums WHERE organisation_id = $1", [organisation]);
+  await tables(pool).usageSum.deleteMany({ where: { organisationId: organisation } });
   await pool.query(
     `INSERT INTO unsummed_usage (organisation_id, subscription_id)
       SELECT organisation_id, id FROM subscriptions WHERE organisation_id = $1`,

@@ -17,6 +17,7 @@ import { perFile, stopInTime } from "../../support/file-fixture.ts";
 import { databaseTest } from "../../support/fixtures.ts";
 import { insertKey, type StoredKey } from "../../support/organisation-builder.ts";
 import { testPool } from "../../support/pool.ts";
+import { tables } from "../../support/rows.ts";
 import { callerOf, createSubscription } from "./gate/admission-fixture.ts";
 
 let key: StoredKey;
@@ -142,10 +143,10 @@ test("a response that cannot be encoded frees the key", async ({ idempotency }) 
 
 test("the row says which operation and path it belongs to", async ({ pool, idempotency }) => {
   await run(idempotency);
-  const { rows } = await pool.query(
-    "SELECT operation, path, state FROM idempotency_keys WHERE api_key_id = $1",
-    [key.apiKeyId],
-  );
+  const rows = await tables(pool).idempotencyKey.findMany({
+    where: { apiKeyId: key.apiKeyId },
+    select: { operation: true, path: true, state: true },
+  });
   expect(rows).toEqual([
     {
       operation: "billing.v1.SubscriptionService/CreateSubscription",

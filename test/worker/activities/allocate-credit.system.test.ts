@@ -3,6 +3,7 @@
  * answers, refusals and payments in between (DOCUMENT-4).
  */
 import { describe, expect } from "vitest";
+import { tables } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import { type CreditFixture, type CreditParty, creditTest as test } from "./credit-fixture.ts";
 import {
@@ -291,10 +292,10 @@ describe.concurrent("credit that a person used in the ledger", () => {
       [party.tenantId],
     );
     expect(await fixture.allocate(party)).toMatchObject({ state: "done", outcome: "refused" });
-    const { rows } = await fixture.pool.query(
-      "SELECT status FROM credit_notes WHERE organisation_id = $1",
-      [party.organisationId],
-    );
+    const rows = await tables(fixture.pool).creditNote.findMany({
+      where: { organisationId: party.organisationId },
+      select: { status: true },
+    });
     expect(rows).toEqual([{ status: "voided" }]);
     expect((await ourDue(fixture.pool, party))[0]?.due).toBe("24.00");
     await issue(fixture, party, "9");

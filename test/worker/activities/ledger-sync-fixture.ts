@@ -10,6 +10,7 @@ import {
 import { type Bookkeeper, bookkeeper } from "../../support/bookkeeper.ts";
 import { perFile, started } from "../../support/file-fixture.ts";
 import { setSyncDue } from "../../support/ledger-sync-builder.ts";
+import { fromNow, tables } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import { type CreditFixture, type CreditParty, startCreditFixture } from "./credit-fixture.ts";
 
@@ -99,11 +100,10 @@ export async function startSyncFixture(): Promise<SyncFixture> {
     notify: async ({ organisationId, tenantId }, kind, ledgerId) => {
       if (ledgerId !== undefined)
         await recordNotifications(pool, "xero", [{ tenantId, kind, ledgerId, changedAt: null }]);
-      await pool.query(
-        `UPDATE ledger_notifications SET try_at = now(), received_at = now() - interval '1 hour'
-          WHERE organisation_id = $1`,
-        [organisationId],
-      );
+      await tables(pool).ledgerNotification.updateMany({
+        where: { organisationId },
+        data: { tryAt: new Date(), receivedAt: fromNow(-60) },
+      });
     },
     pending: ({ organisationId }) =>
       texts(

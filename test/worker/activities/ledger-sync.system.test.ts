@@ -8,7 +8,7 @@ import { createLedgerSyncAdminStore } from "../../../src/store/admin/ledger/ledg
 import { recordNotifications } from "../../../src/store/ledger-sync/record-notifications.ts";
 import { createLedgerSync } from "../../../src/store/ledger-sync/sync-store.ts";
 import { bookkeeper } from "../../support/bookkeeper.ts";
-import { setOrganisation } from "../../support/rows.ts";
+import { fromNow, setOrganisation, tables } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import { bookedCredit, ourCredit } from "./issue-credit.ts";
 import { syncIntervalMs, syncTest as test } from "./ledger-sync-fixture.ts";
@@ -106,22 +106,20 @@ describe.concurrent("a change in the ledger", () => {
     expect(await invoices(party)).toContain("INV-0003 not_in_external 36.00");
     // A document is not lost while its number is on another document.
     const other = await ledgerIdOf(party, "INV-0001");
-    await credit.pool.query(
-      `UPDATE invoices SET ledger_invoice_id = $2 WHERE organisation_id = $1
-        AND number = 'INV-0001'`,
-      [party.organisationId, crypto.randomUUID()],
-    );
+    await tables(credit.pool).invoice.updateMany({
+      where: { organisationId: party.organisationId, number: "INV-0001" },
+      data: { ledgerInvoiceId: crypto.randomUUID() },
+    });
     await notify(party, "invoices", await ledgerIdOf(party, "INV-0001"));
     expect(await sync.syncBatch(party)).toMatchObject({
       detail: expect.stringContaining(", 1 cannot be synced"),
     });
     expect(await invoices(party)).toContain("INV-0001 paid 0.00");
     expect(await pending(party)).toEqual(["0 another document in the ledger has its number"]);
-    await credit.pool.query(
-      `UPDATE invoices SET ledger_invoice_id = $2 WHERE organisation_id = $1
-        AND number = 'INV-0001'`,
-      [party.organisationId, other],
-    );
+    await tables(credit.pool).invoice.updateMany({
+      where: { organisationId: party.organisationId, number: "INV-0001" },
+      data: { ledgerInvoiceId: other },
+    });
     await notify(party, "invoices");
     await rest(party);
   });
@@ -209,10 +207,10 @@ describe.concurrent("a change in the ledger", () => {
       status: 500,
       times: 1,
     });
-    await credit.pool.query(
-      "UPDATE ledger_notifications SET failures = 2 WHERE organisation_id = $1",
-      [organisationId],
-    );
+    await tables(credit.pool).ledgerNotification.updateMany({
+      where: { organisationId },
+      data: { failures: 2 },
+    });
     await notify(party, "invoices");
     expect(await sync.syncBatch(party)).toMatchObject({
       detail: "waits: the ledger answered 500",
@@ -266,11 +264,10 @@ test("a failed call is repeated later, and a rate limit pauses the sync", async 
     detail: "waits: the ledger answered 503",
   });
   // Notifications are read before the failed page.
-  await credit.pool.query(
-    `UPDATE ledger_sync_cursors SET not_before = now(), next_sync_at = now() + interval '1 hour'
-      WHERE organisation_id = $1`,
-    [organisationId],
-  );
+  await tables(credit.pool).ledgerSyncCursor.updateMany({
+    where: { organisationId },
+    data: { notBefore: new Date(), nextSyncAt: fromNow(60) },
+  });
   await notify(party, "invoices", await ledgerIdOf(party, "INV-0001"));
   await sync.syncBatch({ organisationId });
   expect(await invoices(party)).toEqual(["INV-0001 paid 0.00"]);
@@ -294,10 +291,10 @@ test("a failed call is repeated later, and a rate limit pauses the sync", async 
   });
   expect(await sync.startDueSyncs({ after: null })).toMatchObject({ next: null });
   expect(fixture.woken).not.toContain(organisationId);
-  await credit.pool.query(
-    "UPDATE ledger_connections SET paused_until = NULL WHERE organisation_id = $1",
-    [organisationId],
-  );
+  await tables(credit.pool).ledgerConnection.updateMany({
+    where: { organisationId },
+    data: { pausedUntil: null },
+  });
   await sync.startDueSyncs({ after: null });
   expect(fixture.woken).toContain(organisationId);
   await rest(party);

@@ -9,6 +9,7 @@ import { createDocumentStore } from "../../../src/store/admin/documents/document
 import { invalidateReferenceData } from "../../../src/store/ledger-connection/reference-data.ts";
 import { syncInvoices } from "../../../src/store/ledger-sync/sync-invoices.ts";
 import { operatorWrites } from "../../support/operator-writes.ts";
+import { tables } from "../../support/rows.ts";
 import { type CreditFixture, type CreditParty, creditTest as test } from "./credit-fixture.ts";
 import { issueCredit, issueInvoice } from "./issue-credit.ts";
 
@@ -127,9 +128,10 @@ test("a document that the ledger would refuse is refused without a call", async 
   await fixture.pool.query(status, [party.organisationId, "inactive"]);
   expect(await refusedBy("contact_inactive", {})).toMatch(/contact is archived/);
   expect(await fixture.calls(party)).toBe(before);
-  const { rows } = await fixture.pool.query("SELECT status FROM credit_notes WHERE id = $1", [
-    note.id,
-  ]);
+  const rows = await tables(fixture.pool).creditNote.findMany({
+    where: { id: note.id },
+    select: { status: true },
+  });
   expect(rows).toEqual([{ status: "not_in_external" }]);
   // Recent reference data is not read again for it.
   expect(await dueKinds(fixture, party)).toEqual([]);
@@ -143,10 +145,10 @@ test("old, invalidated or another tenant's reference data refuses nothing", asyn
   await know(fixture, party, "accounts", { "200": false }, "16 minutes");
   expect(await posted(fixture, party)).toMatchObject(["not_in_external", "account_invalid", /./]);
   expect(await dueKinds(fixture, party)).toEqual(["accounts"]);
-  await fixture.pool.query(
-    "UPDATE ledger_reference_data SET tenant_id = 'other' WHERE organisation_id = $1",
-    [party.organisationId],
-  );
+  await tables(fixture.pool).ledgerReferenceData.updateMany({
+    where: { organisationId: party.organisationId },
+    data: { tenantId: "other" },
+  });
   expect(await posted(fixture, party)).toEqual(["approved", null, null]);
   expect(await fixture.readReferenceData()).toBe(1);
   expect(await posted(fixture, party)).toEqual(["approved", null, null]);
@@ -158,10 +160,10 @@ test("old, invalidated or another tenant's reference data refuses nothing", asyn
   ]);
   expect(await dueKinds(fixture, party)).toEqual(["accounts"]);
   await know(fixture, party, "accounts", { "200": false }, "1 hour");
-  await fixture.pool.query(
-    "UPDATE ledger_reference_data SET invalidated_at = now() WHERE organisation_id = $1",
-    [party.organisationId],
-  );
+  await tables(fixture.pool).ledgerReferenceData.updateMany({
+    where: { organisationId: party.organisationId },
+    data: { invalidatedAt: new Date() },
+  });
   expect(await posted(fixture, party)).toEqual(["approved", null, null]);
 });
 
@@ -252,10 +254,10 @@ test("a paused ledger is not read, and one bad secret does not stop the others",
   fixture,
 }) => {
   const [party, broken] = [await oldParty(fixture), await oldParty(fixture)];
-  await fixture.pool.query(
-    "UPDATE ledger_connections SET encrypted_secret = $2 WHERE organisation_id = $1",
-    [broken.organisationId, Buffer.alloc(40)],
-  );
+  await tables(fixture.pool).ledgerConnection.updateMany({
+    where: { organisationId: broken.organisationId },
+    data: { encryptedSecret: Buffer.alloc(40) },
+  });
   const pause =
     "UPDATE ledger_connections SET paused_until = now() + $2::interval WHERE organisation_id = $1";
   await fixture.pool.query(pause, [party.organisationId, "1 hour"]);
@@ -264,10 +266,10 @@ test("a paused ledger is not read, and one bad secret does not stop the others",
   const unknown = (hours: number) =>
     [...referenceDataKinds].sort().map((kind) => `${kind} unknown ${hours}`);
   expect(await readings(fixture, broken)).toEqual(unknown(1));
-  await fixture.pool.query(
-    "UPDATE ledger_reference_data SET next_read_at = now() WHERE organisation_id = $1",
-    [broken.organisationId],
-  );
+  await tables(fixture.pool).ledgerReferenceData.updateMany({
+    where: { organisationId: broken.organisationId },
+    data: { nextReadAt: new Date() },
+  });
   await fixture.pool.query(pause, [party.organisationId, "0"]);
   expect(await fixture.readReferenceData()).toBe(8);
   expect((await readings(fixture, party)).every((one) => one.endsWith(" known 6"))).toBe(true);

@@ -1,7 +1,7 @@
 /** Credit notes that the ledger refuses, or that are refused without a call (POSTING-5). */
 import { describe, expect } from "vitest";
 import { refusalFault, spokenRefusals } from "../../faults/ledger-refusals.ts";
-import { jobsOf } from "../../support/rows.ts";
+import { jobsOf, tables } from "../../support/rows.ts";
 import { creditTest as test } from "./credit-fixture.ts";
 import { bookedCredit, expectSameCredit, issueCredit, plannedCredit } from "./issue-credit.ts";
 
@@ -51,10 +51,10 @@ describe.concurrent("a credit note that the ledger refuses", () => {
   test("is refused without a call if it has no account", async ({ fixture }) => {
     const party = await fixture.party();
     await issueCredit(fixture.pool, party.organisationId, party.subscriptionId, "10");
-    await fixture.pool.query(
-      "UPDATE credit_note_lines SET revenue_account = NULL WHERE organisation_id = $1",
-      [party.organisationId],
-    );
+    await tables(fixture.pool).creditNoteLine.updateMany({
+      where: { organisationId: party.organisationId },
+      data: { revenueAccount: null },
+    });
     await fixture.postAll(party);
     const { organisationId } = party;
     const message = "No revenue account is mapped for a line of this credit note.";

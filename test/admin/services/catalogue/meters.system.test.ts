@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CreatedOrganisation } from "../../../../packages/dev/src/demo/first-data.ts";
+import { tables } from "../../../support/rows.ts";
 import { startSystem, type TestSystem } from "../../../support/system.ts";
 import { type AdminAsk, askWith, codeOf } from "../request.ts";
 
@@ -127,9 +128,9 @@ describe("meters", () => {
     expect(await admin.refused("MeterService/CreateMeter", others, asked)).toBe(
       "idempotency_conflict Idempotency-Key",
     );
-    await system.pool.query("DELETE FROM idempotency_keys");
+    await tables(system.pool).idempotencyKey.deleteMany();
     expect((await admin.done("MeterService/CreateMeter", create, asked)).meter).toEqual(keyed);
-    await system.pool.query("DELETE FROM idempotency_keys");
+    await tables(system.pool).idempotencyKey.deleteMany();
     const conflict = await admin.refused(
       "MeterService/CreateMeter",
       { ...create, code: "another" },

@@ -1,6 +1,7 @@
 /** DocumentService over the wire: amendments that the ledger refused, or that wait. ADMIN-6 */
 import { describe, expect } from "vitest";
 import { addCreditNote } from "../../../scenario/row-builder.ts";
+import { tables } from "../../../support/rows.ts";
 import { april, half, documentsTest as test } from "./documents-fixture.ts";
 
 describe.concurrent("an amendment that the ledger refused", () => {
@@ -181,8 +182,8 @@ test("a charge gets a new invoice if its invoice was approved before the retry",
     ledger: { sync_status: "synced" },
   });
   expect(first).toMatchObject({ id: invoice.id, status: "approved", subtotal: "100.0000" });
-  const named = "SELECT invoice_id FROM unit_changes WHERE subscription_id = $1";
-  expect((await system.pool.query(named, [id])).rows).toEqual([{ invoice_id: own.id }]);
+  const changes = await tables(system.pool).unitChange.findMany({ where: { subscriptionId: id } });
+  expect(changes.map(({ invoiceId }) => invoiceId)).toEqual([own.id]);
   await builder.expectEqualDocuments(made);
 });
 

@@ -2,7 +2,7 @@
 import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../../../packages/dev/src/demo/first-data.ts";
 import type { UnitsBuilder } from "../../../scenario/units-builder.ts";
-import { countJobs } from "../../../support/rows.ts";
+import { countJobs, tables } from "../../../support/rows.ts";
 import { type TestSystem, until } from "../../../support/system.ts";
 import { bookInvoice, spendCredit } from "../../../worker/activities/issue-credit.ts";
 import { april, half, documentsTest as test, whole } from "./documents-fixture.ts";
@@ -55,9 +55,9 @@ describe.concurrent("a credit note that the ledger refused", () => {
       number: "CN-0001",
       status: "DOCUMENT_STATUS_APPROVED",
     });
-    const lines = "SELECT revenue_account FROM credit_note_lines WHERE credit_note_id = $1";
-    expect((await system.pool.query(lines, [change.credit_note])).rows).toEqual([
-      { revenue_account: "260" },
+    const lines = tables(system.pool).creditNoteLine;
+    expect(await lines.findMany({ where: { creditNoteId: change.credit_note } })).toMatchObject([
+      { revenueAccount: "260" },
     ]);
     // `starting_after` may name a document that has been synced since.
     expect(
@@ -94,10 +94,14 @@ describe.concurrent("a credit note that the ledger refused", () => {
     };
     const first = await issue();
     // The number is taken in the ledger, and here it is free again.
-    await system.pool.query("UPDATE credit_notes SET number = 'OTHER' WHERE id = $1", [first]);
-    const counter =
-      "UPDATE document_counters SET next = 1 WHERE organisation_id = $1 AND kind = 'credit_note'";
-    await system.pool.query(counter, [made.organisationId]);
+    await tables(system.pool).creditNote.updateMany({
+      where: { id: first },
+      data: { number: "OTHER" },
+    });
+    await tables(system.pool).documentCounter.updateMany({
+      where: { organisationId: made.organisationId, kind: "credit_note" },
+      data: { next: 1 },
+    });
     const second = await issue();
     expect(await list(made)).toMatchObject([
       { id: second, number: "CN-0001", reason: "duplicate_number" },

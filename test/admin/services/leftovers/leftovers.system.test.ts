@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
 import { newId } from "../../../../src/store/database/ids.ts";
 import { addBands, type Json } from "../../../scenario/units-builder.ts";
-import { setOrganisation } from "../../../support/rows.ts";
+import { setOrganisation, tables } from "../../../support/rows.ts";
 import type { TestSystem } from "../../../support/system.ts";
 import { askWith } from "../request.ts";
 import { april, half, mended, reason, shown, leftoverTest as test } from "./leftovers-builder.ts";
@@ -70,11 +70,10 @@ describe.concurrent("a leftover is listed once and put right once:", () => {
     await builder.posted(own);
     const [note] = await builder.creditNotes(own, id);
     expect(note.subtotal).toBe("30.0000");
-    await system.pool.query(
-      `UPDATE invoices SET status = 'not_in_external', ledger_invoice_id = NULL,
-          sync_error = 'Refused.' WHERE id = $1`,
-      [change.invoice.id],
-    );
+    await tables(system.pool).invoice.updateMany({
+      where: { id: change.invoice.id },
+      data: { status: "not_in_external", ledgerInvoiceId: null, syncError: "Refused." },
+    });
     const documents = await mended(admin, own.organisationId, {
       kind: "LEFTOVER_KIND_END_WITHOUT_COUNTERPART",
       numbers: [note.number, change.invoice.number],
@@ -131,9 +130,12 @@ describe.concurrent("a leftover is listed once and put right once:", () => {
     const { id } = await builder.subscribe(own, april);
     const [renewal] = await builder.invoices(own, id);
     expect((await builder.end(own, id, { when: "period_end" })).status).toBe(200);
-    const lose = `UPDATE invoices SET status = 'not_in_external',
-      sync_error = 'The ledger does not have it any more.' WHERE id = $1`;
-    await system.pool.query(lose, [renewal.id]);
+    const lose = (id: string) =>
+      tables(system.pool).invoice.updateMany({
+        where: { id },
+        data: { status: "not_in_external", syncError: "The ledger does not have it any more." },
+      });
+    await lose(renewal.id);
     const organisation = own.organisationId;
     const row = {
       kind: "LEFTOVER_KIND_REMOVED_STANDS",
@@ -148,7 +150,7 @@ describe.concurrent("a leftover is listed once and put right once:", () => {
     const { id: second } = await builder.subscribe(other, april);
     const [lost] = await builder.invoices(other, second);
     expect((await builder.end(other, second, { when: "period_end" })).status).toBe(200);
-    await system.pool.query(lose, [lost.id]);
+    await lose(lost.id);
     await system.pool.query(
       `WITH back AS (INSERT INTO restorations (id, organisation_id, seq, subscription_id,
           request_id, request_hash, job_ids)
@@ -199,8 +201,10 @@ describe.concurrent("a leftover is listed once and put right once:", () => {
       amount: "-50.0000",
     });
     expect(shown(documents)).toEqual([["DOCUMENT_KIND_CREDIT_NOTE", undefined, "50.0000"]]);
-    const text = "SELECT setup_mode FROM periods WHERE subscription_id = $1 AND index = 0";
-    expect((await system.pool.query(text, [id])).rows).toEqual([{ setup_mode: true }]);
+    const first = { subscriptionId: id, index: 0 };
+    expect(await tables(system.pool).period.findMany({ where: first })).toMatchObject([
+      { setupMode: true },
+    ]);
   });
 
   test("usage of a sandbox is credited by its clock at the switch", async ({
@@ -224,8 +228,10 @@ describe.concurrent("a leftover is listed once and put right once:", () => {
     await builder.setClock(own, "2026-04-21");
     await builder.changed(own, after.id, { units: 9 });
     const ids = [begun.id, id, after.id];
-    const asBefore = "UPDATE periods SET setup_mode = false WHERE subscription_id = ANY ($1)";
-    await system.pool.query(asBefore, [ids]);
+    await tables(system.pool).period.updateMany({
+      where: { subscriptionId: { in: ids } },
+      data: { setupMode: false },
+    });
     for (const one of [begun, { id, invoice }, after])
       await billUsage(system, one.id, one.invoice.id);
     // What costs nothing is on no invoice.

@@ -1,6 +1,7 @@
 /** Operators that act on behalf of a platform, over the wire. ADMIN-13 */
 import { expect } from "vitest";
 import type { Json } from "../../../scenario/units-builder.ts";
+import { tables } from "../../../support/rows.ts";
 import { adminTest as test } from "../fixtures.ts";
 import { askWith, codeOf } from "../request.ts";
 
@@ -106,7 +107,7 @@ test("a repeat under the same key has one effect and one entry", async ({ admin,
   const again = await admin.done(service("CreateSubscription"), body, asked);
   expect(again).toEqual(first);
   // Also after the stored answer is gone.
-  await system.pool.query("DELETE FROM idempotency_keys WHERE key = $1", [asked.idempotencyKey]);
+  await tables(system.pool).idempotencyKey.deleteMany({ where: { key: asked.idempotencyKey } });
   const late = await admin.done(service("CreateSubscription"), body, asked);
   expect(late.subscription.id).toBe(first.subscription.id);
   const other = { ...body, units: 6 };

@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import type { Json } from "../../../scenario/units-builder.ts";
 import { perFile } from "../../../support/file-fixture.ts";
 import { publishAll } from "../../../support/published-events.ts";
+import { tables } from "../../../support/rows.ts";
 import { addEndpoint } from "../../../support/webhook-builder.ts";
 import { documentsTest as base, whole } from "../documents/documents-fixture.ts";
 
@@ -165,8 +166,8 @@ test("events are found by type, object and time, with the bytes that are sent", 
   expect(await list({ until: "2020-01-01T00:00:00Z" })).toEqual([]);
   const { event, body } = await admin.done("EventService/GetEvent", { ...own, id: first?.id });
   expect(event).toEqual(first);
-  const { rows } = await system.pool.query("SELECT body FROM events WHERE id = $1", [first?.id]);
-  expect(body).toBe(rows[0].body);
+  const sent = await tables(system.pool).event.findMany({ where: { id: first.id } });
+  expect(sent.map((one) => one.body)).toEqual([body]);
   expect(await admin.refused("EventService/ListEvents", { ...own, since: "today" })).toBe(
     "invalid_parameter since",
   );
@@ -174,15 +175,13 @@ test("events are found by type, object and time, with the bytes that are sent", 
 
 test("nothing of another organisation is found", async ({ admin, sandbox, seen, system }) => {
   const { head, change } = seen;
-  const { rows } = await system.pool.query("SELECT id FROM events WHERE object_id = $1 LIMIT 1", [
-    head.id,
-  ]);
+  const rows = await tables(system.pool).event.findMany({ where: { objectId: head.id }, take: 1 });
   const other = { organisation: (await sandbox()).organisationId };
   for (const [method, id, code] of [
     ["SubscriptionService/GetSubscription", head.id, "subscription_not_found"],
     ["InvoiceService/GetInvoice", head.invoice.id, "invoice_not_found"],
     ["CreditNoteService/GetCreditNote", change.credit_note, "credit_note_not_found"],
-    ["EventService/GetEvent", rows[0].id, "event_not_found"],
+    ["EventService/GetEvent", rows[0]?.id, "event_not_found"],
   ] as const) {
     expect(await admin.refused(method, { ...other, id })).toBe(code);
     expect(await admin.refused(method, { ...other, id: "none" })).toBe(code);

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
 import { defaultTaskQueue, webhookQueue } from "../../../../workflows/contract.ts";
 import { perFile } from "../../../support/file-fixture.ts";
-import { countDeliveries } from "../../../support/rows.ts";
+import { countDeliveries, tables } from "../../../support/rows.ts";
 import { addDelivery, addEvent, failing } from "../../../support/webhook-builder.ts";
 import { type ResendFixture, resendsInCalls, resendsWhatWasMissed } from "./resend-cases.ts";
 import {
@@ -84,9 +84,9 @@ describe("a test event", () => {
       taskQueue: webhookQueue(defaultTaskQueue),
     });
 
-    await system.pool.query("DELETE FROM idempotency_keys");
+    await tables(system.pool).idempotencyKey.deleteMany();
     expect((await send({ idempotencyKey: "test-1" })).id).toBe(first.id);
-    await system.pool.query("DELETE FROM idempotency_keys");
+    await tables(system.pool).idempotencyKey.deleteMany();
     const elsewhere = { ...own, id: (await endpoint()).endpoint.id };
     expect(
       await admin.refused(call("SendTestEvent"), elsewhere, { idempotencyKey: "test-1" }),
@@ -106,8 +106,8 @@ describe("a test event", () => {
       first.event,
     ]);
     // The sequence also rises after earlier events were deleted.
-    await system.pool.query("DELETE FROM webhook_deliveries WHERE endpoint_id = $1", [made.id]);
-    await system.pool.query("DELETE FROM events WHERE object_id = $1", [made.id]);
+    await tables(system.pool).webhookDelivery.deleteMany({ where: { endpointId: made.id } });
+    await tables(system.pool).event.deleteMany({ where: { objectId: made.id } });
     const later =
       "UPDATE webhook_endpoints SET created_at = created_at - interval '30 days' WHERE id = $1";
     await system.pool.query(later, [made.id]);

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
 import { eventTypes } from "../../../../src/domain/events/event.ts";
-import { deliveriesOf } from "../../../support/rows.ts";
+import { deliveriesOf, fromNow, tables } from "../../../support/rows.ts";
 import { failing } from "../../../support/webhook-builder.ts";
 import { codeOf } from "../request.ts";
 import { call, day, webhooksTest as test, url } from "./webhooks-fixture.ts";
@@ -46,11 +46,11 @@ describe("endpoints", () => {
     expect(await admin.done(call("CreateWebhookEndpoint"), create, asked)).toEqual({
       endpoint: made,
     });
-    await system.pool.query("DELETE FROM idempotency_keys");
+    await tables(system.pool).idempotencyKey.deleteMany();
     expect(await admin.done(call("CreateWebhookEndpoint"), create, asked)).toEqual({
       endpoint: made,
     });
-    await system.pool.query("DELETE FROM idempotency_keys");
+    await tables(system.pool).idempotencyKey.deleteMany();
     expect(await admin.refused(call("CreateWebhookEndpoint"), { ...create, ...other }, asked)).toBe(
       conflict,
     );
@@ -205,10 +205,10 @@ describe("endpoints", () => {
       expect.stringContaining(previousSecretUntil),
     ]);
     expect(await signingSecrets(made.id)).toEqual([second.secret, first]);
-    await system.pool.query(
-      "UPDATE webhook_endpoints SET previous_until = now() + interval '1 h' WHERE id = $1",
-      [made.id],
-    );
+    await tables(system.pool).webhookEndpoint.updateMany({
+      where: { id: made.id },
+      data: { previousUntil: fromNow(60) },
+    });
     const third = await rotate({ dropCurrent: true });
     expect(await signingSecrets(made.id)).toEqual([third.secret, first]);
     expect(Date.parse(third.endpoint.previousSecretUntil) - before).toBeGreaterThanOrEqual(day);
@@ -224,9 +224,10 @@ describe("endpoints", () => {
     secrets.add(sixth?.json.secret);
     expect(both.filter(({ status }) => status !== 200).map(codeOf)).toEqual(["invalid_state"]);
     expect(await signingSecrets(made.id)).toEqual([sixth?.json.secret, fifth.secret]);
-    await system.pool.query("UPDATE webhook_endpoints SET previous_until = now() WHERE id = $1", [
-      made.id,
-    ]);
+    await tables(system.pool).webhookEndpoint.updateMany({
+      where: { id: made.id },
+      data: { previousUntil: new Date() },
+    });
     expect((await admin.done(call("GetWebhookEndpoint"), at)).endpoint).toEqual(made);
     const seventh = await rotate({ dropCurrent: true });
     expect([await signingSecrets(made.id), seventh.endpoint]).toEqual([[seventh.secret], made]);
