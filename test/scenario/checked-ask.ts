@@ -5,7 +5,8 @@
  */
 import { expect } from "vitest";
 import { answerFaults, document } from "../contract/answer-check.ts";
-import type { Answered, RequestOptions, TestSystem } from "../support/system.ts";
+import { type Answered, type RequestOptions, untilBegun } from "../support/answer.ts";
+import type { TestSystem } from "../support/system.ts";
 
 /** Like `TestSystem.ask`; fails if an answer is not as documented. */
 export type Ask = (verb: string, path: string, options?: RequestOptions) => Promise<Answered>;
@@ -21,29 +22,15 @@ export interface Refused {
   readonly param: string | null;
 }
 
-/**
- * How often a request that was not begun is repeated. The service answers so after three seconds
- * without an answer of the database, and a busy machine may stand still that long.
- */
-const triesAgain = 2;
-
 /** An `ask` of this system that adds what it met to `seen`. */
 export function checkedAsk(system: TestSystem, seen: Seen = new Set()): Ask {
-  return async (verb, path, options) => {
-    for (let again = 0; ; again += 1) {
+  return (verb, path, options) =>
+    untilBegun(async () => {
       const answer = await system.ask(verb, path, options);
       assertAnswer(verb, path, answer, seen);
-      if (again === triesAgain || !isTemporarilyUnavailable(answer)) return answer;
-    }
-  };
+      return answer;
+    });
 }
-
-/**
- * Whether a request was not begun because the service could not reach its database in time.
- * REQUEST-14.
- */
-export const isTemporarilyUnavailable = ({ json }: Answered): boolean =>
-  json?.error?.code === "temporarily_unavailable";
 
 /** The refusal of an answer, for comparison with `refused`; fails if it refuses nothing. */
 export function refusalOf({ status, json, text }: Answered): Refused {
@@ -82,7 +69,8 @@ function byParameters(left: string, right: string): number {
   return left.split("{").length - right.split("{").length;
 }
 
-function assertAnswer(verb: string, path: string, answer: Answered, seen: Seen): void {
+/** Asserts that an answer is as documented, and adds it to `seen`. */
+export function assertAnswer(verb: string, path: string, answer: Answered, seen: Seen): void {
   const { status, headers, json, text } = answer;
   const what = `${verb} ${path}: ${status} ${text}`;
   const requestId = headers.get("Request-Id");

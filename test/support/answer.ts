@@ -1,6 +1,7 @@
 /** Requests of tests over HTTP, and answers that do not depend on the speed of the machine. */
 import { setTimeout as wait } from "node:timers/promises";
 import { allow } from "./slowness.ts";
+import { until } from "./until.ts";
 
 /** An answer, read to its end. `json` is undefined if the body is no JSON. */
 export interface Answered {
@@ -49,6 +50,25 @@ function parse(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Whether a request was not begun, because the service could not reach its database in time. */
+const isNotBegun = ({ json }: Answered): boolean =>
+  (json?.error?.code ?? json?.details?.[0]?.debug?.code) === "temporarily_unavailable";
+
+/** After how long the service asks for such a request again. */
+const retryAfterMs = 1_000;
+
+/**
+ * Sends a request until the service begins it. The service gives up after three seconds without its
+ * database (REQUEST-14), and a busy machine may stand still longer than that, several times.
+ */
+export function untilBegun(send: () => Promise<Answered>): Promise<Answered> {
+  const tried = async () => {
+    const answer = await send();
+    return !isNotBegun(answer) && answer;
+  };
+  return until("the service begins the request", tried, retryAfterMs);
 }
 
 /**

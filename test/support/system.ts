@@ -19,7 +19,7 @@ import { createEncryption } from "../../src/store/database/encryption.ts";
 import { newId } from "../../src/store/database/ids.ts";
 import type { OperatorRole } from "../../src/transport/rpc/caller.ts";
 import { generateOperatorToken } from "../../src/transport/rpc/gate/api-key.ts";
-import { type Answered, ask, askUntilPosted, type RequestOptions } from "./answer.ts";
+import { type Answered, ask, askUntilPosted, type RequestOptions, untilBegun } from "./answer.ts";
 import { freshDatabase } from "./database.ts";
 import { testPool } from "./pool.ts";
 import { freePort } from "./ports.ts";
@@ -98,12 +98,6 @@ export interface SystemSettings {
   /** The demo ledger's database, if it is to outlive the service's. */
   readonly ledgerDatabaseUrl?: string;
 }
-
-/**
- * How often an admin call is repeated that was not begun. The service answers so after three
- * seconds without its database (REQUEST-14), and a busy machine may stand still that long.
- */
-const triesAgain = 2;
 
 /** Starts a new system. */
 export async function startSystem(settings: SystemSettings = {}): Promise<TestSystem> {
@@ -189,13 +183,9 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
       ledger !== null && worker.isRunning()
         ? askUntilPosted(baseUrl, verb, path, options)
         : ask(`${baseUrl}${path}`, verb, options),
-    askAdmin: async (method, options) => {
+    askAdmin: (method, options) => {
       const path = method.startsWith("/") ? method : `/billing.admin.v1.${method}`;
-      for (let again = 0; ; again += 1) {
-        const answer = await ask(`${adminUrl}${path}`, "POST", { body: {}, ...options });
-        const code = answer.json?.details?.[0]?.debug?.code;
-        if (code !== "temporarily_unavailable" || again === triesAgain) return answer;
-      }
+      return untilBegun(() => ask(`${adminUrl}${path}`, "POST", { body: {}, ...options }));
     },
     operator: (role = "owner", name = role) => addOperator(pool, role, name),
     fault: async (fault) => void (await admin("POST", "faults", fault)),
