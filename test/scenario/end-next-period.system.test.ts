@@ -1,5 +1,3 @@
-/** Ends reverse what `separate` changes billed of the next period, once. END-7, RESTORE-4. */
-import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Endable } from "../faults/ends-builder.ts";
 import { sharedSystem } from "../support/reused-system.ts";
@@ -109,22 +107,6 @@ describe.concurrent("an increase that was billed separately", () => {
       status: body === now ? "ended" : "complete",
     });
     expect(await paid(created)).toBe(110);
-  });
-
-  test("is reversed once by period_end, its repeats, and then now", async () => {
-    const created = await withTwoMore();
-    const { own, id } = created;
-    const key = randomUUID();
-    const [first, second] = [
-      await builder.end(own, id, periodEnd, key),
-      await builder.end(own, id, periodEnd, key),
-    ];
-    expect([first.status, second.text]).toEqual([200, first.text]);
-    await ended(created, periodEnd);
-    await ended(created, { ...now, delete_unsent_invoices: true });
-    expect(await credits(created)).toEqual([[credited]]);
-    expect(await paid(created)).toBe(110);
-    await builder.expectEqualDocuments(own);
   });
 });
 
@@ -247,23 +229,6 @@ describe.concurrent("a restoration", () => {
     });
     expect(change.invoice.lines.at(-1).proration).toMatchObject({ from_units: 15 });
     await builder.expectEqualDocuments(own);
-  });
-
-  test("counts no reversed line: a decrease of a paid invoice credits what it bills", async () => {
-    const created = await withTwoMore();
-    const { own, id } = created;
-    await ended(created, periodEnd);
-    await restored(created);
-    const [renewal] = await builder.invoices(own, id);
-    await builder.pay(own, renewal, "1.00");
-    await changed(created, { units: 8, document: "amend" });
-    expect((await builder.standing(own, id)).at(-1)).toEqual([
-      "INV-0004 renewal",
-      "120.0000 12 × 10.0000",
-    ]);
-    await builder.posted(own);
-    const lower = "40.0000 12 to 8 seats, 31 of 31 days: (120 − 80) × 31 ÷ 31";
-    expect([await credits(created), await paid(created)]).toEqual([[[credited], [lower]], 190]);
   });
 });
 

@@ -77,26 +77,6 @@ describe("an invoice option with period_end", () => {
 });
 
 describe("an end in Setup Mode", () => {
-  test("refuses the options, also without invoices, and ends what has no documents", async ({
-    builder,
-    refusal,
-  }) => {
-    const inSetupMode = await builder.sandbox({ setup_mode: true });
-    const { id } = await builder.subscribe(inSetupMode, april);
-    for (const option of ["delete_unsent_invoices", "void_approved_invoices"]) {
-      const [shown, message] = await refusal(inSetupMode, id, { ...now, [option]: true });
-      expect([shown, message]).toEqual([
-        conflict,
-        "The organisation is in Setup Mode: no invoice can be removed.",
-      ]);
-    }
-    expect((await builder.ended(inSetupMode, id, periodEnd)).cancel_at_period_end).toBe(true);
-    expect(
-      (await builder.ended(inSetupMode, id, { ...now, delete_unsent_invoices: false })).status,
-    ).toBe("ended");
-    expect(await builder.ledgerStatuses(inSetupMode)).toEqual([]);
-  });
-
   test("is refused if a renewal invoice or a deferred amount needs a document", async ({
     system,
     builder,
@@ -142,25 +122,6 @@ async function setupMode(
   await setOrganisation(system.pool, organisationId, { setupMode: on });
 }
 
-describe("a subscription that is over", () => {
-  test("is refused as ended or complete", async ({ builder, own, refusal }) => {
-    const { id } = await builder.subscribe(own, april);
-    await builder.ended(own, id, now);
-    for (const body of [now, periodEnd, { ...now, void_approved_invoices: true }]) {
-      expect(await refusal(own, id, body)).toEqual([
-        conflict,
-        "The subscription has ended already.",
-      ]);
-    }
-    const brief = await builder.sandbox();
-    const once = await builder.subscribe(brief, { ...april, end_after_cycles: 1 });
-    await builder.setClock(brief, "2026-05-01");
-    expect(refusalOf(await builder.end(brief, once.id, now))).toEqual(conflict);
-    const message = "The subscription is complete already: it ran to the end of its last period.";
-    expect(await refusal(brief, once.id, periodEnd)).toEqual([conflict, message]);
-  });
-});
-
 describe("an Idempotency-Key of an end", () => {
   test("replays the answer, also after later operations, and belongs to one request", async ({
     builder,
@@ -202,13 +163,6 @@ describe("an Idempotency-Key of an end", () => {
     );
     expect(refusalOf(await builder.end(own, id, now, "lost-answer"))).toEqual(conflict);
   });
-
-  test("of a refused end is free for a corrected body", async ({ builder, own }) => {
-    const { id } = await builder.subscribe(own, april);
-    const requested = { ...periodEnd, delete_unsent_invoices: true };
-    expect((await builder.end(own, id, requested, "corrected")).status).toBe(422);
-    expect((await builder.end(own, id, periodEnd, "corrected")).status).toBe(200);
-  });
 });
 
 describe.each(protocols)("an end over %s", (protocol) => {
@@ -242,31 +196,5 @@ describe.each(protocols)("an end over %s", (protocol) => {
       "ended",
       "true",
     ]);
-  });
-
-  test("is refused as over REST", async ({ system, builder, own }) => {
-    const { id } = await builder.subscribe(own, april);
-    const refusals = [
-      [{ id: randomUUID(), when: EndWhen.NOW }, "NotFound", "subscription_not_found", null],
-      [{ id }, "InvalidArgument", "invalid_parameter", "when"],
-      [{ id, when: 7 }, "InvalidArgument", "invalid_parameter", "when"],
-      [
-        { id, when: EndWhen.PERIOD_END, voidApprovedInvoices: true },
-        "InvalidArgument",
-        "invoice_option_not_allowed",
-        "void_approved_invoices",
-      ],
-    ] as const;
-    for (const [request, connectCode, code, param] of refusals) {
-      const called = await call(system, own, request, keyOf("refused"));
-      expect([called.code, called.detail?.code, called.detail?.param ?? null]).toEqual([
-        connectCode,
-        code,
-        param,
-      ]);
-    }
-    await builder.ended(own, id, now);
-    const over = await call(system, own, { id, when: EndWhen.NOW }, keyOf("over"));
-    expect([over.code, over.detail?.code]).toEqual(["FailedPrecondition", "invalid_state"]);
   });
 });

@@ -4,10 +4,8 @@
  */
 import { describe, expect } from "vitest";
 import { setOrganisation } from "../support/rows.ts";
-import type { TestSystem } from "../support/system.ts";
 import { refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest as test } from "./fixtures.ts";
-import type { Json } from "./units-builder.ts";
 
 const april = { start_date: "2026-04-01" };
 const now = { when: "now" };
@@ -158,35 +156,6 @@ describe.concurrent("the invoice options", () => {
     await builder.expectEqualDocuments(own);
   });
 
-  test("void approved ones without payment or credit, and keep drafts and paid ones", async ({
-    system,
-    builder,
-    aheadOf,
-  }) => {
-    const own = await aheadOf("approved");
-    const { id, invoice } = await builder.subscribe(own, april);
-    await builder.changed(own, id, {
-      units: 12,
-      prorate: true,
-      effective_date: "2026-04-16",
-      document: "separate",
-    });
-    await builder.posted(own);
-    await builder.pay(own, invoice, "10.00");
-    await recordPaid(system, invoice, "10.00");
-    const answer = await builder.ended(own, id, { when: "now", void_approved_invoices: true });
-    expect(answer.status).toBe("ended");
-    expect(await builder.removals(own, id)).toEqual([
-      "INV-0002 removed voided",
-      "INV-0003 removed voided",
-    ]);
-    expect(await builder.ledgerStatuses(own)).toEqual([
-      "INV-0001 AUTHORISED",
-      "INV-0002 VOIDED",
-      "INV-0003 VOIDED",
-    ]);
-  });
-
   test("together remove all of them, of earlier periods too", async ({ system, builder }) => {
     const own = await builder.sandbox();
     const { id } = await builder.subscribe(own, april);
@@ -213,11 +182,3 @@ describe.concurrent("the invoice options", () => {
     await builder.expectEqualDocuments(own);
   });
 });
-
-/** Writes what the ledger sync would write about a payment. */
-async function recordPaid(system: TestSystem, invoice: Json, amount: string): Promise<void> {
-  await system.pool.query("UPDATE invoices SET amount_due = amount_due - $2 WHERE id = $1", [
-    invoice.id,
-    amount,
-  ]);
-}

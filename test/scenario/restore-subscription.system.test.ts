@@ -5,7 +5,6 @@
 import { describe, expect } from "vitest";
 import { refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest as test } from "./fixtures.ts";
-import { callsTo, protocols } from "./procedures.ts";
 import type { Json } from "./units-builder.ts";
 
 const april = { start_date: "2026-04-01" };
@@ -146,49 +145,6 @@ describe.concurrent("a subscription that ended", () => {
       "INV-0001 first paid",
     ]);
   });
-
-  test("has its renewal invoice issued if the window has opened meanwhile", async ({ builder }) => {
-    const own = await builder.sandbox({ invoice_create_days: 10 });
-    const { id } = await builder.subscribe(own, april);
-    await builder.ended(own, id, now);
-    await builder.setClock(own, "2026-04-22");
-    expect(life(await builder.restored(own, id))).toEqual(runs);
-    expect(await builder.summaries(own, id)).toEqual([
-      "INV-0002 renewal draft",
-      "INV-0001 first draft",
-    ]);
-    await builder.expectEqualDocuments(own);
-  });
-});
-
-describe.concurrent("a subscription that ended while pending", () => {
-  test("is pending again, and its first invoice is issued again, dated its start", async ({
-    builder,
-  }) => {
-    const own = await builder.sandbox();
-    const charges = [{ charge_code: "onboarding" }];
-    const { id, invoice, ...before } = await builder.subscribe(own, {
-      start_date: "2026-05-01",
-      charges,
-    });
-    await builder.ended(own, id, now);
-    expect(await builder.restored(own, id)).toEqual({ id, ...before });
-    const [first] = await builder.invoices(own, id);
-    expect(first).toMatchObject({
-      number: "INV-0002",
-      type: "first",
-      status: "draft",
-      issue_date: "2026-05-01",
-    });
-    const bare = ({ lines }: Json) => lines.map(({ id: _, ...line }: Json) => line);
-    expect(bare(first)).toEqual(bare(invoice));
-    expect([first.subtotal, first.total, first.due_date]).toEqual([
-      invoice.subtotal,
-      invoice.total,
-      invoice.due_date,
-    ]);
-    await builder.expectEqualDocuments(own);
-  });
 });
 
 describe.concurrent("a deferred amount", () => {
@@ -238,31 +194,6 @@ describe.concurrent("a request to restore", () => {
       refused(409, "idempotency_conflict", "Idempotency-Key"),
     );
     expect(await builder.standing(own, id)).toHaveLength(2);
-    await builder.expectEqualDocuments(own);
-  });
-
-  test("over Connect, gRPC and gRPC-Web does the same as over REST", async ({
-    system,
-    builder,
-    aheadOf,
-  }) => {
-    const call = callsTo(system.baseUrl);
-    const own = await aheadOf();
-    const { id } = await builder.subscribe(own, april);
-    for (const protocol of protocols) {
-      await builder.ended(own, id, periodEnd);
-      const called = await call(protocol, "RestoreSubscription", { id }, { key: own.apiKey });
-      expect([protocol, called.code]).toEqual([protocol, null]);
-      const { subscription } = called.message as Json;
-      expect([subscription.status, subscription.end_date]).toEqual([
-        "SUBSCRIPTION_STATUS_ACTIVE",
-        undefined,
-      ]);
-    }
-    expect(await builder.standing(own, id)).toEqual([
-      ["INV-0001 first", ten],
-      ["INV-0006 renewal", ten],
-    ]);
     await builder.expectEqualDocuments(own);
   });
 });

@@ -5,7 +5,6 @@
  */
 import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
-import { setOrganisation } from "../support/rows.ts";
 import type { TestSystem } from "../support/system.ts";
 import { refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest as test } from "./fixtures.ts";
@@ -18,8 +17,6 @@ const periodEnd = { when: "period_end" };
 const unsent = { when: "now", delete_unsent_invoices: true };
 const half = { prorate: true, effective_date: "2026-04-16" };
 const ten = "100.0000 10 × 10.0000";
-const halfOfApril = "10.0000 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30";
-const allOfMay = "20.0000 10 to 12 seats, 31 of 31 days: (120 − 100) × 31 ÷ 31";
 
 /**
  * On 16 April, with renewal invoices issued 20 days ahead; and a subscription with its renewal
@@ -56,63 +53,6 @@ async function changed(
   await builder.posted(own);
   return builder.changed(own, id, body);
 }
-
-describe.concurrent("units that changed between the end and the restoration", () => {
-  test.for([
-    [15, "150.0000 15 × 10.0000"],
-    [8, "80.0000 8 × 10.0000"],
-  ] as const)("are those of the new renewal invoice: %i", async ([units, line], { builder }) => {
-    const { own, id } = await ahead(builder);
-    await builder.ended(own, id, periodEnd);
-    // There is no renewal invoice, so no `document` is required.
-    await changed(builder, own, id, { units });
-    expect(await restoredWhole(builder, own, id)).toEqual([
-      ["INV-0001 first", ten],
-      ["INV-0003 renewal", line],
-    ]);
-    expect((await builder.subscription(own, id)).renewal_value).toBe(`${units}0.0000`);
-    // The next period is billed for them: inside the window, separately, nothing more is charged.
-    const { change } = await changed(builder, own, id, { units: units + 1, document: "separate" });
-    expect(change.invoice).toMatchObject({
-      subtotal: "10.0000",
-      lines: [{ proration: { from_units: units } }],
-    });
-  });
-});
-
-describe.concurrent("a renewal invoice that was amended", () => {
-  test("is issued again with its units and the current period's charge", async ({ builder }) => {
-    const { own, id } = await ahead(builder);
-    await changed(builder, own, id, { units: 12, ...half, document: "amend" });
-    const amended = ["INV-0002 renewal", "120.0000 12 × 10.0000", halfOfApril];
-    expect(await builder.standing(own, id)).toEqual([["INV-0001 first", ten], amended]);
-    await builder.posted(own);
-    await builder.ended(own, id, periodEnd);
-    expect(await restoredWhole(builder, own, id)).toEqual([
-      ["INV-0001 first", ten],
-      ["INV-0003 renewal", ...amended.slice(1)],
-    ]);
-  });
-});
-
-describe.concurrent("a change that was billed separately", () => {
-  test("for the period that is current now is issued again if an option removed it", async ({
-    system,
-    builder,
-  }) => {
-    const { own, id } = await ahead(builder);
-    await changed(builder, own, id, { units: 12, ...half, document: "separate" });
-    await builder.posted(own);
-    await builder.setClock(own, "2026-05-02");
-    await setOrganisation(system.pool, own.organisationId, { invoiceCreateDays: 0 });
-    await builder.ended(own, id, unsent);
-    expect(await builder.standing(own, id)).toEqual([]);
-    expect(await restoredWhole(builder, own, id)).toEqual([
-      ["INV-0004 renewal", ten],
-      ["INV-0005 change", allOfMay],
-    ]);
-  });
-});
 
 describe.concurrent("an end that the ledger refused half-way", () => {
   /** Has the ledger refuse, once, to remove an invoice. */
@@ -169,28 +109,6 @@ describe.concurrent("an end that the ledger refused half-way", () => {
     expect(await restoredWhole(builder, own, id)).toEqual([["INV-0001 first", ten]]);
     await builder.ended(own, id, { ...now, void_approved_invoices: true });
     expect(await restoredWhole(builder, own, id)).toEqual([["INV-0003 first", ten]]);
-  });
-
-  test("bills the following period, with its deferred amounts", async ({ system, builder }) => {
-    const own = await builder.sandbox({ invoice_create_days: 10 });
-    const { id } = await builder.subscribe(own, april);
-    await changed(builder, own, id, {
-      units: 12,
-      ...half,
-      proration_behaviour: "charge_on_renewal",
-    });
-    await builder.setClock(own, "2026-04-22");
-    await builder.change(own, id, { units: 12 });
-    await builder.posted(own);
-    const [, first] = await builder.invoices(own, id);
-    await refuseRemoval(system, own, first);
-    expect(refusalOf(await builder.end(own, id, unsent))).toEqual(refused(409, "invalid_state"));
-    await builder.setClock(own, "2026-05-10");
-    await builder.ended(own, id, now);
-    expect(await restoredWhole(builder, own, id)).toEqual([
-      ["INV-0001 first", ten],
-      ["INV-0003 renewal", "120.0000 12 × 10.0000", halfOfApril],
-    ]);
   });
 });
 
