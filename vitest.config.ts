@@ -37,8 +37,8 @@ const onServers = {
   // Libraries are loaded once a process, not once a file: every file creates its own database,
   // processes and ports anyway.
   isolate: false,
-  // Two cores, and files that wait half of their time, for leases and pauses.
-  maxWorkers: 4,
+  // Two cores, and files that wait more than half of their time, for leases and pauses.
+  maxWorkers: 5,
   testTimeout: stepLimitMs,
   hookTimeout: stepLimitMs,
   expect: { poll: { timeout: pollTimeout } },

@@ -81,14 +81,22 @@ describe.concurrent("an end removes each invoice once if", () => {
   });
 });
 
-test("an end that outlasts its answer gets 502, and a repeat gets its outcome", async ({
+test("an end that outlasts its answer gets 502, and its key gets its outcome later", async ({
   system,
   ends,
 }) => {
-  const endable = await ends.withThree();
+  const [endable, keyless] = [await ends.withThree(), await ends.withThree()];
   const { own, id } = endable;
   await system.stopLedger();
-  const { answer, tookMs } = await tryEnd(system, endable);
+  const body = { when: "now", delete_unsent_invoices: true };
+  const [{ answer, tookMs }, withoutKey] = await Promise.all([
+    tryEnd(system, endable),
+    ends.builder.end(keyless.own, keyless.id, body, null),
+  ]);
+  expect(refusalOf(withoutKey)).toEqual(unavailable);
+  expect(withoutKey.json.error.message).toMatch(
+    /The end goes on by itself: read the subscription\.$/,
+  );
   expect(refusalOf(answer)).toEqual(unavailable);
   expect(answer.json.error.message).toMatch(
     /goes on by itself: ask again with the same Idempotency-Key/,
@@ -120,30 +128,13 @@ test("an end that outlasts its answer gets 502, and a repeat gets its outcome", 
   expect(await ends.builder.summaries(own, id)).toHaveLength(3);
   await ends.builder.setClock(own, "2026-04-16");
   await system.startLedger();
-  expect(await decided(system, endable)).toBe("done");
-  await ends.expectEnded(endable);
+  for (const one of [endable, keyless]) {
+    expect(await decided(system, one)).toBe("done");
+    await ends.expectEnded(one);
+  }
   const shown = (await tryEnd(system, endable)).answer;
   expect([shown.status, shown.json.status]).toEqual([200, "ended"]);
   expect(await ends.removals(endable)).toEqual(threeRemoved);
-});
-
-test("an end without a key is not advised to repeat with it after a 502", async ({
-  system,
-  ends,
-}) => {
-  const endable = await ends.withThree();
-  await system.stopLedger();
-  const answer = await ends.builder.end(
-    endable.own,
-    endable.id,
-    { when: "now", delete_unsent_invoices: true },
-    null,
-  );
-  await system.startLedger();
-  expect(refusalOf(answer)).toEqual(unavailable);
-  expect(answer.json.error.message).toMatch(/The end goes on by itself: read the subscription\.$/);
-  expect(await decided(system, endable)).toBe("done");
-  await ends.expectEnded(endable);
 });
 
 test("an end beyond a limit of the ledger answers at once and finishes later", async ({
