@@ -1,6 +1,6 @@
 /**
- * Every refusal of an end: shape, code, param and order; that a refusal leaves nothing behind; and
- * the same over every protocol.
+ * Refusals of an end over HTTP, which leave nothing behind, and ends over every protocol. The
+ * domain holds every refusal and their order.
  */
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * Every refusal of a restoration: shape, code, message and order; and that a refusal leaves nothing
- * behind.
+ * Refusals of a restoration over HTTP, one for each fact that is read of the database, which leave
+ * nothing behind. The domain holds every refusal and their order.
  */
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
