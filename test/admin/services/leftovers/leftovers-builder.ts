@@ -2,18 +2,34 @@
  * Fixtures of tests of leftovers: an owner's calls, the list, and putting the only leftover right.
  */
 import { expect } from "vitest";
+import type { CreatedOrganisation } from "../../../../packages/dev/src/demo/first-data.ts";
 import { scenarioTest } from "../../../scenario/fixtures.ts";
 import type { Json } from "../../../scenario/units-builder.ts";
 import { perFile } from "../../../support/file-fixture.ts";
 import { type AdminAsk, askWith } from "../request.ts";
 
-/** Scenarios with the calls of an owner. */
-export const leftoverTest = scenarioTest.extend("admin", perFile, async ({ system }) =>
-  askWith(system, await system.operator("owner", "Olga")),
-);
-
 /** What a subscription begins with. */
 export const april = { start_date: "2026-04-01" };
+
+/** A subscription in a new organisation on 16 April, with its renewal invoice of May, a draft. */
+interface Ahead {
+  readonly own: CreatedOrganisation;
+  readonly id: string;
+  readonly renewal: Json;
+}
+
+/** Scenarios with the calls of an owner. */
+export const leftoverTest = scenarioTest
+  .extend("admin", perFile, async ({ system }) =>
+    askWith(system, await system.operator("owner", "Olga")),
+  )
+  .extend("ahead", perFile, ({ builder, aheadOf }) => async (): Promise<Ahead> => {
+    const own = await aheadOf();
+    const { id } = await builder.subscribe(own, april);
+    const [renewal] = await builder.invoices(own, id);
+    return { own, id, renewal };
+  });
+
 /** A prorated change of the second half of April. */
 export const half = { prorate: true, effective_date: "2026-04-16" };
 /** The reason for each act. */

@@ -6,7 +6,7 @@ import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../../../packages/dev/src/demo/first-data.ts";
 import type { LifeBuilder } from "../../../scenario/life-builder.ts";
 import { addBands, type Json } from "../../../scenario/units-builder.ts";
-import { setOrganisation } from "../../../support/rows.ts";
+import { setOrganisation, tables } from "../../../support/rows.ts";
 import type { TestSystem } from "../../../support/system.ts";
 import {
   april,
@@ -21,10 +21,11 @@ const may = { start: "2026-05-01", end: "2026-06-01" };
 const kind = "LEFTOVER_KIND_UNBILLED_INCREASE";
 
 /** Removes an invoice as a person does in the ledger, as the next sync stores it. */
-async function removeByHand({ pool }: TestSystem, invoice: Json): Promise<void> {
-  const text = "UPDATE invoices SET status = 'deleted', amount_due = 0 WHERE id = $1";
-  await pool.query(text, [invoice.id]);
-}
+const removeByHand = ({ pool }: TestSystem, invoice: Json) =>
+  tables(pool).invoice.updateMany({
+    where: { id: invoice.id },
+    data: { status: "deleted", amountDue: 0 },
+  });
 
 /** Raises units as an earlier version did outside the window: the next period stays as it is. */
 async function raiseAsBefore({ pool }: TestSystem, id: string, units: number, at: string) {
@@ -47,10 +48,8 @@ async function beginAsBefore({ pool }: TestSystem, id: string): Promise<void> {
   );
 }
 
-const billedUnits = async ({ pool }: TestSystem, id: string, index: number) => {
-  const text = "SELECT billed_units FROM periods WHERE subscription_id = $1 AND index = $2";
-  return (await pool.query(text, [id, index])).rows[0].billed_units;
-};
+const billedUnits = async ({ pool }: TestSystem, id: string, index: number) =>
+  (await tables(pool).period.findFirst({ where: { subscriptionId: id, index } }))?.billedUnits;
 
 /** A subscription whose renewal invoice of May was removed by hand. */
 async function removedAhead(
