@@ -1,3 +1,4 @@
+/** Ends reverse what `separate` changes billed of the next period, once. END-7, RESTORE-4. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Endable } from "../faults/ends-builder.ts";
 import { sharedSystem } from "../support/reused-system.ts";

@@ -1,7 +1,7 @@
 /**
  * The order of the files of a run. A clean clone knows no durations, and vitest orders its files by
- * their size. A slow file waits most of its time, for leases and for answers that come late. Several
- * at once would leave the cores idle, and so would one that begins last.
+ * their size. A slow file waits most of its time, for leases and for late answers. Several at once
+ * would leave the cores idle, and so would one that begins last.
  */
 import { BaseSequencer, type TestSpecification, type Vitest } from "vitest/node";
 
