@@ -3,7 +3,7 @@
  * days (UNITS-1).
  */
 
-import { strict as assert } from "node:assert";
+import { assert } from "../assert.ts";
 import { type CivilDate, compareDates, daysBetween } from "../calendar/civil-date.ts";
 import { daysInPeriod, type Period } from "../calendar/period.ts";
 import type { Plan } from "../catalogue/plan.ts";

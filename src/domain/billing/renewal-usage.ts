@@ -2,7 +2,7 @@
  * Decides when usage is billed and on which document: with the renewal that ends its period, or
  * finally if no other bill follows (USAGE-9).
  */
-import { strict as assert } from "node:assert";
+import { assert } from "../assert.ts";
 import type { BillingState, IssuedInvoice } from "../model/billing-state.ts";
 import type { CreditNoteDraft } from "../model/credit-note.ts";
 import type { InvoiceAmendment, InvoiceDraft } from "../model/invoice.ts";

@@ -2,7 +2,7 @@
  * Civil dates: days of the calendar without time or zone, and the two conversions to instants,
  * which need a zone. Nothing here reads the clock or the process's zone (PERIOD-2).
  */
-import { strict as assert } from "node:assert";
+import { assert } from "../assert.ts";
 import { timezoneNames } from "./timezone-names.ts";
 
 /**

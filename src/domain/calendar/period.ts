@@ -3,7 +3,7 @@
  * previous period. A day clamped in a short month therefore returns in the next long one
  * (PERIOD-1).
  */
-import { strict as assert } from "node:assert";
+import { assert } from "../assert.ts";
 import {
   addDays,
   addMonths,

@@ -1,5 +1,5 @@
 /** Create customer: builds a new customer, and its code if the client sends none (CUSTOMER-2). */
-import { strict as assert } from "node:assert";
+import { assert } from "../assert.ts";
 import type { Customer } from "./customer.ts";
 
 /** The request after its shapes were checked. An absent member is null. */

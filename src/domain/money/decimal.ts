@@ -2,7 +2,7 @@
  * Exact decimal numbers on bigint, for money and metered quantities. Only `roundQuotient` rounds,
  * in a named direction, so that an amount is rounded exactly once (MONEY-1, MONEY-2).
  */
-import { strict as assert } from "node:assert";
+import { assert } from "../assert.ts";
 
 /**
  * The number `unscaled / 10^scale`; `scale` is zero or more. It is a plain object, so it can be

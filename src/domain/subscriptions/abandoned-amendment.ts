@@ -3,7 +3,7 @@
  * credited, changed, removed or lost meanwhile. What it would have billed is on separate documents
  * (UNITS-8, UNITS-9).
  */
-import { strict as assert } from "node:assert";
+import { assert } from "../assert.ts";
 import {
   creditLine,
   draftCreditNote,

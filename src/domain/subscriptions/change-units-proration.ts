@@ -2,7 +2,7 @@
  * Measures a change of units against what its periods were billed for, before the change is known
  * to be allowed (UNITS-1, UNITS-4, UNITS-5).
  */
-import { strict as assert } from "node:assert";
+import { assert } from "../assert.ts";
 import { isNextInvoiced, issuedAhead } from "../billing/issued-invoices.ts";
 import { type Proration, prorate } from "../billing/proration.ts";
 import type { CivilDate } from "../calendar/civil-date.ts";

@@ -3,7 +3,7 @@
  * added to a draft, deferred to the renewal, amended into an invoice, or credited.
  */
 
-import { strict as assert } from "node:assert";
+import { assert } from "../assert.ts";
 import {
   creditLine,
   draftCreditNote,

@@ -2,7 +2,7 @@
  * Restore: decides whether a subscription may return to the state before its end, and which
  * invoices that its end removed are reissued.
  */
-import { strict as assert } from "node:assert";
+import { assert } from "../assert.ts";
 import { nextDueDate, willRenew } from "../billing/due-date.ts";
 import { draftInvoice, planLine, prorationLine } from "../billing/invoice-lines.ts";
 import { isNextInvoiced } from "../billing/issued-invoices.ts";

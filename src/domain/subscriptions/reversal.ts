@@ -3,7 +3,7 @@
  * `separate` changes and their volume credits. One document reverses the sum of all of them
  * (END-7).
  */
-import { strict as assert } from "node:assert";
+import { assert } from "../assert.ts";
 import { accountOf, draftCreditNote, draftInvoice } from "../billing/invoice-lines.ts";
 import type { DueInvoice } from "../billing/renewal-usage.ts";
 import { daysInPeriod } from "../calendar/period.ts";

@@ -2,7 +2,7 @@
  * Usage ingestion: which events are accepted, on which bill, and the result of each. A batch is
  * evaluated as if its events came one after the other (USAGE-2, USAGE-7).
  */
-import { strict as assert } from "node:assert";
+import { assert } from "../assert.ts";
 import { addDays, type CivilDate, todayIn } from "../calendar/civil-date.ts";
 import type { Meter } from "../catalogue/meter.ts";
 import type { SubscriptionStatus } from "../model/subscription.ts";

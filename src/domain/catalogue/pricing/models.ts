@@ -1,5 +1,5 @@
 /** The pricing models: prices and a quantity in, priced parts out. No model rounds. */
-import { strict as assert } from "node:assert";
+import { assert } from "../../assert.ts";
 import {
   compare,
   type Decimal,
