@@ -140,6 +140,21 @@ export const steps: readonly Step[] = [
     },
   },
   {
+    name: "console messages",
+    inputs: [
+      "proto",
+      ".proto-deps",
+      "buf.yaml",
+      "packages/console/buf.gen.yaml",
+      "node_modules/@bufbuild/protoc-gen-es/package.json",
+    ],
+    outputs: ["packages/console/src/gen"],
+    needs: ["packages/console/buf.gen.yaml", "node_modules/@bufbuild/protoc-gen-es/package.json"],
+    async run(root) {
+      await awaitProgram(root, "buf", ["generate", "--template", "packages/console/buf.gen.yaml"]);
+    },
+  },
+  {
     name: "workflow bundle",
     inputs: [
       "workflows",

@@ -56,18 +56,26 @@ function describeLine(
   document: Explanation,
   heading: LineHeading | undefined,
 ): readonly string[] {
-  const days = daysOf(heading);
-  const [first = "", ...rest] = describers[line.rule](describedLine(line, document, days));
+  const [first = "", ...rest] = describeAmount(line, document, heading);
   const name = heading === undefined ? "" : `${heading.name}, `;
   const amount = `${money(line.amount, document.places)} ${document.currency}`;
+  return [`${position}. ${amount}: ${name}${first}`, ...rest.map((text) => `   ${text}`)];
+}
+
+/** Returns how the amount of one line came about, in lines of text. */
+export function describeAmount(
+  line: ShownLine,
+  document: Explanation,
+  heading?: LineHeading,
+): readonly string[] {
+  const days = daysOf(heading);
   const { was, reissues } = line;
   const before = was && describedLine(was, document, days);
   const until = was?.until.replace("T", " ").replace("Z", " UTC");
   return [
-    `${position}. ${amount}: ${name}${first}`,
-    ...rest.map((text) => `   ${text}`),
-    ...(before ? [`   until ${until} it was ${unitsOf(before, "units")}: ${before.rounded}`] : []),
-    ...(reissues ? [`   issued again, as on invoice ${reissues.invoice}`] : []),
+    ...describers[line.rule](describedLine(line, document, days)),
+    ...(before ? [`until ${until} it was ${unitsOf(before, "units")}: ${before.rounded}`] : []),
+    ...(reissues ? [`issued again, as on invoice ${reissues.invoice}`] : []),
   ];
 }
 

@@ -1,0 +1,125 @@
+/** What a plan costs over its units, drawn by the code that prices it. */
+import { scaleLinear } from "d3-scale";
+import { line } from "d3-shape";
+import { useState } from "react";
+import {
+  describePrice,
+  lineAmount,
+  type PricedPlan,
+} from "../../../../src/domain/catalogue/pricing/index.ts";
+import { formatDecimal, ZERO } from "../../../../src/domain/money/decimal.ts";
+import { amountText, grouped } from "../design/values/money.tsx";
+import styles from "./charts.module.css";
+
+/** What the curve needs of a plan. */
+interface PriceCurveProps {
+  readonly plan: PricedPlan & { readonly currency: string };
+  /** The most units that are drawn. */
+  readonly most: number;
+  readonly unitWord: string;
+}
+
+const size = { width: 720, height: 260, left: 64, right: 16, top: 12, bottom: 32 };
+
+/** The units that are drawn: every one of few, some of many, and both sides of each step. */
+function unitsToDraw({ tiers, freeUnits }: PricedPlan, most: number): readonly number[] {
+  const steps = Math.min(most, 160);
+  const even = Array.from({ length: steps + 1 }, (_, index) => Math.round((index * most) / steps));
+  const edges = tiers.flatMap(({ upTo }) =>
+    upTo === null ? [] : [upTo + freeUnits, upTo + freeUnits + 1],
+  );
+  const within = [...even, ...edges].filter((units) => units <= most);
+  return [...new Set(within)].toSorted((a, b) => a - b);
+}
+
+/** The curve, with the arithmetic of the number under the pointer in words. */
+export function PriceCurve({ plan, most, unitWord }: PriceCurveProps) {
+  const [chosen, setChosen] = useState(Math.min(most, Math.max(1, Math.round(most / 2))));
+  const termsOf = (units: number) => ({ units, priceOverride: null, discountPercent: ZERO });
+  const amountOf = (units: number) => formatDecimal(lineAmount(plan, termsOf(units)));
+  const points = unitsToDraw(plan, most).map((units) => ({
+    units,
+    value: Number(amountOf(units)),
+  }));
+  const x = scaleLinear([0, most], [size.left, size.width - size.right]);
+  const top = Math.max(...points.map(({ value }) => value), 1);
+  const y = scaleLinear([0, top], [size.height - size.bottom, size.top]).nice();
+  const path = line<(typeof points)[number]>(
+    ({ units }) => x(units),
+    ({ value }) => y(value),
+  )(points);
+  const at = { x: x(chosen), y: y(Number(amountOf(chosen))) };
+  const isWhole = (tick: number) => Number.isInteger(tick);
+  return (
+    <figure className={styles.chart}>
+      <svg
+        viewBox={`0 0 ${size.width} ${size.height}`}
+        role="img"
+        aria-label={`Price over ${unitWord}, from 0 to ${grouped(most)}`}
+        onPointerMove={(event) => {
+          const box = event.currentTarget.getBoundingClientRect();
+          const units = x.invert(((event.clientX - box.left) * size.width) / box.width);
+          setChosen(Math.min(Math.max(Math.round(units), 0), most));
+        }}
+      >
+        {y.ticks(4).map((tick) => (
+          <g key={tick}>
+            <line
+              className={styles.grid}
+              x1={size.left}
+              x2={size.width - size.right}
+              y1={y(tick)}
+              y2={y(tick)}
+            />
+            <text className={styles.label} x={size.left - 8} y={y(tick) + 4} textAnchor="end">
+              {grouped(tick)}
+            </text>
+          </g>
+        ))}
+        {x
+          .ticks(6)
+          .filter(isWhole)
+          .map((tick) => (
+            <text
+              key={tick}
+              className={styles.label}
+              x={x(tick)}
+              y={size.height - 10}
+              textAnchor="middle"
+            >
+              {grouped(tick)}
+            </text>
+          ))}
+        <path className={styles.line} d={path ?? ""} />
+        <line
+          className={styles.cursor}
+          x1={at.x}
+          x2={at.x}
+          y1={size.top}
+          y2={size.height - size.bottom}
+        />
+        <circle className={styles.point} cx={at.x} cy={at.y} r={5} />
+      </svg>
+      <figcaption className={styles.answer}>
+        <label>
+          <input
+            type="number"
+            min={0}
+            max={most}
+            value={chosen}
+            onChange={(event) =>
+              setChosen(Math.min(Math.max(Math.trunc(Number(event.currentTarget.value)), 0), most))
+            }
+          />{" "}
+          {unitWord}
+        </label>
+        <span>
+          <strong className="number">
+            {plan.currency} {amountText(amountOf(chosen), plan.currency)}
+          </strong>{" "}
+          <span className="muted">= {describePrice(plan, termsOf(chosen)).description}</span>
+        </span>
+      </figcaption>
+    </figure>
+  );
+}

@@ -1,0 +1,108 @@
+/** How the amounts of a document came about, checked in this browser by exact arithmetic. */
+import { useQuery } from "@connectrpc/connect-query";
+import { useQuery as useAnyQuery } from "@tanstack/react-query";
+import { describeAmount } from "../../../../src/domain/explanation/for-person.ts";
+import type { Explanation, ShownLine } from "../../../../src/domain/explanation/shown.ts";
+import { useOrganisation } from "../data/organisation.tsx";
+import { Disclosure } from "../design/page/disclosure.tsx";
+import { docsAddress } from "../design/page/docs-link.tsx";
+import { State } from "../design/values/state.tsx";
+import { DocumentService } from "../gen/billing/admin/v1/documents_pb.ts";
+import styles from "./explanation.module.css";
+import { FactsOfLine } from "./facts-of-line.tsx";
+
+/** An explanation with its text, which is what is verified. */
+interface ReadExplanation {
+  readonly of: Explanation | null;
+  readonly body: string;
+  readonly reason: string | undefined;
+}
+
+/** Reads the explanation of a document. Undefined until it is there. */
+export function useExplanation(document: string): ReadExplanation | undefined {
+  const { id: organisation } = useOrganisation();
+  const { data } = useQuery(DocumentService.method.explainDocument, { organisation, document });
+  const explanation = data?.explanation;
+  if (explanation === undefined) return undefined;
+  const { available, body, reason } = explanation;
+  return { of: available ? (JSON.parse(body) as Explanation) : null, body, reason };
+}
+
+/** Says whether this browser came to the same amounts. */
+export function Verified({ explanation }: { readonly explanation: ReadExplanation | undefined }) {
+  const body = explanation?.body;
+  const { data } = useAnyQuery({
+    queryKey: ["verify", body],
+    queryFn: async () => {
+      const { verify } = await import("../../../verify/src/verify.ts");
+      return verify(body ?? "");
+    },
+    enabled: explanation?.of !== undefined && explanation.of !== null,
+  });
+  if (data === undefined) return null;
+  return (
+    <span className={styles.verified}>
+      {data.verified ? (
+        <State word="Verified in this browser" tone="ok" />
+      ) : (
+        <State word={`Does not follow at ${data.at}: ${data.why}`} tone="bad" />
+      )}
+    </span>
+  );
+}
+
+/** The derivation of a line, behind a disclosure. */
+export function Derivation({
+  explanation,
+  line,
+}: {
+  readonly explanation: ReadExplanation | undefined;
+  readonly line: string | undefined;
+}) {
+  if (explanation === undefined) return null;
+  const { of, reason } = explanation;
+  const explained = of?.lines.find((each) => each.line === line);
+  return (
+    <Disclosure title="How it came about">
+      {of && explained ? (
+        <Explained of={of} line={explained} />
+      ) : (
+        <p className="muted">
+          {reason === "issued_before"
+            ? "It was issued before amounts were explained."
+            : "Its facts give another amount, which is a defect. Report it with the document's id."}
+        </p>
+      )}
+    </Disclosure>
+  );
+}
+
+function Explained({ of, line }: { readonly of: Explanation; readonly line: ShownLine }) {
+  const rule = line.rule.replace("/", "");
+  return (
+    <div className={styles.derivation}>
+      <ol className={styles.words}>
+        {describeAmount(line, of).map((text, index) => (
+          <li key={`${String(index)} ${text}`}>{text}</li>
+        ))}
+      </ol>
+      <FactsOfLine line={line} sheets={of.sheets} />
+      <details>
+        <summary>The exact steps, by the rule {line.rule}</summary>
+        <ol className={styles.steps}>
+          {line.steps.map(({ id, op, in: names, out }) => (
+            <li key={id}>
+              <code>
+                {id} = {op}({names.join(", ")})
+              </code>
+              <code className="number">{out}</code>
+            </li>
+          ))}
+        </ol>
+        <a href={`${docsAddress("explanations")}#${rule}`} target="_blank" rel="noreferrer">
+          What the rule says
+        </a>
+      </details>
+    </div>
+  );
+}

@@ -1,0 +1,129 @@
+/** One plan: what it costs over its units, its tiers and meters. */
+import { useQuery } from "@connectrpc/connect-query";
+import { Link, useParams } from "@tanstack/react-router";
+import type { PricedPlan } from "../../../../../src/domain/catalogue/pricing/index.ts";
+import { parseDecimal } from "../../../../../src/domain/money/decimal.ts";
+import { PriceCurve } from "../../charts/price-curve.tsx";
+import { ErrorState } from "../../design/page/error-state.tsx";
+import { FactRow } from "../../design/page/facts.tsx";
+import { Page, Section, Skeleton } from "../../design/page/page.tsx";
+import { grouped, Money } from "../../design/values/money.tsx";
+import { State } from "../../design/values/state.tsx";
+import { type Plan, type PlanMeter, PlanService } from "../../gen/billing/admin/v1/catalogue_pb.ts";
+import { PlanType } from "../../gen/billing/v1/catalogue_pb.ts";
+import { intervalText } from "../../words/choices.ts";
+import { catalogueStates, planTypes, wordsOf } from "../../words/states.ts";
+import { Tiers } from "./tiers.tsx";
+
+/** The page of a plan. */
+export function PlanPage() {
+  const { organisation, id } = useParams({ from: "/signed-in/o/$organisation/plans/$id" });
+  const read = useQuery(PlanService.method.getPlan, { organisation, id });
+  const plan = read.data?.plan;
+  if (read.error) return <ErrorState error={read.error} onAgain={() => void read.refetch()} />;
+  if (plan === undefined) return <Skeleton lines={8} />;
+  const { name, code, status, type, interval, currency, minimumUnits, freeUnits } = plan;
+  const hasUnits = type !== PlanType.FLAT_FEE;
+  const word = plan.unitLabels?.plural ?? "units";
+  return (
+    <Page title={name} beside={<State {...wordsOf(catalogueStates, status)} />} lead={code}>
+      <FactRow
+        facts={[
+          ["Prices", planTypes[type]],
+          ["Billed each", intervalText(interval)],
+          ...(plan.tiers.length === 0
+            ? [["Price", <Money key="price" amount={plan.price} currency={currency} />] as const]
+            : [["Currency", currency] as const]),
+          ...(hasUnits ? [["At least", `${grouped(minimumUnits)} ${word}`] as const] : []),
+          ...(freeUnits > 0 ? [["Free", `${grouped(freeUnits)} ${word}`] as const] : []),
+          ["Subscriptions", grouped(plan.subscriptions)],
+          ["Price for one customer", plan.allowsPriceOverride ? "may differ" : "is the plan's"],
+          [
+            "Account and tax",
+            `${plan.revenueAccount ?? "the organisation's"}, ${plan.taxType ?? "the organisation's"}`,
+          ],
+        ]}
+      />
+      {hasUnits && (
+        <Section title={`What it costs a ${intervalText(interval)}`}>
+          <PriceCurve plan={pricedOf(plan)} most={mostUnits(plan)} unitWord={word} />
+        </Section>
+      )}
+      {plan.tiers.length > 0 && (
+        <Section title="Tiers">
+          <Tiers tiers={plan.tiers} currency={currency} word={word} />
+        </Section>
+      )}
+      {plan.meters.map((meter) => (
+        <MeterOfPlan
+          key={meter.meter}
+          meter={meter}
+          currency={currency}
+          organisation={organisation}
+        />
+      ))}
+    </Page>
+  );
+}
+
+/** Names of the types in the domain. */
+const types = {
+  [PlanType.FLAT_FEE]: "flat_fee",
+  [PlanType.PER_UNIT]: "per_unit",
+  [PlanType.TIERED]: "tiered",
+  [PlanType.VOLUME]: "volume",
+  [PlanType.STAIRSTEP]: "stairstep",
+} as const;
+
+/** The plan as the domain prices it. */
+function pricedOf(plan: Plan): PricedPlan & { readonly currency: string } {
+  const decimal = (text: string | undefined) => (text === undefined ? null : parseDecimal(text));
+  return {
+    type: types[plan.type as keyof typeof types],
+    price: parseDecimal(plan.price),
+    freeUnits: plan.freeUnits,
+    currency: plan.currency,
+    tiers: plan.tiers.map(({ upTo, unitPrice, flatPrice }) => ({
+      upTo: upTo ?? null,
+      unitPrice: decimal(unitPrice),
+      flatPrice: decimal(flatPrice),
+    })),
+  };
+}
+
+/** The most units that the curve shows: beyond the last step, but no unit that has no price. */
+function mostUnits({ tiers, freeUnits, minimumUnits }: Plan): number {
+  const bounds = tiers.flatMap(({ upTo }) => (upTo === undefined ? [] : [upTo + freeUnits]));
+  const last = Math.max(...bounds, freeUnits, minimumUnits);
+  if (tiers.at(-1)?.upTo !== undefined) return last;
+  return Math.max(10, Math.ceil(last * 1.5));
+}
+
+function MeterOfPlan({
+  meter,
+  currency,
+  organisation,
+}: {
+  readonly meter: PlanMeter;
+  readonly currency: string;
+  readonly organisation: string;
+}) {
+  return (
+    <Section
+      title={`Usage of ${meter.name}`}
+      beside={
+        <Link to="/o/$organisation/meters" params={{ organisation }} search={{ code: meter.code }}>
+          {meter.code}
+        </Link>
+      }
+    >
+      {meter.tiers.length > 0 ? (
+        <Tiers tiers={meter.tiers} currency={currency} word="used" />
+      ) : (
+        <p>
+          <Money amount={meter.price} currency={currency} /> each
+        </p>
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,53 @@
+/** The list of credit notes. */
+import { useSearch } from "@tanstack/react-router";
+import { pageSize, useList } from "../../data/list.ts";
+import { useOrganisation } from "../../data/organisation.tsx";
+import { EmptyState } from "../../design/page/empty-state.tsx";
+import { Page } from "../../design/page/page.tsx";
+import { EmptyList, Filters } from "../../design/table/filters.tsx";
+import { KeysetTable } from "../../design/table/keyset-table.tsx";
+import { CreditNoteService } from "../../gen/billing/admin/v1/credit_notes_pb.ts";
+import { DocumentStatus } from "../../gen/billing/v1/common_pb.ts";
+import { choiceOf, choicesOf } from "../../words/choices.ts";
+import { documentStatuses } from "../../words/states.ts";
+import { creditNoteColumns } from "./columns.tsx";
+import { documentFilters } from "./document-filters.ts";
+
+/** Lists credit notes, newest first. */
+export function CreditNotesPage() {
+  const { id: organisation } = useOrganisation();
+  const search = useSearch({ from: "/signed-in/o/$organisation/credit-notes" });
+  const status = choiceOf(DocumentStatus, search.status);
+  const list = useList(CreditNoteService.method.listCreditNotes, {
+    organisation,
+    limit: pageSize,
+    startingAfter: search.after,
+    number: search.number,
+    subscription: search.subscription,
+    customer: search.customer,
+    customerCode: search.customer_code,
+    status: status === undefined ? [] : [status],
+  });
+  return (
+    <Page title="Credit notes">
+      <Filters
+        tabs={{ key: "status", choices: choicesOf(DocumentStatus, documentStatuses) }}
+        typed={documentFilters}
+      />
+      <KeysetTable
+        name="Credit notes"
+        list={list}
+        columns={creditNoteColumns}
+        idOf={({ id }) => id}
+        to={({ id }) => ({ to: "/o/$organisation/credit-notes/$id", params: { organisation, id } })}
+        empty={
+          <EmptyList filters={["status", ...documentFilters.map(({ key }) => key)]}>
+            <EmptyState title="No credit notes yet" docs="guide">
+              One is issued when units are reduced, or a subscription ends before its period does.
+            </EmptyState>
+          </EmptyList>
+        }
+      />
+    </Page>
+  );
+}

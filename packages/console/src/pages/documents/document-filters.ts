@@ -1,0 +1,12 @@
+/** The filters of the lists of documents. */
+import type { TypedFilter } from "../../design/table/filters.tsx";
+
+const id = /^[0-9a-f]{8}-[0-9a-f-]{27}$/i;
+
+/** The filters of invoices and credit notes. A number has a digit, a customer's code may not. */
+export const documentFilters: readonly TypedFilter[] = [
+  { key: "subscription", label: "subscription id", looksLike: id },
+  { key: "customer", label: "customer id" },
+  { key: "number", label: "number", looksLike: /-?\d+$/ },
+  { key: "customer_code", label: "customer" },
+];

@@ -1,0 +1,64 @@
+/** The documents that the ledger does not have, or has otherwise than here. */
+import { useSearch } from "@tanstack/react-router";
+import { pageSize, useList } from "../../data/list.ts";
+import { useOrganisation } from "../../data/organisation.tsx";
+import { EmptyState } from "../../design/page/empty-state.tsx";
+import { type Column, KeysetTable } from "../../design/table/keyset-table.tsx";
+import { Named } from "../../design/table/named.tsx";
+import { Money } from "../../design/values/money.tsx";
+import { State } from "../../design/values/state.tsx";
+import {
+  type Document,
+  DocumentKind,
+  DocumentService,
+} from "../../gen/billing/admin/v1/documents_pb.ts";
+import { documentStates, wordsOf } from "../../words/states.ts";
+import { CustomerName } from "../customers/customer-name.tsx";
+
+const columns: readonly Column<Document>[] = [
+  { title: "Number", cell: ({ number }) => number },
+  { title: "Customer", cell: ({ customer }) => <CustomerName id={customer} />, from: "tablet" },
+  {
+    title: "State",
+    cell: ({ state, message, reason }) => (
+      <Named name={<State {...wordsOf(documentStates, state)} />} sub={message ?? reason} />
+    ),
+  },
+  { title: "Attempts", cell: ({ attempts }) => String(attempts), isNumber: true, from: "desktop" },
+  {
+    title: "Total",
+    cell: ({ total, currency }) => <Money amount={total} currency={currency} />,
+    isNumber: true,
+  },
+];
+
+/** Lists what waits for the ledger, or for a person. */
+export function LedgerDocuments() {
+  const { id: organisation } = useOrganisation();
+  const { after } = useSearch({ from: "/signed-in/o/$organisation/ledger" });
+  const list = useList(DocumentService.method.listDocuments, {
+    organisation,
+    limit: pageSize,
+    startingAfter: after,
+  });
+  return (
+    <KeysetTable
+      name="Documents that wait"
+      list={list}
+      columns={columns}
+      idOf={({ id }) => id}
+      to={({ id, kind }) => ({
+        to:
+          kind === DocumentKind.INVOICE
+            ? "/o/$organisation/invoices/$id"
+            : "/o/$organisation/credit-notes/$id",
+        params: { organisation, id },
+      })}
+      empty={
+        <EmptyState title="The ledger has every document">
+          What it refuses, or has otherwise than here, is listed here.
+        </EmptyState>
+      }
+    />
+  );
+}

@@ -1,0 +1,81 @@
+/** The operators with their roles, and their tokens. */
+import { useSearch } from "@tanstack/react-router";
+import { pageSize, useList } from "../../data/list.ts";
+import { EmptyState } from "../../design/page/empty-state.tsx";
+import { Page, Section } from "../../design/page/page.tsx";
+import { type Column, KeysetTable } from "../../design/table/keyset-table.tsx";
+import { Named } from "../../design/table/named.tsx";
+import { Instant } from "../../design/values/instant.tsx";
+import { State } from "../../design/values/state.tsx";
+import {
+  type Operator,
+  OperatorService,
+  type OperatorToken,
+} from "../../gen/billing/admin/v1/operators_pb.ts";
+import { credentialStates, operatorRoles, wordsOf } from "../../words/states.ts";
+
+const operators: readonly Column<Operator>[] = [
+  { title: "Name", cell: ({ name }) => name },
+  { title: "Role", cell: ({ role }) => operatorRoles[role] },
+  {
+    title: "State",
+    cell: ({ active }) =>
+      active ? <State word="Active" tone="ok" /> : <State word="Inactive" tone="quiet" />,
+  },
+  {
+    title: "Since",
+    cell: ({ created }) => <Instant at={created} withTime={false} />,
+    from: "tablet",
+  },
+];
+
+const tokens: readonly Column<OperatorToken>[] = [
+  {
+    title: "Token",
+    cell: ({ name, redactedValue }) => <Named name={name} sub={<code>{redactedValue}</code>} />,
+  },
+  { title: "State", cell: ({ status }) => <State {...wordsOf(credentialStates, status)} /> },
+  {
+    title: "Last used",
+    cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? "never" : <Instant at={lastUsedAt} />),
+    from: "tablet",
+  },
+  {
+    title: "Expires",
+    cell: ({ expiresAt }) =>
+      expiresAt === undefined ? "never" : <Instant at={expiresAt} withTime={false} />,
+    from: "desktop",
+  },
+];
+
+/** Lists operators and tokens of all organisations. */
+export function OperatorsPage() {
+  const { after } = useSearch({ from: "/signed-in/o/$organisation/operators" });
+  const people = useList(OperatorService.method.listOperators, {
+    limit: pageSize,
+    startingAfter: after,
+  });
+  const theirs = useList(OperatorService.method.listOperatorTokens, { limit: 100 });
+  return (
+    <Page title="Operators" lead="Who may sign in here. They are the same in every organisation.">
+      <Section title="People and programs">
+        <KeysetTable
+          name="Operators"
+          list={people}
+          columns={operators}
+          idOf={({ id }) => id}
+          empty={<EmptyState title="No operators" />}
+        />
+      </Section>
+      <Section title="Tokens">
+        <KeysetTable
+          name="Tokens"
+          list={theirs}
+          columns={tokens}
+          idOf={({ id }) => id}
+          empty={<EmptyState title="No tokens" />}
+        />
+      </Section>
+    </Page>
+  );
+}

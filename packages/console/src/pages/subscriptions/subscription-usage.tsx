@@ -1,0 +1,38 @@
+/** What a subscription used, by period and meter. */
+import { useList } from "../../data/list.ts";
+import { useOrganisation } from "../../data/organisation.tsx";
+import { EmptyState } from "../../design/page/empty-state.tsx";
+import { Section } from "../../design/page/page.tsx";
+import { KeysetTable } from "../../design/table/keyset-table.tsx";
+import { UsageService } from "../../gen/billing/admin/v1/usage_pb.ts";
+import { usageColumns, usageEventColumns } from "../usage/columns.tsx";
+
+/** Lists the usage of a subscription, and its last events. */
+export function SubscriptionUsage({ id, meter }: { readonly id: string; readonly meter?: string }) {
+  const { id: organisation } = useOrganisation();
+  const request = { organisation, subscription: id, limit: 25, meter };
+  const usage = useList(UsageService.method.listUsage, request);
+  const events = useList(UsageService.method.listUsageEvents, request);
+  return (
+    <>
+      <Section title="By period">
+        <KeysetTable
+          name="Usage"
+          list={usage}
+          columns={usageColumns}
+          idOf={({ id: each }) => each}
+          empty={<EmptyState title="No usage yet">Its plan may have no meter.</EmptyState>}
+        />
+      </Section>
+      <Section title="Last events">
+        <KeysetTable
+          name="Usage events"
+          list={events}
+          columns={usageEventColumns}
+          idOf={({ id: each }) => each}
+          empty={<EmptyState title="No events yet" docs="guide" />}
+        />
+      </Section>
+    </>
+  );
+}

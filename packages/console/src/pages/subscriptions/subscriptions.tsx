@@ -1,0 +1,61 @@
+/** The list of subscriptions. */
+import { useSearch } from "@tanstack/react-router";
+import { pageSize, useList } from "../../data/list.ts";
+import { useOrganisation } from "../../data/organisation.tsx";
+import { EmptyState } from "../../design/page/empty-state.tsx";
+import { Page } from "../../design/page/page.tsx";
+import { EmptyList, Filters } from "../../design/table/filters.tsx";
+import { KeysetTable } from "../../design/table/keyset-table.tsx";
+import { SubscriptionService } from "../../gen/billing/admin/v1/subscriptions_pb.ts";
+import { SubscriptionStatus } from "../../gen/billing/v1/subscriptions_pb.ts";
+import { choiceOf, choicesOf } from "../../words/choices.ts";
+import { subscriptionStates } from "../../words/states.ts";
+import { subscriptionColumns } from "./columns.tsx";
+
+const typed = [
+  { key: "customer", label: "customer id" },
+  { key: "number", label: "document number" },
+  { key: "label", label: "label" },
+  { key: "customer_code", label: "customer" },
+];
+
+/** Lists subscriptions, newest first. */
+export function SubscriptionsPage() {
+  const { id: organisation, today } = useOrganisation();
+  const search = useSearch({ from: "/signed-in/o/$organisation/subscriptions" });
+  const list = useList(SubscriptionService.method.listSubscriptions, {
+    organisation,
+    limit: pageSize,
+    startingAfter: search.after,
+    customer: search.customer,
+    customerCode: search.customer_code,
+    label: search.label,
+    number: search.number,
+    status: choiceOf(SubscriptionStatus, search.status),
+  });
+  return (
+    <Page title="Subscriptions">
+      <Filters
+        tabs={{ key: "status", choices: choicesOf(SubscriptionStatus, subscriptionStates) }}
+        typed={typed}
+      />
+      <KeysetTable
+        name="Subscriptions"
+        list={list}
+        columns={subscriptionColumns(today)}
+        idOf={({ id }) => id}
+        to={({ id }) => ({
+          to: "/o/$organisation/subscriptions/$id",
+          params: { organisation, id },
+        })}
+        empty={
+          <EmptyList filters={["status", ...typed.map(({ key }) => key)]}>
+            <EmptyState title="No subscriptions yet" docs="guide">
+              A subscription sells a plan to a customer, and is billed at each renewal.
+            </EmptyState>
+          </EmptyList>
+        }
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,262 @@
+/** The addresses of the console. Each page is loaded when it is opened. */
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+} from "@tanstack/react-router";
+import { parseSearch, stringifySearch, texts } from "./search-params.ts";
+import { NotFound, PageError } from "./shell/not-found.tsx";
+import { OrganisationLayout } from "./shell/organisation-layout.tsx";
+import { SignedIn } from "./shell/signed-in.tsx";
+
+const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  validateSearch: texts("return"),
+  component: lazyRouteComponent(() => import("./pages/start/sign-in.tsx"), "SignInPage"),
+});
+
+const signedIn = createRoute({ getParentRoute: () => root, id: "signed-in", component: SignedIn });
+
+const organisations = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/",
+  validateSearch: texts("name", "after"),
+  component: lazyRouteComponent(
+    () => import("./pages/start/organisations.tsx"),
+    "OrganisationsPage",
+  ),
+});
+
+const organisation = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/o/$organisation",
+  component: OrganisationLayout,
+});
+
+const inOrganisation = { getParentRoute: () => organisation } as const;
+
+const activity = createRoute({
+  ...inOrganisation,
+  path: "activity",
+  validateSearch: texts("type", "object", "after"),
+  component: lazyRouteComponent(() => import("./pages/activity/activity.tsx"), "ActivityPage"),
+});
+
+const subscriptions = createRoute({
+  ...inOrganisation,
+  path: "subscriptions",
+  validateSearch: texts("status", "customer", "customer_code", "label", "number", "after"),
+  component: lazyRouteComponent(
+    () => import("./pages/subscriptions/subscriptions.tsx"),
+    "SubscriptionsPage",
+  ),
+});
+
+const subscription = createRoute({
+  ...inOrganisation,
+  path: "subscriptions/$id",
+  validateSearch: texts("tab", "show", "after"),
+  component: lazyRouteComponent(
+    () => import("./pages/subscriptions/subscription.tsx"),
+    "SubscriptionPage",
+  ),
+});
+
+const customers = createRoute({
+  ...inOrganisation,
+  path: "customers",
+  validateSearch: texts("status", "code", "email", "after"),
+  component: lazyRouteComponent(() => import("./pages/customers/customers.tsx"), "CustomersPage"),
+});
+
+const customer = createRoute({
+  ...inOrganisation,
+  path: "customers/$id",
+  validateSearch: texts("tab", "after"),
+  component: lazyRouteComponent(() => import("./pages/customers/customer.tsx"), "CustomerPage"),
+});
+
+const plans = createRoute({
+  ...inOrganisation,
+  path: "plans",
+  validateSearch: texts("status", "code", "after"),
+  component: lazyRouteComponent(() => import("./pages/catalogue/plans.tsx"), "PlansPage"),
+});
+
+const plan = createRoute({
+  ...inOrganisation,
+  path: "plans/$id",
+  validateSearch: texts("units"),
+  component: lazyRouteComponent(() => import("./pages/catalogue/plan.tsx"), "PlanPage"),
+});
+
+const charges = createRoute({
+  ...inOrganisation,
+  path: "charges",
+  validateSearch: texts("status", "code", "after"),
+  component: lazyRouteComponent(() => import("./pages/catalogue/charges.tsx"), "ChargesPage"),
+});
+
+const meters = createRoute({
+  ...inOrganisation,
+  path: "meters",
+  validateSearch: texts("status", "code", "after"),
+  component: lazyRouteComponent(() => import("./pages/catalogue/meters.tsx"), "MetersPage"),
+});
+
+const invoices = createRoute({
+  ...inOrganisation,
+  path: "invoices",
+  validateSearch: texts("status", "number", "subscription", "customer", "customer_code", "after"),
+  component: lazyRouteComponent(() => import("./pages/documents/invoices.tsx"), "InvoicesPage"),
+});
+
+const invoice = createRoute({
+  ...inOrganisation,
+  path: "invoices/$id",
+  validateSearch: texts(),
+  component: lazyRouteComponent(() => import("./pages/documents/invoice.tsx"), "InvoicePage"),
+});
+
+const creditNotes = createRoute({
+  ...inOrganisation,
+  path: "credit-notes",
+  validateSearch: texts("status", "number", "subscription", "customer", "customer_code", "after"),
+  component: lazyRouteComponent(
+    () => import("./pages/documents/credit-notes.tsx"),
+    "CreditNotesPage",
+  ),
+});
+
+const creditNote = createRoute({
+  ...inOrganisation,
+  path: "credit-notes/$id",
+  validateSearch: texts(),
+  component: lazyRouteComponent(
+    () => import("./pages/documents/credit-note.tsx"),
+    "CreditNotePage",
+  ),
+});
+
+const usage = createRoute({
+  ...inOrganisation,
+  path: "usage",
+  validateSearch: texts("subscription", "meter", "after"),
+  component: lazyRouteComponent(() => import("./pages/usage/usage.tsx"), "UsagePage"),
+});
+
+const ledger = createRoute({
+  ...inOrganisation,
+  path: "ledger",
+  validateSearch: texts("tab", "after"),
+  component: lazyRouteComponent(() => import("./pages/ledger/ledger.tsx"), "LedgerPage"),
+});
+
+const webhooks = createRoute({
+  ...inOrganisation,
+  path: "webhooks",
+  validateSearch: texts("status", "after"),
+  component: lazyRouteComponent(() => import("./pages/webhooks/webhooks.tsx"), "WebhooksPage"),
+});
+
+const webhookEndpoint = createRoute({
+  ...inOrganisation,
+  path: "webhooks/$id",
+  validateSearch: texts("state", "type", "after"),
+  component: lazyRouteComponent(() => import("./pages/webhooks/endpoint.tsx"), "EndpointPage"),
+});
+
+const delivery = createRoute({
+  ...inOrganisation,
+  path: "webhooks/deliveries/$id",
+  validateSearch: texts(),
+  component: lazyRouteComponent(() => import("./pages/webhooks/delivery.tsx"), "DeliveryPage"),
+});
+
+const apiKeys = createRoute({
+  ...inOrganisation,
+  path: "api-keys",
+  validateSearch: texts("after"),
+  component: lazyRouteComponent(() => import("./pages/settings/api-keys.tsx"), "ApiKeysPage"),
+});
+
+const organisationSettings = createRoute({
+  ...inOrganisation,
+  path: "organisation",
+  validateSearch: texts(),
+  component: lazyRouteComponent(
+    () => import("./pages/settings/organisation.tsx"),
+    "OrganisationPage",
+  ),
+});
+
+const operators = createRoute({
+  ...inOrganisation,
+  path: "operators",
+  validateSearch: texts("after"),
+  component: lazyRouteComponent(() => import("./pages/settings/operators.tsx"), "OperatorsPage"),
+});
+
+const audit = createRoute({
+  ...inOrganisation,
+  path: "audit",
+  validateSearch: texts("operator", "target", "everywhere", "after"),
+  component: lazyRouteComponent(() => import("./pages/activity/audit.tsx"), "AuditPage"),
+});
+
+const tree = root.addChildren([
+  signIn,
+  signedIn.addChildren([
+    organisations,
+    organisation.addChildren([
+      activity,
+      subscriptions,
+      subscription,
+      customers,
+      customer,
+      plans,
+      plan,
+      charges,
+      meters,
+      invoices,
+      invoice,
+      creditNotes,
+      creditNote,
+      usage,
+      ledger,
+      webhooks,
+      webhookEndpoint,
+      delivery,
+      apiKeys,
+      organisationSettings,
+      operators,
+      audit,
+    ]),
+  ]),
+]);
+
+/** The router. */
+export const router = createRouter({
+  routeTree: tree,
+  basepath: "/console",
+  defaultPreload: "intent",
+  scrollRestoration: true,
+  defaultNotFoundComponent: NotFound,
+  defaultErrorComponent: PageError,
+  parseSearch,
+  stringifySearch,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+  interface HistoryState {
+    hasNewer?: boolean;
+  }
+}

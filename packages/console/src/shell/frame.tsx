@@ -1,0 +1,126 @@
+/** The frame around every page: navigation, head, marks of the mode, and the keyboard. */
+import { ActionIcon, Drawer } from "@mantine/core";
+import { Link, useRouterState } from "@tanstack/react-router";
+import { type ReactNode, useEffect, useRef, useState } from "react";
+import { useMayAct } from "../data/operator.tsx";
+import { useOrganisationIfAny } from "../data/organisation.tsx";
+import { Icon } from "../design/icons.tsx";
+import { Instant } from "../design/values/instant.tsx";
+import { AccountMenu } from "./account-menu.tsx";
+import styles from "./frame.module.css";
+import { navigation } from "./navigation.ts";
+import { OrganisationSwitch } from "./organisation-switch.tsx";
+import { PaletteButton } from "./palette.tsx";
+
+/** A page inside the frame. */
+export function Frame({ children }: { readonly children: ReactNode }) {
+  const organisation = useOrganisationIfAny();
+  const [isOpen, setOpen] = useState(false);
+  const main = useFocusAfterNavigation(() => setOpen(false));
+  return (
+    <>
+      <a className={styles.skip} href="#content">
+        Skip to the content
+      </a>
+      {organisation && !organisation.livemode && <SandboxMark />}
+      <div className={organisation ? styles.frame : styles.plain}>
+        {organisation && (
+          <aside className={styles.side}>
+            <Navigation id={organisation.id} />
+          </aside>
+        )}
+        <div className={styles.column}>
+          <header className={styles.top}>
+            {organisation && (
+              <ActionIcon
+                className={styles.menu}
+                aria-label="Open the navigation"
+                onClick={() => setOpen(true)}
+              >
+                <Icon name="menu" size={20} />
+              </ActionIcon>
+            )}
+            <OrganisationSwitch />
+            <span className={styles.space} />
+            <ReadOnlyMark />
+            {organisation && <PaletteButton />}
+            <AccountMenu />
+          </header>
+          <main id="content" tabIndex={-1} ref={main} className={styles.main}>
+            {children}
+          </main>
+        </div>
+      </div>
+      {organisation && (
+        <Drawer opened={isOpen} onClose={() => setOpen(false)} size={280} title="Pages">
+          <Navigation id={organisation.id} />
+        </Drawer>
+      )}
+    </>
+  );
+}
+
+/** Moves the focus to the title after a navigation, as a browser does with a new page. */
+function useFocusAfterNavigation(onNavigated: () => void) {
+  const main = useRef<HTMLElement>(null);
+  const path = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname });
+  const before = useRef(path);
+  useEffect(() => {
+    if (before.current === path) return;
+    const isFirst = before.current === undefined;
+    before.current = path;
+    if (isFirst) return;
+    onNavigated();
+    const title = main.current?.querySelector<HTMLElement>("#title");
+    (title ?? main.current)?.focus({ preventScroll: true });
+  });
+  return main;
+}
+
+function Navigation({ id }: { readonly id: string }) {
+  return (
+    <nav aria-label="Pages" className={styles.navigation}>
+      {navigation.map(({ label, pages }) => (
+        <div key={label} className={styles.group}>
+          <h2 className={styles.groupLabel}>{label}</h2>
+          <ul>
+            {pages.map(({ path, label: name, icon }) => (
+              <li key={path}>
+                <Link
+                  to={`/o/$organisation/${path}` as "/o/$organisation/subscriptions"}
+                  params={{ organisation: id }}
+                  className={styles.page}
+                  title={name}
+                  activeOptions={{ includeSearch: false }}
+                >
+                  <Icon name={icon} />
+                  <span>{name}</span>
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+    </nav>
+  );
+}
+
+/** Says on every page that this is no real business, and what its clock shows. */
+function SandboxMark() {
+  const organisation = useOrganisationIfAny();
+  if (organisation === null) return null;
+  return (
+    <div className={styles.sandbox} role="note">
+      Sandbox. Its clock: <Instant at={organisation.now} />
+    </div>
+  );
+}
+
+function ReadOnlyMark() {
+  if (useMayAct()) return null;
+  return (
+    <span className={styles.readOnly}>
+      <Icon name="lock" size={14} /> You may read
+    </span>
+  );
+}

@@ -1,0 +1,63 @@
+/** The pages of an organisation, in the groups of the navigation. */
+import type { IconName } from "../design/icons.tsx";
+
+/** A page of the navigation. Its address is below the organisation's. */
+export interface NavigationPage {
+  readonly path: string;
+  readonly label: string;
+  readonly icon: IconName;
+}
+
+/** A group of pages with its heading. */
+interface NavigationGroup {
+  readonly label: string;
+  readonly pages: readonly NavigationPage[];
+}
+
+const page = (path: string, label: string, icon: IconName): NavigationPage => ({
+  path,
+  label,
+  icon,
+});
+
+/** The navigation, from what is now to what is set once. */
+export const navigation: readonly NavigationGroup[] = [
+  {
+    label: "Now",
+    pages: [page("activity", "Activity", "activity")],
+  },
+  {
+    label: "Sell",
+    pages: [
+      page("subscriptions", "Subscriptions", "subscriptions"),
+      page("customers", "Customers", "customers"),
+      page("plans", "Plans", "plans"),
+      page("charges", "Charges", "charges"),
+      page("meters", "Meters", "meters"),
+    ],
+  },
+  {
+    label: "Bill",
+    pages: [
+      page("invoices", "Invoices", "invoices"),
+      page("credit-notes", "Credit notes", "credits"),
+      page("usage", "Usage", "usage"),
+    ],
+  },
+  {
+    label: "Connect",
+    pages: [
+      page("ledger", "Ledger", "ledger"),
+      page("webhooks", "Webhooks", "webhooks"),
+      page("api-keys", "API keys", "keys"),
+    ],
+  },
+  {
+    label: "Settings",
+    pages: [
+      page("organisation", "Organisation", "organisation"),
+      page("operators", "Operators", "operators"),
+      page("audit", "Audit", "audit"),
+    ],
+  },
+];
