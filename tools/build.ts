@@ -3,6 +3,7 @@
  */
 import { chmodSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { buildConsole } from "./build/console.ts";
 import { layBuild } from "./build/lay-build.ts";
 import { programs } from "./build/programs.ts";
 
@@ -12,6 +13,7 @@ const dist = join(root, "dist");
 const began = performance.now();
 rmSync(dist, { recursive: true, force: true });
 await layBuild(root, dist);
+await buildConsole(root, join(dist, "console"));
 // The package's command.
 chmodSync(join(dist, "billing.js"), 0o755);
 

@@ -39,6 +39,6 @@ export async function layBuild(
   for (const { path, contents } of code.files) writeFileSync(join(folder, path), contents);
   for (const [name, source] of Object.entries(copies(root)))
     cpSync(source, join(folder, name), { recursive: true });
-  writeFileSync(join(folder, "licences.txt"), licenceText(root, code.metafile));
+  writeFileSync(join(folder, "licences.txt"), licenceText(root, Object.keys(code.metafile.inputs)));
   return code;
 }

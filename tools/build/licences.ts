@@ -1,14 +1,13 @@
 /** The licences of the packages whose code is in a build. Most require that they come with it. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Metafile } from "esbuild";
 
 /** The folder of a package in the path of one of its files. */
 const folderOf = /^(?:[^:]*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/;
 
-/** Returns the licences of all bundled packages as one text, sorted by name. */
-export function licenceText(root: string, { inputs }: Metafile): string {
-  const folders = new Set(Object.keys(inputs).flatMap((path) => folderOf.exec(path) ?? []));
+/** Returns the licences of the packages that these files are of, as one text sorted by name. */
+export function licenceText(root: string, paths: readonly string[]): string {
+  const folders = new Set(paths.flatMap((path) => folderOf.exec(path) ?? []));
   return [...folders]
     .sort()
     .map((folder) => licenceOf(root, folder))

@@ -26,10 +26,10 @@ export const pages = ["docs", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "S
 /** Generated code and recorded histories follow other rules. */
 const excluded = new RegExp(
   "(?:^|/)(?:node_modules|src/gen|test/histories" +
-    "|packages/client/dist|packages/contract/(?:gen|proto))(?:/|$)",
+    "|packages/client/dist|packages/console/src/gen|packages/contract/(?:gen|proto))(?:/|$)",
 );
 
-const extensions = /\.(?:ts|js|sql|proto|prisma|html|css|sh|toml|yaml|md)$/;
+const extensions = /\.(?:tsx?|js|sql|proto|prisma|html|css|sh|toml|yaml|md)$/;
 
 /** Returns the text files below these folders or files of the repository at `root`. */
 export function readFiles(root: string, entries: readonly string[]): readonly TextFile[] {

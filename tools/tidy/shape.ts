@@ -10,6 +10,7 @@ const maxLines = { source: 300, test: 400 } as const;
 /** The start of the head comment in each kind of file. */
 const headComments: readonly (readonly [extension: string, start: string])[] = [
   [".ts", "/**"],
+  [".tsx", "/**"],
   [".proto", "//"],
   [".prisma", "//"],
   [".sql", "--"],
@@ -49,7 +50,7 @@ function isDocumented(lines: readonly string[], line: number, name: string): boo
 }
 
 /** Returns a fault for a file over the limit, because it owns two things. */
-export function sizeFaults({ path, text }: Source): Fault[] {
+export function sizeFaults({ path, text }: Pick<Source, "path" | "text">): Fault[] {
   const limit = /^(?:packages\/[^/]+\/)?test\//.test(path) ? maxLines.test : maxLines.source;
   const count = text.split("\n").length - 1;
   return count > limit

@@ -1,4 +1,6 @@
 /** What a plan costs over its units, drawn by the code that prices it. */
+
+import { useElementSize } from "@mantine/hooks";
 import { scaleLinear } from "d3-scale";
 import { line } from "d3-shape";
 import { useState } from "react";
@@ -19,7 +21,7 @@ interface PriceCurveProps {
   readonly unitWord: string;
 }
 
-const size = { width: 720, height: 260, left: 64, right: 16, top: 12, bottom: 32 };
+const size = { height: 280, left: 64, right: 16, top: 12, bottom: 32 };
 
 /** The units that are drawn: every one of few, some of many, and both sides of each step. */
 function unitsToDraw({ tiers, freeUnits }: PricedPlan, most: number): readonly number[] {
@@ -34,6 +36,8 @@ function unitsToDraw({ tiers, freeUnits }: PricedPlan, most: number): readonly n
 
 /** The curve, with the arithmetic of the number under the pointer in words. */
 export function PriceCurve({ plan, most, unitWord }: PriceCurveProps) {
+  const { ref, width: measured } = useElementSize<HTMLElement>();
+  const width = measured || 720;
   const [chosen, setChosen] = useState(Math.min(most, Math.max(1, Math.round(most / 2))));
   const termsOf = (units: number) => ({ units, priceOverride: null, discountPercent: ZERO });
   const amountOf = (units: number) => formatDecimal(lineAmount(plan, termsOf(units)));
@@ -41,7 +45,7 @@ export function PriceCurve({ plan, most, unitWord }: PriceCurveProps) {
     units,
     value: Number(amountOf(units)),
   }));
-  const x = scaleLinear([0, most], [size.left, size.width - size.right]);
+  const x = scaleLinear([0, most], [size.left, width - size.right]);
   const top = Math.max(...points.map(({ value }) => value), 1);
   const y = scaleLinear([0, top], [size.height - size.bottom, size.top]).nice();
   const path = line<(typeof points)[number]>(
@@ -51,14 +55,15 @@ export function PriceCurve({ plan, most, unitWord }: PriceCurveProps) {
   const at = { x: x(chosen), y: y(Number(amountOf(chosen))) };
   const isWhole = (tick: number) => Number.isInteger(tick);
   return (
-    <figure className={styles.chart}>
+    <figure className={styles.chart} ref={ref}>
       <svg
-        viewBox={`0 0 ${size.width} ${size.height}`}
+        width={width}
+        height={size.height}
         role="img"
         aria-label={`Price over ${unitWord}, from 0 to ${grouped(most)}`}
         onPointerMove={(event) => {
           const box = event.currentTarget.getBoundingClientRect();
-          const units = x.invert(((event.clientX - box.left) * size.width) / box.width);
+          const units = x.invert(event.clientX - box.left);
           setChosen(Math.min(Math.max(Math.round(units), 0), most));
         }}
       >
@@ -67,7 +72,7 @@ export function PriceCurve({ plan, most, unitWord }: PriceCurveProps) {
             <line
               className={styles.grid}
               x1={size.left}
-              x2={size.width - size.right}
+              x2={width - size.right}
               y1={y(tick)}
               y2={y(tick)}
             />

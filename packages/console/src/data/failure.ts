@@ -41,7 +41,7 @@ export function failureOf(error: unknown, isWrite: boolean): Failure {
     return {
       title: "The service does not answer",
       message: isWrite
-        ? "Whether it did what was asked is not known. Trying again is safe: it is done at most once."
+        ? "Whether it was done is not known. Trying again is safe: it is done at most once."
         : "It may be restarting, or the connection was lost.",
       isUnknown: isWrite,
     };

@@ -1,4 +1,4 @@
-/** What needs an operator: everything but the sign-in. A session that ends later leaves the page. */
+/** What needs an operator: all but the sign-in. A session that ends later leaves the page. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Modal } from "@mantine/core";
 import { Navigate, Outlet, useRouterState } from "@tanstack/react-router";

@@ -52,3 +52,9 @@ export function groupOf(kind: TimelineKind): TimelineGroup {
 export function toneOf(kind: TimelineKind): Tone {
   return kinds[kind]?.[1] ?? "quiet";
 }
+
+/** The words for several neighbours of a kind, or null for a kind that is always read. */
+export function foldedWords(kind: TimelineKind): string | null {
+  if (kind === TimelineKind.PUBLISHED) return "events published";
+  return kind === TimelineKind.DELIVERED ? "deliveries succeeded" : null;
+}

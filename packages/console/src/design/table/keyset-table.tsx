@@ -1,4 +1,4 @@
-/** A page of a list: rows of one height, newest first, with newer and older. No total is invented. */
+/** A page of a list: rows of one height, with newer and older. No total is invented. */
 import { Button } from "@mantine/core";
 import { Link, type LinkProps, useNavigate, useRouterState } from "@tanstack/react-router";
 import { type ReactNode, useEffect } from "react";

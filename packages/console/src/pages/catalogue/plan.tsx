@@ -34,14 +34,14 @@ export function PlanPage() {
           ...(plan.tiers.length === 0
             ? [["Price", <Money key="price" amount={plan.price} currency={currency} />] as const]
             : [["Currency", currency] as const]),
-          ...(hasUnits ? [["At least", `${grouped(minimumUnits)} ${word}`] as const] : []),
+          ...(hasUnits && minimumUnits > 0
+            ? [["At least", `${grouped(minimumUnits)} ${word}`] as const]
+            : []),
           ...(freeUnits > 0 ? [["Free", `${grouped(freeUnits)} ${word}`] as const] : []),
           ["Subscriptions", grouped(plan.subscriptions)],
-          ["Price for one customer", plan.allowsPriceOverride ? "may differ" : "is the plan's"],
-          [
-            "Account and tax",
-            `${plan.revenueAccount ?? "the organisation's"}, ${plan.taxType ?? "the organisation's"}`,
-          ],
+          ["A customer's price", plan.allowsPriceOverride ? "may differ" : "is the plan's"],
+          ["Account", plan.revenueAccount ?? "as the organisation"],
+          ["Tax", plan.taxType ?? "as the organisation"],
         ]}
       />
       {hasUnits && (
@@ -118,7 +118,7 @@ function MeterOfPlan({
       }
     >
       {meter.tiers.length > 0 ? (
-        <Tiers tiers={meter.tiers} currency={currency} word="used" />
+        <Tiers tiers={meter.tiers} currency={currency} word="quantity" />
       ) : (
         <p>
           <Money amount={meter.price} currency={currency} /> each

@@ -21,7 +21,7 @@ export function Tiers({
       <table className={table.table}>
         <thead>
           <tr>
-            <th scope="col">From</th>
+            <th scope="col">From, in {word}</th>
             <th scope="col">To</th>
             <th scope="col" className={table.numeric}>
               Each
@@ -34,9 +34,7 @@ export function Tiers({
         <tbody>
           {tiers.map(({ from, upTo, unitPrice, flatPrice }) => (
             <tr key={from}>
-              <td>
-                {grouped(from)} {word}
-              </td>
+              <td>{grouped(from)}</td>
               <td>{upTo === undefined ? "without end" : grouped(upTo)}</td>
               <td className={table.numeric}>{price(unitPrice)}</td>
               <td className={table.numeric}>{price(flatPrice)}</td>

@@ -4,6 +4,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useOrganisation } from "../../data/organisation.tsx";
 import { Icon } from "../../design/icons.tsx";
+import { Columns } from "../../design/page/columns.tsx";
 import { ErrorState } from "../../design/page/error-state.tsx";
 import { type Fact, FactList, FactRow } from "../../design/page/facts.tsx";
 import { Card, Page, Section, Skeleton } from "../../design/page/page.tsx";
@@ -59,28 +60,32 @@ export function DocumentPage(props: DocumentPageProps) {
     >
       {read.data?.document && <DocumentTrouble document={read.data.document} />}
       <FactRow facts={facts} />
-      <Section title="Lines" beside={<Verified explanation={explanation} />}>
-        <Lines
-          lines={document.lines as readonly ShownLine[]}
-          currency={document.currency}
-          sums={sums}
-          below={(index) => (
-            <Derivation explanation={explanation} line={document.lines[index]?.id} />
-          )}
-        />
-      </Section>
-      {children}
-      <Section title="In the ledger">
-        <Card>
-          {read.error ? (
-            <ErrorState error={read.error} onAgain={() => void read.refetch()} />
-          ) : read.data?.document ? (
-            <LedgerFacts document={read.data.document} />
-          ) : (
-            <Skeleton />
-          )}
-        </Card>
-      </Section>
+      <Columns
+        name="In the ledger"
+        beside={
+          <Section title="In the ledger">
+            {read.error ? (
+              <ErrorState error={read.error} onAgain={() => void read.refetch()} />
+            ) : (
+              <Card>
+                {read.data?.document ? <LedgerFacts document={read.data.document} /> : <Skeleton />}
+              </Card>
+            )}
+          </Section>
+        }
+      >
+        <Section title="Lines" beside={<Verified explanation={explanation} />}>
+          <Lines
+            lines={document.lines as readonly ShownLine[]}
+            currency={document.currency}
+            sums={sums}
+            below={(index) => (
+              <Derivation explanation={explanation} line={document.lines[index]?.id} />
+            )}
+          />
+        </Section>
+        {children}
+      </Columns>
     </Page>
   );
 }

@@ -2,6 +2,7 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { Link, type LinkProps, useParams, useSearch } from "@tanstack/react-router";
 import { useOrganisation } from "../../data/organisation.tsx";
+import { Columns } from "../../design/page/columns.tsx";
 import { ErrorState } from "../../design/page/error-state.tsx";
 import { type Fact, FactRow } from "../../design/page/facts.tsx";
 import { LinkTabs } from "../../design/page/link-tabs.tsx";
@@ -18,7 +19,6 @@ import { subscriptionStates, wordsOf } from "../../words/states.ts";
 import { PlanName, usePlan } from "../catalogue/plan-name.tsx";
 import { Fields } from "./fields.tsx";
 import { PeriodBar } from "./period-bar.tsx";
-import styles from "./subscription.module.css";
 import { SubscriptionDocuments } from "./subscription-documents.tsx";
 import { SubscriptionUsage } from "./subscription-usage.tsx";
 import { Timeline } from "./timeline.tsx";
@@ -64,16 +64,13 @@ function Whole({ subscription }: { readonly subscription: Subscription }) {
     >
       <FactRow facts={factsOf(subscription, plan, today)} />
       {isRunning && <PeriodBar subscription={subscription} />}
-      <div className={styles.columns}>
-        <div className={styles.first}>
-          <Parts subscription={subscription} />
-        </div>
-        {(isRunning || status === SubscriptionStatus.PENDING) && (
-          <aside className={styles.second} aria-label="Next invoice">
-            <Upcoming id={id} />
-          </aside>
-        )}
-      </div>
+      <Columns
+        name="Next invoice"
+        isFirst
+        beside={(isRunning || status === SubscriptionStatus.PENDING) && <Upcoming id={id} />}
+      >
+        <Parts subscription={subscription} />
+      </Columns>
     </Page>
   );
 }

@@ -5,17 +5,25 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, type LinkProps, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useOrganisation } from "../../data/organisation.tsx";
+import { Disclosure } from "../../design/page/disclosure.tsx";
 import { EmptyState } from "../../design/page/empty-state.tsx";
 import { ErrorState } from "../../design/page/error-state.tsx";
 import { Skeleton } from "../../design/page/page.tsx";
-import { dayOf, dayText, timeText } from "../../design/values/instant.tsx";
+import { dayOf, dayText, Instant, timeText } from "../../design/values/instant.tsx";
+import { amountText } from "../../design/values/money.tsx";
 import { Dot } from "../../design/values/state.tsx";
 import { DocumentKind } from "../../gen/billing/admin/v1/documents_pb.ts";
 import {
   SubscriptionService,
   type TimelineEntry,
 } from "../../gen/billing/admin/v1/subscriptions_pb.ts";
-import { groupOf, type TimelineGroup, timelineGroups, toneOf } from "../../words/timeline.ts";
+import {
+  foldedWords,
+  groupOf,
+  type TimelineGroup,
+  timelineGroups,
+  toneOf,
+} from "../../words/timeline.ts";
 import styles from "./subscription.module.css";
 
 /** The entries that are read at once. */
@@ -53,9 +61,13 @@ export function Timeline({ id }: { readonly id: string }) {
         <section key={day} aria-label={dayText(day)}>
           <h3 className={styles.day}>{dayText(day)}</h3>
           <ol>
-            {ofDay.map((entry) => (
-              <Entry key={entry.id} entry={entry} />
-            ))}
+            {folded(ofDay).map(([entry, ...rest]) =>
+              entry === undefined ? null : rest.length === 0 ? (
+                <Entry key={entry.id} entry={entry} />
+              ) : (
+                <Folded key={entry.id} entries={[entry, ...rest]} />
+              ),
+            )}
           </ol>
         </section>
       ))}
@@ -104,7 +116,7 @@ function TimelineFilters({ current }: { readonly current: string | undefined }) 
 
 function Entry({ entry }: { readonly entry: TimelineEntry }) {
   const { timezone } = useOrganisation();
-  const { at, kind, summary, reason, message } = entry;
+  const { at, kind, reason, message } = entry;
   const details = detailsOf(entry);
   return (
     <li className={styles.entry}>
@@ -114,38 +126,113 @@ function Entry({ entry }: { readonly entry: TimelineEntry }) {
       <span className={styles.mark}>
         <Dot tone={toneOf(kind)} />
       </span>
-      <div>
-        <p>{summary}</p>
+      <div className={styles.said}>
+        <p>
+          <Summary entry={entry} />
+        </p>
+        {details.length > 0 && <div className={styles.more}>{details}</div>}
         {(message ?? reason) !== undefined && (
           <blockquote className={styles.quote}>{message ?? reason}</blockquote>
         )}
-        {details.length > 0 && <div className={styles.more}>{details}</div>}
       </div>
     </li>
   );
 }
 
-/** Who it was, and links to what it is about. */
-function detailsOf({
-  requester,
-  document,
-  event,
-  workflowUrl,
-  attempts,
-}: TimelineEntry): ReactNode[] {
+/** The sentence, with its document as a link and its amounts as elsewhere. */
+function Summary({ entry: { summary, document, event } }: { readonly entry: TimelineEntry }) {
+  const text = summary.replace(
+    /(-?\d+\.\d{4}) ([A-Z]{3})\b/g,
+    (_, amount: string, currency: string) => `${currency} ${amountText(amount, currency)}`,
+  );
+  if (event?.delivery !== undefined && text.includes(event.type)) {
+    const [before, after] = text.split(event.type);
+    return (
+      <>
+        {before}
+        <DeliveryChip id={event.delivery} type={event.type} />
+        {after}
+      </>
+    );
+  }
+  if (document === undefined) return text;
+  const { kind, id, number } = document;
+  const at = text.indexOf(number);
+  const chip = <DocumentChip kind={kind} id={id} number={number} />;
+  if (at === -1)
+    return (
+      <>
+        {text} {chip}
+      </>
+    );
+  return (
+    <>
+      {text.slice(0, at)}
+      {chip}
+      {text.slice(at + number.length)}
+    </>
+  );
+}
+
+/** Who it was, how often, and the run of its workflow. */
+function detailsOf(entry: TimelineEntry): ReactNode[] {
+  const { requester, workflowUrl, attempts, organisationTime, at, nextAttemptAt } = entry;
+  const isOfAnotherDay = organisationTime?.slice(0, 10) !== at.slice(0, 10);
   return [
     requester && <span key="who">by {requester.name}</span>,
-    attempts !== undefined && attempts > 1 && <span key="attempts">{attempts} attempts</span>,
-    document && (
-      <DocumentChip key="document" kind={document.kind} id={document.id} number={document.number} />
+    organisationTime !== undefined && isOfAnotherDay && (
+      <span key="time">
+        of <Instant at={organisationTime} withTime={false} />
+      </span>
     ),
-    event?.delivery && <DeliveryChip key="event" id={event.delivery} type={event.type} />,
+    attempts !== undefined && attempts > 1 && <span key="attempts">{attempts} attempts</span>,
+    nextAttemptAt !== undefined && (
+      <span key="next">
+        next <Instant at={nextAttemptAt} />
+      </span>
+    ),
     workflowUrl && (
       <a key="workflow" href={workflowUrl} target="_blank" rel="noreferrer">
         workflow
       </a>
     ),
   ].filter(Boolean);
+}
+
+/** Entries that are read as one: `4 events published`. */
+function Folded({ entries }: { readonly entries: readonly TimelineEntry[] }) {
+  const { timezone } = useOrganisation();
+  const [first] = entries;
+  if (first === undefined) return null;
+  return (
+    <li className={styles.entry}>
+      <time className="number" dateTime={first.at}>
+        {timeText(first.at, timezone)}
+      </time>
+      <span className={styles.mark}>
+        <Dot tone={toneOf(first.kind)} />
+      </span>
+      <Disclosure title={`${entries.length} ${foldedWords(first.kind)}`}>
+        <ol>
+          {entries.map((entry) => (
+            <Entry key={entry.id} entry={entry} />
+          ))}
+        </ol>
+      </Disclosure>
+    </li>
+  );
+}
+
+/** Puts neighbours of a kind that a person seldom reads together. */
+function folded(entries: readonly TimelineEntry[]): readonly (readonly TimelineEntry[])[] {
+  const groups: TimelineEntry[][] = [];
+  for (const entry of entries) {
+    const last = groups.at(-1);
+    const isAlike = last?.[0]?.kind === entry.kind && foldedWords(entry.kind) !== null;
+    if (isAlike) last?.push(entry);
+    else groups.push([entry]);
+  }
+  return groups;
 }
 
 function DocumentChip({ kind, id, number }: { kind: DocumentKind; id: string; number: string }) {

@@ -1,0 +1,26 @@
+/** Builds the console before a start from the sources, unless the last build is newer. */
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { awaitProgram } from "../../../../tools/run-program.ts";
+
+const root = join(import.meta.dirname, "../../../..");
+
+/** What is in the page. A folder's files have a time each. */
+const sources = ["packages/console", "packages/verify/src", "src/domain", "proto"];
+
+/** Returns once `dist/console` has what the sources say. */
+export async function ensureConsole(log: (line: string) => void): Promise<void> {
+  const index = join(root, "dist/console/index.html");
+  const builtMs = existsSync(index) ? statSync(index).mtimeMs : 0;
+  if (sources.every((folder) => newestMs(join(root, folder)) < builtMs)) return;
+  const began = performance.now();
+  await awaitProgram(root, "node", ["tools/build-console.ts"]);
+  log(`${"Console".padEnd(12)} built (${((performance.now() - began) / 1_000).toFixed(1)} s)`);
+}
+
+function newestMs(folder: string): number {
+  const times = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => statSync(join(parentPath, name)).mtimeMs);
+  return Math.max(...times);
+}
