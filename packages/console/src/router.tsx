@@ -47,6 +47,12 @@ const activity = createRoute({
   component: lazyRouteComponent(() => import("./pages/activity/activity.tsx"), "ActivityPage"),
 });
 
+const event = createRoute({
+  ...inOrganisation,
+  path: "activity/$id",
+  component: lazyRouteComponent(() => import("./pages/activity/event.tsx"), "EventPage"),
+});
+
 const subscriptions = createRoute({
   ...inOrganisation,
   path: "subscriptions",
@@ -215,6 +221,7 @@ const tree = root.addChildren([
     organisations,
     organisation.addChildren([
       activity,
+      event,
       subscriptions,
       subscription,
       customers,

@@ -1,6 +1,7 @@
 /** Builds the console before a start from the sources, unless the last build is newer. */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { withLock } from "../../../../tools/gen-lock.ts";
 import { awaitProgram } from "../../../../tools/run-program.ts";
 
 const root = join(import.meta.dirname, "../../../..");
@@ -10,17 +11,19 @@ const sources = ["packages/console", "packages/verify/src", "src/domain", "proto
 
 /** Returns once `dist/console` has what the sources say. */
 export async function ensureConsole(log: (line: string) => void): Promise<void> {
-  const index = join(root, "dist/console/index.html");
-  const builtMs = existsSync(index) ? statSync(index).mtimeMs : 0;
-  if (sources.every((folder) => newestMs(join(root, folder)) < builtMs)) return;
-  const began = performance.now();
-  await awaitProgram(root, "node", ["tools/build-console.ts"]);
-  log(`${"Console".padEnd(12)} built (${((performance.now() - began) / 1_000).toFixed(1)} s)`);
+  await withLock(join(root, "src/gen/.console-lock"), async () => {
+    const index = join(root, "dist/console/index.html");
+    const builtMs = existsSync(index) ? statSync(index).mtimeMs : 0;
+    if (sources.every((folder) => newestMs(join(root, folder)) < builtMs)) return;
+    const began = performance.now();
+    await awaitProgram(root, "node", ["tools/build-console.ts"]);
+    log(`${"Console".padEnd(12)} built (${((performance.now() - began) / 1_000).toFixed(1)} s)`);
+  });
 }
 
 function newestMs(folder: string): number {
   const times = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
+    .filter((entry) => entry.isFile() && !entry.parentPath.includes("/console/test"))
     .map(({ parentPath, name }) => statSync(join(parentPath, name)).mtimeMs);
   return Math.max(...times);
 }

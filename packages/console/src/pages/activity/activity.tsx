@@ -1,20 +1,16 @@
 /** The events of an organisation: what happened to its objects, as its platform is sent it. */
 
-import { useQuery } from "@connectrpc/connect-query";
 import { useSearch } from "@tanstack/react-router";
-import { useState } from "react";
 import { pageSize, useList } from "../../data/list.ts";
 import { useOrganisation } from "../../data/organisation.tsx";
-import { Disclosure } from "../../design/page/disclosure.tsx";
 import { EmptyState } from "../../design/page/empty-state.tsx";
-import { ErrorState } from "../../design/page/error-state.tsx";
-import { Page, Skeleton } from "../../design/page/page.tsx";
+import { Page } from "../../design/page/page.tsx";
 import { EmptyList, Filters } from "../../design/table/filters.tsx";
 import { type Column, KeysetTable } from "../../design/table/keyset-table.tsx";
 import { Named } from "../../design/table/named.tsx";
 import { Instant } from "../../design/values/instant.tsx";
 import { type Event, EventService } from "../../gen/billing/admin/v1/events_pb.ts";
-import { Json } from "./json.tsx";
+import { eventWords } from "../../words/events.ts";
 import { ObjectLink } from "./object-link.tsx";
 
 const typed = [
@@ -23,15 +19,7 @@ const typed = [
 ];
 
 const columns: readonly Column<Event>[] = [
-  {
-    title: "Event",
-    cell: ({ type, id }) => (
-      <>
-        <Named name={type} sub={id} />
-        <Body id={id} />
-      </>
-    ),
-  },
+  { title: "Event", cell: ({ type }) => <Named name={eventWords(type)} sub={type} /> },
   {
     title: "Object",
     cell: ({ objectKind, objectId }) => <ObjectLink kind={objectKind} id={objectId} />,
@@ -58,6 +46,7 @@ export function ActivityPage() {
         list={list}
         columns={columns}
         idOf={({ id }) => id}
+        to={({ id }) => ({ to: "/o/$organisation/activity/$id", params: { organisation, id } })}
         empty={
           <EmptyList filters={["type", "object"]}>
             <EmptyState title="Nothing has happened yet" docs="webhooks">
@@ -67,23 +56,5 @@ export function ActivityPage() {
         }
       />
     </Page>
-  );
-}
-
-/** The body of an event, read when a person opens it. */
-function Body({ id }: { readonly id: string }) {
-  const { id: organisation } = useOrganisation();
-  const [isOpen, setOpen] = useState(false);
-  const read = useQuery(EventService.method.getEvent, { organisation, id }, { enabled: isOpen });
-  return (
-    <Disclosure title="Body" onOpen={() => setOpen(true)}>
-      {read.error ? (
-        <ErrorState error={read.error} />
-      ) : read.data ? (
-        <Json text={read.data.body} name="Body of the event" />
-      ) : (
-        <Skeleton />
-      )}
-    </Disclosure>
   );
 }

@@ -1,0 +1,117 @@
+/** Each page with data: its title, axe in light and dark, wide and narrow, and nothing refused. */
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+import { expect } from "vitest";
+import { consoleTest, untilShown } from "./console-fixture.ts";
+
+const wide = { width: 1440, height: 900 };
+const narrow = { width: 390, height: 844 };
+
+/** The pages of an organisation, with the titles that they have. */
+const pages = [
+  ["activity", "Activity"],
+  ["subscriptions", "Subscriptions"],
+  ["customers", "Customers"],
+  ["plans", "Plans"],
+  ["charges", "Charges"],
+  ["meters", "Meters"],
+  ["invoices", "Invoices"],
+  ["credit-notes", "Credit notes"],
+  ["usage", "Usage"],
+  ["ledger", "Ledger"],
+  ["ledger?tab=mapping", "Ledger"],
+  ["ledger?tab=documents", "Ledger"],
+  ["ledger?tab=unknown", "Ledger"],
+  ["webhooks", "Webhooks"],
+  ["api-keys", "API keys"],
+  ["organisation", "Organisation"],
+  ["operators", "Operators"],
+  ["audit", "Audit"],
+] as const;
+
+/** The pages of one object: the list, and what the page of its first row shows besides. */
+const objects = [
+  ["subscriptions", ["", "?tab=documents", "?tab=usage", "?tab=fields"]],
+  ["customers", ["", "?tab=documents"]],
+  ["plans", [""]],
+  ["invoices", [""]],
+  ["credit-notes", [""]],
+] as const;
+
+async function faultsOf(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const { violations, passes } = await page.evaluate<axe.AxeResults>("axe.run()");
+  expect(passes.length).toBeGreaterThan(0);
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}
+
+const widerThanScreen =
+  "document.documentElement.scrollWidth - document.documentElement.clientWidth";
+
+/** Looks at the page, wide and light, then narrow and dark. Returns what is wrong. */
+async function look(page: Page, path: string): Promise<string[]> {
+  const faults: string[] = [];
+  for (const [viewport, colorScheme] of [
+    [wide, "light"],
+    [narrow, "dark"],
+  ] as const) {
+    await page.setViewportSize(viewport);
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    const where = `${path} ${viewport.width} ${colorScheme}`;
+    faults.push(...(await faultsOf(page)).map((fault) => `${where} ${fault}`));
+    if ((await page.evaluate<number>(widerThanScreen)) > 0) faults.push(`${where} is too wide`);
+  }
+  return faults;
+}
+
+consoleTest(
+  "each page has its title and no fault of access, light and dark",
+  async ({ open, data, origin }) => {
+    const { page, problems, hosts } = await open();
+    const below = `/console/o/${data.sandbox.organisationId}`;
+    const faults: string[] = [];
+    for (const [path, title] of pages) {
+      await page.goto(`${below}/${path}`);
+      await untilShown(page);
+      expect(await page.locator("h1").innerText()).toBe(title);
+      expect(await page.title()).toBe(`${title} · Northwind Software (sandbox) · Billing`);
+      faults.push(...(await look(page, path)));
+    }
+    expect(faults).toEqual([]);
+    expect(problems).toEqual([]);
+    expect([...hosts]).toEqual([origin]);
+  },
+);
+
+consoleTest(
+  "the page of each kind of object shows it, and has no fault of access",
+  async ({ open, data }) => {
+    const { page, problems } = await open();
+    const below = `/console/o/${data.sandbox.organisationId}`;
+    const faults: string[] = [];
+    for (const [list, parts] of objects) {
+      await page.goto(`${below}/${list}`);
+      await untilShown(page);
+      const address = await page.locator("[data-row-link]").last().getAttribute("href");
+      for (const part of parts) {
+        await page.goto(`${address}${part}`);
+        await untilShown(page);
+        faults.push(...(await look(page, `${list}/1${part}`)));
+      }
+    }
+    expect(faults).toEqual([]);
+    expect(problems).toEqual([]);
+  },
+);
+
+consoleTest("the pages without an organisation have no fault of access", async ({ open }) => {
+  const { page, problems } = await open();
+  const faults: string[] = [];
+  for (const path of ["/console/", "/console/sign-in"]) {
+    await page.goto(path);
+    await untilShown(page);
+    faults.push(...(await look(page, path)));
+  }
+  expect(faults).toEqual([]);
+  expect(problems).toEqual([]);
+});
