@@ -35,7 +35,7 @@ const objects = [
   ["customers", ["", "?tab=documents"]],
   ["plans", [""]],
   ["invoices", [""]],
-  ["credit-notes", [""]],
+  ["activity", [""]],
 ] as const;
 
 async function faultsOf(page: Page): Promise<string[]> {

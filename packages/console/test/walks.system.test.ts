@@ -103,7 +103,7 @@ consoleTest(
     });
     expect(answer.status, answer.text).toBe(201);
     const { page, problems } = await open({ viewport: { width: 390, height: 844 } });
-    await page.goto(`/console/o/${data.sandbox.organisationId}/customers`);
+    await page.goto(`/console/o/${data.sandbox.organisationId}/subscriptions`);
     await page.getByText("<img src=x").waitFor();
     const wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
     expect(await page.evaluate(wider)).toBe(0);

@@ -11,12 +11,13 @@ import styles from "./frame.module.css";
 import { navigation } from "./navigation.ts";
 import { OrganisationSwitch } from "./organisation-switch.tsx";
 import { PaletteButton } from "./palette.tsx";
+import { focusTitle } from "./title-focus.ts";
 
 /** A page inside the frame. */
 export function Frame({ children }: { readonly children: ReactNode }) {
   const organisation = useOrganisationIfAny();
   const [isOpen, setOpen] = useState(false);
-  const main = useFocusAfterNavigation(() => setOpen(false));
+  useFocusAfterNavigation(() => setOpen(false));
   return (
     <>
       <a className={styles.skip} href="#content">
@@ -46,7 +47,7 @@ export function Frame({ children }: { readonly children: ReactNode }) {
             {organisation && <PaletteButton />}
             <AccountMenu />
           </header>
-          <main id="content" tabIndex={-1} ref={main} className={styles.main}>
+          <main id="content" tabIndex={-1} className={styles.main}>
             {children}
           </main>
         </div>
@@ -61,8 +62,7 @@ export function Frame({ children }: { readonly children: ReactNode }) {
 }
 
 /** Moves the focus to the title after a navigation, as a browser does with a new page. */
-function useFocusAfterNavigation(onNavigated: () => void) {
-  const main = useRef<HTMLElement>(null);
+function useFocusAfterNavigation(onNavigated: () => void): void {
   const path = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname });
   const before = useRef(path);
   useEffect(() => {
@@ -71,10 +71,8 @@ function useFocusAfterNavigation(onNavigated: () => void) {
     before.current = path;
     if (isFirst) return;
     onNavigated();
-    const title = main.current?.querySelector<HTMLElement>("#title");
-    (title ?? main.current)?.focus({ preventScroll: true });
+    focusTitle();
   });
-  return main;
 }
 
 function Navigation({ id }: { readonly id: string }) {

@@ -1,6 +1,7 @@
 /** The frame of each page: title, what stands beside it, and sections. */
 import { type ReactNode, useEffect } from "react";
 import { useOrganisationIfAny } from "../../data/organisation.tsx";
+import { focusAwaitedTitle } from "../../shell/title-focus.ts";
 import styles from "./page.module.css";
 
 /** What the head of a page shows. */
@@ -21,6 +22,7 @@ interface PageProps {
 /** A page of the console. */
 export function Page({ title, above, beside, lead, acts, children }: PageProps) {
   useTitle(title);
+  useEffect(focusAwaitedTitle, []);
   return (
     <>
       <header className={styles.head}>
