@@ -40,6 +40,19 @@ const organisation = createRoute({
 
 const inOrganisation = { getParentRoute: () => organisation } as const;
 
+const overview = createRoute({
+  ...inOrganisation,
+  path: "overview",
+  component: lazyRouteComponent(() => import("./pages/now/overview.tsx"), "OverviewPage"),
+});
+
+const attention = createRoute({
+  ...inOrganisation,
+  path: "attention",
+  validateSearch: texts("kind", "after"),
+  component: lazyRouteComponent(() => import("./pages/now/attention.tsx"), "AttentionPage"),
+});
+
 const activity = createRoute({
   ...inOrganisation,
   path: "activity",
@@ -220,6 +233,8 @@ const tree = root.addChildren([
   signedIn.addChildren([
     organisations,
     organisation.addChildren([
+      overview,
+      attention,
       activity,
       event,
       subscriptions,

@@ -24,7 +24,11 @@ const page = (path: string, label: string, icon: IconName): NavigationPage => ({
 export const navigation: readonly NavigationGroup[] = [
   {
     label: "Now",
-    pages: [page("activity", "Activity", "activity")],
+    pages: [
+      page("overview", "Overview", "overview"),
+      page("attention", "Attention", "attention"),
+      page("activity", "Activity", "activity"),
+    ],
   },
   {
     label: "Sell",

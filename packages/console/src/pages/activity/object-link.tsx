@@ -10,17 +10,35 @@ const pages: Readonly<Record<string, string>> = {
   customer: "/o/$organisation/customers/$id",
   plan: "/o/$organisation/plans/$id",
   webhook_endpoint: "/o/$organisation/webhooks/$id",
+  webhook_delivery: "/o/$organisation/webhooks/deliveries/$id",
+  event: "/o/$organisation/activity/$id",
+  ledger_connection: "/o/$organisation/ledger",
+  unknown_document: "/o/$organisation/ledger",
+  organisation: "/o/$organisation/organisation",
 };
 
-/** The kind in words, as a link if there is a page. */
-export function ObjectLink({ kind, id }: { readonly kind: string; readonly id: string }) {
+interface ObjectLinkProps {
+  readonly kind: string;
+  readonly id: string;
+  /** What a person knows it by. The kind if left out. */
+  readonly label?: string;
+  /** Whether the keys for rows find it. */
+  readonly isRow?: boolean;
+}
+
+/** The object in words, as a link if there is a page. */
+export function ObjectLink({ kind, id, label, isRow = false }: ObjectLinkProps) {
   const { id: organisation } = useOrganisation();
-  const words = kind.replaceAll("_", " ");
+  const words = label ?? kind.replaceAll("_", " ");
   const to = pages[kind] as LinkProps["to"];
   return to === undefined ? (
     <span title={id}>{words}</span>
   ) : (
-    <Link {...({ to, params: { organisation, id } } as LinkProps)} title={id}>
+    <Link
+      {...({ to, params: { organisation, id } } as LinkProps)}
+      title={id}
+      {...(isRow && { "data-row-link": true })}
+    >
       {words}
     </Link>
   );

@@ -57,7 +57,7 @@ export function OrganisationsPage() {
           list={list}
           columns={columns}
           idOf={({ id }) => id}
-          to={({ id }) => ({ to: "/o/$organisation/subscriptions", params: { organisation: id } })}
+          to={({ id }) => ({ to: "/o/$organisation/overview", params: { organisation: id } })}
           empty={
             <EmptyList filters={["name"]}>
               <EmptyState title="No organisations yet" docs="guide">

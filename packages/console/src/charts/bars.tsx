@@ -1,0 +1,155 @@
+/** Bars over time: each a stack of kinds, with a table of the same figures for readers. */
+import { useElementSize } from "@mantine/hooks";
+import { scaleLinear } from "d3-scale";
+import { grouped } from "../design/values/money.tsx";
+import styles from "./charts.module.css";
+
+/** A kind of a stack, with the class of its colour. */
+export interface BarKind {
+  readonly label: string;
+  readonly tone: "accent" | "ok" | "bad";
+}
+
+/** A bar: its name, and the figure of each kind. */
+export interface Bar {
+  readonly name: string;
+  readonly figures: readonly number[];
+  readonly isNow?: boolean;
+}
+
+const size = { height: 168, left: 44, right: 4, top: 8, bottom: 22 };
+
+/** Draws the bars. `ends` names the first and the last. */
+export function Bars({
+  title,
+  kinds,
+  bars,
+  ends,
+}: {
+  readonly title: string;
+  readonly kinds: readonly BarKind[];
+  readonly bars: readonly Bar[];
+  readonly ends: readonly [string, string];
+}) {
+  const { ref, width: measured } = useElementSize<HTMLElement>();
+  const width = measured || 480;
+  const sumOf = ({ figures }: Bar) => figures.reduce((sum, figure) => sum + figure, 0);
+  const top = Math.max(...bars.map(sumOf), 1);
+  const y = scaleLinear([0, top], [size.height - size.bottom, size.top]).nice();
+  const step = (width - size.left - size.right) / Math.max(bars.length, 1);
+  const isWhole = (tick: number) => Number.isInteger(tick);
+  return (
+    <figure className={styles.chart} ref={ref}>
+      <svg width={width} height={size.height} aria-hidden="true">
+        {y
+          .ticks(3)
+          .filter(isWhole)
+          .map((tick) => (
+            <g key={tick}>
+              <line className={styles.grid} x1={size.left} x2={width} y1={y(tick)} y2={y(tick)} />
+              <text className={styles.label} x={size.left - 8} y={y(tick) + 4} textAnchor="end">
+                {grouped(tick)}
+              </text>
+            </g>
+          ))}
+        {bars.map((bar, index) => (
+          <Stack
+            key={bar.name}
+            bar={bar}
+            kinds={kinds}
+            y={y}
+            at={size.left + index * step}
+            step={step}
+          />
+        ))}
+        <text className={styles.label} x={size.left} y={size.height - 4}>
+          {ends[0]}
+        </text>
+        <text className={styles.label} x={width - size.right} y={size.height - 4} textAnchor="end">
+          {ends[1]}
+        </text>
+      </svg>
+      {kinds.length > 1 && (
+        <ul className={styles.legend}>
+          {kinds.map(({ label, tone }) => (
+            <li key={label}>
+              <i className={styles[tone]} /> {label}
+            </li>
+          ))}
+        </ul>
+      )}
+      <table className="unseen">
+        <caption>{title}</caption>
+        <tbody>
+          {bars
+            .filter((bar) => sumOf(bar) > 0)
+            .map(({ name, figures }) => (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                {figures.map((figure, index) => (
+                  <td key={kinds[index]?.label}>
+                    {kinds[index]?.label}: {grouped(figure)}
+                  </td>
+                ))}
+              </tr>
+            ))}
+        </tbody>
+      </table>
+    </figure>
+  );
+}
+
+function Stack({
+  bar: { name, figures, isNow = false },
+  kinds,
+  y,
+  at,
+  step,
+}: {
+  readonly bar: Bar;
+  readonly kinds: readonly BarKind[];
+  readonly y: (value: number) => number;
+  readonly at: number;
+  readonly step: number;
+}) {
+  let below = 0;
+  const said = figures.map((figure, index) => `${kinds[index]?.label}: ${grouped(figure)}`);
+  return (
+    <g>
+      <title>{`${name}. ${said.join(", ")}`}</title>
+      <rect
+        className={styles.room}
+        x={at}
+        y={size.top}
+        width={step}
+        height={size.height - size.bottom - size.top}
+      />
+      {isNow && (
+        <line
+          className={styles.cursor}
+          x1={at}
+          x2={at}
+          y1={size.top}
+          y2={size.height - size.bottom}
+        />
+      )}
+      {figures.map((figure, index) => {
+        const from = below;
+        below += figure;
+        const tone = kinds[index]?.tone ?? "accent";
+        return (
+          figure > 0 && (
+            <rect
+              key={kinds[index]?.label}
+              className={styles[tone]}
+              x={at + Math.min(1, step / 6)}
+              width={Math.max(step - 2 * Math.min(1, step / 6), 1)}
+              y={y(below)}
+              height={Math.max(y(from) - y(below), 1)}
+            />
+          )
+        );
+      })}
+    </g>
+  );
+}

@@ -1,0 +1,54 @@
+/** One thing that waits for a person: what it is, since when, why, and what is alike. */
+import { Link } from "@tanstack/react-router";
+import { useOrganisation } from "../../data/organisation.tsx";
+import { Instant } from "../../design/values/instant.tsx";
+import { grouped } from "../../design/values/money.tsx";
+import { Dot } from "../../design/values/state.tsx";
+import type { Attention } from "../../gen/billing/admin/v1/attention_pb.ts";
+import { attentionKinds, kindWord, severityTones } from "../../words/attention.ts";
+import { ObjectLink } from "../activity/object-link.tsx";
+import styles from "./now.module.css";
+
+/** The counts end at it. */
+export const countLimit = 1_000;
+
+/** `1,000 or more` if it is as many as are counted. */
+export function countText(count: number): string {
+  return `${grouped(count)}${count >= countLimit ? " or more" : ""}`;
+}
+
+/** Shows the row. */
+export function AttentionRow({ of }: { readonly of: Attention }) {
+  const { id: organisation } = useOrganisation();
+  const { kind, label, objectKind, objectId, since, message, answer, sameReasonCount } = of;
+  return (
+    <li className={styles.waiting}>
+      <span className={styles.dot}>
+        <Dot tone={severityTones[of.severity] ?? "warn"} />
+      </span>
+      <div className={styles.what}>
+        <p>
+          <strong>
+            <ObjectLink kind={objectKind} id={objectId} label={label} isRow />
+          </strong>{" "}
+          <span className="muted">{attentionKinds[kind]}</span>
+        </p>
+        <p>{message}</p>
+        {answer !== undefined && <blockquote className={styles.quote}>{answer}</blockquote>}
+        {sameReasonCount > 1 && (
+          <Link
+            to="/o/$organisation/attention"
+            params={{ organisation }}
+            search={{ kind: kindWord(kind) }}
+            className={styles.alike}
+          >
+            {countText(sameReasonCount)} with this reason
+          </Link>
+        )}
+      </div>
+      <span className={styles.since}>
+        since <Instant at={since} />
+      </span>
+    </li>
+  );
+}

@@ -1,0 +1,91 @@
+/** The organisation at a glance: what needs a person, what it earns, what is due, what runs. */
+import { useQuery } from "@connectrpc/connect-query";
+import { Link } from "@tanstack/react-router";
+import { useOrganisation } from "../../data/organisation.tsx";
+import { EmptyState } from "../../design/page/empty-state.tsx";
+import { ErrorState } from "../../design/page/error-state.tsx";
+import { Page, Section, Skeleton } from "../../design/page/page.tsx";
+import { Instant } from "../../design/values/instant.tsx";
+import { AttentionService } from "../../gen/billing/admin/v1/attention_pb.ts";
+import {
+  type GetOverviewResponse,
+  OverviewService,
+} from "../../gen/billing/admin/v1/overview_pb.ts";
+import { AttentionRow } from "./attention-row.tsx";
+import styles from "./now.module.css";
+import { OverviewCards } from "./overview-cards.tsx";
+import { RenewalsChart, UsageChart } from "./overview-charts.tsx";
+import { OverviewFigures } from "./overview-figures.tsx";
+
+/** How often the page asks again. The figures are reckoned each minute. */
+const refetchInterval = 30_000;
+
+/** The page of what is now. */
+export function OverviewPage() {
+  const { id: organisation } = useOrganisation();
+  const read = useQuery(OverviewService.method.getOverview, { organisation }, { refetchInterval });
+  return (
+    <Page title="Overview">
+      <Waiting />
+      {read.error ? (
+        <ErrorState error={read.error} onAgain={() => void read.refetch()} />
+      ) : read.data === undefined ? (
+        <Skeleton lines={10} />
+      ) : (
+        <Figures of={read.data} />
+      )}
+    </Page>
+  );
+}
+
+/** At most five of what waits, or that nothing does. */
+function Waiting() {
+  const { id: organisation } = useOrganisation();
+  const request = { organisation, limit: 5 };
+  const { data } = useQuery(AttentionService.method.listAttention, request, { refetchInterval });
+  if (data === undefined) return <p className={styles.calm}>Looking for what needs a person …</p>;
+  if (data.data.length === 0)
+    return (
+      <p className={styles.calm}>
+        Nothing needs a person. Checked <Instant at={data.checked} />.
+      </p>
+    );
+  return (
+    <Section
+      title="Needs a person"
+      beside={
+        <Link to="/o/$organisation/attention" params={{ organisation }}>
+          {data.hasMore ? "All of it" : "The queue"}
+        </Link>
+      }
+    >
+      <ul className={styles.queue}>
+        {data.data.map((each) => (
+          <AttentionRow key={each.id} of={each} />
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+function Figures({ of }: { readonly of: GetOverviewResponse }) {
+  if (of.asOf === undefined)
+    return (
+      <EmptyState title="The figures are being reckoned" docs="console">
+        A new organisation has them within a minute.
+      </EmptyState>
+    );
+  return (
+    <>
+      <OverviewFigures of={of} />
+      <div className={styles.charts}>
+        <RenewalsChart of={of} />
+        <UsageChart of={of} />
+      </div>
+      <OverviewCards of={of} />
+      <p className={styles.below}>
+        As of <Instant at={of.asOf} />
+      </p>
+    </>
+  );
+}
