@@ -3,6 +3,7 @@
  */
 import { chmodSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { builtNames } from "../src/assets.ts";
 import { buildConsole } from "./build/console.ts";
 import { layBuild } from "./build/lay-build.ts";
 import { programs } from "./build/programs.ts";
@@ -13,7 +14,7 @@ const dist = join(root, "dist");
 const began = performance.now();
 rmSync(dist, { recursive: true, force: true });
 await layBuild(root, dist);
-await buildConsole(root, join(dist, "console"));
+await buildConsole(root, join(dist, builtNames.console));
 // The package's command.
 chmodSync(join(dist, "billing.js"), 0o755);
 

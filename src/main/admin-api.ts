@@ -6,6 +6,7 @@ import { answerConsent } from "../admin/oauth/consent.ts";
 import { consentPage } from "../admin/oauth/consent-page.ts";
 import type { AdminDependencies } from "../admin/services/dependencies.ts";
 import { adminServices, dearReads, unattended } from "../admin/services/index.ts";
+import { docsSiteFolder } from "../assets.ts";
 import { type Config, encryptionOf } from "../config.ts";
 import { callbackPathOf } from "../ledger/port/oauth-app.ts";
 import { createPosting, type LedgerWork } from "../services/deps.ts";
@@ -26,6 +27,7 @@ import type { OperatorCaller } from "../transport/rpc/caller.ts";
 import { createOperatorGate } from "../transport/rpc/gate/operator-gate.ts";
 import { createIdempotency } from "../transport/rpc/idempotency.ts";
 import { createReportError } from "../transport/rpc/refusals.ts";
+import { docsPages } from "./api/docs-pages.ts";
 import { observeInContext, withinRequest } from "./api/request-context.ts";
 import { createTransports } from "./api/transports.ts";
 import { createWorkflowPages } from "./api/workflow-pages.ts";
@@ -135,9 +137,13 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
       ),
     }),
     openapi: null,
-    pages: new Map(
-      [...ledgerApps.keys()].map((kind) => [callbackPathOf(kind), consentAnswer(adminParts)]),
-    ),
+    pages: new Map([
+      ...[...ledgerApps.keys()].map(
+        (kind) => [callbackPathOf(kind), consentAnswer(adminParts)] as const,
+      ),
+      // The console's pages have links to it.
+      ...docsPages(docsSiteFolder()),
+    ]),
     readiness: parts.readiness,
     metrics: parts.metrics,
     log: parts.log,

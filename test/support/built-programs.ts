@@ -5,16 +5,19 @@
 import { createHash, randomUUID } from "node:crypto";
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { builtNames } from "../../src/assets.ts";
 import { layBuild } from "../../tools/build/lay-build.ts";
 import { builtParts } from "./process-here.ts";
 
@@ -36,6 +39,7 @@ export async function buildPrograms(): Promise<string> {
     writeFileSync(join(draft, "package.json"), '{ "type": "module" }\n');
     const folder = join(builds, hashOf(draft));
     if (!existsSync(folder)) moveTo(draft, folder);
+    linkConsole(folder);
     utimesSync(folder, new Date(), new Date());
     removeOld();
     return folder;
@@ -51,6 +55,13 @@ function moveTo(draft: string, folder: string): void {
   } catch (error) {
     if (!existsSync(folder)) throw error;
   }
+}
+
+/** The tests of the console build it when they run, and others need none. */
+function linkConsole(folder: string): void {
+  const link = join(folder, builtNames.console);
+  if (lstatSync(link, { throwIfNoEntry: false }) === undefined)
+    symlinkSync(join(root, "dist/console"), link);
 }
 
 function hashOf(folder: string): string {

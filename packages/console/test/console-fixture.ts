@@ -1,8 +1,6 @@
 /** The built console over a started service with the data of a first start, in a real browser. */
 import { randomBytes } from "node:crypto";
-import { join } from "node:path";
 import type { BrowserContext, BrowserContextOptions, Page } from "playwright-core";
-import { preview } from "vite";
 import { expect } from "vitest";
 import { type RunningChromium, startChromium } from "../../../test/support/chromium.ts";
 import { perFile, started } from "../../../test/support/file-fixture.ts";
@@ -38,47 +36,28 @@ async function firstStart({ system }: OnSystem): Promise<CreatedFirstData> {
   return data;
 }
 
-/** The policy under which the page is served. */
-const policy = [
-  ...["default-src 'none'", "script-src 'self'", "style-src 'self' 'nonce-__NONCE__'"],
-  ...["img-src 'self' data:", "font-src 'self'", "connect-src 'self'", "form-action 'self'"],
-  ...["base-uri 'none'", "frame-ancestors 'none'"],
-].join("; ");
-
 /** Tests on the page. `open` opens one; what it says on its console, and asks of others, is kept. */
 export const consoleTest = systemTest
-  .extend("settings", perFile, { env: { SECRET_KEY: secretKey } })
+  .extend("settings", perFile, async () => {
+    await ensureConsole(() => undefined);
+    return { env: { SECRET_KEY: secretKey } };
+  })
   .extend("data", perFile, firstStart)
   .extend(
     "chromium",
     perFile,
     started(startChromium, (chromium: RunningChromium) => chromium.stop()),
   )
-  .extend("origin", perFile, async ({ system, data }, { onCleanup }): Promise<string> => {
-    await ensureConsole(() => undefined);
-    const headers = { Authorization: `Bearer ${data.operatorToken}` };
-    const server = await preview({
-      configFile: join(import.meta.dirname, "../vite.config.ts"),
-      logLevel: "error",
-      preview: {
-        port: 0,
-        host: "127.0.0.1",
-        headers: { "Content-Security-Policy": policy },
-        proxy: { "^/billing\\.admin\\.v1\\.": { target: system.adminUrl, headers } },
-      },
-    });
-    onCleanup(() => server.close());
-    return new URL(server.resolvedUrls?.local[0] ?? "").origin;
-  })
-  .extend("open", async ({ chromium, origin }, { onCleanup }) => {
+  .extend("open", async ({ chromium, system, data }, { onCleanup }) => {
     const contexts: BrowserContext[] = [];
     onCleanup(async () => {
       for (const context of contexts) await context.close();
     });
     return async (options: BrowserContextOptions = {}): Promise<OpenedPage> => {
-      const asked = { baseURL: origin, locale: "en-GB", ...options };
+      const asked = { baseURL: system.adminUrl, locale: "en-GB", ...options };
       const context = await chromium.browser.newContext(asked);
       contexts.push(context);
+      await signIn(context, system.adminUrl, data.operatorToken ?? "");
       const page = await context.newPage();
       page.setDefaultTimeout(allow(15_000));
       const problems: string[] = [];
@@ -89,6 +68,13 @@ export const consoleTest = systemTest
       return { page, problems, hosts };
     };
   });
+
+/** Signs in as the page does. */
+async function signIn(context: BrowserContext, origin: string, token: string): Promise<void> {
+  const headers = { Origin: origin, "Connect-Protocol-Version": "1" };
+  const answer = await context.request.post("/console/session", { headers, data: { token } });
+  expect(answer.status(), await answer.text()).toBe(204);
+}
 
 /** Waits until the page shows what it has read. */
 export async function untilShown(page: Page): Promise<void> {

@@ -9,6 +9,8 @@ const narrow = { width: 390, height: 844 };
 
 /** The pages of an organisation, with the titles that they have. */
 const pages = [
+  ["overview", "Overview"],
+  ["attention", "Attention"],
   ["activity", "Activity"],
   ["subscriptions", "Subscriptions"],
   ["customers", "Customers"],
@@ -66,7 +68,7 @@ async function look(page: Page, path: string): Promise<string[]> {
 
 consoleTest(
   "each page has its title and no fault of access, light and dark",
-  async ({ open, data, origin }) => {
+  async ({ open, data, system }) => {
     const { page, problems, hosts } = await open();
     const below = `/console/o/${data.sandbox.organisationId}`;
     const faults: string[] = [];
@@ -79,7 +81,7 @@ consoleTest(
     }
     expect(faults).toEqual([]);
     expect(problems).toEqual([]);
-    expect([...hosts]).toEqual([origin]);
+    expect([...hosts]).toEqual([system.adminUrl]);
   },
 );
 

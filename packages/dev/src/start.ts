@@ -12,6 +12,7 @@ import { secretNames, withSecrets } from "../../../src/main/settings/secret-file
 import { registerDemoApp } from "./demo/demo-app.ts";
 import { registerDemoWebhook } from "./demo/demo-webhook.ts";
 import { isFirstStartDone } from "./postgres/earlier-data.ts";
+import { ensureConsole } from "./processes/console-build.ts";
 import { countingOn } from "./progress-line.ts";
 import { type Stack, startStack } from "./stack.ts";
 import { collectParts } from "./stack-settings.ts";
@@ -106,6 +107,7 @@ async function settings(): Promise<NodeJS.ProcessEnv> {
 
 void parts.broken.then(failAndExit);
 try {
+  if (process.env.CONSOLE !== "off") await ensureConsole(log);
   const stack = await startStack({ env: await settings(), log, lines, parts });
   await reportStack(stack);
   // The next start is faster, also if this process is killed.

@@ -1,4 +1,5 @@
 /** The frame around every page: navigation, head, marks of the mode, and the keyboard. */
+import { useQuery } from "@connectrpc/connect-query";
 import { ActionIcon, Drawer } from "@mantine/core";
 import { Link, useRouterState } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useRef, useState } from "react";
@@ -6,6 +7,7 @@ import { useMayAct } from "../data/operator.tsx";
 import { useOrganisationIfAny } from "../data/organisation.tsx";
 import { Icon } from "../design/icons.tsx";
 import { Instant } from "../design/values/instant.tsx";
+import { AttentionService } from "../gen/billing/admin/v1/attention_pb.ts";
 import { AccountMenu } from "./account-menu.tsx";
 import styles from "./frame.module.css";
 import { navigation } from "./navigation.ts";
@@ -93,6 +95,7 @@ function Navigation({ id }: { readonly id: string }) {
                 >
                   <Icon name={icon} />
                   <span>{name}</span>
+                  {path === "attention" && <AttentionBadge id={id} />}
                 </Link>
               </li>
             ))}
@@ -101,6 +104,17 @@ function Navigation({ id }: { readonly id: string }) {
       ))}
     </nav>
   );
+}
+
+/** How many wait for a person. It is asked again and again, which is no use of the session. */
+function AttentionBadge({ id }: { readonly id: string }) {
+  const { data } = useQuery(
+    AttentionService.method.countAttention,
+    { organisation: id },
+    { refetchInterval: 30_000 },
+  );
+  const count = data?.counts.reduce((sum, each) => sum + each.count, 0) ?? 0;
+  return count === 0 ? null : <b className={styles.badge}>{count > 99 ? "99+" : count}</b>;
 }
 
 /** Says on every page that this is no real business, and what its clock shows. */

@@ -20,7 +20,7 @@ export function OrganisationLayout() {
   const clock = useQuery(
     TestClockService.method.getTestClock,
     { organisation: id },
-    { enabled: isSandbox, refetchInterval: 30_000 },
+    { enabled: isSandbox },
   );
   const now = isSandbox ? clock.data?.testClock?.now : undefined;
   const open = useMemo((): OpenOrganisation | null => {

@@ -1,44 +1,33 @@
-/** What a text of the palette finds: exactly, because lists are searched by their indexes. */
+/** What a text of the palette finds: ids, numbers, codes, e-mails and labels, by their indexes. */
 import { useQuery } from "@connectrpc/connect-query";
 import { useDeferredValue } from "react";
 import { useOrganisation } from "../data/organisation.tsx";
-import { CustomerService } from "../gen/billing/admin/v1/customers_pb.ts";
-import { InvoiceService } from "../gen/billing/admin/v1/invoices_pb.ts";
+import type { IconName } from "../design/icons.tsx";
+import { SearchService } from "../gen/billing/admin/v1/search_pb.ts";
 import type { Place } from "./palette.tsx";
 
-/** Finds invoices by number and customers by code. */
+/** Where the objects of each kind are, and their icon. */
+const places: Readonly<Record<string, readonly [path: string, icon: IconName]>> = {
+  subscription: ["subscriptions", "subscriptions"],
+  customer: ["customers", "customers"],
+  plan: ["plans", "plans"],
+  invoice: ["invoices", "invoices"],
+  credit_note: ["credit-notes", "credits"],
+  event: ["activity", "activity"],
+  webhook_endpoint: ["webhooks", "webhooks"],
+  webhook_delivery: ["webhooks/deliveries", "webhooks"],
+};
+
+/** Finds objects of the organisation that have a page. */
 export function useFound(typed: string): readonly Place[] {
   const { id: organisation } = useOrganisation();
   const text = useDeferredValue(typed.trim());
   const enabled = text.length > 1;
-  const few = { organisation, limit: 3 };
-  const invoices = useQuery(
-    InvoiceService.method.listInvoices,
-    { ...few, number: text },
-    { enabled },
-  );
-  const customers = useQuery(
-    CustomerService.method.listCustomers,
-    { ...few, code: text },
-    { enabled },
-  );
+  const { data } = useQuery(SearchService.method.search, { text, organisation }, { enabled });
   if (!enabled) return [];
-  return [
-    ...(invoices.data?.data ?? []).map(
-      ({ id, number }): Place => ({
-        path: `invoices/${id}`,
-        label: number,
-        kind: "invoice",
-        icon: "invoices",
-      }),
-    ),
-    ...(customers.data?.data ?? []).map(
-      ({ id, name, code }): Place => ({
-        path: `customers/${id}`,
-        label: `${name} (${code})`,
-        kind: "customer",
-        icon: "customers",
-      }),
-    ),
-  ];
+  return (data?.hits ?? []).flatMap(({ objectKind, objectId, label }): Place[] => {
+    const [path, icon] = places[objectKind] ?? [];
+    if (path === undefined || icon === undefined) return [];
+    return [{ path: `${path}/${objectId}`, label, kind: objectKind.replaceAll("_", " "), icon }];
+  });
 }

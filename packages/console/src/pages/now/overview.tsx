@@ -42,7 +42,7 @@ export function OverviewPage() {
 function Waiting() {
   const { id: organisation } = useOrganisation();
   const request = { organisation, limit: 5 };
-  const { data } = useQuery(AttentionService.method.listAttention, request, { refetchInterval });
+  const { data } = useQuery(AttentionService.method.listAttention, request);
   if (data === undefined) return <p className={styles.calm}>Looking for what needs a person …</p>;
   if (data.data.length === 0)
     return (

@@ -1,8 +1,10 @@
 /** The operators with their roles, and their tokens. */
+import { useQuery } from "@connectrpc/connect-query";
 import { useSearch } from "@tanstack/react-router";
 import { pageSize, useList } from "../../data/list.ts";
 import { EmptyState } from "../../design/page/empty-state.tsx";
-import { Page, Section } from "../../design/page/page.tsx";
+import { FactList } from "../../design/page/facts.tsx";
+import { Card, Page, Section } from "../../design/page/page.tsx";
 import { type Column, KeysetTable } from "../../design/table/keyset-table.tsx";
 import { Named } from "../../design/table/named.tsx";
 import { Instant } from "../../design/values/instant.tsx";
@@ -12,6 +14,7 @@ import {
   OperatorService,
   type OperatorToken,
 } from "../../gen/billing/admin/v1/operators_pb.ts";
+import { SessionService } from "../../gen/billing/admin/v1/sessions_pb.ts";
 import { credentialStates, operatorRoles, wordsOf } from "../../words/states.ts";
 
 const operators: readonly Column<Operator>[] = [
@@ -76,6 +79,28 @@ export function OperatorsPage() {
           empty={<EmptyState title="No tokens" />}
         />
       </Section>
+      <Sessions />
     </Page>
+  );
+}
+
+/** The browsers in which this operator is signed in. */
+function Sessions() {
+  const { data } = useQuery(SessionService.method.listSessions, {});
+  const list = data?.data ?? [];
+  if (list.length === 0) return null;
+  return (
+    <Section title="Your sessions">
+      <Card>
+        <FactList
+          facts={list.map(({ id, userAgent, current, created, endsAt }) => [
+            current ? "This browser" : userAgent,
+            <span key={id}>
+              since <Instant at={created} />, ends <Instant at={endsAt} /> at the latest
+            </span>,
+          ])}
+        />
+      </Card>
+    </Section>
   );
 }
