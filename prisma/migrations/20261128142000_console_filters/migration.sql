@@ -20,8 +20,6 @@ CREATE INDEX customers_name_prefix ON customers (organisation_id, lower(name) te
 CREATE INDEX customers_company_prefix ON customers (organisation_id,
   lower(company_name) text_pattern_ops);
 
-CREATE INDEX customers_code_prefix ON customers (organisation_id, lower(code) text_pattern_ops);
-
 CREATE TABLE ledger_attempts (
   organisation_id UUID NOT NULL,
   document_id UUID NOT NULL,
