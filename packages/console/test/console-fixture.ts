@@ -36,7 +36,7 @@ async function firstStart({ system }: OnSystem): Promise<CreatedFirstData> {
   return data;
 }
 
-/** Tests on the page. `open` opens one; what it says on its console, and asks of others, is kept. */
+/** Tests on the page. `open` opens one, and keeps what it says and what it asks of others. */
 export const consoleTest = systemTest
   .extend("settings", perFile, async () => {
     await ensureConsole(() => undefined);

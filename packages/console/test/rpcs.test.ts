@@ -1,4 +1,4 @@
-/** Each method of the admin API is called by a page, or is left to the command line for a reason. */
+/** Each method of the admin API is called by a page, or stands in a list with its reason. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
