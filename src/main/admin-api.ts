@@ -137,13 +137,7 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
       ),
     }),
     openapi: null,
-    pages: new Map([
-      ...[...ledgerApps.keys()].map(
-        (kind) => [callbackPathOf(kind), consentAnswer(adminParts)] as const,
-      ),
-      // The console's pages have links to it.
-      ...docsPages(docsSiteFolder()),
-    ]),
+    pages: pagesOf(adminParts),
     readiness: parts.readiness,
     metrics: parts.metrics,
     log: parts.log,
@@ -162,6 +156,14 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
       await pools.end();
     },
   };
+}
+
+/** The answers by path: the return from each ledger, and the documentation for the console. */
+function pagesOf(parts: AdminDependencies): ReadonlyMap<string, HttpAnswer> {
+  const consents = [...parts.ledgerApps.keys()].map(
+    (kind) => [callbackPathOf(kind), consentAnswer(parts)] as const,
+  );
+  return new Map([...consents, ...docsPages(docsSiteFolder())]);
 }
 
 /**

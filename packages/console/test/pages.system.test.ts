@@ -37,7 +37,6 @@ const objects = [
   ["customers", ["", "?tab=documents"]],
   ["plans", [""]],
   ["invoices", [""]],
-  ["activity", [""]],
 ] as const;
 
 async function faultsOf(page: Page): Promise<string[]> {

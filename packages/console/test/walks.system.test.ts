@@ -15,6 +15,7 @@ consoleTest(
     await untilShown(page);
     await page.getByRole("link", { name: "Ended", exact: true }).click();
     await page.waitForURL(/status=ended/);
+    await untilShown(page);
     await page.getByRole("link", { name: /GLOBEX/ }).click();
     await page.getByRole("heading", { level: 1, name: "Ended" }).waitFor();
     expect(await page.evaluate(focused)).toBe("Ended");
@@ -108,7 +109,7 @@ consoleTest(
     const wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
     expect(await page.evaluate(wider)).toBe(0);
     await page.getByText("<img src=x").click();
-    await page.getByRole("heading", { level: 1 }).waitFor();
+    await page.getByRole("heading", { level: 1, name: /<img/ }).waitFor();
     expect(await page.evaluate(wider)).toBe(0);
     expect(await page.title()).toContain("<img src=x");
     expect(problems).toEqual([]);

@@ -1,8 +1,8 @@
 /** Bars over time: each a stack of kinds, with a table of the same figures for readers. */
 import { useElementSize } from "@mantine/hooks";
-import { scaleLinear } from "d3-scale";
 import { grouped } from "../design/values/money.tsx";
 import styles from "./charts.module.css";
+import { linearScale } from "./scale.ts";
 
 /** A kind of a stack, with the class of its colour. */
 export interface BarKind {
@@ -31,20 +31,18 @@ export function Bars({
   readonly bars: readonly Bar[];
   readonly ends: readonly [string, string];
 }) {
-  const { ref, width: measured } = useElementSize<HTMLElement>();
-  const width = measured || 480;
+  const { ref, width: measured } = useElementSize<HTMLDivElement>();
+  const width = Math.max(measured, 240);
   const sumOf = ({ figures }: Bar) => figures.reduce((sum, figure) => sum + figure, 0);
   const top = Math.max(...bars.map(sumOf), 1);
-  const y = scaleLinear([0, top], [size.height - size.bottom, size.top]).nice();
+  const y = linearScale(top, [size.height - size.bottom, size.top], 3, true);
   const step = (width - size.left - size.right) / Math.max(bars.length, 1);
   const isWhole = (tick: number) => Number.isInteger(tick);
   return (
-    <figure className={styles.chart} ref={ref}>
-      <svg width={width} height={size.height} aria-hidden="true">
-        {y
-          .ticks(3)
-          .filter(isWhole)
-          .map((tick) => (
+    <figure className={styles.chart}>
+      <div ref={ref}>
+        <svg width={width} height={size.height} aria-hidden="true">
+          {y.marks.filter(isWhole).map((tick) => (
             <g key={tick}>
               <line className={styles.grid} x1={size.left} x2={width} y1={y(tick)} y2={y(tick)} />
               <text className={styles.label} x={size.left - 8} y={y(tick) + 4} textAnchor="end">
@@ -52,23 +50,29 @@ export function Bars({
               </text>
             </g>
           ))}
-        {bars.map((bar, index) => (
-          <Stack
-            key={bar.name}
-            bar={bar}
-            kinds={kinds}
-            y={y}
-            at={size.left + index * step}
-            step={step}
-          />
-        ))}
-        <text className={styles.label} x={size.left} y={size.height - 4}>
-          {ends[0]}
-        </text>
-        <text className={styles.label} x={width - size.right} y={size.height - 4} textAnchor="end">
-          {ends[1]}
-        </text>
-      </svg>
+          {bars.map((bar, index) => (
+            <Stack
+              key={bar.name}
+              bar={bar}
+              kinds={kinds}
+              y={y}
+              at={size.left + index * step}
+              step={step}
+            />
+          ))}
+          <text className={styles.label} x={size.left} y={size.height - 4}>
+            {ends[0]}
+          </text>
+          <text
+            className={styles.label}
+            x={width - size.right}
+            y={size.height - 4}
+            textAnchor="end"
+          >
+            {ends[1]}
+          </text>
+        </svg>
+      </div>
       {kinds.length > 1 && (
         <ul className={styles.legend}>
           {kinds.map(({ label, tone }) => (

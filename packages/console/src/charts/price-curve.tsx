@@ -1,8 +1,6 @@
 /** What a plan costs over its units, drawn by the code that prices it. */
 
 import { useElementSize } from "@mantine/hooks";
-import { scaleLinear } from "d3-scale";
-import { line } from "d3-shape";
 import { useState } from "react";
 import {
   describePrice,
@@ -12,6 +10,7 @@ import {
 import { formatDecimal, ZERO } from "../../../../src/domain/money/decimal.ts";
 import { amountText, grouped } from "../design/values/money.tsx";
 import styles from "./charts.module.css";
+import { linearScale } from "./scale.ts";
 
 /** What the curve needs of a plan. */
 interface PriceCurveProps {
@@ -36,8 +35,8 @@ function unitsToDraw({ tiers, freeUnits }: PricedPlan, most: number): readonly n
 
 /** The curve, with the arithmetic of the number under the pointer in words. */
 export function PriceCurve({ plan, most, unitWord }: PriceCurveProps) {
-  const { ref, width: measured } = useElementSize<HTMLElement>();
-  const width = measured || 720;
+  const { ref, width: measured } = useElementSize<HTMLDivElement>();
+  const width = Math.max(measured, 240);
   const [chosen, setChosen] = useState(Math.min(most, Math.max(1, Math.round(most / 2))));
   const termsOf = (units: number) => ({ units, priceOverride: null, discountPercent: ZERO });
   const amountOf = (units: number) => formatDecimal(lineAmount(plan, termsOf(units)));
@@ -45,46 +44,42 @@ export function PriceCurve({ plan, most, unitWord }: PriceCurveProps) {
     units,
     value: Number(amountOf(units)),
   }));
-  const x = scaleLinear([0, most], [size.left, width - size.right]);
+  const x = linearScale(most, [size.left, width - size.right], 6, false);
   const top = Math.max(...points.map(({ value }) => value), 1);
-  const y = scaleLinear([0, top], [size.height - size.bottom, size.top]).nice();
-  const path = line<(typeof points)[number]>(
-    ({ units }) => x(units),
-    ({ value }) => y(value),
-  )(points);
+  const y = linearScale(top, [size.height - size.bottom, size.top], 4, true);
+  const path = points.map(({ units, value }) => `${x(units)} ${y(value)}`).join("L");
   const at = { x: x(chosen), y: y(Number(amountOf(chosen))) };
   const isWhole = (tick: number) => Number.isInteger(tick);
   return (
-    <figure className={styles.chart} ref={ref}>
-      <svg
-        width={width}
-        height={size.height}
-        role="img"
-        aria-label={`Price over ${unitWord}, from 0 to ${grouped(most)}`}
-        onPointerMove={(event) => {
-          const box = event.currentTarget.getBoundingClientRect();
-          const units = x.invert(event.clientX - box.left);
-          setChosen(Math.min(Math.max(Math.round(units), 0), most));
-        }}
-      >
-        {y.ticks(4).map((tick) => (
-          <g key={tick}>
-            <line
-              className={styles.grid}
-              x1={size.left}
-              x2={width - size.right}
-              y1={y(tick)}
-              y2={y(tick)}
-            />
-            <text className={styles.label} x={size.left - 8} y={y(tick) + 4} textAnchor="end">
-              {grouped(tick)}
-            </text>
-          </g>
-        ))}
-        {x
-          .ticks(6)
-          .filter(isWhole)
-          .map((tick) => (
+    <figure className={styles.chart}>
+      <div ref={ref}>
+        <svg
+          width={width}
+          height={size.height}
+          role="img"
+          aria-label={`Price over ${unitWord}, from 0 to ${grouped(most)}`}
+          onPointerMove={(event) => {
+            const box = event.currentTarget.getBoundingClientRect();
+            const place = event.clientX - box.left - size.left;
+            const units = (place * most) / (width - size.left - size.right);
+            setChosen(Math.min(Math.max(Math.round(units), 0), most));
+          }}
+        >
+          {y.marks.map((tick) => (
+            <g key={tick}>
+              <line
+                className={styles.grid}
+                x1={size.left}
+                x2={width - size.right}
+                y1={y(tick)}
+                y2={y(tick)}
+              />
+              <text className={styles.label} x={size.left - 8} y={y(tick) + 4} textAnchor="end">
+                {grouped(tick)}
+              </text>
+            </g>
+          ))}
+          {x.marks.filter(isWhole).map((tick) => (
             <text
               key={tick}
               className={styles.label}
@@ -95,16 +90,17 @@ export function PriceCurve({ plan, most, unitWord }: PriceCurveProps) {
               {grouped(tick)}
             </text>
           ))}
-        <path className={styles.line} d={path ?? ""} />
-        <line
-          className={styles.cursor}
-          x1={at.x}
-          x2={at.x}
-          y1={size.top}
-          y2={size.height - size.bottom}
-        />
-        <circle className={styles.point} cx={at.x} cy={at.y} r={5} />
-      </svg>
+          <path className={styles.line} d={`M${path}`} />
+          <line
+            className={styles.cursor}
+            x1={at.x}
+            x2={at.x}
+            y1={size.top}
+            y2={size.height - size.bottom}
+          />
+          <circle className={styles.point} cx={at.x} cy={at.y} r={5} />
+        </svg>
+      </div>
       <figcaption className={styles.answer}>
         <label>
           <input

@@ -28,9 +28,9 @@ export function Frame({ children }: { readonly children: ReactNode }) {
       {organisation && !organisation.livemode && <SandboxMark />}
       <div className={organisation ? styles.frame : styles.plain}>
         {organisation && (
-          <aside className={styles.side}>
+          <div className={styles.side}>
             <Navigation id={organisation.id} />
-          </aside>
+          </div>
         )}
         <div className={styles.column}>
           <header className={styles.top}>
@@ -122,9 +122,9 @@ function SandboxMark() {
   const organisation = useOrganisationIfAny();
   if (organisation === null) return null;
   return (
-    <div className={styles.sandbox} role="note">
+    <aside className={styles.sandbox} aria-label="Mode">
       Sandbox. Its clock: <Instant at={organisation.now} />
-    </div>
+    </aside>
   );
 }
 

@@ -16,7 +16,7 @@ interface EmptyStateProps {
 export function EmptyState({ title, children, act, docs }: EmptyStateProps) {
   return (
     <div className={styles.empty}>
-      <h3>{title}</h3>
+      <p className={styles.fact}>{title}</p>
       {children !== undefined && <p>{children}</p>}
       {act}
       {docs !== undefined && (

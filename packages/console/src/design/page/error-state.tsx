@@ -20,7 +20,7 @@ export function ErrorState({ error, onAgain, isWrite = false }: ErrorStateProps)
     : "Nothing was changed.";
   return (
     <div className={styles.error} role="alert">
-      <h3>{title}</h3>
+      <p className={styles.fact}>{title}</p>
       <p>
         {message} {isWrite && outcome}
       </p>

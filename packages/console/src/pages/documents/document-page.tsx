@@ -19,6 +19,7 @@ import {
 import type { CreditNote } from "../../gen/billing/v1/credit_notes_pb.ts";
 import type { Invoice } from "../../gen/billing/v1/invoices_pb.ts";
 import { CustomerName } from "../customers/customer-name.tsx";
+import { Attempts } from "./attempts.tsx";
 import { DocumentMark } from "./columns.tsx";
 import { DocumentTrouble } from "./document-trouble.tsx";
 import { Lines, type ShownLine } from "./lines.tsx";
@@ -84,6 +85,7 @@ export function DocumentPage(props: DocumentPageProps) {
             )}
           />
         </Section>
+        <Attempts attempts={read.data?.attempts ?? []} />
         {children}
       </Columns>
     </Page>

@@ -28,7 +28,7 @@ export function Fields({ subscription }: { readonly subscription: Subscription }
         </Card>
       </Section>
       <Section title="As the API gives it">
-        <Json text={JSON.stringify(json)} name="As the API gives it" />
+        <Json text={JSON.stringify(json)} name="JSON of the subscription" />
       </Section>
     </>
   );

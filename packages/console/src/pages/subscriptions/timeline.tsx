@@ -59,7 +59,7 @@ export function Timeline({ id }: { readonly id: string }) {
       {shown.length === 0 && <EmptyState title="Nothing of this kind has happened yet" />}
       {[...byDay].map(([day, ofDay]) => (
         <section key={day} aria-label={dayText(day)}>
-          <h3 className={styles.day}>{dayText(day)}</h3>
+          <h2 className={styles.day}>{dayText(day)}</h2>
           <ol>
             {folded(ofDay).map(([entry, ...rest]) =>
               entry === undefined ? null : rest.length === 0 ? (
