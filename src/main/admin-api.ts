@@ -76,6 +76,13 @@ const writers = 4;
 /** Two of them are never held by dear reads: they are for admissions and all other calls. */
 const readers = 4;
 
+/** So two of the connections for reads stay free for other calls (ADMIN-14). */
+const dearCallLimits = {
+  max: 2,
+  maxOfCaller: 2,
+  tooBusyText: "Two calls as large as this one are in progress; please retry",
+};
+
 /**
  * Opens the port. Rejects with an error that names `ADMIN_PORT` if another process has the port.
  */
@@ -96,12 +103,7 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
   const adminParts = { ...parts, ...settingsOf(config), store, ledgerApps, platform };
   const bindings = adminServices(adminParts);
   const reportError = createReportError(parts.logFailure);
-  // So two of the four connections for reads stay free for other calls (ADMIN-14).
-  const limitDearReads = createCallLimit({
-    max: 2,
-    maxOfCaller: 2,
-    tooBusyText: "Two calls as large as this one are in progress; please retry",
-  });
+  const limitDearReads = createCallLimit(dearCallLimits);
   const call = createCall<OperatorCaller>({
     idempotency: createIdempotency(keys),
     observe: observeInContext,
