@@ -51,6 +51,8 @@ const membersOf: Readonly<Record<string, readonly (keyof Source)[]>> = {
   "unit_change units": ["id"],
   "unit_change effective_date": ["id"],
   "period billed_units": ["id", "period"],
+  "period setup_mode": ["id", "period"],
+  "period removal": ["id", "period"],
   "period start": ["id", "period"],
   "period end": ["id", "period"],
   "charge price": ["id"],
@@ -172,12 +174,13 @@ async function shown(context: Context, fact: Fact, of: Explained): Promise<Shown
     return isCounted ? taken?.[field as "quantity" | "before" | "priced"] : undefined;
   }
   if (object === "period") {
-    if (field === "billed_units") return billedUnits(context, fact, of);
     const period = (await periodsOf(context)).find((listed) => listed.index === index);
-    return period?.[field as "start" | "end"];
+    if (field === "start" || field === "end") return period?.[field];
+    const isSo = field !== "setup_mode" || period?.setup_mode === true;
+    return isSo ? billedUnits(context, fact, of) : undefined;
   }
   if (field === "discount_percent") return (await subscriptionOf(context))?.discount_percent;
-  if (field === "units") return fact.name === "units" ? firstUnits(context) : null;
+  if (field === "units") return fact.name === "to_units" ? null : firstUnits(context);
   return fact.name === "price" ? of.line.unit_price : of.line.units;
 }
 

@@ -98,6 +98,7 @@ export interface Period {
   readonly index: number;
   readonly start: string;
   readonly end: string;
+  readonly setup_mode: boolean;
   readonly price_override: string | null;
 }
 
