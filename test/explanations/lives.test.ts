@@ -93,3 +93,24 @@ it("the documents of lives with usage, also late, are proved", async () => {
   expect(texts.length).toBeGreaterThan(400);
   await expectTwinAgrees(texts);
 });
+
+it("a proration of a life names the change that set the units from which it starts", () => {
+  const seen = new Map<string, number>();
+  fc.assert(
+    fc.property(someLife, someSteps, (start, steps) => {
+      const { papers, credits, changes } = steps.reduce<Life>(stepped, pass(start, 0));
+      const totals = new Map([...changes, ["creation", start.subscription.units]]);
+      for (const { facts } of [...papers.flatMap(({ lines }) => lines), ...credits]) {
+        if (facts?.r !== "proration/1") continue;
+        const { b = "nothing", f, c = "" } = facts;
+        expect([b, totals.get(b)]).toEqual([b, f]);
+        if (b !== "creation") expect(Number(b.slice(7))).toBeLessThan(Number(c.slice(7)));
+        const kind = b.replace(/-.*/, "");
+        seen.set(kind, (seen.get(kind) ?? 0) + 1);
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+  for (const kind of ["creation", "change"])
+    expect([kind, (seen.get(kind) ?? 0) > 100]).toEqual([kind, true]);
+});

@@ -4,6 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { type Billed, billedByOf, billedFor } from "../../src/domain/billing/billed-by.ts";
 import type { Plan } from "../../src/domain/catalogue/plan.ts";
 import { lineAmount } from "../../src/domain/catalogue/pricing/index.ts";
 import type { BillingState } from "../../src/domain/model/billing-state.ts";
@@ -78,23 +79,29 @@ interface Run {
   inLedger: { readonly units: number; readonly amount: Decimal };
   ours: { readonly units: number; readonly amount: Decimal };
   /** What the renewal invoice bills in the ledger, while it is re-priced here alone. */
-  from: number | null;
+  from: Billed | null;
+  /** The new total of each change of units, by its id. */
+  readonly changes: Map<string, number>;
   added: readonly InvoiceLineDraft[];
   isWaiting: boolean;
+  /** Whether the ledger still has the invoice once it closes an amendment. */
+  readonly stands: boolean;
 }
 
-function begin(state: BillingState): Run {
+function begin(state: BillingState, stands = true): Run {
   const { units } = state.subscription;
   const plan = { units, amount: lineAmount(state.plan, state.subscription) };
   const nothing = { billed: ZERO, from: null, added: [], isWaiting: false };
-  return { ...nothing, state, inLedger: plan, ours: plan };
+  return { ...nothing, state, inLedger: plan, ours: plan, changes: new Map(), stands };
 }
 
 function take(run: Run, step: Step): void {
   const { state } = run;
   const request = requestOf(state, step);
   if (refusalOf(state, request)[0] !== "accepted") return;
-  const decision = decideUnitsChange(state, request);
+  const changeId = `change-${run.changes.size}`;
+  const decision = decideUnitsChange(state, { ...request, changeId });
+  run.changes.set(changeId, decision.units);
   const { invoice, creditNote, amended } = decision;
   const lines = invoice?.lines ?? [];
   run.billed = subtract(add(run.billed, amounts(lines)), amounts(creditNote?.lines ?? []));
@@ -105,7 +112,7 @@ function take(run: Run, step: Step): void {
 
 function amend(run: Run, { planLine, added }: NonNullable<UnitsDecision["amended"]>): void {
   if (planLine?.units == null) throw new Error("a renewal invoice's plan line has units");
-  if (planLine.units !== run.ours.units) run.from ??= run.state.nextPeriod?.billedUnits ?? null;
+  if (planLine.units !== run.ours.units) run.from ??= run.state.nextPeriod;
   run.ours = { units: planLine.units, amount: planLine.amount };
   run.added = [...run.added, ...added];
   run.isWaiting = true;
@@ -125,16 +132,20 @@ function answer(run: Run, outcome: Outcome): void {
 }
 
 function close(run: Run): void {
-  const { state, from, ours, added } = run;
+  const { state, from, ours, added, stands } = run;
   const { nextPeriod } = state;
   if (nextPeriod === null) throw new Error("there is no next period");
-  const repricing = from === null ? null : { fromUnits: from, toUnits: ours.units };
+  const repricing = from && {
+    fromUnits: from.billedUnits ?? 0,
+    billedBy: from.billedBy,
+    toUnits: ours.units,
+  };
   const closed = {
     period: nextPeriod,
     added: added.length === 0 ? null : amounts(added),
     isUsage: false,
     repricing,
-    stands: true,
+    stands,
   };
   const { period, invoice, creditNote } = billClosedAmendment(state, closed);
   run.billed = subtract(add(run.billed, invoice?.subtotal ?? ZERO), creditNote?.subtotal ?? ZERO);
@@ -184,6 +195,37 @@ describe("changes of units while the ledger accepts, defers or closes amendments
       { numRuns: 3000 },
     );
     expect(closings).toBeGreaterThan(50);
+  });
+
+  it("leave each period with the change whose units it is billed for, or with the creation", () => {
+    const seen = new Map<string, number>();
+    const order = fc.tuple(someState, fc.array(someStep, { maxLength: 8 }), fc.boolean());
+    fc.assert(
+      fc.property(order, ([start, steps, stands]) => {
+        const { units } = start.subscription;
+        const created = billedFor(units, "creation");
+        const [period, next] = [start.period, start.nextPeriod];
+        if (next === null) throw new Error("there is no next period");
+        const begun = {
+          ...start,
+          period: { ...period, ...created },
+          nextPeriod: { ...next, ...created },
+        };
+        const run = begin(begun, stands);
+        for (const step of steps) take(run, step);
+        for (const state of [run.state.period, run.state.nextPeriod]) {
+          const by = (state && billedByOf(state)) ?? "nothing";
+          expect([by, state?.billedUnits]).toEqual([
+            by,
+            run.changes.get(by) ?? (by === "creation" ? units : null),
+          ]);
+          const kind = by.replace(/-.*/, "");
+          seen.set(kind, (seen.get(kind) ?? 0) + 1);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+    expect([...seen.keys()].toSorted()).toEqual(["change", "creation"]);
   });
 
   it("increased in vain bill the lines of a separate change, and leave the same periods", () => {

@@ -4,6 +4,7 @@
  */
 
 import { prorationLine } from "../../src/domain/billing/invoice-lines.ts";
+import { withUnits } from "../../src/domain/billing/line-facts.ts";
 import { decideDue } from "../../src/domain/billing/renewal.ts";
 import type { DueInvoice } from "../../src/domain/billing/renewal-usage.ts";
 import { addDays, type CivilDate, compareDates } from "../../src/domain/calendar/civil-date.ts";
@@ -74,6 +75,8 @@ export interface Life {
   readonly subscription: Subscription;
   readonly today: CivilDate;
   readonly current: number;
+  /** The new total of each change of units, by its id, oldest first. */
+  readonly changes: ReadonlyMap<string, number>;
   readonly periods: readonly PeriodState[];
   readonly papers: readonly Paper[];
   readonly credits: readonly CreditNoteLineDraft[];
@@ -97,6 +100,7 @@ export function begun(
     subscription: { ...subscription, id: "subscription" },
     today,
     current: 0,
+    changes: new Map(),
     periods: [firstPeriod, renewalPeriod].flatMap((period) =>
       period === null ? [] : [{ ...period, ...flags }],
     ),
@@ -185,18 +189,23 @@ export function pass(life: Life, days: number): Life {
   });
 }
 
+/** The id that the next change of units will have. */
+export const nextChangeId = ({ changes }: Life): string => `change-${changes.size}`;
+
 /** The state after a change of units, and the decision; null if it is refused. */
 export function change(
   life: Life,
   request: UnitsChangeRequest,
 ): { life: Life; decision: UnitsDecision } | null {
   const state = stateIn(life);
-  const decision = unlessRefused(() => decideUnitsChange(state, request));
+  const changeId = nextChangeId(life);
+  const decision = unlessRefused(() => decideUnitsChange(state, { ...request, changeId }));
   if (decision === null) return null;
   const { units, periods, invoice, joined, amended, deferred, creditNote } = decision;
   let after: Life = {
     ...life,
-    subscription: { ...life.subscription, units },
+    subscription: withUnits(life.subscription, { units, changeId }),
+    changes: new Map([...life.changes, [changeId, units]]),
     periods: written(life, periods),
   };
   for (const amendment of [joined, amended])

@@ -23,6 +23,7 @@ import {
   change,
   end,
   type Life,
+  nextChangeId,
   nextIn,
   openIn,
   type Paper,
@@ -59,8 +60,9 @@ const paperText = ({
 
 /** A state in short: everything that the store would write of it. */
 function stateText({ subscription, period, nextPeriod, invoices, deferred }: BillingState) {
+  const { unitChangeId: _, ...rest } = subscription;
   return {
-    subscription,
+    subscription: rest,
     period,
     nextPeriod,
     invoices: invoices.map(({ type, periodIndex }) => `${type} of ${periodIndex}`),
@@ -152,7 +154,8 @@ function both(late: Life, step: Step): readonly [happened: unknown, previewed: u
     case "near":
       return [happenedIn(late, life), happenedBy(late, before), life];
     case "change": {
-      const request = requestIn(life, step);
+      // With an id, which a preview lacks, it bills periods by the change as the change does.
+      const request = { ...requestIn(life, step), changeId: nextChangeId(life) };
       const after = change(life, request)?.life;
       return [
         after

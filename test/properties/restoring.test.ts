@@ -4,6 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { billedFor, unitsSetBy } from "../../src/domain/billing/billed-by.ts";
 import { prorate } from "../../src/domain/billing/proration.ts";
 import { type CivilDate, compareDates } from "../../src/domain/calendar/civil-date.ts";
 import { daysInPeriod } from "../../src/domain/calendar/period.ts";
@@ -343,7 +344,7 @@ describe("a restored subscription after any changes, ends and restorations", () 
               billedSeparately: false,
               // A renewal invoice is issued again, at the current units.
               ...(index > life.current && period.billedUnits !== null
-                ? { billedUnits: life.subscription.units }
+                ? billedFor(life.subscription.units, unitsSetBy(life.subscription))
                 : {}),
             })),
           );

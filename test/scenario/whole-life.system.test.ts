@@ -82,8 +82,9 @@ async function lifeOf({ organisationId }: CreatedOrganisation, id: string): Prom
       const lines = of === undefined ? [] : [planLine(plan, subscription, of, organisation)];
       return [{ id: `paper ${index}`, type, periodIndex, lines, isRemoved: false }];
     });
-    const nothing = { credits: [], deferred: [], removed: [], lost: [], reversed: [] };
-    return { organisation, plan, subscription, today, current: 0, periods, papers, ...nothing };
+    const lists = { credits: [], deferred: [], removed: [], lost: [], reversed: [] };
+    const nothing = { ...lists, current: 0, changes: new Map() };
+    return { organisation, plan, subscription, today, periods, papers, ...nothing };
   });
 }
 
@@ -182,15 +183,14 @@ function inMemory({ subscription, periods, papers, credits, deferred }: Life): K
   );
   return {
     subscription: [status, units, renewalDate, endDate, cancelAtPeriodEnd],
-    periods: periods.map(({ index, start, billedUnits, prorationClosed, billedSeparately }) => {
-      return {
-        index,
-        start,
-        billed: billedUnits,
-        closed: prorationClosed,
-        separately: billedSeparately,
-      };
-    }),
+    periods: periods.map((period) => ({
+      index: period.index,
+      start: period.start,
+      billed: period.billedUnits,
+      by: period.billedBy,
+      closed: period.prorationClosed,
+      separately: period.billedSeparately,
+    })),
     invoices: invoices.sort(),
     credits: credits
       .map((one) =>
@@ -222,11 +222,21 @@ async function overHttp(own: CreatedOrganisation, id: string): Promise<Known> {
     ),
   );
   const periods = await system.pool.query(
-    `SELECT index, start_date::text AS start, billed_units AS billed, proration_closed AS closed,
-      billed_separately AS separately
+    `SELECT index, start_date::text AS start, billed_units AS billed, billed_by AS by,
+      proration_closed AS closed, billed_separately AS separately
       FROM periods WHERE subscription_id = $1 ORDER BY index`,
     [id],
   );
+  const changes = await system.pool.query<{ id: string }>(
+    "SELECT id FROM unit_changes WHERE subscription_id = $1 ORDER BY seq",
+    [id],
+  );
+  /** What set billed units, with the place of a change instead of its id. */
+  const numbered = (by: string | null) =>
+    changes.rows.reduce(
+      (text, change, index) => text?.replace(change.id, `change-${index}`) ?? null,
+      by,
+    );
   const waiting = await system.pool.query<{ shown: string }>(
     `SELECT amount || ' ' || description AS shown FROM deferred_lines WHERE subscription_id = $1
       AND invoice_id IS NULL`,
@@ -234,7 +244,7 @@ async function overHttp(own: CreatedOrganisation, id: string): Promise<Known> {
   );
   return {
     subscription: [status, units, renewal_date, end_date, cancel_at_period_end],
-    periods: periods.rows,
+    periods: periods.rows.map(({ by, ...row }) => ({ ...row, by: numbered(by) })),
     invoices: invoices.sort(),
     credits: credits.sort(),
     waiting: waiting.rows.map(({ shown }) => shown).sort(),

@@ -51,13 +51,14 @@ export function factsOfCharge(
 type ProratedFacts = Pick<ProrationFacts, "f" | "t" | "p" | "e"> & {
   readonly x: number | undefined;
   readonly c: string | undefined;
+  readonly b: string | undefined;
 };
 
 /** Returns the facts of a proration. */
 export function factsOfProration(
   plan: SourcedPlan,
   terms: Omit<PriceTerms, "units">,
-  { x, c, ...change }: ProratedFacts,
+  { x, c, b, ...change }: ProratedFacts,
 ): ProrationFacts {
   return {
     r: "proration/1",
@@ -66,6 +67,7 @@ export function factsOfProration(
     ...discountOf(terms),
     ...(x !== undefined && { x }),
     ...(c !== undefined && { c }),
+    ...(b !== undefined && { b }),
   };
 }
 

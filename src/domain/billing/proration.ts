@@ -27,7 +27,8 @@ export interface Proration extends ProrationParts {
 
 /**
  * The change and the period that decide a proration. `fromUnits` are the period's billed units
- * (MONEY-6). `changeId`: the change of units that requests it, if it is known.
+ * (MONEY-6). `changeId`: the change of units that requests it, if it is known. `billedBy`: what set
+ * `fromUnits`, if that is known.
  */
 interface ProratedChange {
   readonly fromUnits: number;
@@ -35,6 +36,7 @@ interface ProratedChange {
   readonly period: Pick<Period, "start" | "end"> & Partial<Pick<Period, "index">>;
   readonly effectiveDate: CivilDate;
   readonly changeId?: string | undefined;
+  readonly billedBy?: string | undefined;
 }
 
 /**
@@ -45,7 +47,7 @@ interface ProratedChange {
 export function prorate(
   plan: SourcedPlan,
   terms: Omit<PriceTerms, "units">,
-  { fromUnits, toUnits, period, effectiveDate, changeId }: ProratedChange,
+  { fromUnits, toUnits, period, effectiveDate, changeId, billedBy }: ProratedChange,
 ): Proration {
   assert(
     compareDates(period.start, effectiveDate) <= 0 && compareDates(effectiveDate, period.end) < 0,
@@ -58,6 +60,7 @@ export function prorate(
     e: effectiveDate,
     x: period.index,
     c: changeId,
+    b: billedBy,
   });
   const days = {
     daysRemaining: daysBetween(effectiveDate, period.end),

@@ -14,6 +14,7 @@ import {
 } from "../model/billing-state.ts";
 import type { InvoiceLineDraft } from "../model/invoice.ts";
 import type { Subscription } from "../model/subscription.ts";
+import { billedFor, unitsSetBy } from "./billed-by.ts";
 import { isOver, nextDueDate, willRenew } from "./due-date.ts";
 import { deferredInvoice, draftInvoice, planLine, prorationLine } from "./invoice-lines.ts";
 import { isNextInvoiced, issuedAhead } from "./issued-invoices.ts";
@@ -213,7 +214,8 @@ function beginIssued(facts: DueFacts, walk: Walk, next: PeriodState): PeriodStat
   const isBilled = isNextInvoiced(facts) || !hasUnits(facts.plan.type);
   const period = asBegun(next, facts.organisation);
   if (isBilled && !period.setupMode) return next;
-  const begun = isBilled ? period : { ...period, billedUnits: walk.subscription.units };
+  const billedBy = period.setupMode ? "setup_mode" : "removal";
+  const begun = isBilled ? period : { ...period, ...billedFor(walk.subscription.units, billedBy) };
   walk.periods.push(begun);
   return begun;
 }
@@ -259,9 +261,11 @@ function openNextPeriod(
 ): PeriodState {
   const { subscription, deferred } = walk;
   const anchor = { start: subscription.startDate, billingDay: subscription.billingDay };
+  const billedUnits = hasUnits(plan.type) ? subscription.units : null;
+  const billedBy = organisation.setupMode ? "setup_mode" : unitsSetBy(subscription);
   const opened = {
     ...periodAt(anchor, subscription.interval, walk.period.index + 1),
-    billedUnits: hasUnits(plan.type) ? subscription.units : null,
+    ...billedFor(billedUnits, billedBy),
     prorationClosed: false,
     billedSeparately: false,
   };

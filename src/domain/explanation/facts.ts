@@ -44,7 +44,7 @@ export interface ChargeFacts extends Reissuing {
 
 /**
  * A change from `f` to `t` units by change `c`, with discount `d`, from the effective date `e` to
- * the end of period `x`, whose days are `p`.
+ * the end of period `x`, whose days are `p`. `b` set the units `f`, as `billedByOf` returns it.
  */
 export interface ProrationFacts<S = PriceSheet> extends Reissuing {
   readonly r: "proration/1";
@@ -56,6 +56,7 @@ export interface ProrationFacts<S = PriceSheet> extends Reissuing {
   readonly e: CivilDate;
   readonly x?: number;
   readonly c?: string;
+  readonly b?: string;
 }
 
 /**

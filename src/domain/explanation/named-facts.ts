@@ -99,7 +99,10 @@ function chargeFacts({ q, m, g, a }: ChargeFacts): readonly NamedFact[] {
   ];
 }
 
-function prorationFacts({ s, f, t, d, p, e, x, c }: ProrationFacts): readonly NamedFact[] {
+/** What sets the billed units of a period without a document that bills them. */
+const events = new Set(["setup_mode", "removal"]);
+
+function prorationFacts({ s, f, t, d, p, e, x, c, b }: ProrationFacts): readonly NamedFact[] {
   const [start, end] = p;
   const at = (field: string): Source => ({
     object: "period",
@@ -109,7 +112,9 @@ function prorationFacts({ s, f, t, d, p, e, x, c }: ProrationFacts): readonly Na
   // A change that bills the whole of a period counts from its first day, whatever its own date.
   const from = e === start ? at("start") : changeOf(c, "effective_date");
   return [
-    { name: "from_units", value: decimalOf(f), unit: "units", source: at("billed_units") },
+    b === undefined || events.has(b)
+      ? { name: "from_units", value: decimalOf(f), unit: "units", source: at(b ?? "billed_units") }
+      : unitsFact("from_units", f, b === "creation" ? undefined : b),
     unitsFact("to_units", t, c),
     { name: "effective_date", value: e, unit: "date", source: from },
     { name: "period_start", value: start, unit: "date", source: at("start") },

@@ -14,13 +14,15 @@ import type { Subscription } from "./subscription.ts";
 import type { OpenUsage, UsageBills } from "./usage.ts";
 
 /**
- * A period and what it was billed for. `billedUnits` is null on a flat fee (MONEY-5). `setupMode`:
- * it began in Setup Mode and is never billed. `prorationClosed`: units rose above the billed units
+ * A period and what it was billed for. `billedUnits` is null on a flat fee (MONEY-5). `billedBy`
+ * names units and what set them: `billedFor` writes it, and `billedByOf` reads it. `setupMode`: it
+ * began in Setup Mode and is never billed. `prorationClosed`: units rose above the billed units
  * without proration (UNITS-2). `billedSeparately`: a change was billed on its own invoice after
  * this period's invoice was issued (UNITS-8).
  */
 export interface PeriodState extends Period {
   readonly billedUnits: number | null;
+  readonly billedBy: string | null;
   readonly setupMode: boolean;
   readonly prorationClosed: boolean;
   readonly billedSeparately: boolean;

@@ -4,6 +4,7 @@
  * (UNITS-8, UNITS-9).
  */
 import { assert } from "../assert.ts";
+import { billedByOf } from "../billing/billed-by.ts";
 import {
   creditLine,
   draftCreditNote,
@@ -22,6 +23,8 @@ import { add, type Decimal, isNegative, isZero, negate, ZERO } from "../money/de
 export interface ClosedRepricing {
   /** The units that the invoice bills: the billed units of its period before the re-pricing. */
   readonly fromUnits: number;
+  /** What set them, as the period had it then; absent if it is not known. */
+  readonly billedBy?: string | null;
   /** The units that the re-pricing was to bill. */
   readonly toUnits: number;
   /** The change that requested it; absent if it is not known. */
@@ -113,18 +116,19 @@ function periodBefore({ subscription }: BillingState, { index }: PeriodState): P
 function lackingOf(
   { plan, subscription }: BillingState,
   period: PeriodState,
-  { fromUnits, toUnits, changeId }: ClosedRepricing,
+  { fromUnits, billedBy = null, toUnits, changeId }: ClosedRepricing,
   stands: boolean,
 ): Proration | null {
   const step = { fromUnits, toUnits, period, effectiveDate: period.start, changeId };
-  const proration = prorate(plan, subscription, step);
+  const by = billedByOf({ billedUnits: fromUnits, billedBy });
+  const proration = prorate(plan, subscription, { ...step, billedBy: by });
   const isNothing = isZero(proration.amount) || (isNegative(proration.amount) && !stands);
   return isNothing ? null : proration;
 }
 
 function after(
   period: PeriodState,
-  { fromUnits, toUnits }: ClosedRepricing,
+  { fromUnits, billedBy: before = null, toUnits }: ClosedRepricing,
   lacking: Proration | null,
   isBilled: boolean,
 ): PeriodState {
@@ -133,7 +137,7 @@ function after(
   const kept = billedUnits === toUnits ? fromUnits : Math.max(billedUnits, fromUnits);
   return {
     ...period,
-    billedUnits: lacking === null ? kept : billedUnits,
+    ...(lacking === null && kept !== billedUnits && { billedUnits: kept, billedBy: before }),
     billedSeparately: billedSeparately || isBilled,
   };
 }

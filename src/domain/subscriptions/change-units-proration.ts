@@ -3,6 +3,7 @@
  * to be allowed (UNITS-1, UNITS-4, UNITS-5).
  */
 import { assert } from "../assert.ts";
+import { billedByOf } from "../billing/billed-by.ts";
 import { isNextInvoiced, issuedAhead } from "../billing/issued-invoices.ts";
 import { type Proration, prorate } from "../billing/proration.ts";
 import type { CivilDate } from "../calendar/civil-date.ts";
@@ -74,7 +75,8 @@ export function prorateFrom(
 ): Proration {
   const { billedUnits: fromUnits } = period;
   assert(fromUnits !== null, "a plan with units has billed units");
-  return prorate(plan, subscription, { fromUnits, toUnits, period, effectiveDate, changeId });
+  const step = { fromUnits, toUnits, period, effectiveDate, changeId };
+  return prorate(plan, subscription, { ...step, billedBy: billedByOf(period) });
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 
 import { assert } from "../assert.ts";
+import { billedFor } from "../billing/billed-by.ts";
 import {
   creditLine,
   draftCreditNote,
@@ -137,12 +138,12 @@ function billCurrent(
 /** Returns a charge or a credit, and the period with the new total as its billed units. */
 function bill(
   { plan, subscription }: BillingState,
-  { units }: Pick<UnitsChangeRequest, "units">,
+  { units, changeId }: Pick<UnitsChangeRequest, "units" | "changeId">,
   period: PeriodState,
   proration: Proration,
 ): BilledChange {
   const line = proratedCharge(plan, subscription, proration, period);
-  const state = { ...period, billedUnits: units };
+  const state = { ...period, ...billedFor(units, changeId) };
   return isNegative(proration.amount)
     ? { state, charge: null, credit: { ...line, amount: negate(proration.amount) } }
     : { state, charge: line, credit: null };
@@ -200,7 +201,7 @@ function amendRenewal(
   checkRepriced(facts, renewalInvoice, nextPeriod, amended);
   return {
     ...nothingIssued(facts, request),
-    periods: [current.state, { ...nextPeriod, billedUnits: request.units }],
+    periods: [current.state, { ...nextPeriod, ...billedFor(request.units, request.changeId) }],
     amended,
     creditNote: credit(facts, [current.credit]),
   };
@@ -262,7 +263,7 @@ function repriceFirst(
   checkRepriced(facts, first, period, joined);
   return {
     ...nothingIssued(facts, request),
-    periods: [{ ...period, billedUnits: request.units }],
+    periods: [{ ...period, ...billedFor(request.units, request.changeId) }],
     joined,
   };
 }

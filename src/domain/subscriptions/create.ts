@@ -3,6 +3,7 @@
  * subscription, its periods and its invoices.
  */
 
+import { type Billed, billedFor } from "../billing/billed-by.ts";
 import { nextDueDate, willRenew } from "../billing/due-date.ts";
 import { chargeLine, draftInvoice, planLine, tooMuch } from "../billing/invoice-lines.ts";
 import type { CivilDate } from "../calendar/civil-date.ts";
@@ -68,8 +69,7 @@ export interface CreationFacts {
  * A period to write, with its billed units; null if the plan has none (MONEY-5). `setupMode`: it
  * has begun in Setup Mode (SETUP-3).
  */
-interface BilledPeriod extends Period {
-  readonly billedUnits: number | null;
+interface BilledPeriod extends Period, Billed {
   readonly setupMode: boolean;
 }
 
@@ -132,6 +132,7 @@ export function decideCreation(facts: CreationFacts, request: CreationRequest): 
   } as const;
 
   const billedUnits = hasUnits(plan.type) ? units : null;
+  const billed = billedFor(billedUnits, organisation.setupMode ? "setup_mode" : "creation");
   const chargeLines = charges.map(({ charge, quantity, price }) =>
     chargeLine(charge, quantity, price, organisation),
   );
@@ -151,7 +152,7 @@ export function decideCreation(facts: CreationFacts, request: CreationRequest): 
     willRenew(subscription) &&
     isInvoiceWindow(period.end, createDays, today);
   const next = renewsNow ? periodAt(anchor, plan.interval, 1) : null;
-  const opened = { ...period, billedUnits, setupMode: false };
+  const opened = { ...period, ...billed, setupMode: false };
   return {
     customer,
     plan,
@@ -159,7 +160,7 @@ export function decideCreation(facts: CreationFacts, request: CreationRequest): 
     dueDate: nextDueDate({ organisation, subscription, period, nextPeriod: next }),
     firstPeriod: subscription.status === "pending" ? opened : asBegun(opened, organisation),
     invoice: organisation.setupMode ? null : issue("first", period, chargeLines),
-    renewalPeriod: next && { ...next, billedUnits, setupMode: false },
+    renewalPeriod: next && { ...next, ...billed, setupMode: false },
     renewalInvoice: next && issue("renewal", next, []),
   };
 }

@@ -3,6 +3,7 @@
  * invoices that its end removed are reissued.
  */
 import { assert } from "../assert.ts";
+import { billedFor, unitsSetBy } from "../billing/billed-by.ts";
 import { nextDueDate, willRenew } from "../billing/due-date.ts";
 import { draftInvoice, planLine, prorationLine } from "../billing/invoice-lines.ts";
 import { isNextInvoiced } from "../billing/issued-invoices.ts";
@@ -262,7 +263,8 @@ function issueRenewal(
   assert(nextPeriod !== null, "the period of an invoice is there");
   const reversal = decideReversal(state, next);
   const billedUnits = hasUnits(plan.type) ? subscription.units : null;
-  const period = { ...nextPeriod, billedUnits, prorationClosed: false, billedSeparately: false };
+  const billed = billedFor(billedUnits, unitsSetBy(subscription));
+  const period = { ...nextPeriod, ...billed, prorationClosed: false, billedSeparately: false };
   const lines = [
     planLine(plan, subscription, period, organisation),
     ...deferred.map((line) => prorationLine(plan, line, organisation)),

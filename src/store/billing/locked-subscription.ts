@@ -188,7 +188,8 @@ export function dayStarts(): (timezone: string, date: CivilDate | null) => Date 
 }
 
 const periodColumns = columnSet(`subscription_id uuid, index int, start_date date, end_date date,
-  billed_units int, setup_mode boolean, proration_closed boolean, billed_separately boolean`);
+  billed_units int, billed_by text, setup_mode boolean, proration_closed boolean,
+  billed_separately boolean`);
 
 const writePeriods = command({
   name: "save_periods",
@@ -201,6 +202,7 @@ const writePeriods = command({
       start_date,
       end_date,
       billed_units,
+      billed_by,
       setup_mode,
       proration_closed,
       billed_separately
@@ -213,6 +215,7 @@ const writePeriods = command({
       r.start_date,
       r.end_date,
       r.billed_units,
+      r.billed_by,
       r.setup_mode,
       r.proration_closed,
       r.billed_separately
@@ -221,6 +224,7 @@ const writePeriods = command({
     ON CONFLICT (subscription_id, index) DO UPDATE
       SET
         billed_units = excluded.billed_units,
+        billed_by = excluded.billed_by,
         setup_mode = excluded.setup_mode,
         proration_closed = excluded.proration_closed,
         billed_separately = excluded.billed_separately
@@ -243,6 +247,7 @@ export async function savePeriods(
     start_date: period.start,
     end_date: period.end,
     billed_units: period.billedUnits,
+    billed_by: period.billedBy,
     setup_mode: period.setupMode,
     proration_closed: period.prorationClosed,
     billed_separately: period.billedSeparately,

@@ -77,7 +77,7 @@ export async function saveCharges(
       jobId: newId(),
       subscriptionId,
       amendment,
-      billedUnits: null,
+      before: null,
       now,
       awaitedUntil: null,
     });

@@ -4,6 +4,7 @@
  * statement reads and writes several rows.
  */
 
+import type { Billed } from "../../domain/billing/billed-by.ts";
 import { amendedFacts, type LineFacts } from "../../domain/explanation/facts.ts";
 import type { InvoiceAmendment, InvoiceLineDraft } from "../../domain/model/invoice.ts";
 import { formatDecimal, parseDecimal } from "../../domain/money/decimal.ts";
@@ -15,12 +16,12 @@ import { command, query } from "../database/sql/statement.ts";
 import { decimalText, insertLinesAt, lineRecords, lineRecordType } from "./invoice-writes.ts";
 import { factsText } from "./line-facts.ts";
 
-/** An amendment to write. `billedUnits`: what the invoice's period was billed for before it. */
+/** An amendment to write. `before`: what the invoice's period was billed for before it. */
 interface AmendmentToWrite {
   readonly jobId: string;
   readonly subscriptionId: string;
   readonly amendment: InvoiceAmendment;
-  readonly billedUnits: number | null;
+  readonly before: Billed | null;
   /** The organisation's now. */
   readonly now: Date;
   readonly awaitedUntil: Date | null;
@@ -66,6 +67,8 @@ const reprice = command({
           l.amount,
           'billed_units',
           $7::int,
+          'billed_by',
+          $9::text,
           'facts',
           l.facts
         )
@@ -147,14 +150,15 @@ export async function saveAmendment(
   organisationId: string,
   toWrite: AmendmentToWrite,
 ): Promise<boolean> {
-  const { jobId, subscriptionId, amendment, billedUnits, awaitedUntil } = toWrite;
+  const { jobId, subscriptionId, amendment, before, awaitedUntil } = toWrite;
   const { invoiceId, planLine, added, onlyDraft } = amendment;
   let isChanged = added.length > 0;
   if (planLine !== null) {
     const { units, description, unitPrice, amount } = planLine;
     const price = [units, description, decimalText(unitPrice), formatDecimal(amount)];
     const facts = await repricedFacts(client, organisationId, toWrite, planLine);
-    const repriced = await reprice(client, organisationId, invoiceId, ...price, billedUnits, facts);
+    const billed = [before?.billedUnits, facts, before?.billedBy];
+    const repriced = await reprice(client, organisationId, invoiceId, ...price, ...billed);
     isChanged ||= repriced === 1;
   }
   if (!isChanged) return false;

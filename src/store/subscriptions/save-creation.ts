@@ -118,9 +118,9 @@ WITH organisation AS (
   RETURNING id
 ), period AS (
   INSERT INTO periods (organisation_id, subscription_id, index, previous_index, start_date,
-    end_date, billed_units, setup_mode)
+    end_date, billed_units, billed_by, setup_mode)
   SELECT $1, s.id, r.index, nullif(r.index, 0) - 1, r.start_date, r.end_date, r.billed_units,
-    r.setup_mode
+    r.billed_by, r.setup_mode
   FROM creation s, jsonb_populate_recordset(NULL::periods, $7) r ORDER BY r.index
 ), invoice AS (
   INSERT INTO invoices (id, organisation_id, customer_id, subscription_id, number, reference, type,
@@ -242,11 +242,12 @@ function subscriptionRecord({
 function periodRecords({ firstPeriod, renewalPeriod }: CreationDecision): object[] {
   return [firstPeriod, renewalPeriod]
     .filter((period) => period !== null)
-    .map(({ index, start, end, billedUnits, setupMode }) => ({
+    .map(({ index, start, end, billedUnits, billedBy, setupMode }) => ({
       index,
       start_date: start,
       end_date: end,
       billed_units: billedUnits,
+      billed_by: billedBy,
       setup_mode: setupMode,
     }));
 }

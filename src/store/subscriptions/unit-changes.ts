@@ -181,7 +181,7 @@ async function saveAmendments(
       jobId,
       subscriptionId: state.subscription.id,
       amendment,
-      billedUnits: before?.billedUnits ?? null,
+      before,
       now: tx.now,
       awaitedUntil,
     }));

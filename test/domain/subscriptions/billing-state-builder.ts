@@ -94,6 +94,7 @@ export function stateOf(order: StateOrder = {}): BillingState {
   ): PeriodState => ({
     ...periodAt({ start: startDate, billingDay }, plan.interval, k),
     billedUnits: countless ? null : billedUnits,
+    billedBy: null,
     setupMode: false,
     prorationClosed: false,
     billedSeparately: false,

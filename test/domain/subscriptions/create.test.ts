@@ -58,6 +58,7 @@ describe("the subscription", () => {
       start: "2026-06-10",
       end: "2026-07-10",
       billedUnits: 5,
+      billedBy: "5 creation",
       setupMode: false,
     });
   });
@@ -270,6 +271,7 @@ describe("the renewal invoice", () => {
       start: "2026-06-24",
       end: "2026-07-24",
       billedUnits: 5,
+      billedBy: "5 creation",
       setupMode: false,
     });
     expect(renewalInvoice).toMatchObject({
@@ -320,6 +322,7 @@ describe("Setup Mode", () => {
       start: "2026-05-31",
       end: "2026-06-30",
       billedUnits: 5,
+      billedBy: "5 setup_mode",
       setupMode: true,
     });
     expect(decision.subscription).toMatchObject({ status: "active", billingDay: 31 });

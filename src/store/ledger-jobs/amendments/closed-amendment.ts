@@ -53,6 +53,7 @@ const billedPeriod = pick(
   "startDate",
   "endDate",
   "billedUnits",
+  "billedBy",
   "setupMode",
   "prorationClosed",
   "billedSeparately",
@@ -65,6 +66,7 @@ const load = query({
       ${columnsOf(sql`p`, billedPeriod)},
       coalesce(o.test_clock, now()) AS now,
       (i.amending_from ->> 'billed_units')::int AS from_units,
+      i.amending_from ->> 'billed_by' AS from_billed_by,
       plan.units AS to_units,
       plan.facts::json ->> 'c' AS change_id,
       (
@@ -96,6 +98,8 @@ const load = query({
     isUsage: bool.orNull(),
     /** The units of the plan line before the re-pricing. */
     fromUnits: int.orNull(),
+    /** They and what set them. */
+    fromBilledBy: text.orNull(),
     /** Its units after the re-pricing. */
     toUnits: int.orNull(),
     /** The change of units that re-priced it. */
@@ -115,14 +119,17 @@ export async function loadClosed(
 ): Promise<{ readonly closed: ClosedAmendment; readonly now: Date }> {
   const [row] = await load(client, organisationId, invoiceId);
   assert(row, "an amended invoice is there");
-  const { startDate, endDate, now, added, isUsage, fromUnits, toUnits, changeId, ...period } = row;
+  const { startDate, endDate, now, added, isUsage, ...rest } = row;
+  const { fromUnits, fromBilledBy: billedBy, toUnits, changeId, ...period } = rest;
   const isRepriced = !isRepriceable && fromUnits !== null && toUnits !== null;
   return {
     closed: {
       period: { ...period, start: civilDate(startDate), end: civilDate(endDate) },
       added: added === null ? null : parseDecimal(added),
       isUsage: isUsage ?? false,
-      repricing: isRepriced ? { fromUnits, toUnits, ...(changeId !== null && { changeId }) } : null,
+      repricing: isRepriced
+        ? { fromUnits, billedBy, toUnits, ...(changeId !== null && { changeId }) }
+        : null,
       stands,
     },
     now,
