@@ -1,29 +1,16 @@
 /** Lines of ends, restorations and of amendments that no ledger takes. */
 import type { CreatedOrganisation } from "../../../packages/dev/src/demo/first-data.ts";
 import { endPause } from "../../faults/ledger-documents.ts";
-import { addBands, type Json } from "../../scenario/units-builder.ts";
 import { newestJob } from "../../support/rows.ts";
 import { until } from "../../support/until.ts";
 import { once, type Scene, type SceneParts } from "./issued-line.ts";
 import { may, proration } from "./proration-text.ts";
+import { inWindow } from "./window-scene.ts";
 
 const half = { prorate: true, effective_date: "2026-04-16" };
 const amend = { units: 13, ...half, document: "amend" };
 const separate = { ...half, document: "separate" };
 const sheet = "sheet: per_unit of team it (10), subscription.price_override it";
-
-/** A subscription of 1 April to ten units in its window, with its renewal invoice, INV-0002. */
-async function inWindow(
-  { builder, sandbox, system }: SceneParts,
-  status: string,
-  body: object = {},
-): Promise<readonly [CreatedOrganisation, Json]> {
-  const changes = { invoice_create_days: 20, first_invoice_status: status };
-  const organisation = await sandbox("2026-04-16", changes);
-  await addBands(system, organisation);
-  const order = { start_date: "2026-04-01", ...body };
-  return [organisation, await builder.subscribe(organisation, order)];
-}
 
 /** What a change billed separately of the next period is reversed by an end. */
 const reversed =

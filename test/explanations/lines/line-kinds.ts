@@ -9,11 +9,18 @@ import type { RuleId } from "../../../src/domain/explanation/rules.ts";
 import type { LineKind } from "../../../src/domain/model/invoice.ts";
 import { changeScenes } from "./change-scenes.ts";
 import { endScenes } from "./end-scenes.ts";
+import { originScenes } from "./origin-scenes.ts";
 import { planScenes } from "./plan-scenes.ts";
 import { usageScenes } from "./usage-scenes.ts";
 
 /** Every scene by its name. */
-export const scenes = { ...planScenes, ...changeScenes, ...usageScenes, ...endScenes };
+export const scenes = {
+  ...planScenes,
+  ...changeScenes,
+  ...usageScenes,
+  ...endScenes,
+  ...originScenes,
+};
 
 /** The name of a scene. */
 export type SceneName = keyof typeof scenes;
@@ -63,6 +70,7 @@ export const ofRule = {
 export const ofFact = {
   u: "a walk through tiers",
   c: "a proration up",
+  b: "units that an earlier change set",
   d: "a discount",
   w: "an amended line",
   a: "a charge at a requested price",

@@ -4,7 +4,8 @@ interface Proration {
   /** The effective date with its source, then the days of the period. */
   readonly dates: readonly string[];
   readonly days: readonly [inPeriod: number, remaining: number];
-  readonly period: number;
+  /** What set the units from which it starts. If absent, the subscription began with them. */
+  readonly by?: string;
   readonly units: readonly [from: string, to: string];
   readonly discount?: string;
   readonly sheet: string;
@@ -18,7 +19,6 @@ interface Proration {
 
 /** From 16 April, by a change: half of the first period is left. */
 export const april = {
-  period: 0,
   days: [30, 15],
   dates: [
     "effective_date: 2026-04-16 date, unit_change.effective_date to ",
@@ -29,7 +29,6 @@ export const april = {
 
 /** All of May, the second period. */
 export const may = {
-  period: 1,
   days: [31, 31],
   dates: [
     "effective_date: 2026-05-01 date, period.start it period 1",
@@ -45,7 +44,7 @@ export function proration(of: Proration): readonly string[] {
   const [valueFrom, valueTo] = of.values ?? lists.map((list) => list.split(" = ").at(-1));
   return [
     "proration/1",
-    `from_units: ${from} units, period.billed_units it period ${of.period}`,
+    `from_units: ${from} units, ${of.by ?? "subscription.units it"}`,
     `to_units: ${to} units, unit_change.units to ${to}`,
     ...of.dates.map((date) => (date.endsWith(" to ") ? `${date}${to}` : date)),
     `discount_percent: ${of.discount ?? 0} percent, subscription.discount_percent it`,
