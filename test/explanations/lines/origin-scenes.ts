@@ -49,6 +49,18 @@ export const originScenes = {
     },
     reads: charged(april, "period.setup_mode it period 0", [10, 12]),
   },
+  "units that a process of an earlier version set": {
+    issue: async ({ builder, sandbox, system }) => {
+      const organisation = await sandbox("2026-04-16", { first_invoice_status: "approved" });
+      const { id } = await builder.subscribe(organisation, start);
+      await system.pool.query("UPDATE periods SET billed_units = 12 WHERE subscription_id = $1", [
+        id,
+      ]);
+      await builder.changed(organisation, id, { units: 14, ...half });
+      return { organisation, number: "INV-0002" };
+    },
+    reads: charged(april, "period.billed_units it period 0", [12, 14]),
+  },
   "units of a renewal invoice that a person removed": {
     issue: async (parts) => {
       const { builder, system } = parts;
