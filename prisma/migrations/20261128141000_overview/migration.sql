@@ -10,6 +10,8 @@ CREATE TABLE overviews (
   CONSTRAINT overviews_reckoned CHECK ((figures IS NULL) = (as_of IS NULL))
 );
 
+ALTER TABLE overviews ALTER COLUMN organisation_id SET (n_distinct = 1);
+
 ALTER TABLE overviews
   ADD CONSTRAINT overviews_organisation_id_fkey FOREIGN KEY (organisation_id)
     REFERENCES organisations(id) ON UPDATE CASCADE ON DELETE RESTRICT;
@@ -22,6 +24,8 @@ CREATE TABLE usage_hours (
   CONSTRAINT usage_hours_pkey PRIMARY KEY (organisation_id, hour),
   CONSTRAINT usage_hours_events CHECK (events > 0)
 );
+
+ALTER TABLE usage_hours ALTER COLUMN organisation_id SET (n_distinct = 1);
 
 ALTER TABLE usage_hours
   ADD CONSTRAINT usage_hours_organisation_id_fkey FOREIGN KEY (organisation_id)
