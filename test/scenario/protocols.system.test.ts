@@ -32,7 +32,7 @@ function restForm(message: unknown): unknown {
   if (subscription !== undefined) return { ...subscription, ...effects };
   const [only] = Object.values({ ...rest, ...(invoice === undefined ? {} : { invoice }) });
   if ("data" in shape) return shape;
-  // REST answers the body of an event, and does not show it as a member.
+  // REST answers the body of an event too, and does not show it as a member.
   const { body: _, ...members } = only as Record<string, unknown>;
   return members;
 }
@@ -46,9 +46,12 @@ function bare(value: unknown): unknown {
   }
   if (Array.isArray(value)) return value.map(bare);
   if (typeof value !== "object" || value === null) return value;
-  // A message has no empty list either, unlike an explanation over REST.
+  // A message has no empty list either, unlike an explanation over REST, which answers its body.
   const members = Object.entries(value).filter(
-    ([name, of]) => of !== null && (name === "data" || !Array.isArray(of) || of.length > 0),
+    ([name, of]) =>
+      of !== null &&
+      (name === "data" || !Array.isArray(of) || of.length > 0) &&
+      !(name === "body" && "available" in value),
   );
   return Object.fromEntries(members.map(([name, member]) => [name, bare(member)]));
 }
