@@ -59,6 +59,9 @@ export function valueFaults(a: SeededRows): Faults {
     ledger_attempts_outcome: [
       change("ledger_attempts", `organisation_id = '${a.organisation}'`, "outcome = 'lost'"),
     ],
+    overviews_reckoned: [
+      change("overviews", `organisation_id = '${a.organisation}'`, "figures = '{}'"),
+    ],
     unknown_documents_kind: [unknown("kind = 'letter'")],
     unknown_documents_state: [unknown("state = 'odd', document_id = NULL")],
     unknown_documents_adopted: [unknown("state = 'open'"), unknown("document_id = NULL")],
@@ -251,6 +254,8 @@ export function tenantFaults(a: SeededRows, b: SeededRows): Faults {
     ledger_notifications_organisation_id_fkey: [another("ledger_notifications", of, nobody)],
     document_counters_organisation_id_fkey: [another("document_counters", of, nobody)],
     ledger_attempts_organisation_id_fkey: [another("ledger_attempts", of, nobody)],
+    overviews_organisation_id_fkey: [another("overviews", of, nobody)],
+    usage_hours_organisation_id_fkey: [another("usage_hours", of, nobody)],
     price_sheets_organisation_id_fkey: [another("price_sheets", of, nobody)],
     customers_organisation_id_fkey: [another("customers", a.customer, nobody)],
     plans_organisation_id_fkey: [another("plans", a.plan, nobody)],

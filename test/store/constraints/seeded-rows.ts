@@ -96,6 +96,8 @@ function ledgerRows(): readonly Row[] {
         duration_ms: 5,
       },
     ],
+    ["overviews", {}],
+    ["usage_hours", { hour: now, events: 1 }],
     ["price_sheets", { name: "44136fa355b3678a1146ad16f7e8649e", content: "{}" }],
   ];
 }

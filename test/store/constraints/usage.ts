@@ -13,6 +13,10 @@ export function usageFaults(a: SeededRows): Faults {
   const subscription = (assignments: string) =>
     change("subscriptions", a.subscription, assignments);
   return {
+    usage_hours_events: [
+      change("usage_hours", `organisation_id = '${a.organisation}'`, "events = 0"),
+    ],
+    usage_hours_counted_one: ["INSERT INTO usage_hours_counted (id, until) VALUES (2, now())"],
     meters_status: [change("meters", a.meter, "status = 'gone'")],
     meters_organisation_id_code_key: [another("meters", a.meter)],
     meters_organisation_id_seq_key: [another("meters", a.meter, { code: "other", seq: "same" })],
