@@ -117,10 +117,10 @@ const everywhere = ["0.0.0.0", "::"];
  */
 export function consoleHosts(env: NodeJS.ProcessEnv): ReadonlySet<string> {
   const further = env.CONSOLE_HOSTS ? env.CONSOLE_HOSTS.split(",").map((host) => host.trim()) : [];
-  const derived = [env.ADMIN_HOST, publicUrl(env)].flatMap((value) => {
-    if (!value || everywhere.includes(value)) return [];
-    return [value.includes("://") ? new URL(value).hostname : value];
-  });
+  const adminHost = env.ADMIN_HOST && !everywhere.includes(env.ADMIN_HOST) ? [env.ADMIN_HOST] : [];
+  // A PUBLIC_URL that is no address is a fault of its own.
+  const publicHost = URL.parse(env.PUBLIC_URL ?? "")?.hostname;
+  const derived = publicHost ? [...adminHost, publicHost] : adminHost;
   const names = [...derived, ...further].map((host) => {
     const name = isIPv6(host) ? `[${host}]` : host.toLowerCase();
     if (URL.parse(`http://${name}`)?.hostname === name) return name;
