@@ -1,5 +1,6 @@
 /** The frame of each page: title, what stands beside it, and sections. */
 import { type ReactNode, useEffect } from "react";
+import { LastActNote } from "../../act/last-act-note.tsx";
 import { useOrganisationIfAny } from "../../data/organisation.tsx";
 import { focusAwaitedTitle } from "../../shell/title-focus.ts";
 import styles from "./page.module.css";
@@ -38,6 +39,7 @@ export function Page({ title, above, beside, lead, acts, children }: PageProps) 
         </div>
         {acts !== undefined && <div className={styles.acts}>{acts}</div>}
       </header>
+      <LastActNote />
       {children}
     </>
   );
