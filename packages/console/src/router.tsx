@@ -79,7 +79,7 @@ const subscriptions = createRoute({
 const subscription = createRoute({
   ...inOrganisation,
   path: "subscriptions/$id",
-  validateSearch: texts("tab", "show", "after"),
+  validateSearch: texts("tab", "show", "after", "act"),
   component: lazyRouteComponent(
     () => import("./pages/subscriptions/subscription.tsx"),
     "SubscriptionPage",

@@ -8,11 +8,12 @@ import { Disclosure } from "../design/page/disclosure.tsx";
 import { docsAddress } from "../design/page/docs-link.tsx";
 import { State } from "../design/values/state.tsx";
 import { DocumentService } from "../gen/billing/admin/v1/documents_pb.ts";
+import type { Explanation as Answered } from "../gen/billing/v1/explanations_pb.ts";
 import styles from "./explanation.module.css";
 import { FactsOfLine } from "./facts-of-line.tsx";
 
 /** An explanation with its text, which is what is verified. */
-interface ReadExplanation {
+export interface ReadExplanation {
   readonly of: Explanation | null;
   readonly body: string;
   readonly reason: string | undefined;
@@ -22,9 +23,13 @@ interface ReadExplanation {
 export function useExplanation(document: string): ReadExplanation | undefined {
   const { id: organisation } = useOrganisation();
   const { data } = useQuery(DocumentService.method.explainDocument, { organisation, document });
-  const explanation = data?.explanation;
-  if (explanation === undefined) return undefined;
-  const { available, body, reason } = explanation;
+  return readExplanation(data?.explanation);
+}
+
+/** Reads an explanation of an answer. */
+export function readExplanation(answer: Answered | undefined): ReadExplanation | undefined {
+  if (answer === undefined) return undefined;
+  const { available, body, reason } = answer;
   return { of: available ? (JSON.parse(body) as Explanation) : null, body, reason };
 }
 
@@ -51,17 +56,17 @@ export function Verified({ explanation }: { readonly explanation: ReadExplanatio
   );
 }
 
-/** The derivation of a line, behind a disclosure. */
+/** The derivation of a line, by its id or in a preview by its place, behind a disclosure. */
 export function Derivation({
   explanation,
   line,
 }: {
   readonly explanation: ReadExplanation | undefined;
-  readonly line: string | undefined;
+  readonly line: string | number | undefined;
 }) {
   if (explanation === undefined) return null;
   const { of, reason } = explanation;
-  const explained = of?.lines.find((each) => each.line === line);
+  const explained = of?.lines.find((each, place) => (each.line ?? place) === line);
   return (
     <Disclosure title="How it came about">
       {of && explained ? (

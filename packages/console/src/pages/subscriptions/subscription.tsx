@@ -17,6 +17,7 @@ import { type Subscription, SubscriptionStatus } from "../../gen/billing/v1/subs
 import { intervalText } from "../../words/choices.ts";
 import { subscriptionStates, wordsOf } from "../../words/states.ts";
 import { PlanName, usePlan } from "../catalogue/plan-name.tsx";
+import { SubscriptionActDrawer, SubscriptionActs } from "./acts/acts.tsx";
 import { Fields } from "./fields.tsx";
 import { PeriodBar } from "./period-bar.tsx";
 import { SubscriptionDocuments } from "./subscription-documents.tsx";
@@ -31,9 +32,10 @@ export function SubscriptionPage() {
   const { organisation, id } = useParams(route);
   const read = useQuery(SubscriptionService.method.getSubscription, { organisation, id });
   const subscription = read.data?.subscription;
+  // A page that is open stays, with what is typed in it, if a later read fails.
+  if (subscription !== undefined) return <Whole subscription={subscription} />;
   if (read.error) return <ErrorState error={read.error} onAgain={() => void read.refetch()} />;
-  if (subscription === undefined) return <Skeleton lines={8} />;
-  return <Whole subscription={subscription} />;
+  return <Skeleton lines={8} />;
 }
 
 function Whole({ subscription }: { readonly subscription: Subscription }) {
@@ -61,6 +63,7 @@ function Whole({ subscription }: { readonly subscription: Subscription }) {
             : wordsOf(subscriptionStates, status))}
         />
       }
+      acts={<SubscriptionActs subscription={subscription} />}
     >
       <FactRow facts={factsOf(subscription, plan, today)} />
       {isRunning && <PeriodBar subscription={subscription} />}
@@ -71,6 +74,10 @@ function Whole({ subscription }: { readonly subscription: Subscription }) {
       >
         <Parts subscription={subscription} />
       </Columns>
+      <SubscriptionActDrawer
+        subscription={subscription}
+        about={`${name} › ${plan?.name ?? planId}`}
+      />
     </Page>
   );
 }

@@ -48,8 +48,10 @@ export function Timeline({ id }: { readonly id: string }) {
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ hasMore, data }) => (hasMore ? data.at(-1)?.id : undefined),
   });
-  if (read.error) return <ErrorState error={read.error} onAgain={() => void read.refetch()} />;
-  if (read.data === undefined) return <Skeleton lines={10} />;
+  if (read.data === undefined) {
+    if (read.error) return <ErrorState error={read.error} onAgain={() => void read.refetch()} />;
+    return <Skeleton lines={10} />;
+  }
   const entries = read.data.pages.flatMap(({ data }) => data);
   const shown = entries.filter((entry) => isShown(entry, show));
   const byDay = Map.groupBy(shown, ({ at }) => dayOf(at, timezone));
@@ -58,7 +60,7 @@ export function Timeline({ id }: { readonly id: string }) {
       <TimelineFilters current={show} />
       {shown.length === 0 && <EmptyState title="Nothing of this kind has happened yet" />}
       {[...byDay].map(([day, ofDay]) => (
-        <section key={day} aria-label={dayText(day)}>
+        <section key={day} aria-label={dayText(day)} data-timeline>
           <h2 className={styles.day}>{dayText(day)}</h2>
           <ol>
             {folded(ofDay).map(([entry, ...rest]) =>

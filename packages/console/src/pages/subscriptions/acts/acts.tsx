@@ -1,0 +1,78 @@
+/** The acts on a subscription: their buttons, and the drawer of the one that the address names. */
+import { Button, Menu } from "@mantine/core";
+import { type ComponentType, lazy, type ReactNode, Suspense } from "react";
+import { useOpenAct } from "../../../act/open-act.ts";
+import { useMayAct } from "../../../data/operator.tsx";
+import { PlanType } from "../../../gen/billing/v1/catalogue_pb.ts";
+import { type Subscription, SubscriptionStatus } from "../../../gen/billing/v1/subscriptions_pb.ts";
+import { usePlan } from "../../catalogue/plan-name.tsx";
+
+/** What each drawer gets. */
+export interface SubscriptionActProps {
+  readonly subscription: Subscription;
+  /** Whose it is, and of which plan. */
+  readonly about: ReactNode;
+  readonly onClose: () => void;
+  /** Closes the drawer after the act. Returns the path of the page. */
+  readonly leave: () => string;
+}
+
+/** The drawers by the word of the address, loaded when one is opened. */
+const drawers: Readonly<Record<string, ComponentType<SubscriptionActProps>>> = {
+  units: lazy(async () => ({ default: (await import("./change-units.tsx")).ChangeUnits })),
+  end: lazy(async () => ({ default: (await import("./end.tsx")).End })),
+  restore: lazy(async () => ({ default: (await import("./restore.tsx")).Restore })),
+  break_off: lazy(async () => ({ default: (await import("./break-off.tsx")).BreakOff })),
+};
+
+/** The buttons of the acts that the subscription's state allows. */
+export function SubscriptionActs({ subscription }: { readonly subscription: Subscription }) {
+  const { open } = useOpenAct();
+  const plan = usePlan(subscription.plan);
+  if (!useMayAct()) return null;
+  const { status, cancelAtPeriodEnd } = subscription;
+  const isRunning = status === SubscriptionStatus.ACTIVE || status === SubscriptionStatus.PENDING;
+  const hasUnits = plan !== undefined && plan.type !== PlanType.FLAT_FEE;
+  const button = (act: string, words: string) => (
+    <Button key={act} variant="default" onClick={() => open(act)}>
+      {words}
+    </Button>
+  );
+  return (
+    <>
+      {isRunning && hasUnits && button("units", "Change units")}
+      {(cancelAtPeriodEnd || status === SubscriptionStatus.ENDED) && button("restore", "Restore")}
+      {isRunning && button("end", cancelAtPeriodEnd ? "End now" : "End")}
+      {isRunning && (
+        <Menu position="bottom-end">
+          <Menu.Target>
+            <Button variant="default">More</Button>
+          </Menu.Target>
+          <Menu.Dropdown>
+            <Menu.Item onClick={() => open("break_off")}>Break off what waits</Menu.Item>
+          </Menu.Dropdown>
+        </Menu>
+      )}
+    </>
+  );
+}
+
+/** The drawer of the act that the address names. */
+export function SubscriptionActDrawer({
+  subscription,
+  about,
+}: Pick<SubscriptionActProps, "subscription" | "about">) {
+  const { act, close } = useOpenAct();
+  const Drawer = drawers[act ?? ""];
+  if (!useMayAct() || Drawer === undefined) return null;
+  const leave = () => {
+    const { pathname } = globalThis.location;
+    close();
+    return pathname;
+  };
+  return (
+    <Suspense>
+      <Drawer key={act} {...{ subscription, about, onClose: close, leave }} />
+    </Suspense>
+  );
+}
