@@ -2,12 +2,10 @@
  * The drawer of an act: the form above, the preview below, and a button that says the effect. It is
  * no modal: the page beside it can be read.
  */
-import { Button, CloseButton, Textarea, TextInput } from "@mantine/core";
+import { CloseButton, TextInput } from "@mantine/core";
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
-import { ErrorState } from "../design/page/error-state.tsx";
-import { Skeleton } from "../design/page/page.tsx";
-import { announce } from "../shell/announcer.tsx";
 import styles from "./act.module.css";
+import { ActButton, ActPreview, ReasonField } from "./parts.tsx";
 import type { Act } from "./use-act.ts";
 
 /** What a drawer shows. */
@@ -63,18 +61,7 @@ export function ActDrawer(props: ActDrawerProps) {
         <div className={styles.body}>
           <fieldset className={styles.fields} disabled={isFixed}>
             {children}
-            {act.reason !== null && (
-              <Textarea
-                label="Reason"
-                description="The audit log and the timeline show it."
-                required
-                withAsterisk={false}
-                maxLength={500}
-                rows={2}
-                value={act.reason}
-                onChange={(event) => act.setReason(event.currentTarget.value)}
-              />
-            )}
+            <ReasonField act={act} />
             {typed !== undefined && (
               <TextInput
                 label={`To confirm, type the ${typed.what}: ${typed.text}`}
@@ -85,20 +72,10 @@ export function ActDrawer(props: ActDrawerProps) {
               />
             )}
           </fieldset>
-          {act.hasPreview && <Preview act={act} effect={effect} shown={props.shown} />}
+          {act.hasPreview && <ActPreview act={act} effect={effect} shown={props.shown} />}
         </div>
         <footer className={styles.foot}>
-          <Trouble act={act} />
-          <Button
-            type="submit"
-            size="md"
-            fullWidth
-            color={isDangerous ? "bad" : undefined}
-            loading={act.isBusy}
-            disabled={!act.isReady || !isConfirmed}
-          >
-            {act.isUnknown ? `Try again: ${effect}` : effect}
-          </Button>
+          <ActButton {...{ act, effect, isDangerous, isConfirmed }} />
         </footer>
       </form>
     </aside>
@@ -112,50 +89,7 @@ function useOpened(frame: React.RefObject<HTMLElement | null>): void {
     const fields = "fieldset input:not([type=hidden]), fieldset select, fieldset textarea";
     frame.current?.querySelector<HTMLElement>(`${fields}, footer button`)?.focus();
     return () => {
-      const inside = frame.current === null || frame.current.contains(document.activeElement);
-      if (inside && before instanceof HTMLElement) before.focus();
+      if (before instanceof HTMLElement) before.focus();
     };
   }, [frame]);
-}
-
-function Preview({
-  act,
-  effect,
-  shown,
-}: Pick<ActDrawerProps, "act" | "effect"> & { readonly shown: ReactNode }) {
-  const { isCurrent, isOld, isLoading, previewError, preview } = act;
-  useEffect(() => {
-    if (isCurrent) announce(`Preview: ${effect}`);
-  }, [isCurrent, effect]);
-  if (previewError)
-    return (
-      <section className={styles.preview} aria-label="Preview">
-        <ErrorState error={previewError} onAgain={act.reload} />
-      </section>
-    );
-  if (preview === undefined) return isLoading ? <Skeleton lines={5} /> : null;
-  return (
-    <section className={styles.preview} aria-label="Preview" aria-busy={isLoading}>
-      {act.wasOvertaken && (
-        <p className={styles.notice} role="alert">
-          It was changed since the preview, so nothing was done. This is the preview of now: read
-          it, then do it again.
-        </p>
-      )}
-      {isOld && (
-        <p className={styles.notice} role="status">
-          This preview is older than a minute.{" "}
-          <Button variant="default" onClick={act.reload}>
-            Load again
-          </Button>
-        </p>
-      )}
-      <div className={isCurrent || act.isUnknown ? undefined : styles.stale}>{shown}</div>
-    </section>
-  );
-}
-
-function Trouble({ act }: { readonly act: Act }) {
-  if (act.isBusy || act.error === null) return null;
-  return <ErrorState error={act.error} isWrite />;
 }
