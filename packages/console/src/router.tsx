@@ -76,6 +76,16 @@ const subscriptions = createRoute({
   ),
 });
 
+const newSubscription = createRoute({
+  ...inOrganisation,
+  path: "subscriptions/new",
+  validateSearch: texts("customer", "plan"),
+  component: lazyRouteComponent(
+    () => import("./pages/subscriptions/new/new-subscription.tsx"),
+    "NewSubscriptionPage",
+  ),
+});
+
 const subscription = createRoute({
   ...inOrganisation,
   path: "subscriptions/$id",
@@ -238,6 +248,7 @@ const tree = root.addChildren([
       activity,
       event,
       subscriptions,
+      newSubscription,
       subscription,
       customers,
       customer,

@@ -6,6 +6,7 @@ import {
   parseDecimal,
   subtract,
 } from "../../../../src/domain/money/decimal.ts";
+import { Icon } from "../design/icons.tsx";
 import { amountText, grouped } from "../design/values/money.tsx";
 import styles from "./changes.module.css";
 
@@ -27,7 +28,7 @@ export function Changes({ changes }: { readonly changes: readonly Change[] }) {
           <dd>
             <span className="unseen">from </span>
             <span className={styles.was}>{was}</span>
-            <span aria-hidden="true"> → </span>
+            <Icon name="becomes" size={12} />
             <span className="unseen"> to </span>
             <span className={styles.becomes}>{becomes}</span>
             {difference && <span className={styles.difference}>{difference}</span>}

@@ -34,7 +34,9 @@ export function useLastAct(): DoneAct | null {
 
 /** Moves the focus to what an act left: the newest entry of a timeline, or else what is said. */
 export function focusNewest(): void {
-  const found = document.querySelector<HTMLElement>("[data-timeline] li, [data-last-act]");
+  const found =
+    document.querySelector<HTMLElement>("[data-timeline] li") ??
+    document.querySelector<HTMLElement>("[data-last-act]");
   if (found === null) return;
   found.tabIndex = -1;
   found.focus();

@@ -93,6 +93,9 @@ export function ActButton({
   return (
     <>
       {!act.isBusy && act.error !== null && <ErrorState error={act.error} isWrite />}
+      {act.isCurrent && act.reason?.trim() === "" && (
+        <p className={styles.missing}>It needs a reason.</p>
+      )}
       <Button
         type="submit"
         size="md"

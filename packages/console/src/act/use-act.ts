@@ -15,6 +15,7 @@ import { useTransport } from "@connectrpc/connect-query";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { failureOf, isSignedOut } from "../data/failure.ts";
+import { announce } from "../shell/announcer.tsx";
 import { curlOf } from "./curl.ts";
 import { focusNewest, noteDone } from "./last-act.ts";
 import { usePreview } from "./use-preview.ts";
@@ -95,6 +96,7 @@ export function useAct<I extends DescMessage, O extends DescMessage, P extends D
         curl: curlOf(method, message, key),
         path,
       });
+      announce(`Done: ${words}`);
       await queries.invalidateQueries();
       focusNewest();
     },

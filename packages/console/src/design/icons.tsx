@@ -28,6 +28,7 @@ const paths = {
   older: "M9 5l7 7-7 7",
   newer: "M15 5l-7 7 7 7",
   down: "M5 9l7 7 7-7",
+  becomes: "M4 12h15M13 6l6 6-6 6",
   close: "M6 6l12 12M18 6 6 18",
   external: "M10 5H5v14h14v-5M14 4h6v6M20 4l-9 9",
   lock: "M6 11h12v9H6zM8.5 11V8a3.5 3.5 0 0 1 7 0v3",

@@ -1,18 +1,16 @@
 /** One plan: what it costs over its units, its tiers and meters. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Link, useParams } from "@tanstack/react-router";
-import type { PricedPlan } from "../../../../../src/domain/catalogue/pricing/index.ts";
-import { parseDecimal } from "../../../../../src/domain/money/decimal.ts";
-import { PriceCurve } from "../../charts/price-curve.tsx";
 import { ErrorState } from "../../design/page/error-state.tsx";
 import { FactRow } from "../../design/page/facts.tsx";
 import { Page, Section, Skeleton } from "../../design/page/page.tsx";
 import { grouped, Money } from "../../design/values/money.tsx";
 import { State } from "../../design/values/state.tsx";
-import { type Plan, type PlanMeter, PlanService } from "../../gen/billing/admin/v1/catalogue_pb.ts";
+import { type PlanMeter, PlanService } from "../../gen/billing/admin/v1/catalogue_pb.ts";
 import { PlanType } from "../../gen/billing/v1/catalogue_pb.ts";
 import { intervalText } from "../../words/choices.ts";
 import { catalogueStates, planTypes, wordsOf } from "../../words/states.ts";
+import { PlanCurve } from "./plan-curve.tsx";
 import { Tiers } from "./tiers.tsx";
 
 /** The page of a plan. */
@@ -46,7 +44,7 @@ export function PlanPage() {
       />
       {hasUnits && (
         <Section title={`What it costs a ${intervalText(interval)}`}>
-          <PriceCurve plan={pricedOf(plan)} most={mostUnits(plan)} unitWord={word} />
+          <PlanCurve plan={plan} />
         </Section>
       )}
       {plan.tiers.length > 0 && (
@@ -64,39 +62,6 @@ export function PlanPage() {
       ))}
     </Page>
   );
-}
-
-/** Names of the types in the domain. */
-const types = {
-  [PlanType.FLAT_FEE]: "flat_fee",
-  [PlanType.PER_UNIT]: "per_unit",
-  [PlanType.TIERED]: "tiered",
-  [PlanType.VOLUME]: "volume",
-  [PlanType.STAIRSTEP]: "stairstep",
-} as const;
-
-/** The plan as the domain prices it. */
-function pricedOf(plan: Plan): PricedPlan & { readonly currency: string } {
-  const decimal = (text: string | undefined) => (text === undefined ? null : parseDecimal(text));
-  return {
-    type: types[plan.type as keyof typeof types],
-    price: parseDecimal(plan.price),
-    freeUnits: plan.freeUnits,
-    currency: plan.currency,
-    tiers: plan.tiers.map(({ upTo, unitPrice, flatPrice }) => ({
-      upTo: upTo ?? null,
-      unitPrice: decimal(unitPrice),
-      flatPrice: decimal(flatPrice),
-    })),
-  };
-}
-
-/** The most units that the curve shows: beyond the last step, but no unit that has no price. */
-function mostUnits({ tiers, freeUnits, minimumUnits }: Plan): number {
-  const bounds = tiers.flatMap(({ upTo }) => (upTo === undefined ? [] : [upTo + freeUnits]));
-  const last = Math.max(...bounds, freeUnits, minimumUnits);
-  if (tiers.at(-1)?.upTo !== undefined) return last;
-  return Math.max(10, Math.ceil(last * 1.5));
 }
 
 function MeterOfPlan({

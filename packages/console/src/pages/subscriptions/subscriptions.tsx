@@ -1,6 +1,8 @@
 /** The list of subscriptions. */
-import { useSearch } from "@tanstack/react-router";
+import { Button } from "@mantine/core";
+import { Link, useSearch } from "@tanstack/react-router";
 import { pageSize, useList } from "../../data/list.ts";
+import { useMayAct } from "../../data/operator.tsx";
 import { useOrganisation } from "../../data/organisation.tsx";
 import { EmptyState } from "../../design/page/empty-state.tsx";
 import { Page } from "../../design/page/page.tsx";
@@ -22,6 +24,7 @@ const typed = [
 /** Lists subscriptions, newest first. */
 export function SubscriptionsPage() {
   const { id: organisation, today } = useOrganisation();
+  const mayAct = useMayAct();
   const search = useSearch({ from: "/signed-in/o/$organisation/subscriptions" });
   const list = useList(SubscriptionService.method.listSubscriptions, {
     organisation,
@@ -34,7 +37,16 @@ export function SubscriptionsPage() {
     status: choiceOf(SubscriptionStatus, search.status),
   });
   return (
-    <Page title="Subscriptions">
+    <Page
+      title="Subscriptions"
+      acts={
+        mayAct && (
+          <Button component={Link} to={`/o/${organisation}/subscriptions/new`}>
+            New subscription
+          </Button>
+        )
+      }
+    >
       <Filters
         tabs={{ key: "status", choices: choicesOf(SubscriptionStatus, subscriptionStates) }}
         typed={typed}

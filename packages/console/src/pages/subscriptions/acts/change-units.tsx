@@ -2,7 +2,7 @@
 import { TextInput } from "@mantine/core";
 import { useState } from "react";
 import { ActDrawer } from "../../../act/drawer.tsx";
-import { Choices } from "../../../act/fields.tsx";
+import { Choices, FieldRow } from "../../../act/fields.tsx";
 import { useAct } from "../../../act/use-act.ts";
 import { failureOf } from "../../../data/failure.ts";
 import { useOrganisation } from "../../../data/organisation.tsx";
@@ -23,9 +23,9 @@ import { effectOf, invoiceDifferences, subscriptionDifferences } from "./words.t
 type Charging = "from_renewal" | "now" | "on_renewal";
 
 const chargings = [
-  ["now", "The rest of this period now", "By the day, on an invoice now."],
-  ["on_renewal", "The rest of this period at the renewal", "By the day, on the renewal invoice."],
-  ["from_renewal", "From the next renewal on", "The rest of this period costs nothing more."],
+  ["now", "By the day, on an invoice now"],
+  ["on_renewal", "By the day, on the renewal invoice"],
+  ["from_renewal", "From the next renewal on"],
 ] as const;
 
 /** Returns the whole number that was typed, or undefined. */
@@ -99,16 +99,27 @@ export function ChangeUnits({ subscription, about, onClose, leave }: Subscriptio
       onClose={onClose}
       shown={preview && <Previewed {...{ preview, before: subscription, subtotals }} />}
     >
-      <TextInput
-        label={`New total of ${labels?.plural ?? "units"}`}
-        description={`Now ${grouped(subscription.units)}${leastText(subscription)}`}
-        inputMode="numeric"
-        autoComplete="off"
-        value={form.text}
-        error={form.units === undefined ? "A whole number" : undefined}
-        onFocus={(event) => event.currentTarget.select()}
-        onChange={(event) => form.setText(event.currentTarget.value)}
-      />
+      <FieldRow>
+        <TextInput
+          label={`New total of ${labels?.plural ?? "units"}`}
+          description={`Now ${grouped(subscription.units)}${leastText(subscription)}`}
+          inputMode="numeric"
+          autoComplete="off"
+          value={form.text}
+          error={form.units === undefined ? "A whole number" : undefined}
+          onFocus={(event) => event.currentTarget.select()}
+          onChange={(event) => form.setText(event.currentTarget.value)}
+        />
+        {form.charging !== "from_renewal" && (
+          <TextInput
+            type="date"
+            label="From which day"
+            description="Of the present period"
+            value={form.effectiveDate}
+            onChange={(event) => form.setEffectiveDate(event.currentTarget.value)}
+          />
+        )}
+      </FieldRow>
       <UnitsOptions form={form} needsDocument={needsDocument} />
     </ActDrawer>
   );
@@ -120,7 +131,7 @@ const leastText = ({ minimumUnits }: Subscription) =>
 const isRefusedFor = (error: unknown, code: string) =>
   error !== null && failureOf(error, false).code === code;
 
-/** When it is charged, from which day, and on which document. */
+/** When it is charged, and on which document. */
 function UnitsOptions({
   form,
   needsDocument,
@@ -136,15 +147,6 @@ function UnitsOptions({
         value={form.charging}
         onChange={form.setCharging}
       />
-      {form.charging !== "from_renewal" && (
-        <TextInput
-          type="date"
-          label="From which day"
-          description="A day of the present period."
-          value={form.effectiveDate}
-          onChange={(event) => form.setEffectiveDate(event.currentTarget.value)}
-        />
-      )}
       {needsDocument && (
         <Choices
           label="The renewal invoice is issued already"

@@ -3,6 +3,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import styles from "../../../act/changes.module.css";
 import { amountDifference, type Change, Changes, numberDifference } from "../../../act/changes.tsx";
 import { useOrganisation } from "../../../data/organisation.tsx";
+import { FactList } from "../../../design/page/facts.tsx";
 import { dayText } from "../../../design/values/instant.tsx";
 import { grouped } from "../../../design/values/money.tsx";
 import { SubscriptionService } from "../../../gen/billing/admin/v1/subscriptions_pb.ts";
@@ -11,6 +12,7 @@ import type {
   Subscription,
   SubscriptionPreview,
 } from "../../../gen/billing/v1/subscriptions_pb.ts";
+import { intervalText } from "../../../words/choices.ts";
 import { invoiceTypes } from "../../../words/states.ts";
 import type { Subtotals } from "./amended.ts";
 import { PreviewedDocument } from "./previewed-document.tsx";
@@ -30,9 +32,27 @@ export function Previewed({ preview, before, subtotals }: PreviewedProps) {
   return (
     <>
       {changes.length > 0 && <Changes changes={changes} />}
+      {before === undefined && preview.subscription && <Created {...preview.subscription} />}
       <Documents preview={preview} subtotals={subtotals ?? new Map()} />
       <Assumptions assumptions={preview.assumptions} />
     </>
+  );
+}
+
+/** What a new subscription is like. */
+function Created(subscription: Subscription) {
+  const { startDate, renewalDate, renewalValue, currency, interval, endDate } = subscription;
+  const value = `${moneyText(renewalValue, currency)} a ${intervalText(interval)}`;
+  return (
+    <FactList
+      facts={[
+        ["State", stateText(subscription)],
+        ["Starts", dayText(startDate)],
+        ["Renews", dayText(renewalDate)],
+        ["Value at renewal", value],
+        ...(endDate === undefined ? [] : [["Ends", dayText(endDate)] as const]),
+      ]}
+    />
   );
 }
 

@@ -1,0 +1,121 @@
+/** The page that creates a subscription: customer, plan, terms, and what they come to. */
+import { useQuery } from "@connectrpc/connect-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import styles from "../../../act/act.module.css";
+import { ActButton, ActPreview, ReasonField } from "../../../act/parts.tsx";
+import { useAct } from "../../../act/use-act.ts";
+import { useMayAct } from "../../../data/operator.tsx";
+import { useOrganisation } from "../../../data/organisation.tsx";
+import { Columns } from "../../../design/page/columns.tsx";
+import { EmptyState } from "../../../design/page/empty-state.tsx";
+import { Page, Section } from "../../../design/page/page.tsx";
+import { type Plan, PlanService } from "../../../gen/billing/admin/v1/catalogue_pb.ts";
+import { CustomerService } from "../../../gen/billing/admin/v1/customers_pb.ts";
+import { SubscriptionService } from "../../../gen/billing/admin/v1/subscriptions_pb.ts";
+import type { Customer } from "../../../gen/billing/v1/customers_pb.ts";
+import { Previewed } from "../acts/previewed.tsx";
+import { effectOf, invoiceDifferences, subscriptionDifferences } from "../acts/words.ts";
+import { CustomerChoice } from "./customer-choice.tsx";
+import { PlanChoice } from "./plan-choice.tsx";
+import { Terms, useTerms } from "./terms.tsx";
+
+/** The page. */
+export function NewSubscriptionPage() {
+  const { customer, plan } = useChosen();
+  if (!useMayAct())
+    return (
+      <Page title="New subscription">
+        <EmptyState title="You may read">Your role does not create subscriptions.</EmptyState>
+      </Page>
+    );
+  return (
+    <Page title="New subscription" lead="Nothing is created before you have seen what it comes to.">
+      {customer && plan ? (
+        <WithTerms key={plan.id} customer={customer} plan={plan} />
+      ) : (
+        <>
+          <CustomerChoice chosen={customer} />
+          {customer && <PlanChoice chosen={plan} />}
+        </>
+      )}
+    </Page>
+  );
+}
+
+/** The customer and the plan that the address names. */
+function useChosen() {
+  const { id: organisation } = useOrganisation();
+  const search = useSearch({ from: "/signed-in/o/$organisation/subscriptions/new" });
+  const { customer: code = "", plan: planCode = "" } = search;
+  const customers = useQuery(
+    CustomerService.method.listCustomers,
+    { organisation, code },
+    { enabled: code !== "" },
+  );
+  const plans = useQuery(
+    PlanService.method.listPlans,
+    { organisation, code: planCode },
+    { enabled: planCode !== "" },
+  );
+  return { customer: customers.data?.data[0], plan: plans.data?.data[0] };
+}
+
+/** Terms, preview and button of what was chosen. */
+function WithTerms({ customer, plan }: { readonly customer: Customer; readonly plan: Plan }) {
+  const { id: organisation } = useOrganisation();
+  const navigate = useNavigate();
+  const terms = useTerms(plan);
+  const codes = { organisation, customerCode: customer.code, planCode: plan.code };
+  const act = useAct({
+    method: SubscriptionService.method.createSubscription,
+    preview: SubscriptionService.method.previewCreateSubscription,
+    request: terms.request && { ...codes, ...terms.request },
+    done: ({ subscription: became, invoice }, answer) => ({
+      words: effect,
+      differences: [
+        ...subscriptionDifferences(became, answer?.preview),
+        ...invoiceDifferences(invoice, answer?.preview?.issuedInvoices.slice(0, 1) ?? []),
+      ],
+      leave: async () => {
+        const params = { organisation, id: became?.id ?? "" };
+        await navigate({ to: "/o/$organisation/subscriptions/$id", params });
+        return globalThis.location.pathname;
+      },
+    }),
+  });
+  const preview = act.preview?.preview;
+  const effect = effectOf("Create it", preview);
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (act.isReady) act.perform();
+      }}
+    >
+      <Columns
+        name="Preview"
+        beside={
+          <Section title="What it comes to">
+            <ActPreview
+              act={act}
+              effect={effect}
+              shown={preview && <Previewed preview={preview} />}
+            />
+            <div className={styles.pageFoot}>
+              <ReasonField act={act} />
+              <ActButton act={act} effect={effect} />
+            </div>
+          </Section>
+        }
+      >
+        <CustomerChoice chosen={customer} />
+        <PlanChoice chosen={plan} />
+        <Section title="Terms">
+          <fieldset className={styles.fields} disabled={act.isUnknown || act.isBusy}>
+            <Terms plan={plan} terms={terms} />
+          </fieldset>
+        </Section>
+      </Columns>
+    </form>
+  );
+}
