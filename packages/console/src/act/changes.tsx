@@ -13,7 +13,8 @@ import styles from "./changes.module.css";
 /** A fact that may change. */
 export interface Change {
   readonly name: string;
-  readonly was: ReactNode;
+  /** Absent for what is new. */
+  readonly was?: ReactNode;
   readonly becomes: ReactNode;
   readonly difference?: string | null;
 }
@@ -26,10 +27,14 @@ export function Changes({ changes }: { readonly changes: readonly Change[] }) {
         <div key={name}>
           <dt>{name}</dt>
           <dd>
-            <span className="unseen">from </span>
-            <span className={styles.was}>{was}</span>
-            <Icon name="becomes" size={12} />
-            <span className="unseen"> to </span>
+            {was !== undefined && (
+              <>
+                <span className="unseen">from </span>
+                <span className={styles.was}>{was}</span>
+                <Icon name="becomes" size={12} />
+                <span className="unseen"> to </span>
+              </>
+            )}
             <span className={styles.becomes}>{becomes}</span>
             {difference && <span className={styles.difference}>{difference}</span>}
           </dd>

@@ -93,8 +93,11 @@ export function ActButton({
   return (
     <>
       {!act.isBusy && act.error !== null && <ErrorState error={act.error} isWrite />}
-      {act.isCurrent && act.reason?.trim() === "" && (
+      {act.isCurrent && act.reason?.trim() === "" ? (
         <p className={styles.missing}>It needs a reason.</p>
+      ) : (
+        act.isReady &&
+        !isConfirmed && <p className={styles.missing}>Type the text above to confirm it.</p>
       )}
       <Button
         type="submit"

@@ -3,7 +3,6 @@ import { useQuery } from "@connectrpc/connect-query";
 import styles from "../../../act/changes.module.css";
 import { amountDifference, type Change, Changes, numberDifference } from "../../../act/changes.tsx";
 import { useOrganisation } from "../../../data/organisation.tsx";
-import { FactList } from "../../../design/page/facts.tsx";
 import { dayText } from "../../../design/values/instant.tsx";
 import { grouped } from "../../../design/values/money.tsx";
 import { SubscriptionService } from "../../../gen/billing/admin/v1/subscriptions_pb.ts";
@@ -44,13 +43,13 @@ function Created(subscription: Subscription) {
   const { startDate, renewalDate, renewalValue, currency, interval, endDate } = subscription;
   const value = `${moneyText(renewalValue, currency)} a ${intervalText(interval)}`;
   return (
-    <FactList
-      facts={[
-        ["State", stateText(subscription)],
-        ["Starts", dayText(startDate)],
-        ["Renews", dayText(renewalDate)],
-        ["Value at renewal", value],
-        ...(endDate === undefined ? [] : [["Ends", dayText(endDate)] as const]),
+    <Changes
+      changes={[
+        { name: "State", becomes: stateText(subscription) },
+        { name: "Starts", becomes: dayText(startDate) },
+        { name: "Renews", becomes: dayText(renewalDate) },
+        { name: "Value at renewal", becomes: value },
+        ...(endDate === undefined ? [] : [{ name: "Ends", becomes: dayText(endDate) }]),
       ]}
     />
   );

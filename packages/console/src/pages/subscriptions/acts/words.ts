@@ -18,9 +18,9 @@ import type {
 import { subscriptionStates, wordsOf } from "../../../words/states.ts";
 import type { Subtotals } from "./amended.ts";
 
-/** Returns `NZD 48.39`. */
+/** Returns `NZD 48.39`, which stays on one line. */
 export const moneyText = (amount: string, currency: string) =>
-  `${currency} ${amountText(amount, currency)}`;
+  `${currency}\u00a0${amountText(amount, currency)}`;
 
 const total = (documents: readonly { readonly subtotal: string }[]) =>
   formatDecimal(sum(documents.map(({ subtotal }) => parseDecimal(subtotal))));

@@ -65,7 +65,9 @@ function Found() {
       <Offers name="Customers">
         {list.data?.data.map(({ id, name, code }) => (
           <Offer key={id} adds={{ customer: code } as LinkProps["search"]}>
-            <Named name={name} sub={code} />
+            <div>
+              <Named name={name} sub={code} />
+            </div>
           </Offer>
         ))}
       </Offers>

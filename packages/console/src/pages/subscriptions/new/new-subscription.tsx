@@ -16,6 +16,7 @@ import type { Customer } from "../../../gen/billing/v1/customers_pb.ts";
 import { Previewed } from "../acts/previewed.tsx";
 import { effectOf, invoiceDifferences, subscriptionDifferences } from "../acts/words.ts";
 import { CustomerChoice } from "./customer-choice.tsx";
+import page from "./new.module.css";
 import { PlanChoice } from "./plan-choice.tsx";
 import { Terms, useTerms } from "./terms.tsx";
 
@@ -95,17 +96,19 @@ function WithTerms({ customer, plan }: { readonly customer: Customer; readonly p
       <Columns
         name="Preview"
         beside={
-          <Section title="What it comes to">
-            <ActPreview
-              act={act}
-              effect={effect}
-              shown={preview && <Previewed preview={preview} />}
-            />
-            <div className={styles.pageFoot}>
-              <ReasonField act={act} />
-              <ActButton act={act} effect={effect} />
-            </div>
-          </Section>
+          <div className={page.beside}>
+            <Section title="What it comes to">
+              <ActPreview
+                act={act}
+                effect={effect}
+                shown={preview && <Previewed preview={preview} />}
+              />
+              <div className={styles.pageFoot}>
+                <ReasonField act={act} />
+                <ActButton act={act} effect={effect} />
+              </div>
+            </Section>
+          </div>
         }
       >
         <CustomerChoice chosen={customer} />

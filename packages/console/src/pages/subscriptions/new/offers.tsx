@@ -57,7 +57,9 @@ export function Chosen({
   const search = useSearch({ strict: false });
   return (
     <div className={styles.chosen}>
-      <Named name={name} sub={sub} />
+      <div>
+        <Named name={name} sub={sub} />
+      </div>
       <Link
         to="."
         search={{ ...search, ...change } as LinkProps["search"]}

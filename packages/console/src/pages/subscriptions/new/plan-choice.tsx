@@ -43,7 +43,7 @@ export function PlanChoice({ chosen }: { readonly chosen: Plan | undefined }) {
 
 /** Returns `Per unit, NZD 12.50 a month`. */
 function priceText({ type, tiers, price, currency, interval }: Plan): string {
-  const amount = tiers.length === 0 ? moneyText(price, currency) : currency;
+  const amount = tiers.length === 0 ? moneyText(price, currency) : `by tiers in ${currency}`;
   return `${planTypes[type] ?? ""}, ${amount} a ${intervalText(interval)}`;
 }
 
@@ -70,7 +70,9 @@ function Active() {
     <Offers name="Plans">
       {list.data.data.map((plan) => (
         <Offer key={plan.id} adds={{ plan: plan.code } as LinkProps["search"]}>
-          <Named name={plan.name} sub={plan.code} />
+          <div>
+            <Named name={plan.name} sub={plan.code} />
+          </div>
           <span className="muted">{priceText(plan)}</span>
         </Offer>
       ))}

@@ -90,7 +90,7 @@ export function Terms({
       </FieldRow>
       <FieldRow>
         {text("label", "Label", "Names it on these pages")}
-        {text("invoiceReference", "Reference on invoices")}
+        {text("invoiceReference", "Reference on invoices", "Such as their order's number")}
       </FieldRow>
       <Charges plan={plan} charges={terms.charges} onChange={terms.setCharges} />
       <Disclosure title="More terms">
