@@ -36,6 +36,11 @@ async function firstStart({ system }: OnSystem): Promise<CreatedFirstData> {
   return data;
 }
 
+/** How a page is opened. `token`: whose session it is, the first operator's by default. */
+interface OpenOptions extends BrowserContextOptions {
+  readonly token?: string;
+}
+
 /** Tests on the page. `open` opens one, and keeps what it says and what it asks of others. */
 export const consoleTest = systemTest
   .extend("settings", perFile, async () => {
@@ -53,11 +58,11 @@ export const consoleTest = systemTest
     onCleanup(async () => {
       for (const context of contexts) await context.close();
     });
-    return async (options: BrowserContextOptions = {}): Promise<OpenedPage> => {
+    return async ({ token, ...options }: OpenOptions = {}): Promise<OpenedPage> => {
       const asked = { baseURL: system.adminUrl, locale: "en-GB", ...options };
       const context = await chromium.browser.newContext(asked);
       contexts.push(context);
-      await signIn(context, system.adminUrl, data.operatorToken ?? "");
+      await signIn(context, system.adminUrl, token ?? data.operatorToken ?? "");
       const page = await context.newPage();
       page.setDefaultTimeout(allow(15_000));
       const problems: string[] = [];

@@ -1,11 +1,7 @@
 /** Each page with data: its title, axe in light and dark, wide and narrow, and nothing refused. */
-import axe from "axe-core";
-import type { Page } from "playwright-core";
 import { expect } from "vitest";
 import { consoleTest, untilShown } from "./console-fixture.ts";
-
-const wide = { width: 1440, height: 900 };
-const narrow = { width: 390, height: 844 };
+import { look } from "./looks.ts";
 
 /** The pages of an organisation, with the titles that they have. */
 const pages = [
@@ -38,32 +34,6 @@ const objects = [
   ["plans", [""]],
   ["invoices", [""]],
 ] as const;
-
-async function faultsOf(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const { violations, passes } = await page.evaluate<axe.AxeResults>("axe.run()");
-  expect(passes.length).toBeGreaterThan(0);
-  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
-}
-
-const widerThanScreen =
-  "document.documentElement.scrollWidth - document.documentElement.clientWidth";
-
-/** Looks at the page, wide and light, then narrow and dark. Returns what is wrong. */
-async function look(page: Page, path: string): Promise<string[]> {
-  const faults: string[] = [];
-  for (const [viewport, colorScheme] of [
-    [wide, "light"],
-    [narrow, "dark"],
-  ] as const) {
-    await page.setViewportSize(viewport);
-    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-    const where = `${path} ${viewport.width} ${colorScheme}`;
-    faults.push(...(await faultsOf(page)).map((fault) => `${where} ${fault}`));
-    if ((await page.evaluate<number>(widerThanScreen)) > 0) faults.push(`${where} is too wide`);
-  }
-  return faults;
-}
 
 consoleTest(
   "each page has its title and no fault of access, light and dark",

@@ -30,7 +30,7 @@ export function BreakOff({ subscription, about, onClose, leave }: SubscriptionAc
       about={about}
       effect={shown === undefined ? "Break off" : effectOf(shown)}
       isDangerous
-      typed={{ text: customerCode, what: "customer's code" }}
+      {...(shown && { typed: { text: customerCode, what: "customer's code" } })}
       onClose={onClose}
       shown={shown && <Shown breakOff={shown} />}
     />

@@ -41,10 +41,10 @@ export function PlanChoice({ chosen }: { readonly chosen: Plan | undefined }) {
   );
 }
 
-/** Returns `Per unit, NZD 12.50 a month`. */
+/** Returns `Per unit, NZD 12.50, each month`, or `Tiered in NZD, each month`. */
 function priceText({ type, tiers, price, currency, interval }: Plan): string {
-  const amount = tiers.length === 0 ? moneyText(price, currency) : `by tiers in ${currency}`;
-  return `${planTypes[type] ?? ""}, ${amount} a ${intervalText(interval)}`;
+  const amount = tiers.length === 0 ? `, ${moneyText(price, currency)}` : ` in ${currency}`;
+  return `${planTypes[type] ?? ""}${amount}, each ${intervalText(interval)}`;
 }
 
 function Active() {
