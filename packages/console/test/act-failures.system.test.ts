@@ -34,7 +34,7 @@ consoleTest(
     await untilDone(page, /^Done: Change to 13 seats/);
     expect(new Set(keys).size).toBe(1);
     expect(keys.length).toBe(2);
-    expect(await page.getByText(/Units from 10 to 13/).count()).toBe(1);
+    await expect.poll(() => page.getByText(/Units from 10 to 13/).count()).toBe(1);
   },
 );
 
@@ -85,6 +85,7 @@ consoleTest(
       };
       await page.route(change, (route) => route.fulfill({ status, json }));
       await effectButton(page, "15").click();
+      await page.getByRole("alert").getByText(code).waitFor();
       await page.getByRole("alert").getByText(words).waitFor();
       expect(await page.getByLabel("New total of seats").isDisabled()).toBe(isOpen);
       expect(await reasonOf(page)).toBe("Their new office");

@@ -50,7 +50,8 @@ export function effectButton(page: Page, units: string) {
 
 /** Waits until the page says that the act was done, as it was previewed. */
 export async function untilDone(page: Page, words: RegExp): Promise<void> {
-  await page.getByText(words).waitFor();
-  await page.getByText("All of it came as previewed.").waitFor();
+  const said = page.getByRole("region", { name: "What was done" });
+  await said.getByText(words).waitFor();
+  await said.getByText("All of it came as previewed.").waitFor();
   expect(await page.getByRole("dialog").count()).toBe(0);
 }

@@ -28,7 +28,7 @@ consoleTest(
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor();
     await page.keyboard.type("12");
-    await page.getByText(/raise invoice|issue an invoice/).waitFor();
+    await page.getByRole("button", { name: /12 seats and (?:raise|issue)/ }).waitFor();
     await tabTo(page, "TEXTAREA");
     await page.keyboard.type("Their new office");
     await effectButton(page, "12").and(page.locator(":enabled")).waitFor();
@@ -69,8 +69,7 @@ consoleTest(
 
 consoleTest(
   "a subscription is created from a customer, a plan and terms",
-  async ({ open, data, system }) => {
-    const on = { data, system };
+  async ({ open, data }) => {
     const { page, problems } = await open();
     await page.goto(`/console/o/${data.sandbox.organisationId}/subscriptions`);
     await page.getByRole("link", { name: "New subscription" }).click();
@@ -123,12 +122,12 @@ consoleTest("a reader's page has no act, also by its address", async ({ open, da
   const below = `/console/o/${data.sandbox.organisationId}/subscriptions`;
   await page.goto(`${below}/${id}?act=units`);
   await untilShown(page);
-  const names = /Change|End|Restore|More|New subscription/;
+  const names = /Change|End|Restore|More/;
   expect(await page.getByRole("dialog").count()).toBe(0);
   expect(await page.getByRole("button", { name: names }).count()).toBe(0);
   await page.goto(below);
   await untilShown(page);
-  expect(await page.getByRole("link", { name: names }).count()).toBe(0);
+  expect(await page.getByRole("link", { name: "New subscription" }).count()).toBe(0);
   await page.goto(`${below}/new?customer=ACME&plan=team`);
   await page.getByText("Your role does not create subscriptions.").waitFor();
   expect(await page.locator("form").count()).toBe(0);
@@ -143,7 +142,7 @@ consoleTest(
     const faults: string[] = [];
     for (const act of ["units", "end", "restore", "break_off"]) {
       await openAct(page, on, id, act);
-      if (act === "units") await typeUnits(page, "999999");
+      if (act === "units") await typeUnits(page, "999");
       if (act === "end") await page.getByLabel(/^Now/).check();
       await page.getByLabel("Reason").fill("Because");
       await expect.poll(() => page.locator("[aria-busy=true]").count()).toBe(0);

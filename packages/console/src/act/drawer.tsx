@@ -31,15 +31,15 @@ interface ActDrawerProps {
 export function ActDrawer(props: ActDrawerProps) {
   const { act, title, about, effect, isDangerous = false, typed, onClose, children } = props;
   const [typedText, setTypedText] = useState("");
-  const frame = useRef<HTMLElement>(null);
+  const frame = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useOpened(frame);
   const isConfirmed = typed === undefined || typedText.trim() === typed.text;
   const isFixed = act.isUnknown || act.isBusy;
   return (
-    <aside
+    <dialog
+      open
       ref={frame}
-      role="dialog"
       aria-labelledby={titleId}
       className={styles.drawer}
       data-act-drawer
@@ -78,7 +78,7 @@ export function ActDrawer(props: ActDrawerProps) {
           <ActButton {...{ act, effect, isDangerous, isConfirmed }} />
         </footer>
       </form>
-    </aside>
+    </dialog>
   );
 }
 

@@ -84,7 +84,8 @@ export function useAct<I extends DescMessage, O extends DescMessage, P extends D
     },
     onError: (error, message) => {
       setUnanswered(isOpen(error) ? message : null);
-      if (isOvertaken(error)) previewing.reload();
+      // What the preview is compared with has changed too.
+      if (isOvertaken(error)) void queries.invalidateQueries();
     },
     onSuccess: async (answer, message) => {
       const { words, differences = [], leave } = done(answer.message, previewing.data);

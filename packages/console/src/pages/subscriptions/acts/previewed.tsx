@@ -7,9 +7,10 @@ import { dayText } from "../../../design/values/instant.tsx";
 import { grouped } from "../../../design/values/money.tsx";
 import { SubscriptionService } from "../../../gen/billing/admin/v1/subscriptions_pb.ts";
 import { PreviewAssumption, type UpcomingInvoice } from "../../../gen/billing/v1/previews_pb.ts";
-import type {
-  Subscription,
-  SubscriptionPreview,
+import {
+  type Subscription,
+  type SubscriptionPreview,
+  SubscriptionStatus,
 } from "../../../gen/billing/v1/subscriptions_pb.ts";
 import { intervalText } from "../../../words/choices.ts";
 import { invoiceTypes } from "../../../words/states.ts";
@@ -61,10 +62,12 @@ function useChanges(
   before: Subscription | undefined,
 ): readonly Change[] {
   const { id: organisation } = useOrganisation();
+  const isRunning =
+    before?.status === SubscriptionStatus.ACTIVE || before?.status === SubscriptionStatus.PENDING;
   const read = useQuery(
     SubscriptionService.method.getUpcomingInvoice,
     { organisation, id: before?.id ?? "" },
-    { enabled: before !== undefined },
+    { enabled: isRunning },
   );
   if (before === undefined || after === undefined) return [];
   const { currency } = after;
@@ -96,7 +99,7 @@ function useChanges(
     },
   ];
   return changes.filter(({ name, was, becomes }) =>
-    name === "Next invoice" && read.isPending ? false : was !== becomes,
+    name === "Next invoice" && read.isLoading ? false : was !== becomes,
   );
 }
 

@@ -60,13 +60,8 @@ export function Chosen({
       <div>
         <Named name={name} sub={sub} />
       </div>
-      <Link
-        to="."
-        search={{ ...search, ...change } as LinkProps["search"]}
-        resetScroll={false}
-        aria-label={`Choose another ${what}`}
-      >
-        Change
+      <Link to="." search={{ ...search, ...change } as LinkProps["search"]} resetScroll={false}>
+        Change<span className="unseen"> the {what}</span>
       </Link>
     </div>
   );
