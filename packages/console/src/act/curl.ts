@@ -3,18 +3,22 @@ import { type DescMethodUnary, type MessageShape, toJsonString } from "@bufbuild
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Returns the command. */
+const withoutSecrets = (json: string) =>
+  json.replace(/("client_secret":)"(?:[^"\\]|\\.)*"/, '$1"…"');
+
+/** Returns the command. Secrets are left out of it. */
 export function curlOf<Method extends DescMethodUnary>(
   method: Method,
   request: MessageShape<Method["input"]>,
   key: string,
 ): string {
   const { origin } = globalThis.location;
+  const json = toJsonString(method.input, request, { useProtoFieldName: true });
   return [
     `curl ${quoted(`${origin}/${method.parent.typeName}/${method.name}`)}`,
     '-H "Authorization: Bearer $BILLING_TOKEN"',
     `-H ${quoted("Content-Type: application/json")}`,
     `-H ${quoted(`Idempotency-Key: ${key}`)}`,
-    `-d ${quoted(toJsonString(method.input, request, { useProtoFieldName: true }))}`,
+    `-d ${quoted(withoutSecrets(json))}`,
   ].join(" \\\n  ");
 }

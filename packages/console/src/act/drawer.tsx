@@ -40,6 +40,7 @@ export function ActDrawer(props: ActDrawerProps) {
     <dialog
       open
       ref={frame}
+      tabIndex={-1}
       aria-labelledby={titleId}
       className={styles.drawer}
       data-act-drawer
@@ -87,7 +88,9 @@ function useOpened(frame: React.RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const before = document.activeElement;
     const fields = "fieldset input:not([type=hidden]), fieldset select, fieldset textarea";
-    frame.current?.querySelector<HTMLElement>(`${fields}, footer button`)?.focus();
+    const first = frame.current?.querySelector<HTMLElement>(`${fields}, footer button:enabled`);
+    // A drawer whose fields or preview are still being read has the focus itself.
+    (first ?? frame.current)?.focus();
     return () => {
       if (before instanceof HTMLElement) before.focus();
     };

@@ -77,6 +77,8 @@ export function useAct<I extends DescMessage, O extends DescMessage, P extends D
   const previewing = usePreview(preview, request, unanswered !== null);
   const takesReason = "reason" in method.input.field;
   const mutation = useMutation({
+    // A secret of an answer stays nowhere but in the drawer that shows it.
+    gcTime: 0,
     mutationFn: (message: MessageShape<I>) => {
       const headers = { "Idempotency-Key": key };
       const wanted = message as MessageInitShape<I>;

@@ -14,6 +14,8 @@ import { CatalogueStatus } from "../../gen/billing/v1/common_pb.ts";
 import { choiceOf, choicesOf } from "../../words/choices.ts";
 import { catalogueStates, wordsOf } from "../../words/states.ts";
 
+import { ChargeActs, CreateCharge } from "./catalogue-acts.tsx";
+
 const columns: readonly Column<Charge>[] = [
   { title: "Name", cell: ({ name, code }) => <Named name={name} sub={code} /> },
   { title: "State", cell: ({ status }) => <State {...wordsOf(catalogueStates, status)} /> },
@@ -29,6 +31,7 @@ const columns: readonly Column<Charge>[] = [
     cell: ({ price, currency }) => <Money amount={price} currency={currency} />,
     isNumber: true,
   },
+  { title: "Acts", cell: (charge) => <ChargeActs charge={charge} />, from: "tablet" },
 ];
 
 /** Lists charges, newest first. */
@@ -43,7 +46,11 @@ export function ChargesPage() {
     status: choiceOf(CatalogueStatus, search.status),
   });
   return (
-    <Page title="Charges" lead="One-off fees that a new subscription can have.">
+    <Page
+      title="Charges"
+      acts={<CreateCharge />}
+      lead="One-off fees that a new subscription can have."
+    >
       <Filters
         tabs={{
           key: "status",

@@ -14,6 +14,8 @@ import { type Meter, MeterService, MeterStatus } from "../../gen/billing/admin/v
 import { choiceOf, choicesOf } from "../../words/choices.ts";
 import { meterStates, wordsOf } from "../../words/states.ts";
 
+import { CreateMeter, MeterActs } from "./catalogue-acts.tsx";
+
 const columns: readonly Column<Meter>[] = [
   { title: "Name", cell: ({ name, code }) => <Named name={name} sub={code} /> },
   { title: "State", cell: ({ status }) => <State {...wordsOf(meterStates, status)} /> },
@@ -24,6 +26,7 @@ const columns: readonly Column<Meter>[] = [
     from: "desktop",
   },
   { title: "Plans", cell: ({ plans }) => grouped(plans), isNumber: true },
+  { title: "Acts", cell: (meter) => <MeterActs meter={meter} />, from: "tablet" },
 ];
 
 /** Lists meters, newest first. */
@@ -38,7 +41,11 @@ export function MetersPage() {
     status: choiceOf(MeterStatus, search.status),
   });
   return (
-    <Page title="Meters" lead="What is counted, and billed when its period has ended.">
+    <Page
+      title="Meters"
+      acts={<CreateMeter />}
+      lead="What is counted, and billed when its period has ended."
+    >
       <Filters
         tabs={{ key: "status", choices: choicesOf(MeterStatus, meterStates) }}
         typed={[{ key: "code", label: "code" }]}

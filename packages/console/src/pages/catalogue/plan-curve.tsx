@@ -2,11 +2,25 @@
 import type { PricedPlan } from "../../../../../src/domain/catalogue/pricing/index.ts";
 import { parseDecimal } from "../../../../../src/domain/money/decimal.ts";
 import { PriceCurve } from "../../charts/price-curve.tsx";
-import type { Plan } from "../../gen/billing/admin/v1/catalogue_pb.ts";
 import { PlanType } from "../../gen/billing/v1/catalogue_pb.ts";
 
+/** What is drawn: a plan, or one that is being typed. */
+interface PlanToDraw {
+  readonly type: PlanType;
+  readonly currency: string;
+  readonly price: string;
+  readonly freeUnits: number;
+  readonly minimumUnits: number;
+  readonly unitLabels?: { readonly plural: string } | undefined;
+  readonly tiers: readonly {
+    readonly upTo?: number | undefined;
+    readonly unitPrice?: string | undefined;
+    readonly flatPrice?: string | undefined;
+  }[];
+}
+
 /** Draws what the plan costs over its units. */
-export function PlanCurve({ plan }: { readonly plan: Plan }) {
+export function PlanCurve({ plan }: { readonly plan: PlanToDraw }) {
   const word = plan.unitLabels?.plural ?? "units";
   return <PriceCurve plan={pricedOf(plan)} most={mostUnits(plan)} unitWord={word} />;
 }
@@ -21,7 +35,7 @@ const types = {
 } as const;
 
 /** The plan as the domain prices it. */
-function pricedOf(plan: Plan): PricedPlan & { readonly currency: string } {
+function pricedOf(plan: PlanToDraw): PricedPlan & { readonly currency: string } {
   const decimal = (text: string | undefined) => (text === undefined ? null : parseDecimal(text));
   return {
     type: types[plan.type as keyof typeof types],
@@ -37,7 +51,7 @@ function pricedOf(plan: Plan): PricedPlan & { readonly currency: string } {
 }
 
 /** The most units that the curve shows: beyond the last step, but no unit that has no price. */
-function mostUnits({ tiers, freeUnits, minimumUnits }: Plan): number {
+function mostUnits({ tiers, freeUnits, minimumUnits }: PlanToDraw): number {
   const bounds = tiers.flatMap(({ upTo }) => (upTo === undefined ? [] : [upTo + freeUnits]));
   const last = Math.max(...bounds, freeUnits, minimumUnits);
   if (tiers.at(-1)?.upTo !== undefined) return last;

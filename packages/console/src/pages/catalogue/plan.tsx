@@ -10,6 +10,9 @@ import { type PlanMeter, PlanService } from "../../gen/billing/admin/v1/catalogu
 import { PlanType } from "../../gen/billing/v1/catalogue_pb.ts";
 import { intervalText } from "../../words/choices.ts";
 import { catalogueStates, planTypes, wordsOf } from "../../words/states.ts";
+import { SetMapping } from "../ledger/mapping-act.tsx";
+import { SetPlanStatus } from "./catalogue-acts.tsx";
+import { EditPlan } from "./plan-acts.tsx";
 import { PlanCurve } from "./plan-curve.tsx";
 import { Tiers } from "./tiers.tsx";
 
@@ -24,7 +27,24 @@ export function PlanPage() {
   const hasUnits = type !== PlanType.FLAT_FEE;
   const word = plan.unitLabels?.plural ?? "units";
   return (
-    <Page title={name} beside={<State {...wordsOf(catalogueStates, status)} />} lead={code}>
+    <Page
+      title={name}
+      beside={<State {...wordsOf(catalogueStates, status)} />}
+      lead={code}
+      acts={
+        <>
+          <SetPlanStatus plan={plan} />
+          <EditPlan plan={plan} />
+          <SetMapping
+            isInRow={false}
+            label="Account and tax"
+            name={name}
+            of={{ plan: id }}
+            mapping={plan}
+          />
+        </>
+      }
+    >
       <FactRow
         facts={[
           ["Prices", planTypes[type]],

@@ -14,6 +14,8 @@ import { CatalogueStatus } from "../../gen/billing/v1/common_pb.ts";
 import { choiceOf, choicesOf, intervalText } from "../../words/choices.ts";
 import { catalogueStates, planTypes, wordsOf } from "../../words/states.ts";
 
+import { CreatePlan } from "./plan-acts.tsx";
+
 const columns: readonly Column<Plan>[] = [
   { title: "Name", cell: ({ name, code }) => <Named name={name} sub={code} /> },
   { title: "Prices", cell: ({ type }) => planTypes[type], from: "tablet" },
@@ -48,7 +50,7 @@ export function PlansPage() {
     status: choiceOf(CatalogueStatus, search.status),
   });
   return (
-    <Page title="Plans">
+    <Page title="Plans" acts={<CreatePlan />}>
       <Filters
         tabs={{
           key: "status",

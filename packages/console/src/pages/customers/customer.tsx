@@ -18,6 +18,8 @@ import { customerStates, wordsOf } from "../../words/states.ts";
 import { subscriptionColumns } from "../subscriptions/columns.tsx";
 import { SubscriptionDocuments } from "../subscriptions/subscription-documents.tsx";
 
+import { CustomerActs } from "./customer-acts.tsx";
+
 const route = { from: "/signed-in/o/$organisation/customers/$id" } as const;
 
 /** The page of a customer. */
@@ -34,7 +36,11 @@ export function CustomerPage() {
     search: { tab: value } as LinkProps["search"],
   });
   return (
-    <Page title={name} beside={<State {...wordsOf(customerStates, status)} />}>
+    <Page
+      title={name}
+      beside={<State {...wordsOf(customerStates, status)} />}
+      acts={<CustomerActs customer={customer} />}
+    >
       <FactRow
         facts={[
           ["Code", code],

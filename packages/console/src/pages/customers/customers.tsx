@@ -14,6 +14,8 @@ import { type Customer, CustomerStatus } from "../../gen/billing/v1/customers_pb
 import { choiceOf, choicesOf } from "../../words/choices.ts";
 import { customerStates, wordsOf } from "../../words/states.ts";
 
+import { ImportCustomers } from "./import-customers.tsx";
+
 const typed = [
   { key: "email", label: "e-mail", looksLike: /@/ },
   { key: "code", label: "code" },
@@ -43,7 +45,7 @@ export function CustomersPage() {
     status: choiceOf(CustomerStatus, search.status),
   });
   return (
-    <Page title="Customers">
+    <Page title="Customers" acts={<ImportCustomers />}>
       <Filters
         tabs={{ key: "status", choices: choicesOf(CustomerStatus, customerStates) }}
         typed={typed}

@@ -2,6 +2,7 @@
 import { type Document, DocumentState } from "../../gen/billing/admin/v1/documents_pb.ts";
 import { documentStates, wordsOf } from "../../words/states.ts";
 import styles from "./documents.module.css";
+import { RetryDocument } from "./retry-document.tsx";
 
 /** Says what the ledger refused, or how it differs. Nothing while all is well. */
 export function DocumentTrouble({ document }: { readonly document: Document }) {
@@ -22,6 +23,9 @@ export function DocumentTrouble({ document }: { readonly document: Document }) {
       )}
       {state === DocumentState.DRIFT && (
         <p>Somebody changed it there: {document.ledgerDifferences.join(", ")}.</p>
+      )}
+      {state === DocumentState.FAILED && (
+        <RetryDocument id={document.id} label={document.number} isPrimary />
       )}
     </section>
   );

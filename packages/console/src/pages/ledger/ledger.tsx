@@ -17,6 +17,7 @@ import {
   LedgerGrant,
 } from "../../gen/billing/admin/v1/ledger_connections_pb.ts";
 import { type LedgerSync, LedgerSyncService } from "../../gen/billing/admin/v1/ledger_sync_pb.ts";
+import { ConnectActs, ConnectionActs, SyncActs } from "./act-rows.tsx";
 import { LedgerDocuments } from "./ledger-documents.tsx";
 import { Mapping } from "./mapping.tsx";
 import { UnknownDocuments } from "./unknown-documents.tsx";
@@ -59,7 +60,7 @@ function Connection() {
   const sync = useQuery(LedgerSyncService.method.getLedgerSync, { organisation });
   if (isNotFound(read.error) || read.error?.message.includes("not connected"))
     return (
-      <EmptyState title="No ledger is connected yet" docs="ledger">
+      <EmptyState title="No ledger is connected yet" docs="ledger" act={<ConnectActs />}>
         Without a ledger no invoice can be issued. Connect the demo ledger to try, or your own.
       </EmptyState>
     );
@@ -72,8 +73,9 @@ function Connection() {
         <Card>
           <FactList facts={connectionFacts(connection)} />
         </Card>
+        <ConnectionActs connection={connection} />
       </Section>
-      <Section title="What is read from it">
+      <Section title="What is read from it" beside={<SyncActs />}>
         <Card>
           {sync.data?.sync ? <FactList facts={syncFacts(sync.data.sync)} /> : <Skeleton />}
         </Card>

@@ -11,6 +11,7 @@ import {
   AccountMappingService,
   type CatalogueMapping,
 } from "../../gen/billing/admin/v1/ledger_connections_pb.ts";
+import { type Mapped, SetMapping } from "./mapping-act.tsx";
 
 /** Shows what is mapped, and what takes the organisation's. */
 export function Mapping() {
@@ -31,10 +32,13 @@ export function Mapping() {
               <th scope="col" className={table.tablet}>
                 State
               </th>
+              <th scope="col">
+                <span className="unseen">Act</span>
+              </th>
             </tr>
           </thead>
           <tbody>
-            <Row name="The organisation" kind="for all below" mapping={organisations} />
+            <Row name="The organisation" kind="for all below" of={{}} mapping={organisations} />
             {[
               ...plans.map((each) => [each, "plan"] as const),
               ...charges.map((each) => [each, "charge"] as const),
@@ -49,19 +53,18 @@ export function Mapping() {
   );
 }
 
-function rowOf({ name, code, mapping }: CatalogueMapping, kind: string) {
-  return { name, kind: `${kind} ${code}`, mapping };
+function rowOf({ id, name, code, mapping }: CatalogueMapping, kind: "plan" | "charge" | "meter") {
+  return { name, kind: `${kind} ${code}`, of: { [kind]: id }, mapping };
 }
 
 function Row({
   name,
   kind,
+  of,
   mapping,
   fallback,
-}: {
-  readonly name: string;
+}: Mapped & {
   readonly kind: string;
-  readonly mapping: AccountMapping | undefined;
   readonly fallback?: AccountMapping | undefined;
 }) {
   const account = mapping?.revenueAccount ?? fallback?.revenueAccount;
@@ -82,6 +85,9 @@ function Row({
         ) : (
           <State word="As the organisation" tone="quiet" />
         )}
+      </td>
+      <td>
+        <SetMapping name={name} of={of} mapping={mapping} />
       </td>
     </tr>
   );

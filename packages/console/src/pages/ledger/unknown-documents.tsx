@@ -14,6 +14,7 @@ import {
   UnknownDocumentState,
 } from "../../gen/billing/admin/v1/ledger_reconciliation_pb.ts";
 import { CustomerName } from "../customers/customer-name.tsx";
+import { ResolveUnknown } from "./resolve-unknown.tsx";
 
 const columns: readonly Column<UnknownDocument>[] = [
   {
@@ -41,6 +42,11 @@ const columns: readonly Column<UnknownDocument>[] = [
     title: "Total",
     cell: ({ total, currency }) => <Money amount={total} currency={currency} />,
     isNumber: true,
+  },
+  {
+    title: "Act",
+    cell: ({ id, number, state }) =>
+      state === UnknownDocumentState.OPEN && <ResolveUnknown id={id} number={number} />,
   },
 ];
 

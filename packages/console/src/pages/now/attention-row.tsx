@@ -1,5 +1,6 @@
 /** One thing that waits for a person: what it is, since when, why, and what is alike. */
 import { Link } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
 import { useOrganisation } from "../../data/organisation.tsx";
 import { Instant } from "../../design/values/instant.tsx";
 import { grouped } from "../../design/values/money.tsx";
@@ -8,6 +9,10 @@ import type { Attention } from "../../gen/billing/admin/v1/attention_pb.ts";
 import { attentionKinds, kindWord, severityTones } from "../../words/attention.ts";
 import { ObjectLink } from "../activity/object-link.tsx";
 import styles from "./now.module.css";
+
+const AttentionActs = lazy(async () => ({
+  default: (await import("./attention-acts.tsx")).AttentionActs,
+}));
 
 /** The counts end at it. */
 export const countLimit = 1_000;
@@ -49,6 +54,11 @@ export function AttentionRow({ of }: { readonly of: Attention }) {
       <span className={styles.since}>
         since <Instant at={since} />
       </span>
+      <div className={styles.acts}>
+        <Suspense>
+          <AttentionActs of={of} />
+        </Suspense>
+      </div>
     </li>
   );
 }

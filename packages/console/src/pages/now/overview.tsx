@@ -12,6 +12,7 @@ import {
   OverviewService,
 } from "../../gen/billing/admin/v1/overview_pb.ts";
 import { AttentionRow } from "./attention-row.tsx";
+import { FirstSteps } from "./first-steps.tsx";
 import styles from "./now.module.css";
 import { OverviewCards } from "./overview-cards.tsx";
 import { RenewalsChart, UsageChart } from "./overview-charts.tsx";
@@ -26,6 +27,7 @@ export function OverviewPage() {
   const read = useQuery(OverviewService.method.getOverview, { organisation }, { refetchInterval });
   return (
     <Page title="Overview">
+      <FirstSteps />
       <Waiting />
       {read.error ? (
         <ErrorState error={read.error} onAgain={() => void read.refetch()} />

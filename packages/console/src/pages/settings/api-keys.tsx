@@ -11,6 +11,8 @@ import { State } from "../../design/values/state.tsx";
 import { type ApiKey, ApiKeyService } from "../../gen/billing/admin/v1/api_keys_pb.ts";
 import { credentialStates, wordsOf } from "../../words/states.ts";
 
+import { CreateApiKey, RevokeApiKey } from "./credential-acts.tsx";
+
 const columns: readonly Column<ApiKey>[] = [
   {
     title: "Name",
@@ -33,6 +35,7 @@ const columns: readonly Column<ApiKey>[] = [
       expiresAt === undefined ? "never" : <Instant at={expiresAt} withTime={false} />,
     from: "desktop",
   },
+  { title: "Act", cell: (apiKey) => <RevokeApiKey apiKey={apiKey} /> },
 ];
 
 /** Lists keys, newest first. */
@@ -47,6 +50,7 @@ export function ApiKeysPage() {
   return (
     <Page
       title="API keys"
+      acts={<CreateApiKey />}
       lead="With a key the platform calls the public API of this organisation."
     >
       <KeysetTable

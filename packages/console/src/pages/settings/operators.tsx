@@ -17,6 +17,14 @@ import {
 import { SessionService } from "../../gen/billing/admin/v1/sessions_pb.ts";
 import { credentialStates, operatorRoles, wordsOf } from "../../words/states.ts";
 
+import {
+  CreateOperator,
+  EndAllSessions,
+  EndSession,
+  OperatorActs,
+  RevokeToken,
+} from "./credential-acts.tsx";
+
 const operators: readonly Column<Operator>[] = [
   { title: "Name", cell: ({ name }) => name },
   { title: "Role", cell: ({ role }) => operatorRoles[role] },
@@ -30,6 +38,7 @@ const operators: readonly Column<Operator>[] = [
     cell: ({ created }) => <Instant at={created} withTime={false} />,
     from: "tablet",
   },
+  { title: "Acts", cell: (operator) => <OperatorActs operator={operator} /> },
 ];
 
 const tokens: readonly Column<OperatorToken>[] = [
@@ -49,6 +58,7 @@ const tokens: readonly Column<OperatorToken>[] = [
       expiresAt === undefined ? "never" : <Instant at={expiresAt} withTime={false} />,
     from: "desktop",
   },
+  { title: "Act", cell: (token) => <RevokeToken token={token} /> },
 ];
 
 /** Lists operators and tokens of all organisations. */
@@ -60,7 +70,11 @@ export function OperatorsPage() {
   });
   const theirs = useList(OperatorService.method.listOperatorTokens, { limit: 100 });
   return (
-    <Page title="Operators" lead="Who may sign in here. They are the same in every organisation.">
+    <Page
+      title="Operators"
+      acts={<CreateOperator />}
+      lead="Who may sign in here. They are the same in every organisation."
+    >
       <Section title="People and programs">
         <KeysetTable
           name="Operators"
@@ -90,13 +104,14 @@ function Sessions() {
   const list = data?.data ?? [];
   if (list.length === 0) return null;
   return (
-    <Section title="Your sessions">
+    <Section title="Your sessions" beside={<EndAllSessions />}>
       <Card>
         <FactList
           facts={list.map(({ id, userAgent, current, created, endsAt }) => [
             current ? "This browser" : userAgent,
             <span key={id}>
-              since <Instant at={created} />, ends <Instant at={endsAt} /> at the latest
+              since <Instant at={created} />, ends <Instant at={endsAt} /> at the latest{" "}
+              {!current && <EndSession id={id} />}
             </span>,
           ])}
         />

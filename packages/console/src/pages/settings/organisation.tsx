@@ -7,7 +7,15 @@ import { Copyable } from "../../design/values/copyable.tsx";
 import { Instant } from "../../design/values/instant.tsx";
 import { State } from "../../design/values/state.tsx";
 import { FirstInvoiceStatus } from "../../gen/billing/admin/v1/organisations_pb.ts";
-import { TestClockService, TestClockState } from "../../gen/billing/admin/v1/test_clock_pb.ts";
+import {
+  type GetTestClockResponse,
+  TestClockService,
+  TestClockState,
+} from "../../gen/billing/admin/v1/test_clock_pb.ts";
+
+import { AdvanceClock } from "./clock-act.tsx";
+import { UpdateOrganisation } from "./organisation-acts.tsx";
+import { SetSetupMode } from "./setup-mode-act.tsx";
 
 const firstInvoices: Readonly<Record<number, string>> = {
   [FirstInvoiceStatus.DRAFT]: "a draft",
@@ -42,7 +50,7 @@ export function OrganisationPage() {
   ];
   return (
     <Page title="Organisation">
-      <Section title="Setup Mode">
+      <Section title="Setup Mode" beside={<SetSetupMode />}>
         <Card>
           {whole.setupMode ? (
             <State word="On: nothing is billed while it is" tone="warn" />
@@ -52,7 +60,7 @@ export function OrganisationPage() {
         </Card>
       </Section>
       {!livemode && <Clock />}
-      <Section title="Settings">
+      <Section title="Settings" beside={<UpdateOrganisation organisation={whole} />}>
         <Card>
           <FactList facts={facts} />
         </Card>
@@ -61,10 +69,17 @@ export function OrganisationPage() {
   );
 }
 
+const isAdvancing = (answer: GetTestClockResponse | undefined) =>
+  answer?.testClock?.state === TestClockState.ADVANCING;
+
 /** The clock of a sandbox. */
 function Clock() {
   const { id: organisation } = useOrganisation();
-  const { data } = useQuery(TestClockService.method.getTestClock, { organisation });
+  const { data } = useQuery(
+    TestClockService.method.getTestClock,
+    { organisation },
+    { refetchInterval: ({ state: { data: last } }) => (isAdvancing(last) ? 1_000 : 30_000) },
+  );
   const clock = data?.testClock;
   if (clock === undefined) return null;
   const { state, now, advance } = clock;
@@ -83,7 +98,7 @@ function Clock() {
     ],
   ];
   return (
-    <Section title="Clock">
+    <Section title="Clock" beside={state !== TestClockState.ADVANCING && <AdvanceClock />}>
       <Card>
         <FactList facts={facts.filter((fact) => fact !== false)} />
       </Card>

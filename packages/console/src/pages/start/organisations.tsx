@@ -12,6 +12,7 @@ import {
   OrganisationService,
 } from "../../gen/billing/admin/v1/organisations_pb.ts";
 import { Frame } from "../../shell/frame.tsx";
+import { CreateOrganisation } from "../settings/organisation-acts.tsx";
 
 const columns: readonly Column<Organisation>[] = [
   {
@@ -50,7 +51,7 @@ export function OrganisationsPage() {
   });
   return (
     <Frame>
-      <Page title="Organisations">
+      <Page title="Organisations" acts={list.data?.data.length !== 0 && <CreateOrganisation />}>
         <Filters typed={[{ key: "name", label: "name" }]} />
         <KeysetTable
           name="Organisations"
@@ -60,8 +61,14 @@ export function OrganisationsPage() {
           to={({ id }) => ({ to: "/o/$organisation/overview", params: { organisation: id } })}
           empty={
             <EmptyList filters={["name"]}>
-              <EmptyState title="No organisations yet" docs="guide">
-                An organisation has customers, plans and one accounting ledger. An owner creates it.
+              <EmptyState
+                title="No organisations yet"
+                docs="guide"
+                act={<CreateOrganisation isFirst />}
+              >
+                An organisation is a business with its customers, plans and accounting ledger.
+                Create one to try, then follow its steps: to the first invoice it takes a few
+                minutes.
               </EmptyState>
             </EmptyList>
           }

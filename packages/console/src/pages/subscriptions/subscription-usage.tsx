@@ -3,9 +3,15 @@ import { useList } from "../../data/list.ts";
 import { useOrganisation } from "../../data/organisation.tsx";
 import { EmptyState } from "../../design/page/empty-state.tsx";
 import { Section } from "../../design/page/page.tsx";
-import { KeysetTable } from "../../design/table/keyset-table.tsx";
-import { UsageService } from "../../gen/billing/admin/v1/usage_pb.ts";
+import { type Column, KeysetTable } from "../../design/table/keyset-table.tsx";
+import { type UsageEvent, UsageService } from "../../gen/billing/admin/v1/usage_pb.ts";
 import { usageColumns, usageEventColumns } from "../usage/columns.tsx";
+import { VoidEvent } from "../usage/void-event.tsx";
+
+const withActs: readonly Column<UsageEvent>[] = [
+  ...usageEventColumns,
+  { title: "Act", cell: (event) => <VoidEvent event={event} /> },
+];
 
 /** Lists the usage of a subscription, and its last events. */
 export function SubscriptionUsage({ id, meter }: { readonly id: string; readonly meter?: string }) {
@@ -28,7 +34,7 @@ export function SubscriptionUsage({ id, meter }: { readonly id: string; readonly
         <KeysetTable
           name="Usage events"
           list={events}
-          columns={usageEventColumns}
+          columns={withActs}
           idOf={({ id: each }) => each}
           empty={<EmptyState title="No events yet" docs="guide" />}
         />

@@ -13,6 +13,7 @@ import { type WebhookAttempt, WebhookService } from "../../gen/billing/admin/v1/
 import { deliveryStates, wordsOf } from "../../words/states.ts";
 import { Json } from "../activity/json.tsx";
 import { answerText } from "./columns.tsx";
+import { ResendDelivery } from "./endpoint-acts.tsx";
 
 /** The page of a delivery. */
 export function DeliveryPage() {
@@ -32,6 +33,7 @@ export function DeliveryPage() {
         </Link>
       }
       beside={<State {...wordsOf(deliveryStates, state)} />}
+      acts={<ResendDelivery id={id} />}
     >
       <FactRow
         facts={[

@@ -18,6 +18,7 @@ import {
 import { choiceOf, choicesOf } from "../../words/choices.ts";
 import { deliveryStates, endpointStates, wordsOf } from "../../words/states.ts";
 import { deliveryColumns } from "./columns.tsx";
+import { EndpointActs } from "./endpoint-acts.tsx";
 
 const route = { from: "/signed-in/o/$organisation/webhooks/$id" } as const;
 
@@ -42,6 +43,7 @@ export function EndpointPage() {
       title={endpoint.url}
       beside={<State {...wordsOf(endpointStates, endpoint.status)} />}
       lead={endpoint.description === "" ? undefined : endpoint.description}
+      acts={<EndpointActs endpoint={endpoint} />}
     >
       <FactRow facts={factsOf(endpoint)} />
       <Section title="Deliveries">

@@ -11,6 +11,7 @@ import { State } from "../../design/values/state.tsx";
 import { type WebhookEndpoint, WebhookService } from "../../gen/billing/admin/v1/webhooks_pb.ts";
 import { endpointStates, wordsOf } from "../../words/states.ts";
 import { deliveryColumns } from "./columns.tsx";
+import { CreateEndpoint } from "./endpoint-acts.tsx";
 
 const columns: readonly Column<WebhookEndpoint>[] = [
   { title: "Address", cell: ({ url, description }) => <Named name={url} sub={description} /> },
@@ -55,7 +56,7 @@ export function WebhooksPage() {
     startingAfter: after,
   });
   return (
-    <Page title="Webhooks">
+    <Page title="Webhooks" acts={<CreateEndpoint />}>
       <Section title="Endpoints">
         <KeysetTable
           name="Endpoints"
