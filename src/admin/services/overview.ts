@@ -55,11 +55,12 @@ function presentFigures(figures: Figures): Shown {
     started: subscriptions.started,
     ended: subscriptions.ended,
     parked: subscriptions.parked,
-    renewals: figures.renewals.map(({ date, due, billed, failed }) => ({
+    renewals: figures.renewals.map(({ date, due, billed, failed, ending }) => ({
       date,
       due: presentRenewals(due),
       billed: presentRenewals(billed),
       failed: presentRenewals(failed),
+      ...(ending !== undefined && { ending: presentRenewals(ending) }),
     })),
     documents: countsOf(documentStates, states).map(([state, count]) => ({ state, count })),
     invoices: countsOf(documentStatuses, statuses).map(([status, count]) => ({ status, count })),

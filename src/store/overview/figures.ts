@@ -33,6 +33,8 @@ export interface RenewalDay {
   readonly due: RenewalFigures;
   readonly billed: RenewalFigures;
   readonly failed: RenewalFigures;
+  /** Missing in the figures of a previous version. */
+  readonly ending?: RenewalFigures;
 }
 
 /** What subscriptions come to. */

@@ -15,8 +15,11 @@ import type { Figures } from "./figures.ts";
 import { addBilled, createRenewalSums } from "./renewal-sums.ts";
 import { reckonSubscriptions } from "./subscription-figures.ts";
 
-/** How far the figures reach before and behind today. */
-const days = 30;
+/** How far the figures reach before today. */
+const daysBefore = 30;
+
+/** And after it: 60 days, with what is invoiced ahead within them. */
+const daysAfter = 92;
 
 const createRows = command({
   name: "create_overviews",
@@ -106,7 +109,7 @@ async function refresh(pool: Pool, organisationId: string): Promise<void> {
   const [now] = await readToday(pool, organisationId);
   if (now === undefined) return;
   const today = civilDate(now.today);
-  const [from, until] = [addDays(today, -days), addDays(today, days)];
+  const [from, until] = [addDays(today, -daysBefore), addDays(today, daysAfter)];
   const sums = createRenewalSums();
   const subscriptions = await reckonSubscriptions(pool, organisationId, { from, until }, sums);
   await addBilled(pool, organisationId, { from, today }, sums);

@@ -10,7 +10,7 @@ import { stands } from "../documents/document-presence.ts";
 import type { RenewalDay, RenewalFigures } from "./figures.ts";
 
 /** What became of a renewal. */
-type Part = "due" | "billed" | "failed";
+type Part = "due" | "billed" | "failed" | "ending";
 
 /** Renewals of a day in a currency. */
 interface Renewals {
@@ -30,7 +30,8 @@ export function createRenewalSums(): RenewalSums {
   const days = new Map<string, Record<Part, Map<string, Renewals>>>();
   return {
     add: (date, part, renewals) => {
-      const parts = days.get(date) ?? { due: new Map(), billed: new Map(), failed: new Map() };
+      const none = { due: new Map(), billed: new Map(), failed: new Map(), ending: new Map() };
+      const parts = days.get(date) ?? none;
       days.set(date, parts);
       const { count, currency, value } = renewals;
       const before = parts[part].get(currency);
@@ -43,7 +44,8 @@ export function createRenewalSums(): RenewalSums {
     days: () =>
       [...days.keys()].sort().map((date) => {
         const of = (part: Part) => figuresOf([...(days.get(date)?.[part].values() ?? [])]);
-        return { date, due: of("due"), billed: of("billed"), failed: of("failed") };
+        const [due, billed, failed] = [of("due"), of("billed"), of("failed")];
+        return { date, due, billed, failed, ending: of("ending") };
       }),
   };
 }

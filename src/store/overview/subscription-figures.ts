@@ -121,7 +121,7 @@ export interface FigureDays {
   readonly until: CivilDate;
 }
 
-/** Reckons them, and adds the renewals that are due between the two days. */
+/** Reckons them, and adds the renewals and ends between the two days. */
 export async function reckonSubscriptions(
   pool: Pool,
   organisationId: string,
@@ -141,13 +141,14 @@ export async function reckonSubscriptions(
     if (group.endDate !== null && group.endDate > from && isDone(status)) ended += count;
     const priced = status === "active" ? price(group) : null;
     if (priced === null) return;
-    const { currency, months } = priced;
+    const { currency, months, date, isRenewing } = priced;
     const value = multiply(priced.value, decimalOf(count));
+    if (date >= from && date <= until)
+      renewals.add(date, isRenewing ? "due" : "ending", { count, currency, value });
+    if (!isRenewing) return;
     const key = `${currency} ${months}`;
     sums.set(key, { months, currency, value: add(sums.get(key)?.value ?? ZERO, value) });
     subscriptions.set(currency, (subscriptions.get(currency) ?? 0) + count);
-    if (priced.date >= from && priced.date <= until)
-      renewals.add(priced.date, "due", { count, currency, value });
   };
   for (let after: string | null = "0"; after !== null; ) {
     const rows = await readGroups(pool, organisationId, after, from);
@@ -192,7 +193,6 @@ function pricing(plans: ReadonlyMap<string, Plan>) {
     const endDate = group.endDate === null ? null : civilDate(group.endDate);
     const cancelAtPeriodEnd = group.cancelAtPeriodEnd === true;
     const renewing = { status: "active", renewalDate: date, endDate, cancelAtPeriodEnd } as const;
-    if (!willRenew(renewing)) return null;
     const key = [planId, units, discountPercent, priceOverride].join(" ");
     let value = values.get(key);
     if (value === undefined) {
@@ -201,6 +201,7 @@ function pricing(plans: ReadonlyMap<string, Plan>) {
       value = lineAmount(plan, { ...terms, discountPercent: discount });
       values.set(key, value);
     }
-    return { value, currency: plan.currency, months: intervalCount ?? 1, date };
+    const isRenewing = willRenew(renewing);
+    return { value, currency: plan.currency, months: intervalCount ?? 1, date, isRenewing };
   };
 }

@@ -57,12 +57,14 @@ test("the figures are those of what the organisation has", async ({ fixture, sto
         due: nothing,
         billed: { count: 2, values: [{ currency: "NZD", amount: "175.0000" }] },
         failed: nothing,
+        ending: nothing,
       },
       {
         date: "2026-05-10",
         due: { count: 1, values: [{ currency: "NZD", amount: "50.0000" }] },
         billed: nothing,
         failed: nothing,
+        ending: { count: 1, values: [{ currency: "NZD", amount: "125.0000" }] },
       },
     ],
     documents: {
