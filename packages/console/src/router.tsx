@@ -69,7 +69,17 @@ const event = createRoute({
 const subscriptions = createRoute({
   ...inOrganisation,
   path: "subscriptions",
-  validateSearch: texts("status", "customer", "customer_code", "label", "number", "after"),
+  validateSearch: texts(
+    "status",
+    "customer",
+    "customer_code",
+    "label",
+    "number",
+    "plan",
+    "renewal_from",
+    "renewal_to",
+    "after",
+  ),
   component: lazyRouteComponent(
     () => import("./pages/subscriptions/subscriptions.tsx"),
     "SubscriptionsPage",
@@ -99,7 +109,7 @@ const subscription = createRoute({
 const customers = createRoute({
   ...inOrganisation,
   path: "customers",
-  validateSearch: texts("status", "code", "email", "after"),
+  validateSearch: texts("status", "code", "email", "search", "after"),
   component: lazyRouteComponent(() => import("./pages/customers/customers.tsx"), "CustomersPage"),
 });
 
@@ -138,10 +148,12 @@ const meters = createRoute({
   component: lazyRouteComponent(() => import("./pages/catalogue/meters.tsx"), "MetersPage"),
 });
 
+const documentKeys = ["status", "number", "subscription", "customer", "customer_code"] as const;
+
 const invoices = createRoute({
   ...inOrganisation,
   path: "invoices",
-  validateSearch: texts("status", "number", "subscription", "customer", "customer_code", "after"),
+  validateSearch: texts(...documentKeys, "issued_from", "issued_to", "due_from", "due_to", "after"),
   component: lazyRouteComponent(() => import("./pages/documents/invoices.tsx"), "InvoicesPage"),
 });
 
@@ -155,7 +167,7 @@ const invoice = createRoute({
 const creditNotes = createRoute({
   ...inOrganisation,
   path: "credit-notes",
-  validateSearch: texts("status", "number", "subscription", "customer", "customer_code", "after"),
+  validateSearch: texts(...documentKeys, "issued_from", "issued_to", "after"),
   component: lazyRouteComponent(
     () => import("./pages/documents/credit-notes.tsx"),
     "CreditNotesPage",
@@ -172,6 +184,12 @@ const creditNote = createRoute({
   ),
 });
 
+const calendar = createRoute({
+  ...inOrganisation,
+  path: "calendar",
+  component: lazyRouteComponent(() => import("./pages/now/calendar.tsx"), "CalendarPage"),
+});
+
 const usage = createRoute({
   ...inOrganisation,
   path: "usage",
@@ -182,7 +200,7 @@ const usage = createRoute({
 const ledger = createRoute({
   ...inOrganisation,
   path: "ledger",
-  validateSearch: texts("tab", "after"),
+  validateSearch: texts("tab", "state", "after"),
   component: lazyRouteComponent(() => import("./pages/ledger/ledger.tsx"), "LedgerPage"),
 });
 
@@ -261,6 +279,7 @@ const tree = root.addChildren([
       creditNotes,
       creditNote,
       usage,
+      calendar,
       ledger,
       webhooks,
       webhookEndpoint,

@@ -16,6 +16,7 @@ const pages = [
   ["invoices", "Invoices"],
   ["credit-notes", "Credit notes"],
   ["usage", "Usage"],
+  ["calendar", "Calendar"],
   ["ledger", "Ledger"],
   ["ledger?tab=mapping", "Ledger"],
   ["ledger?tab=documents", "Ledger"],

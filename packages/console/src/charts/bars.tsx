@@ -1,5 +1,6 @@
 /** Bars over time: each a stack of kinds, with a table of the same figures for readers. */
 import { useElementSize } from "@mantine/hooks";
+import { Link, type LinkProps } from "@tanstack/react-router";
 import { grouped } from "../design/values/money.tsx";
 import styles from "./charts.module.css";
 import { linearScale } from "./scale.ts";
@@ -15,11 +16,13 @@ export interface Bar {
   readonly name: string;
   readonly figures: readonly number[];
   readonly isNow?: boolean;
+  /** The list that proves its figures. */
+  readonly to?: LinkProps | undefined;
 }
 
 const size = { height: 168, left: 44, right: 4, top: 8, bottom: 22 };
 
-/** Draws the bars. `ends` names the first and the last. */
+/** Draws the bars. `ends` names the first and the last. Bars with an address are links. */
 export function Bars({
   title,
   kinds,
@@ -38,10 +41,12 @@ export function Bars({
   const y = linearScale(top, [size.height - size.bottom, size.top], 3, true);
   const step = (width - size.left - size.right) / Math.max(bars.length, 1);
   const isWhole = (tick: number) => Number.isInteger(tick);
+  const hasLinks = bars.some(({ to }) => to !== undefined);
   return (
     <figure className={styles.chart}>
       <div ref={ref}>
-        <svg width={width} height={size.height} aria-hidden="true">
+        <svg width={width} height={size.height} aria-hidden={!hasLinks}>
+          <title>{title}</title>
           {y.marks.filter(isWhole).map((tick) => (
             <g key={tick}>
               <line className={styles.grid} x1={size.left} x2={width} y1={y(tick)} y2={y(tick)} />
@@ -73,38 +78,38 @@ export function Bars({
           </text>
         </svg>
       </div>
-      {kinds.length > 1 && (
-        <ul className={styles.legend}>
-          {kinds.map(({ label, tone }) => (
-            <li key={label}>
-              <i className={styles[tone]} /> {label}
-            </li>
-          ))}
-        </ul>
+      <ul className={styles.legend}>
+        {kinds.map(({ label, tone }) => (
+          <li key={label}>
+            <i className={styles[tone]} /> {label}
+          </li>
+        ))}
+      </ul>
+      {!hasLinks && (
+        <table className="unseen">
+          <caption>{title}</caption>
+          <tbody>
+            {bars
+              .filter((bar) => sumOf(bar) > 0)
+              .map(({ name, figures }) => (
+                <tr key={name}>
+                  <th scope="row">{name}</th>
+                  {figures.map((figure, index) => (
+                    <td key={kinds[index]?.label}>
+                      {kinds[index]?.label}: {grouped(figure)}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+          </tbody>
+        </table>
       )}
-      <table className="unseen">
-        <caption>{title}</caption>
-        <tbody>
-          {bars
-            .filter((bar) => sumOf(bar) > 0)
-            .map(({ name, figures }) => (
-              <tr key={name}>
-                <th scope="row">{name}</th>
-                {figures.map((figure, index) => (
-                  <td key={kinds[index]?.label}>
-                    {kinds[index]?.label}: {grouped(figure)}
-                  </td>
-                ))}
-              </tr>
-            ))}
-        </tbody>
-      </table>
     </figure>
   );
 }
 
 function Stack({
-  bar: { name, figures, isNow = false },
+  bar: { name, figures, isNow = false, to },
   kinds,
   y,
   at,
@@ -118,9 +123,10 @@ function Stack({
 }) {
   let below = 0;
   const said = figures.map((figure, index) => `${kinds[index]?.label}: ${grouped(figure)}`);
-  return (
-    <g>
-      <title>{`${name}. ${said.join(", ")}`}</title>
+  const words = `${name}. ${said.join(", ")}`;
+  const drawn = (
+    <>
+      <title>{words}</title>
       <rect
         className={styles.room}
         x={at}
@@ -154,6 +160,12 @@ function Stack({
           )
         );
       })}
-    </g>
+    </>
+  );
+  if (to === undefined) return <g>{drawn}</g>;
+  return (
+    <Link {...to} aria-label={words} className={styles.bar}>
+      {drawn}
+    </Link>
   );
 }

@@ -46,6 +46,7 @@ export const navigation: readonly NavigationGroup[] = [
       page("invoices", "Invoices", "invoices"),
       page("credit-notes", "Credit notes", "credits"),
       page("usage", "Usage", "usage"),
+      page("calendar", "Calendar", "calendar"),
     ],
   },
   {

@@ -1,6 +1,7 @@
 /** What waits for a person, in words. */
 import type { Tone } from "../design/values/state.tsx";
 import { AttentionKind, AttentionSeverity } from "../gen/billing/admin/v1/attention_pb.ts";
+import { wordOf } from "./choices.ts";
 
 /** The kinds. */
 export const attentionKinds: Readonly<Record<number, string>> = {
@@ -25,7 +26,5 @@ export const severityTones: Readonly<Record<number, Tone>> = {
 
 /** The word of a kind in the address. */
 export function kindWord(kind: AttentionKind): string | undefined {
-  return Object.entries(AttentionKind)
-    .find(([, value]) => value === kind)?.[0]
-    .toLowerCase();
+  return wordOf(AttentionKind, kind);
 }

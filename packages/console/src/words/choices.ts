@@ -12,6 +12,13 @@ export function choiceOf<E extends Enumeration>(
   return typeof value === "number" ? (value as Extract<E[keyof E], number>) : undefined;
 }
 
+/** Returns the word of a value in an address. */
+export function wordOf(enumeration: Enumeration, value: number): string | undefined {
+  return Object.entries(enumeration)
+    .find(([, each]) => each === value)?.[0]
+    .toLowerCase();
+}
+
 /** Returns the words of the address with how they read, without the unspecified value. */
 export function choicesOf(
   enumeration: Enumeration,

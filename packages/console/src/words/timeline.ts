@@ -1,56 +1,49 @@
-/** The kinds of the timeline: the group of each for the filters, and what it asks of a person. */
+/** The kinds of the timeline: what each asks of a person, and the groups of the filters. */
 import type { Tone } from "../design/values/state.tsx";
 import { TimelineKind } from "../gen/billing/admin/v1/subscriptions_pb.ts";
 
-/** A group of kinds. */
-export type TimelineGroup = "changes" | "money" | "ledger" | "webhooks";
-
-/** The groups in words. */
-export const timelineGroups: readonly (readonly [TimelineGroup, string])[] = [
-  ["changes", "Changes"],
+/** The groups that a reader can choose, by the word of the address. */
+export const timelineGroups = [
+  [undefined, "All"],
   ["money", "Money"],
   ["ledger", "Ledger"],
   ["webhooks", "Webhooks"],
-];
+  ["failed", "Failed only"],
+] as const;
 
-const kinds: Readonly<Record<number, readonly [TimelineGroup, Tone]>> = {
-  [TimelineKind.CREATED]: ["changes", "ok"],
-  [TimelineKind.UNITS_CHANGED]: ["changes", "ok"],
-  [TimelineKind.END_REQUESTED]: ["changes", "info"],
-  [TimelineKind.RESTORED]: ["changes", "ok"],
-  [TimelineKind.DEFERRED]: ["money", "info"],
-  [TimelineKind.ISSUED]: ["money", "ok"],
-  [TimelineKind.AMENDED]: ["money", "ok"],
-  [TimelineKind.WAITING]: ["ledger", "info"],
-  [TimelineKind.POSTED]: ["ledger", "ok"],
-  [TimelineKind.REFUSED]: ["ledger", "bad"],
-  [TimelineKind.ABANDONED]: ["ledger", "warn"],
-  [TimelineKind.CREDITED]: ["money", "ok"],
-  [TimelineKind.PAID]: ["money", "ok"],
-  [TimelineKind.VOIDED]: ["money", "quiet"],
-  [TimelineKind.DELETED]: ["money", "quiet"],
-  [TimelineKind.REMOVED]: ["money", "quiet"],
-  [TimelineKind.REMOVAL_REFUSED]: ["ledger", "bad"],
-  [TimelineKind.KEPT]: ["money", "info"],
-  [TimelineKind.ENDED]: ["changes", "quiet"],
-  [TimelineKind.END_REFUSED]: ["changes", "bad"],
-  [TimelineKind.PARKED]: ["money", "bad"],
-  [TimelineKind.PUBLISHED]: ["webhooks", "quiet"],
-  [TimelineKind.DELIVERED]: ["webhooks", "ok"],
-  [TimelineKind.DELIVERY_FAILED]: ["webhooks", "bad"],
-  [TimelineKind.DELIVERY_WAITING]: ["webhooks", "info"],
-  [TimelineKind.DELIVERY_ENDED]: ["webhooks", "quiet"],
-  [TimelineKind.OPERATOR]: ["changes", "info"],
+const tones: Readonly<Record<number, Tone>> = {
+  [TimelineKind.CREATED]: "ok",
+  [TimelineKind.UNITS_CHANGED]: "ok",
+  [TimelineKind.END_REQUESTED]: "info",
+  [TimelineKind.RESTORED]: "ok",
+  [TimelineKind.DEFERRED]: "info",
+  [TimelineKind.ISSUED]: "ok",
+  [TimelineKind.AMENDED]: "ok",
+  [TimelineKind.WAITING]: "info",
+  [TimelineKind.POSTED]: "ok",
+  [TimelineKind.REFUSED]: "bad",
+  [TimelineKind.ABANDONED]: "warn",
+  [TimelineKind.CREDITED]: "ok",
+  [TimelineKind.PAID]: "ok",
+  [TimelineKind.VOIDED]: "quiet",
+  [TimelineKind.DELETED]: "quiet",
+  [TimelineKind.REMOVED]: "quiet",
+  [TimelineKind.REMOVAL_REFUSED]: "bad",
+  [TimelineKind.KEPT]: "info",
+  [TimelineKind.ENDED]: "quiet",
+  [TimelineKind.END_REFUSED]: "bad",
+  [TimelineKind.PARKED]: "bad",
+  [TimelineKind.PUBLISHED]: "quiet",
+  [TimelineKind.DELIVERED]: "ok",
+  [TimelineKind.DELIVERY_FAILED]: "bad",
+  [TimelineKind.DELIVERY_WAITING]: "info",
+  [TimelineKind.DELIVERY_ENDED]: "quiet",
+  [TimelineKind.OPERATOR]: "info",
 };
-
-/** Returns the group of a kind. */
-export function groupOf(kind: TimelineKind): TimelineGroup {
-  return kinds[kind]?.[0] ?? "changes";
-}
 
 /** Returns the tone of a kind. */
 export function toneOf(kind: TimelineKind): Tone {
-  return kinds[kind]?.[1] ?? "quiet";
+  return tones[kind] ?? "quiet";
 }
 
 /** The words for several neighbours of a kind, or null for a kind that is always read. */

@@ -20,7 +20,14 @@ export function LinkTabs({
   return (
     <nav className={styles.tabs} aria-label={name}>
       {tabs.map(({ label, to, isCurrent }) => (
-        <Link key={label} {...to} resetScroll={false} aria-current={isCurrent ? "true" : undefined}>
+        <Link
+          key={label}
+          {...to}
+          resetScroll={false}
+          // Else each link whose members the address has would be a current one.
+          activeOptions={{ exact: true }}
+          aria-current={isCurrent ? "true" : undefined}
+        >
           {label}
         </Link>
       ))}

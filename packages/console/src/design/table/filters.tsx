@@ -5,6 +5,7 @@ import { type ReactNode, useState } from "react";
 import { Icon } from "../icons.tsx";
 import { EmptyState } from "../page/empty-state.tsx";
 import { LinkTabs } from "../page/link-tabs.tsx";
+import { DateFilters, type DateRange, filtersOfRange } from "./date-filters.tsx";
 import styles from "./table.module.css";
 
 /** A filter that is typed: its name in the address, and in words. */
@@ -13,6 +14,8 @@ export interface TypedFilter {
   readonly label: string;
   /** What a text without a name sets, if it looks like this. The last filter takes the rest. */
   readonly looksLike?: RegExp;
+  /** What its chip shows of the value. */
+  readonly shown?: (value: string) => ReactNode;
 }
 
 /** The choices of the filter by state, as tabs. */
@@ -23,20 +26,23 @@ export interface StateTabs {
   readonly all?: string;
 }
 
-type Search = Readonly<Record<string, string | undefined>>;
+/** The members of an address. */
+export type Search = Readonly<Record<string, string | undefined>>;
 
 function useSearchText(): Search {
   return useRouterState({ select: ({ location }) => location.search as Search });
 }
 
-/** Tabs by state, a field for the others, and a chip for each that is set. */
+/** Tabs by state, fields for the others, and a chip for each that is set. */
 export function Filters({
   tabs,
   typed,
+  dates = [],
   children,
 }: {
   readonly tabs?: StateTabs;
   readonly typed: readonly TypedFilter[];
+  readonly dates?: readonly DateRange[];
   readonly children?: ReactNode;
 }) {
   const search = useSearchText();
@@ -46,15 +52,20 @@ export function Filters({
       to: ".",
       search: (old: Search) => ({ ...old, ...members, after: undefined }),
     });
-  const chips = typed.filter(({ key }) => search[key] !== undefined);
+  const chips = [...typed, ...dates.flatMap(filtersOfRange)].flatMap((filter) => {
+    const { [filter.key]: value } = search;
+    return value === undefined ? [] : [{ ...filter, value }];
+  });
   return (
     <>
       {tabs && <FilterTabs tabs={tabs} current={search[tabs.key]} />}
       <div className={styles.filters}>
         {typed.length > 0 && <FilterField typed={typed} onSet={set} />}
-        {chips.map(({ key, label }) => (
+        {dates.length > 0 && <DateFilters ranges={dates} search={search} onSet={set} />}
+        {children}
+        {chips.map(({ key, label, value, shown }) => (
           <span key={key} className={styles.chip}>
-            {label}: {search[key]}
+            {label}: {shown ? shown(value) : value}
             <button
               type="button"
               aria-label={`Remove the filter by ${label}`}
@@ -64,7 +75,6 @@ export function Filters({
             </button>
           </span>
         ))}
-        {children}
       </div>
     </>
   );
@@ -105,7 +115,7 @@ function FilterField({
     onSet(filterOf(value, typed));
     setText("");
   };
-  const names = typed.map(({ label }) => label).join(", ");
+  const names = typed.map(({ label }) => label).toReversed();
   return (
     <form
       className={styles.words}
@@ -117,8 +127,8 @@ function FilterField({
       <TextInput
         size="sm"
         data-filter-field
-        aria-label={`Filter by ${names}`}
-        placeholder={`Filter by ${typed.at(-1)?.label}, …`}
+        aria-label={`Filter by ${names.join(", ")}`}
+        placeholder={`Filter by ${names.slice(0, 2).join(", ")} …`}
         leftSection={<Icon name="search" />}
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
@@ -149,6 +159,7 @@ export function EmptyList({
   const search = useSearchText();
   const navigate = useNavigate();
   if (![...filters, "after"].some((key) => search[key] !== undefined)) return children;
+  const none = Object.fromEntries(filters.map((key) => [key, undefined]));
   return (
     <EmptyState
       title="Nothing matches these filters"
@@ -156,7 +167,12 @@ export function EmptyList({
         <button
           type="button"
           className={styles.clear}
-          onClick={() => void navigate({ to: ".", search: {} })}
+          onClick={() =>
+            void navigate({
+              to: ".",
+              search: (old: Search) => ({ ...old, ...none, after: undefined }),
+            })
+          }
         >
           Clear the filters
         </button>

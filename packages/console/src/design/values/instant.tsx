@@ -13,9 +13,10 @@ function formatOf(timeZone: string, options: Intl.DateTimeFormatOptions): Intl.D
 const dayOptions = { day: "numeric", month: "short", year: "numeric" } as const;
 const timeOptions = { hour: "2-digit", minute: "2-digit" } as const;
 
-/** Returns `28 Nov 2026` for `2026-11-28`. */
+/** Returns `28 Nov 2026` for `2026-11-28`, and a text that is no day as it is. */
 export function dayText(date: string): string {
-  return formatOf("UTC", dayOptions).format(new Date(`${date.slice(0, 10)}T00:00:00Z`));
+  const midnight = new Date(`${date.slice(0, 10)}T00:00:00Z`);
+  return Number.isNaN(midnight.getTime()) ? date : formatOf("UTC", dayOptions).format(midnight);
 }
 
 /** Returns the day of an instant in the zone, as `2026-11-28`. */

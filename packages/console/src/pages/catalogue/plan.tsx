@@ -56,7 +56,17 @@ export function PlanPage() {
             ? [["At least", `${grouped(minimumUnits)} ${word}`] as const]
             : []),
           ...(freeUnits > 0 ? [["Free", `${grouped(freeUnits)} ${word}`] as const] : []),
-          ["Subscriptions", grouped(plan.subscriptions)],
+          [
+            "Subscriptions",
+            <Link
+              key="subscriptions"
+              to="/o/$organisation/subscriptions"
+              params={{ organisation }}
+              search={{ plan: id }}
+            >
+              {grouped(plan.subscriptions)}
+            </Link>,
+          ],
           ["A customer's price", plan.allowsPriceOverride ? "may differ" : "is the plan's"],
           ["Account", plan.revenueAccount ?? "as the organisation"],
           ["Tax", plan.taxType ?? "as the organisation"],

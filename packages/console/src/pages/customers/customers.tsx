@@ -18,7 +18,8 @@ import { ImportCustomers } from "./import-customers.tsx";
 
 const typed = [
   { key: "email", label: "e-mail", looksLike: /@/ },
-  { key: "code", label: "code" },
+  { key: "code", label: "exact code" },
+  { key: "search", label: "name or code" },
 ];
 
 const columns: readonly Column<Customer>[] = [
@@ -41,6 +42,7 @@ export function CustomersPage() {
     limit: pageSize,
     startingAfter: search.after,
     code: search.code,
+    search: search.search,
     email: search.email,
     status: choiceOf(CustomerStatus, search.status),
   });
@@ -57,7 +59,7 @@ export function CustomersPage() {
         idOf={({ id }) => id}
         to={({ id }) => ({ to: "/o/$organisation/customers/$id", params: { organisation, id } })}
         empty={
-          <EmptyList filters={["status", "code", "email"]}>
+          <EmptyList filters={["status", ...typed.map(({ key }) => key)]}>
             <EmptyState title="No customers yet" docs="ledger">
               A customer is a contact of the ledger. They are imported from it, or created by the
               platform.

@@ -1,5 +1,6 @@
 /** The attempts at a document: when each was, what the ledger answered, and how long it took. */
 import { Section } from "../../design/page/page.tsx";
+import { Named } from "../../design/table/named.tsx";
 import table from "../../design/table/table.module.css";
 import { Instant } from "../../design/values/instant.tsx";
 import { grouped } from "../../design/values/money.tsx";
@@ -23,7 +24,6 @@ export function Attempts({ attempts }: { readonly attempts: readonly DocumentAtt
         <table className={table.table}>
           <thead>
             <tr>
-              <th scope="col">Time</th>
               <th scope="col">Outcome</th>
               <th scope="col">Answer</th>
               <th scope="col" className={`${table.numeric} ${table.tablet}`}>
@@ -35,10 +35,10 @@ export function Attempts({ attempts }: { readonly attempts: readonly DocumentAtt
             {attempts.map(({ at, outcome, httpStatus, message, correlationId, durationMs }) => (
               <tr key={at}>
                 <td>
-                  <Instant at={at} />
-                </td>
-                <td>
-                  <State {...wordsOf(outcomes, outcome)} />
+                  <Named
+                    name={<State {...wordsOf(outcomes, outcome)} />}
+                    sub={<Instant at={at} />}
+                  />
                 </td>
                 <td title={correlationId}>
                   {[httpStatus && `HTTP ${httpStatus}`, message].filter(Boolean).join(": ") || "–"}

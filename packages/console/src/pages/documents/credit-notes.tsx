@@ -11,7 +11,7 @@ import { DocumentStatus } from "../../gen/billing/v1/common_pb.ts";
 import { choiceOf, choicesOf } from "../../words/choices.ts";
 import { documentStatuses } from "../../words/states.ts";
 import { creditNoteColumns } from "./columns.tsx";
-import { documentFilters } from "./document-filters.ts";
+import { creditNoteDays, documentFilters, documentKeys } from "./document-filters.ts";
 
 /** Lists credit notes, newest first. */
 export function CreditNotesPage() {
@@ -27,12 +27,15 @@ export function CreditNotesPage() {
     customer: search.customer,
     customerCode: search.customer_code,
     status: status === undefined ? [] : [status],
+    issuedFrom: search.issued_from,
+    issuedTo: search.issued_to,
   });
   return (
     <Page title="Credit notes">
       <Filters
         tabs={{ key: "status", choices: choicesOf(DocumentStatus, documentStatuses) }}
         typed={documentFilters}
+        dates={creditNoteDays}
       />
       <KeysetTable
         name="Credit notes"
@@ -41,9 +44,10 @@ export function CreditNotesPage() {
         idOf={({ id }) => id}
         to={({ id }) => ({ to: "/o/$organisation/credit-notes/$id", params: { organisation, id } })}
         empty={
-          <EmptyList filters={["status", ...documentFilters.map(({ key }) => key)]}>
+          <EmptyList filters={documentKeys}>
             <EmptyState title="No credit notes yet" docs="guide">
-              One is issued when units are reduced, or a subscription ends before its period does.
+              One is issued when a subscription ends before its period does, or a change makes what
+              was billed cheaper.
             </EmptyState>
           </EmptyList>
         }

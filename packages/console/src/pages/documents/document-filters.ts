@@ -1,4 +1,5 @@
 /** The filters of the lists of documents. */
+import { type DateRange, filtersOfRange } from "../../design/table/date-filters.tsx";
 import type { TypedFilter } from "../../design/table/filters.tsx";
 
 const id = /^[0-9a-f]{8}-[0-9a-f-]{27}$/i;
@@ -9,4 +10,20 @@ export const documentFilters: readonly TypedFilter[] = [
   { key: "customer", label: "customer id" },
   { key: "number", label: "number", looksLike: /-?\d+$/ },
   { key: "customer_code", label: "customer" },
+];
+
+/** The days of invoices. */
+export const invoiceDays: readonly DateRange[] = [
+  { key: "issued", label: "Issued" },
+  { key: "due", label: "Due" },
+];
+
+/** The days of credit notes. */
+export const creditNoteDays: readonly DateRange[] = [{ key: "issued", label: "Issued" }];
+
+/** The members of the address that filter invoices or credit notes. */
+export const documentKeys: readonly string[] = [
+  "status",
+  ...documentFilters.map(({ key }) => key),
+  ...invoiceDays.flatMap(filtersOfRange).map(({ key }) => key),
 ];

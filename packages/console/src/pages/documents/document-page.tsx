@@ -10,6 +10,7 @@ import { type Fact, FactList, FactRow } from "../../design/page/facts.tsx";
 import { Card, Page, Section, Skeleton } from "../../design/page/page.tsx";
 import { Copyable } from "../../design/values/copyable.tsx";
 import { Instant } from "../../design/values/instant.tsx";
+import { Money } from "../../design/values/money.tsx";
 import { Derivation, useExplanation, Verified } from "../../explain/explanation.tsx";
 import {
   type Document,
@@ -106,7 +107,10 @@ function LedgerFacts({ document }: { readonly document: Document }) {
     ["Issued", <Instant key="created" at={created} />],
     ["Attempts", String(attempts)],
     nextAttemptAt !== undefined && ["Next attempt", <Instant key="next" at={nextAttemptAt} />],
-    ledgerSubtotal !== undefined && ["Subtotal there", ledgerSubtotal],
+    ledgerSubtotal !== undefined && [
+      "Subtotal there",
+      <Money key="subtotal" amount={ledgerSubtotal} currency={document.currency} />,
+    ],
     ledgerDifferences.length > 0 && ["Differs in", ledgerDifferences.join(", ")],
     ["Id", <Copyable key="id" text={id} what="document id" />],
   ];

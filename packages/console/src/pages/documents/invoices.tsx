@@ -11,7 +11,7 @@ import { DocumentStatus } from "../../gen/billing/v1/common_pb.ts";
 import { choiceOf, choicesOf } from "../../words/choices.ts";
 import { documentStatuses } from "../../words/states.ts";
 import { invoiceColumns } from "./columns.tsx";
-import { documentFilters } from "./document-filters.ts";
+import { documentFilters, documentKeys, invoiceDays } from "./document-filters.ts";
 
 /** Lists invoices, newest first. */
 export function InvoicesPage() {
@@ -27,12 +27,17 @@ export function InvoicesPage() {
     customer: search.customer,
     customerCode: search.customer_code,
     status: status === undefined ? [] : [status],
+    issuedFrom: search.issued_from,
+    issuedTo: search.issued_to,
+    dueFrom: search.due_from,
+    dueTo: search.due_to,
   });
   return (
     <Page title="Invoices">
       <Filters
         tabs={{ key: "status", choices: choicesOf(DocumentStatus, documentStatuses) }}
         typed={documentFilters}
+        dates={invoiceDays}
       />
       <KeysetTable
         name="Invoices"
@@ -41,7 +46,7 @@ export function InvoicesPage() {
         idOf={({ id }) => id}
         to={({ id }) => ({ to: "/o/$organisation/invoices/$id", params: { organisation, id } })}
         empty={
-          <EmptyList filters={["status", ...documentFilters.map(({ key }) => key)]}>
+          <EmptyList filters={documentKeys}>
             <EmptyState title="No invoices yet" docs="guide">
               A subscription's first invoice is issued when it is created, the next at its renewal.
             </EmptyState>

@@ -7,6 +7,7 @@ import { Card, Section } from "../../design/page/page.tsx";
 import { Instant } from "../../design/values/instant.tsx";
 import { grouped } from "../../design/values/money.tsx";
 import { State } from "../../design/values/state.tsx";
+import { DocumentState } from "../../gen/billing/admin/v1/documents_pb.ts";
 import {
   type EndpointFigures,
   type GetOverviewResponse,
@@ -15,6 +16,7 @@ import {
 } from "../../gen/billing/admin/v1/overview_pb.ts";
 import { WebhookEndpointStatus } from "../../gen/billing/admin/v1/webhooks_pb.ts";
 import { DocumentStatus } from "../../gen/billing/v1/common_pb.ts";
+import { wordOf } from "../../words/choices.ts";
 import { documentStates, documentStatuses, wordsOf } from "../../words/states.ts";
 import { countText } from "./attention-row.tsx";
 import styles from "./now.module.css";
@@ -35,7 +37,7 @@ export function OverviewCards({ of }: { readonly of: GetOverviewResponse }) {
         title="Ledger"
         beside={
           <Link to="/o/$organisation/ledger" params={{ organisation }}>
-            More
+            Connection
           </Link>
         }
       >
@@ -45,7 +47,7 @@ export function OverviewCards({ of }: { readonly of: GetOverviewResponse }) {
         title="Webhooks"
         beside={
           <Link to="/o/$organisation/webhooks" params={{ organisation }}>
-            More
+            Endpoints
           </Link>
         }
       >
@@ -103,21 +105,20 @@ function documentFacts({ documents, invoices }: GetOverviewResponse, organisatio
         key={state}
         to="/o/$organisation/ledger"
         params={{ organisation }}
-        search={{ tab: "documents" }}
+        search={{ tab: "documents", state: wordOf(DocumentState, state) }}
       >
         {grouped(count)}
       </Link>,
     ],
   );
   const byStatus = invoices.map(({ status, count }): Fact => {
-    const [word] = Object.entries(DocumentStatus).find(([, value]) => value === status) ?? [];
     return [
       <State key={status} {...wordsOf(documentStatuses, status)} />,
       <Link
         key={status}
         to="/o/$organisation/invoices"
         params={{ organisation }}
-        search={{ status: word?.toLowerCase() }}
+        search={{ status: wordOf(DocumentStatus, status) }}
       >
         {grouped(count)}
       </Link>,

@@ -1,4 +1,5 @@
 /** The charts of the overview: renewals by day, and accepted usage by hour. */
+import { Link, type LinkProps } from "@tanstack/react-router";
 import { addDays, civilDate } from "../../../../../src/domain/calendar/civil-date.ts";
 import { Bars } from "../../charts/bars.tsx";
 import { useOrganisation } from "../../data/organisation.tsx";
@@ -14,17 +15,26 @@ const kinds = [
 
 /** Renewals from 30 days before today to 30 days after it. */
 export function RenewalsChart({ of }: { readonly of: GetOverviewResponse }) {
-  const { today: now } = useOrganisation();
+  const { id: organisation, today: now } = useOrganisation();
   const today = civilDate(of.today ?? now);
   const byDay = new Map(of.renewals.map((day) => [day.date, day]));
   const bars = Array.from({ length: 61 }, (_, index) => {
     const date = addDays(today, index - 30);
     const { billed, due, failed } = byDay.get(date) ?? {};
     const figures = [billed?.count ?? 0, due?.count ?? 0, failed?.count ?? 0];
-    return { name: dayText(date), figures, isNow: index === 30 };
+    const isEmpty = figures.every((figure) => figure === 0);
+    const to = isEmpty ? undefined : listOf(organisation, date, index >= 30);
+    return { name: dayText(date), figures, isNow: index === 30, to };
   });
   return (
-    <Section title="Renewals by day">
+    <Section
+      title="Renewals by day"
+      beside={
+        <Link to="/o/$organisation/calendar" params={{ organisation }}>
+          Calendar
+        </Link>
+      }
+    >
       <Bars
         title="Renewals by day"
         kinds={kinds}
@@ -35,11 +45,23 @@ export function RenewalsChart({ of }: { readonly of: GetOverviewResponse }) {
   );
 }
 
+/** What was billed on a day is listed by its invoices, what is due by its subscriptions. */
+function listOf(organisation: string, date: string, isDue: boolean): LinkProps {
+  const params = { organisation };
+  return isDue
+    ? {
+        to: "/o/$organisation/subscriptions",
+        params,
+        search: { status: "active", renewal_from: date, renewal_to: date },
+      }
+    : { to: "/o/$organisation/invoices", params, search: { issued_from: date, issued_to: date } };
+}
+
 const hourMs = 3_600_000;
 
 /** Usage events of the last 48 hours. */
 export function UsageChart({ of }: { readonly of: GetOverviewResponse }) {
-  const { timezone } = useOrganisation();
+  const { id: organisation, timezone } = useOrganisation();
   const byHour = new Map(of.usageHours.map(({ hour, events }) => [Date.parse(hour), events]));
   const last = Math.floor(Date.now() / hourMs) * hourMs;
   const bars = Array.from({ length: 48 }, (_, index) => {
@@ -49,7 +71,14 @@ export function UsageChart({ of }: { readonly of: GetOverviewResponse }) {
     return { name, figures: [Number(byHour.get(ms) ?? 0)] };
   });
   return (
-    <Section title="Usage events by hour">
+    <Section
+      title="Usage events by hour"
+      beside={
+        <Link to="/o/$organisation/usage" params={{ organisation }}>
+          Usage
+        </Link>
+      }
+    >
       <Bars
         title="Usage events by hour"
         kinds={[{ label: "events", tone: "accent" }]}

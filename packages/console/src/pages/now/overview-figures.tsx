@@ -1,17 +1,18 @@
 /** The four figures of the overview. Each leads to the list that proves it. */
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { add, formatDecimal, parseDecimal } from "../../../../../src/domain/money/decimal.ts";
+import { addDays, civilDate } from "../../../../../src/domain/calendar/civil-date.ts";
 import { useOrganisation } from "../../data/organisation.tsx";
 import { daysBetween, Instant } from "../../design/values/instant.tsx";
 import { grouped, Money } from "../../design/values/money.tsx";
 import type { GetOverviewResponse } from "../../gen/billing/admin/v1/overview_pb.ts";
 import { SubscriptionStatus } from "../../gen/billing/v1/subscriptions_pb.ts";
+import { sumOf } from "./figures.ts";
 import styles from "./now.module.css";
 
 /** Shows the figures. */
 export function OverviewFigures({ of }: { readonly of: GetOverviewResponse }) {
-  const { id: organisation } = useOrganisation();
+  const { id: organisation, today } = useOrganisation();
   const active = of.subscriptions.find(({ status }) => status === SubscriptionStatus.ACTIVE);
   const due = dueSoon(of);
   const waiting = of.notInLedger?.count ?? 0;
@@ -22,7 +23,9 @@ export function OverviewFigures({ of }: { readonly of: GetOverviewResponse }) {
         {of.recurring.length === 0 ? <p className={styles.value}>–</p> : null}
         {of.recurring.map(({ currency, perMonth }) => (
           <p key={currency} className={styles.value}>
-            <Money amount={perMonth} currency={currency} />
+            <Link to="/o/$organisation/subscriptions" params={params} search={{ status: "active" }}>
+              <Money amount={perMonth} currency={currency} />
+            </Link>
           </p>
         ))}
       </Figure>
@@ -37,8 +40,20 @@ export function OverviewFigures({ of }: { readonly of: GetOverviewResponse }) {
         </p>
       </Figure>
       <Figure title="Due in 7 days">
-        <p className={styles.value}>{grouped(due.count)}</p>
-        {[...due.values].map(([currency, amount]) => (
+        <p className={styles.value}>
+          <Link
+            to="/o/$organisation/subscriptions"
+            params={params}
+            search={{
+              status: "active",
+              renewal_from: of.today,
+              renewal_to: addDays(civilDate(of.today ?? today), 7),
+            }}
+          >
+            {grouped(due.count)}
+          </Link>
+        </p>
+        {due.values.map(({ currency, amount }) => (
           <p key={currency} className={styles.below}>
             <Money amount={amount} currency={currency} />
           </p>
@@ -71,16 +86,9 @@ function Figure({ title, children }: { readonly title: string; readonly children
 
 /** What renews from today to seven days later, with its exact sums. */
 function dueSoon({ renewals, today = "" }: GetOverviewResponse) {
-  const values = new Map<string, string>();
-  let count = 0;
-  for (const { date, due } of renewals) {
-    const days = daysBetween(today, date);
-    if (due === undefined || days < 0 || days > 7) continue;
-    count += due.count;
-    for (const { currency, amount } of due.values) {
-      const sum = add(parseDecimal(values.get(currency) ?? "0"), parseDecimal(amount));
-      values.set(currency, formatDecimal(sum));
-    }
-  }
-  return { count, values };
+  return sumOf(
+    renewals
+      .filter(({ date }) => daysBetween(today, date) >= 0 && daysBetween(today, date) <= 7)
+      .map(({ due }) => due),
+  );
 }

@@ -13,13 +13,11 @@ import {
 } from "../../gen/billing/admin/v1/overview_pb.ts";
 import { AttentionRow } from "./attention-row.tsx";
 import { FirstSteps } from "./first-steps.tsx";
+import { refetchInterval } from "./figures.ts";
 import styles from "./now.module.css";
 import { OverviewCards } from "./overview-cards.tsx";
 import { RenewalsChart, UsageChart } from "./overview-charts.tsx";
 import { OverviewFigures } from "./overview-figures.tsx";
-
-/** How often the page asks again. The figures are reckoned each minute. */
-const refetchInterval = 30_000;
 
 /** The page of what is now. */
 export function OverviewPage() {

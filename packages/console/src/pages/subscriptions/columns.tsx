@@ -15,7 +15,7 @@ export function subscriptionColumns(today: string): readonly Column<Subscription
     {
       title: "Customer",
       cell: ({ customerCode, label, id }) => (
-        <Named name={customerCode} sub={label === "" ? id : label} />
+        <Named name={customerCode} sub={label === "" ? id.slice(0, 8) : label} />
       ),
     },
     { title: "Plan", cell: ({ plan }) => <PlanName id={plan} />, from: "tablet" },
@@ -29,7 +29,12 @@ export function subscriptionColumns(today: string): readonly Column<Subscription
         />
       ),
     },
-    { title: "Units", cell: ({ units }) => grouped(units), isNumber: true, from: "desktop" },
+    {
+      title: "Units",
+      cell: ({ units }) => (units === 0 ? "–" : grouped(units)),
+      isNumber: true,
+      from: "desktop",
+    },
     {
       title: "Renewal value",
       cell: ({ renewalValue, currency, interval }) => (

@@ -6,20 +6,26 @@ import { useMayAct } from "../../data/operator.tsx";
 import { useOrganisation } from "../../data/organisation.tsx";
 import { EmptyState } from "../../design/page/empty-state.tsx";
 import { Page } from "../../design/page/page.tsx";
-import { EmptyList, Filters } from "../../design/table/filters.tsx";
+import { type DateRange, filtersOfRange } from "../../design/table/date-filters.tsx";
+import { EmptyList, Filters, type TypedFilter } from "../../design/table/filters.tsx";
 import { KeysetTable } from "../../design/table/keyset-table.tsx";
 import { SubscriptionService } from "../../gen/billing/admin/v1/subscriptions_pb.ts";
 import { SubscriptionStatus } from "../../gen/billing/v1/subscriptions_pb.ts";
 import { choiceOf, choicesOf } from "../../words/choices.ts";
 import { subscriptionStates } from "../../words/states.ts";
+import { PlanName } from "../catalogue/plan-name.tsx";
 import { subscriptionColumns } from "./columns.tsx";
+import { PlanFilter } from "./plan-filter.tsx";
 
-const typed = [
+const typed: readonly TypedFilter[] = [
   { key: "customer", label: "customer id" },
+  { key: "plan", label: "plan", shown: (id) => <PlanName id={id} /> },
   { key: "number", label: "document number" },
   { key: "label", label: "label" },
   { key: "customer_code", label: "customer" },
 ];
+
+const dates: readonly DateRange[] = [{ key: "renewal", label: "Renews" }];
 
 /** Lists subscriptions, newest first. */
 export function SubscriptionsPage() {
@@ -33,6 +39,9 @@ export function SubscriptionsPage() {
     customer: search.customer,
     customerCode: search.customer_code,
     label: search.label,
+    plan: search.plan,
+    renewalFrom: search.renewal_from,
+    renewalTo: search.renewal_to,
     number: search.number,
     status: choiceOf(SubscriptionStatus, search.status),
   });
@@ -50,7 +59,10 @@ export function SubscriptionsPage() {
       <Filters
         tabs={{ key: "status", choices: choicesOf(SubscriptionStatus, subscriptionStates) }}
         typed={typed}
-      />
+        dates={dates}
+      >
+        <PlanFilter />
+      </Filters>
       <KeysetTable
         name="Subscriptions"
         list={list}
@@ -61,7 +73,12 @@ export function SubscriptionsPage() {
           params: { organisation, id },
         })}
         empty={
-          <EmptyList filters={["status", ...typed.map(({ key }) => key)]}>
+          <EmptyList
+            filters={[
+              "status",
+              ...[...typed, ...dates.flatMap(filtersOfRange)].map(({ key }) => key),
+            ]}
+          >
             <EmptyState title="No subscriptions yet" docs="guide">
               A subscription sells a plan to a customer, and is billed at each renewal.
             </EmptyState>

@@ -16,14 +16,10 @@ import { DocumentKind } from "../../gen/billing/admin/v1/documents_pb.ts";
 import {
   SubscriptionService,
   type TimelineEntry,
+  TimelineGroup,
 } from "../../gen/billing/admin/v1/subscriptions_pb.ts";
-import {
-  foldedWords,
-  groupOf,
-  type TimelineGroup,
-  timelineGroups,
-  toneOf,
-} from "../../words/timeline.ts";
+import { choiceOf } from "../../words/choices.ts";
+import { foldedWords, timelineGroups, toneOf } from "../../words/timeline.ts";
 import styles from "./subscription.module.css";
 
 /** The entries that are read at once. */
@@ -35,7 +31,7 @@ export function Timeline({ id }: { readonly id: string }) {
   const { show } = useSearch({ from: "/signed-in/o/$organisation/subscriptions/$id" });
   const transport = useTransport();
   const method = SubscriptionService.method.listSubscriptionTimeline;
-  const request = { organisation, id, limit };
+  const request = { organisation, id, limit, group: choiceOf(TimelineGroup, show) };
   const read = useInfiniteQuery({
     queryKey: createConnectQueryKey({
       schema: method,
@@ -53,12 +49,11 @@ export function Timeline({ id }: { readonly id: string }) {
     return <Skeleton lines={10} />;
   }
   const entries = read.data.pages.flatMap(({ data }) => data);
-  const shown = entries.filter((entry) => isShown(entry, show));
-  const byDay = Map.groupBy(shown, ({ at }) => dayOf(at, timezone));
+  const byDay = Map.groupBy(entries, ({ at }) => dayOf(at, timezone));
   return (
     <>
       <TimelineFilters current={show} />
-      {shown.length === 0 && <EmptyState title="Nothing of this kind has happened yet" />}
+      {entries.length === 0 && <EmptyState title="Nothing of this kind has happened yet" />}
       {[...byDay].map(([day, ofDay]) => (
         <section key={day} aria-label={dayText(day)} data-timeline>
           <h2 className={styles.day}>{dayText(day)}</h2>
@@ -87,26 +82,16 @@ export function Timeline({ id }: { readonly id: string }) {
   );
 }
 
-function isShown(entry: TimelineEntry, show: string | undefined): boolean {
-  if (show === undefined) return true;
-  if (show === "failed") return toneOf(entry.kind) === "bad";
-  return groupOf(entry.kind) === show;
-}
-
 function TimelineFilters({ current }: { readonly current: string | undefined }) {
-  const choices: readonly (readonly [TimelineGroup | "failed" | undefined, string])[] = [
-    [undefined, "All"],
-    ...timelineGroups,
-    ["failed", "Failed only"],
-  ];
   return (
     <nav className={styles.filters} aria-label="Kinds of entries">
-      {choices.map(([value, label]) => (
+      {timelineGroups.map(([value, label]) => (
         <Link
           key={label}
           to="."
           search={{ show: value } as LinkProps["search"]}
           resetScroll={false}
+          activeOptions={{ exact: true }}
           aria-current={value === current ? "true" : undefined}
         >
           {label}

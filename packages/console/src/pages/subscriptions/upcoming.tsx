@@ -7,9 +7,12 @@ import { EmptyState } from "../../design/page/empty-state.tsx";
 import { ErrorState } from "../../design/page/error-state.tsx";
 import { Skeleton } from "../../design/page/page.tsx";
 import { Day } from "../../design/values/instant.tsx";
+import { Money } from "../../design/values/money.tsx";
+import { Derivation, readExplanation, Verified } from "../../explain/explanation.tsx";
 import { SubscriptionService } from "../../gen/billing/admin/v1/subscriptions_pb.ts";
 import type { UpcomingInvoice } from "../../gen/billing/v1/previews_pb.ts";
-import { Lines } from "../documents/lines.tsx";
+import { Lines, type ShownLine } from "../documents/lines.tsx";
+import styles from "./subscription.module.css";
 
 /** Reads and shows the next invoice. */
 export function Upcoming({ id }: { readonly id: string }) {
@@ -34,12 +37,8 @@ export function Upcoming({ id }: { readonly id: string }) {
 
 function Shown({ invoice }: { readonly invoice: UpcomingInvoice }) {
   const { id: organisation } = useOrganisation();
-  const { lines, credits, currency, subtotal, renewalDate, issued } = invoice;
-  const credited = credits.map(({ name, description, amount }) => ({
-    name,
-    description,
-    amount: `-${amount}`,
-  }));
+  const { currency, subtotal, renewalDate, issued } = invoice;
+  const documents = documentsOf(invoice);
   return (
     <>
       <p className="muted" style={{ marginBottom: "0.75rem" }}>
@@ -52,11 +51,45 @@ function Shown({ invoice }: { readonly invoice: UpcomingInvoice }) {
         )}{" "}
         <Day date={renewalDate} />
       </p>
-      <Lines
-        lines={[...lines, ...credited]}
-        currency={currency}
-        sums={[["Subtotal, before tax", subtotal]]}
-      />
+      {documents.map(({ lines, explanation }, place) => (
+        <div key={String(place)} className={styles.document}>
+          <Lines
+            lines={lines}
+            currency={currency}
+            sums={[["Before tax", explanation?.of?.subtotal ?? subtotal]]}
+            below={(index) => <Derivation explanation={explanation} line={index} />}
+          />
+          <Verified explanation={explanation} />
+        </div>
+      ))}
+      {documents.length > 1 && (
+        <p className={styles.document}>
+          {documents.length} documents, <Money amount={subtotal} currency={currency} /> before tax
+        </p>
+      )}
     </>
   );
+}
+
+/** The lines by the document that they will be on. Each explanation is of one document. */
+function documentsOf({ lines, credits, explanations }: UpcomingInvoice) {
+  const all: ShownLine[] = [
+    ...lines,
+    ...credits.map(({ name, description, amount }) => ({
+      name,
+      description,
+      amount: `-${amount}`,
+    })),
+  ];
+  const read = explanations.flatMap((each) => readExplanation(each) ?? []);
+  const counts = read.map(({ of }) => of?.lines.length ?? 0);
+  if (counts.reduce((sum, count) => sum + count, 0) !== all.length)
+    return [{ lines: all, explanation: undefined }];
+  let from = 0;
+  return read.map((explanation, place) => {
+    const until = from + (counts[place] ?? 0);
+    const part = { lines: all.slice(from, until), explanation };
+    from = until;
+    return part;
+  });
 }
