@@ -1,0 +1,261 @@
+/** What the pages show of much, of what is rare, and when something is amiss. */
+import { Buffer } from "node:buffer";
+import { create, toBinary } from "@bufbuild/protobuf";
+import type { Page } from "playwright-core";
+import { expect } from "vitest";
+import { ErrorDetailSchema } from "../../../src/gen/proto/billing/v1/common_pb.ts";
+import { consoleTest, untilShown } from "./console-fixture.ts";
+import { look } from "./looks.ts";
+
+const calls = /\/billing\.admin\.v1\./;
+
+/** Follows a link of the navigation, so that the page stays the same document. */
+const follow = (page: Page, name: string) =>
+  page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name, exact: true }).click();
+
+consoleTest(
+  "an operator who may only read sees that, and no button of an act",
+  async ({ open, data, system }) => {
+    const { page } = await open({ token: await system.operator("read-only", "Reader") });
+    const below = `/console/o/${data.sandbox.organisationId}`;
+    const addresses = ["attention", "ledger", "ledger?tab=mapping", "webhooks", "api-keys"].concat([
+      "organisation",
+      "operators",
+      "plans",
+      "charges",
+      "meters",
+      "customers",
+      "usage",
+    ]);
+    for (const list of ["subscriptions", "invoices"]) {
+      await page.goto(`${below}/${list}`);
+      await untilShown(page);
+      addresses.push(`${list}/${await idOfRow(page)}`);
+    }
+    const acts: string[] = [];
+    for (const address of addresses) {
+      await page.goto(`${below}/${address}`);
+      await untilShown(page);
+      await page.getByText("You may read").waitFor();
+      const names = await page
+        .locator("main button")
+        .evaluateAll((all: { ariaLabel: string | null; textContent: string }[]) =>
+          all.map(({ ariaLabel, textContent }) => ariaLabel ?? textContent),
+        );
+      acts.push(...names.filter((name) => !/^(Copy |Newer|Older|More)/.test(name)));
+    }
+    expect(acts).toEqual([]);
+  },
+);
+
+async function idOfRow(page: Page): Promise<string> {
+  const address = await page.locator("[data-row-link]").first().getAttribute("href");
+  return address?.split("/").at(-1) ?? "";
+}
+
+consoleTest(
+  "a service that does not answer is said, and asked again by a button",
+  async ({ open, data }) => {
+    const { page } = await open();
+    await page.goto(`/console/o/${data.sandbox.organisationId}/plans`);
+    await untilShown(page);
+    await page.route(calls, (route) => route.abort());
+    await follow(page, "Invoices");
+    await page.getByText("The service does not answer").waitFor();
+    await page.unroute(calls);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.locator("[data-row-link]").first().waitFor();
+  },
+);
+
+for (const { status, code, title } of [
+  { status: 429, code: "resource_exhausted", title: "Too many requests" },
+  { status: 409, code: "aborted", title: "Another request is in progress" },
+]) {
+  consoleTest(
+    `an answer ${status} is shown in words, with the id of the request`,
+    async ({ open, data }) => {
+      const { page } = await open();
+      await page.goto(`/console/o/${data.sandbox.organisationId}/plans`);
+      await untilShown(page);
+      const message = "Wait a moment.";
+      const detail = create(ErrorDetailSchema, { code, message, requestId: "request-1" });
+      const value = Buffer.from(toBinary(ErrorDetailSchema, detail)).toString("base64");
+      await page.route(/ListInvoices/, (route) =>
+        route.fulfill({
+          status,
+          contentType: "application/json",
+          body: JSON.stringify({
+            code,
+            message,
+            details: [{ type: "billing.v1.ErrorDetail", value }],
+          }),
+        }),
+      );
+      await follow(page, "Invoices");
+      const alert = page.getByRole("alert").filter({ hasText: title });
+      await alert.getByText(message).waitFor();
+      await alert.getByText("request-1").waitFor();
+    },
+  );
+}
+
+consoleTest(
+  "a session that ends leads back to where one was, on the page and by a link",
+  async ({ open, data }) => {
+    const { page } = await open();
+    const address = `/console/o/${data.sandbox.organisationId}/invoices?status=draft`;
+    const enter = async () => {
+      await page.getByLabel("Operator's token").fill(data.operatorToken ?? "");
+      await page.getByRole("button", { name: "Sign in" }).click();
+      await page.locator("[data-row-link]").first().waitFor();
+      expect(new URL(page.url()).pathname + new URL(page.url()).search).toBe(address);
+    };
+    await page.goto(`/console/o/${data.sandbox.organisationId}/plans`);
+    await untilShown(page);
+    await follow(page, "Invoices");
+    await untilShown(page);
+    await page.context().clearCookies();
+    await page.getByRole("link", { name: "Draft", exact: true }).click();
+    await page.getByText("Your session has ended").waitFor();
+    await enter();
+    await page.context().clearCookies();
+    await page.goto(address);
+    await page.waitForURL(/\/sign-in/);
+    await enter();
+  },
+);
+
+consoleTest(
+  "a day of the calendar and a bar of the overview open the list that proves them",
+  async ({ open, data }) => {
+    const { page } = await open();
+    const below = `/console/o/${data.sandbox.organisationId}`;
+    await expect
+      .poll(
+        async () => {
+          await page.goto(`${below}/calendar`);
+          await untilShown(page);
+          return page.getByRole("link", { name: /renew,/ }).count();
+        },
+        { timeout: 100_000 },
+      )
+      .toBeGreaterThan(0);
+    const day = page.getByRole("link", { name: /^\d+ renew,/ }).first();
+    const count = Number((await day.getAttribute("aria-label"))?.split(" ")[0]);
+    await day.click();
+    await page.waitForURL(/renewal_from=/);
+    await page.getByRole("heading", { level: 1, name: "Subscriptions" }).waitFor();
+    await untilShown(page);
+    const active = page.locator("tbody tr").filter({ hasNotText: "Ending" });
+    expect(await active.count()).toBe(count);
+    await page.getByText(/^Renews from: /).waitFor();
+    await page.goto(`${below}/overview`);
+    await page
+      .getByRole("link", { name: /due: [1-9]/ })
+      .first()
+      .click();
+    await page.waitForURL(/subscriptions\?.*renewal_from=/);
+  },
+);
+
+consoleTest(
+  "the filters by plan, days and first letters find what they say",
+  async ({ open, data }) => {
+    const { page } = await open();
+    const below = `/console/o/${data.sandbox.organisationId}`;
+    await page.goto(`${below}/customers`);
+    await untilShown(page);
+    await page.getByRole("textbox", { name: /Filter by/ }).fill("glo");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/search=glo/);
+    await expect.poll(() => page.locator("tbody tr").count()).toBe(1);
+    await page.goto(`${below}/subscriptions`);
+    await untilShown(page);
+    await page.getByLabel("Filter by plan").selectOption({ label: "Team" });
+    await page.waitForURL(/plan=/);
+    await untilShown(page);
+    const plans = await page.locator("tbody td:nth-child(2)").allInnerTexts();
+    expect(new Set(plans)).toEqual(new Set(["Team"]));
+    await page.goto(`${below}/invoices`);
+    await page.getByText("Days", { exact: true }).click();
+    await page.getByLabel("Issued until").fill("2020-01-01");
+    await page.getByText("Nothing matches these filters").waitFor();
+    await page.getByRole("button", { name: "Clear the filters" }).click();
+    await page.locator("[data-row-link]").first().waitFor();
+  },
+);
+
+consoleTest(
+  "the next invoice says how each line came about, and is verified in this browser",
+  async ({ open, data }) => {
+    const { page } = await open();
+    await page.goto(`/console/o/${data.sandbox.organisationId}/subscriptions?label=Metered`);
+    await page.locator("[data-row-link]").first().click();
+    const next = page.getByRole("complementary", { name: "Next invoice" });
+    await next.getByText("Verified in this browser").first().waitFor();
+    await next.getByText("How it came about").first().click();
+    await next.getByText(/a whole period of/).waitFor();
+  },
+);
+
+consoleTest(
+  "a credit note, a delivery and a long timeline show their data without a fault of access",
+  async ({ open, data, system }) => {
+    const { page, problems } = await open();
+    const { organisationId: organisation } = data.sandbox;
+    const below = `/console/o/${organisation}`;
+    const endpoint = { organisation, url: "https://hooks.example.com/billing" };
+    const operator = data.operatorToken ?? "";
+    const created = await system.askAdmin("WebhookService/CreateWebhookEndpoint", {
+      key: operator,
+      body: endpoint,
+    });
+    expect(created.status, created.text).toBe(200);
+    const key = data.testKey;
+    const send = async (path: string, idempotencyKey: string, body: object) => {
+      const answer = await system.ask("POST", path, { key, idempotencyKey, body });
+      expect(answer.status, answer.text).toBeLessThan(300);
+      return answer.json;
+    };
+    const order = { customer_code: "ACME", plan_code: "scale", units: 10, label: "Much" };
+    const { id, start_date } = await send("/v1/subscriptions", "much", order);
+    const change = { units: 11, prorate: true, effective_date: start_date };
+    await send(`/v1/subscriptions/${id}/units`, "credit", change);
+    for (let units = 12; units < 72; units++)
+      await send(`/v1/subscriptions/${id}/units`, `units-${units}`, { units, prorate: false });
+    await page.goto(`${below}/subscriptions/${id}`);
+    await untilShown(page);
+    expect(await page.locator("main ol li").count()).toBeGreaterThanOrEqual(50);
+    await page.getByRole("button", { name: "Older" }).click();
+    await expect.poll(() => page.locator("main ol li").count()).toBeGreaterThan(60);
+    const faults = await look(page, "long timeline");
+    await page.getByRole("link", { name: "Webhooks", exact: true }).last().click();
+    await page.waitForURL(/show=webhooks/);
+    await page.goto(`${below}/credit-notes`);
+    await page.locator("[data-row-link]").first().click();
+    await page.getByText("Verified in this browser").waitFor();
+    faults.push(...(await look(page, "credit note")));
+    await page.goto(`${below}/webhooks`);
+    await page.locator("main table").last().locator("[data-row-link]").first().click();
+    await page.waitForURL(/deliveries/);
+    await untilShown(page);
+    faults.push(...(await look(page, "delivery")));
+    expect(faults).toEqual([]);
+    expect(problems).toEqual([]);
+  },
+);
+
+consoleTest("an id is copied by its button, and readers hear it", async ({ open, data }) => {
+  const permissions = ["clipboard-read", "clipboard-write"];
+  const { page } = await open({ permissions });
+  await page.goto(`/console/o/${data.sandbox.organisationId}/organisation`);
+  await untilShown(page);
+  await page
+    .getByRole("button", { name: /^Copy / })
+    .last()
+    .click();
+  await page.getByText(/ copied$/).waitFor();
+  const copied = await page.evaluate<string>("navigator.clipboard.readText()");
+  expect(copied).toBe(data.sandbox.organisationId);
+});
