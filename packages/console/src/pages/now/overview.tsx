@@ -12,8 +12,8 @@ import {
   OverviewService,
 } from "../../gen/billing/admin/v1/overview_pb.ts";
 import { AttentionRow } from "./attention-row.tsx";
-import { FirstSteps } from "./first-steps.tsx";
 import { refetchInterval } from "./figures.ts";
+import { FirstSteps } from "./first-steps.tsx";
 import styles from "./now.module.css";
 import { OverviewCards } from "./overview-cards.tsx";
 import { RenewalsChart, UsageChart } from "./overview-charts.tsx";
