@@ -1,4 +1,4 @@
-/** What is wrong with a page to look at: faults that axe finds, and a page wider than the screen. */
+/** What is wrong with a page to look at: what axe finds, and a page wider than the screen. */
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { expect } from "vitest";

@@ -1,6 +1,7 @@
 /** One subscription: its facts, its next invoice, and what happened to it. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Link, type LinkProps, useParams, useSearch } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
 import { useOrganisation } from "../../data/organisation.tsx";
 import { Columns } from "../../design/page/columns.tsx";
 import { ErrorState } from "../../design/page/error-state.tsx";
@@ -18,12 +19,13 @@ import { intervalText } from "../../words/choices.ts";
 import { subscriptionStates, wordsOf } from "../../words/states.ts";
 import { PlanName, usePlan } from "../catalogue/plan-name.tsx";
 import { SubscriptionActDrawer, SubscriptionActs } from "./acts/acts.tsx";
-import { Fields } from "./fields.tsx";
 import { PeriodBar } from "./period-bar.tsx";
 import { SubscriptionDocuments } from "./subscription-documents.tsx";
 import { SubscriptionUsage } from "./subscription-usage.tsx";
 import { Timeline } from "./timeline.tsx";
 import { Upcoming } from "./upcoming.tsx";
+
+const Fields = lazy(async () => ({ default: (await import("./fields.tsx")).Fields }));
 
 const route = { from: "/signed-in/o/$organisation/subscriptions/$id" } as const;
 
@@ -134,7 +136,9 @@ function Parts({ subscription }: { readonly subscription: Subscription }) {
       ) : tab === "usage" ? (
         <SubscriptionUsage id={subscription.id} />
       ) : tab === "fields" ? (
-        <Fields subscription={subscription} />
+        <Suspense fallback={<Skeleton lines={8} />}>
+          <Fields subscription={subscription} />
+        </Suspense>
       ) : (
         <Timeline id={subscription.id} />
       )}

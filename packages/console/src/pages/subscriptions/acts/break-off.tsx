@@ -1,4 +1,4 @@
-/** The act that breaks off an end or an amendment that waits for a ledger that does not come back. */
+/** The act that breaks off what waits for a ledger that does not come back. */
 import { ActDrawer } from "../../../act/drawer.tsx";
 import { useAct } from "../../../act/use-act.ts";
 import { useOrganisation } from "../../../data/organisation.tsx";

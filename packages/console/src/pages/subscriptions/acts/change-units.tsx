@@ -17,6 +17,7 @@ import { usePlan } from "../../catalogue/plan-name.tsx";
 import type { SubscriptionActProps } from "./acts.tsx";
 import { useSubtotals } from "./amended.ts";
 import { Previewed } from "./previewed.tsx";
+import { typedUnits } from "./typed-units.ts";
 import { effectOf, invoiceDifferences, subscriptionDifferences } from "./words.ts";
 
 /** When the rest of the period is charged: with the next renewal only, or by the day. */
@@ -27,12 +28,6 @@ const chargings = [
   ["on_renewal", "By the day, on the renewal invoice"],
   ["from_renewal", "From the next renewal on"],
 ] as const;
-
-/** Returns the whole number that was typed, or undefined. */
-export function typedUnits(text: string): number | undefined {
-  const plain = text.replaceAll(",", "").trim();
-  return /^\d{1,10}$/.test(plain) ? Number(plain) : undefined;
-}
 
 /** What the person chose. */
 function useUnitsForm({ units: before, id }: Subscription) {

@@ -1,4 +1,4 @@
-/** What an act would do to a subscription: its facts, its documents, and what only the ledger knows. */
+/** What an act would do to a subscription: its facts, its documents, and what is assumed. */
 import { useQuery } from "@connectrpc/connect-query";
 import styles from "../../../act/changes.module.css";
 import { amountDifference, type Change, Changes, numberDifference } from "../../../act/changes.tsx";

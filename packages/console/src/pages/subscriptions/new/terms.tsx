@@ -1,4 +1,4 @@
-/** The terms of a new subscription: units, start, discount, price, charges, and how long it runs. */
+/** The terms of a new subscription: units, start, discount, charges, and how long it runs. */
 import { TextInput } from "@mantine/core";
 import { useState } from "react";
 import styles from "../../../act/act.module.css";
@@ -8,7 +8,7 @@ import { Disclosure } from "../../../design/page/disclosure.tsx";
 import { grouped } from "../../../design/values/money.tsx";
 import type { Plan } from "../../../gen/billing/admin/v1/catalogue_pb.ts";
 import { PlanType } from "../../../gen/billing/v1/catalogue_pb.ts";
-import { typedUnits } from "../acts/change-units.tsx";
+import { typedUnits } from "../acts/typed-units.ts";
 import { Charges, type ChosenCharge, chargesOf } from "./charges.tsx";
 
 /** What is typed. An empty text is left out of the request. */
