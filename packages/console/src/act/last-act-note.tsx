@@ -3,12 +3,10 @@ import { Button, CloseButton } from "@mantine/core";
 import { Copyable } from "../design/values/copyable.tsx";
 import { announce } from "../shell/announcer.tsx";
 import styles from "./act.module.css";
-import { noteDone, useLastAct } from "./last-act.ts";
+import { type DoneAct, noteDone } from "./last-act.ts";
 
-/** What was done last, if it is to be said on this page. */
-export function LastActNote() {
-  const done = useLastAct();
-  if (done === null || done.path !== globalThis.location.pathname) return null;
+/** What was done last. */
+export function LastActNote({ done }: { readonly done: DoneAct }) {
   const { words, differences, requestId, curl } = done;
   const copy = async () => {
     await navigator.clipboard.writeText(curl);

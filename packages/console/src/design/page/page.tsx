@@ -1,6 +1,6 @@
 /** The frame of each page: title, what stands beside it, and sections. */
-import { type ReactNode, useEffect } from "react";
-import { LastActNote } from "../../act/last-act-note.tsx";
+import { lazy, type ReactNode, Suspense, useEffect } from "react";
+import { useLastAct } from "../../act/last-act.ts";
 import { useOrganisationIfAny } from "../../data/organisation.tsx";
 import { focusAwaitedTitle } from "../../shell/title-focus.ts";
 import styles from "./page.module.css";
@@ -39,9 +39,24 @@ export function Page({ title, above, beside, lead, acts, children }: PageProps) 
         </div>
         {acts !== undefined && <div className={styles.acts}>{acts}</div>}
       </header>
-      <LastActNote />
+      <LastAct />
       {children}
     </>
+  );
+}
+
+const LastActNote = lazy(async () => ({
+  default: (await import("../../act/last-act-note.tsx")).LastActNote,
+}));
+
+/** Says what was done last, if it was for this page. */
+function LastAct() {
+  const done = useLastAct();
+  if (done === null || done.path !== globalThis.location.pathname) return null;
+  return (
+    <Suspense>
+      <LastActNote done={done} />
+    </Suspense>
   );
 }
 

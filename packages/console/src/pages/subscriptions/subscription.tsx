@@ -20,12 +20,15 @@ import { subscriptionStates, wordsOf } from "../../words/states.ts";
 import { PlanName, usePlan } from "../catalogue/plan-name.tsx";
 import { SubscriptionActDrawer, SubscriptionActs } from "./acts/acts.tsx";
 import { PeriodBar } from "./period-bar.tsx";
-import { SubscriptionDocuments } from "./subscription-documents.tsx";
 import { SubscriptionUsage } from "./subscription-usage.tsx";
 import { Timeline } from "./timeline.tsx";
 import { Upcoming } from "./upcoming.tsx";
 
 const Fields = lazy(async () => ({ default: (await import("./fields.tsx")).Fields }));
+
+const Documents = lazy(async () => ({
+  default: (await import("./subscription-documents.tsx")).SubscriptionDocuments,
+}));
 
 const route = { from: "/signed-in/o/$organisation/subscriptions/$id" } as const;
 
@@ -132,7 +135,9 @@ function Parts({ subscription }: { readonly subscription: Subscription }) {
     <>
       <LinkTabs name="Parts of the subscription" tabs={tabs} />
       {tab === "documents" ? (
-        <SubscriptionDocuments id={subscription.id} />
+        <Suspense fallback={<Skeleton lines={8} />}>
+          <Documents id={subscription.id} />
+        </Suspense>
       ) : tab === "usage" ? (
         <SubscriptionUsage id={subscription.id} />
       ) : tab === "fields" ? (

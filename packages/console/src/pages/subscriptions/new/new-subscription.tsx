@@ -13,7 +13,7 @@ import { type Plan, PlanService } from "../../../gen/billing/admin/v1/catalogue_
 import { CustomerService } from "../../../gen/billing/admin/v1/customers_pb.ts";
 import { SubscriptionService } from "../../../gen/billing/admin/v1/subscriptions_pb.ts";
 import type { Customer } from "../../../gen/billing/v1/customers_pb.ts";
-import { Previewed } from "../acts/previewed.tsx";
+import { Previewed } from "../acts/previewed-later.ts";
 import { effectOf, invoiceDifferences, subscriptionDifferences } from "../acts/words.ts";
 import { CustomerChoice } from "./customer-choice.tsx";
 import page from "./new.module.css";
