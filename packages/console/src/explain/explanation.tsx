@@ -1,16 +1,17 @@
 /** How the amounts of a document came about, checked in this browser by exact arithmetic. */
 import { useQuery } from "@connectrpc/connect-query";
 import { useQuery as useAnyQuery } from "@tanstack/react-query";
-import { describeAmount } from "../../../../src/domain/explanation/for-person.ts";
-import type { Explanation, ShownLine } from "../../../../src/domain/explanation/shown.ts";
+import { lazy, Suspense } from "react";
+import type { Explanation } from "../../../../src/domain/explanation/shown.ts";
 import { useOrganisation } from "../data/organisation.tsx";
 import { Disclosure } from "../design/page/disclosure.tsx";
-import { docsAddress } from "../design/page/docs-link.tsx";
 import { State } from "../design/values/state.tsx";
 import { DocumentService } from "../gen/billing/admin/v1/documents_pb.ts";
 import type { Explanation as Answered } from "../gen/billing/v1/explanations_pb.ts";
 import styles from "./explanation.module.css";
-import { FactsOfLine } from "./facts-of-line.tsx";
+
+// What says it in words is large. It is loaded with the first explanation, behind its disclosure.
+const Explained = lazy(async () => ({ default: (await import("./explained.tsx")).Explained }));
 
 /** An explanation with its text, which is what is verified. */
 export interface ReadExplanation {
@@ -70,7 +71,9 @@ export function Derivation({
   return (
     <Disclosure title="How it came about">
       {of && explained ? (
-        <Explained of={of} line={explained} />
+        <Suspense>
+          <Explained of={of} line={explained} />
+        </Suspense>
       ) : (
         <p className="muted">
           {reason === "issued_before"
@@ -79,35 +82,5 @@ export function Derivation({
         </p>
       )}
     </Disclosure>
-  );
-}
-
-function Explained({ of, line }: { readonly of: Explanation; readonly line: ShownLine }) {
-  const rule = line.rule.replace("/", "");
-  return (
-    <div className={styles.derivation}>
-      <ol className={styles.words}>
-        {describeAmount(line, of).map((text, index) => (
-          <li key={`${String(index)} ${text}`}>{text}</li>
-        ))}
-      </ol>
-      <FactsOfLine line={line} sheets={of.sheets} />
-      <details>
-        <summary>The exact steps, by the rule {line.rule}</summary>
-        <ol className={styles.steps}>
-          {line.steps.map(({ id, op, in: names, out }) => (
-            <li key={id}>
-              <code>
-                {id} = {op}({names.join(", ")})
-              </code>
-              <code className="number">{out}</code>
-            </li>
-          ))}
-        </ol>
-        <a href={`${docsAddress("explanations")}#${rule}`} target="_blank" rel="noreferrer">
-          What the rule says
-        </a>
-      </details>
-    </div>
   );
 }

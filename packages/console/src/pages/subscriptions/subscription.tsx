@@ -22,7 +22,9 @@ import { SubscriptionActDrawer, SubscriptionActs } from "./acts/acts.tsx";
 import { PeriodBar } from "./period-bar.tsx";
 import { SubscriptionUsage } from "./subscription-usage.tsx";
 import { Timeline } from "./timeline.tsx";
-import { Upcoming } from "./upcoming.tsx";
+
+// What explains its lines is large, and the page shows without it.
+const Upcoming = lazy(async () => ({ default: (await import("./upcoming.tsx")).Upcoming }));
 
 const Fields = lazy(async () => ({ default: (await import("./fields.tsx")).Fields }));
 
@@ -75,7 +77,13 @@ function Whole({ subscription }: { readonly subscription: Subscription }) {
       <Columns
         name="Next invoice"
         isFirst
-        beside={(isRunning || status === SubscriptionStatus.PENDING) && <Upcoming id={id} />}
+        beside={
+          (isRunning || status === SubscriptionStatus.PENDING) && (
+            <Suspense fallback={<Skeleton lines={5} />}>
+              <Upcoming id={id} />
+            </Suspense>
+          )
+        }
       >
         <Parts subscription={subscription} />
       </Columns>
