@@ -15,9 +15,11 @@ import { TokenForm } from "./token-form.tsx";
 /** Reads who is signed in, and shows the page or the way to sign in. */
 export function SignedIn() {
   const current = useQuery(OperatorService.method.getCurrentOperator, {}, { staleTime: 60_000 });
-  const href = useRouterState({ select: ({ location }) => location.href });
+  const { href, pathname } = useRouterState({ select: ({ location }) => location });
   const operator = current.data?.operator;
   if (operator === undefined) {
+    // The page that is left stays until the sign-in is loaded, and must not lead there again.
+    if (pathname === "/sign-in") return null;
     if (isSignedOut(current.error))
       return <Navigate to="/sign-in" search={href === "/" ? {} : { return: href }} replace />;
     if (current.error)

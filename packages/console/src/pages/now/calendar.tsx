@@ -133,7 +133,6 @@ function OfDay({
       params={{ organisation }}
       search={{ status: "active", renewal_from: date, renewal_to: date }}
       className={styles[word]}
-      aria-label={`${figures.count} ${word}, ${dayText(date)}`}
     >
       <b>
         {grouped(figures.count)} {word}
@@ -145,6 +144,7 @@ function OfDay({
             <Money amount={amount} currency={currency} />
           </span>
         ))}
+      <span className="unseen"> on {dayText(date)}</span>
     </Link>
   );
 }

@@ -2,6 +2,7 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { useSearch } from "@tanstack/react-router";
 import { pageSize, useList } from "../../data/list.ts";
+import { useIsOwner } from "../../data/operator.tsx";
 import { EmptyState } from "../../design/page/empty-state.tsx";
 import { FactList } from "../../design/page/facts.tsx";
 import { Card, Page, Section } from "../../design/page/page.tsx";
@@ -61,8 +62,21 @@ const tokens: readonly Column<OperatorToken>[] = [
   { title: "Act", cell: (token) => <RevokeToken token={token} /> },
 ];
 
-/** Lists operators and tokens of all organisations. */
+/** Lists operators and tokens of all organisations, to owners, and the operator's own sessions. */
 export function OperatorsPage() {
+  return (
+    <Page
+      title="Operators"
+      acts={<CreateOperator />}
+      lead="Who may sign in here. They are the same in every organisation."
+    >
+      {useIsOwner() ? <Everybody /> : <p>Only owners see the operators and their tokens.</p>}
+      <Sessions />
+    </Page>
+  );
+}
+
+function Everybody() {
   const { after } = useSearch({ from: "/signed-in/o/$organisation/operators" });
   const people = useList(OperatorService.method.listOperators, {
     limit: pageSize,
@@ -70,11 +84,7 @@ export function OperatorsPage() {
   });
   const theirs = useList(OperatorService.method.listOperatorTokens, { limit: 100 });
   return (
-    <Page
-      title="Operators"
-      acts={<CreateOperator />}
-      lead="Who may sign in here. They are the same in every organisation."
-    >
+    <>
       <Section title="People and programs">
         <KeysetTable
           name="Operators"
@@ -93,8 +103,7 @@ export function OperatorsPage() {
           empty={<EmptyState title="No tokens" />}
         />
       </Section>
-      <Sessions />
-    </Page>
+    </>
   );
 }
 

@@ -47,7 +47,7 @@ export function DeliveryPage() {
       </Section>
       {body !== undefined && (
         <Section title="What is sent">
-          <Json text={body} name="What is sent" />
+          <Json text={body} name="The body" />
         </Section>
       )}
     </Page>
@@ -57,7 +57,8 @@ export function DeliveryPage() {
 function Attempts({ tries }: { readonly tries: readonly WebhookAttempt[] }) {
   if (tries.length === 0) return <p className="muted">None yet.</p>;
   return (
-    <div className={table.frame}>
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a place that scrolls needs the keyboard
+    <section className={table.frame} tabIndex={0} aria-label="Table of attempts">
       <table className={table.table}>
         <thead>
           <tr>
@@ -82,6 +83,6 @@ function Attempts({ tries }: { readonly tries: readonly WebhookAttempt[] }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   );
 }
