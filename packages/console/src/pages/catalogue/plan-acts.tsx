@@ -1,6 +1,5 @@
 /** Creates and edits a plan. Its price curve is drawn as one types. */
 import { useNavigate } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
 import { useOrganisation } from "../../data/organisation.tsx";
 import { Act, type Typed } from "../../forms/act.tsx";
 import { type Field, Fields, isTicked, textOf, type Values, wholeOf } from "../../forms/fields.tsx";
@@ -8,9 +7,8 @@ import styles from "../../forms/forms.module.css";
 import { type Plan, PlanService } from "../../gen/billing/admin/v1/catalogue_pb.ts";
 import { PlanType } from "../../gen/billing/v1/catalogue_pb.ts";
 import { intervalText } from "../../words/choices.ts";
+import { PlanCurve } from "./plan-curve.tsx";
 import { TierInputs, type TypedTier } from "./tier-inputs.tsx";
-
-const PlanCurve = lazy(async () => ({ default: (await import("./plan-curve.tsx")).PlanCurve }));
 
 const method = PlanService.method;
 
@@ -209,11 +207,7 @@ function Curve({ values }: { readonly values: Values }) {
   if (ends.some((end, index) => end <= (ends[index - 1] ?? 0)))
     return <p role="alert">Each tier has to end after the one before it.</p>;
   const plural = textOf(values, "unit_plural");
-  return (
-    <Suspense>
-      <PlanCurve plan={{ ...plan, ...(plural !== undefined && { unitLabels: { plural } }) }} />
-    </Suspense>
-  );
+  return <PlanCurve plan={{ ...plan, ...(plural !== undefined && { unitLabels: { plural } }) }} />;
 }
 
 /** Creates a plan, and opens its page. */

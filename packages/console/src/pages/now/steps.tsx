@@ -1,7 +1,7 @@
 /** The steps to the first invoice, each as the service has it. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense } from "react";
 import { useOrganisation } from "../../data/organisation.tsx";
 import { Card, Section } from "../../design/page/page.tsx";
 import { State } from "../../design/values/state.tsx";
@@ -10,12 +10,24 @@ import { CustomerService } from "../../gen/billing/admin/v1/customers_pb.ts";
 import { OrganisationService } from "../../gen/billing/admin/v1/organisations_pb.ts";
 import { SubscriptionService } from "../../gen/billing/admin/v1/subscriptions_pb.ts";
 import { CatalogueStatus } from "../../gen/billing/v1/common_pb.ts";
-import { CreatePlan } from "../catalogue/plan-acts.tsx";
-import { ImportCustomers } from "../customers/import-customers.tsx";
-import { ConnectActs } from "../ledger/act-rows.tsx";
-import { SetMapping } from "../ledger/mapping-act.tsx";
-import { SetSetupMode } from "../settings/setup-mode-act.tsx";
 import styles from "./first-steps.module.css";
+
+// One step is next: the forms of the others are not loaded.
+const ConnectActs = lazy(async () => ({
+  default: (await import("../ledger/act-rows.tsx")).ConnectActs,
+}));
+const SetMapping = lazy(async () => ({
+  default: (await import("../ledger/mapping-act.tsx")).SetMapping,
+}));
+const ImportCustomers = lazy(async () => ({
+  default: (await import("../customers/import-customers.tsx")).ImportCustomers,
+}));
+const CreatePlan = lazy(async () => ({
+  default: (await import("../catalogue/plan-acts.tsx")).CreatePlan,
+}));
+const SetSetupMode = lazy(async () => ({
+  default: (await import("../settings/setup-mode-act.tsx")).SetSetupMode,
+}));
 
 interface Step {
   readonly title: string;
@@ -58,7 +70,11 @@ export function Steps({ invoice, isPosted }: StepsProps) {
                 )}
               </div>
               {index === next && <p className="muted">{why}</p>}
-              {index === next && <div className={styles.acts}>{act}</div>}
+              {index === next && (
+                <div className={styles.acts}>
+                  <Suspense>{act}</Suspense>
+                </div>
+              )}
             </li>
           ))}
         </ol>
