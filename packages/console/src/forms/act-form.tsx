@@ -1,7 +1,7 @@
 /** The drawer of an act with its form. It is loaded when the first act is opened. */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { Portal } from "@mantine/core";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { ActDrawer } from "../act/drawer.tsx";
 import { useAct } from "../act/use-act.ts";
 import { failureOf } from "../data/failure.ts";
@@ -22,6 +22,7 @@ export function ActForm<I extends DescMessage, O extends DescMessage, P extends 
   const { preview, shown, done, result, onDone, onClose, isDangerous = false } = props;
   const [values, setValues] = useState(() => initialValues(fields));
   const [answer, setAnswer] = useState<MessageShape<O>>();
+  const closed = useClosed();
   const act = useAct({
     method,
     request: isFilled(fields, values) ? request(values) : null,
@@ -31,7 +32,10 @@ export function ActForm<I extends DescMessage, O extends DescMessage, P extends 
       leave: async () => {
         await onDone?.(came);
         if (result === undefined) onClose();
-        else setAnswer(came);
+        else {
+          setAnswer(came);
+          await closed.current;
+        }
         return globalThis.location.pathname;
       },
     }),
@@ -63,6 +67,20 @@ export function ActForm<I extends DescMessage, O extends DescMessage, P extends 
       </ActDrawer>
     </Portal>
   );
+}
+
+/**
+ * Resolves once the drawer is closed. The page is not read again before: what it says then may have
+ * no place for the act, such as a step that is done, and the result would go with it.
+ */
+function useClosed(): { readonly current: Promise<void> | undefined } {
+  const closed = useRef<Promise<void>>(undefined);
+  useEffect(() => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    closed.current = promise;
+    return resolve;
+  }, []);
+  return closed;
 }
 
 function faultOf(error: unknown): Typed["fault"] {
