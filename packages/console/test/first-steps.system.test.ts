@@ -59,10 +59,10 @@ consoleTest(
     const command = (await drawer(page).locator("code").first().textContent()) ?? "";
     await makeTenant(system.demoUrl, command);
     await drawer(page)
-      .getByLabel("Address of its API", { exact: true })
+      .getByLabel("Address of its API (optional)", { exact: true })
       .fill(`${system.demoUrl}/api.xro/2.0`);
     await drawer(page)
-      .getByLabel("Address of its tokens", { exact: true })
+      .getByLabel("Address of its tokens (optional)", { exact: true })
       .fill(`${system.demoUrl}/connect/token`);
     await perform(page, "Check and connect");
     await drawer(page).getByText("First Ltd, in NZD").waitFor();
