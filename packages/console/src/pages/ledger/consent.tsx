@@ -4,6 +4,7 @@ import { Button } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { useOrganisation } from "../../data/organisation.tsx";
+import { queryClient } from "../../data/transport.ts";
 import { Icon } from "../../design/icons.tsx";
 import { ErrorState } from "../../design/page/error-state.tsx";
 import { Instant } from "../../design/values/instant.tsx";
@@ -86,6 +87,7 @@ export function ChooseTenant({ tenants }: { readonly tenants: readonly LedgerTen
   const sending = useMutation({
     mutationFn: (tenantId: string) =>
       send(method.chooseLedgerTenant, { organisation, tenantId }, `${key}-${tenantId}`),
+    onSuccess: () => void queryClient.invalidateQueries(),
   });
   return (
     <>

@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from "react";
 import { failureOf } from "../../data/failure.ts";
 import { useMayAct } from "../../data/operator.tsx";
 import { useOrganisation } from "../../data/organisation.tsx";
+import { queryClient } from "../../data/transport.ts";
 import { ErrorState } from "../../design/page/error-state.tsx";
 import { Skeleton } from "../../design/page/page.tsx";
 import { State, type StateWords } from "../../design/values/state.tsx";
@@ -98,6 +99,8 @@ function useRound(rows: readonly Attention[]) {
     isGone.current = false;
     return () => {
       isGone.current = true;
+      // Not before: the queue has the drawer in the row of what is retried.
+      void queryClient.invalidateQueries();
     };
   }, []);
   const note = (id: string, state: StateWords) => setStates((old) => ({ ...old, [id]: state }));
@@ -119,6 +122,8 @@ function useRound(rows: readonly Attention[]) {
       }
     }
     setRunning(false);
+    // Closed meanwhile: the last answer came after the queue was read.
+    if (isGone.current) void queryClient.invalidateQueries();
     announce("All were asked");
   };
   return { states, isRunning, run };
