@@ -52,13 +52,13 @@ export function ActDrawer(props: ActDrawerProps) {
           if (act.isReady && isConfirmed) act.perform();
         }}
       >
-        <header className={styles.head}>
+        <div className={styles.head}>
           <div>
             <h2 id={titleId}>{title}</h2>
             {about !== undefined && <p className={styles.about}>{about}</p>}
           </div>
           <CloseButton aria-label="Close" disabled={act.isBusy} onClick={onClose} />
-        </header>
+        </div>
         <div className={styles.body}>
           <fieldset className={styles.fields} disabled={isFixed}>
             {children}
@@ -75,9 +75,9 @@ export function ActDrawer(props: ActDrawerProps) {
           </fieldset>
           {act.hasPreview && <ActPreview act={act} effect={effect} shown={props.shown} />}
         </div>
-        <footer className={styles.foot}>
+        <div className={styles.foot} data-act-foot>
           <ActButton {...{ act, effect, isDangerous, isConfirmed }} />
-        </footer>
+        </div>
       </form>
     </dialog>
   );
@@ -88,7 +88,9 @@ function useOpened(frame: React.RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const before = document.activeElement;
     const fields = "fieldset input:not([type=hidden]), fieldset select, fieldset textarea";
-    const first = frame.current?.querySelector<HTMLElement>(`${fields}, footer button:enabled`);
+    const first = frame.current?.querySelector<HTMLElement>(
+      `${fields}, [data-act-foot] button:enabled`,
+    );
     // A drawer whose fields or preview are still being read has the focus itself.
     (first ?? frame.current)?.focus();
     return () => {

@@ -35,18 +35,18 @@ export function Outcome({
       onKeyDown={(event) => event.key === "Escape" && onClose()}
     >
       <div className={styles.outcome}>
-        <header className={drawer.head}>
+        <div className={drawer.head}>
           <h2 id={titleId} ref={heading} tabIndex={-1}>
             {title}
           </h2>
-        </header>
+        </div>
         <div className={`${drawer.body} ${styles.form}`}>{children}</div>
-        <footer className={drawer.foot}>
+        <div className={drawer.foot}>
           {act}
           <Button size="md" fullWidth variant={act ? "default" : "filled"} onClick={onClose}>
             {act ? "Close" : "Done"}
           </Button>
-        </footer>
+        </div>
       </div>
     </aside>
   );
