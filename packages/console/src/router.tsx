@@ -1,44 +1,15 @@
 /** The addresses of the console. Each page is loaded when it is opened. */
+import { createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  Outlet,
-} from "@tanstack/react-router";
+  inOrganisation,
+  organisation,
+  organisations,
+  root,
+  signedIn,
+  signIn,
+} from "./base-routes.tsx";
 import { parseSearch, stringifySearch, texts } from "./search-params.ts";
 import { NotFound, PageError } from "./shell/not-found.tsx";
-import { OrganisationLayout } from "./shell/organisation-layout.tsx";
-import { SignedIn } from "./shell/signed-in.tsx";
-
-const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
-
-const signIn = createRoute({
-  getParentRoute: () => root,
-  path: "/sign-in",
-  validateSearch: texts("return"),
-  component: lazyRouteComponent(() => import("./pages/start/sign-in.tsx"), "SignInPage"),
-});
-
-const signedIn = createRoute({ getParentRoute: () => root, id: "signed-in", component: SignedIn });
-
-const organisations = createRoute({
-  getParentRoute: () => signedIn,
-  path: "/",
-  validateSearch: texts("name", "after"),
-  component: lazyRouteComponent(
-    () => import("./pages/start/organisations.tsx"),
-    "OrganisationsPage",
-  ),
-});
-
-const organisation = createRoute({
-  getParentRoute: () => signedIn,
-  path: "/o/$organisation",
-  component: OrganisationLayout,
-});
-
-const inOrganisation = { getParentRoute: () => organisation } as const;
 
 const overview = createRoute({
   ...inOrganisation,
