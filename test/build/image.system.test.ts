@@ -98,6 +98,7 @@ test("the image holds the build, its packages and the entry point, in at most 15
   const size = megabytes(image);
   console.log(`the image adds ${size.toFixed(0)} MB to Node's own`);
   expect(size).toBeLessThan(150);
+  expect(existsSync(join(image, "dist/console/index.html"))).toBe(true);
   expect(existsSync(join(image, "src"))).toBe(false);
   expect(existsSync(join(image, "node_modules/esbuild"))).toBe(false);
 });
