@@ -139,7 +139,7 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
       ),
     }),
     openapi: null,
-    pages: pagesOf(adminParts),
+    pages: pagesOf(adminParts, site !== null),
     readiness: parts.readiness,
     metrics: parts.metrics,
     log: parts.log,
@@ -161,11 +161,11 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
 }
 
 /** The answers by path: the return from each ledger, and the documentation for the console. */
-function pagesOf(parts: AdminDependencies): ReadonlyMap<string, HttpAnswer> {
+function pagesOf(parts: AdminDependencies, hasConsole: boolean): ReadonlyMap<string, HttpAnswer> {
   const consents = [...parts.ledgerApps.keys()].map(
     (kind) => [callbackPathOf(kind), consentAnswer(parts)] as const,
   );
-  return new Map([...consents, ...docsPages(docsSiteFolder())]);
+  return new Map([...consents, ...(hasConsole ? docsPages(docsSiteFolder()) : [])]);
 }
 
 /**

@@ -177,7 +177,8 @@ test("CONSOLE=off serves neither pages nor sign-in, and takes no cookie", async 
 }) => {
   await system.api.stop();
   await system.api.start({ CONSOLE: "off" });
-  expect((await browse(`${system.adminUrl}/console`)).status).toBe(404);
+  for (const path of ["/console", "/docs"])
+    expect((await browse(`${system.adminUrl}${path}`)).status).toBe(404);
   const address = `${system.adminUrl}/console/session`;
   expect((await browse(address, { method: "POST", body: { token: key } })).status).toBe(404);
   const answer = await callWith(system.adminUrl, cookie)(get);
