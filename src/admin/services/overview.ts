@@ -18,11 +18,6 @@ import {
   requireOrganisation,
 } from "./dependencies.ts";
 
-/** Hours that are shown one by one. */
-const hoursShown = 48;
-
-const hourMs = 60 * 60 * 1_000;
-
 /** Implements the service. Refuses `organisation_not_found`. */
 export function overviewService(
   deps: Pick<AdminDependencies, "store">,
@@ -34,7 +29,6 @@ export function overviewService(
       return {
         ...presentInstant("asOf", overview.asOf),
         ...(overview.figures !== null && presentFigures(overview.figures)),
-        ...presentUsage(overview),
         ledger: presentLedgerFigures(overview),
       };
     },
@@ -87,21 +81,6 @@ function presentRenewals({ count, values }: RenewalFigures) {
 function presentEndpoint({ status, failingSince, ...endpoint }: EndpointFigures) {
   const shown = endpointStatuses[status] ?? WebhookEndpointStatus.UNSPECIFIED;
   return { ...endpoint, status: shown, ...present("failingSince", failingSince) };
-}
-
-function presentUsage({ hours }: Overview): Shown {
-  const sinceMs = Date.now() - hoursShown * hourMs;
-  const days = new Map<string, bigint>();
-  for (const { hour, events } of hours) {
-    const date = hour.toISOString().slice(0, "YYYY-MM-DD".length);
-    days.set(date, (days.get(date) ?? 0n) + BigInt(events));
-  }
-  return {
-    usageHours: hours
-      .filter(({ hour }) => hour.getTime() > sinceMs)
-      .map(({ hour, events }) => ({ hour: hour.toISOString(), events: BigInt(events) })),
-    usageDays: [...days].map(([date, events]) => ({ date, events })),
-  };
 }
 
 function presentLedgerFigures(overview: Overview) {

@@ -9,7 +9,6 @@ import type { Pool } from "../../store/database/pool.ts";
 import { deleteExpiredEvents } from "../../store/events/delete-expired-events.ts";
 import { deleteExpiredConsents } from "../../store/ledger-connection/delete-expired-authorisations.ts";
 import { createReferenceDataReading } from "../../store/ledger-connection/reference-data.ts";
-import { countUsageHours } from "../../store/overview/count-usage-hours.ts";
 import { refreshOverviews } from "../../store/overview/refresh-overviews.ts";
 import {
   type ReferenceDataDependencies,
@@ -55,6 +54,5 @@ export function startCleanups(
       batch: figuresAtOnce,
       onError: onTrouble,
     }),
-    startCleanup(async () => Number(await countUsageHours(pool)), { batch: 1, onError: onTrouble }),
   ];
 }

@@ -1,11 +1,11 @@
 /**
- * Reads the stored figures of an organisation, its usage by hour, and the state of its ledger. SQL,
- * because it goes by the database's clock.
+ * Reads the stored figures of an organisation and the state of its ledger. SQL, because it goes by
+ * the database's clock.
  */
 import { columns } from "../../gen/columns.ts";
 import type { Pool } from "../database/pool.ts";
 import { bool, json, pick, type RowOf } from "../database/sql/columns.ts";
-import { columnsOf, sql } from "../database/sql/sql.ts";
+import { sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
 import type { Figures } from "./figures.ts";
 
@@ -57,19 +57,6 @@ const readRow = query({
   row: overviewRow,
 });
 
-const hourRow = pick(columns.usageHour, "hour", "events");
-
-const readHours = query({
-  name: "read_usage_hours",
-  text: sql`
-    SELECT ${columnsOf(sql`h`, hourRow)}
-    FROM usage_hours h
-    WHERE h.organisation_id = $1 AND h.hour >= date_trunc('day', now(), 'UTC') - interval '29 days'
-    ORDER BY h.organisation_id, h.hour
-  `,
-  row: hourRow,
-});
-
 // At most once a minute, so that a page which is open writes little.
 const noteRead = command({
   name: "note_overview_read",
@@ -80,10 +67,8 @@ const noteRead = command({
   `,
 });
 
-/** The figures of an organisation, and its usage by hour. */
-export interface Overview extends RowOf<typeof overviewRow> {
-  readonly hours: readonly RowOf<typeof hourRow>[];
-}
+/** The figures of an organisation, and the state of its ledger. */
+export type Overview = RowOf<typeof overviewRow>;
 
 /** The overviews of organisations. */
 export interface OverviewStore {
@@ -97,9 +82,8 @@ export function createOverviewStore(pool: Pool): OverviewStore {
     read: async (organisationId) => {
       const [row] = await readRow(pool, organisationId);
       if (row === undefined) return null;
-      const hours = await readHours(pool, organisationId);
       await noteRead(pool, organisationId);
-      return { ...row, hours };
+      return row;
     },
   };
 }

@@ -1,6 +1,5 @@
 /** The figures of an organisation are those of what it has, as of the minute's step. ADMIN-17 */
 import { expect } from "vitest";
-import { countUsageHours } from "../../../src/store/overview/count-usage-hours.ts";
 import { createOverviewStore } from "../../../src/store/overview/read-overview.ts";
 import { refreshOverviews } from "../../../src/store/overview/refresh-overviews.ts";
 import { perFile } from "../../support/file-fixture.ts";
@@ -37,7 +36,7 @@ test("the figures are those of what the organisation has", async ({ fixture, sto
     "UPDATE subscriptions SET cancel_at_period_end = true, end_date = renewal_date WHERE id = $1",
     [first],
   );
-  expect(await store.read(organisation)).toMatchObject({ figures: null, asOf: null, hours: [] });
+  expect(await store.read(organisation)).toMatchObject({ figures: null, asOf: null });
   await step(fixture);
   const overview = await store.read(organisation);
   expect(overview?.asOf?.getTime()).toBeLessThanOrEqual(Date.now());
@@ -140,43 +139,4 @@ test("figures that take long are reckoned less often", async ({ fixture, store }
   await age(fixture, organisation, "2 minutes");
   await step(fixture);
   expect((await store.read(organisation))?.figures?.subscriptions.statuses.active).toBe(1);
-});
-
-test("each usage event is counted once, by the hour in which it was accepted", async ({
-  fixture,
-  store,
-}) => {
-  const { pool } = fixture;
-  const [organisation, subscription] = await fixture.metered();
-  const use = (quantity: string) =>
-    fixture.use(organisation, subscription, [quantity, "2026-03-10T11:00:00Z"]);
-  const count = async () => {
-    while (await countUsageHours(pool));
-    const overview = await store.read(organisation);
-    return overview?.hours.map(({ hour, events }) => [hour.toISOString(), events]);
-  };
-  const hour = "date_trunc('hour', now(), 'UTC')";
-  const { rows } = await pool.query<{ before: Date; last: Date }>(
-    `SELECT ${hour} - interval '2 hours' AS before, ${hour} - interval '1 hour' AS last`,
-  );
-  const [before = "", last = ""] = [rows[0]?.before, rows[0]?.last].map((at) => at?.toISOString());
-  await use("1");
-  await use("1");
-  await use("3");
-  // As if they had come then.
-  await pool.query(
-    `UPDATE usage_events SET recorded_at = CASE WHEN quantity = 3 THEN $2 ELSE $1 END
-      ::timestamptz + interval '5 minutes' WHERE organisation_id = $3`,
-    [before, last, organisation],
-  );
-  await pool.query("UPDATE usage_hours_counted SET until = now() - interval '4 hours'");
-  const expected = [
-    [before, "2"],
-    [last, "1"],
-  ];
-  expect(await count()).toEqual(expected);
-  expect(await count()).toEqual(expected);
-  // One that came just now is counted a minute later.
-  await use("1");
-  expect(await count()).toEqual(expected);
 });

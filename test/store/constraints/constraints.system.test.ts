@@ -124,7 +124,7 @@ test("every table except named ones refers to an organisation by a foreign key",
     // A trigger checks a batch of events against the subscriptions and meters of its organisation:
     // usage_events_of_plan.
     "usage_events",
-    // One row: until when the events of all organisations are counted.
+    // One row, which only processes of the previous version use.
     "usage_hours_counted",
   ]);
 });

@@ -1,10 +1,10 @@
-/** The charts of the overview: renewals by day, and accepted usage by hour. */
+/** The chart of the overview: renewals by day. */
 import { Link, type LinkProps } from "@tanstack/react-router";
 import { addDays, civilDate } from "../../../../../src/domain/calendar/civil-date.ts";
 import { Bars } from "../../charts/bars.tsx";
 import { useOrganisation } from "../../data/organisation.tsx";
 import { Section } from "../../design/page/page.tsx";
-import { dayOf, dayText, timeText } from "../../design/values/instant.tsx";
+import { dayText } from "../../design/values/instant.tsx";
 import type { GetOverviewResponse } from "../../gen/billing/admin/v1/overview_pb.ts";
 
 const kinds = [
@@ -55,36 +55,4 @@ function listOf(organisation: string, date: string, isDue: boolean): LinkProps {
         search: { status: "active", renewal_from: date, renewal_to: date },
       }
     : { to: "/o/$organisation/invoices", params, search: { issued_from: date, issued_to: date } };
-}
-
-const hourMs = 3_600_000;
-
-/** Usage events of the last 48 hours. */
-export function UsageChart({ of }: { readonly of: GetOverviewResponse }) {
-  const { id: organisation, timezone } = useOrganisation();
-  const byHour = new Map(of.usageHours.map(({ hour, events }) => [Date.parse(hour), events]));
-  const last = Math.floor(Date.now() / hourMs) * hourMs;
-  const bars = Array.from({ length: 48 }, (_, index) => {
-    const ms = last - (47 - index) * hourMs;
-    const at = new Date(ms).toISOString();
-    const name = `${dayText(dayOf(at, timezone))}, ${timeText(at, timezone)}`;
-    return { name, figures: [Number(byHour.get(ms) ?? 0)] };
-  });
-  return (
-    <Section
-      title="Usage events by hour"
-      beside={
-        <Link to="/o/$organisation/usage" params={{ organisation }}>
-          Usage
-        </Link>
-      }
-    >
-      <Bars
-        title="Usage events by hour"
-        kinds={[{ label: "events", tone: "accent" }]}
-        bars={bars}
-        ends={[bars[0]?.name ?? "", "now"]}
-      />
-    </Section>
-  );
 }

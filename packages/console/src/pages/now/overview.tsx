@@ -16,7 +16,7 @@ import { refetchInterval } from "./figures.ts";
 import { FirstSteps } from "./first-steps.tsx";
 import styles from "./now.module.css";
 import { OverviewCards } from "./overview-cards.tsx";
-import { RenewalsChart, UsageChart } from "./overview-charts.tsx";
+import { RenewalsChart } from "./overview-charts.tsx";
 import { OverviewFigures } from "./overview-figures.tsx";
 
 /** The page of what is now. */
@@ -78,10 +78,7 @@ function Figures({ of }: { readonly of: GetOverviewResponse }) {
   return (
     <>
       <OverviewFigures of={of} />
-      <div className={styles.charts}>
-        <RenewalsChart of={of} />
-        <UsageChart of={of} />
-      </div>
+      <RenewalsChart of={of} />
       <OverviewCards of={of} />
       <p className={styles.below}>
         As of <Instant at={of.asOf} />

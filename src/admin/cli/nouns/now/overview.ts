@@ -15,11 +15,11 @@ export const overview: Noun = {
       isDefault: true,
       method: OverviewService.method.getOverview,
       summary:
-        "Show recurring value, renewals, documents, usage, ledger and webhooks. " +
+        "Show recurring value, renewals, documents, ledger and webhooks. " +
         "`billing overview` is enough.",
       details:
         "A worker reckons the figures each minute while somebody reads them, else each hour. " +
-        "-o json has the renewals by day, and usage by hour and day.",
+        "-o json has the renewals by day.",
       examples: ["overview", "overview get --json"],
       lines: linesOf,
     },
@@ -30,7 +30,6 @@ function linesOf(response: Json): readonly string[] {
   const isReckoned = response.as_of !== undefined;
   const rows: readonly (readonly [string, string])[] = [
     ...(isReckoned ? figures(response) : []),
-    ["usage", `${usageOf(response)} in 48 hours`],
     ["ledger", ledgerOf(memberOf(response, "ledger"))],
     ...listOf(response.endpoints).map((endpoint, index) => {
       return [index === 0 ? "webhooks" : "", endpointOf(endpoint)] as const;
@@ -122,11 +121,6 @@ function documentsOf(response: Json): string {
       ? "all are in the ledger"
       : `${count} not in the ledger, the oldest since ${minuteOf(oldest)}`;
   return [...(counts.length === 0 ? [] : [counts.join(", ")]), absent].join("; ");
-}
-
-function usageOf(response: Json): string {
-  const events = listOf(response.usage_hours).reduce((sum, { events }) => sum + Number(events), 0);
-  return counted(events, "event");
 }
 
 function ledgerOf({ state, reason, ...ledger }: Json): string {

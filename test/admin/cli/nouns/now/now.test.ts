@@ -148,7 +148,6 @@ test("overview is a sentence and a small table", async ({ server }) => {
       ],
       documents: [{ state: DocumentState.FAILED, count: 1 }],
       notInLedger: { count: 1, oldest: "2026-11-20T02:10:00.000Z" },
-      usageHours: [{ hour: "2026-11-28T00:00:00.000Z", events: 12_040n }],
       ledger: {
         state: LedgerState.CONNECTED,
         lastSync: "2026-11-28T00:30:00.000Z",
@@ -175,7 +174,6 @@ test("overview is a sentence and a small table", async ({ server }) => {
     "due in 7 days  2 renewals, NZD 100.1250",
     "last 30 days   3 renewals, NZD 30.25 billed, 1 renewal, NZD 5.00 failed",
     "documents      1 failed; 1 not in the ledger, the oldest since 2026-11-20 02:10",
-    "usage          12,040 events in 48 hours",
     "ledger         connected, last sync 2026-11-28 00:30, 4870 of 5000 calls left today",
     "webhooks       https://shop.example/hooks enabled, 3 failed in 24 hours",
     "",
@@ -187,7 +185,6 @@ test("overview says that the figures are not reckoned yet", async ({ server }) =
   expect((await run("overview", { env: server.env })).out.split("\n")).toEqual([
     "The figures are not reckoned yet. A worker does it within a minute.",
     "",
-    "usage   0 events in 48 hours",
     "ledger  none",
     "",
   ]);
