@@ -30,10 +30,10 @@ import type { CreationDecision } from "../../src/domain/subscriptions/create.ts"
 import { decideEnd, decideEnded, type EndRequest } from "../../src/domain/subscriptions/end.ts";
 import {
   decideGoingOn,
-  decideRestoration,
   type Reissued,
   type RemovedInvoice,
-} from "../../src/domain/subscriptions/restore.ts";
+} from "../../src/domain/subscriptions/reissue.ts";
+import { decideRestoration } from "../../src/domain/subscriptions/restore.ts";
 import {
   decideReversal,
   type NextPeriodLines,

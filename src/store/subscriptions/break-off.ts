@@ -10,7 +10,7 @@ import type { CreditNoteDraft } from "../../domain/model/credit-note.ts";
 import type { DocumentStatus, InvoiceDraft } from "../../domain/model/invoice.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import { billClosedAmendment } from "../../domain/subscriptions/abandoned-amendment.ts";
-import { decideGoingOn } from "../../domain/subscriptions/restore.ts";
+import { decideGoingOn } from "../../domain/subscriptions/reissue.ts";
 import { columns } from "../../gen/columns.ts";
 import { loadStates } from "../billing/billing-state.ts";
 import type { LockedOrganisation } from "../billing/locked-subscription.ts";

@@ -4,7 +4,7 @@
  * it continues into (END-4). SQL, because each statement ends the job by the database's clock,
  * writes its removals and notifies.
  */
-import { decideGoingOn } from "../../domain/subscriptions/restore.ts";
+import { decideGoingOn } from "../../domain/subscriptions/reissue.ts";
 import { loadStates } from "../billing/billing-state.ts";
 import { type LockedOrganisation, shareOrganisation } from "../billing/locked-subscription.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";

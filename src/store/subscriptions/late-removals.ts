@@ -4,7 +4,7 @@
  * on into is issued again (END-12). SQL, because it finds such removals by invoice, end and work
  * under way.
  */
-import { decideLateRemoval } from "../../domain/subscriptions/restore.ts";
+import { decideLateRemoval } from "../../domain/subscriptions/reissue.ts";
 import { columns } from "../../gen/columns.ts";
 import { loadStates } from "../billing/billing-state.ts";
 import { shareOrganisation } from "../billing/locked-subscription.ts";

@@ -3,7 +3,7 @@
  * END-4). SQL for a list with lines, and for an update of many rows.
  */
 import type { BillingState } from "../../domain/model/billing-state.ts";
-import type { Reissued, RemovedInvoice } from "../../domain/subscriptions/restore.ts";
+import type { Reissued, RemovedInvoice } from "../../domain/subscriptions/reissue.ts";
 import { columns } from "../../gen/columns.ts";
 import { savePeriods } from "../billing/locked-subscription.ts";
 import { newId } from "../database/ids.ts";

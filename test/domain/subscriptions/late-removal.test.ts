@@ -1,7 +1,7 @@
 /** What is issued again when a broken-off end's removal shows in the ledger later. END-12 */
 import { describe, expect, it } from "vitest";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
-import { decideLateRemoval } from "../../../src/domain/subscriptions/restore.ts";
+import { decideLateRemoval } from "../../../src/domain/subscriptions/reissue.ts";
 import {
   invoiceSummary,
   periodSummary,

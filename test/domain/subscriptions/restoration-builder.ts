@@ -9,9 +9,9 @@ import type { BillingState } from "../../../src/domain/model/billing-state.ts";
 import type { InvoiceLineDraft } from "../../../src/domain/model/invoice.ts";
 import { formatDecimal } from "../../../src/domain/money/decimal.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
+import type { RemovedInvoice } from "../../../src/domain/subscriptions/reissue.ts";
 import {
   decideRestoration,
-  type RemovedInvoice,
   type Restoration,
   type RestorationFacts,
 } from "../../../src/domain/subscriptions/restore.ts";

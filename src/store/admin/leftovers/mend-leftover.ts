@@ -16,7 +16,7 @@ import type { BillingState } from "../../../domain/model/billing-state.ts";
 import type { CreditNoteDraft } from "../../../domain/model/credit-note.ts";
 import type { InvoiceDraft } from "../../../domain/model/invoice.ts";
 import { formatShort, isZero, parseDecimal } from "../../../domain/money/decimal.ts";
-import { decideLateRemoval } from "../../../domain/subscriptions/restore.ts";
+import { decideLateRemoval } from "../../../domain/subscriptions/reissue.ts";
 import { columns } from "../../../gen/columns.ts";
 import type { LockedOrganisation } from "../../billing/locked-subscription.ts";
 import { newId } from "../../database/ids.ts";
