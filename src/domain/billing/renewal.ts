@@ -207,8 +207,8 @@ function billLastUsage(facts: DueFacts, walk: Walk): void {
 
 /**
  * Begins the period that was invoiced ahead. It keeps its billed units, also if a person removed
- * its invoice in the ledger (MONEY-5). If the period begins in Setup Mode, nothing of
- * it is billed afterwards, also no usage (SETUP-3).
+ * its invoice in the ledger (MONEY-5). If the period begins in Setup Mode, neither its
+ * units nor its usage are billed afterwards (SETUP-3).
  */
 function beginIssued(facts: DueFacts, walk: Walk, next: PeriodState): PeriodState {
   const isBilled = isNextInvoiced(facts) || !hasUnits(facts.plan.type);
@@ -251,8 +251,7 @@ function isIssuedAhead(
 
 /**
  * Opens the next period and bills it at the current units: plan line, deferred lines, then usage of
- * the period before (DOCUMENT-3). In Setup Mode no document is issued for it, also not afterwards
- * (SETUP-3).
+ * the period before (DOCUMENT-3). In Setup Mode no document is issued for it (SETUP-3).
  */
 function openNextPeriod(
   { organisation, plan, today }: DueFacts,
