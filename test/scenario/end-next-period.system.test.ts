@@ -257,4 +257,25 @@ describe.concurrent("a renewal invoice that a person removed", () => {
     expect(standing.map(([head]) => head)).toEqual(["INV-0001 first", "INV-0003 change"]);
     expect(await paid(created)).toBe(110);
   });
+
+  test("is followed by the bill of a raise since, once it is restored", async () => {
+    const created = await inWindow();
+    const { own, id } = created;
+    await voided(created);
+    await ended(created, periodEnd);
+    await changed(created, { units: 12, ...half });
+    expect(await paid(created)).toBe(110);
+    await restored(created);
+    const standing = await builder.standing(own, id);
+    expect(standing).toEqual([
+      ["INV-0001 first", ten],
+      ["INV-0003 change", halfOfApril],
+      ["INV-0004 change", allOfMay],
+    ]);
+    await changed(created, { units: 13, ...separate });
+    await builder.setClock(own, "2026-05-02");
+    await builder.posted(own);
+    expect(await paid(created)).toBe(110 + 20 + 5 + 10);
+    await builder.expectEqualDocuments(own);
+  });
 });

@@ -144,6 +144,11 @@ export function copyOf(state: BillingState, removed: RemovedInvoice): readonly R
   return [{ draft, deferredIds: [], usage: [], replaces: removed.id }];
 }
 
+/** What is issued for the next period. */
+export type IssuedNext = Pick<Reissued, "invoices" | "creditNote"> & {
+  readonly period: PeriodState;
+};
+
 /**
  * Issues the renewal invoice of the next period again: the current units, and everything deferred
  * by now. It alone bills the period: what other documents still bill of it is reversed (RESTORE-3,
@@ -152,7 +157,7 @@ export function copyOf(state: BillingState, removed: RemovedInvoice): readonly R
 export function issueRenewal(
   state: BillingState,
   next: NextPeriodLines = noNextPeriodLines,
-): Pick<Reissued, "invoices" | "creditNote"> & { readonly period: PeriodState } {
+): IssuedNext {
   const { subscription, organisation, plan, nextPeriod, deferred, today } = state;
   assert(nextPeriod !== null, "the period of an invoice is there");
   const reversal = decideReversal(state, next);

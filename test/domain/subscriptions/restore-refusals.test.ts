@@ -68,6 +68,11 @@ describe("a refusal", () => {
       "The organisation is in Setup Mode: the renewal invoice of the next period would have " +
         "to be issued.",
     );
+    const raised = { ...order, units: 12, next: { billedUnits: 10 }, endRemovedRenewal: false };
+    expect(refusalOf(factsOf(raised))).toBe(
+      "The organisation is in Setup Mode: the raise of units in the next period would have to be " +
+        "invoiced.",
+    );
     const earlier = removed(
       [planLineOf(stateOf(), 10)].map((line) => ({ ...line, period: null })),
       { periodIndex: 4 },

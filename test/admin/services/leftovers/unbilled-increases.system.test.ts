@@ -239,6 +239,10 @@ test("a change of units of today leaves nothing, whatever a person removed", asy
   const { id: set } = await removedAhead({ system, builder }, own);
   expect((await builder.end(own, set, { when: "period_end" })).status).toBe(200);
   await builder.changed(own, set, { units: 13, ...half });
+  const { id: back } = await removedAhead({ system, builder }, own);
+  expect((await builder.end(own, back, { when: "period_end" })).status).toBe(200);
+  await builder.changed(own, back, { units: 13, ...half });
+  await builder.restored(own, back);
   const { id: late } = await builder.subscribe(own, april);
   expect(await left()).toEqual([]);
 
