@@ -18,9 +18,8 @@ import type {
   EventService,
   ListEventsRequest,
 } from "../gen/proto/billing/v1/events_pb.ts";
-import type { Collection } from "../store/collections.ts";
 import type { EventBody, EventFilters } from "../store/events/list-events.ts";
-import type { Tenant } from "../store/tenant.ts";
+import type { Collection, Tenant } from "../store/tenant.ts";
 import type { Caller } from "../transport/rpc/caller.ts";
 import type { Implementation } from "../transport/rpc/implementation.ts";
 import type { Deps } from "./deps.ts";

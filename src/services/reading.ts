@@ -1,8 +1,7 @@
 /** The two reads that every resource has, list and retrieve, written once. */
 import { Refusal, type RefusalCode } from "../domain/refusal.ts";
-import type { Collection } from "../store/collections.ts";
 import type { PageRequest } from "../store/database/page.ts";
-import type { Tenant } from "../store/tenant.ts";
+import type { Collection, Tenant } from "../store/tenant.ts";
 import type { Call, Caller } from "../transport/rpc/caller.ts";
 import type { Deps } from "./deps.ts";
 

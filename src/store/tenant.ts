@@ -2,35 +2,32 @@
  * The store as the services see it. Every read and write goes through one organisation, the tenant,
  * and every statement names it. ACCESS-8.
  */
-
-import type { PlanMeter } from "../domain/catalogue/meter.ts";
-import type { Charge, Plan } from "../domain/catalogue/plan.ts";
-import type { Customer } from "../domain/customers/customer.ts";
-import type { DocumentObject } from "../domain/explanation/named-facts.ts";
-import type { DocumentToExplain } from "../domain/explanation/render.ts";
 import type { BillingState } from "../domain/model/billing-state.ts";
-import type { CreditNote } from "../domain/model/credit-note.ts";
-import type { Invoice } from "../domain/model/invoice.ts";
-import type { OrganisationSettings } from "../domain/model/organisation-settings.ts";
-import type { ReportedUsage, UsageVerdict } from "../domain/usage/ingest.ts";
 import { getOrganisation } from "./access/organisation-settings.ts";
-import { onCurrentSubscription } from "./billing/current-subscription.ts";
-import type { CatalogueFilters } from "./catalogue/catalogue.ts";
+import { type OpenTransaction, onCurrentSubscription } from "./billing/current-subscription.ts";
+import { catalogueFilters, chargeListing, planListing } from "./catalogue/catalogue.ts";
 import { loadPlanMeters } from "./catalogue/meters.ts";
-import { type Collection, createCollections } from "./collections.ts";
 import {
-  type CustomerCreation,
-  type CustomerFilters,
-  type CustomerSave,
-  type CustomerToSave,
+  customerFilters,
+  customerListing,
   findCustomerCreation,
   saveCustomer,
 } from "./customers/customers.ts";
-import type { Page, PageRequest } from "./database/page.ts";
+import { isId } from "./database/ids.ts";
+import {
+  type Filter,
+  getOne,
+  type Listing,
+  listPage,
+  type Page,
+  type PageRequest,
+} from "./database/page.ts";
 import type { Pool } from "./database/pool.ts";
+import type { Shape } from "./database/sql/columns.ts";
+import { creditNoteListing } from "./documents/credit-notes.ts";
 import { loadDocumentToExplain } from "./documents/explained-documents.ts";
-import type { DocumentFilters } from "./documents/invoices.ts";
-import { findFirstInvoice, findUnsent, type InvoiceIds } from "./documents/unsent-invoices.ts";
+import { documentFilters, invoiceListing } from "./documents/invoices.ts";
+import { findFirstInvoice, findUnsent } from "./documents/unsent-invoices.ts";
 import {
   type EventBody,
   type EventFilters,
@@ -39,102 +36,50 @@ import {
   listEvents,
 } from "./events/list-events.ts";
 import { abandonContact } from "./ledger-jobs/jobs.ts";
-import { createPreviews, type Previews } from "./previews.ts";
-import { type CreationQuery, type LoadedCreation, loadCreation } from "./subscriptions/create.ts";
-import { findRestoration } from "./subscriptions/restorations.ts";
+import { createPreviews } from "./previews.ts";
+import { loadCreation } from "./subscriptions/create.ts";
 import {
-  type CreationSave,
-  type CreationToSave,
-  saveCreation,
-} from "./subscriptions/save-creation.ts";
+  findRestoration,
+  loadRestorationFacts,
+  saveRestoration,
+} from "./subscriptions/restorations.ts";
+import { saveCreation } from "./subscriptions/save-creation.ts";
+import { listPeriods, listUnitChanges } from "./subscriptions/subscription-history.ts";
+import { subscriptionFilters, subscriptionListing } from "./subscriptions/subscriptions.ts";
 import {
-  type ListedPeriod,
-  type ListedUnitChange,
-  listPeriods,
-  listUnitChanges,
-} from "./subscriptions/subscription-history.ts";
-import type { PlannedSubscription, SubscriptionFilters } from "./subscriptions/subscriptions.ts";
-import { markReported } from "./subscriptions/terminations.ts";
-import { findUnitChange, getUnitChange, type UnitChange } from "./subscriptions/unit-changes.ts";
-import { type TenantTransaction, tenantTransaction } from "./tenant-transaction.ts";
+  findTermination,
+  loadEndFacts,
+  markReported,
+  saveRemovals,
+  saveTermination,
+} from "./subscriptions/terminations.ts";
+import { findUnitChange, getUnitChange, saveUnitChange } from "./subscriptions/unit-changes.ts";
 import { wasDropped } from "./usage/event-rows.ts";
 import { createStoreUsage, type UsageCounts } from "./usage/ingest.ts";
-import type { StoreUsage } from "./usage/join-reports.ts";
-import { listUsage, type UsageOfMeter, type UsageQuery } from "./usage/read-usage.ts";
-import { type BilledUsage, listUsageBills } from "./usage/usage-bills.ts";
-import { getUsageEvent, type StoredUsageEvent } from "./usage/usage-events.ts";
+import type { StoreUsage, UsageReport } from "./usage/join-reports.ts";
+import { listUsage } from "./usage/read-usage.ts";
+import { listUsageBills } from "./usage/usage-bills.ts";
+import { getUsageEvent } from "./usage/usage-events.ts";
 
-/** Options of the work on a subscription. */
-interface WorkOptions {
-  /** The work may end the subscription at once, so all its usage is loaded and locked. */
-  readonly closing?: boolean;
-}
-
-/** Everything that a service may do with one tenant's data. */
-export interface Tenant {
-  readonly organisationId: string;
-  settings(): Promise<OrganisationSettings>;
-  readonly customers: Collection<Customer, CustomerFilters> & {
-    save(customer: CustomerToSave): Promise<CustomerSave>;
-    findCreation(id: string): Promise<CustomerCreation | null>;
-    /** True if the contact's job was abandoned before anything was sent. */
-    abandon(jobId: string): Promise<boolean>;
-  };
-  readonly plans: Collection<Plan, CatalogueFilters> & {
-    /** In the plan's order. Null for an unknown plan. */
-    getMeters(id: string): Promise<readonly PlanMeter[] | null>;
-  };
-  readonly charges: Collection<Charge, CatalogueFilters>;
-  readonly subscriptions: Collection<PlannedSubscription, SubscriptionFilters> & {
-    loadCreation(query: CreationQuery): Promise<LoadedCreation>;
-    saveCreation(creation: CreationToSave): Promise<CreationSave>;
-    /** Returns the jobs that still have to post the subscription's first or renewal invoices. */
-    findUnsent(id: string): Promise<readonly string[]>;
-    listUnitChanges(id: string, page: PageRequest): Promise<Page<ListedUnitChange>>;
-    listPeriods(id: string, page: PageRequest): Promise<Page<ListedPeriod>>;
-  };
-  /**
-   * Locks the subscription, bills what is due in separate transactions until nothing is due, and
-   * then runs `work` in one more. A refusal of `work` rolls back only what `work` wrote. Refuses
-   * `subscription_not_found` (STATE-2).
-   */
-  onCurrentSubscription<T>(
-    id: string,
-    work: (tx: TenantTransaction, subscription: BillingState) => Promise<T>,
-    options?: WorkOptions,
-  ): Promise<T>;
-  readonly previews: Previews;
-  readonly unitChanges: { get(id: string): Promise<UnitChange> };
-  readonly terminations: {
-    /** Records that a caller was notified that the ledger refused this end. */
-    markReported(id: string): Promise<void>;
-  };
-  readonly invoices: Collection<Invoice, DocumentFilters> & {
-    /** Returns the first invoice of a creation and the job that posts it. Null in Setup Mode. */
-    findFirst(subscriptionId: string): Promise<InvoiceIds | null>;
-  };
-  readonly creditNotes: Collection<CreditNote, DocumentFilters>;
-  readonly explanations: {
-    /** Loads what explains the document. Null for an unknown one, and one of another tenant. */
-    load(kind: DocumentObject, id: string): Promise<DocumentToExplain | null>;
-  };
-  /** The events that a reader may see, as they were sent. EVENT-6. */
-  events(reader: Omit<EventReader, "organisationId">): Collection<EventBody, EventFilters>;
-  readonly usage: {
-    /** Stores a batch of events. Returns the outcome of each, in order. USAGE-2. */
-    report(reported: readonly ReportedUsage[], now: Date): Promise<readonly UsageVerdict[]>;
-    /** By period and meter, newest first. Null for an unknown subscription. USAGE-16. */
-    list(subscriptionId: string, query: UsageQuery): Promise<Page<UsageOfMeter> | null>;
-    listBills(subscriptionId: string, page: PageRequest): Promise<Page<BilledUsage>>;
-    getEvent(eventId: string): Promise<StoredUsageEvent | null>;
-    /** Whether an event with this id was dropped. USAGE-18. */
-    wasDropped(eventId: string): Promise<boolean>;
-  };
+/**
+ * A kind of object that can be listed, newest first, and looked up. Null for an id that does not
+ * exist or belongs to another organisation.
+ */
+export interface Collection<T, Filters> {
+  list(filters: Filters, page: PageRequest): Promise<Page<T>>;
+  get(id: string): Promise<T | null>;
 }
 
 /** Opens the data of a tenant. `now` is the organisation's now when the request came. */
 export interface Store {
   tenant(organisationId: string, now: Date): Tenant;
+}
+
+/** What the stores of one process share. */
+interface Shared {
+  readonly pool: Pool;
+  readonly storeUsage: StoreUsage;
+  readonly onIssued: (organisationId: string) => void;
 }
 
 /**
@@ -146,20 +91,118 @@ export function createStore(
   onIssued: (organisationId: string) => void = () => undefined,
   onUsage?: (counts: UsageCounts) => void,
 ): Store {
-  const storeUsage = createStoreUsage(pool, onUsage);
-  const shared = { storeUsage, collections: createCollections(pool) };
+  const shared = { pool, storeUsage: createStoreUsage(pool, onUsage), onIssued };
+  return { tenant: (organisationId, now) => openTenant(shared, organisationId, now) };
+}
+
+/** Everything that a service may do with one tenant's data. */
+export type Tenant = ReturnType<typeof openTenant>;
+
+function openTenant({ pool, storeUsage, onIssued }: Shared, organisationId: string, now: Date) {
+  const bound =
+    <A extends readonly unknown[], R>(
+      work: (pool: Pool, organisationId: string, ...rest: A) => R,
+    ) =>
+    (...rest: A): R =>
+      work(pool, organisationId, ...rest);
+  const collection = <S extends Shape, T, Filters>(
+    listing: Listing<S, T>,
+    toFilters: (filters: Filters) => readonly Filter[],
+  ): Collection<T, Filters> => ({
+    list: (filters, page) => listPage(pool, organisationId, listing, toFilters(filters), page),
+    // An id that is no UUID identifies no object. REQUEST-12.
+    get: async (id) => (isId(id) ? getOne(pool, organisationId, listing, id) : null),
+  });
   return {
-    tenant: (organisationId, now) => ({
-      ...openTenant(pool, shared, organisationId),
-      previews: createPreviews(pool, organisationId, now),
-      onCurrentSubscription: (id, work, { closing = false } = {}) =>
-        onCurrentSubscription(
-          pool,
-          organisationId,
-          { id, now, closing, onIssued: () => onIssued(organisationId) },
-          (tx, state) => work(tenantTransaction(tx), state),
-        ),
-    }),
+    organisationId,
+    settings: bound(getOrganisation),
+    customers: {
+      ...collection(customerListing, customerFilters),
+      save: bound(saveCustomer),
+      findCreation: bound(findCustomerCreation),
+      abandon: bound(abandonContact),
+    },
+    plans: { ...collection(planListing, catalogueFilters), getMeters: bound(loadPlanMeters) },
+    charges: collection(chargeListing, catalogueFilters),
+    subscriptions: {
+      ...collection(subscriptionListing, subscriptionFilters),
+      loadCreation: bound(loadCreation),
+      saveCreation: bound(saveCreation),
+      findUnsent: bound(findUnsent),
+      listUnitChanges: bound(listUnitChanges),
+      listPeriods: bound(listPeriods),
+    },
+    /**
+     * Locks the subscription, bills what is due in separate transactions until nothing is due, and
+     * then runs `work` in one more. A refusal of `work` rolls back only what `work` wrote. Refuses
+     * `subscription_not_found` (STATE-2). `closing`: the work may end the subscription at once, so
+     * all its usage is loaded and locked.
+     */
+    onCurrentSubscription: <T>(
+      id: string,
+      work: (tx: TenantTransaction, subscription: BillingState) => Promise<T>,
+      { closing = false }: { readonly closing?: boolean } = {},
+    ): Promise<T> =>
+      onCurrentSubscription(
+        pool,
+        organisationId,
+        { id, now, closing, onIssued: () => onIssued(organisationId) },
+        (tx, state) => work(tenantTransaction(tx), state),
+      ),
+    previews: createPreviews(pool, organisationId, now),
+    unitChanges: { get: bound(getUnitChange) },
+    terminations: { markReported: bound(markReported) },
+    invoices: {
+      ...collection(invoiceListing, documentFilters),
+      findFirst: bound(findFirstInvoice),
+    },
+    creditNotes: collection(creditNoteListing, documentFilters),
+    explanations: { load: bound(loadDocumentToExplain) },
+    /** The events that a reader may see, as they were sent. EVENT-6. */
+    events: (reader: Omit<EventReader, "organisationId">): Collection<EventBody, EventFilters> => {
+      const scoped = { ...reader, organisationId };
+      return {
+        list: (filters, page) => listEvents(pool, scoped, filters, page),
+        get: (id) => getEvent(pool, scoped, id),
+      };
+    },
+    usage: {
+      /** Stores a batch of events. Returns the outcome of each, in order. USAGE-2. */
+      report: (reported: UsageReport["reported"], at: Date) =>
+        storeUsage({ organisationId, reported, now: at }),
+      list: bound(listUsage),
+      listBills: bound(listUsageBills),
+      getEvent: bound(getUsageEvent),
+      wasDropped: bound(wasDropped),
+    },
+  };
+}
+
+/**
+ * What the work of a service may do in its transaction, on a locked, fully billed subscription.
+ * `findByRequest` finds what an earlier try of the request has saved, or returns null.
+ */
+export type TenantTransaction = ReturnType<typeof tenantTransaction>;
+
+/** Binds the reads and writes of a service's work to an open transaction. */
+export function tenantTransaction(tx: OpenTransaction) {
+  const bound =
+    <A extends readonly unknown[], R>(work: (tx: OpenTransaction, ...rest: A) => R) =>
+    (...rest: A): R =>
+      work(tx, ...rest);
+  return {
+    unitChanges: { findByRequest: bound(findUnitChange), save: bound(saveUnitChange) },
+    terminations: {
+      findByRequest: bound(findTermination),
+      loadFacts: bound(loadEndFacts),
+      saveEnded: bound(saveTermination),
+      saveRemovals: bound(saveRemovals),
+    },
+    restorations: {
+      findByRequest: bound(findRestoration),
+      loadFacts: bound(loadRestorationFacts),
+      save: bound(saveRestoration),
+    },
   };
 }
 
@@ -179,64 +222,4 @@ export async function warmUp(pool: Pool): Promise<void> {
   };
   await findUnitChange(tx, noOrganisation);
   await findRestoration(tx, noOrganisation);
-}
-
-/** What the requests of one process share. */
-interface Shared {
-  readonly collections: ReturnType<typeof createCollections>;
-  readonly storeUsage: StoreUsage;
-}
-
-function openTenant(
-  pool: Pool,
-  { storeUsage, collections }: Shared,
-  organisationId: string,
-): Omit<Tenant, "onCurrentSubscription" | "previews"> {
-  return {
-    organisationId,
-    settings: () => getOrganisation(pool, organisationId),
-    customers: {
-      ...collections.customers(organisationId),
-      save: (customer) => saveCustomer(pool, organisationId, customer),
-      findCreation: (id) => findCustomerCreation(pool, organisationId, id),
-      abandon: (jobId) => abandonContact(pool, organisationId, jobId),
-    },
-    plans: {
-      ...collections.plans(organisationId),
-      getMeters: (id) => loadPlanMeters(pool, organisationId, id),
-    },
-    charges: collections.charges(organisationId),
-    subscriptions: {
-      ...collections.subscriptions(organisationId),
-      loadCreation: (query) => loadCreation(pool, organisationId, query),
-      saveCreation: (creation) => saveCreation(pool, organisationId, creation),
-      findUnsent: (id) => findUnsent(pool, organisationId, id),
-      listUnitChanges: (id, page) => listUnitChanges(pool, organisationId, id, page),
-      listPeriods: (id, page) => listPeriods(pool, organisationId, id, page),
-    },
-    unitChanges: { get: (id) => getUnitChange(pool, organisationId, id) },
-    terminations: { markReported: (id) => markReported(pool, organisationId, id) },
-    invoices: {
-      ...collections.invoices(organisationId),
-      findFirst: (subscriptionId) => findFirstInvoice(pool, organisationId, subscriptionId),
-    },
-    creditNotes: collections.creditNotes(organisationId),
-    explanations: {
-      load: (kind, id) => loadDocumentToExplain(pool, organisationId, kind, id),
-    },
-    events: (reader) => {
-      const scoped = { ...reader, organisationId };
-      return {
-        list: (filters, page) => listEvents(pool, scoped, filters, page),
-        get: (id) => getEvent(pool, scoped, id),
-      };
-    },
-    usage: {
-      report: (reported, now) => storeUsage({ organisationId, reported, now }),
-      list: (id, query) => listUsage(pool, organisationId, id, query),
-      listBills: (id, page) => listUsageBills(pool, organisationId, id, page),
-      getEvent: (eventId) => getUsageEvent(pool, organisationId, eventId),
-      wasDropped: (eventId) => wasDropped(pool, organisationId, eventId),
-    },
-  };
 }

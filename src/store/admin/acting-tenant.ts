@@ -8,8 +8,7 @@ import { onCurrentSubscription } from "../billing/current-subscription.ts";
 import { lockInOrder, lockRow } from "../database/lock-order.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { type CreationToSave, saveCreationWith } from "../subscriptions/save-creation.ts";
-import { createStore, type Tenant } from "../tenant.ts";
-import { type TenantTransaction, tenantTransaction } from "../tenant-transaction.ts";
+import { createStore, type Tenant, type TenantTransaction, tenantTransaction } from "../tenant.ts";
 import { type Actor, logChanges } from "./changes.ts";
 import { checkOf, creationState, refusingChanged, subscriptionState } from "./previewed-state.ts";
 
