@@ -236,7 +236,7 @@ describe.concurrent("a restoration", () => {
 describe.concurrent("a renewal invoice that a person removed", () => {
   /** Both the ledger and we show it as voided. */
   async function voided({ own, id }: Endable): Promise<void> {
-    const [, renewal] = await builder.invoices(own, id);
+    const renewal = (await builder.invoices(own, id)).find(({ type }) => type === "renewal");
     await tables(system.pool).invoice.updateMany({
       where: { id: renewal.id },
       data: { status: "voided", amountDue: 0 },

@@ -10,13 +10,13 @@ import { type BillingCounts, countDue } from "../billing/due-organisations.ts";
 import { databaseNow } from "../database/clock.ts";
 import { isId } from "../database/ids.ts";
 import { lockRow } from "../database/lock-order.ts";
-import { listing, listPage, type Page, type PageRequest } from "../database/page.ts";
+import { listing, listPage, type PageRequest } from "../database/page.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
 import { day, pick, type RowOf } from "../database/sql/columns.ts";
 import { columnsOf, sql } from "../database/sql/sql.ts";
 import { type Actor, type Change, type Changed, type Changes, changed } from "./changes.ts";
-import { findLeftover, type Leftover, listLeftovers } from "./leftovers/list-leftovers.ts";
+import { findLeftover, listLeftovers } from "./leftovers/list-leftovers.ts";
 
 /** A parked subscription. `nextAttemptAt` may be in the past. */
 export interface ParkedSubscription {
@@ -31,21 +31,7 @@ export interface ParkedSubscription {
 }
 
 /** An organisation's billing. Null stands for a subscription that does not exist. */
-export interface BillingStore {
-  count(organisationId: string): Promise<BillingCounts>;
-  listParked(organisationId: string, page: PageRequest): Promise<Page<ParkedSubscription>>;
-  /** Lists what faults of earlier versions left of the organisation's money. */
-  listLeftovers(organisationId: string, page: PageRequest): Promise<Page<Leftover>>;
-  findLeftover(organisationId: string, id: string): Promise<Leftover | null>;
-  /** Makes the subscription due at once. Returns `not_parked` if it is not parked. */
-  retry(
-    actor: Actor,
-    organisationId: string,
-    id: string,
-  ): Promise<ParkedSubscription | "not_parked" | null>;
-  /** Records in the audit log that billing was started by hand, if anything is due. */
-  noteRun(actor: Actor, organisationId: string): Promise<BillingCounts>;
-}
+export type BillingStore = ReturnType<typeof createBillingStore>;
 
 const parkedRow = {
   ...pick(columns.subscription, "id", "customerId", "planId", "parkedReason", "parkedAttempts"),
@@ -77,16 +63,21 @@ function readParked(row: RowOf<typeof parkedRow>): ParkedSubscription {
 }
 
 /** Creates the billing store over changes. */
-export function createBillingStore(pool: Pool, { run }: Changes): BillingStore {
+export function createBillingStore(pool: Pool, { run }: Changes) {
   const count = (organisationId: string) => countDue(pool, organisationId);
   return {
     count,
-    listLeftovers: (organisationId, page) => listLeftovers(pool, organisationId, page),
-    findLeftover: (organisationId, id) => findLeftover(pool, organisationId, id),
-    listParked: (organisationId, page) => listPage(pool, organisationId, parked, [], page),
-    retry: async (actor, organisationId, id) =>
+    /** Lists what faults of earlier versions left of the organisation's money. */
+    listLeftovers: (organisationId: string, page: PageRequest) =>
+      listLeftovers(pool, organisationId, page),
+    findLeftover: (organisationId: string, id: string) => findLeftover(pool, organisationId, id),
+    listParked: (organisationId: string, page: PageRequest) =>
+      listPage(pool, organisationId, parked, [], page),
+    /** Makes the subscription due at once. Returns `not_parked` if it is not parked. */
+    retry: async (actor: Actor, organisationId: string, id: string) =>
       isId(id) ? run(actor, (tx) => retry(tx, organisationId, id)) : null,
-    noteRun: async (actor, organisationId) => {
+    /** Records in the audit log that billing was started by hand, if anything is due. */
+    noteRun: async (actor: Actor, organisationId: string) => {
       const counts = await count(organisationId);
       if (counts.due > 0)
         await run(actor, async () => changed(null, changeOfRun(organisationId, counts)));

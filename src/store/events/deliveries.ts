@@ -12,7 +12,7 @@ import type { Executor } from "../database/prisma/client.ts";
 import { float, pick } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
-import { type AttemptRecord, type RecordedAttempts, recordAttempts } from "./delivery-attempts.ts";
+import { type AttemptRecord, recordAttempts } from "./delivery-attempts.ts";
 import {
   type ClaimedDelivery,
   claimDeliveries,
@@ -20,13 +20,7 @@ import {
   releaseDeliveries,
 } from "./delivery-claims.ts";
 import { type EndpointKey, isUnclaimed } from "./due-endpoints.ts";
-import {
-  type EndOfTrying,
-  type EndTimes,
-  exhaust,
-  findOverdue,
-  pending,
-} from "./exhaust-deliveries.ts";
+import { type EndTimes, exhaust, findOverdue, pending } from "./exhaust-deliveries.ts";
 
 /** An endpoint's state when something is to be sent to it. */
 export interface EndpointState {
@@ -50,31 +44,7 @@ export interface EndpointState {
 }
 
 /** Store of the deliveries to an endpoint. */
-export interface DeliveryStore {
-  /** Null if there is no such endpoint. */
-  load(key: EndpointKey): Promise<EndpointState | null>;
-  claim(key: EndpointKey, limit: number): Promise<readonly ClaimedDelivery[]>;
-  release(key: EndpointKey, claimed: readonly ClaimedDelivery[]): Promise<void>;
-  defer(
-    key: EndpointKey,
-    claimed: readonly (ClaimedDelivery & { readonly pauseMs: number })[],
-    reason: string,
-  ): Promise<void>;
-  /**
-   * Takes the single probe after the endpoint's breaker was open. False if another process has it.
-   */
-  takeProbe(key: EndpointKey): Promise<boolean>;
-  record(key: EndpointKey, attempts: AttemptRecord): Promise<RecordedAttempts>;
-  /** Ends up to `limit` due deliveries to a disabled endpoint and returns how many. */
-  endDue(key: EndpointKey, limit: number): Promise<number>;
-  /** Up to `limit` due deliveries whose time is over. */
-  findOverdue(key: EndpointKey, wholeMs: number, limit: number): Promise<readonly string[]>;
-  /**
-   * Ends those deliveries if their time is over. Disables an endpoint that has accepted nothing for
-   * five days.
-   */
-  exhaust(key: EndpointKey, deliveryIds: readonly string[], times: EndTimes): Promise<EndOfTrying>;
-}
+export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
 
 /** How long a probe has the endpoint to itself: longer than an attempt takes. */
 const probeTime = sql`interval '25 seconds'`;
@@ -106,18 +76,35 @@ const loadEndpoint = query({
 });
 
 /** Binds the store to a pool. `encryption` decrypts the endpoints' secrets. */
-export function createDeliveryStore(executor: Executor, encryption: Encryption): DeliveryStore {
+export function createDeliveryStore(executor: Executor, encryption: Encryption) {
   return {
-    load: (key) => load(executor, encryption, key),
-    claim: (key, limit) => claimDeliveries(executor, key, limit),
-    release: (key, claimed) => releaseDeliveries(executor, key, claimed),
-    defer: (key, claimed, reason) => deferDeliveries(executor, key, claimed, reason),
-    takeProbe: (key) => takeProbe(executor, key),
-    record: (key, attempts) => recordAttempts(executor, key, attempts),
-    endDue: ({ organisationId, endpointId }, limit) =>
+    /** Null if there is no such endpoint. */
+    load: (key: EndpointKey) => load(executor, encryption, key),
+    claim: (key: EndpointKey, limit: number) => claimDeliveries(executor, key, limit),
+    release: (key: EndpointKey, claimed: readonly ClaimedDelivery[]) =>
+      releaseDeliveries(executor, key, claimed),
+    defer: (
+      key: EndpointKey,
+      claimed: readonly (ClaimedDelivery & { readonly pauseMs: number })[],
+      reason: string,
+    ) => deferDeliveries(executor, key, claimed, reason),
+    /**
+     * Takes the single probe after the endpoint's breaker was open. False if another process has it.
+     */
+    takeProbe: (key: EndpointKey) => takeProbe(executor, key),
+    record: (key: EndpointKey, attempts: AttemptRecord) => recordAttempts(executor, key, attempts),
+    /** Ends up to `limit` due deliveries to a disabled endpoint and returns how many. */
+    endDue: ({ organisationId, endpointId }: EndpointKey, limit: number) =>
       endDueDeliveries(executor, organisationId, endpointId, limit),
-    findOverdue: (key, wholeMs, limit) => findOverdue(executor, key, wholeMs, limit),
-    exhaust: (key, ids, times) => exhaust(executor, key, ids, times),
+    /** Up to `limit` due deliveries whose time is over. */
+    findOverdue: (key: EndpointKey, wholeMs: number, limit: number) =>
+      findOverdue(executor, key, wholeMs, limit),
+    /**
+     * Ends those deliveries if their time is over. Disables an endpoint that has accepted nothing for
+     * five days.
+     */
+    exhaust: (key: EndpointKey, ids: readonly string[], times: EndTimes) =>
+      exhaust(executor, key, ids, times),
   };
 }
 

@@ -12,8 +12,8 @@ import type { Executor } from "../database/prisma/client.ts";
 import { instant } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
-import { type EndpointKey, findAllDueEndpoints, findDueEndpoints } from "./due-endpoints.ts";
-import { type PublishedIsolated, publishOrReschedule } from "./publish-isolated.ts";
+import { findAllDueEndpoints, findDueEndpoints } from "./due-endpoints.ts";
+import { publishOrReschedule } from "./publish-isolated.ts";
 import type { ObjectKey, WriteObject } from "./shown-objects.ts";
 
 /** Organisations with outbox entries by rising id, and the database's time of the read. */
@@ -23,32 +23,20 @@ interface ChangedOrganisations {
 }
 
 /** Store of the relay. */
-export interface OutboxStore {
-  findChangedOrganisations(after: string | null, limit: number): Promise<ChangedOrganisations>;
-  findChangedObjects(
-    organisationId: string,
-    until: Date,
-    limit: number,
-  ): Promise<readonly ObjectKey[]>;
-  publish(
-    organisationId: string,
-    objects: readonly ObjectKey[],
-    onLoaded: () => void,
-  ): Promise<PublishedIsolated>;
-  findDueEndpoints(organisationId: string): Promise<readonly EndpointKey[]>;
-  findAllDueEndpoints(after: string | null, limit: number): Promise<readonly EndpointKey[]>;
-}
+export type OutboxStore = ReturnType<typeof createOutboxStore>;
 
 /** Binds the store to a pool. `write` creates the JSON text of an object. */
-export function createOutboxStore(pool: Pool, write: WriteObject): OutboxStore {
+export function createOutboxStore(pool: Pool, write: WriteObject) {
   return {
-    findChangedOrganisations: (after, limit) => findChangedOrganisations(pool, after, limit),
-    findChangedObjects: (organisationId, until, limit) =>
+    findChangedOrganisations: (after: string | null, limit: number) =>
+      findChangedOrganisations(pool, after, limit),
+    findChangedObjects: (organisationId: string, until: Date, limit: number) =>
       findChangedObjects(pool, organisationId, until, limit),
-    publish: (organisationId, objects, onLoaded) =>
+    publish: (organisationId: string, objects: readonly ObjectKey[], onLoaded: () => void) =>
       publishOrReschedule(pool, organisationId, objects, { write, onLoaded }),
-    findDueEndpoints: (organisationId) => findDueEndpoints(pool, organisationId),
-    findAllDueEndpoints: (after, limit) => findAllDueEndpoints(pool, after, limit),
+    findDueEndpoints: (organisationId: string) => findDueEndpoints(pool, organisationId),
+    findAllDueEndpoints: (after: string | null, limit: number) =>
+      findAllDueEndpoints(pool, after, limit),
   };
 }
 

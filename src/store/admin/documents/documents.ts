@@ -1,22 +1,16 @@
 /** Lists documents with a failed or waiting job, and finds the facts of documents. */
 
 import type { DocumentOperation, DocumentState } from "../../../domain/billing/retry-document.ts";
-import type { DocumentToExplain } from "../../../domain/explanation/render.ts";
 import type { LedgerAttempt } from "../../../gen/prisma/client.ts";
 import { isId } from "../../database/ids.ts";
-import { getOne, type Page, type PageRequest } from "../../database/page.ts";
+import { getOne, type PageRequest } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
 import { inSnapshot } from "../../database/snapshot.ts";
 import type { AttemptOutcome } from "../../ledger-jobs/ledger-attempts.ts";
 import { findNumbers } from "../../ledger-sync/sync-invoices.ts";
-import { type DescribedRetry, describeRetry } from "./describe-retry.ts";
-import {
-  type AdminDocument,
-  documentListing,
-  listDocuments,
-  operations,
-} from "./document-listing.ts";
+import { describeRetry } from "./describe-retry.ts";
+import { documentListing, listDocuments, operations } from "./document-listing.ts";
 import { findDocumentToExplain } from "./explained-document.ts";
 
 /** An attempt at a ledger job of a document. */
@@ -30,34 +24,15 @@ export interface DocumentAttempt
 }
 
 /** An organisation's documents. Null stands for one that does not exist. */
-export interface DocumentStore {
-  get(organisationId: string, id: string): Promise<AdminDocument | null>;
-  /** The last attempts at the jobs of a document, newest first. */
-  attempts(organisationId: string, id: string): Promise<readonly DocumentAttempt[]>;
-  /** Lists documents in this state. Null lists failed and waiting ones. */
-  list(
-    organisationId: string,
-    state: DocumentState | null,
-    page: PageRequest,
-  ): Promise<Page<AdminDocument>>;
-  /** What a retry would send. Null for a document that does not exist. */
-  describeRetry(organisationId: string, id: string): Promise<DescribedRetry | null>;
-  /** Loads what explains the document with this id or number. */
-  toExplain(organisationId: string, idOrNumber: string): Promise<DocumentToExplain | null>;
-  /** The numbers of our documents of a kind, by their ids in the ledger. */
-  inLedger(
-    organisationId: string,
-    kind: "invoices" | "credit_notes",
-    ledgerIds: readonly string[],
-  ): Promise<ReadonlyMap<string, string>>;
-}
+export type DocumentStore = ReturnType<typeof createDocumentStore>;
 
 /** Creates the document store over a pool. */
-export function createDocumentStore(pool: Pool): DocumentStore {
+export function createDocumentStore(pool: Pool) {
   return {
-    get: async (organisationId, id) =>
+    get: async (organisationId: string, id: string) =>
       isId(id) ? getOne(pool, organisationId, documentListing, id) : null,
-    attempts: async (organisationId, documentId) => {
+    /** The last attempts at the jobs of a document, newest first. */
+    attempts: async (organisationId: string, documentId: string) => {
       const where = { organisationId, documentId };
       const found = await db(pool).ledgerAttempt.findMany({ where, orderBy: { seq: "desc" } });
       return found.map(({ jobKind, outcome, ...attempt }) => ({
@@ -66,18 +41,25 @@ export function createDocumentStore(pool: Pool): DocumentStore {
         outcome: outcome as AttemptOutcome,
       }));
     },
-    list: (organisationId, state, page) =>
+    /** Lists documents in this state. Null lists failed and waiting ones. */
+    list: (organisationId: string, state: DocumentState | null, page: PageRequest) =>
       listDocuments(pool, organisationId, state === null ? ["failed", "waiting"] : [state], page),
-    describeRetry: (organisationId, id) =>
+    /** What a retry would send. Null for a document that does not exist. */
+    describeRetry: (organisationId: string, id: string) =>
       inSnapshot(pool, async (client) => {
         const document = isId(id)
           ? await getOne(client, organisationId, documentListing, id)
           : null;
         return document && describeRetry(client, organisationId, document);
       }),
-    toExplain: (organisationId, idOrNumber) =>
+    /** Loads what explains the document with this id or number. */
+    toExplain: (organisationId: string, idOrNumber: string) =>
       findDocumentToExplain(pool, organisationId, idOrNumber),
-    inLedger: (organisationId, kind, ledgerIds) =>
-      findNumbers(pool, organisationId, kind, ledgerIds),
+    /** The numbers of our documents of a kind, by their ids in the ledger. */
+    inLedger: (
+      organisationId: string,
+      kind: "invoices" | "credit_notes",
+      ledgerIds: readonly string[],
+    ) => findNumbers(pool, organisationId, kind, ledgerIds),
   };
 }

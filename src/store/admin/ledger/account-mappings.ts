@@ -19,14 +19,6 @@ export interface CatalogueMapping extends Mapping {
   readonly name: string;
 }
 
-/** All mappings of an organisation: its default, and those of single plans, charges and meters. */
-interface Mappings {
-  readonly default: Mapping;
-  readonly plans: readonly CatalogueMapping[];
-  readonly charges: readonly CatalogueMapping[];
-  readonly meters: readonly CatalogueMapping[];
-}
-
 /** The plan, charge, meter or organisation that a mapping belongs to. */
 export interface MappingTarget {
   readonly kind: "organisation" | "plan" | "charge" | "meter";
@@ -35,21 +27,13 @@ export interface MappingTarget {
 }
 
 /** Account mappings of organisations. */
-export interface MappingStore {
-  mappings(organisationId: string): Promise<Mappings>;
-  /** Sets and returns the mapping. Null if the plan, charge or meter does not exist. */
-  map(
-    actor: Actor,
-    organisationId: string,
-    target: MappingTarget,
-    mapping: Mapping,
-  ): Promise<Mapping | null>;
-}
+export type MappingStore = ReturnType<typeof createMappingStore>;
 
 /** Creates the store of mappings over changes. */
-export function createMappingStore(pool: Pool, { run }: Changes): MappingStore {
+export function createMappingStore(pool: Pool, { run }: Changes) {
   return {
-    mappings: async (organisationId) => {
+    /** Its default, and those of single plans, charges and meters. */
+    mappings: async (organisationId: string) => {
       const [ofOrganisation, plans, charges, meters] = await Promise.all([
         findMapping(db(pool), { kind: "organisation", id: organisationId }, organisationId),
         db(pool).plan.findMany(mapped(organisationId)),
@@ -59,7 +43,8 @@ export function createMappingStore(pool: Pool, { run }: Changes): MappingStore {
       if (ofOrganisation === null) throw new Error(`organisation ${organisationId} is gone`);
       return { default: mappingOf(ofOrganisation), plans, charges, meters };
     },
-    map: async (actor, organisationId, target, mapping) =>
+    /** Sets and returns the mapping. Null if the plan, charge or meter does not exist. */
+    map: async (actor: Actor, organisationId: string, target: MappingTarget, mapping: Mapping) =>
       isId(target.id) ? run(actor, (tx) => map(tx, organisationId, target, mapping)) : null,
   };
 }

@@ -75,44 +75,31 @@ interface ConsentChoice {
 }
 
 /** Consents of organisations. */
-export interface ConsentStore {
-  /**
-   * Starts a request and invalidates any earlier one. Returns the instant until which it is valid.
-   */
-  begin(actor: Actor, organisationId: string, consent: NewConsent): Promise<Date>;
-  /**
-   * Uses up the state. Null if it is unknown, used or too old. Null also if its operator may no
-   * longer connect ledgers, or the operator's token of that time is no longer valid. Rejects if the
-   * secret cannot be decrypted, and records that as the failure.
-   */
-  use(stateHash: Uint8Array): Promise<UsedConsent | null>;
-  /** Records that the request failed. */
-  fail(organisationId: string, failure: string): Promise<void>;
-  /** Stores the tokens until one of the tenants is chosen. */
-  saveChoice(
-    organisationId: string,
-    tokens: ConsentTokens,
-    tenants: readonly ConsentTenant[],
-    lifeMs: number,
-  ): Promise<void>;
-  /** Null if consent was never requested. */
-  view(organisationId: string): Promise<ConsentView | null>;
-  /** Returns the tokens that wait for a choice, or null if there are none. */
-  choice(organisationId: string): Promise<ConsentChoice | null>;
-}
+export type ConsentStore = ReturnType<typeof createConsentStore>;
 
 /** Creates the consent store over changes. The pool is for writes that no operator's call makes. */
-export function createConsentStore(
-  pool: Pool,
-  { run }: Changes,
-  encryption: Encryption,
-): ConsentStore {
+export function createConsentStore(pool: Pool, { run }: Changes, encryption: Encryption) {
   return {
-    begin: (actor, organisationId, consent) =>
+    /**
+     * Starts a request and invalidates any earlier one. Returns the instant until which it is valid.
+     */
+    begin: (actor: Actor, organisationId: string, consent: NewConsent) =>
       run(actor, (tx) => begin(tx, encryption, organisationId, consent)),
-    use: (stateHash) => use(pool, encryption, stateHash),
-    fail: (organisationId, failure) => fail(pool, organisationId, failure),
-    saveChoice: async (organisationId, tokens, tenants, lifeMs) => {
+    /**
+     * Uses up the state. Null if it is unknown, used or too old. Null also if its operator may no
+     * longer connect ledgers, or the operator's token of that time is no longer valid. Rejects if the
+     * secret cannot be decrypted, and records that as the failure.
+     */
+    use: (stateHash: Uint8Array) => use(pool, encryption, stateHash),
+    /** Records that the request failed. */
+    fail: (organisationId: string, failure: string) => fail(pool, organisationId, failure),
+    /** Stores the tokens until one of the tenants is chosen. */
+    saveChoice: async (
+      organisationId: string,
+      tokens: ConsentTokens,
+      tenants: readonly ConsentTenant[],
+      lifeMs: number,
+    ) => {
       const now = (await databaseNow(pool)).getTime();
       const stored = { ...tokens, freshUntil: now + tokens.freshMs };
       const secret = encryption.encrypt(JSON.stringify(stored), places.tokens(organisationId));
@@ -126,11 +113,13 @@ export function createConsentStore(
         },
       });
     },
-    view: async (organisationId) => {
+    /** Null if consent was never requested. */
+    view: async (organisationId: string) => {
       const consent = await db(pool).ledgerConsent.findFirst({ where: { organisationId } });
       return consent && viewOf(consent, await databaseNow(pool));
     },
-    choice: async (organisationId) => {
+    /** Returns the tokens that wait for a choice, or null if there are none. */
+    choice: async (organisationId: string) => {
       const consent = await db(pool).ledgerConsent.findFirst({ where: { organisationId } });
       return consent && choiceOf(consent, encryption, await databaseNow(pool));
     },

@@ -4,7 +4,7 @@
  * with the rows here in one statement. LEDGER-19
  */
 import { Refusal } from "../../../domain/refusal.ts";
-import type { Page, PageRequest } from "../../database/page.ts";
+import type { PageRequest } from "../../database/page.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
 import { text } from "../../database/sql/columns.ts";
@@ -17,7 +17,7 @@ import {
   type UnknownKind,
 } from "../../ledger-jobs/unknown-documents.ts";
 import { type Actor, type Changed, type Changes, changed } from "../changes.ts";
-import { type Resolution, resolveUnknown } from "./resolve-unknown-document.ts";
+import { resolveUnknown } from "./resolve-unknown-document.ts";
 import { type AdminUnknownDocument, selectUnknown, unknownRow } from "./unknown-document-view.ts";
 
 /** A document of the ledger to compare. `ownId` is the id of ours to which its link leads. */
@@ -42,32 +42,7 @@ export interface FoundUnknown {
 }
 
 /** The unknown documents of an organisation. */
-export interface UnknownDocumentStore {
-  /** A day before the newest ledger job. Null if there is none: then all documents are read. */
-  since(organisationId: string): Promise<Date | null>;
-  /** The ledger's ids of those that are unknown here. */
-  unknownOf(
-    organisationId: string,
-    kind: UnknownKind,
-    documents: readonly ComparedDocument[],
-  ): Promise<ReadonlySet<string>>;
-  /** Stores them, or their current status. An end of the reading moves the numbers past them. */
-  save(
-    actor: Actor,
-    organisationId: string,
-    kind: UnknownKind,
-    found: readonly FoundUnknown[],
-    isEnd: boolean,
-  ): Promise<readonly AdminUnknownDocument[]>;
-  /** Lists the open ones, by their numbers. Refuses `invalid_parameter` for a position. */
-  list(organisationId: string, page: PageRequest): Promise<Page<AdminUnknownDocument>>;
-  resolve(
-    actor: Actor,
-    organisationId: string,
-    ledgerId: string,
-    documentId: string | null,
-  ): Promise<Resolution>;
-}
+export type UnknownDocumentStore = ReturnType<typeof createUnknownDocumentStore>;
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
@@ -82,9 +57,10 @@ const listOpen = query({
 });
 
 /** Creates the store over changes. */
-export function createUnknownDocumentStore(pool: Pool, { run }: Changes): UnknownDocumentStore {
+export function createUnknownDocumentStore(pool: Pool, { run }: Changes) {
   return {
-    since: async (organisationId) => {
+    /** A day before the newest ledger job. Null if there is none: then all documents are read. */
+    since: async (organisationId: string) => {
       const newest = await db(pool).ledgerJob.findFirst({
         where: { organisationId },
         orderBy: { seq: "desc" },
@@ -92,21 +68,33 @@ export function createUnknownDocumentStore(pool: Pool, { run }: Changes): Unknow
       });
       return newest && new Date(newest.createdAt.getTime() - dayMs);
     },
-    unknownOf: async (organisationId, kind, documents) => {
+    /** The ledger's ids of those that are unknown here. */
+    unknownOf: async (
+      organisationId: string,
+      kind: UnknownKind,
+      documents: readonly ComparedDocument[],
+    ) => {
       const find = findUnknown[kind];
       const rows = await find(pool, organisationId, kind, JSON.stringify(documents));
       return new Set(rows.map(({ ledgerId }) => ledgerId));
     },
-    save: (actor, organisationId, kind, found, isEnd) =>
-      run(actor, (tx) => save(tx, organisationId, kind, found, isEnd)),
-    list: async (organisationId, { limit, startingAfter }) => {
+    /** Stores them, or their current status. An end of the reading moves the numbers past them. */
+    save: (
+      actor: Actor,
+      organisationId: string,
+      kind: UnknownKind,
+      found: readonly FoundUnknown[],
+      isEnd: boolean,
+    ) => run(actor, (tx) => save(tx, organisationId, kind, found, isEnd)),
+    /** Lists the open ones, by their numbers. Refuses `invalid_parameter` for a position. */
+    list: async (organisationId: string, { limit, startingAfter }: PageRequest) => {
       const rows = await listOpen(pool, organisationId, startingAfter, limit + 1);
       // Nothing follows a position that is none.
       if (rows.length === 0 && startingAfter !== null)
         await requirePosition(pool, organisationId, startingAfter);
       return { data: rows.slice(0, limit), hasMore: rows.length > limit };
     },
-    resolve: (actor, organisationId, ledgerId, documentId) =>
+    resolve: (actor: Actor, organisationId: string, ledgerId: string, documentId: string | null) =>
       run(actor, (tx) => resolveUnknown(tx, organisationId, ledgerId, documentId)),
   };
 }

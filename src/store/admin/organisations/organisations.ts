@@ -1,7 +1,7 @@
 /** Creates organisations, and changes their settings, for the admin API. */
 
 import { isId } from "../../database/ids.ts";
-import type { Page, PageRequest } from "../../database/page.ts";
+import type { PageRequest } from "../../database/page.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
 import { withoutUndefined } from "../../database/prisma/without-undefined.ts";
@@ -9,7 +9,7 @@ import { type Actor, type Changed, type Changes, changed, isTaken } from "../cha
 import { pageBySeq } from "../page-by-seq.ts";
 import { createCounters } from "../provision.ts";
 import { countUnbilled } from "./current-organisation.ts";
-import { type PreviewedSwitch, previewSetupMode } from "./preview-setup-mode.ts";
+import { previewSetupMode } from "./preview-setup-mode.ts";
 import {
   type AdminOrganisation,
   loadLocked,
@@ -41,23 +41,10 @@ type NewOrganisation = OrganisationChanges &
   };
 
 /** Organisations. Null stands for one that does not exist. */
-export interface OrganisationStore {
-  /** Creates the organisation, or returns the one that an earlier try with the same id created. */
-  create(actor: Actor, organisation: NewOrganisation): Promise<AdminOrganisation>;
-  get(id: string): Promise<AdminOrganisation | null>;
-  /** Lists those with a name, in any case. All if it is null. */
-  list(name: string | null, page: PageRequest): Promise<Page<AdminOrganisation>>;
-  update(actor: Actor, id: string, changes: OrganisationChanges): Promise<AdminOrganisation | null>;
-  /**
-   * Counts active subscriptions whose current period began in Setup Mode. That period is never
-   * billed. SETUP-3.
-   */
-  countUnbilled(id: string): Promise<number>;
-  previewSetupMode(id: string, setupMode: boolean): Promise<PreviewedSwitch | null>;
-}
+export type OrganisationStore = ReturnType<typeof createOrganisationStore>;
 
 /** Creates the organisation store over changes. */
-export function createOrganisationStore(pool: Pool, { run }: Changes): OrganisationStore {
+export function createOrganisationStore(pool: Pool, { run }: Changes) {
   const get = async (id: string): Promise<AdminOrganisation | null> => {
     if (!isId(id)) return null;
     const query = { where: { id }, include: withConnection };
@@ -66,7 +53,8 @@ export function createOrganisationStore(pool: Pool, { run }: Changes): Organisat
   };
   return {
     get,
-    create: async (actor, organisation) => {
+    /** Creates the organisation, or returns the one that an earlier try with the same id created. */
+    create: async (actor: Actor, organisation: NewOrganisation) => {
       try {
         return await run(actor, (tx) => create(tx, organisation));
       } catch (error) {
@@ -75,7 +63,8 @@ export function createOrganisationStore(pool: Pool, { run }: Changes): Organisat
         return earlier;
       }
     },
-    list: async (name, page) => {
+    /** Lists those with a name, in any case. All if it is null. */
+    list: async (name: string | null, page: PageRequest) => {
       // The client compares with ILIKE, whose wildcards a name may have.
       const equals = name?.replaceAll(/[\\%_]/g, "\\$&");
       const named = equals === undefined ? {} : { name: { equals, mode: "insensitive" } as const };
@@ -88,7 +77,7 @@ export function createOrganisationStore(pool: Pool, { run }: Changes): Organisat
       );
       return { ...found, data: found.data.map(readOrganisationRecord) };
     },
-    update: async (actor, id, settings) => {
+    update: async (actor: Actor, id: string, settings: OrganisationChanges) => {
       if (!isId(id)) return null;
       return run(actor, async (tx): Promise<Changed<AdminOrganisation | null>> => {
         const before = await loadLocked(tx, id);
@@ -96,8 +85,12 @@ export function createOrganisationStore(pool: Pool, { run }: Changes): Organisat
         return updateOrganisation(tx, before, withoutUndefined(settings));
       });
     },
-    countUnbilled: (id) => countUnbilled(pool, id),
-    previewSetupMode: (id, setupMode) => previewSetupMode(pool, id, setupMode),
+    /**
+     * Counts active subscriptions whose current period began in Setup Mode. That period is never
+     * billed. SETUP-3.
+     */
+    countUnbilled: (id: string) => countUnbilled(pool, id),
+    previewSetupMode: (id: string, setupMode: boolean) => previewSetupMode(pool, id, setupMode),
   };
 }
 

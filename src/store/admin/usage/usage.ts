@@ -15,12 +15,7 @@ import { bool, pick, type RowOf, text } from "../../database/sql/columns.ts";
 import { sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
 import { wasDropped } from "../../usage/event-rows.ts";
-import {
-  type EventFilters,
-  getUsageEvent,
-  listUsageEvents,
-  type StoredUsageEvent,
-} from "../../usage/usage-events.ts";
+import { type EventFilters, getUsageEvent, listUsageEvents } from "../../usage/usage-events.ts";
 import { requireUsagePosition } from "../../usage/usage-position.ts";
 import {
   readUsagePlace,
@@ -28,9 +23,9 @@ import {
   usagePlaceColumns,
   usagePlaceRow,
 } from "../../usage/usage-rows.ts";
-import { type CheckedSums, checkUsageSums } from "./check-usage-sums.ts";
-import { type PreviewedVoid, previewVoid } from "./preview-void.ts";
-import { type ExportedUsage, exportUsage } from "./usage-lines.ts";
+import { checkUsageSums } from "./check-usage-sums.ts";
+import { previewVoid } from "./preview-void.ts";
+import { exportUsage } from "./usage-lines.ts";
 
 /**
  * The billing state of usage. `open`: its bill takes events. `waiting`: its bill is closed and not
@@ -68,49 +63,42 @@ interface UsageQuery {
 }
 
 /** Usage. Null stands for a subscription or an event that the organisation does not have. */
-export interface UsageStore {
-  /** Newest period first. Refuses `invalid_parameter`, param `starting_after`. */
-  list(
-    organisationId: string,
-    subscriptionId: string,
-    query: UsageQuery,
-  ): Promise<Page<UsageOfPeriod> | null>;
-  /** Lists the events that are not voided. Refuses `invalid_parameter`, param `starting_after`. */
-  listEvents(
-    organisationId: string,
-    subscriptionId: string,
-    filters: EventFilters,
-    page: PageRequest,
-  ): Promise<Page<StoredUsageEvent> | null>;
-  getEvent(organisationId: string, eventId: string): Promise<StoredUsageEvent | null>;
-  /** Compares the sums of some subscriptions with their events, after this subscription. */
-  checkSums(organisationId: string, after: string | null): Promise<CheckedSums>;
-  /** Exports events before an instant that a bill has taken, a page after this id. */
-  export(organisationId: string, before: Date, after: string | null): Promise<ExportedUsage>;
-  /** What a void would change. Null if there is no such event. Refuses `invalid_state`. */
-  previewVoid(organisationId: string, eventId: string): Promise<PreviewedVoid | null>;
-  /** Whether an event with this id was dropped. */
-  wasDropped(organisationId: string, eventId: string): Promise<boolean>;
-}
+export type UsageStore = ReturnType<typeof createUsageStore>;
 
 /** Creates the usage store over a pool. */
-export function createUsageStore(pool: Pool): UsageStore {
+export function createUsageStore(pool: Pool) {
   return {
-    list: async (organisationId, subscriptionId, query) => {
+    /** Newest period first. Refuses `invalid_parameter`, param `starting_after`. */
+    list: async (organisationId: string, subscriptionId: string, query: UsageQuery) => {
       if (!(await hasSubscription(pool, organisationId, subscriptionId))) return null;
       const { after } = query;
       if (after !== null) await requireUsagePosition(pool, organisationId, subscriptionId, after);
       return listUsage(pool, organisationId, subscriptionId, query);
     },
-    listEvents: async (organisationId, subscriptionId, filters, page) =>
+    /** Lists the events that are not voided. Refuses `invalid_parameter`, param `starting_after`. */
+    listEvents: async (
+      organisationId: string,
+      subscriptionId: string,
+      filters: EventFilters,
+      page: PageRequest,
+    ) =>
       (await hasSubscription(pool, organisationId, subscriptionId))
         ? listUsageEvents(pool, organisationId, subscriptionId, filters, page)
         : null,
-    getEvent: (organisationId, eventId) => getUsageEvent(pool, organisationId, eventId),
-    checkSums: (organisationId, after) => checkUsageSums(pool, organisationId, after),
-    export: (organisationId, before, after) => exportUsage(pool, organisationId, before, after),
-    previewVoid: (organisationId, eventId) => previewVoid(pool, organisationId, eventId),
-    wasDropped: (organisationId, eventId) => wasDropped(pool, organisationId, eventId),
+    getEvent: (organisationId: string, eventId: string) =>
+      getUsageEvent(pool, organisationId, eventId),
+    /** Compares the sums of some subscriptions with their events, after this subscription. */
+    checkSums: (organisationId: string, after: string | null) =>
+      checkUsageSums(pool, organisationId, after),
+    /** Exports events before an instant that a bill has taken, a page after this id. */
+    export: (organisationId: string, before: Date, after: string | null) =>
+      exportUsage(pool, organisationId, before, after),
+    /** What a void would change. Null if there is no such event. Refuses `invalid_state`. */
+    previewVoid: (organisationId: string, eventId: string) =>
+      previewVoid(pool, organisationId, eventId),
+    /** Whether an event with this id was dropped. */
+    wasDropped: (organisationId: string, eventId: string) =>
+      wasDropped(pool, organisationId, eventId),
   };
 }
 

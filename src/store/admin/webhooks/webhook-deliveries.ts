@@ -5,21 +5,14 @@
 
 import { columns } from "../../../gen/columns.ts";
 import { isId } from "../../database/ids.ts";
-import {
-  type Filter,
-  getOne,
-  listing,
-  listPage,
-  type Page,
-  type PageRequest,
-} from "../../database/page.ts";
+import { type Filter, getOne, listing, listPage, type PageRequest } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
 import { int, pick, type RowOf, text, uuid } from "../../database/sql/columns.ts";
 import { columnsOf, type Sql, sql } from "../../database/sql/sql.ts";
 import type { Actor, Changes } from "../changes.ts";
 import { resendSince } from "./resend-events.ts";
-import type { EventsToResend, ResendOutcome, ResentCounts, TestToSend } from "./resend-orders.ts";
+import type { EventsToResend, TestToSend } from "./resend-orders.ts";
 import { resendDelivery, sendTest } from "./send-by-hand.ts";
 
 /** The state of a delivery. */
@@ -70,37 +63,14 @@ interface DeliveryFilters {
 }
 
 /** An organisation's deliveries. Null stands for a delivery or endpoint that does not exist. */
-export interface DeliveryHistory {
-  list(
-    organisationId: string,
-    filters: DeliveryFilters,
-    page: PageRequest,
-  ): Promise<Page<DeliveryView>>;
-  get(organisationId: string, id: string): Promise<WholeDelivery | null>;
-  /**
-   * Writes a test event with its delivery. A repeat with the same event id finds those of the
-   * earlier try.
-   */
-  sendTest(actor: Actor, organisationId: string, test: TestToSend): Promise<ResendOutcome | null>;
-  /** Makes a delivery pending again. */
-  resend(actor: Actor, organisationId: string, id: string): Promise<ResendOutcome | null>;
-  /**
-   * Makes all events since an instant that the endpoint has not received pending again, due at
-   * once.
-   */
-  resendSince(
-    actor: Actor,
-    organisationId: string,
-    events: EventsToResend,
-  ): Promise<ResentCounts | "disabled" | null>;
-}
+export type DeliveryHistory = ReturnType<typeof createDeliveryHistory>;
 
 /** Creates the delivery store over changes. */
-export function createDeliveryHistory(pool: Pool, { run }: Changes): DeliveryHistory {
+export function createDeliveryHistory(pool: Pool, { run }: Changes) {
   return {
-    list: (organisationId, filters, page) =>
+    list: (organisationId: string, filters: DeliveryFilters, page: PageRequest) =>
       listPage(pool, organisationId, deliveries, conditions(filters), page),
-    get: async (organisationId, id) => {
+    get: async (organisationId: string, id: string) => {
       const delivery = isId(id) ? await getOne(pool, organisationId, deliveries, id) : null;
       if (delivery === null) return null;
       const [tries, event] = await Promise.all([
@@ -113,11 +83,20 @@ export function createDeliveryHistory(pool: Pool, { run }: Changes): DeliveryHis
       // Between the two reads the event may have been deleted after 30 days.
       return { ...delivery, tries, body: event?.body ?? "" };
     },
-    sendTest: async (actor, organisationId, test) =>
+    /**
+     * Writes a test event with its delivery. A repeat with the same event id finds those of the
+     * earlier try.
+     */
+    sendTest: async (actor: Actor, organisationId: string, test: TestToSend) =>
       isId(test.endpointId) ? run(actor, (tx) => sendTest(tx, organisationId, test)) : null,
-    resend: async (actor, organisationId, id) =>
+    /** Makes a delivery pending again. */
+    resend: async (actor: Actor, organisationId: string, id: string) =>
       isId(id) ? run(actor, (tx) => resendDelivery(tx, organisationId, id)) : null,
-    resendSince: async (actor, organisationId, events) =>
+    /**
+     * Makes all events since an instant that the endpoint has not received pending again, due at
+     * once.
+     */
+    resendSince: async (actor: Actor, organisationId: string, events: EventsToResend) =>
       isId(events.endpointId) ? run(actor, (tx) => resendSince(tx, organisationId, events)) : null,
   };
 }

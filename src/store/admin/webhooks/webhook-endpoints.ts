@@ -6,7 +6,7 @@ import type { Prisma, WebhookEndpoint } from "../../../gen/prisma/client.ts";
 import type { Encryption } from "../../database/encryption.ts";
 import { isId } from "../../database/ids.ts";
 import { lockOrganisation, lockRow } from "../../database/lock-order.ts";
-import type { Page, PageRequest } from "../../database/page.ts";
+import type { PageRequest } from "../../database/page.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import { db, dbOfAll } from "../../database/prisma/client.ts";
 import { withoutUndefined } from "../../database/prisma/without-undefined.ts";
@@ -39,53 +39,7 @@ interface EndpointChanges {
 }
 
 /** An organisation's endpoints. Null stands for one that does not exist. */
-export interface EndpointStore {
-  /**
-   * Creates the endpoint, or returns the one that an earlier try with the same id created.
-   * `too_many`: the limit of enabled endpoints is reached.
-   */
-  create(
-    actor: Actor,
-    organisationId: string,
-    endpoint: NewEndpoint,
-  ): Promise<Created<EndpointView> | "too_many">;
-  get(organisationId: string, id: string): Promise<EndpointView | null>;
-  /** Lists endpoints with this status. Null lists all. */
-  list(
-    organisationId: string,
-    status: string | null,
-    page: PageRequest,
-  ): Promise<Page<EndpointView>>;
-  /** A new address resets the failures, which belong to the previous address. */
-  update(
-    actor: Actor,
-    organisationId: string,
-    id: string,
-    changes: EndpointChanges,
-  ): Promise<EndpointView | null>;
-  /**
-   * The previous secret also signs for 24 hours. Refuses `invalid_state` if two secrets sign and
-   * neither is dropped.
-   */
-  rotate(
-    actor: Actor,
-    organisationId: string,
-    id: string,
-    rotation: Rotation,
-  ): Promise<EndpointView | null>;
-  enable(
-    actor: Actor,
-    organisationId: string,
-    id: string,
-  ): Promise<EndpointView | "too_many" | null>;
-  /** An endpoint that is disabled already stays as it is. */
-  disable(
-    actor: Actor,
-    organisationId: string,
-    id: string,
-    reason: string,
-  ): Promise<EndpointView | null>;
-}
+export type EndpointStore = ReturnType<typeof createEndpointStore>;
 
 /** How many endpoints of an organisation may be enabled. Each costs a request for every event. */
 export const endpointLimit = 20;
@@ -101,11 +55,7 @@ const secrets = {
 } as const;
 
 /** Creates the endpoint store over changes. */
-export function createEndpointStore(
-  pool: Pool,
-  { run }: Changes,
-  encryption: Encryption,
-): EndpointStore {
+export function createEndpointStore(pool: Pool, { run }: Changes, encryption: Encryption) {
   const encrypt = (id: string, secret: string) => {
     const { bytes, keyId } = encryption.encrypt(secret, endpointSecretBound(id));
     return { encryptedSecret: new Uint8Array(bytes), encryptionKeyId: keyId };
@@ -118,15 +68,20 @@ export function createEndpointStore(
   ): Promise<EndpointView | Refused | null> =>
     isId(id) ? run(actor, (tx) => changeEndpoint(tx, organisationId, id, decision)) : null;
   return {
-    create: (actor, organisationId, { secret, kinds, ...endpoint }) => {
+    /**
+     * Creates the endpoint, or returns the one that an earlier try with the same id created.
+     * `too_many`: the limit of enabled endpoints is reached.
+     */
+    create: (actor: Actor, organisationId: string, { secret, kinds, ...endpoint }: NewEndpoint) => {
       const data = { ...endpoint, ...encrypt(endpoint.id, secret), kinds: [...kinds] };
       return run(actor, (tx) => createEndpoint(tx, { ...data, organisationId }));
     },
-    get: async (organisationId, id) =>
+    get: async (organisationId: string, id: string) =>
       isId(id)
         ? db(pool).webhookEndpoint.findFirst({ where: { organisationId, id }, omit: secrets })
         : null,
-    list: (organisationId, status, page) =>
+    /** Lists endpoints with this status. Null lists all. */
+    list: (organisationId: string, status: string | null, page: PageRequest) =>
       // The position may have any status.
       pageBySeq(page, ({ where, ...query }) =>
         db(pool).webhookEndpoint.findMany({
@@ -138,11 +93,16 @@ export function createEndpointStore(
           ...query,
         }),
       ),
-    update: (actor, organisationId, id, changes) =>
+    /** A new address resets the failures, which belong to the previous address. */
+    update: (actor: Actor, organisationId: string, id: string, changes: EndpointChanges) =>
       change<never>(actor, organisationId, id, {
         decide: (before) => decideUpdate(before, changes),
       }),
-    rotate: (actor, organisationId, id, { secret, ...drops }) =>
+    /**
+     * The previous secret also signs for 24 hours. Refuses `invalid_state` if two secrets sign and
+     * neither is dropped.
+     */
+    rotate: (actor: Actor, organisationId: string, id: string, { secret, ...drops }: Rotation) =>
       change<never>(actor, organisationId, id, {
         decide: (before) => ({
           ...encrypt(before.id, secret),
@@ -150,9 +110,10 @@ export function createEndpointStore(
         }),
         logged: drops,
       }),
-    enable: (actor, organisationId, id) =>
+    enable: (actor: Actor, organisationId: string, id: string) =>
       change<"too_many">(actor, organisationId, id, { decide: decideEnable }),
-    disable: (actor, organisationId, id, disabledReason) =>
+    /** An endpoint that is disabled already stays as it is. */
+    disable: (actor: Actor, organisationId: string, id: string, disabledReason: string) =>
       change<never>(actor, organisationId, id, {
         decide: ({ status }) =>
           status === "disabled"
