@@ -122,21 +122,16 @@ export const steps: readonly Step[] = [
     },
   },
   {
-    name: "client messages",
-    inputs: [
-      "proto",
-      ".proto-deps",
-      "buf.yaml",
-      "packages/client/buf.gen.yaml",
-      "tools/packages/client-code.ts",
-      "src/gen/openapi.json",
-      "node_modules/@bufbuild/protoc-gen-es/package.json",
-    ],
-    outputs: ["packages/client/src/gen/services.ts"],
-    needs: ["packages/client/buf.gen.yaml", "node_modules/@bufbuild/protoc-gen-es/package.json"],
+    name: "client code",
+    inputs: ["tools/packages/client-code.ts", "src/gen/openapi.json"],
+    outputs: ["packages/client/src/gen/api.ts"],
+    needs: ["tools/packages/client-code.ts", "src/gen/openapi.json"],
     async run(root) {
       const { writeClientCode } = await import("./packages/client-code.ts");
-      await writeClientCode(root, join(root, "src/gen/openapi.json"));
+      writeClientCode(
+        join(root, "src/gen/openapi.json"),
+        join(root, "packages/client/src/gen/api.ts"),
+      );
     },
   },
   {

@@ -18,8 +18,6 @@ const web = {
   TextDecoder,
   TextEncoder,
   URL,
-  atob,
-  btoa,
   clearTimeout,
   crypto,
   fetch,
@@ -44,20 +42,14 @@ beforeAll(async () => {
   client = runInContext(`${outputFiles[0]?.text}\nclient;`, realm) as typeof Client;
 });
 
-test("the client loads only the runtime of protobuf and Connect, without its rules", () => {
-  const packages = loaded.map((path) => /node_modules\/((?:@[\w-]+\/)?[\w-]+)\//.exec(path)?.[1]);
-  expect([...new Set(packages)].sort()).toEqual([
-    "@bufbuild/protobuf",
-    "@connectrpc/connect",
-    "@connectrpc/connect-web",
-    undefined,
-  ]);
+test("the client loads no other package", () => {
+  for (const path of loaded) expect(path).toMatch(/^packages\/client\/src\//);
 });
 
 test("a call without Node is repeated with its key, and answered", async () => {
   const { baseUrl, received } = await scriptedService(
     noAnswer,
-    success({ subscription: { id: "s" } }),
+    success({ object: "subscription", id: "s" }),
   );
   const codes: string[] = [];
   const billing = client.createBillingClient({
@@ -65,8 +57,8 @@ test("a call without Node is repeated with its key, and answered", async () => {
     apiKey: "sk",
     onRetry: ({ error }) => void codes.push(error.code),
   });
-  const { subscription } = await billing.createSubscription({ customerCode: "ACME" });
-  expect(subscription?.id).toBe("s");
+  const { id } = await billing.createSubscription({ customer_code: "ACME", plan_code: "team" });
+  expect(id).toBe("s");
   expect(codes).toEqual(["connection_failed"]);
   expect(received[1]?.key).toMatch(/^[0-9a-f-]{36}$/);
 });

@@ -15,7 +15,7 @@ import {
 } from "./scripted-service.ts";
 
 const secret = "s3cr3t-Zq81";
-const order = { customerCode: "ACME", planCode: "team", units: 12 };
+const order = { customer_code: "ACME", plan_code: "team", units: 12 };
 
 /** The text of what is thrown, with everything that a log could show of it. */
 async function shownOf(run: () => unknown): Promise<string> {
@@ -67,13 +67,13 @@ test("a call refuses headers that cannot be sent, and does not repeat them", asy
 });
 
 test("white space around an API key is not sent", async () => {
-  const { baseUrl, received } = await scriptedService(success({ data: [], hasMore: false }));
+  const { baseUrl, received } = await scriptedService(success({ data: [], has_more: false }));
   await createBillingClient({ baseUrl, apiKey: ` sk_live_1\n` }).listPlans().page();
   expect(received[0]?.authorization).toBe("Bearer sk_live_1");
 });
 
 test.each([
-  ["refused", refusal("plan_not_found", "not_found")],
+  ["refused", refusal("plan_not_found", 404)],
   ["answered by a proxy", proxyError(502)],
   ["cut off", noAnswer],
   ["not answered in time", silence],

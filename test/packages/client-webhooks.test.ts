@@ -31,19 +31,8 @@ const verdictOf = async (given: Partial<ReceivedWebhook>) => {
   return verdict.ok ? "ok" : verdict.reason;
 };
 
-test("a signed body is an event, whose object has the form of the REST API", async () => {
-  const verdict = await verifyWebhook({ header, body, secret, now });
-  expect(verdict).toMatchObject({
-    ok: true,
-    event: {
-      id: event.id,
-      type: "subscription.updated",
-      apiVersion: "1.0.0",
-      livemode: true,
-      sequence: 2,
-      data: { object: event.data.object, previousAttributes: { units: 10 } },
-    },
-  });
+test("a signed body is an event, member by member as it was sent", async () => {
+  expect(await verifyWebhook({ header, body, secret, now })).toEqual({ ok: true, event });
 });
 
 test("a body counts by its bytes, in every form that runtimes give", async () => {
@@ -55,12 +44,6 @@ test("a body counts by its bytes, in every form that runtimes give", async () =>
   for (const form of [body, bytes, Buffer.from(body), bytes.buffer, view])
     expect(await verdictOf({ body: form })).toBe("ok");
   expect(await verdictOf({ body: `${body} ` })).toBe("signature_wrong");
-});
-
-test("a member that a later version adds is ignored", async () => {
-  const later = JSON.stringify({ ...event, region: "eu" });
-  const signed = signatureHeader([secret], later, now);
-  expect(await verdictOf({ body: later, header: signed })).toBe("ok");
 });
 
 const old = newSecret();

@@ -59,7 +59,7 @@ test("every sample with the client compiles, and one with a wrong member would n
   const sources = Object.fromEntries(of("TypeScript").map(({ name, source }) => [name, source]));
   expect(check(sources)).toEqual({ status: 0, output: "" });
   const { createSubscription = "" } = sources;
-  const wrong = check({ createSubscription: createSubscription.replace("planCode", "plan") });
+  const wrong = check({ createSubscription: createSubscription.replace("plan_code", "plan") });
   expect(wrong.output).toContain("createSubscription.ts");
   expect(wrong.status).not.toBe(0);
 });

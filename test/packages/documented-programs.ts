@@ -1,5 +1,5 @@
 /** Runs the programs of the documentation's pages as a reader would: in a folder of their own. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
@@ -18,6 +18,41 @@ export function blockOf(page: string, name: string): string {
   const found = blocks.find((block) => /^(?:\/\/|#) (.+)$/m.exec(block)?.[1] === name);
   if (found === undefined) throw new Error(`${page} has no block ${name}`);
   return found;
+}
+
+/**
+ * Returns the TypeScript programs of a page by the names of their files. A block without a name
+ * continues the one before.
+ */
+export function typeScriptOf(page: string): Readonly<Record<string, string>> {
+  const programs: Record<string, string> = {};
+  let name = "";
+  const text = readFileSync(join(root, page), "utf8");
+  for (const [, block = ""] of text.matchAll(/^```ts\n(.*?)^```$/gms)) {
+    name = /^\/\/ (\S+\.ts)$/m.exec(block)?.[1] ?? name;
+    programs[name] = `${programs[name] ?? ""}${block}`;
+  }
+  return programs;
+}
+
+/** Packs the client and installs the file in an empty project, with compiler and Node's types. */
+export async function projectWithClient(): Promise<RemovableWorkshop & { packedBytes: number }> {
+  const project = createWorkshop();
+  const packed = await pack("client");
+  const packedBytes = statSync(packed).size;
+  project.write("package.json", '{ "private": true, "type": "module" }');
+  const compilerOptions = { strict: true, noEmit: true, module: "nodenext", types: ["node"] };
+  project.write("tsconfig.json", JSON.stringify({ compilerOptions, include: ["*.ts"] }));
+  const tools = ["typescript", "@types/node"].map((name) => `${name}@${versionOf(name)}`);
+  const install = ["install", "--prefer-offline", "--no-audit", "--no-fund", packed];
+  await project.run("npm", [...install, ...tools]);
+  await removePacked(packed);
+  return { ...project, packedBytes };
+}
+
+function versionOf(name: string): string {
+  const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  return devDependencies[name];
 }
 
 /** An empty folder in which a test runs programs. */

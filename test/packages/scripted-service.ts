@@ -5,14 +5,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
-import { create, toBinary } from "@bufbuild/protobuf";
-import { base64Encode } from "@bufbuild/protobuf/wire";
 import { onTestFinished } from "vitest";
-import { type ErrorCode, ErrorDetailSchema } from "../../packages/client/src/index.ts";
+import type { ErrorCode, ErrorEnvelope } from "../../packages/client/src/index.ts";
 
 /** A request that the server got. */
 export interface Received {
-  readonly method: string;
+  /** Its path with the query. */
+  readonly path: string;
   readonly key: string | undefined;
   readonly authorization: string | undefined;
   readonly body: unknown;
@@ -26,14 +25,18 @@ export function success(message: object): Answer {
   return (response) => send(response, 200, message);
 }
 
-/** Answers an error as the service does, with the Connect code of its status. */
-export function refusal(code: ErrorCode, connectCode: string, retryAfter?: string): Answer {
-  const detail = { type: "conflict", code, message: "no", param: "units", requestId: "req-1" };
-  const value = base64Encode(toBinary(ErrorDetailSchema, create(ErrorDetailSchema, detail)));
-  const details = [{ type: "billing.v1.ErrorDetail", value: value.replace(/=+$/, "") }];
+/** Answers an error as the service does. */
+export function refusal(code: ErrorCode, status: number, retryAfter?: string): Answer {
+  const detail = {
+    type: "conflict" as const,
+    code,
+    message: "no",
+    param: "units",
+    request_id: "req-1",
+  };
   return (response) => {
     if (retryAfter !== undefined) response.setHeader("Retry-After", retryAfter);
-    send(response, 409, { code: connectCode, message: "no", details });
+    send(response, status, { error: detail } satisfies ErrorEnvelope);
   };
 }
 
@@ -58,9 +61,9 @@ export async function scriptedService(...answers: readonly Answer[]): Promise<{
   const server = createServer(async (request, response) => {
     const { authorization, "idempotency-key": key } = request.headers;
     const answer = answers[Math.min(received.length, answers.length - 1)];
-    const method = request.url?.split("/").at(-1) ?? "";
-    const entry = { method, key: key as string | undefined, authorization };
-    received.push({ ...entry, body: await json(request) });
+    const entry = { path: request.url ?? "", key: key as string | undefined, authorization };
+    const body = request.method === "POST" ? await json(request) : null;
+    received.push({ ...entry, body });
     answer?.(response, request);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

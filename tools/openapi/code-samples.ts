@@ -2,13 +2,8 @@
  * The code samples of an operation, from the examples of its fields: with curl, and with the client
  * of `packages/client`. Viewers of the document show them (`x-codeSamples`).
  */
-import type { DescField, DescMessage, JsonObject } from "@bufbuild/protobuf";
-import {
-  enumJsonNames,
-  example,
-  jsonName,
-  requestFields,
-} from "../../src/transport/rest/json-shape.ts";
+import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { example, jsonName, requestFields } from "../../src/transport/rest/json-shape.ts";
 import type { DescribedOperation } from "./described-operation.ts";
 import { requestExample, responseExample } from "./message-schema.ts";
 
@@ -36,22 +31,19 @@ function curlSample(operation: DescribedOperation): string {
 function clientSample(operation: DescribedOperation): string {
   const { method, http } = operation;
   const { path, body } = requestFields(method, http);
-  const ids = path.map(
-    (field) => `${field.localName}: ${JSON.stringify(pathValue(operation, jsonName(field)))}`,
-  );
-  const enums = new Set<string>();
-  const members = [...ids, ...memberTexts(body, enums)];
-  const call = `billing.${method.localName}(${members.length === 0 ? "" : literal(members)})`;
-  const imports = ["createBillingClient", ...[...enums].sort()].join(", ");
+  const ids = path.map((field) => [jsonName(field), pathValue(operation, jsonName(field))]);
+  const members = { ...Object.fromEntries(ids), ...requestExample(body) };
+  const request = Object.keys(members).length === 0 ? "" : literal(members);
+  const call = `billing.${method.localName}(${request})`;
   return [
-    `import { ${imports} } from "@subscription-billing/client";`,
+    'import { createBillingClient } from "@subscription-billing/client";',
     "",
     "const billing = createBillingClient({",
-    '  baseUrl: process.env.BILLING_URL ?? "",',
-    '  apiKey: process.env.BILLING_API_KEY ?? "",',
+    "  baseUrl: process.env.BILLING_URL,",
+    "  apiKey: process.env.BILLING_API_KEY,",
     "});",
     ...(isList(operation)
-      ? [`for await (const one of ${call}) console.log(one.id);`]
+      ? [`for await (const { id } of ${call}) console.log(id);`]
       : [`const answer = await ${call};`, "console.log(answer);"]),
   ].join("\n");
 }
@@ -67,34 +59,17 @@ function pathValue({ method }: DescribedOperation, name: string): string {
   return typeof value === "string" ? value : sampleId;
 }
 
-/** Returns the members of a literal that have an example. Adds the enums that they name. */
-function memberTexts(fields: readonly DescField[], enums: Set<string>): string[] {
-  return fields.flatMap((field) => {
-    const text = valueText(field, enums);
-    return text === null ? [] : [`${field.localName}: ${text}`];
-  });
-}
-
-function valueText(field: DescField, enums: Set<string>): string | null {
-  if (field.fieldKind === "list" && field.listKind === "message") {
-    const members = memberTexts(field.message.fields, enums);
-    return members.length === 0 ? null : `[${literal(members)}]`;
-  }
-  const value = example(field);
-  if (value === undefined) return null;
-  if (field.fieldKind !== "enum") return JSON.stringify(value);
-  const { name, values } = field.enum;
-  const index = enumJsonNames(field.enum).indexOf(String(value));
-  enums.add(name);
-  // The words leave out the zero value.
-  return `${name}.${values.filter(({ number }) => number !== 0)[index]?.localName}`;
-}
-
-/** Returns an object literal: on one line if it is short. */
-function literal(members: readonly string[]): string {
-  const line = `{ ${members.join(", ")} }`;
+/** Returns a value as code: on one line if it is short. */
+function literal(value: JsonValue): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const isList = Array.isArray(value);
+  const members = isList
+    ? value.map(literal)
+    : Object.entries(value).map(([name, member]) => `${name}: ${literal(member)}`);
+  const line = isList ? `[${members.join(", ")}]` : `{ ${members.join(", ")} }`;
   if (line.length <= 50 && !line.includes("\n")) return line;
-  return `{\n${members.map((member) => `  ${member.replaceAll("\n", "\n  ")},`).join("\n")}\n}`;
+  const lines = members.map((member) => `  ${member.replaceAll("\n", "\n  ")},\n`).join("");
+  return isList ? `[\n${lines}]` : `{\n${lines}}`;
 }
 
 /** Whether the client's method is an iterator: pages begin after the id of an object. */

@@ -1,7 +1,5 @@
 /** The error of a call: one class, distinguished by its code. */
-import { Code, ConnectError } from "@connectrpc/connect";
-import type { ErrorCode } from "./gen/error-codes.ts";
-import { ErrorDetailSchema } from "./gen/messages.ts";
+import type { ErrorCode, ErrorEnvelope } from "./gen/api.ts";
 
 /** Codes for calls that the service did not answer. */
 export type LocalCode =
@@ -78,53 +76,62 @@ const repeated: readonly string[] = [
   "request_in_progress",
 ] satisfies ErrorCode[];
 
-/** Returns the error of an attempt. `isTimeout`: this client ended it after `timeoutMs`. */
-export function billingErrorOf(thrown: unknown, isTimeout: boolean): BillingError {
-  const cause = ConnectError.from(thrown);
-  const [detail] = cause.findDetails(ErrorDetailSchema);
-  const requestId = cause.metadata.get("Request-Id");
-  const retryAfterMs = retryAfterOf(cause.metadata);
-  if (detail !== undefined) {
-    return new BillingError(detail.message, {
-      code: detail.code,
-      type: detail.type,
-      param: detail.param ?? null,
-      requestId: detail.requestId === "" ? requestId : detail.requestId,
-      retryAfterMs,
-      mayRepeat: repeated.includes(detail.code),
-      cause,
-    });
-  }
-  const code = isTimeout ? "timeout" : localCodeOf(cause);
-  return new BillingError(localMessages[code] ?? cause.rawMessage, {
+/** Returns the error of an attempt without an answer. The cause of a failed connection is added. */
+export function lostAnswer(code: LocalCode, words: string, cause: unknown): BillingError {
+  const isConnection = code === "connection_failed";
+  return new BillingError(isConnection ? `${words}: ${reasonOf(cause)}` : words, {
     code,
     type: null,
     param: null,
-    requestId,
-    retryAfterMs,
-    mayRepeat: code === "timeout" || code === "connection_failed" || isTemporary(cause),
+    requestId: null,
+    retryAfterMs: null,
+    mayRepeat: code !== "aborted",
     cause,
   });
 }
 
-/**
- * Whether an answer without the service's detail is one of a proxy that may pass. The library's
- * message has the status, and its code says `Unavailable` for 429, 502, 503 and 504.
- */
-function isTemporary({ code, rawMessage }: ConnectError): boolean {
-  return code === Code.Unavailable || /^HTTP (?:408|5\d\d)$/.test(rawMessage);
+/** Node's `fetch` says only that it failed. Its cause says why, if need be by a code. */
+function reasonOf(thrown: unknown): string {
+  const { cause, message } = thrown as Partial<Error>;
+  const { message: reason, code } = (cause ?? {}) as { message?: string; code?: string };
+  return reason || code || message || String(thrown);
 }
 
-const localMessages: Readonly<Partial<Record<LocalCode, string>>> = {
-  timeout: "the service did not answer in time",
-  aborted: "the call was aborted",
-};
-
-function localCodeOf(error: ConnectError): LocalCode {
-  if (error.code === Code.Canceled) return "aborted";
-  // `fetch` rejects with a TypeError if the connection fails. It may be one of another realm.
-  const { name } = (error.cause ?? {}) as Partial<Error>;
-  return name === "TypeError" ? "connection_failed" : "unexpected_answer";
+/** Returns the error of an answer that is no success. `answer` is its JSON object, if it is one. */
+export function refusalOf(
+  place: string,
+  { status, headers }: Response,
+  answer: object | null,
+  text: string,
+): BillingError {
+  const { error } = (answer ?? {}) as Partial<ErrorEnvelope>;
+  const isOurs = typeof error?.code === "string" && typeof error.message === "string";
+  const requestId = headers.get("Request-Id");
+  const retryAfterMs = retryAfterOf(headers);
+  if (isOurs) {
+    return new BillingError(error.message, {
+      code: error.code,
+      type: error.type,
+      param: error.param ?? null,
+      requestId: error.request_id ?? requestId,
+      retryAfterMs,
+      mayRepeat: repeated.includes(error.code),
+      cause: undefined,
+    });
+  }
+  const form = /^\s*</.test(text) ? "an HTML page" : "something else than this service's JSON";
+  // What proxies answer while they cannot reach the service.
+  const isTemporary = status === 408 || status === 429 || status >= 500;
+  const advice = isTemporary ? "" : ". Is baseUrl the service's address?";
+  return new BillingError(`${place} answered ${status} with ${form}${advice}`, {
+    code: "unexpected_answer",
+    type: null,
+    param: null,
+    requestId,
+    retryAfterMs,
+    mayRepeat: isTemporary,
+    cause: undefined,
+  });
 }
 
 function retryAfterOf(headers: Headers): number | null {

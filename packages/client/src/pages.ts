@@ -3,13 +3,13 @@
 /** A page as every list of the service answers it. */
 export interface AnyPage<Item> {
   readonly data: readonly Item[];
-  readonly hasMore: boolean;
+  readonly has_more: boolean;
 }
 
 /** A list, newest first. Iterating it reads one page after the other, as far as it is iterated. */
 export interface List<Item, Page extends AnyPage<Item> = AnyPage<Item>>
   extends AsyncIterable<Item> {
-  /** Reads the first page alone: the one after `startingAfter`, if the request has it. */
+  /** Reads the first page alone: the one after `starting_after`, if the request has it. */
   page(): Promise<Page>;
   /** Iterates over whole pages. */
   pages(): AsyncIterable<Page>;
@@ -26,7 +26,7 @@ export function listOf<Item extends { readonly id: string }, Page extends AnyPag
       yield page;
       last = page.data.at(-1)?.id;
       // A page without objects has no next page, whatever it says.
-      if (!page.hasMore || last === undefined) return;
+      if (!page.has_more || last === undefined) return;
     }
   }
   async function* items(): AsyncGenerator<Item> {
