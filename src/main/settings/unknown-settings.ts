@@ -2,6 +2,7 @@
  * Finds settings that are set and that nothing reads: a misspelt name would otherwise be a setting
  * without effect.
  */
+import { nearestOf } from "../../domain/nearest-name.ts";
 import type { LedgerKinds } from "../../ledger/port/ledger-kind.ts";
 import { settingNamesOf } from "../../ledger/port/oauth-app.ts";
 import { settingSections } from "./described-settings.ts";
@@ -85,26 +86,4 @@ export function unknownSettings(
 export function unknownText({ name, nearest }: UnknownSetting): string {
   const advice = nearest === null ? "" : ` Is ${nearest} meant?`;
   return `${name} is no setting of this service and has no effect.${advice}`;
-}
-
-/** Returns the name with the fewest edits, or null if more than half of the letters differ. */
-function nearestOf(name: string, candidates: readonly string[]): string | null {
-  const [best] = candidates
-    .map((candidate) => ({ candidate, edits: editsBetween(name, candidate) }))
-    .sort((one, other) => one.edits - other.edits);
-  return best === undefined || best.edits > name.length / 2 ? null : best.candidate;
-}
-
-/** Returns the Levenshtein distance. */
-function editsBetween(one: string, other: string): number {
-  let above = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (const [row, letter] of [...one].entries()) {
-    const current = [row + 1];
-    for (const [column, wanted] of [...other].entries()) {
-      const replaced = (above[column] ?? 0) + (letter === wanted ? 0 : 1);
-      current.push(Math.min(replaced, (above[column + 1] ?? 0) + 1, (current[column] ?? 0) + 1));
-    }
-    above = current;
-  }
-  return above.at(-1) ?? 0;
 }
