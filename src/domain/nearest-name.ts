@@ -1,9 +1,19 @@
 /** Finds the name that somebody who wrote an unknown one probably meant. */
 
-/** Returns the name with the fewest edits, or null if more than half of the letters differ. */
+/** The search takes time by the length of the name. No name that we know is longer. */
+const maxLength = 60;
+
+/**
+ * Returns the name with the fewest edits, or null if more than half of the letters differ. A name
+ * whose first words are the unknown one counts as one edit: `customer` is near `customer_code`.
+ */
 export function nearestOf(name: string, candidates: readonly string[]): string | null {
+  if (name.length > maxLength) return null;
   const [best] = candidates
-    .map((candidate) => ({ candidate, edits: editsBetween(name, candidate) }))
+    .map((candidate) => ({
+      candidate,
+      edits: candidate.startsWith(`${name}_`) ? 1 : editsBetween(name, candidate),
+    }))
     .sort((one, other) => one.edits - other.edits);
   return best === undefined || best.edits > name.length / 2 ? null : best.candidate;
 }
@@ -20,4 +30,10 @@ function editsBetween(one: string, other: string): number {
     above = current;
   }
   return above.at(-1) ?? 0;
+}
+
+/** Returns the question after the refusal of an unknown name, or nothing if no name is near. */
+export function nearestQuestion(name: string, candidates: readonly string[]): string {
+  const nearest = nearestOf(name, candidates);
+  return nearest === null ? "" : `. Is ${nearest} meant?`;
 }

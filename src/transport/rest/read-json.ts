@@ -7,6 +7,7 @@
 import assert from "node:assert/strict";
 import { isUtf8 } from "node:buffer";
 import { create, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
+import { nearestQuestion } from "../../domain/nearest-name.ts";
 import {
   type Cursor,
   closeBrace,
@@ -133,7 +134,7 @@ function compileMembers(
       cursor.depth = level + 1;
       const start = cursor.at;
       try {
-        if (member === undefined) return refuseName(cursor, name);
+        if (member === undefined) return refuseName(cursor, name, [...members.keys()]);
         if ((seen & member.bit) !== 0) refuseValue(cursor, "is given twice");
         seen |= member.bit;
         take(cursor, colon);
@@ -158,11 +159,11 @@ function namesOf(field: DescField, form: JsonForm): readonly string[] {
   return form === "contract" ? [jsonName(field)] : [field.name, field.jsonName];
 }
 
-function refuseName(cursor: Cursor, name: string): never {
+function refuseName(cursor: Cursor, name: string, names: readonly string[]): never {
   if (name.length > maxPublishedNameLength) {
     cursor.path[cursor.depth - 1] = `${name.slice(0, maxPublishedNameLength).toWellFormed()}…`;
   }
-  return refuseValue(cursor, "is not a member of this request");
+  return refuseValue(cursor, `is not a member of this request${nearestQuestion(name, names)}`);
 }
 
 function compileMember(field: DescField, index: number, depth: number, form: JsonForm): Member {

@@ -12,6 +12,7 @@ import {
   type Message,
   ScalarType,
 } from "@bufbuild/protobuf";
+import { nearestQuestion } from "../../domain/nearest-name.ts";
 import { allowedValues } from "../rpc/validation/enum-words.ts";
 import { enumJsonName, isCommaSeparated, jsonName } from "./json-shape.ts";
 import { RequestFault } from "./request-fault.ts";
@@ -47,8 +48,10 @@ export function compileQueryReader(
       const name = decode(equals === -1 ? pair : pair.slice(0, equals), null);
       if (name === "") throw namelessParameter();
       const parameter = parameters.get(name);
-      if (parameter === undefined)
-        return refuse(shortened(name), "is not a parameter of this request");
+      if (parameter === undefined) {
+        const question = nearestQuestion(name, [...parameters.keys()]);
+        return refuse(shortened(name), `is not a parameter of this request${question}`);
+      }
       if (seen.has(name)) return refuse(name, "is given twice");
       seen.add(name);
       const text = equals === -1 ? "" : decode(pair.slice(equals + 1), name);

@@ -154,6 +154,16 @@ describe("a body that is no JSON object is refused without a param", () => {
   });
 });
 
+test("an unknown member is refused with the name that is probably meant", () => {
+  const read = (text: string) => () => readSubscription(bytes(text));
+  expect(read('{"planCode":"team"}')).toThrow(
+    "planCode is not a member of this request. Is plan_code meant?",
+  );
+  expect(read('{"charges":[{"code":"a"}]}')).toThrow(
+    /^charges\.0\.code is not a member of this request$/,
+  );
+});
+
 describe("a member that does not fit is refused by its path", () => {
   test.each<[string, string | null]>([
     ['{"unknown":1}', "unknown"],

@@ -37,6 +37,12 @@ test("parameters become the request, percent-encoded or with plus for a space", 
   expect(readCustomers("")).toEqual(create(ListCustomersRequestSchema));
 });
 
+test("an unknown parameter is refused with the name that is probably meant", () => {
+  expect(() => readInvoices("customerId=k")).toThrow(
+    "customerId is not a parameter of this request. Is customer meant?",
+  );
+});
+
 test("a list of words is separated by commas", () => {
   expect(readInvoices("status=draft,not_in_external")).toEqual(
     create(ListInvoicesRequestSchema, {
