@@ -234,11 +234,17 @@ export function presentAuditEntry(entry: AuditRecord): MessageInitShape<typeof A
     operation: entry.operation,
     ...present("organisation", entry.organisationId),
     targetKind: entry.targetKind,
-    target: entry.targetId,
+    target: targetOf(entry),
     ...present("before", entry.before as Snapshot | null),
     ...present("after", entry.after as Snapshot | null),
     ...present("requestId", entry.requestId),
   };
+}
+
+/** The log finds a usage event by its subscription, because the event's id can be any text. */
+function targetOf({ targetKind, targetId, before }: AuditRecord): string {
+  const { event_id: eventId } = (before ?? {}) as { readonly event_id?: string };
+  return targetKind === "usage_event" ? (eventId ?? targetId) : targetId;
 }
 
 /** The audit log stores objects only. */

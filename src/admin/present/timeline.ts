@@ -86,7 +86,7 @@ function sentenceOf({ kind, detail, document }: TimelineEntry): string {
         ? `${money} deferred to the next renewal invoice`
         : `${money} deferred to the renewal, billed by ${it}`;
     case "issued":
-      return `Issued ${it}${type ? ` (${type})` : ""}, now ${money}`;
+      return `Issued ${it}${type ? ` (${type})` : ""}, now ${money} without tax`;
     case "amended":
       return `Changed ${it}`;
     case "waiting":

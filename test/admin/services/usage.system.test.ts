@@ -266,7 +266,7 @@ test("an event is voided once, by an admin, with a reason, and its id stays take
     operation: "billing.admin.v1.UsageService/VoidUsageEvent",
     organisation,
     targetKind: "usage_event",
-    target: id,
+    target: event[0],
     before: {
       event_id: event[0],
       meter: "api-calls",

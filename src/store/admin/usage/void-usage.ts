@@ -47,7 +47,8 @@ export async function saveVoid(
   const event = { ...before, voidedAt: now, voidReason: reason };
   return changed(event, {
     targetKind: "usage_event",
-    // An event's id can be any text. The log finds its entries by the subscription.
+    // An event's id can be any text. The log finds its entries by the subscription, and shows the
+    // id of the snapshot.
     targetId: before.subscriptionId,
     organisationId,
     before: logged(before),

@@ -123,17 +123,17 @@ test("a timeline has what was requested, decided, posted, refused and sent, in o
   const isSent = ({ kind }: Json) => /_(PUBLISHED|DELIVER\w+)$/.test(kind);
   expect(entries.filter((one) => !isSent(one)).map(shortOf)).toEqual([
     `Created on plan Team; ${key}`,
-    "Issued invoice INV-0001 (first), now 100.0000 NZD",
+    "Issued invoice INV-0001 (first), now 100.0000 NZD without tax",
     "The ledger refused invoice INV-0001; account_invalid",
     "Olga: RetryDocument of INV-0001; by Olga",
     "The ledger has invoice INV-0001",
     `Units from 10 to 12, deferred to the renewal; ${key}`,
     "16.6700 NZD deferred to the renewal, billed by invoice INV-0003",
-    "Issued invoice INV-0002 (renewal), now 136.6700 NZD",
+    "Issued invoice INV-0002 (renewal), now 136.6700 NZD without tax",
     "The ledger has invoice INV-0002",
     "End requested, 1 invoice to remove first; by Olga; Closed their business",
     "Removed invoice INV-0002 (deleted)",
-    "Issued invoice INV-0003 (change), now 16.6700 NZD",
+    "Issued invoice INV-0003 (change), now 16.6700 NZD without tax",
     "Ended",
     "The ledger has invoice INV-0003",
   ]);
