@@ -27,7 +27,7 @@ const toolTests = [
   "test/additions.system.test.ts",
   "test/contract/proto-breaking.system.test.ts",
   "test/{bench,build,deploy,docs-site,tools}/**/*.test.ts",
-  "test/packages/{generated,grpc}-clients.system.test.ts",
+  "test/packages/{generated-clients,grpc-clients,examples}.system.test.ts",
 ];
 
 /** The settings of tests that need servers. */

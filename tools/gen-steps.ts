@@ -125,7 +125,7 @@ export const steps: readonly Step[] = [
     name: "client code",
     inputs: ["tools/packages/client-code.ts", "src/gen/openapi.json"],
     outputs: ["packages/client/src/gen/api.ts"],
-    needs: ["tools/packages/client-code.ts", "src/gen/openapi.json"],
+    needs: ["packages/client/src/index.ts", "tools/packages/client-code.ts"],
     async run(root) {
       const { writeClientCode } = await import("./packages/client-code.ts");
       writeClientCode(

@@ -152,9 +152,10 @@ function declared(name: string, schema: Schema): string {
 function object({ properties = {}, required = [], additionalProperties }: Schema): string {
   const isSent = additionalProperties === false;
   const members = Object.entries(properties).map(([name, schema]) => {
-    const isRequired = required.includes(name);
-    const type = `${typeOf(schema, isSent)}${isSent && !isRequired ? " | undefined" : ""}`;
-    return `${comment(schema.description ?? "", "  ")}\n  ${name}${isRequired ? "" : "?"}: ${type};`;
+    const type = typeOf(schema, isSent);
+    const words = comment(schema.description ?? "", "  ");
+    if (required.includes(name)) return `${words}\n  ${name}: ${type};`;
+    return `${words}\n  ${name}?: ${type}${isSent ? " | undefined" : ""};`;
   });
   return `{\n${members.join("\n")}\n}`;
 }

@@ -34,6 +34,9 @@ const crashPoints = "src/crash-points.ts";
 /** The values that the rules of an enum field allow. */
 const enumWords = "src/transport/rpc/validation/enum-words.ts";
 
+/** Finds the member that is meant by an unknown one. */
+const nearestName = "src/domain/nearest-name.ts";
+
 /** Names the errors of a database that cannot be reached. */
 const unreachable = "src/store/database/unreachable.ts";
 
@@ -119,7 +122,7 @@ const layers: Readonly<Record<string, Layer>> = {
   rest: {
     paths: ["src/transport/rest/"],
     // The options and the HTTP rules, without any billing message.
-    imports: [`${protos}billing/options/`, `${protos}google/api/`, enumWords],
+    imports: [`${protos}billing/options/`, `${protos}google/api/`, enumWords, nearestName],
     typesOf: ["src/transport/rpc/"],
     packagesNever: [...database, "@temporalio/", "undici"],
   },
