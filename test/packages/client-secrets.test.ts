@@ -6,6 +6,7 @@ import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { createBillingClient } from "../../packages/client/src/index.ts";
 import {
+  type Answer,
   noAnswer,
   proxyError,
   refusal,
@@ -72,10 +73,17 @@ test("white space around an API key is not sent", async () => {
   expect(received[0]?.authorization).toBe("Bearer sk_live_1");
 });
 
+/** Answers as other services do, which have similar errors. */
+const repeating: Answer = (response, { headers }) => {
+  const error = { code: "invalid_api_key", message: `There is no key ${headers.authorization}` };
+  response.writeHead(401, { "Content-Type": "application/json" }).end(JSON.stringify({ error }));
+};
+
 test.each([
   ["refused", refusal("plan_not_found", 404)],
   ["answered by a proxy", proxyError(502)],
   ["cut off", noAnswer],
+  ["answered by another server that repeats it", repeating],
   ["not answered in time", silence],
 ])("the error of a call that was %s has no API key", async (_, answer) => {
   const { baseUrl } = await scriptedService(answer);

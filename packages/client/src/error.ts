@@ -105,7 +105,8 @@ export function refusalOf(
   text: string,
 ): BillingError {
   const { error } = (answer ?? {}) as Partial<ErrorEnvelope>;
-  const isOurs = typeof error?.code === "string" && typeof error.message === "string";
+  // Another server's error may have a code and a message too, and may repeat the key in it.
+  const isOurs = typeof error?.code === "string" && typeof error.request_id === "string";
   const requestId = headers.get("Request-Id");
   const retryAfterMs = retryAfterOf(headers);
   if (isOurs) {
@@ -113,7 +114,7 @@ export function refusalOf(
       code: error.code,
       type: error.type,
       param: error.param ?? null,
-      requestId: error.request_id ?? requestId,
+      requestId: error.request_id,
       retryAfterMs,
       mayRepeat: repeated.includes(error.code),
       cause: undefined,
