@@ -227,47 +227,6 @@ describe("an Idempotency-Key of a change", () => {
     expect(await prorated(drafts, id)).toBe(15_00);
   });
 
-  test("replays the answer after later changes; without one it is units_unchanged", async () => {
-    const { id } = await builder.subscribe(approved, april);
-    const body = { units: 13, ...half };
-    const first = await builder.change(approved, id, body, "replayed");
-    await builder.changed(approved, id, { units: 7 });
-    const again = await ask("POST", `/api/v1/subscriptions/${id}/units`, {
-      key: approved.apiKey,
-      idempotencyKey: "replayed",
-      body: ` {"effective_date":"2026-04-16", "prorate":true,"units":13}`,
-    });
-    expect([again.status, again.text, again.headers.get("Idempotent-Replayed")]).toEqual([
-      200,
-      first.text,
-      "true",
-    ]);
-    expect((await builder.subscription(approved, id)).units).toBe(7);
-    expect(refusalOf(await builder.change(approved, id, { units: 7 }))).toEqual(
-      refused(422, "units_unchanged", "units"),
-    );
-  });
-
-  test("of another body, subscription or operation conflicts; a refused one is free", async () => {
-    const [one, other] = await Promise.all([
-      builder.subscribe(approved, april),
-      builder.subscribe(approved, april),
-    ]);
-    expect((await builder.change(approved, one.id, { units: 10 }, "free")).status).toBe(422);
-    expect((await builder.change(approved, one.id, { units: 11 }, "free")).status).toBe(200);
-    const conflict = refused(409, "idempotency_conflict", "Idempotency-Key");
-    expect(refusalOf(await builder.change(approved, one.id, { units: 12 }, "free"))).toEqual(
-      conflict,
-    );
-    expect(refusalOf(await builder.change(approved, other.id, { units: 11 }, "free"))).toEqual(
-      conflict,
-    );
-    const creation = { customer_code: "ACME", plan_code: "team", units: 11 };
-    const requested = { key: approved.apiKey, idempotencyKey: "free", body: creation };
-    expect(refusalOf(await ask("POST", "/v1/subscriptions", requested))).toEqual(conflict);
-    expect((await builder.subscription(approved, other.id)).units).toBe(10);
-  });
-
   test("without a stored answer finds its change, never units_unchanged", async () => {
     const { id } = await builder.subscribe(drafts, april);
     const first = await builder.change(drafts, id, { units: 13, ...half }, "lost");

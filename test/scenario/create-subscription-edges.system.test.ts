@@ -65,25 +65,6 @@ describe("a first invoice in the ledger", () => {
     ]);
   });
 
-  test("is not issued for a line without an account, and the subscription stays", async ({
-    system,
-    ask,
-    created,
-    sandbox,
-  }) => {
-    const own = await sandbox({ revenue_account: null });
-    const { id, invoice } = await created({ plan_code: "site" }, own);
-    expect(invoice).toMatchObject({
-      status: "not_in_external",
-      ledger: { sync_status: "failed", invoice_id: null },
-    });
-    expect(invoice.ledger.sync_error).toMatch(/account/i);
-    expect((await ask("GET", `/v1/subscriptions/${id}`, { key: own.apiKey })).json.status).toBe(
-      "active",
-    );
-    expect(await system.ledgerInvoices(own.tenantId)).toEqual([]);
-  });
-
   test("is paid at once if it is approved and its total is zero", async ({ created, sandbox }) => {
     const own = await sandbox({ first_invoice_status: "approved" });
     const { invoice } = await created({ plan_code: "site", discount_percent: "100" }, own);

@@ -5,7 +5,6 @@
 import { describe, expect } from "vitest";
 import { setOrganisation } from "../support/rows.ts";
 import { until } from "../support/system.ts";
-import { refusalOf, refused } from "./checked-ask.ts";
 import { creationTest as test } from "./creation-fixture.ts";
 
 describe("a creation in Setup Mode", () => {
@@ -28,12 +27,6 @@ describe("a creation in Setup Mode", () => {
     expect((await create(body, own, "setup-mode")).text).toBe(first.text);
     expect((await ask("GET", "/v1/invoices", { key: own.apiKey })).json.data).toEqual([]);
     expect(await system.ledgerInvoices(own.tenantId)).toEqual([]);
-  });
-
-  test("refuses a future start", async ({ create, sandbox }) => {
-    const own = await sandbox({ setup_mode: true });
-    const answer = await create({ plan_code: "site", start_date: "2026-02-01" }, own);
-    expect(refusalOf(answer)).toEqual(refused(422, "start_date_in_future", "start_date"));
   });
 });
 
@@ -71,16 +64,6 @@ describe("a creation inside its invoice window", () => {
     });
     expect(await system.ledgerInvoices(own.tenantId)).toHaveLength(2);
   });
-});
-
-test("a new invoice has the status of the organisation's settings", async ({
-  created,
-  sandbox,
-}) => {
-  for (const status of ["awaiting_approval", "approved"]) {
-    const own = await sandbox({ first_invoice_status: status });
-    expect((await created({ plan_code: "site" }, own)).invoice.status).toBe(status);
-  }
 });
 
 describe("an invoice that the ledger refuses", () => {

@@ -6,7 +6,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { sharedSystem } from "../support/reused-system.ts";
-import { setOrganisation, tables } from "../support/rows.ts";
+import { setOrganisation } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
@@ -45,26 +45,6 @@ async function refuseRemoval(
 ): Promise<void> {
   const match = `POST /api.xro/2.0/Invoices/${invoice.ledger.invoice_id}`;
   await system.fault({ kind: "refuse", match, tenantId, messages: [message] });
-}
-
-/**
- * Asserts that the documents of a subscription and the ledger's documents stay unchanged during a
- * refusal. Returns the refusal's message.
- */
-async function refusedWhole(own: CreatedOrganisation, id: string, body: object): Promise<string> {
-  const before = [
-    await builder.subscription(own, id),
-    await builder.invoices(own, id),
-    await builder.inLedger(own),
-  ];
-  const answer = await builder.end(own, id, body);
-  expect(refusalOf(answer), answer.text).toEqual(conflict);
-  expect([
-    await builder.subscription(own, id),
-    await builder.invoices(own, id),
-    await builder.inLedger(own),
-  ]).toEqual(before);
-  return answer.json.error.message;
 }
 
 describe.concurrent("a refusal of the ledger", () => {
@@ -119,37 +99,9 @@ describe.concurrent("a refusal of the ledger", () => {
     ]);
     await builder.expectEqualDocuments(own);
   });
-
-  test("of the renewal invoice changes nothing, also at period end", async () => {
-    const own = await aheadOf("approved");
-    const { id } = await builder.subscribe(own, april);
-    const [renewal] = await builder.invoices(own, id);
-    await refuseRemoval(own, renewal, "Locked.");
-    const message =
-      "The ledger refused to remove invoice INV-0002, so the subscription goes on. " +
-      "The ledger says: Locked.";
-    expect(await refusedWhole(own, id, periodEnd)).toBe(message);
-    expect((await builder.ended(own, id, periodEnd)).cancel_at_period_end).toBe(true);
-  });
 });
 
 describe.concurrent("money on the renewal invoice refuses the end and changes nothing:", () => {
-  test("a known payment is named", async () => {
-    const own = await aheadOf("approved");
-    const { id } = await builder.subscribe(own, april);
-    const [renewal] = await builder.invoices(own, id);
-    await builder.pay(own, renewal, "20.00");
-    await tables(system.pool).invoice.updateMany({
-      where: { id: renewal.id },
-      data: { amountDue: 100 },
-    });
-    const message =
-      "The renewal invoice INV-0002 has a payment or credit on it: it cannot be removed.";
-    for (const body of [now, both, periodEnd])
-      expect(await refusedWhole(own, id, body)).toBe(message);
-    expect(await builder.removals(own, id)).toEqual([]);
-  });
-
   test("a payment that only the ledger has is read then", async () => {
     const own = await aheadOf("approved");
     const { id } = await builder.subscribe(own, april);
@@ -297,22 +249,6 @@ const deferredLine = {
 };
 
 describe.concurrent("an amount deferred to the renewal invoice", () => {
-  const deferring = { units: 12, ...half, proration_behaviour: "charge_on_renewal" };
-
-  test("is billed on a separate invoice at an end now", async () => {
-    const own = await builder.sandbox();
-    const { id } = await builder.subscribe(own, april);
-    await builder.setClock(own, "2026-04-16");
-    await builder.changed(own, id, deferring);
-    await builder.ended(own, id, now);
-    expect(await changeLines(own, id)).toMatchObject([deferredLine]);
-    expect(await builder.summaries(own, id)).toEqual([
-      "INV-0002 change draft",
-      "INV-0001 first draft",
-    ]);
-    await builder.expectEqualDocuments(own);
-  });
-
   test.each([
     ["now", "2026-04-16"],
     ["period_end", "2026-05-01"],

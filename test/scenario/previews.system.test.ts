@@ -2,17 +2,15 @@
  * Previews over HTTP: equal to what then happens, with nothing written, under a reading scope.
  * PREVIEW-1 to PREVIEW-6.
  */
-import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { verify } from "../../packages/verify/src/verify.ts";
 import { addApiKey } from "../support/organisation-builder.ts";
-import { park } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest } from "./fixtures.ts";
-import { explanationInShort, invoiceInShort, perform, preview } from "./preview-comparison.ts";
-import { addBands, type Json } from "./units-builder.ts";
+import { explanationInShort, invoiceInShort, preview } from "./preview-comparison.ts";
+import type { Json } from "./units-builder.ts";
 import { addMeter } from "./usage-builder.ts";
 
 const april = { start_date: "2026-04-01" };
@@ -95,75 +93,9 @@ describe("a preview of a creation", () => {
       shown.json.issued_invoices.map(({ explanation }: Json) => explanationInShort(explanation)),
     ).toEqual(issued.map(({ json }) => explanationInShort(json)));
   });
-
-  test("refuses as the creation, in the same order", async ({ ask, builder }) => {
-    const own = await builder.sandbox();
-    const right = { customer_code: "ACME", plan_code: "team", units: 10 };
-    const wrong = [
-      { ...right, customer_code: "NOBODY", plan_code: "none", timezone: "No/Where" },
-      { ...right, customer_code: "NOBODY", plan_code: "none" },
-      { ...right, plan_code: "none" },
-      { ...right, charges: [{ charge_code: "none" }], units: 0 },
-      { ...right, plan_code: "team-draft", price: "1" },
-      { ...right, plan_code: "site" },
-      { ...right, minimum_units: 20 },
-      { ...right, start_date: "2020-01-01" },
-      { ...right, colour: "red" },
-      { plan_code: "team" },
-    ];
-    for (const body of wrong) {
-      const asked = { key: own.apiKey, body };
-      const shown = await ask("POST", "/v1/subscriptions/preview", asked);
-      const real = await ask("POST", "/v1/subscriptions", {
-        ...asked,
-        idempotencyKey: randomUUID(),
-      });
-      expect(real.status).toBeGreaterThanOrEqual(400);
-      const { request_id: _, ...expected } = real.json.error;
-      expect([shown.status, shown.json.error]).toEqual([
-        real.status,
-        { ...expected, request_id: shown.json.error.request_id },
-      ]);
-    }
-  });
 });
 
 describe("a preview", () => {
-  test("bills renewals that are overdue first, as the operation does", async ({
-    system,
-    ask,
-    builder,
-  }) => {
-    const own = await builder.sandbox();
-    await addBands(system, own);
-    const compared = { system, ask, builder, own };
-    for (const [operation, body] of [
-      ["units", { units: 14 }],
-      ["units", { units: 14, prorate: true, effective_date: "2026-06-10" }],
-      ["units", { units: 10 }],
-      ["end", { when: "now" }],
-      ["end", { when: "now", delete_unsent_invoices: true }],
-      ["end", { when: "period_end" }],
-      ["restore", {}],
-    ] as const) {
-      await builder.setClock(own, "2026-04-16");
-      const { id } = await builder.subscribe(own, april);
-      await builder.changed(own, id, {
-        units: 12,
-        ...half,
-        proration_behaviour: "charge_on_renewal",
-      });
-      await park(system.pool, id);
-      await builder.setClock(own, "2026-06-05");
-      const previewed = await preview(compared, id, operation, body);
-      const real = await perform(compared, id, operation, body);
-      await builder.posted(own);
-      await previewed.expectSame(real);
-      const overdue = previewed.answer.json.issued_invoices ?? [];
-      if (real.status === 200) expect(overdue.filter((one: Json) => one.overdue)).toHaveLength(2);
-    }
-  });
-
   test("writes nothing, keeps no key and takes no number", async ({ system, ask, builder }) => {
     const own = await builder.sandbox({ invoice_create_days: 20 });
     await builder.setClock(own, "2026-04-16");

@@ -1,7 +1,7 @@
 /**
  * The life of subscriptions as the billing run advances it, over HTTP and through Temporal: renewal
  * invoices on their day or ahead of it, starts, completions, changed settings, and equal documents
- * in the ledger. STATE-1, STATE-2, DOCUMENT-3.
+ * in the ledger. STATE-1, STATE-2, DOCUMENT-3, UNITS-12.
  */
 import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
@@ -245,41 +245,4 @@ describe("a change of settings is applied to every subscription:", () => {
       "renewal 2026-05-01 2026-06-01 100.0000 draft",
     );
   });
-
-  test("the end of Setup Mode issues the invoices of its window", async ({
-    system,
-    builder,
-    runs,
-  }) => {
-    const admin = askWith(system, await system.operator("admin", "Grace"));
-    const organisation = await builder.sandbox({ invoice_create_days: 20, setup_mode: true });
-    const { id } = await builder.subscribe(organisation);
-    await advance(builder, runs, organisation, "2026-04-22");
-    expect(await shown(builder, organisation, id)).toEqual([]);
-    await admin.done("OrganisationService/SetSetupMode", {
-      id: organisation.organisationId,
-      setupMode: false,
-    });
-    await advance(builder, runs, organisation, "2026-04-22");
-    expect((await shown(builder, organisation, id)).map((text) => text.slice(0, 18))).toEqual([
-      "renewal 2026-05-01",
-    ]);
-  });
-});
-
-test("an operation bills what is due first, and the run finds nothing more", async ({
-  builder,
-  runs,
-}) => {
-  const organisation = await builder.sandbox();
-  const { id } = await builder.subscribe(organisation);
-  await builder.setClock(organisation, "2026-05-20");
-  const changed = await builder.changed(organisation, id, { units: 12, prorate: false });
-  expect(changed).toMatchObject({ renewal_date: "2026-06-01", units: 12 });
-  await advance(builder, runs, organisation, "2026-05-20");
-  expect((await shown(builder, organisation, id)).map((text) => text.split(" ")[1])).toEqual([
-    "2026-04-01",
-    "2026-05-01",
-  ]);
-  await expectSameDocuments(builder, organisation, id);
 });

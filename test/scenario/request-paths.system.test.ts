@@ -1,39 +1,9 @@
 /** Paths, the public document, Request-Id and running requests. REQUEST-2 to REQUEST-4. */
-import { describe, expect } from "vitest";
+import { expect } from "vitest";
 import { tables } from "../support/rows.ts";
 import { type Answered, until } from "../support/system.ts";
 import { refusalOf, refused } from "./checked-ask.ts";
 import { requestsTest as test } from "./requests-fixture.ts";
-
-describe("paths are exact", () => {
-  test.for([
-    ["GET", "/"],
-    ["GET", "/v1/plans/"],
-    ["GET", "/v1//plans"],
-    ["GET", "/v1/Plans"],
-    ["GET", "/api/api/v1/plans"],
-    ["POST", "/v1/plans"],
-    ["OPTIONS", "/v1/plans"],
-    ["POST", "/v1/openapi.json"],
-    ["POST", "/docs"],
-    ["GET", "/docs/"],
-  ] as const)("%s %s is an unknown endpoint, with a key and without", async ([verb, path], {
-    ask,
-    own,
-  }) => {
-    for (const asked of [{}, { key: own.apiKey }]) {
-      expect(refusalOf(await ask(verb, path, asked))).toEqual(refused(404, "unknown_endpoint"));
-    }
-  });
-
-  test("HEAD is an unknown endpoint as well", async ({ system, own }) => {
-    for (const path of ["/v1/plans", "/v1/openapi.json", "/docs"]) {
-      const { status, text, headers } = await system.ask("HEAD", path, { key: own.apiKey });
-      expect([status, text]).toEqual([404, ""]);
-      expect(headers.get("Request-Id")).toMatch(/^[0-9a-f-]{36}$/);
-    }
-  });
-});
 
 test("the document is public, equal under both addresses, and not sent if unchanged", async ({
   ask,

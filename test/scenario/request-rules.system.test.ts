@@ -93,17 +93,6 @@ describe("the order of a request's checks", () => {
       expect([answer.status, answer.json.error?.code ?? ""]).toEqual([status, code]);
     }
   });
-
-  test("the organisation's permissions with the scope, before header and body", async ({
-    system,
-    ask,
-  }) => {
-    const closed = await system.organisation({}, { can_create_ledger_contacts: false });
-    const requested = { key: closed.apiKey, idempotencyKey: "a b", body: big };
-    expect(refusalOf(await ask("POST", "/v1/customers", requested))).toEqual(
-      refused(403, "insufficient_scope"),
-    );
-  });
 });
 
 describe("the rate limit", () => {
@@ -240,37 +229,5 @@ describe("an API key", () => {
       expiresAt: new Date(Date.now() - 1_000),
     });
     expect(await both(system, second, past.value)).toEqual([401, 401]);
-  });
-
-  test("is read with the scheme in any case, and in no other form", async ({ ask, newKey }) => {
-    const { value } = await newKey();
-    const send = (authorization: string) =>
-      ask("GET", "/v1/organisation", { headers: { authorization } });
-    for (const scheme of ["Bearer", "bearer", "BEARER"])
-      expect((await send(`${scheme} ${value}`)).status).toBe(200);
-    const wrong = [
-      "",
-      "Bearer",
-      value,
-      `Basic ${value}`,
-      `Bearer ${value}x`,
-      `Bearer ${value.slice(0, -1)}`,
-      `Bearer ${value.toUpperCase()}`,
-      `Bearer ${value} ${value}`,
-      `Bearer ${value}, Bearer ${value}`,
-      `Bearer ${value.replace("sk_live_", "sk_test_")}`,
-    ];
-    const messages = new Set<string>();
-    for (const authorization of wrong) {
-      const answer = await send(authorization);
-      expect({ authorization, ...refusalOf(answer) }).toEqual({
-        authorization,
-        ...refused(401, "invalid_api_key"),
-      });
-      messages.add(answer.json.error.message);
-    }
-    expect(messages.size).toBe(1);
-    const inQuery = await ask("GET", `/v1/organisation?api_key=${value}`);
-    expect(inQuery.status).toBe(401);
   });
 });

@@ -216,17 +216,4 @@ describe.each(kinds)("the list of %s", (kind) => {
       status: 401,
     });
   });
-
-  test("finds nothing of another organisation or of no id", async ({ ask, made, metered }) => {
-    const [other] = await metered();
-    const notFound = kind === "meters" ? "plan_not_found" : "subscription_not_found";
-    for (const [key, id] of [
-      [other.apiKey, made.id],
-      [made.own.apiKey, randomUUID()],
-      [made.own.apiKey, "abc"],
-    ]) {
-      const path = pathOf({ id: id ?? "", plan: id === made.id ? made.plan : (id ?? "") });
-      expect(refusalOf(await ask("GET", path, { key: key ?? "" }))).toEqual(refused(404, notFound));
-    }
-  });
 });

@@ -1,12 +1,9 @@
 /** Usage billed by ends, and usage that the ledger refuses. USAGE-9, USAGE-15, SETUP-2. */
 import { describe, expect } from "vitest";
 import { expectBilledOnce } from "./billed-once.ts";
-import { refusalOf, refused } from "./checked-ask.ts";
 import type { Json } from "./units-builder.ts";
 import { calls, storage, meteredTest as test } from "./usage-billing-fixture.ts";
-import { usageEvent } from "./usage-builder.ts";
 
-const april = { start_date: "2026-04-01" };
 const mayDays = { start: "2026-05-01", end: "2026-06-01" };
 const now = { when: "now" };
 
@@ -61,88 +58,6 @@ describe.concurrent("an end", () => {
     ]);
     await to(own, "2026-06-01");
     expect((await shown(own, id)).at(-1)).toEqual(["renewal draft", "plan 100.0000"]);
-    await clocks.expectEqualDocuments(own);
-    await expectBilledOnce(system, own);
-  });
-
-  test("of the last period bills its usage at completion", async ({
-    system,
-    clocks,
-    reports,
-    metered,
-    use,
-    to,
-    shown,
-  }) => {
-    const [own, id] = await metered({ first_invoice_status: "approved" }, [calls], {
-      end_after_cycles: 1,
-    });
-    await to(own, "2026-04-20");
-    await use(own, id, ["100", "2026-04-20"]);
-    expect(await reports.verdicts(own, [usageEvent(id, "2026-04-20T00:00:30+02:00")])).toEqual([
-      "created",
-    ]);
-    await to(own, "2026-05-01");
-    expect(await clocks.subscription(own, id)).toMatchObject({ status: "complete" });
-    expect(await shown(own, id)).toEqual([
-      ["first approved", "plan 100.0000"],
-      ["usage approved", "2.0200 101 call: 101 × 0.0200"],
-    ]);
-    expect(await reports.verdicts(own, [usageEvent(id, "2026-05-01T00:00:00+02:00")])).toEqual([
-      "after_subscription_end",
-    ]);
-    await use(own, id, ["1000", "2026-04-30"]);
-    await to(own, "2026-05-02");
-    expect((await shown(own, id)).at(-1)?.[1]).toMatch(
-      /^18\.9900 1000 call more in the period from 2026-04-01/,
-    );
-    await clocks.expectEqualDocuments(own);
-    await expectBilledOnce(system, own);
-  });
-
-  test("now is refused in Setup Mode if usage is billable, and bills it afterwards", async ({
-    system,
-    clocks,
-    metered,
-    use,
-    to,
-    shown,
-  }) => {
-    const [own, id] = await metered();
-    const setUp = (setupMode: boolean) =>
-      clocks.operator.done("OrganisationService/SetSetupMode", {
-        id: own.organisationId,
-        setupMode,
-      });
-    const { id: last } = await clocks.subscribe(own, { ...april, end_after_cycles: 1 });
-    await to(own, "2026-04-20");
-    await use(own, id, ["100", "2026-04-20"]);
-    await use(own, last, ["7", "2026-04-20"]);
-    await setUp(true);
-    expect(refusalOf(await clocks.end(own, id, now))).toEqual(refused(409, "invalid_state"));
-    await to(own, "2026-05-10");
-    await use(own, id, ["500", "2026-05-10"], ["10", "2026-04-30"]);
-    await use(own, last, ["3", "2026-04-30"]);
-    await to(own, "2026-05-12");
-    for (const each of [id, last])
-      expect(await shown(own, each)).toEqual([["first draft", "plan 100.0000"]]);
-    expect(await clocks.subscription(own, last)).toMatchObject({ status: "complete" });
-    await setUp(false);
-    // Nothing of one that is over would come after it: it is billed at once.
-    await to(own, "2026-05-13");
-    expect((await shown(own, last)).slice(1)).toEqual([
-      ["usage draft", "0.2000 10 call: 10 × 0.0200"],
-    ]);
-    await to(own, "2026-06-01");
-    expect((await shown(own, id)).slice(1)).toEqual([
-      [
-        "renewal draft",
-        "plan 100.0000",
-        "2.0000 100 call in the period from 2026-04-01: 100 × 0.0200",
-        "0.2000 10 call more in the period from 2026-04-01: " +
-          "110 × 0.0200 for 110, less 100 × 0.0200 for 100",
-      ],
-    ]);
     await clocks.expectEqualDocuments(own);
     await expectBilledOnce(system, own);
   });

@@ -5,7 +5,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
 import { tables } from "../support/rows.ts";
-import { refusalOf } from "./checked-ask.ts";
 import type { Json } from "./units-builder.ts";
 import { addMeter, setMeterStatus, usageEvent } from "./usage-builder.ts";
 import { at, usageEventsTest as test } from "./usage-events-fixture.ts";
@@ -80,23 +79,6 @@ describe("a batch", () => {
     expect(await stored(first.event_id)).toMatchObject({ quantity: "2.5000", meter_id: meterId });
   });
 
-  test("is 200 without a rejected event, and a rejected id is usable once corrected", async ({
-    reports,
-    own,
-    event,
-  }) => {
-    const wrong = event({ meter_code: "none" });
-    expect(await reports.verdicts(own, [wrong, { ...wrong, meter_code: "api-calls" }])).toEqual([
-      "meter_not_found",
-      "created",
-    ]);
-    const answer = await reports.report(own, [{ ...wrong, meter_code: "api-calls" }, event()]);
-    expect([answer.status, answer.json]).toMatchObject([
-      200,
-      { created: 1, duplicates: 1, rejected: 0 },
-    ]);
-  });
-
   test("keeps every digit of a quantity, text or number, and every microsecond", async ({
     ask,
     own,
@@ -148,30 +130,6 @@ describe("a batch", () => {
     await reports.stored(own, events);
     expect(await reports.verdicts(own, events)).toEqual(events.map(() => "duplicate"));
   });
-
-  test("assigns each event its period and bill, also before a due renewal", async ({
-    sandboxes,
-    reports,
-    own,
-    stored,
-  }) => {
-    const id = await sandboxes.subscribe(own.organisationId, {
-      startDate: "2026-05-01",
-      timezone: "Pacific/Auckland",
-    });
-    await sandboxes.setClock(own.organisationId, "2026-06-30T12:00:30Z");
-    const times = [
-      "2026-04-30T12:00:00Z",
-      "2026-05-31T11:59:59Z",
-      "2026-05-31T12:00:00Z",
-      "2026-06-30T12:01:00Z",
-    ];
-    const events = times.map((timestamp) => usageEvent(id, timestamp));
-    await reports.stored(own, events);
-    await sandboxes.setClock(own.organisationId, today);
-    const rows = await Promise.all(events.map(({ event_id }) => stored(event_id)));
-    expect(rows).toMatchObject([0, 0, 1, 2].map((index) => ({ period_index: index, bill: index })));
-  });
 });
 
 describe("a resend", () => {
@@ -201,26 +159,6 @@ describe("a resend", () => {
     });
     expect(await reports.verdicts(own, [sent])).toEqual(["duplicate"]);
     expect((await sandboxes.row(id)).due_at).toBeNull();
-  });
-
-  test("with an Idempotency-Key gets the first answer; another body conflicts", async ({
-    reports,
-    own,
-    event,
-  }) => {
-    const events = [event(), event({ meter_code: "none" })];
-    const first = await reports.report(own, events, "batch-1");
-    const again = await reports.report(own, events, "batch-1");
-    expect([first.status, again.status, again.text]).toEqual([207, 207, first.text]);
-    expect([first, again].map(({ headers }) => headers.get("Idempotent-Replayed"))).toEqual([
-      null,
-      "true",
-    ]);
-    expect(refusalOf(await reports.report(own, [events[0]], "batch-1")).code).toBe(
-      "idempotency_conflict",
-    );
-    const without = await reports.report(own, events);
-    expect(without.json).toMatchObject({ created: 0, duplicates: 1, rejected: 1 });
   });
 });
 

@@ -6,9 +6,7 @@ import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import { connect } from "node:http2";
 import { describe, expect } from "vitest";
-import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { allow } from "../support/slowness.ts";
-import type { TestSystem } from "../support/system.ts";
 import { scenarioTest as test } from "./fixtures.ts";
 import { protocols } from "./procedures.ts";
 
@@ -18,30 +16,6 @@ const closedWithinMs = allow(12_000);
 describe("on the wire", () => {
   const path = "/billing.v1.SubscriptionService/CreateSubscription";
   const good = { customerCode: "ACME", planCode: "team", units: 1 };
-  const post = async (
-    system: TestSystem,
-    own: CreatedOrganisation,
-    body: string,
-    headers: Record<string, string> = {},
-  ) => {
-    const passed = {
-      Authorization: `Bearer ${own.apiKey}`,
-      "Content-Type": "application/json",
-      ...headers,
-    };
-    const answer = await fetch(system.baseUrl + path, { method: "POST", headers: passed, body });
-    const json = (await answer.json()) as {
-      code?: string;
-      details?: { debug: { code: string; param?: string } }[];
-    };
-    return {
-      status: answer.status,
-      headers: answer.headers,
-      code: json.code,
-      detail: json.details?.[0]?.debug,
-    };
-  };
-
   test("Connect takes a read as a GET, with the same key and the same refusals", async ({
     system,
     own,
@@ -53,37 +27,6 @@ describe("on the wire", () => {
     expect(await answer.json()).toMatchObject({ data: [{ code: "team" }] });
     expect((await fetch(`${url}%7B%7D`)).status).toBe(401);
     expect((await fetch(url + encodeURIComponent('{"limit":0}'), { headers })).status).toBe(400);
-  });
-
-  test("Connect refuses a member that is unknown, mistyped or too large as REST does", async ({
-    system,
-    own,
-  }) => {
-    const key = { "Idempotency-Key": "wire" };
-    const cases: [string, string | undefined][] = [
-      [JSON.stringify({ ...good, colour: "red" }), "colour"],
-      [JSON.stringify({ ...good, units: true }), "units"],
-      [JSON.stringify({ ...good, units: 5.5 }), "units"],
-      ["[]", undefined],
-      ["{", undefined],
-    ];
-    for (const [body, param] of cases) {
-      const { code, detail } = await post(system, own, body, key);
-      expect([body, code, detail?.code, detail?.param]).toEqual([
-        body,
-        "invalid_argument",
-        "invalid_parameter",
-        param,
-      ]);
-    }
-    const big = await post(
-      system,
-      own,
-      JSON.stringify({ ...good, label: "x".repeat(1_048_576) }),
-      key,
-    );
-    expect([big.code, big.detail?.code]).toEqual(["invalid_argument", "request_too_large"]);
-    expect((await post(system, own, JSON.stringify(good), key)).status).toBe(200);
   });
 
   test("a message over 1 MiB is refused in every protocol; the connection stays", async ({

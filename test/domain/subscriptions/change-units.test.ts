@@ -1,6 +1,6 @@
 /**
  * What a change of units outside the invoice window bills, to the cent and the word, and what the
- * period counts as billed afterwards.
+ * period counts as billed afterwards. UNITS-2, UNITS-3, UNITS-4.
  */
 import { describe, expect, it } from "vitest";
 import { renewalValue } from "../../../src/domain/billing/due-date.ts";
