@@ -8,6 +8,7 @@ import { scenarioTest } from "../scenario/fixtures.ts";
 import { addBands } from "../scenario/units-builder.ts";
 import { perFile } from "../support/file-fixture.ts";
 import { addApiKey } from "../support/organisation-builder.ts";
+import { tables } from "../support/rows.ts";
 
 const main = join(import.meta.dirname, "../../packages/verify/src/main.ts");
 
@@ -92,10 +93,10 @@ test("all documents are verified and all facts agree, which ends with 0", async 
 test("a fact that the API contradicts is named, and ends with 1", async ({ system, made }) => {
   const { organisationId } = made;
   const setUnits = (units: number) =>
-    system.pool.query("UPDATE unit_changes SET to_units = $2 WHERE organisation_id = $1", [
-      organisationId,
-      units,
-    ]);
+    tables(system.pool).unitChange.updateMany({
+      where: { organisationId },
+      data: { toUnits: units },
+    });
   await setUnits(12);
   const { code, out } = await runAll(system.baseUrl, made.apiKey);
   await setUnits(11);

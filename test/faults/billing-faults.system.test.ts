@@ -11,7 +11,7 @@ import { openLine } from "../scenario/cut-line.ts";
 import { countWaiting } from "../support/billing.ts";
 import { billingCrashPoints } from "../support/crash-points.ts";
 import { systemTest as test } from "../support/fixtures.ts";
-import { newestJob, setOrganisation } from "../support/rows.ts";
+import { newestJob, setOrganisation, tables } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { subscriptionPost, untilPosted } from "./ledger-documents.ts";
 import { postUntilCreated } from "./processes.ts";
@@ -63,12 +63,12 @@ async function expectEachMonthOnce(
   expect(rows).toEqual(
     Array.from({ length: 3 }, () => ({ parked_until: null, renewal_date: "2026-08-01", starts })),
   );
-  const ours = await system.pool.query(
-    "SELECT number FROM invoices WHERE organisation_id = $1 ORDER BY number",
-    [organisationId],
-  );
+  const ours = await tables(system.pool).invoice.findMany({
+    where: { organisationId },
+    orderBy: { number: "asc" },
+  });
   const inLedger = await system.ledgerInvoices(tenantId);
-  expect(inLedger).toEqual(ours.rows.map(({ number }) => ({ number, status: "DRAFT" })));
+  expect(inLedger).toEqual(ours.map(({ number }) => ({ number, status: "DRAFT" })));
   expect(inLedger).toHaveLength(3 * (1 + monthsDue));
 }
 

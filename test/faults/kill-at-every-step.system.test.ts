@@ -6,7 +6,7 @@ import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { creationCrashPoints } from "../support/crash-points.ts";
 import { systemTest as test } from "../support/fixtures.ts";
-import { countJobs } from "../support/rows.ts";
+import { countJobs, tables } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import {
   customerPost,
@@ -37,15 +37,15 @@ async function expectOneCustomer(
   { organisationId, tenantId, apiKey }: CreatedOrganisation,
   id: string,
 ): Promise<void> {
-  const text = `SELECT c.id, c.ledger_contact_id FROM customers c WHERE c.organisation_id = $1
-      AND c.code = 'NEW-1'`;
-  const ours = await system.pool.query(text, [organisationId]);
+  const ours = await tables(system.pool).customer.findMany({
+    where: { organisationId, code: "NEW-1" },
+  });
   const { rows } = await system.pool.query(
     "SELECT contact_id FROM demo_ledger.contacts WHERE tenant_id = $1 AND name = $2",
     [tenantId, "New and Sons"],
   );
   expect(rows).toHaveLength(1);
-  expect(ours.rows).toEqual([{ id, ledger_contact_id: rows[0].contact_id }]);
+  expect(ours).toMatchObject([{ id, ledgerContactId: rows[0].contact_id }]);
   const shown = await system.ask("GET", `/v1/customers/${id}`, { key: apiKey });
   expect(shown.json).toMatchObject({ id, ledger_contact_id: rows[0].contact_id });
 }

@@ -8,7 +8,7 @@ import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data
 import { perFile } from "../support/file-fixture.ts";
 import { systemTest } from "../support/fixtures.ts";
 import { addReadyDocuments } from "../support/ready-documents.ts";
-import { newestJob, openJobs } from "../support/rows.ts";
+import { newestJob, openJobs, tables } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import {
   createSynced,
@@ -70,9 +70,8 @@ async function pauseOf(
   system: TestSystem,
   { organisationId }: CreatedOrganisation,
 ): Promise<unknown> {
-  const text = "SELECT paused_until FROM ledger_connections WHERE organisation_id = $1";
-  return (await system.pool.query<{ paused_until: Date | null }>(text, [organisationId])).rows[0]
-    ?.paused_until;
+  const connection = tables(system.pool).ledgerConnection;
+  return (await connection.findFirst({ where: { organisationId } }))?.pausedUntil;
 }
 
 describe("two hundred concurrent creations", () => {

@@ -8,7 +8,7 @@ import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
 import { systemTest as test } from "../support/fixtures.ts";
-import { newestJob } from "../support/rows.ts";
+import { newestJob, tables } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import {
   addSubscription,
@@ -126,8 +126,7 @@ async function customersOf(
   system: TestSystem,
   { organisationId }: CreatedOrganisation,
 ): Promise<number> {
-  const text = "SELECT 1 FROM customers WHERE organisation_id = $1 AND code = 'NEW-1'";
-  return (await system.pool.query(text, [organisationId])).rows.length;
+  return tables(system.pool).customer.count({ where: { organisationId, code: "NEW-1" } });
 }
 
 /** Credit of 12 (with tax) that goes onto an invoice of 60, whatever goes wrong on the way. */
@@ -142,10 +141,9 @@ async function expectCredited(
   const subscriptionId = await addSubscription(system.pool, organisationId);
   await issueCredit(system.pool, organisationId, subscriptionId, "10");
   await issueInvoice(system.pool, organisationId, subscriptionId, "50");
-  await until("the note is used up", async () => {
-    const text = "SELECT 1 FROM credit_notes WHERE organisation_id = $1 AND status = 'paid'";
-    return (await system.pool.query(text, [organisationId])).rows.length > 0;
-  });
+  await until("the note is used up", () =>
+    tables(system.pool).creditNote.findFirst({ where: { organisationId, status: "paid" } }),
+  );
   if (lateKind !== null) await lateOneDone(system, own, lateKind);
   await untilPosted(system, organisationId);
   const { notes, invoices } = await expectSameCredit(system.pool, own);

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { systemTest as test } from "../support/fixtures.ts";
-import { countJobs, newestJob } from "../support/rows.ts";
+import { countJobs, newestJob, tables } from "../support/rows.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { postUntilDecided } from "./processes.ts";
 
@@ -177,7 +177,6 @@ async function pauseOf(
   system: TestSystem,
   { organisationId }: CreatedOrganisation,
 ): Promise<Date | null | undefined> {
-  const text = "SELECT paused_until FROM ledger_connections WHERE organisation_id = $1";
-  return (await system.pool.query<{ paused_until: Date | null }>(text, [organisationId])).rows[0]
-    ?.paused_until;
+  const connection = tables(system.pool).ledgerConnection;
+  return (await connection.findFirst({ where: { organisationId } }))?.pausedUntil;
 }

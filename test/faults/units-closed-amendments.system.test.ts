@@ -10,6 +10,7 @@ import { refusalOf, refused } from "../scenario/checked-ask.ts";
 import { scenarioTest } from "../scenario/fixtures.ts";
 import { addBands, type Json, type UnitsBuilder } from "../scenario/units-builder.ts";
 import { perFile } from "../support/file-fixture.ts";
+import { tables } from "../support/rows.ts";
 import type { TestSystem } from "../support/system.ts";
 import { synced } from "./ledger-documents.ts";
 
@@ -237,9 +238,10 @@ describe.concurrent("a change while pending, after the first invoice was paid,",
 
 describe.concurrent("an invoice whose plan line in the ledger is unknown", () => {
   const clearLine = (system: TestSystem, invoice: Json) =>
-    system.pool.query("UPDATE invoice_lines SET ledger_line_id = NULL WHERE invoice_id = $1", [
-      invoice.id,
-    ]);
+    tables(system.pool).invoiceLine.updateMany({
+      where: { invoiceId: invoice.id },
+      data: { ledgerLineId: null },
+    });
 
   test("is not amended, and the change succeeds if billed separately", async ({
     system,

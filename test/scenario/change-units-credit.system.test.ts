@@ -6,7 +6,7 @@ import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { verify } from "../../packages/verify/src/verify.ts";
 import { perFile } from "../support/file-fixture.ts";
-import { newestJob, setOrganisation } from "../support/rows.ts";
+import { newestJob, setOrganisation, tables } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { type Ask, refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest } from "./fixtures.ts";
@@ -182,10 +182,10 @@ describe("held credit", () => {
       ],
     });
     // An amount that the service did not decide is the ledger's.
-    await system.pool.query(
-      "UPDATE ledger_jobs SET amount = 9 WHERE credit_note_id = $1 AND invoice_id = $2",
-      [change.credit_note, renewal.id],
-    );
+    await tables(system.pool).ledgerJob.updateMany({
+      where: { creditNoteId: change.credit_note, invoiceId: renewal.id },
+      data: { amount: 9 },
+    });
     const path = `/v1/credit_notes/${change.credit_note}/explanation`;
     const { json: explanation } = await ask("GET", path, { key: result.apiKey });
     expect(explanation.allocations).toEqual([

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
 import { perFile } from "../support/file-fixture.ts";
-import { setOrganisation } from "../support/rows.ts";
+import { setOrganisation, tables } from "../support/rows.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
 import { scenarioTest } from "./fixtures.ts";
@@ -82,8 +82,8 @@ export async function readableObjects(system: TestSystem, ask: Ask): Promise<Rea
   await subscribe("four", { customer_code: "INITECH", plan_code: "site" });
   // An answer need not have waited for the ledger.
   await until("the ledger has decided on every invoice", async () => {
-    const text = "SELECT 1 FROM invoices WHERE organisation_id = $1 AND status = 'scheduled'";
-    return (await system.pool.query(text, [organisationId])).rows.length === 0;
+    const where = { organisationId, status: "scheduled" };
+    return (await tables(system.pool).invoice.count({ where })) === 0;
   });
   await addNotes();
   return { own, ids };

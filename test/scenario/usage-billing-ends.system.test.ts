@@ -1,5 +1,6 @@
 /** Usage billed by ends, and usage that the ledger refuses. USAGE-9, USAGE-15, SETUP-2. */
 import { describe, expect } from "vitest";
+import { tables } from "../support/rows.ts";
 import { expectBilledOnce } from "./billed-once.ts";
 import type { Json } from "./units-builder.ts";
 import { calls, storage, meteredTest as test } from "./usage-billing-fixture.ts";
@@ -75,10 +76,10 @@ test("usage that the ledger refuses for its account is posted after the correcti
     storage,
   ]);
   const map = (code: string, account: string) =>
-    system.pool.query(
-      "UPDATE meters SET revenue_account = $3 WHERE organisation_id = $1 AND code = $2",
-      [own.organisationId, code, account],
-    );
+    tables(system.pool).meter.updateMany({
+      where: { organisationId: own.organisationId, code },
+      data: { revenueAccount: account },
+    });
   const retried = async ({ id: document }: Json) => {
     await clocks.operator.done("DocumentService/RetryDocument", {
       organisation: own.organisationId,

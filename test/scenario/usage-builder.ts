@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
-import { tables } from "../support/rows.ts";
+import { setOrganisation, tables } from "../support/rows.ts";
 import type { Answered } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
 import type { Json } from "./units-builder.ts";
@@ -43,21 +43,10 @@ export async function addMeter(
     plans = ["team"],
   } = meter;
   const id = randomUUID();
-  await pool.query(
-    `INSERT INTO meters (id, organisation_id, code, name, unit_label, status, revenue_account,
-      tax_type)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [
-      id,
-      organisationId,
-      code,
-      name,
-      unitLabel,
-      status,
-      meter.revenueAccount ?? null,
-      meter.taxType ?? null,
-    ],
-  );
+  const { revenueAccount = null, taxType = null } = meter;
+  await tables(pool).meter.create({
+    data: { id, organisationId, code, name, unitLabel, status, revenueAccount, taxType },
+  });
   for (const plan of plans) await priceMeter(pool, organisationId, plan, id, meter);
   await renewCatalogue(pool, organisationId);
   return id;
@@ -107,10 +96,7 @@ export async function setMeterStatus(
 
 /** Invalidates the cached catalogue in every process, as the admin API does with each change. */
 async function renewCatalogue(pool: pg.Pool, organisationId: string): Promise<void> {
-  await pool.query(
-    "UPDATE organisations SET catalogue_version = catalogue_version + 1 WHERE id = $1",
-    [organisationId],
-  );
+  await setOrganisation(pool, organisationId, { catalogueVersion: { increment: 1 } });
 }
 
 /** An event as it is sent: by default one of the meter `api-calls`, with a unique id. */

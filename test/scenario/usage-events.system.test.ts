@@ -5,12 +5,18 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
 import { tables } from "../support/rows.ts";
+import type { TestSystem } from "../support/system.ts";
 import type { Json } from "./units-builder.ts";
 import { addMeter, setMeterStatus, usageEvent } from "./usage-builder.ts";
 import { at, usageEventsTest as test } from "./usage-events-fixture.ts";
 
 /** Noon UTC of this day is what its clock shows. */
 const today = "2026-05-10";
+
+const endedAs = ({ pool }: TestSystem, id: string, endDate: string, endedAt: string) => {
+  const ended = { status: "ended", endDate: new Date(endDate), endedAt: new Date(endedAt) };
+  return tables(pool).subscription.updateMany({ where: { id }, data: { ...ended, dueAt: null } });
+};
 
 describe("a batch", () => {
   test("has a verdict for each event in order, and the same when it is sent again", async ({
@@ -144,9 +150,7 @@ describe("a resend", () => {
     const sent = usageEvent(id, at, { meter_code: "passing" });
     await reports.stored(own, [sent]);
     await setMeterStatus(system.pool, own.organisationId, "passing", "inactive");
-    const changes = `UPDATE subscriptions SET status = 'ended', end_date = '2026-05-05', ended_at =
-      '2026-05-05T10:00:00Z', due_at = NULL`;
-    await system.pool.query(`${changes} WHERE id = $1`, [id]);
+    await endedAs(system, id, "2026-05-05", "2026-05-05T10:00:00Z");
     const other = { ...sent, event_id: randomUUID() };
     expect(await reports.verdicts(own, [sent, other, { ...sent, quantity: "2" }])).toEqual([
       "duplicate",
@@ -177,9 +181,7 @@ describe("late usage of a subscription that is over", () => {
     });
     const sent = usageEvent(id, "2026-05-08T10:00:00Z");
     await reports.stored(own, [sent]);
-    const ended = `UPDATE subscriptions SET status = 'ended', end_date = '2026-05-09', ended_at =
-      '2026-05-08T22:00:00.5Z', due_at = NULL`;
-    await system.pool.query(`${ended} WHERE id = $1`, [id]);
+    await endedAs(system, id, "2026-05-09", "2026-05-08T22:00:00.5Z");
     const dueAt = async () => (await sandboxes.row(id)).due_at;
     const after = usageEvent(id, "2026-05-08T22:00:00.5Z");
     expect(await reports.verdicts(own, [sent, after])).toEqual([

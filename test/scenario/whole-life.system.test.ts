@@ -15,6 +15,7 @@ import { inTransaction } from "../../src/store/database/pool.ts";
 import { changeTo } from "../domain/subscriptions/billing-state-builder.ts";
 import { change, end, type Life, pass, restore, stateIn } from "../properties/life.ts";
 import { sharedSystem } from "../support/reused-system.ts";
+import { tables } from "../support/rows.ts";
 import type { Answered, TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";
 import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
@@ -227,13 +228,13 @@ async function overHttp(own: CreatedOrganisation, id: string): Promise<Known> {
       FROM periods WHERE subscription_id = $1 ORDER BY index`,
     [id],
   );
-  const changes = await system.pool.query<{ id: string }>(
-    "SELECT id FROM unit_changes WHERE subscription_id = $1 ORDER BY seq",
-    [id],
-  );
+  const changes = await tables(system.pool).unitChange.findMany({
+    where: { subscriptionId: id },
+    orderBy: { seq: "asc" },
+  });
   /** What set billed units, with the place of a change instead of its id. */
   const numbered = (by: string | null) =>
-    changes.rows.reduce(
+    changes.reduce(
       (text, change, index) => text?.replace(change.id, `change-${index}`) ?? null,
       by,
     );

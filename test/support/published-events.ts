@@ -120,8 +120,8 @@ export async function expectAllPublished(
   pool: pg.Pool,
   organisationIds?: readonly string[],
 ): Promise<void> {
-  const all = await pool.query<{ id: string }>("SELECT id FROM organisations ORDER BY id");
-  for (const id of organisationIds ?? all.rows.map((row) => row.id)) {
+  const all = await tables(pool).organisation.findMany({ orderBy: { id: "asc" } });
+  for (const id of organisationIds ?? all.map((row) => row.id)) {
     let wrong: readonly object[] = [];
     // An object that still changes is published by the next attempt.
     await wait(

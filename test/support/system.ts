@@ -25,6 +25,7 @@ import { testPool } from "./pool.ts";
 import { freePort } from "./ports.ts";
 import { type TestProcess, testProcess } from "./process.ts";
 import { hereOr, processHere } from "./process-here.ts";
+import { tables } from "./rows.ts";
 import { createSchedules, deleteSchedules, testTemporal } from "./temporal.ts";
 
 export type { Answered, RequestOptions } from "./answer.ts";
@@ -225,15 +226,9 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
 async function addOperator(pool: pg.Pool, role: OperatorRole, name: string): Promise<string> {
   const { value, hash, hint } = generateOperatorToken();
   const operatorId = newId();
-  await pool.query("INSERT INTO operators (id, name, role) VALUES ($1, $2, $3)", [
-    operatorId,
-    name,
-    role,
-  ]);
-  await pool.query(
-    `INSERT INTO operator_tokens (id, operator_id, name, token_hash, hint)
-      VALUES ($1, $2, 'Test', $3, $4)`,
-    [newId(), operatorId, hash, hint],
-  );
+  await tables(pool).operator.create({ data: { id: operatorId, name, role } });
+  await tables(pool).operatorToken.create({
+    data: { id: newId(), operatorId, name: "Test", tokenHash: new Uint8Array(hash), hint },
+  });
   return value;
 }

@@ -282,11 +282,8 @@ describe.concurrent("a refused amendment", () => {
     });
     await builder.changed(organisation, id, { units: 13, ...half });
     expect(await builder.inLedger(organisation)).toMatchObject([{ lines: [planLine] }]);
-    const { rows } = await system.pool.query(
-      "SELECT status, sync_error FROM invoices WHERE organisation_id = $1",
-      [organisationId],
-    );
-    expect(rows).toEqual([{ status: "draft", sync_error: "The lock date has passed." }]);
+    const invoices = await tables(system.pool).invoice.findMany({ where: { organisationId } });
+    expect(invoices).toMatchObject([{ status: "draft", syncError: "The lock date has passed." }]);
     await builder.changed(organisation, id, { units: 15, ...half });
     await builder.expectEqualDocuments(organisation);
     const [booked] = await builder.inLedger(organisation);

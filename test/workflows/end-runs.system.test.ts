@@ -9,16 +9,16 @@ import { terminationWorkflowId } from "../../workflows/contract.ts";
 import { type Endable, endPost } from "../faults/ends-builder.ts";
 import { postUntilDecided } from "../faults/processes.ts";
 import { scenarioTest as test } from "../scenario/fixtures.ts";
+import { tables } from "../support/rows.ts";
 import { allow } from "../support/slowness.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 /** The id of the newest end of the subscription, which is that of its operation. */
 async function terminationOf(system: TestSystem, { id }: Endable): Promise<string> {
-  return until("the end is begun", async () => {
-    const text = "SELECT id FROM terminations WHERE subscription_id = $1 ORDER BY seq DESC LIMIT 1";
-    return (await system.pool.query<{ id: string }>(text, [id])).rows[0]?.id;
-  });
+  const newest = { where: { subscriptionId: id }, orderBy: { seq: "desc" } } as const;
+  const { termination } = tables(system.pool);
+  return until("the end is begun", async () => (await termination.findFirst(newest))?.id);
 }
 
 /** What the Temporal UI shows as the current details of the workflow. */

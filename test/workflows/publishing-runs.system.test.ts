@@ -15,6 +15,7 @@ import { type ClockBuilder, clockBuilder } from "../scenario/clock-builder.ts";
 import { addBands } from "../scenario/units-builder.ts";
 import { bookkeeper } from "../support/bookkeeper.ts";
 import { eventsOf, expectAllPublished, type PublishedEvent } from "../support/published-events.ts";
+import { tables } from "../support/rows.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { addEndpoint } from "../support/webhook-builder.ts";
 import { expectReplayable } from "./recorded-history.ts";
@@ -84,8 +85,7 @@ const againMs = 1_000;
 async function publishOutbox(): Promise<void> {
   let scannedAt = -againMs;
   await until("the outbox is empty", async () => {
-    const { rowCount } = await system.pool.query("SELECT 1 FROM outbox LIMIT 1");
-    if (rowCount === 0) return true;
+    if ((await tables(system.pool).outboxEntry.count()) === 0) return true;
     if (performance.now() - scannedAt >= againMs) {
       await scan();
       scannedAt = performance.now();

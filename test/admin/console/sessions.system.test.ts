@@ -2,6 +2,7 @@
 import { expect } from "vitest";
 import { addSignInCode, deleteEndedSessions } from "../../../src/store/access/console-sessions.ts";
 import { hashApiKey } from "../../../src/transport/rpc/gate/api-key.ts";
+import { tables } from "../../support/rows.ts";
 import type { TestSystem } from "../../support/system.ts";
 import { aloneAdminTest as test } from "../services/fixtures.ts";
 import { askWith } from "../services/request.ts";
@@ -234,8 +235,8 @@ test("the twenty-first session of an operator ends the oldest", async ({ system 
 });
 
 test("ended sessions and expired codes are deleted, and no others", async ({ system }) => {
-  await system.pool.query("DELETE FROM console_sessions");
-  await system.pool.query("DELETE FROM console_sign_in_codes");
+  await tables(system.pool).consoleSession.deleteMany();
+  await tables(system.pool).consoleSignInCode.deleteMany();
   const key = await system.operator();
   await signIn(system.adminUrl, { token: key });
   await age(system, "last_used_at", 31);

@@ -30,7 +30,7 @@ test.for(creations)("a key used again for another organisation is a conflict: %s
   const { organisationId: organisation } = await system.organisation();
   const asked = { idempotencyKey: newId() };
   const deleteStored = () =>
-    system.pool.query("DELETE FROM idempotency_keys WHERE key = $1", [asked.idempotencyKey]);
+    tables(system.pool).idempotencyKey.deleteMany({ where: { key: asked.idempotencyKey } });
   await admin.done(method, { ...own, ...body }, asked);
   const conflict = expect.stringMatching(/^idempotency_conflict/);
   expect(await admin.refused(method, { organisation, ...body }, asked)).toEqual(conflict);

@@ -1,5 +1,5 @@
 /** Lines of changes of units by what had set the units from which they start. */
-import { setOrganisation } from "../../support/rows.ts";
+import { setOrganisation, tables } from "../../support/rows.ts";
 import type { Scene } from "./issued-line.ts";
 import { april, may, proration } from "./proration-text.ts";
 import { inWindow, voidInLedger } from "./window-scene.ts";
@@ -53,9 +53,10 @@ export const originScenes = {
     issue: async ({ builder, sandbox, system }) => {
       const organisation = await sandbox("2026-04-16", { first_invoice_status: "approved" });
       const { id } = await builder.subscribe(organisation, start);
-      await system.pool.query("UPDATE periods SET billed_units = 12 WHERE subscription_id = $1", [
-        id,
-      ]);
+      await tables(system.pool).period.updateMany({
+        where: { subscriptionId: id },
+        data: { billedUnits: 12 },
+      });
       await builder.changed(organisation, id, { units: 14, ...half });
       return { organisation, number: "INV-0002" };
     },
@@ -68,11 +69,10 @@ export const originScenes = {
       await builder.changed(organisation, id, { units: 12, ...half, document: "amend" });
       await builder.posted(organisation);
       await voidInLedger(system, organisation, "INV-0002");
-      await system.pool.query(
-        `UPDATE invoices SET status = 'voided', amount_due = 0
-          WHERE organisation_id = $1 AND number = 'INV-0002'`,
-        [organisation.organisationId],
-      );
+      await tables(system.pool).invoice.updateMany({
+        where: { organisationId: organisation.organisationId, number: "INV-0002" },
+        data: { status: "voided", amountDue: 0 },
+      });
       await builder.changed(organisation, id, { units: 14, ...separate });
       return { organisation, number: "INV-0003" };
     },

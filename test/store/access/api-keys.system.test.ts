@@ -115,12 +115,7 @@ describe("keys", () => {
     const key = await insertKey(pool);
     const access = createAccess(patient(pool));
     const lastUse = async () =>
-      (
-        await pool.query<{ last_used_at: Date }>(
-          "SELECT last_used_at FROM api_keys WHERE id = $1",
-          [key.apiKeyId],
-        )
-      ).rows[0]?.last_used_at;
+      (await tables(pool).apiKey.findFirst({ where: { id: key.apiKeyId } }))?.lastUsedAt;
     await access.admit(key.hash);
     const first = await lastUse();
     await access.admit(key.hash);

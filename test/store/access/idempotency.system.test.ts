@@ -13,6 +13,7 @@ import { perFile, stopInTime } from "../../support/file-fixture.ts";
 import { databaseTest } from "../../support/fixtures.ts";
 import { insertKey, type StoredKey } from "../../support/organisation-builder.ts";
 import { testPool } from "../../support/pool.ts";
+import { tables } from "../../support/rows.ts";
 
 const stores: IdempotencyStore[] = [];
 
@@ -32,7 +33,7 @@ const test = databaseTest
 
 test.beforeEach(async ({ pool }) => {
   await Promise.all(stores.splice(0).map((store) => store.stop()));
-  await pool.query("DELETE FROM idempotency_keys");
+  await tables(pool).idempotencyKey.deleteMany();
 });
 
 function storeOver(
@@ -323,8 +324,7 @@ test("only expired keys are deleted, in bounded batches", async ({ pool, apiKey 
     await store.deleteExpired(2),
     await store.deleteExpired(2),
   ]).toEqual([2, 1, 0]);
-  const { rows } = await pool.query("SELECT key FROM idempotency_keys");
-  expect(rows).toEqual([{ key: "d" }]);
+  expect(await tables(pool).idempotencyKey.findMany()).toMatchObject([{ key: "d" }]);
 });
 
 test("a claim cannot be released with the id of another owner", async ({ pool, apiKey }) => {
@@ -335,8 +335,6 @@ test("a claim cannot be released with the id of another owner", async ({ pool, a
 });
 
 async function leases(pool: pg.Pool): Promise<number[]> {
-  const { rows } = await pool.query<{ lease_until: Date }>(
-    "SELECT lease_until FROM idempotency_keys",
-  );
-  return rows.map(({ lease_until }) => lease_until.getTime());
+  const keys = await tables(pool).idempotencyKey.findMany();
+  return keys.map(({ leaseUntil }) => leaseUntil.getTime());
 }

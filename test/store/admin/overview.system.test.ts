@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import { createOverviewStore } from "../../../src/store/overview/read-overview.ts";
 import { refreshOverviews } from "../../../src/store/overview/refresh-overviews.ts";
 import { perFile } from "../../support/file-fixture.ts";
+import { tables } from "../../support/rows.ts";
 import { type UsageFixture, usageTest } from "../billing/usage-fixture.ts";
 import { attentionCases } from "./attention/attention-builder.ts";
 
@@ -129,9 +130,10 @@ test("figures that take long are reckoned less often", async ({ fixture, store }
   await step(fixture);
   await store.read(organisation);
   await fixture.subscribe(organisation);
-  await fixture.pool.query("UPDATE overviews SET took_ms = 10000 WHERE organisation_id = $1", [
-    organisation,
-  ]);
+  await tables(fixture.pool).overview.updateMany({
+    where: { organisationId: organisation },
+    data: { tookMs: 10_000 },
+  });
   await age(fixture, organisation, "9 minutes");
   const before = (await store.read(organisation))?.asOf;
   await step(fixture);

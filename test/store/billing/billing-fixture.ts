@@ -21,6 +21,7 @@ import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { expectExplained } from "../../support/explained-documents.ts";
 import { perFile, started } from "../../support/file-fixture.ts";
 import { testPool } from "../../support/pool.ts";
+import { setOrganisation } from "../../support/rows.ts";
 
 /**
  * The fields in which a subscription differs from the default of `subscribe`. `startDate` is a day
@@ -131,8 +132,7 @@ export async function billingFixture(given?: FreshDatabase): Promise<BillingFixt
       return id;
     },
     setClock: async (organisationId, instant) => {
-      const values = [organisationId, instantOf(instant)];
-      await pool.query("UPDATE organisations SET test_clock = $2 WHERE id = $1", values);
+      await setOrganisation(pool, organisationId, { testClock: instantOf(instant) });
     },
     subscribe: async (organisationId, fields = {}) => {
       const subscriptionId = newId();

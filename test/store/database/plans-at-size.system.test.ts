@@ -35,6 +35,7 @@ import { recordNotifications } from "../../../src/store/ledger-sync/record-notif
 import { createStore } from "../../../src/store/tenant.ts";
 import { dearStatements } from "../../support/dear-statements.ts";
 import { perFile, started } from "../../support/file-fixture.ts";
+import { tables } from "../../support/rows.ts";
 import { createByStore } from "../../support/store-creation.ts";
 import { billingFixture } from "../billing/billing-fixture.ts";
 import { addSizedRows, type SizedRows } from "./sized-rows.ts";
@@ -127,9 +128,9 @@ test("what waits for the ledger is read of a few jobs while one can be claimed",
 
 test("a webhook of a ledger and its reads concern the due notifications", async ({ sized }) => {
   const { pool, organisation } = sized;
-  const text = "SELECT tenant_id FROM ledger_connections WHERE organisation_id = $1";
-  const { rows } = await pool.query<{ tenant_id: string }>(text, [organisation]);
-  const tenantId = rows[0]?.tenant_id.toLowerCase() ?? "";
+  const where = { organisationId: organisation };
+  const connection = await tables(pool).ledgerConnection.findFirst({ where });
+  const tenantId = connection?.tenantId.toLowerCase() ?? "";
   const report = (observed: Pool) =>
     recordNotifications(observed, "xero", [
       { tenantId, kind: "invoices", ledgerId: "another", changedAt: null },

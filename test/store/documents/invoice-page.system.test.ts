@@ -11,6 +11,7 @@ import { invoiceListing } from "../../../src/store/documents/invoices.ts";
 import { perFile } from "../../support/file-fixture.ts";
 import { databaseTest } from "../../support/fixtures.ts";
 import { addOrganisation } from "../../support/organisation-builder.ts";
+import { tables } from "../../support/rows.ts";
 import { planModes, rowsRead, type SentStatement } from "../../support/rows-read.ts";
 
 const size = 3_000;
@@ -83,10 +84,10 @@ test("pages of invoices have all invoices, newest first, as their retrievals ret
   pool,
   organisations: [organisationId],
 }) => {
-  const { rows } = await pool.query<{ id: string }>(
-    "SELECT id FROM invoices WHERE organisation_id = $1 ORDER BY seq DESC",
-    [organisationId],
-  );
+  const rows = await tables(pool).invoice.findMany({
+    where: { organisationId },
+    orderBy: { seq: "desc" },
+  });
   const listed: Invoice[] = [];
   for (let startingAfter: string | null = null; ; ) {
     const at: PageRequest = { limit: 100, startingAfter };
@@ -106,11 +107,12 @@ test("a page of invoices reads a few rows at any depth", async ({
   pool,
   organisations: [organisationId],
 }) => {
-  const { rows } = await pool.query<{ id: string }>(
-    "SELECT id FROM invoices WHERE organisation_id = $1 ORDER BY seq OFFSET 100 LIMIT 1",
-    [organisationId],
-  );
-  for (const startingAfter of [null, rows[0]?.id ?? null]) {
+  const later = await tables(pool).invoice.findFirst({
+    where: { organisationId },
+    orderBy: { seq: "asc" },
+    skip: 100,
+  });
+  for (const startingAfter of [null, later?.id ?? null]) {
     const statement = await statementOf(pool, organisationId, startingAfter);
     for (const mode of planModes)
       expect(await rowsRead(pool, statement, mode), mode).toBeLessThan(300);

@@ -35,11 +35,8 @@ describe("an event", () => {
     // By the sandbox's clock, like everything that is shown of it.
     expect(events.map(({ created }) => created.slice(0, 10))).toEqual(Array(3).fill("2026-03-01"));
     const shown = await shownTexts(fixture.pool, own);
-    const bodies = await fixture.pool.query<{ body: string }>(
-      "SELECT body FROM events WHERE organisation_id = $1",
-      [own],
-    );
-    for (const { body } of bodies.rows) {
+    const where = { organisationId: own };
+    for (const { body } of await tables(fixture.pool).event.findMany({ where })) {
       const { id, type, created, data } = JSON.parse(body);
       const text = shown[`${data.object.object} ${data.object.id}`];
       expect(body).toBe(

@@ -308,11 +308,10 @@ describe("the limit in the ledger's headers", () => {
     // The ledger's window begins again before ours, which is no higher limit.
     await budgets.pass(organisationId, 50);
     await call(budget, { minute: 59, day: null });
-    const { rows } = await budgets.pool.query(
-      "SELECT minute_limit FROM ledger_budgets WHERE organisation_id = $1",
-      [organisationId],
-    );
-    expect(rows).toEqual([{ minute_limit: 60 }]);
+    const { ledgerBudget } = tables(budgets.pool);
+    expect(await ledgerBudget.findMany({ where: { organisationId } })).toMatchObject([
+      { minuteLimit: 60 },
+    ]);
   });
 
   test("of the day is reserved for callers at its end, and then checked hourly", async ({

@@ -160,10 +160,8 @@ describe("an amendment", () => {
       finished_at: null,
     });
     expect(await linesOf(rows.invoice)).toMatchObject([{ amending: false }, { amending: true }]);
-    expect(
-      (await pool.query("SELECT id FROM invoices WHERE organisation_id = $1", [rows.organisation]))
-        .rows,
-    ).toHaveLength(1);
+    const where = { organisationId: rows.organisation };
+    expect(await tables(pool).invoice.count({ where })).toBe(1);
     await store.record(second, done(rows));
     expect(await store.read(jobId)).toMatchObject({ outcome: "done", nextInMs: null });
     expect(await store.take(jobId, leaseMs)).toBeNull();
@@ -299,9 +297,10 @@ describe("lines that the invoice no longer accepts", () => {
       where: { id: rows.organisation },
       data: { livemode: false, testClock: new Date("2026-03-31T20:00:00Z"), dueDays: 7 },
     });
-    const text = `UPDATE subscriptions SET timezone = 'Pacific/Auckland', invoice_reference = 'PO 7'
-        WHERE id = $1`;
-    await pool.query(text, [rows.subscription]);
+    await tables(pool).subscription.updateMany({
+      where: { id: rows.subscription },
+      data: { timezone: "Pacific/Auckland", invoiceReference: "PO 7" },
+    });
     await store.record(await taken(store, jobId), move);
 
     expect(await store.read(jobId)).toMatchObject({ outcome: "moved" });
@@ -377,11 +376,11 @@ describe("lines that the invoice no longer accepts", () => {
       subtotal: "50.0000",
       sync_error: "The lock date has passed.",
     });
-    const { rows: changes } = await pool.query(
-      "SELECT invoice_id FROM unit_changes WHERE organisation_id = $1 ORDER BY seq",
-      [rows.organisation],
-    );
-    expect(changes.map(({ invoice_id }) => invoice_id === rows.invoice)).toEqual([true, false]);
+    const changes = await tables(pool).unitChange.findMany({
+      where: { organisationId: rows.organisation },
+      orderBy: { seq: "asc" },
+    });
+    expect(changes.map(({ invoiceId }) => invoiceId === rows.invoice)).toEqual([true, false]);
   });
 
   test("leave an invoice that the ledger lost", async () => {

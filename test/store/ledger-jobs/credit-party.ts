@@ -23,6 +23,7 @@ import {
 import type { PostingOutcome } from "../../../src/store/ledger-jobs/document-outcomes.ts";
 import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
 import { addOrganisation } from "../../support/organisation-builder.ts";
+import { tables } from "../../support/rows.ts";
 import {
   addSubscription,
   anId,
@@ -190,9 +191,8 @@ export function entry(
 
 /** Returns the ledger's id of the organisation's invoice with this number. */
 export async function ledgerIdOf({ pool, organisationId }: Party, number: string): Promise<string> {
-  const text = "SELECT ledger_invoice_id FROM invoices WHERE organisation_id = $1 AND number = $2";
-  const { rows } = await pool.query<{ ledger_invoice_id: string }>(text, [organisationId, number]);
-  return rows[0]?.ledger_invoice_id ?? "";
+  const invoice = await tables(pool).invoice.findFirst({ where: { organisationId, number } });
+  return invoice?.ledgerInvoiceId ?? "";
 }
 
 /** Records a claimed allocation as done, with the observed state. */

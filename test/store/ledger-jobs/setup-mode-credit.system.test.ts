@@ -38,9 +38,7 @@ async function refusal(work: Promise<unknown>): Promise<string> {
 
 /** The ledger has approved the organisation's drafts. */
 const approve = ({ pool, organisationId }: Party) =>
-  pool.query("UPDATE invoices SET status = 'approved' WHERE organisation_id = $1", [
-    organisationId,
-  ]);
+  tables(pool).invoice.updateMany({ where: { organisationId }, data: { status: "approved" } });
 
 test("held credit waits while Setup Mode is on, and is planned once it is off", async ({
   pool,

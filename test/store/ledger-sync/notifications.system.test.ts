@@ -281,10 +281,10 @@ describe.concurrent("a change notification", () => {
     expect((await pool.query(next, [unknown])).rows).toEqual([{ later: true }]);
     // A person changes it as soon as it is ours: it is read at once.
     const become = (from: string, to: string) =>
-      pool.query("UPDATE invoices SET ledger_invoice_id = $2 WHERE ledger_invoice_id = $1", [
-        from,
-        to,
-      ]);
+      tables(pool).invoice.updateMany({
+        where: { ledgerInvoiceId: from },
+        data: { ledgerInvoiceId: to },
+      });
     await become(id, unknown);
     await tables(pool).ledgerNotification.deleteMany({ where: { ledgerId: id } });
     expect(await noteOf(unknown)).toEqual([party.organisationId]);

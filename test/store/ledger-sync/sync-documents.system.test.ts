@@ -5,6 +5,7 @@
 import type pg from "pg";
 import { describe, expect } from "vitest";
 import { databaseTest as test } from "../../support/fixtures.ts";
+import { tables } from "../../support/rows.ts";
 import { anId, ourCredit } from "../../worker/activities/issue-credit.ts";
 import {
   addInvoice,
@@ -223,11 +224,8 @@ describe.concurrent("an invoice", () => {
       again: [id],
     });
     // The error does not replace the ledger's refusal.
-    const setError = (sync_error: string | null) =>
-      pool.query("UPDATE invoices SET sync_error = $2 WHERE ledger_invoice_id = $1", [
-        id,
-        sync_error,
-      ]);
+    const setError = (syncError: string | null) =>
+      tables(pool).invoice.updateMany({ where: { ledgerInvoiceId: id }, data: { syncError } });
     await setError("refused");
     await sync.syncInvoices([unfit], await clockOf(party));
     expect(await describeDocument(party, "INV-0001")).toBe("approved 100.00 of 100.00 refused");

@@ -47,9 +47,7 @@ test("concurrent reads and outcomes never replace newer state with older state",
       amountDue: String(due),
       updatedAt: ledgerTime(Math.floor((100 - due) / 2)),
     });
-  const invoiceId = (
-    await pool.query<{ id: string }>("SELECT id FROM invoices WHERE ledger_invoice_id = $1", [id])
-  ).rows[0]?.id;
+  const invoiceId = (await tables(pool).invoice.findFirst({ where: { ledgerInvoiceId: id } }))?.id;
   const readAll = async () => {
     for (let read = 0; read < 25; read += 1) {
       const queriedAt = await clockOf(party);

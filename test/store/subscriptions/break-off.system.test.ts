@@ -126,8 +126,10 @@ test("a late removal is not issued again if its period began in Setup Mode", asy
   const { organisation, id, task } = await endUnderWay(fixture);
   await operatorWrites(fixture.pool).breakOff(organisation, id);
   const { pool } = fixture;
-  const removed = "UPDATE invoices SET status = 'deleted' WHERE id = $1";
-  await pool.query(removed, [task.invoiceId]);
+  await tables(pool).invoice.updateMany({
+    where: { id: task.invoiceId },
+    data: { status: "deleted" },
+  });
   await tables(pool).period.updateMany({
     where: { subscriptionId: id },
     data: { setupMode: true },

@@ -9,10 +9,10 @@ import { tables } from "../../support/rows.ts";
 import { type BillingFixture, billingTest as test } from "../billing/billing-fixture.ts";
 
 const setStatus = (fixture: BillingFixture, organisation: string, status: string) =>
-  fixture.pool.query("UPDATE customers SET status = $2 WHERE organisation_id = $1", [
-    organisation,
-    status,
-  ]);
+  tables(fixture.pool).customer.updateMany({
+    where: { organisationId: organisation },
+    data: { status },
+  });
 
 test("a creation is not saved if its customer became inactive after the facts loaded", async ({
   fixture,

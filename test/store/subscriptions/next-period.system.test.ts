@@ -5,6 +5,7 @@
 import { describe, expect } from "vitest";
 import { loseDocuments } from "../../../src/store/ledger-sync/sync-invoices.ts";
 import { operatorWrites } from "../../support/operator-writes.ts";
+import { tables } from "../../support/rows.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
 import { usageTest as test, type UsageFixture } from "../billing/usage-fixture.ts";
 import {
@@ -222,11 +223,10 @@ describe("the window after a person removed the renewal invoice", () => {
         `INV-0002 renewal ${status} 125.0000`,
         "INV-0003 change scheduled 64.5200",
       ]);
-      const { rows } = await fixture.pool.query(
-        "SELECT billed_units FROM periods WHERE subscription_id = $1 ORDER BY index",
-        [at.id],
-      );
-      expect(rows).toEqual([{ billed_units: 14 }, { billed_units: 14 }]);
+      const periods = await tables(fixture.pool).period.findMany({
+        where: { subscriptionId: at.id },
+      });
+      expect(periods.map(({ billedUnits }) => billedUnits)).toEqual([14, 14]);
     }
   });
 });

@@ -60,13 +60,8 @@ async function reportAs(
   return verdict;
 }
 
-async function storedOf({ pool }: UsageFixture, organisation: string): Promise<number> {
-  const { rows } = await pool.query<{ count: string }>(
-    "SELECT count(*) FROM usage_events WHERE organisation_id = $1",
-    [organisation],
-  );
-  return Number(rows[0]?.count);
-}
+const storedOf = ({ pool }: UsageFixture, organisation: string): Promise<number> =>
+  tables(pool).usageEvent.count({ where: { organisationId: organisation } });
 
 /** A sandbox with a bill of three events, one voided event, and an event of the open period. */
 async function billed(fixture: UsageFixture): Promise<readonly [string, string]> {

@@ -33,12 +33,10 @@ function unlessVoided(error: unknown): void {
 
 /** Voids the event of this quantity as an operator does. */
 async function voidOf({ pool }: UsageFixture, organisation: string, quantity: string) {
-  const { rows } = await pool.query<{ event_id: string }>(
-    `SELECT event_id FROM usage_events WHERE organisation_id = $1 AND quantity = $2
-      AND voided_at IS NULL LIMIT 1`,
-    [organisation, quantity],
-  );
-  await operatorWrites(pool).voidUsageEvent(organisation, rows[0]?.event_id ?? "");
+  const event = await tables(pool).usageEvent.findFirst({
+    where: { organisationId: organisation, quantity, voidedAt: null },
+  });
+  await operatorWrites(pool).voidUsageEvent(organisation, event?.eventId ?? "");
 }
 
 /** Stores an event as the version before this one does, and as an older one did. */
@@ -181,6 +179,6 @@ test("earlier usage is summed once, beside reports and voids and after a kill", 
     isOver = true;
   }
   await reporting;
-  expect((await fixture.pool.query("SELECT FROM unsummed_usage")).rowCount).toBe(0);
+  expect(await tables(fixture.pool).unsummedUsage.count()).toBe(0);
   await expectSumsOfEvents(fixture);
 });

@@ -3,7 +3,7 @@
  * answers, refusals and payments in between (DOCUMENT-4).
  */
 import { describe, expect } from "vitest";
-import { tables } from "../../support/rows.ts";
+import { setOrganisation, tables } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import { type CreditFixture, type CreditParty, creditTest as test } from "./credit-fixture.ts";
 import {
@@ -84,11 +84,8 @@ describe.concurrent("held credit", () => {
   test("is dated by the organisation's clock in the subscription's zone", async ({ fixture }) => {
     const party = await fixture.party();
     // Noon of 31 May in UTC is 1 June in Auckland.
-    const values = [party.organisationId];
-    await fixture.pool.query(
-      "UPDATE organisations SET livemode = false, test_clock = '2026-05-31T12:00Z' WHERE id = $1",
-      values,
-    );
+    const testClock = new Date("2026-05-31T12:00Z");
+    await setOrganisation(fixture.pool, party.organisationId, { livemode: false, testClock });
     await issue(fixture, party, "-10", "10");
     await fixture.allocate(party);
     const { rows } = await fixture.pool.query(
@@ -96,7 +93,7 @@ describe.concurrent("held credit", () => {
         FROM allocations a
         JOIN demo_ledger.credit_allocations b ON b.allocation_id::text = a.ledger_allocation_id
         WHERE a.organisation_id = $1`,
-      values,
+      [party.organisationId],
     );
     expect(rows).toEqual([
       {

@@ -5,6 +5,7 @@
 import { describe, expect } from "vitest";
 import { bearerOf } from "../../support/bookkeeper.ts";
 import { perFile, started } from "../../support/file-fixture.ts";
+import { setOrganisation, tables } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import {
   type CreditFixture,
@@ -84,8 +85,7 @@ async function foldNumbers(
     "UPDATE demo_ledger.tenants SET folds_numbers = true WHERE tenant_id = $1",
     [tenantId],
   );
-  const text = "UPDATE organisations SET number_prefix = $2 WHERE id = $1";
-  await fixture.pool.query(text, [organisationId, prefix]);
+  await setOrganisation(fixture.pool, organisationId, { numberPrefix: prefix });
   // The ledger caches its organisations until another one is created.
   await fixture.party();
 }
@@ -220,9 +220,10 @@ describe("the idempotency key of a call", () => {
     const before = await fixture.faultsLeft();
     await fixture.issue(party, "-40", "40");
     // Less than the invoice accepts, so that twice as much would fit.
-    const text =
-      "UPDATE ledger_jobs SET amount = 10 WHERE organisation_id = $1 AND kind = 'allocate_credit'";
-    await fixture.pool.query(text, [party.organisationId]);
+    await tables(fixture.pool).ledgerJob.updateMany({
+      where: { organisationId: party.organisationId, kind: "allocate_credit" },
+      data: { amount: 10 },
+    });
     const [{ note, invoice } = { note: "", invoice: "" }] = (
       await fixture.pool.query<{ note: string; invoice: string }>(
         `SELECT n.ledger_credit_note_id AS note, i.ledger_invoice_id AS invoice FROM credit_notes n

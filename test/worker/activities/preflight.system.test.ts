@@ -124,8 +124,10 @@ test("a document that the ledger would refuse is refused without a call", async 
     synced_at) VALUES ($1, $2, now(), now())
     ON CONFLICT (organisation_id) DO UPDATE SET synced_at = now()`;
   await fixture.pool.query(dueSync, [party.organisationId, party.tenantId]);
-  const status = "UPDATE customers SET status = $2 WHERE organisation_id = $1 AND code = 'ACME'";
-  await fixture.pool.query(status, [party.organisationId, "inactive"]);
+  await tables(fixture.pool).customer.updateMany({
+    where: { organisationId: party.organisationId, code: "ACME" },
+    data: { status: "inactive" },
+  });
   expect(await refusedBy("contact_inactive", {})).toMatch(/contact is archived/);
   expect(await fixture.calls(party)).toBe(before);
   const rows = await tables(fixture.pool).creditNote.findMany({

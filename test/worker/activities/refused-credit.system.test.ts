@@ -39,13 +39,11 @@ describe.concurrent("a credit note that the ledger refuses", () => {
       [party.tenantId],
     );
     await fixture.issue(party, "-10");
-    const { rows } = await fixture.pool.query(
-      `SELECT status, sync_error FROM credit_notes WHERE organisation_id = $1
-        AND number = 'CN-0002'`,
-      [party.organisationId],
-    );
-    const sync_error = "The number CN-0002 is taken by another credit note in the ledger.";
-    expect(rows).toEqual([{ status: "not_in_external", sync_error }]);
+    const second = { organisationId: party.organisationId, number: "CN-0002" };
+    const syncError = "The number CN-0002 is taken by another credit note in the ledger.";
+    expect(await tables(fixture.pool).creditNote.findMany({ where: second })).toMatchObject([
+      { status: "not_in_external", syncError },
+    ]);
   });
 
   test("is refused without a call if it has no account", async ({ fixture }) => {

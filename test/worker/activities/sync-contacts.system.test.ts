@@ -2,6 +2,7 @@
 import { describe, expect } from "vitest";
 import { createChanges } from "../../../src/store/admin/changes.ts";
 import { createCustomerStore } from "../../../src/store/admin/customers.ts";
+import { tables } from "../../support/rows.ts";
 import { syncTest as test } from "./ledger-sync-fixture.ts";
 
 describe.concurrent("a customer", () => {
@@ -40,10 +41,8 @@ describe.concurrent("a customer", () => {
       status: "active",
       contact,
     });
-    const { rows } = await credit.pool.query("SELECT 1 FROM customers WHERE organisation_id = $1", [
-      party.organisationId,
-    ]);
-    expect(rows).toHaveLength(3);
+    const where = { organisationId: party.organisationId };
+    expect(await tables(credit.pool).customer.count({ where })).toBe(3);
   });
 
   test("of an unlisted contact or a merge cycle is inactive only after a second read", async ({

@@ -8,6 +8,7 @@ import {
 import { bookkeeper } from "../../support/bookkeeper.ts";
 import { perFile } from "../../support/file-fixture.ts";
 import { setSyncDue } from "../../support/ledger-sync-builder.ts";
+import { tables } from "../../support/rows.ts";
 import { until } from "../../support/system.ts";
 import { type CreditFixture, type CreditParty, creditTest } from "./credit-fixture.ts";
 
@@ -53,10 +54,9 @@ test("an e-mail of a partly paid invoice is synced within a day", async ({ fixtu
   await hand.send("INV-0001");
   await hand.send("INV-0002");
   const sent = async () => {
-    const text = "SELECT number FROM invoices WHERE organisation_id = $1 AND sent ORDER BY number";
-    return (await fixture.pool.query<{ number: string }>(text, [party.organisationId])).rows.map(
-      (row) => row.number,
-    );
+    const where = { organisationId: party.organisationId, sent: true };
+    const sentOnes = tables(fixture.pool).invoice.findMany({ where, orderBy: { number: "asc" } });
+    return (await sentOnes).map((row) => row.number);
   };
   await syncAll(fixture, sync, party);
   const day = "UPDATE ledger_sync_cursors SET part_paid_checked_at = $2 WHERE organisation_id = $1";

@@ -4,6 +4,7 @@ import { verify } from "../../../../packages/verify/src/verify.ts";
 import { untilPosted } from "../../../faults/ledger-documents.ts";
 import { reusedSystemTest as test } from "../../../support/fixtures.ts";
 import { publishAll } from "../../../support/published-events.ts";
+import { tables } from "../../../support/rows.ts";
 import { type TestSystem, until } from "../../../support/system.ts";
 import { askWith } from "../request.ts";
 
@@ -145,8 +146,8 @@ test("no table has a customer's personal data after an erasure", async ({ system
   );
   await admin.done("LedgerSyncService/SyncLedger", { organisation });
   await until("the contact was read", async () => {
-    const text = "SELECT 1 FROM ledger_notifications WHERE organisation_id = $1";
-    return (await system.pool.query(text, [organisation])).rowCount === 0;
+    const where = { organisationId: organisation };
+    return (await tables(system.pool).ledgerNotification.count({ where })) === 0;
   });
   expect(await columnsWith(system, traces)).toEqual([]);
   const other = await admin.refused("CustomerService/EraseCustomer", { ...own, id: organisation });

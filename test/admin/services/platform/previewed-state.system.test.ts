@@ -2,6 +2,7 @@
 import { expect } from "vitest";
 import type { Json } from "../../../scenario/units-builder.ts";
 import { addMeter, usageBuilder } from "../../../scenario/usage-builder.ts";
+import { tables } from "../../../support/rows.ts";
 import { until } from "../../../support/system.ts";
 import { april, documentsTest as test, whole } from "../documents/documents-fixture.ts";
 import { type AdminAsk, askWith } from "../request.ts";
@@ -92,7 +93,7 @@ test("an end and a restoration are refused after another act, and a repeat is no
   const ends = { ...end, previewedState, reason };
   const first = await admin.done(service("EndSubscription"), ends, asked);
   // Also after the stored answer is gone.
-  await system.pool.query("DELETE FROM idempotency_keys WHERE key = $1", [asked.idempotencyKey]);
+  await tables(system.pool).idempotencyKey.deleteMany({ where: { key: asked.idempotencyKey } });
   expect(await admin.done(service("EndSubscription"), ends, asked)).toEqual(first);
   const shown = await admin.done(service("PreviewRestoreSubscription"), named);
   const restore = { ...named, previewedState: shown.previewedState, reason };
@@ -154,8 +155,8 @@ test("a retry sends what its preview shows, and is refused after another one", a
   expect(lines).toMatchObject([{ revenueAccount: "260", taxType: "OUTPUT2", mappedAgain: true }]);
   expect(await raced(retry(previewedState), retry(previewedState))).toBe(changed);
   await synced(made, invoice.id);
-  const sent = "SELECT revenue_account FROM invoice_lines WHERE invoice_id = $1";
-  expect((await system.pool.query(sent, [invoice.id])).rows).toEqual([{ revenue_account: "260" }]);
+  const sent = await tables(system.pool).invoiceLine.findMany({ where: { invoiceId: invoice.id } });
+  expect(sent).toMatchObject([{ revenueAccount: "260" }]);
   expect(await admin.refused("DocumentService/PreviewRetryDocument", named)).toBe("invalid_state");
 });
 
