@@ -67,7 +67,7 @@ export default defineConfig({
           // None takes more than seconds on a quiet machine.
           testTimeout: allow(24_000),
           hookTimeout: allow(24_000),
-          expect: { poll: { timeout: pollTimeout } },
+          expect: { poll: { timeout: pollTimeout, interval: 5 } },
         },
       },
       {

@@ -1,11 +1,12 @@
 /**
- * A verifier finds every change of an explanation by arithmetic alone, except those of an identity,
- * which only a look at the object that it names can find.
+ * A verifier and its twin find every change of an explanation by arithmetic alone, except those of
+ * an identity, which only a look at the object that it names can find.
  */
 import { expect, it } from "vitest";
 import { verify } from "../../packages/verify/src/verify.ts";
 import { mutationsOf, renamedSheets } from "./mutations.ts";
 import { examples } from "./stored.ts";
+import { askTwin, isPythonHere } from "./twins.ts";
 
 /** The places whose change no arithmetic can refute, and the order of lines. */
 const identity = new RegExp(
@@ -14,19 +15,25 @@ const identity = new RegExp(
 );
 
 it("a change of any value, step, operand, row, rule, amount or tier is found", async () => {
-  const accepted: string[] = [];
+  const mutations = examples.flatMap(({ name, explanation }) =>
+    mutationsOf(explanation).map((one) => ({ name, ...one })),
+  );
+  const isTwinHere = isPythonHere("the twin over the mutations");
+  const said = isTwinHere ? await askTwin(mutations.map(({ text }) => text)) : [];
+  const [accepted, disagreements]: [string[], string[]] = [[], []];
   let [refuted, left] = [0, 0];
-  for (const { name, explanation } of examples)
-    for (const { at, text } of mutationsOf(explanation)) {
-      const { verified } = await verify(text);
-      if (identity.test(at)) {
-        left += verified ? 1 : 0;
-      } else {
-        refuted += 1;
-        if (verified) accepted.push(`${name}: ${at}`);
-      }
+  for (const [index, { name, at, text }] of mutations.entries()) {
+    const { verified } = await verify(text);
+    if (isTwinHere && said[index]?.startsWith("verified") !== verified)
+      disagreements.push(`${name}: ${at}`);
+    if (identity.test(at)) {
+      left += verified ? 1 : 0;
+    } else {
+      refuted += 1;
+      if (verified) accepted.push(`${name}: ${at}`);
     }
-  expect(accepted).toEqual([]);
+  }
+  expect([accepted, disagreements]).toEqual([[], []]);
   expect([refuted > 6_000, left > 650]).toEqual([true, true]);
 });
 

@@ -2,7 +2,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { mutationsOf } from "./mutations.ts";
 import { oddExplanations } from "./odd-explanations.ts";
 import { examples } from "./stored.ts";
 import { askBoth, askTwin, isPythonHere } from "./twins.ts";
@@ -12,14 +11,6 @@ it("both verify every stored example", async () => {
   const texts = examples.map(({ explanation }) => JSON.stringify(explanation));
   const all = { verified: texts.length, refused: 0, disagreements: [] };
   expect(await askBoth(texts)).toEqual(all);
-});
-
-it("both say the same of every mutation", async () => {
-  if (!isPythonHere("the twin over the mutations")) return;
-  const mutations = examples.flatMap(({ explanation }) => mutationsOf(explanation));
-  const { refused, disagreements } = await askBoth(mutations.map(({ text }) => text));
-  expect(disagreements).toEqual([]);
-  expect(refused).toBeGreaterThan(6_000);
 });
 
 it("both decide as the page does where an explanation is odd", async () => {
