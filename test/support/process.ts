@@ -1,6 +1,7 @@
 /** Processes of the service that tests end in either way and start again. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { isAbsolute, join } from "node:path";
+import { programs } from "../../tools/build/programs.ts";
 import { until } from "./until.ts";
 
 /** A process that can be ended in either way and started again, with other settings if wanted. */
@@ -31,8 +32,9 @@ const lastWords = 4_000;
 export function programPath(script: string): string {
   const built = process.env.TEST_PROGRAMS;
   if (isAbsolute(script)) return script;
-  return built
-    ? join(built, script.replace(/\.ts$/, "-program.js"))
+  const [name] = Object.entries(programs).find(([, path]) => path === `src/${script}`) ?? [];
+  return built && name
+    ? join(built, `${name}-program.js`)
     : join(import.meta.dirname, "../../src", script);
 }
 

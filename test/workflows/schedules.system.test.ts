@@ -4,7 +4,6 @@
  */
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
 import {
   Client,
   Connection,
@@ -26,10 +25,10 @@ import {
   outboxScheduleId,
 } from "../../workflows/contract.ts";
 import { freePort } from "../support/ports.ts";
+import { programPath } from "../support/process.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { testTemporal } from "../support/temporal.ts";
 
-const root = join(import.meta.dirname, "../..");
 let system: TestSystem;
 let client: Client;
 let metricsPort = 0;
@@ -99,7 +98,7 @@ function command(
     TEMPORAL_NAMESPACE: system.temporal.namespace,
     ...env,
   };
-  const script = join(root, "src/main/commands/schedules.ts");
+  const script = programPath("main/commands/schedules.ts");
   return new Promise((resolve) => {
     execFile(process.execPath, [script, ...args], { env: settings }, (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),

@@ -4,9 +4,9 @@
  */
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { verifyWebhook } from "../../../src/webhooks/verify.ts";
+import { programPath } from "../../support/process.ts";
 import { countDeliveries } from "../../support/rows.ts";
 import { startSystem, type TestSystem, until } from "../../support/system.ts";
 import { addEvent } from "../../support/webhook-builder.ts";
@@ -17,7 +17,7 @@ import {
 } from "../../support/webhook-receiver.ts";
 import { createLedgerContacts, createTenant } from "../services/request.ts";
 
-const main = fileURLToPath(new URL("../../../src/admin/cli/main.ts", import.meta.url));
+const main = programPath("admin/cli/main.ts");
 
 let system: TestSystem;
 let receiver: WebhookReceiver;
