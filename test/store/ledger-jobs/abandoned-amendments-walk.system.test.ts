@@ -112,7 +112,7 @@ describe.each([
   ["per unit", false],
   ["with a cheaper band", true],
 ])("a plan %s", (_, isBands) => {
-  test.for([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 73, 74])("seed %i", async (seed, { pool }) => {
+  test.for([1, 2, 3, 73, 74])("seed %i", async (seed, { pool }) => {
     const pick = pickFrom(seed + (isBands ? 100 : 0));
     const fixture = await windowFixture(pool, { isBands });
     await fixture.rows(
