@@ -43,7 +43,9 @@ const outcomeOf = ({ status, json }: Answered): string =>
 const now = { when: "now", delete_unsent_invoices: true };
 const amend = { units: 14, prorate: true, effective_date: "2026-04-16", document: "amend" };
 
-describe.each([2, 10])("%i concurrent ends", (count) => {
+describe("ten concurrent ends", () => {
+  const count = 10;
+
   test("of one subscription: one succeeds, the others see it run or find it ended", async ({
     ends,
     at,
