@@ -19,7 +19,7 @@ import { addMeter, usageEvent } from "./usage-builder.ts";
 const clients = 16;
 
 /**
- * Events of a batch: the maximum over HTTP, fewer at the store, because each client has hundreds
+ * Events of a batch: the maximum over HTTP, fewer at the store, because each client has a hundred
  * of them.
  */
 const [batchSize, storeBatchSize] = [100, 40];
@@ -160,8 +160,8 @@ test("sixteen clients with overlapping batches create each id once, no deadlock"
   system,
   sandboxes,
 }) => {
-  const batches = 300;
-  const ring = 7_200;
+  const batches = 100;
+  const ring = 2_400;
   const own = await organisation(system, sandboxes);
   const received: Verdicts = {
     counts: { created: 0, duplicate: 0, event_id_conflict: 0 },

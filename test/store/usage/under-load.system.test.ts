@@ -11,7 +11,7 @@ import { tenantWrites } from "../../support/tenant-writes.ts";
 import { expectSumsOfEvents } from "../../support/usage-sums.ts";
 import { usageTest as test, type UsageFixture } from "../billing/usage-fixture.ts";
 
-const closes = 100;
+const closes = 50;
 const reporters = 3;
 const batchSize = 12;
 const dayMs = 86_400_000;
