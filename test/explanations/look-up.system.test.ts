@@ -13,7 +13,7 @@ import type { Explanation } from "../../src/domain/explanation/shown.ts";
 import { addBands } from "../scenario/units-builder.ts";
 import { calls, meteredTest, storage } from "../scenario/usage-billing-fixture.ts";
 import { perFile } from "../support/file-fixture.ts";
-import { mutationsOf, renamedSheets } from "./mutations.ts";
+import { identity, mutationsOf, renamedSheets } from "./mutations.ts";
 
 const april = { start_date: "2026-04-01" };
 const half = { prorate: true, effective_date: "2026-04-16" };
@@ -124,25 +124,27 @@ const unrefuted: readonly (readonly [place: RegExp, why: string])[] = [
   [/^ledger$/, "it is left out too while an amendment is on its way, and after a drift"],
 ];
 
-test("each change of an explanation is refuted by arithmetic or by the look-up", async ({
+test("each change of an identity is refuted by arithmetic or by the look-up", async ({
   system,
   keys,
 }) => {
   const accepted: string[] = [];
-  const counts = { byArithmetic: 0, byLookUp: 0, listed: 0 };
+  const counts = { byLookUp: 0, listed: 0 };
   for (const key of keys) {
     const { api, explained, amounts } = await readAll(system.baseUrl, key);
     for (const { document, explanation } of explained)
       for (const { at, text } of mutationsOf(explanation)) {
-        if (!(await verify(text)).verified) counts.byArithmetic += 1;
-        else if ((await lookUp(api, JSON.parse(text), document, amounts)).faults.length > 0)
+        // Arithmetic refutes all others (test/explanations/mutations.test.ts).
+        if (!identity.test(at) && !at.startsWith("ledger")) continue;
+        if (!(await verify(text)).verified) continue;
+        if ((await lookUp(api, JSON.parse(text), document, amounts)).faults.length > 0)
           counts.byLookUp += 1;
         else if (unrefuted.some(([place]) => place.test(at))) counts.listed += 1;
         else accepted.push(`${document.number} ${at}`);
       }
   }
   expect(accepted).toEqual([]);
-  expect([counts.byArithmetic > 15_000, counts.byLookUp > 1_300]).toEqual([true, true]);
+  expect(counts.byLookUp).toBeGreaterThan(1_300);
   // That of each document, and that of the line that is issued again.
   expect(counts.listed).toBeLessThan(40);
 });

@@ -8,6 +8,12 @@ export interface Mutation {
   readonly text: string;
 }
 
+/** The places whose change no arithmetic can refute, and the order of lines. */
+export const identity = new RegExp(
+  "^(?:id|number)$|^lines\\.\\d+\\.(?:swapped|line|was|reissues)$" +
+    "|\\.source(?:\\.|$)|\\.until$|\\.reissues\\.",
+);
+
 /** Every explanation that differs from this one by one change. */
 export function mutationsOf(explanation: object): readonly Mutation[] {
   return placesIn(explanation, []).flatMap((path) =>
