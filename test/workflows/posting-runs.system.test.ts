@@ -101,10 +101,10 @@ describe.concurrent("the organisation's posting workflow", () => {
       times: 1_000,
     };
     await system.fault({ ...slow, tenantId: organisation.tenantId });
-    await addReadyDocuments(system.pool, organisation, 400);
+    await addReadyDocuments(system.pool, organisation, 250);
     await untilPosted(system, organisation.organisationId);
     await expectReplayable(client, ledgerWorkflowId(organisation.organisationId), "high-volume");
-    expect(await system.ledgerInvoices(organisation.tenantId)).toHaveLength(400);
+    expect(await system.ledgerInvoices(organisation.tenantId)).toHaveLength(250);
   });
 
   test("waits for a limit of the ledger, and its history replays", async ({ system, client }) => {

@@ -18,8 +18,8 @@ const zones = [
 /** Days of January 2027 from which periods are counted. */
 const anchors = [1, 15, 28, 29, 30, 31];
 
-/** Until March 2029: 29 February 2028 lies in between, and four changes of clocks. */
-const months = 26;
+/** Until March 2028: 29 February 2028 lies in between, and two changes of clocks. */
+const months = 15;
 
 /** The anchor's day, the given number of months after January 2027, clamped to its month. */
 function boundary(anchor: number, month: number): string {
