@@ -2,10 +2,12 @@
  * The admin API: `billing.admin.v1` over Connect, gRPC and gRPC-Web on its own port (ADMIN-1). The
  * port has its own gate. Calls, health and reflection work as on the public port. There is no REST.
  */
+
+import { dearReads, maxDearReads } from "../admin/dear-reads.ts";
 import { answerConsent } from "../admin/oauth/consent.ts";
 import { consentPage } from "../admin/oauth/consent-page.ts";
 import type { AdminDependencies } from "../admin/services/dependencies.ts";
-import { adminServices, dearReads, unattended } from "../admin/services/index.ts";
+import { adminServices, unattended } from "../admin/services/index.ts";
 import { docsSiteFolder } from "../assets.ts";
 import { type Config, encryptionOf } from "../config.ts";
 import { callbackPathOf } from "../ledger/port/oauth-app.ts";
@@ -76,10 +78,9 @@ const writers = 4;
 /** Two of them are never held by dear reads: they are for admissions and all other calls. */
 const readers = 4;
 
-/** So two of the connections for reads stay free for other calls (ADMIN-14). */
 const dearCallLimits = {
-  max: 2,
-  maxOfCaller: 2,
+  max: maxDearReads,
+  maxOfCaller: maxDearReads,
   tooBusyText: "Two calls as large as this one are in progress; please retry",
 };
 

@@ -1,5 +1,4 @@
 /** Binds every service of the admin API to its implementation. */
-import type { DescMethod } from "@bufbuild/protobuf";
 import { ApiKeyService } from "../../gen/proto/billing/admin/v1/api_keys_pb.ts";
 import { AttentionService } from "../../gen/proto/billing/admin/v1/attention_pb.ts";
 import { AuditService } from "../../gen/proto/billing/admin/v1/audit_pb.ts";
@@ -89,35 +88,13 @@ export function adminServices(deps: AdminDependencies): readonly ServiceBinding<
 }
 
 /**
- * The reads whose cost a platform decides by what it has stored: they sum usage, or join the whole
- * log of a subscription. Few of them run at once (ADMIN-14).
- */
-export const dearReads = namesOf([
-  SubscriptionService.method.previewCreateSubscription,
-  SubscriptionService.method.previewChangeUnits,
-  SubscriptionService.method.previewEndSubscription,
-  SubscriptionService.method.previewRestoreSubscription,
-  SubscriptionService.method.getUpcomingInvoice,
-  SubscriptionService.method.listSubscriptionTimeline,
-  TestClockService.method.previewAdvanceTestClock,
-  BillingService.method.listLeftovers,
-  UsageService.method.listUsage,
-  UsageService.method.listUsageEvents,
-  UsageService.method.checkUsageSums,
-  UsageService.method.exportUsageEvents,
-  AuditService.method.listAuditEntries,
-]);
-
-/**
  * The reads that the console repeats by itself. They are no use of a session, which ends although a
  * page that nobody looks at stays open (ADMIN-17).
  */
-export const unattended = namesOf([
-  SessionService.method.getSession,
-  AttentionService.method.countAttention,
-  OverviewService.method.getOverview,
-]);
-
-function namesOf(methods: readonly DescMethod[]): ReadonlySet<string> {
-  return new Set(methods.map(({ parent, name }) => `${parent.typeName}/${name}`));
-}
+export const unattended: ReadonlySet<string> = new Set(
+  [
+    SessionService.method.getSession,
+    AttentionService.method.countAttention,
+    OverviewService.method.getOverview,
+  ].map(({ parent, name }) => `${parent.typeName}/${name}`),
+);

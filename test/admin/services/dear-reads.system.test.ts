@@ -3,7 +3,7 @@
  * test makes each of them slow, so no clock decides the order.
  */
 import { expect } from "vitest";
-import { dearReads } from "../../../src/admin/services/index.ts";
+import { dearReads } from "../../../src/admin/dear-reads.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { ask } from "../../support/answer.ts";
 import { perFile } from "../../support/file-fixture.ts";

@@ -2,14 +2,14 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
+import { queueDearReads } from "./dear-reads.ts";
 import { isSignedOut } from "./failure.ts";
-import { queueLargeCalls } from "./large-calls.ts";
 import { noteSignedOut } from "./session.ts";
 
 /** Connect over the page's own origin. The session's cookie goes with each call. */
 export const transport = createConnectTransport({
   baseUrl: globalThis.location.origin,
-  interceptors: [queueLargeCalls],
+  interceptors: [queueDearReads],
 });
 
 /** A call that was refused is refused again. One that was not answered may be. */
