@@ -35,10 +35,13 @@ const owners = [
   "OperatorService/RevokeOperatorToken",
 ].map((name) => `billing.admin.v1.${name}`);
 
-/** The writes that every operator may do: they are of the operator's own sessions. */
-const everybodys = ["EndSession", "EndAllSessions"].map(
-  (name) => `billing.admin.v1.SessionService/${name}`,
-);
+/** The writes that every operator may do: they are of the operator's own sessions and views. */
+const everybodys = [
+  "SessionService/EndSession",
+  "SessionService/EndAllSessions",
+  "SavedViewService/SaveView",
+  "SavedViewService/DeleteView",
+].map((name) => `billing.admin.v1.${name}`);
 
 describe("the contract of the admin API", () => {
   test("gives every method a role: owner for credentials, admin for other writes", () => {

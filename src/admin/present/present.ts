@@ -28,7 +28,7 @@ import type { LedgerOrganisation } from "../../ledger/port/ledger.ts";
 import { documentStatuses, invoiceTypes } from "../../present/enums.ts";
 import { sessionLife } from "../../store/access/console-sessions.ts";
 import type { AuditRecord } from "../../store/admin/audit.ts";
-import type { SessionRecord } from "../../store/admin/console-sessions.ts";
+import type { SessionRecord } from "../../store/admin/console/console-sessions.ts";
 import type {
   ApiKeyRecord,
   OperatorRecord,

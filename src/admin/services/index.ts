@@ -19,6 +19,7 @@ import { MeterService } from "../../gen/proto/billing/admin/v1/meters_pb.ts";
 import { OperatorService } from "../../gen/proto/billing/admin/v1/operators_pb.ts";
 import { OrganisationService } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
 import { OverviewService } from "../../gen/proto/billing/admin/v1/overview_pb.ts";
+import { SavedViewService } from "../../gen/proto/billing/admin/v1/saved_views_pb.ts";
 import { SearchService } from "../../gen/proto/billing/admin/v1/search_pb.ts";
 import { SessionService } from "../../gen/proto/billing/admin/v1/sessions_pb.ts";
 import { SubscriptionService } from "../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
@@ -47,6 +48,7 @@ import { overviewService } from "./overview.ts";
 import { creditNoteService, invoiceService } from "./platform/documents.ts";
 import { eventService } from "./platform/events.ts";
 import { subscriptionService } from "./platform/subscriptions.ts";
+import { savedViewService } from "./saved-views.ts";
 import { searchService } from "./search.ts";
 import { sessionService } from "./sessions.ts";
 import { testClockService } from "./test-clock.ts";
@@ -83,6 +85,7 @@ export function adminServices(deps: AdminDependencies): readonly ServiceBinding<
     bind(SearchService, searchService(deps)),
     bind(OperatorService, operatorService(deps)),
     bind(SessionService, sessionService(deps)),
+    bind(SavedViewService, savedViewService(deps)),
     bind(AuditService, auditService(deps)),
   ];
 }

@@ -2,7 +2,7 @@
 import { consoleFolder } from "../../assets.ts";
 import type { Config } from "../../config.ts";
 import type { OperatorAccess } from "../../store/access/operator-tokens.ts";
-import type { SessionStore } from "../../store/admin/console-sessions.ts";
+import type { SessionStore } from "../../store/admin/console/console-sessions.ts";
 import { clientAddresses } from "../../transport/http/limits/client-addresses.ts";
 import type { HttpAnswer } from "../../transport/http/system-endpoints.ts";
 import type { HttpRequest } from "../../transport/rest/exchange.ts";

@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import { Refusal } from "../../domain/refusal.ts";
 import type { AdmittedOperator, OperatorAccess } from "../../store/access/operator-tokens.ts";
 import type { Actor } from "../../store/admin/changes.ts";
-import type { SessionStore } from "../../store/admin/console-sessions.ts";
+import type { SessionStore } from "../../store/admin/console/console-sessions.ts";
 import { newId } from "../../store/database/ids.ts";
 import { isDatabaseUnreachable } from "../../store/database/unreachable.ts";
 import type { AddressOf } from "../../transport/http/limits/client-addresses.ts";

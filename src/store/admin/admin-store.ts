@@ -16,7 +16,8 @@ import { createChargeStore } from "./catalogue/charges.ts";
 import { createMeterStore } from "./catalogue/meters.ts";
 import { createPlanStore } from "./catalogue/plans.ts";
 import { createChanges } from "./changes.ts";
-import { createSessionStore } from "./console-sessions.ts";
+import { createSessionStore } from "./console/console-sessions.ts";
+import { createSavedViewStore } from "./console/saved-views.ts";
 import { createApiKeyStore, createOperatorStore } from "./credentials.ts";
 import { createCustomerStore } from "./customers.ts";
 import { createDocumentStore } from "./documents/documents.ts";
@@ -87,6 +88,7 @@ export function createAdminStore({ reading: pool, writing }: AdminPools, encrypt
     search: createSearchStore(pool),
     operators: createOperatorStore(pool, changes),
     sessions: createSessionStore(writing, changes),
+    savedViews: createSavedViewStore(pool, changes),
     audit: createAuditStore(pool),
   };
 }

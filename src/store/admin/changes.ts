@@ -47,6 +47,7 @@ export interface Change {
     | "operator"
     | "operator_token"
     | "console_session"
+    | "saved_view"
     | "webhook_endpoint"
     | "webhook_delivery";
   readonly targetId: string;

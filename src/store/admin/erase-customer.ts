@@ -48,6 +48,7 @@ export async function eraseCustomer(
   await eraseAnswers(tx, organisationId, id);
   await eraseAuditLog(tx, organisationId, id);
   await eraseMessages(tx, organisationId, id, subscriptionIds);
+  await deleteViews(tx, organisationId, before);
   return changed<Erasure>("erased", {
     targetKind: "customer",
     targetId: id,
@@ -241,4 +242,20 @@ async function eraseMessages(
   await eraseAttempts(tx, organisationId, id, erasedText);
   const termination = { subscriptionId: { in: [...subscriptionIds] } };
   await db(tx).removal.updateMany({ where: { organisationId, message, termination }, data });
+}
+
+/** The views of the console that filter by the customer's name or e-mail address. */
+async function deleteViews(
+  tx: Transaction,
+  organisationId: string,
+  { name, companyName, email }: Customer,
+): Promise<void> {
+  const texts = [name, companyName, email].filter((text) => text !== null);
+  const OR = texts.map((text) => ({ search: { contains: encoded(text) } }));
+  await db(tx).savedView.deleteMany({ where: { organisationId, OR } });
+}
+
+/** A text as it stands in an address. */
+function encoded(text: string): string {
+  return new URLSearchParams({ "": text }).toString().slice("=".length);
 }

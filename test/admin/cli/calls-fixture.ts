@@ -39,6 +39,7 @@ import { MeterService } from "../../../src/gen/proto/billing/admin/v1/meters_pb.
 import { OperatorService } from "../../../src/gen/proto/billing/admin/v1/operators_pb.ts";
 import { OrganisationService } from "../../../src/gen/proto/billing/admin/v1/organisations_pb.ts";
 import { OverviewService } from "../../../src/gen/proto/billing/admin/v1/overview_pb.ts";
+import { SavedViewService } from "../../../src/gen/proto/billing/admin/v1/saved_views_pb.ts";
 import { SearchService } from "../../../src/gen/proto/billing/admin/v1/search_pb.ts";
 import { SessionService } from "../../../src/gen/proto/billing/admin/v1/sessions_pb.ts";
 import { SubscriptionService } from "../../../src/gen/proto/billing/admin/v1/subscriptions_pb.ts";
@@ -77,6 +78,7 @@ export const adminServices: readonly DescService[] = [
   SearchService,
   OperatorService,
   SessionService,
+  SavedViewService,
   AuditService,
 ];
 

@@ -67,6 +67,7 @@ export const enumerations: Readonly<Record<string, readonly string[]>> = {
     operator: true,
     operator_token: true,
     console_session: true,
+    saved_view: true,
     usage_event: true,
     webhook_endpoint: true,
     webhook_delivery: true,

@@ -9,6 +9,7 @@ export function operatorFaults(a: SeededRows): Faults {
   const entry = (columns: object) => another("audit_log", a.auditEntry, { ...columns });
   const token = (assignments: string) => change("operator_tokens", a.token, assignments);
   const session = (assignments: string) => change("console_sessions", a.session, assignments);
+  const view = (assignments: string) => change("saved_views", a.view, assignments);
   const code = (assignments: string) =>
     change("console_sign_in_codes", `token_id = '${a.token}'`, assignments);
   return {
@@ -24,6 +25,9 @@ export function operatorFaults(a: SeededRows): Faults {
     console_sessions_session_hash_key: [another("console_sessions", a.session)],
     console_sessions_operator_id_fkey: [session(`operator_id = '${nobody}'`)],
     console_sessions_token_id_fkey: [session(`token_id = '${nobody}'`)],
+    saved_views_operator_id_organisation_id_page_name_key: [another("saved_views", a.view)],
+    saved_views_operator_id_fkey: [view(`operator_id = '${nobody}'`)],
+    saved_views_organisation_id_fkey: [view(`organisation_id = '${nobody}'`)],
     console_sign_in_codes_hash_is_sha256: [code("code_hash = '\\x00'")],
     console_sign_in_codes_token_id_fkey: [code(`token_id = '${nobody}'`)],
     audit_log_target_kind: [entry({ target_kind: "weather" })],

@@ -33,6 +33,7 @@ export interface SeededRows {
   readonly operator: string;
   readonly token: string;
   readonly session: string;
+  readonly view: string;
   readonly auditEntry: string;
   readonly event: string;
   readonly endpoint: string;
@@ -67,6 +68,7 @@ export function newRows(): SeededRows {
     operator: randomUUID(),
     token: randomUUID(),
     session: randomUUID(),
+    view: randomUUID(),
     auditEntry: randomUUID(),
     event: randomUUID(),
     endpoint: randomUUID(),
@@ -128,6 +130,7 @@ const withId = [
   "credit_note_lines",
   "allocations",
   "console_sessions",
+  "saved_views",
 ];
 
 /** The table that owns the sequence. Both kinds of documents share one. */

@@ -125,6 +125,16 @@ function operatorRows(rows: SeededRows): readonly Row[] {
         user_agent: "browser",
       },
     ],
+    [
+      "saved_views",
+      {
+        id: rows.view,
+        operator_id: rows.operator,
+        page: "invoices",
+        name: "Drafts",
+        search: "status=draft",
+      },
+    ],
     ["console_sign_in_codes", { code_hash: hashOf(rows), token_id: rows.token, expires_at: now }],
     [
       "ledger_authorisations",

@@ -7,6 +7,7 @@ import { apiKeys } from "./access/api-keys.ts";
 import { audit } from "./access/audit.ts";
 import { operators, operatorTokens } from "./access/operators.ts";
 import { sessions } from "./access/sessions.ts";
+import { views } from "./access/views.ts";
 import { billing } from "./billing/billing.ts";
 import { clock } from "./billing/clock.ts";
 import { documents } from "./billing/documents.ts";
@@ -51,5 +52,6 @@ export const nouns: readonly Noun[] = [
   operators,
   operatorTokens,
   sessions,
+  views,
   audit,
 ];

@@ -67,6 +67,9 @@ test("no table has a customer's personal data after an erasure", async ({ system
     body,
   });
   expect(subscription.status, subscription.text).toBe(201);
+  const search = new URLSearchParams({ email: person.email }).toString();
+  const view = { organisation, page: "customers", name: "One", search };
+  await admin.done("SavedViewService/SaveView", view);
   expect(await admin.refused("CustomerService/EraseCustomer", own)).toBe("invalid_state");
   await admin.done("CustomerService/DeactivateCustomer", own, { idempotencyKey: "deactivate" });
   await publishAll(system.pool, organisation);

@@ -2,17 +2,17 @@
  * Begins, lists and ends the sessions of operators in browsers. ADMIN-17. SQL for the valid ones,
  * which the database's clock decides.
  */
-import { columns } from "../../gen/columns.ts";
-import { useSignInCode, validSessions } from "../access/console-sessions.ts";
-import type { AdmittedOperator } from "../access/operator-tokens.ts";
-import { isId } from "../database/ids.ts";
-import { lockOperator } from "../database/lock-order.ts";
-import type { Pool, Transaction } from "../database/pool.ts";
-import { db } from "../database/prisma/client.ts";
-import { pick, type RowOf } from "../database/sql/columns.ts";
-import { columnsOf, sql } from "../database/sql/sql.ts";
-import { query } from "../database/sql/statement.ts";
-import { type Actor, type Change, type Changes, changed } from "./changes.ts";
+import { columns } from "../../../gen/columns.ts";
+import { useSignInCode, validSessions } from "../../access/console-sessions.ts";
+import type { AdmittedOperator } from "../../access/operator-tokens.ts";
+import { isId } from "../../database/ids.ts";
+import { lockOperator } from "../../database/lock-order.ts";
+import type { Pool, Transaction } from "../../database/pool.ts";
+import { db } from "../../database/prisma/client.ts";
+import { pick, type RowOf } from "../../database/sql/columns.ts";
+import { columnsOf, sql } from "../../database/sql/sql.ts";
+import { query } from "../../database/sql/statement.ts";
+import { type Actor, type Change, type Changes, changed } from "../changes.ts";
 
 const sessionRow = pick(
   columns.consoleSession,
