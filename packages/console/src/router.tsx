@@ -119,13 +119,22 @@ const meters = createRoute({
   component: lazyRouteComponent(() => import("./pages/catalogue/meters.tsx"), "MetersPage"),
 });
 
-const documentKeys = ["status", "number", "subscription", "customer", "customer_code"] as const;
+const documentKeys = [
+  "status",
+  "number",
+  "subscription",
+  "customer",
+  "customer_code",
+  "issued_from",
+  "issued_to",
+  "after",
+] as const;
 
 const invoices = createRoute({
   ...inOrganisation,
   path: "invoices",
-  validateSearch: texts(...documentKeys, "issued_from", "issued_to", "due_from", "due_to", "after"),
-  component: lazyRouteComponent(() => import("./pages/documents/invoices.tsx"), "InvoicesPage"),
+  validateSearch: texts(...documentKeys, "due_from", "due_to", "renewal_from", "renewal_to"),
+  component: lazyRouteComponent(() => import("./pages/documents/documents.tsx"), "InvoicesPage"),
 });
 
 const invoice = createRoute({
@@ -138,11 +147,8 @@ const invoice = createRoute({
 const creditNotes = createRoute({
   ...inOrganisation,
   path: "credit-notes",
-  validateSearch: texts(...documentKeys, "issued_from", "issued_to", "after"),
-  component: lazyRouteComponent(
-    () => import("./pages/documents/credit-notes.tsx"),
-    "CreditNotesPage",
-  ),
+  validateSearch: texts(...documentKeys),
+  component: lazyRouteComponent(() => import("./pages/documents/documents.tsx"), "CreditNotesPage"),
 });
 
 const creditNote = createRoute({

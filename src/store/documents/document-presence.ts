@@ -26,3 +26,7 @@ export const isNeverThere = (document: Sql, ledgerId = sql`ledger_invoice_id`): 
 /** SQL: the document keeps its place: it counts, or a retry can still send it. */
 export const keepsPlace = (document: Sql, ledgerId = sql`ledger_invoice_id`): Sql =>
   sql`(${counts(document)} OR ${isNeverThere(document, ledgerId)})`;
+
+/** SQL: the invoice is of a renewal, and a person has not removed it. Its day is `period_start`. */
+export const renews = (invoice: Sql): Sql =>
+  sql`(${invoice}.type = 'renewal' AND ${invoice}.status NOT IN ('voided', 'deleted'))`;

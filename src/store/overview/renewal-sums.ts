@@ -6,7 +6,7 @@ import type { Pool } from "../database/pool.ts";
 import { bigint, bool, day, instant, int, numeric } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
-import { stands } from "../documents/document-presence.ts";
+import { renews } from "../documents/document-presence.ts";
 import type { RenewalDay, RenewalFigures } from "./figures.ts";
 
 /** What became of a renewal. */
@@ -96,10 +96,7 @@ const readInvoices = query({
           count(*)::int AS count,
           sum(subtotal) AS value
         FROM chunk c
-        WHERE
-          type = 'renewal'
-          AND period_start BETWEEN $3 AND $4
-          AND (${stands(sql`c`)} OR status IN ('scheduled', 'not_in_external'))
+        WHERE ${renews(sql`c`)} AND period_start BETWEEN $3 AND $4
         GROUP BY 1, 2, 3
       ) g
         ON true

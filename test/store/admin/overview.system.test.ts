@@ -1,5 +1,7 @@
 /** The figures of an organisation are those of what it has, as of the minute's step. ADMIN-17 */
 import { expect } from "vitest";
+import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import { createPlatformObjects } from "../../../src/store/admin/platform/platform-objects.ts";
 import { createOverviewStore } from "../../../src/store/overview/read-overview.ts";
 import { refreshOverviews } from "../../../src/store/overview/refresh-overviews.ts";
 import { perFile } from "../../support/file-fixture.ts";
@@ -17,6 +19,18 @@ async function step({ pool }: UsageFixture): Promise<void> {
   while ((await refreshOverviews(pool, 5, (_, error) => failed.push(error))) === 5);
   expect(failed).toEqual([]);
 }
+
+const anyDays = { from: null, to: null };
+const anyInvoice = {
+  issued: anyDays,
+  due: anyDays,
+  renewal: anyDays,
+  customerId: null,
+  customerCode: null,
+  number: null,
+  subscriptionId: null,
+  statuses: [],
+};
 
 /** Lets so much time pass since the figures were reckoned and read. */
 const age = ({ pool }: UsageFixture, organisation: string, time: string) =>
@@ -74,6 +88,37 @@ test("the figures are those of what the organisation has", async ({ fixture, sto
     },
     endpoints: [],
   });
+});
+
+test("the renewals of a day are the invoices that the list has of it", async ({
+  fixture,
+  store,
+}) => {
+  const organisation = await fixture.sandbox("2026-03-10");
+  const [ahead, removed] = [
+    await fixture.subscribe(organisation),
+    await fixture.subscribe(organisation),
+  ];
+  await fixture.posted(organisation);
+  await fixture.setClock(organisation, "2026-04-12");
+  await fixture.bill(organisation);
+  const change = (subscription: string, assignments: string) =>
+    fixture.pool.query(
+      `UPDATE invoices SET ${assignments} WHERE subscription_id = $1 AND type = 'renewal'`,
+      [subscription],
+    );
+  await change(ahead, "issue_date = '2026-03-27'");
+  await change(removed, "status = 'voided'");
+  await step(fixture);
+  const day = civilDate("2026-04-10");
+  const { data } = await createPlatformObjects(fixture.pool).invoices.list(
+    organisation,
+    { ...anyInvoice, renewal: { from: day, to: day } },
+    { limit: 25, startingAfter: null },
+  );
+  expect(data.map(({ subscriptionId }) => subscriptionId)).toEqual([ahead]);
+  const overview = await store.read(organisation);
+  expect(overview?.figures?.renewals.find(({ date }) => date === day)?.billed.count).toBe(1);
 });
 
 test("figures count what failed, drifts and is parked, and its endpoints", async ({

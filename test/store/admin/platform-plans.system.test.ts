@@ -138,6 +138,7 @@ const anySubscription = {
 const anyDocument = {
   issued: anyDays,
   due: anyDays,
+  renewal: anyDays,
   customerId: null,
   customerCode: null,
   number: null,
@@ -186,7 +187,7 @@ test("a day, a plan and the beginning of a name read a few rows among thousands"
       ),
       JSON.stringify(search),
     ).toBeLessThan(few);
-  for (const search of [{ issued: none }, { due: none }])
+  for (const search of [{ issued: none }, { due: none }, { renewal: none }])
     expect(
       await count(({ invoices }) => invoices.list(of, { ...anyDocument, ...search }, page)),
       JSON.stringify(search),

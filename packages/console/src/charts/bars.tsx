@@ -16,8 +16,8 @@ export interface Bar {
   readonly name: string;
   readonly figures: readonly number[];
   readonly isNow?: boolean;
-  /** The list that proves its figures. */
-  readonly to?: LinkProps | undefined;
+  /** The list that proves each figure. Figures that share one are one link. */
+  readonly lists?: readonly LinkProps[];
 }
 
 const size = { height: 168, left: 44, right: 4, top: 8, bottom: 22 };
@@ -41,7 +41,7 @@ export function Bars({
   const y = linearScale(top, [size.height - size.bottom, size.top], 3, true);
   const step = (width - size.left - size.right) / Math.max(bars.length, 1);
   const isWhole = (tick: number) => Number.isInteger(tick);
-  const hasLinks = bars.some(({ to }) => to !== undefined);
+  const hasLinks = bars.some(({ lists }) => lists !== undefined);
   return (
     <figure className={styles.chart}>
       <div ref={ref}>
@@ -108,64 +108,68 @@ export function Bars({
   );
 }
 
-function Stack({
-  bar: { name, figures, isNow = false, to },
-  kinds,
-  y,
-  at,
-  step,
-}: {
+interface StackProps {
   readonly bar: Bar;
   readonly kinds: readonly BarKind[];
   readonly y: (value: number) => number;
   readonly at: number;
   readonly step: number;
-}) {
+}
+
+function Stack({ bar, kinds, y, at, step }: StackProps) {
+  const { name, figures, isNow = false, lists = [] } = bar;
+  const inset = Math.min(1, step / 6);
+  const foot = size.height - size.bottom;
   let below = 0;
-  const said = figures.map((figure, index) => `${kinds[index]?.label}: ${grouped(figure)}`);
-  const words = `${name}. ${said.join(", ")}`;
-  const drawn = (
+  const parts = figures.map((figure, index) => {
+    const from = below;
+    below += figure;
+    return { figure, list: lists[index], kind: kinds[index], from, to: below };
+  });
+  // A day of one list is a link wherever one points at it. Another one is so at its parts.
+  const shown = parts.filter(({ figure }) => figure > 0);
+  const links = [...new Set(shown.map(({ list }) => list))];
+  return (
     <>
-      <title>{words}</title>
-      <rect
-        className={styles.room}
-        x={at}
-        y={size.top}
-        width={step}
-        height={size.height - size.bottom - size.top}
-      />
-      {isNow && (
-        <line
-          className={styles.cursor}
-          x1={at}
-          x2={at}
-          y1={size.top}
-          y2={size.height - size.bottom}
-        />
-      )}
-      {figures.map((figure, index) => {
-        const from = below;
-        below += figure;
-        const tone = kinds[index]?.tone ?? "accent";
-        return (
-          figure > 0 && (
-            <rect
-              key={kinds[index]?.label}
-              className={styles[tone]}
-              x={at + Math.min(1, step / 6)}
-              width={Math.max(step - 2 * Math.min(1, step / 6), 1)}
-              y={y(below)}
-              height={Math.max(y(from) - y(below), 1)}
-            />
-          )
+      {(links.length > 0 ? links : [undefined]).map((link) => {
+        const some = links.length > 1 ? shown.filter(({ list }) => list === link) : parts;
+        const said = some.map(({ kind, figure }) => `${kind?.label}: ${grouped(figure)}`);
+        const words = `${name}. ${said.join(", ")}`;
+        const drawn = (
+          <>
+            <title>{words}</title>
+            {links.length < 2 && (
+              <rect
+                className={styles.room}
+                x={at}
+                y={size.top}
+                width={step}
+                height={foot - size.top}
+              />
+            )}
+            {some
+              .filter(({ figure }) => figure > 0)
+              .map(({ kind, from, to }) => (
+                <rect
+                  key={kind?.label}
+                  className={styles[kind?.tone ?? "accent"]}
+                  x={at + inset}
+                  width={Math.max(step - 2 * inset, 1)}
+                  y={y(to)}
+                  height={Math.max(y(from) - y(to), 1)}
+                />
+              ))}
+          </>
+        );
+        return link === undefined ? (
+          <g key={words}>{drawn}</g>
+        ) : (
+          <Link key={words} {...link} aria-label={words} className={styles.bar}>
+            {drawn}
+          </Link>
         );
       })}
+      {isNow && <line className={styles.cursor} x1={at} x2={at} y1={size.top} y2={foot} />}
     </>
-  );
-  if (to === undefined) return <g>{drawn}</g>;
-  return (
-    <Link {...to} aria-label={words} className={styles.bar}>
-      {drawn}
-    </Link>
   );
 }

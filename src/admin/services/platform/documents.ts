@@ -29,7 +29,11 @@ export function invoiceService(deps: Dependencies): AdminImplementation<typeof I
       const { id } = await requireOrganisation(deps, request.organisation);
       const { data, hasMore } = await invoices.list(
         id,
-        { ...searchOf(request), due: daysOf(request.dueFrom, request.dueTo) },
+        {
+          ...searchOf(request),
+          due: daysOf(request.dueFrom, request.dueTo),
+          renewal: daysOf(request.renewalFrom, request.renewalTo),
+        },
         pageOf(request),
       );
       return { data: data.map(presentInvoice), hasMore };

@@ -21,6 +21,7 @@ import type { Pool } from "../../database/pool.ts";
 import type { Shape } from "../../database/sql/columns.ts";
 import { type Sql, sql } from "../../database/sql/sql.ts";
 import { creditNoteListing } from "../../documents/credit-notes.ts";
+import { renews } from "../../documents/document-presence.ts";
 import { invoiceListing } from "../../documents/invoices.ts";
 import {
   type PlannedSubscription,
@@ -64,9 +65,10 @@ export interface DocumentSearch extends CustomerSearch {
   readonly statuses: readonly DocumentStatus[];
 }
 
-/** The search of a list of invoices. */
+/** The search of a list of invoices. `renewal` leaves renewals only. */
 export interface InvoiceSearch extends DocumentSearch {
   readonly due: Days;
+  readonly renewal: Days;
 }
 
 /** What the platform of an organisation sees. */
@@ -149,6 +151,7 @@ function invoiceFilters(search: InvoiceSearch): readonly Filter[] {
     ...documentFilters(search),
     ...dayFilters(sql`t.issue_date`, search.issued),
     ...dayFilters(sql`t.due_date`, search.due),
+    ...dayFilters(sql`${renews(sql`t`)} AND t.period_start`, search.renewal),
   ];
 }
 
@@ -184,5 +187,9 @@ declarePage(
     number: "",
   }),
 );
-declarePage("search_invoices", invoiceListing, invoiceFilters({ ...anyDocument, due: anyDays }));
+declarePage(
+  "search_invoices",
+  invoiceListing,
+  invoiceFilters({ ...anyDocument, due: anyDays, renewal: anyDays }),
+);
 declarePage("search_credit_notes", creditNoteListing, creditNoteFilters(anyDocument));

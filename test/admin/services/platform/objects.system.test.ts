@@ -71,6 +71,7 @@ test("subscriptions and documents are found by day, and subscriptions by plan", 
   expect(await invoices({ dueFrom: due, dueTo: due, limit: 1 })).toEqual(all.slice(0, 1));
   expect(await invoices({ issuedFrom: "2030-01-01" })).toEqual([]);
   expect(await invoices({ dueTo: "2020-01-01" })).toEqual([]);
+  expect(await invoices({ renewalFrom: "2020-01-01" })).toEqual([]);
   const notes = (search: object) => find("CreditNoteService/ListCreditNotes", search);
   const day = "2026-04-16";
   expect(await notes({ issuedFrom: day, issuedTo: day })).toEqual([change.credit_note]);

@@ -9,8 +9,8 @@ import type { GetOverviewResponse } from "../../gen/billing/admin/v1/overview_pb
 
 const kinds = [
   { label: "billed", tone: "ok" },
-  { label: "due", tone: "accent" },
   { label: "failed", tone: "bad" },
+  { label: "due", tone: "accent" },
 ] as const;
 
 /** Renewals from 30 days before today to 30 days after it. */
@@ -21,10 +21,16 @@ export function RenewalsChart({ of }: { readonly of: GetOverviewResponse }) {
   const bars = Array.from({ length: 61 }, (_, index) => {
     const date = addDays(today, index - 30);
     const { billed, due, failed } = byDay.get(date) ?? {};
-    const figures = [billed?.count ?? 0, due?.count ?? 0, failed?.count ?? 0];
-    const isEmpty = figures.every((figure) => figure === 0);
-    const to = isEmpty ? undefined : listOf(organisation, date, index >= 30);
-    return { name: dayText(date), figures, isNow: index === 30, to };
+    const figures = [billed?.count ?? 0, failed?.count ?? 0, due?.count ?? 0];
+    const of = { params: { organisation }, search: { renewal_from: date, renewal_to: date } };
+    const invoices: LinkProps = { to: "/o/$organisation/invoices", ...of };
+    const subscriptions: LinkProps = {
+      to: "/o/$organisation/subscriptions",
+      params: of.params,
+      search: { status: "active", ...of.search },
+    };
+    const lists = [invoices, invoices, subscriptions];
+    return { name: dayText(date), figures, isNow: index === 30, lists };
   });
   return (
     <Section
@@ -43,16 +49,4 @@ export function RenewalsChart({ of }: { readonly of: GetOverviewResponse }) {
       />
     </Section>
   );
-}
-
-/** What was billed on a day is listed by its invoices, what is due by its subscriptions. */
-function listOf(organisation: string, date: string, isDue: boolean): LinkProps {
-  const params = { organisation };
-  return isDue
-    ? {
-        to: "/o/$organisation/subscriptions",
-        params,
-        search: { status: "active", renewal_from: date, renewal_to: date },
-      }
-    : { to: "/o/$organisation/invoices", params, search: { issued_from: date, issued_to: date } };
 }

@@ -51,6 +51,8 @@ export const invoices: Noun = {
         ...filtersOf("invoice"),
         due_from: "only those due on this day or later, YYYY-MM-DD",
         due_to: "only those due on this day or earlier",
+        renewal_from: "only renewals whose period begins on this day or later, YYYY-MM-DD",
+        renewal_to: "only renewals whose period begins on this day or earlier",
       },
       lookups,
       columns: [
