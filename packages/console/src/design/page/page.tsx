@@ -68,19 +68,21 @@ export function useTitle(title: string): void {
   }, [title, organisation]);
 }
 
-/** A section of a page, with its heading. */
+/** A section of a page, with its heading. `isQuiet`: only readers of screens hear the heading. */
 export function Section({
   title,
   beside,
+  isQuiet = false,
   children,
 }: {
   readonly title: string;
   readonly beside?: ReactNode;
+  readonly isQuiet?: boolean;
   readonly children: ReactNode;
 }) {
   return (
     <section className={styles.section} aria-label={title}>
-      <div className={styles.sectionHead}>
+      <div className={isQuiet ? "unseen" : styles.sectionHead}>
         <h2>{title}</h2>
         {beside}
       </div>

@@ -42,45 +42,56 @@ const title = "Retry all of this reason";
 /** The most that is read, and so retried, at a time. */
 const most = 100;
 
-/** The button for whatever has others of its reason. */
-export function RetryAllOfReason({ of }: { readonly of: Attention }) {
-  const [isOpen, setOpen] = useState(false);
+/** The button for whatever has others of its reason. The page has the drawer, which outlives it. */
+export function RetryAllOfReason({
+  of,
+  onOpen,
+}: {
+  readonly of: Attention;
+  readonly onOpen: () => void;
+}) {
   const mayAct = useMayAct();
   if (!mayAct || of.sameReasonCount < 2 || retries[of.kind] === undefined) return null;
   return (
-    <>
-      <Button variant="default" onClick={() => setOpen(true)}>
-        {title}
-      </Button>
-      {isOpen && (
-        <Portal>
-          <All of={of} onClose={() => setOpen(false)} />
-        </Portal>
-      )}
-    </>
+    <Button variant="default" onClick={onOpen}>
+      {title}
+    </Button>
   );
 }
 
-function All({ of, onClose }: { readonly of: Attention; readonly onClose: () => void }) {
+/** The drawer. What was retried leaves the queue meanwhile. */
+export function AllOfReason({
+  of,
+  onClose,
+}: {
+  readonly of: Attention;
+  readonly onClose: () => void;
+}) {
   const { id: organisation } = useOrganisation();
   const request = { organisation, kind: of.kind, limit: most };
   const read = useQuery(AttentionService.method.listAttention, request, {
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   });
-  const same = read.data?.data.filter(({ reason }) => reason === of.reason);
-  // Kept as it was when the drawer opened: what was retried leaves the queue meanwhile.
+  const same = read.data?.data.filter(
+    ({ reason, answer }) => reason === of.reason && answer === of.answer,
+  );
   const [rows, setRows] = useState<readonly Attention[]>();
   if (rows === undefined && same !== undefined) setRows(same);
-  if (rows !== undefined) return <Rows rows={rows} message={of.message} onClose={onClose} />;
   return (
-    <Outcome title={title} onClose={onClose}>
-      {read.error ? (
-        <ErrorState error={read.error} onAgain={() => void read.refetch()} />
+    <Portal>
+      {rows !== undefined ? (
+        <Rows rows={rows} message={of.message} onClose={onClose} />
       ) : (
-        <Skeleton lines={6} />
+        <Outcome title={title} onClose={onClose}>
+          {read.error ? (
+            <ErrorState error={read.error} onAgain={() => void read.refetch()} />
+          ) : (
+            <Skeleton lines={6} />
+          )}
+        </Outcome>
       )}
-    </Outcome>
+    </Portal>
   );
 }
 
@@ -99,8 +110,6 @@ function useRound(rows: readonly Attention[]) {
     isGone.current = false;
     return () => {
       isGone.current = true;
-      // Not before: the queue has the drawer in the row of what is retried.
-      void queryClient.invalidateQueries();
     };
   }, []);
   const note = (id: string, state: StateWords) => setStates((old) => ({ ...old, [id]: state }));
@@ -122,8 +131,7 @@ function useRound(rows: readonly Attention[]) {
       }
     }
     setRunning(false);
-    // Closed meanwhile: the last answer came after the queue was read.
-    if (isGone.current) void queryClient.invalidateQueries();
+    void queryClient.invalidateQueries();
     announce("All were asked");
   };
   return { states, isRunning, run };

@@ -12,7 +12,13 @@ import { EnableEndpoint, ResendDelivery, SendTestEvent } from "../webhooks/endpo
 import { RetryAllOfReason } from "./all-of-reason.tsx";
 
 /** The acts of a row. A reader has none. */
-export function AttentionActs({ of }: { readonly of: Attention }) {
+export function AttentionActs({
+  of,
+  onAll,
+}: {
+  readonly of: Attention;
+  readonly onAll: () => void;
+}) {
   const names = of.acts.map(({ method }) => method.split("/")[1] ?? "");
   return (
     <>
@@ -20,7 +26,7 @@ export function AttentionActs({ of }: { readonly of: Attention }) {
         const Found = acts[name];
         return Found && <Found key={name} of={of} />;
       })}
-      <RetryAllOfReason of={of} />
+      <RetryAllOfReason of={of} onOpen={onAll} />
     </>
   );
 }

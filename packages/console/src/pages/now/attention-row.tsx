@@ -1,6 +1,6 @@
-/** One thing that waits for a person: what it is, since when, why, and what is alike. */
+/** The things that wait for a person: what each is, since when, why, and what is alike. */
 import { Link } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import { useOrganisation } from "../../data/organisation.tsx";
 import { Instant } from "../../design/values/instant.tsx";
 import { grouped } from "../../design/values/money.tsx";
@@ -14,6 +14,10 @@ const AttentionActs = lazy(async () => ({
   default: (await import("./attention-acts.tsx")).AttentionActs,
 }));
 
+const AllOfReason = lazy(async () => ({
+  default: (await import("./all-of-reason.tsx")).AllOfReason,
+}));
+
 /** The counts end at it. */
 export const countLimit = 1_000;
 
@@ -22,8 +26,36 @@ export function countText(count: number): string {
   return `${grouped(count)}${count >= countLimit ? " or more" : ""}`;
 }
 
-/** Shows the row. */
-export function AttentionRow({ of }: { readonly of: Attention }) {
+/** Shows the rows, or what stands in their place. What is open for a row stays without it. */
+export function AttentionRows({
+  rows,
+  empty,
+}: {
+  readonly rows: readonly Attention[];
+  readonly empty: ReactNode;
+}) {
+  const [open, setOpen] = useState<Attention>();
+  return (
+    <>
+      {rows.length === 0 ? (
+        empty
+      ) : (
+        <ul className={styles.queue}>
+          {rows.map((each) => (
+            <AttentionRow key={each.id} of={each} onAll={() => setOpen(each)} />
+          ))}
+        </ul>
+      )}
+      {open && (
+        <Suspense>
+          <AllOfReason of={open} onClose={() => setOpen(undefined)} />
+        </Suspense>
+      )}
+    </>
+  );
+}
+
+function AttentionRow({ of, onAll }: { readonly of: Attention; readonly onAll: () => void }) {
   const { id: organisation } = useOrganisation();
   const { kind, label, objectKind, objectId, since, message, answer, sameReasonCount } = of;
   return (
@@ -56,7 +88,7 @@ export function AttentionRow({ of }: { readonly of: Attention }) {
       </span>
       <div className={styles.acts}>
         <Suspense>
-          <AttentionActs of={of} />
+          <AttentionActs of={of} onAll={onAll} />
         </Suspense>
       </div>
     </li>

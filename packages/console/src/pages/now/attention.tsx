@@ -16,8 +16,7 @@ import {
 } from "../../gen/billing/admin/v1/attention_pb.ts";
 import { attentionKinds, kindWord } from "../../words/attention.ts";
 import { choiceOf } from "../../words/choices.ts";
-import { AttentionRow, countText } from "./attention-row.tsx";
-import styles from "./now.module.css";
+import { AttentionRows, countText } from "./attention-row.tsx";
 
 const route = { from: "/signed-in/o/$organisation/attention" } as const;
 
@@ -48,19 +47,16 @@ export function AttentionPage() {
 function Queue({ answer: { data, hasMore, checked } }: { readonly answer: ListAttentionResponse }) {
   const navigate = useNavigate();
   const last = data.at(-1);
-  if (data.length === 0)
-    return (
-      <EmptyState title="Nothing needs a person">
-        Checked <Instant at={checked} />.
-      </EmptyState>
-    );
   return (
     <>
-      <ul className={styles.queue}>
-        {data.map((each) => (
-          <AttentionRow key={each.id} of={each} />
-        ))}
-      </ul>
+      <AttentionRows
+        rows={data}
+        empty={
+          <EmptyState title="Nothing needs a person">
+            Checked <Instant at={checked} />.
+          </EmptyState>
+        }
+      />
       {hasMore && last && (
         <Button
           variant="default"

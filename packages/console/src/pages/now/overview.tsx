@@ -11,7 +11,7 @@ import {
   type GetOverviewResponse,
   OverviewService,
 } from "../../gen/billing/admin/v1/overview_pb.ts";
-import { AttentionRow } from "./attention-row.tsx";
+import { AttentionRows } from "./attention-row.tsx";
 import { refetchInterval } from "./figures.ts";
 import { FirstSteps } from "./first-steps.tsx";
 import styles from "./now.module.css";
@@ -44,26 +44,27 @@ function Waiting() {
   const request = { organisation, limit: 5 };
   const { data } = useQuery(AttentionService.method.listAttention, request);
   if (data === undefined) return <p className={styles.calm}>Looking for what needs a person …</p>;
-  if (data.data.length === 0)
-    return (
-      <p className={styles.calm}>
-        Nothing needs a person. Checked <Instant at={data.checked} />.
-      </p>
-    );
+  const { data: rows, hasMore, checked } = data;
   return (
     <Section
       title="Needs a person"
+      isQuiet={rows.length === 0}
       beside={
-        <Link to="/o/$organisation/attention" params={{ organisation }}>
-          {data.hasMore ? "All of it" : "The queue"}
-        </Link>
+        rows.length > 0 && (
+          <Link to="/o/$organisation/attention" params={{ organisation }}>
+            {hasMore ? "All of it" : "The queue"}
+          </Link>
+        )
       }
     >
-      <ul className={styles.queue}>
-        {data.data.map((each) => (
-          <AttentionRow key={each.id} of={each} />
-        ))}
-      </ul>
+      <AttentionRows
+        rows={rows}
+        empty={
+          <p className={styles.calm}>
+            Nothing needs a person. Checked <Instant at={checked} />.
+          </p>
+        }
+      />
     </Section>
   );
 }
