@@ -1,6 +1,7 @@
 /** Acts on subscriptions: previewed, then done, by whom and how, and as it was previewed. */
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
+import { tables } from "../../../test/support/rows.ts";
 import { effectButton, openAct, stateOf, subscribe, typeUnits, untilDone } from "./acts-fixture.ts";
 import { consoleTest, untilShown } from "./console-fixture.ts";
 import { look } from "./looks.ts";
@@ -111,6 +112,42 @@ consoleTest(
     await effectButton(page, "12").and(page.locator(":enabled")).click();
     await untilDone(page, /^Done: Change to 12 seats/);
     expect((await stateOf(on, id)).units).toBe(12);
+  },
+);
+
+consoleTest(
+  "an end that waits for a ledger which does not answer is broken off",
+  async ({ open, data, system }) => {
+    const on = { data, system };
+    const id = await subscribe(on, "Waits");
+    const pause = (until: string) =>
+      system.pool.query(
+        `UPDATE ledger_connections SET paused_until = ${until}, paused_reason = 'closed'
+          WHERE organisation_id = $1`,
+        [data.sandbox.organisationId],
+      );
+    await pause("now() + interval '1 day'");
+    const ended = system.ask("POST", `/v1/subscriptions/${id}/end`, {
+      key: data.testKey,
+      idempotencyKey: "waits",
+      body: { when: "now", delete_unsent_invoices: true },
+    });
+    const jobs = tables(system.pool).ledgerJob;
+    const waits = { subscriptionId: id, kind: "end_subscription", state: "ready" };
+    await expect.poll(() => jobs.count({ where: waits })).toBe(1);
+    const { page, problems } = await open();
+    await openAct(page, on, id, "break_off");
+    await page.getByText(/the subscription is being ended, 0 of 1 invoices removed/).waitFor();
+    await page.getByLabel("Reason").fill("The ledger was closed");
+    const button = page.getByRole("button", { name: "Break off, and issue nothing" });
+    expect(await button.isDisabled()).toBe(true);
+    await page.getByLabel(/type the customer's code: ACME/).fill("ACME");
+    await button.click();
+    await untilDone(page, /^Done: Break off what waits for the ledger/);
+    expect((await ended).status).toBe(409);
+    await pause("NULL");
+    expect((await stateOf(on, id)).status).toBe("active");
+    expect(problems).toEqual([]);
   },
 );
 

@@ -158,3 +158,56 @@ consoleTest(
     expect(problems).toEqual([]);
   },
 );
+
+consoleTest("a plan is made with a meter and its tiers, and changed", async ({ open, data }) => {
+  const { page, problems } = await open();
+  const typed = (name: string) => drawer(page).getByLabel(name, { exact: true });
+  await page.goto(`/console/o/${data.sandbox.organisationId}/plans`);
+  await page.getByRole("button", { name: "New plan" }).click();
+  await typed("Name").fill("Calls");
+  await typed("Code").fill("calls");
+  await typed("Price of a unit").fill("10");
+  await drawer(page).getByRole("button", { name: "Add a meter" }).click();
+  await typed("What its usage costs").selectOption({ label: "Tiered: each tier has its price" });
+  await typed("Up to, tier 1").fill("1000");
+  await typed("Each, tier 1").fill("0.02");
+  expect(await drawer(page).getByRole("button", { name: "Create Calls" }).isDisabled()).toBe(true);
+  await typed("Each, tier 2").fill("0.01");
+  const faults = await look(page, "plan with a meter");
+  await drawer(page).getByRole("button", { name: "Create Calls" }).click();
+  await page.getByRole("heading", { level: 1, name: "Calls" }).waitFor();
+  await page.getByRole("cell", { name: "NZD 0.02" }).waitFor();
+  await page.getByRole("button", { name: "Edit" }).click();
+  await typed("Each, tier 1").fill("0.03");
+  await drawer(page).getByRole("button", { name: "Save" }).click();
+  await page.getByRole("cell", { name: "NZD 0.03" }).waitFor();
+  expect(faults).toEqual([]);
+  expect(problems).toEqual([]);
+});
+
+consoleTest(
+  "the mapping of a charge is set and cleared, each code by itself",
+  async ({ open, data }) => {
+    const { page, problems } = await open();
+    const below = `/console/o/${data.sandbox.organisationId}`;
+    const map = async (label: string, value: string, effect: string) => {
+      await drawer(page).getByLabel(label, { exact: true }).selectOption(value);
+      await drawer(page).getByRole("button", { name: effect }).click();
+      await drawer(page).waitFor({ state: "detached" });
+    };
+    await page.goto(`${below}/charges`);
+    await page.getByRole("button", { name: "Account", exact: true }).first().click();
+    await map("Revenue account", "201", "Map it");
+    await page.goto(`${below}/ledger?tab=mapping`);
+    const row = page.getByRole("row", { name: /charge hardware-key/ });
+    await row.getByRole("button", { name: "Choose" }).click();
+    await map("Tax type", "OUTPUT2", "Map it");
+    await row.getByRole("cell", { name: "OUTPUT2" }).waitFor();
+    await row.getByRole("cell", { name: "201" }).waitFor();
+    await row.getByRole("button", { name: "Choose" }).click();
+    await drawer(page).getByLabel("Tax type", { exact: true }).selectOption("");
+    await map("Revenue account", "", "Clear the mapping");
+    await row.waitFor({ state: "detached" });
+    expect(problems).toEqual([]);
+  },
+);

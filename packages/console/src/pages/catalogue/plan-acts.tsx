@@ -7,8 +7,10 @@ import styles from "../../forms/forms.module.css";
 import { type Plan, PlanService } from "../../gen/billing/admin/v1/catalogue_pb.ts";
 import { PlanType } from "../../gen/billing/v1/catalogue_pb.ts";
 import { intervalText } from "../../words/choices.ts";
+import { MeterInputs, metersOf, type TypedMeter, typedMeters } from "./meter-inputs.tsx";
 import { PlanCurve } from "./plan-curve.tsx";
-import { TierInputs, type TypedTier } from "./tier-inputs.tsx";
+import { TierInputs } from "./tier-inputs.tsx";
+import { emptyTiers, hasTiers, pricesOf, type TypedTier, typedPrices } from "./typed-prices.ts";
 
 const method = PlanService.method;
 
@@ -20,11 +22,7 @@ const typeWords = [
   [PlanType.STAIRSTEP, "Stairstep: a price for each step"],
 ] as const;
 
-const withTiers: readonly PlanType[] = [PlanType.TIERED, PlanType.VOLUME, PlanType.STAIRSTEP];
 const months = [1, 2, 3, 6, 12, 24, 36] as const;
-const priceForm = /^(0|[1-9]\d{0,8})(\.\d{1,4})?$/;
-
-const shortPrice = (price: string) => price.replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
 
 function fieldsOf(currency: string, plan?: Plan): Field[] {
   const count = plan?.interval?.count ?? 1;
@@ -82,61 +80,32 @@ const override = (plan?: Plan): Field => ({
 });
 
 /** What is typed beside the plain fields. They are asked for as the type needs them. */
-const hidden = (plan?: Plan): Field[] =>
-  [
-    ["price", plan === undefined || plan.tiers.length > 0 ? "" : shortPrice(plan.price)],
-    ["minimum_units", String(plan?.minimumUnits || "")],
-    ["free_units", String(plan?.freeUnits || "")],
-    ["tiers", JSON.stringify(typedTiers(plan))],
-  ].map(([name = "", initial]) => ({
-    name,
-    label: name,
-    kind: "hidden",
-    initial,
-    isOptional: true,
-  }));
-
-function typedTiers(plan?: Plan): TypedTier[] {
-  if (plan === undefined || plan.tiers.length === 0)
-    return [
-      { upTo: "10", each: "", once: "" },
-      { upTo: "", each: "", once: "" },
-    ];
-  return plan.tiers.map(({ upTo, unitPrice, flatPrice }) => ({
-    upTo: upTo === undefined ? "" : String(upTo),
-    each: unitPrice === undefined ? "" : shortPrice(unitPrice),
-    once: flatPrice === undefined ? "" : shortPrice(flatPrice),
-  }));
+function hidden(plan?: Plan): Field[] {
+  const prices = plan && typedPrices(plan);
+  return Object.entries({
+    price: prices?.price ?? "",
+    minimum_units: String(plan?.minimumUnits || ""),
+    free_units: String(plan?.freeUnits || ""),
+    tiers: JSON.stringify(prices?.tiers ?? emptyTiers),
+    meters: JSON.stringify(typedMeters(plan?.meters ?? [])),
+  }).map(([name, initial]) => ({ name, label: name, kind: "hidden", initial, isOptional: true }));
 }
 
 const typeOf = (values: Values) => Number(values.type) as PlanType;
 const tiersOf = (values: Values): TypedTier[] => JSON.parse(values.tiers ?? "[]");
+const typedMetersOf = (values: Values): TypedMeter[] => JSON.parse(values.meters ?? "[]");
 
-/** The members that say what it costs, or null while something of them is missing. */
-function pricesOf(values: Values) {
+/** The members that say what its units cost, or null while something of them is missing. */
+function unitPricesOf(values: Values) {
   const type = typeOf(values);
-  const units = {
+  const price = textOf(values, "price") ?? "";
+  const prices = pricesOf({ type, price, tiers: tiersOf(values) });
+  if (prices === null || type === PlanType.FLAT_FEE) return prices;
+  return {
+    ...prices,
     minimumUnits: wholeOf(values, "minimum_units") ?? 0,
     freeUnits: wholeOf(values, "free_units") ?? 0,
   };
-  if (!withTiers.includes(type)) {
-    const price = textOf(values, "price") ?? "";
-    if (!priceForm.test(price)) return null;
-    return { price, tiers: [], ...(type === PlanType.FLAT_FEE ? {} : units) };
-  }
-  const typed = tiersOf(values);
-  const prices = typed.flatMap(({ each, once }) => [each, once]).filter((text) => text !== "");
-  const isWhole = typed.every(
-    ({ upTo, each, once }, index) =>
-      each + once !== "" && (index === typed.length - 1 || /^[1-9]\d{0,8}$/.test(upTo)),
-  );
-  if (!isWhole || !prices.every((text) => priceForm.test(text))) return null;
-  const tiers = typed.map(({ upTo, each, once }) => ({
-    ...(upTo !== "" && { upTo: Number(upTo) }),
-    ...(each !== "" && type !== PlanType.STAIRSTEP && { unitPrice: each }),
-    ...(once !== "" && { flatPrice: once }),
-  }));
-  return { tiers, ...units };
 }
 
 function membersOf(values: Values) {
@@ -165,7 +134,7 @@ function Prices({ typed }: { readonly typed: Typed }) {
   ];
   return (
     <>
-      {withTiers.includes(type) ? (
+      {hasTiers(type) ? (
         <TierInputs
           tiers={tiersOf(values)}
           hasEach={type !== PlanType.STAIRSTEP}
@@ -184,12 +153,16 @@ function Prices({ typed }: { readonly typed: Typed }) {
         </div>
       )}
       <Fields {...typed} fields={[override()]} />
+      <MeterInputs
+        typed={typedMetersOf(values)}
+        onChange={(meters) => onType("meters", JSON.stringify(meters))}
+      />
     </>
   );
 }
 
 function Curve({ values }: { readonly values: Values }) {
-  const prices = pricesOf(values);
+  const prices = unitPricesOf(values);
   const currency = (values.currency ?? "").toUpperCase();
   if (prices === null || !/^[A-Z]{3}$/.test(currency))
     return <p className="muted">The price curve is drawn here once there are prices.</p>;
@@ -225,8 +198,9 @@ export function CreatePlan({ isPrimary = true }: { readonly isPrimary?: boolean 
       isPrimary={isPrimary}
       fields={[...fieldsOf(whole.defaultCurrency), ...hidden(), ...unseen]}
       request={(values) => {
-        const prices = pricesOf(values);
-        return prices && { organisation, type: typeOf(values), ...membersOf(values), ...prices };
+        const [prices, meters] = [unitPricesOf(values), metersOf(typedMetersOf(values))];
+        if (prices === null || meters === null) return null;
+        return { organisation, type: typeOf(values), ...membersOf(values), ...prices, meters };
       }}
       effect={({ name }) => (name?.trim() ? `Create ${name.trim()}` : "Create the plan")}
       about="It begins as a draft: activate it on its page once it is right."
@@ -282,10 +256,11 @@ export function EditPlan({ plan }: { readonly plan: Plan }) {
       {...saved}
       fields={[...fields, kind, ...hidden(plan), ...unseen]}
       request={(values) => {
-        const prices = pricesOf(values);
-        if (prices === null) return null;
+        const [prices, meters] = [unitPricesOf(values), metersOf(typedMetersOf(values))];
+        if (prices === null || meters === null) return null;
         const { tiers, ...others } = prices;
-        return { organisation, id, ...membersOf(values), ...others, tiers: { tiers } };
+        const lists = { tiers: { tiers }, meters: { meters } };
+        return { organisation, id, ...membersOf(values), ...others, ...lists };
       }}
       about="No subscription has it yet, so all of it can be changed."
     >

@@ -1,13 +1,7 @@
 /** The tiers of a plan that is being typed, as a table. */
 import { Button, CloseButton } from "@mantine/core";
 import styles from "../../forms/forms.module.css";
-
-/** A tier as it is typed. The last one has no end. */
-export interface TypedTier {
-  readonly upTo: string;
-  readonly each: string;
-  readonly once: string;
-}
+import type { TypedTier } from "./typed-prices.ts";
 
 interface TierInputsProps {
   readonly tiers: readonly TypedTier[];

@@ -4,7 +4,7 @@ import { useOrganisation } from "../../data/organisation.tsx";
 import { ErrorState } from "../../design/page/error-state.tsx";
 import { Skeleton } from "../../design/page/page.tsx";
 import { Act, type Typed } from "../../forms/act.tsx";
-import { Fields, textOf } from "../../forms/fields.tsx";
+import { Fields, textOf, type Values } from "../../forms/fields.tsx";
 import {
   type AccountMapping,
   AccountMappingService,
@@ -13,86 +13,105 @@ import {
   type MappingOption,
 } from "../../gen/billing/admin/v1/ledger_connections_pb.ts";
 
+type Codes = Pick<AccountMapping, "revenueAccount" | "taxType">;
+
 /** What is mapped: the organisation if it is nothing else. */
 export interface Mapped {
   readonly name: string;
   readonly label?: string;
   readonly isInRow?: boolean;
   readonly of: { readonly plan?: string; readonly charge?: string; readonly meter?: string };
-  readonly mapping: Pick<AccountMapping, "revenueAccount" | "taxType"> | undefined;
+  readonly mapping: Codes | undefined;
 }
 
-/** The act of a row of the mapping. */
+/** The act of a row of the mapping. The whole mapping is replaced, so that a code is cleared too. */
 export function SetMapping({ name, of, mapping, label = "Choose", isInRow = true }: Mapped) {
   const { id: organisation } = useOrganisation();
+  const { revenueAccount: account = "", taxType: tax = "" } = mapping ?? {};
+  const isCleared = (values: Values) => values.revenue_account === "" && values.tax_type === "";
   return (
     <Act
       label={label}
       isInRow={isInRow}
       title={`Account and tax of ${name}`}
       method={AccountMappingService.method.setAccountMapping}
-      request={(values) => {
-        const revenueAccount = textOf(values, "revenue_account");
-        const taxType = textOf(values, "tax_type");
-        return revenueAccount === undefined && taxType === undefined
+      fields={[
+        { ...unseen, name: "revenue_account", initial: account },
+        { ...unseen, name: "tax_type", initial: tax },
+      ]}
+      request={(values) =>
+        values.revenue_account === account && values.tax_type === tax
           ? null
-          : { organisation, ...of, revenueAccount, taxType };
-      }}
-      effect="Map it"
+          : {
+              organisation,
+              ...of,
+              revenueAccount: textOf(values, "revenue_account"),
+              taxType: textOf(values, "tax_type"),
+            }
+      }
+      effect={(values) => (isCleared(values) ? "Clear the mapping" : "Map it")}
       about={
         "Invoices that are issued from now on have them. Those that the ledger refused " +
         "take them when they are retried."
       }
       done={`${name} is mapped`}
     >
-      {(typed) => <Options typed={typed} mapping={mapping} />}
+      {(typed) => <Options typed={typed} isDefault={Object.keys(of).length === 0} />}
     </Act>
   );
 }
 
-function Options({
-  typed,
-  mapping,
-}: {
-  readonly typed: Typed;
-  readonly mapping: Mapped["mapping"];
-}) {
+/** Asked for once the ledger has answered what it has. */
+const unseen = { label: "", kind: "hidden", isOptional: true } as const;
+
+function Options({ typed, isDefault }: { readonly typed: Typed; readonly isDefault: boolean }) {
   const { id: organisation } = useOrganisation();
-  const method = LedgerConnectionService.method;
-  const request = { organisation, kind: MappingKind.ACCOUNTS };
-  const accounts = useQuery(method.listMappingOptions, request, { staleTime: 60_000 });
-  const rates = useQuery(
-    method.listMappingOptions,
-    { organisation, kind: MappingKind.TAX_RATES },
-    { staleTime: 60_000 },
-  );
+  const { listMappingOptions } = LedgerConnectionService.method;
+  const { getAccountMapping } = AccountMappingService.method;
+  const options = { staleTime: 60_000 };
+  const ofKind = (kind: MappingKind) => ({ organisation, kind });
+  const reads = [
+    useQuery(listMappingOptions, ofKind(MappingKind.ACCOUNTS), options),
+    useQuery(listMappingOptions, ofKind(MappingKind.TAX_RATES), options),
+  ] as const;
+  const wider = useQuery(getAccountMapping, { organisation }, { enabled: !isDefault });
+  const [accounts, rates] = reads;
   const error = accounts.error ?? rates.error;
-  if (error) return <ErrorState error={error} onAgain={() => void accounts.refetch()} />;
+  const again = () => reads.forEach((read) => void read.refetch());
+  if (error) return <ErrorState error={error} onAgain={again} />;
   if (accounts.data === undefined || rates.data === undefined) return <Skeleton />;
-  const { revenueAccount, taxType } = mapping ?? {};
+  const none = (code: string | undefined) =>
+    isDefault ? "none" : `as the organisation: ${code ?? "none"}`;
+  const field = (name: string, label: string, all: readonly MappingOption[], words: string) => ({
+    name,
+    label,
+    choices: choicesOf(all, typed.values[name] ?? "", words),
+  });
+  const { revenueAccount, taxType } = wider.data?.default ?? {};
   return (
     <Fields
       {...typed}
       fields={[
-        {
-          name: "revenue_account",
-          label: "Revenue account",
-          choices: choicesOf(accounts.data.data, revenueAccount),
-        },
-        { name: "tax_type", label: "Tax type", choices: choicesOf(rates.data.data, taxType) },
+        field("revenue_account", "Revenue account", accounts.data.data, none(revenueAccount)),
+        field("tax_type", "Tax type", rates.data.data, none(taxType)),
       ]}
     />
   );
 }
 
+/** What the ledger takes, and the present code also if it does not take that any more. */
 function choicesOf(
   options: readonly MappingOption[],
-  present: string | undefined,
+  present: string,
+  none: string,
 ): [string, string][] {
+  const usable = options.filter(({ active, usableForRevenue }) => active && usableForRevenue);
+  const isKnown = present === "" || usable.some(({ code }) => code === present);
   return [
-    ["", present === undefined ? "as it is" : `as it is: ${present}`],
-    ...options
-      .filter(({ active, usableForRevenue }) => active && usableForRevenue)
-      .map(({ code, name }): [string, string] => [code, `${code}, ${name}`]),
+    ["", none],
+    ...(isKnown
+      ? []
+      : [[present, `${present}, which the ledger does not take`] as [string, string]]),
+    ...usable.map(({ code, name }): [string, string] => [code, `${code}, ${name}`]),
   ];
 }

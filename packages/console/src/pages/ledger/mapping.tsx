@@ -38,7 +38,12 @@ export function Mapping() {
             </tr>
           </thead>
           <tbody>
-            <Row name="The organisation" kind="for all below" of={{}} mapping={organisations} />
+            <Row
+              name="The organisation"
+              kind="for all that has no other"
+              of={{}}
+              mapping={organisations}
+            />
             {[
               ...plans.map((each) => [each, "plan"] as const),
               ...charges.map((each) => [each, "charge"] as const),
@@ -49,6 +54,10 @@ export function Mapping() {
           </tbody>
         </table>
       </div>
+      <p className="muted">
+        A plan is mapped on its page, a charge or a meter in its list. One that is cleared takes the
+        organisation's.
+      </p>
     </Section>
   );
 }
