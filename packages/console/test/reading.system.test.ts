@@ -55,6 +55,32 @@ async function idOfRow(page: Page): Promise<string> {
 }
 
 consoleTest(
+  "the filters of a list are saved as a view, by a reader too",
+  async ({ open, data, system }) => {
+    const { page, problems } = await open({ token: await system.operator("read-only", "Viewer") });
+    await page.goto(`/console/o/${data.sandbox.organisationId}/invoices?status=draft&number=INV-1`);
+    await untilShown(page);
+    const views = page.getByText("Views", { exact: true });
+    await views.click();
+    await page.getByLabel("Save these filters as").fill("Drafts, & <b>one</b>");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    const view = page.getByRole("link", { name: "Drafts, & <b>one</b>" });
+    await view.waitFor();
+    const faults = await look(page, "views");
+    await page.goto(`/console/o/${data.sandbox.organisationId}/invoices`);
+    await views.click();
+    await view.click();
+    await page.waitForURL(/status=draft&number=INV-1$/);
+    await page.getByText("number: INV-1").waitFor();
+    await views.click();
+    await page.getByRole("button", { name: /^Delete the view Drafts/ }).click();
+    await page.getByText("No views of this list yet.").waitFor();
+    expect(faults).toEqual([]);
+    expect(problems).toEqual([]);
+  },
+);
+
+consoleTest(
   "a service that does not answer is said, and asked again by a button",
   async ({ open, data }) => {
     const { page } = await open();

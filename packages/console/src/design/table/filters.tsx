@@ -1,7 +1,7 @@
 /** The filters of a list. Each is a member of the address, and a chip while it is set. */
 import { TextInput } from "@mantine/core";
 import { type LinkProps, useNavigate, useRouterState } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import { Icon } from "../icons.tsx";
 import { EmptyState } from "../page/empty-state.tsx";
 import { LinkTabs } from "../page/link-tabs.tsx";
@@ -63,6 +63,7 @@ export function Filters({
         {typed.length > 0 && <FilterField typed={typed} onSet={set} />}
         {dates.length > 0 && <DateFilters ranges={dates} search={search} onSet={set} />}
         {children}
+        <SavedViews search={search} />
         {chips.map(({ key, label, value, shown }) => (
           <span key={key} className={styles.chip}>
             {label}: {shown ? shown(value) : value}
@@ -77,6 +78,35 @@ export function Filters({
         ))}
       </div>
     </>
+  );
+}
+
+const Views = lazy(async () => ({ default: (await import("./views.tsx")).Views }));
+
+/** The button of the saved views, on a list that has an address by itself in an organisation. */
+function SavedViews({ search }: { readonly search: Search }) {
+  const [isOpen, setOpen] = useState(false);
+  const path = useRouterState({ select: ({ location }) => location.pathname });
+  const [, page] = /^\/o\/[^/]+\/([a-z-]+)$/.exec(path) ?? [];
+  if (page === undefined) return null;
+  return (
+    <details
+      className={styles.dates}
+      open={isOpen}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+      onKeyDown={(event) => event.key === "Escape" && setOpen(false)}
+    >
+      <summary>
+        <Icon name="down" size={14} /> Views
+      </summary>
+      {isOpen && (
+        <div className={styles.views}>
+          <Suspense>
+            <Views page={page} search={search} onChosen={() => setOpen(false)} />
+          </Suspense>
+        </div>
+      )}
+    </details>
   );
 }
 
