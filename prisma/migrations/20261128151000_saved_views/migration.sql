@@ -1,5 +1,5 @@
--- Operators save views of the console's lists, and find the renewal invoices of a day. The previous
--- version knows neither.
+-- Operators save views of the console's lists, find the renewal invoices of a day, and see clocks
+-- that stopped. The previous version knows none of it.
 
 CREATE TABLE saved_views (
   id UUID NOT NULL,
@@ -22,6 +22,9 @@ ALTER TABLE saved_views
 
 -- Many renewals have one day, so an entry of it costs little.
 CREATE INDEX invoices_renewals ON invoices (organisation_id, period_start) WHERE type = 'renewal';
+
+CREATE INDEX clock_advances_unfinished ON clock_advances (organisation_id)
+  WHERE finished_at IS NULL;
 
 ALTER TABLE audit_log DROP CONSTRAINT audit_log_target_kind;
 ALTER TABLE audit_log ADD CONSTRAINT audit_log_target_kind CHECK (target_kind IN ('organisation',

@@ -15,6 +15,7 @@ export const attentionKinds: Readonly<Record<number, string>> = {
   [AttentionKind.DOCUMENT_DRIFT]: "Changed in the ledger",
   [AttentionKind.ENDPOINT_DISABLED]: "Endpoint disabled",
   [AttentionKind.DELIVERY_FAILED]: "Delivery given up",
+  [AttentionKind.CLOCK_STOPPED]: "Test clock stopped",
 };
 
 /** What a severity asks. */

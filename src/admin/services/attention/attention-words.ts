@@ -9,6 +9,7 @@ import {
 } from "../../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
 import { LedgerReconciliationService } from "../../../gen/proto/billing/admin/v1/ledger_reconciliation_pb.ts";
 import { LedgerSyncService } from "../../../gen/proto/billing/admin/v1/ledger_sync_pb.ts";
+import { TestClockService } from "../../../gen/proto/billing/admin/v1/test_clock_pb.ts";
 import { WebhookService } from "../../../gen/proto/billing/admin/v1/webhooks_pb.ts";
 import type { AttentionItem, AttentionKind } from "../../../store/admin/attention/attention.ts";
 
@@ -144,5 +145,12 @@ export const attentionWords: Readonly<Record<AttentionKind, KindWords>> = {
     severity: LOW,
     message: () => "The receiver did not take it within 20 hours. It is not sent again by itself.",
     acts: ({ objectId: id }) => [act(resendWebhookDelivery, "Send it again", { id })],
+  },
+  clock_stopped: {
+    severity: LOW,
+    message: () =>
+      "The test clock is on its way and has not moved for a quarter of an hour. Workers move it: " +
+      "look whether they run.",
+    acts: () => [act(TestClockService.method.getTestClock, "Look at the clock")],
   },
 };

@@ -127,6 +127,29 @@ const exhausted: Source = (scope) => sql`
     JOIN webhook_endpoints w ON w.organisation_id = t.organisation_id AND w.id = t.endpoint_id
 `;
 
+const stopped: Source = ({ where, limit }) => sql`
+  SELECT
+    t.organisation_id,
+    0::bigint AS place,
+    'organisation' AS object_kind,
+    t.organisation_id::text AS object_id,
+    o.name AS label,
+    t.moved_at AS since,
+    'clock_stopped' AS reason,
+    NULL AS answer,
+    '' AS same,
+    1 AS count
+  FROM
+    clock_advances t
+    JOIN organisations o ON o.id = t.organisation_id
+  WHERE
+    ${where(sql`t.organisation_id`, sql`0`)}
+    AND t.finished_at IS NULL
+    AND t.moved_at < now() - interval '15 minutes'
+  ORDER BY t.organisation_id DESC
+  LIMIT ${limit}
+`;
+
 /** The source of each kind, the most severe first. */
 export const attentionSources = {
   renewals_overdue: overdue,
@@ -152,4 +175,5 @@ export const attentionSources = {
   document_drift: drift,
   endpoint_disabled: disabled,
   delivery_failed: exhausted,
+  clock_stopped: stopped,
 } as const satisfies Readonly<Record<string, Source>>;

@@ -127,6 +127,13 @@ export const attentionCases: Readonly<Record<AttentionKind, Case>> = {
     mend: `UPDATE webhook_endpoints SET disabled_reason = 'An operator did it'
       WHERE organisation_id = $1`,
   },
+  clock_stopped: {
+    make: run(`INSERT INTO clock_advances (organisation_id, started_from, target, moved_at)
+      SELECT id, test_clock, test_clock + interval '1 day', now() - interval '16 minutes'
+      FROM organisations WHERE id = $1`),
+    shows: { objectKind: "organisation", label: "Sandbox", reason: "clock_stopped" },
+    mend: "UPDATE clock_advances SET finished_at = now() WHERE organisation_id = $1",
+  },
   delivery_failed: {
     make: run(
       endpoint,
