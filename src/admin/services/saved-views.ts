@@ -7,7 +7,7 @@ import {
   requireOrganisation,
 } from "./dependencies.ts";
 
-/** Implements the service. Refuses `organisation_not_found`, and `invalid_state` for one too many. */
+/** Implements the service. Refuses `organisation_not_found`, `invalid_state` for one too many. */
 export function savedViewService(
   deps: AdminDependencies,
 ): AdminImplementation<typeof SavedViewService> {

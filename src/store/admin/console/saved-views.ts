@@ -42,7 +42,7 @@ export function createSavedViewStore(pool: Pool, { run }: Changes): SavedViewSto
         }
         const count = await db(tx).savedView.count({ where: { operatorId, organisationId } });
         if (count >= maxViews) {
-          const message = `You have ${maxViews} saved views of this organisation. Delete one first.`;
+          const message = `You have ${maxViews} views of this organisation. Delete one first.`;
           throw new Refusal("invalid_state", message);
         }
         const after = await db(tx).savedView.create({ data: { ...view, id: newId() } });

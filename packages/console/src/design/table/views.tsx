@@ -12,7 +12,7 @@ import { ErrorState } from "../page/error-state.tsx";
 import { Skeleton } from "../page/page.tsx";
 import type { Search } from "./filters.tsx";
 
-const { listSavedViews, saveView, deleteView } = SavedViewService.method;
+const { method } = SavedViewService;
 
 interface ViewsProps {
   readonly page: string;
@@ -24,10 +24,10 @@ interface ViewsProps {
 export function Views({ page, search, onChosen }: ViewsProps) {
   const { id: organisation } = useOrganisation();
   const [name, setName] = useState("");
-  const read = useQuery(listSavedViews, { organisation });
+  const read = useQuery(method.listSavedViews, { organisation });
   const onSuccess = () => queryClient.invalidateQueries();
-  const saving = useMutation(saveView, { onSuccess });
-  const deleting = useMutation(deleteView, { onSuccess });
+  const saving = useMutation(method.saveView, { onSuccess });
+  const deleting = useMutation(method.deleteView, { onSuccess });
   const present = stringifySearch({ ...search, after: undefined }).slice("?".length);
   const error = read.error ?? saving.error ?? deleting.error;
   const views = read.data?.data.filter((view) => view.page === page);

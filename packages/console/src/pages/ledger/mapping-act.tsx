@@ -24,7 +24,7 @@ export interface Mapped {
   readonly mapping: Codes | undefined;
 }
 
-/** The act of a row of the mapping. The whole mapping is replaced, so that a code is cleared too. */
+/** The act of a row. The whole mapping is replaced, so that its codes are cleared too. */
 export function SetMapping({ name, of, mapping, label = "Choose", isInRow = true }: Mapped) {
   const { id: organisation } = useOrganisation();
   const { revenueAccount: account = "", taxType: tax = "" } = mapping ?? {};
@@ -66,15 +66,18 @@ const unseen = { label: "", kind: "hidden", isOptional: true } as const;
 
 function Options({ typed, isDefault }: { readonly typed: Typed; readonly isDefault: boolean }) {
   const { id: organisation } = useOrganisation();
-  const { listMappingOptions } = LedgerConnectionService.method;
-  const { getAccountMapping } = AccountMappingService.method;
+  const { method } = LedgerConnectionService;
   const options = { staleTime: 60_000 };
   const ofKind = (kind: MappingKind) => ({ organisation, kind });
   const reads = [
-    useQuery(listMappingOptions, ofKind(MappingKind.ACCOUNTS), options),
-    useQuery(listMappingOptions, ofKind(MappingKind.TAX_RATES), options),
+    useQuery(method.listMappingOptions, ofKind(MappingKind.ACCOUNTS), options),
+    useQuery(method.listMappingOptions, ofKind(MappingKind.TAX_RATES), options),
   ] as const;
-  const wider = useQuery(getAccountMapping, { organisation }, { enabled: !isDefault });
+  const wider = useQuery(
+    AccountMappingService.method.getAccountMapping,
+    { organisation },
+    { enabled: !isDefault },
+  );
   const [accounts, rates] = reads;
   const error = accounts.error ?? rates.error;
   const again = () => reads.forEach((read) => void read.refetch());
