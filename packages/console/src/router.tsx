@@ -233,7 +233,19 @@ const audit = createRoute({
   component: lazyRouteComponent(() => import("./pages/activity/audit.tsx"), "AuditPage"),
 });
 
+// A build has no such page, nor what it imports.
+const gallery = import.meta.env.DEV
+  ? [
+      createRoute({
+        getParentRoute: () => root,
+        path: "/_gallery",
+        component: lazyRouteComponent(() => import("./pages/gallery/gallery.tsx"), "GalleryPage"),
+      }),
+    ]
+  : [];
+
 const tree = root.addChildren([
+  ...gallery,
   signIn,
   signedIn.addChildren([
     organisations,

@@ -2,12 +2,20 @@
 import type { ReactNode } from "react";
 import styles from "./table.module.css";
 
+const titleOf = (shown: ReactNode) => (typeof shown === "string" ? shown : undefined);
+
 /** A name with a smaller line below it. */
 export function Named({ name, sub }: { readonly name: ReactNode; readonly sub?: ReactNode }) {
   return (
     <>
-      <span className={styles.named}>{name}</span>
-      {sub && <span className={`${styles.named} ${styles.sub}`}>{sub}</span>}
+      <span className={styles.named} title={titleOf(name)}>
+        {name}
+      </span>
+      {sub && (
+        <span className={`${styles.named} ${styles.sub}`} title={titleOf(sub)}>
+          {sub}
+        </span>
+      )}
     </>
   );
 }
