@@ -102,6 +102,7 @@ test("the renewals of a day are the invoices that the list has of it", async ({
   await fixture.posted(organisation);
   await fixture.setClock(organisation, "2026-04-12");
   await fixture.bill(organisation);
+  await fixture.posted(organisation);
   const change = (subscription: string, assignments: string) =>
     fixture.pool.query(
       `UPDATE invoices SET ${assignments} WHERE subscription_id = $1 AND type = 'renewal'`,

@@ -37,7 +37,10 @@ export function createSavedViewStore(pool: Pool, { run }: Changes): SavedViewSto
         if (before !== null) {
           const after = { ...before, search: view.search };
           if (before.search === view.search) return changed(after);
-          await db(tx).savedView.updateMany({ where: { id: before.id }, data: view });
+          await db(tx).savedView.updateMany({
+            where: { organisationId, id: before.id },
+            data: view,
+          });
           return changed(after, changeOf(before, after));
         }
         const count = await db(tx).savedView.count({ where: { operatorId, organisationId } });
@@ -53,7 +56,7 @@ export function createSavedViewStore(pool: Pool, { run }: Changes): SavedViewSto
       run(actor, async (tx) => {
         const before = await db(tx).savedView.findFirst({ where: { ...owner, id } });
         if (before === null) return changed(false);
-        await db(tx).savedView.deleteMany({ where: { id } });
+        await db(tx).savedView.deleteMany({ where: { ...owner, id } });
         return changed(true, changeOf(before, null));
       }),
   };

@@ -106,6 +106,7 @@ test("no table has a customer's personal data after an erasure", async ({ system
     "ledger_jobs.message",
     "ledger_jobs.reason",
     "published_snapshots.object",
+    "saved_views.search",
   ]);
   const invoicePath = `/v1/invoices/${subscription.json.invoice.id}`;
   const explained = () => system.ask("GET", `${invoicePath}/explanation`, { key });
