@@ -5,34 +5,17 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import react from "@vitejs/plugin-react";
-import { defineConfig, type Plugin } from "vite";
+import { defineConfig } from "vite";
 
 const root = import.meta.dirname;
 const { CONSOLE_TOKEN, CONSOLE_ADMIN_URL = "http://127.0.0.1:8081", CONSOLE_OUT } = process.env;
 const { version } = JSON.parse(readFileSync(join(root, "../../package.json"), "utf8"));
 
-/**
- * Writes the descriptors of messages as the bytes that they are: base64 hides the names that they
- * share from the compression.
- */
-const plainDescriptors: Plugin = {
-  name: "plain-descriptors",
-  apply: "build",
-  transform: {
-    filter: { id: /_pb\.[jt]s$/ },
-    handler: (code) =>
-      code.replace(/(?<=\bfileDesc\()"([\w+/=]+)"/, (_, text: string) => {
-        const bytes = Buffer.from(text, "base64").toString("latin1");
-        return `/*@__PURE__*/ btoa(${JSON.stringify(bytes)})`;
-      }),
-  },
-};
-
 export default defineConfig({
   root,
   base: "/console/",
   define: { __VERSION__: JSON.stringify(version) },
-  plugins: [plainDescriptors, react()],
+  plugins: [react()],
   // Its words are the server's own: nothing but what the page imports is in it.
   publicDir: false,
   clearScreen: false,

@@ -133,7 +133,7 @@ consoleTest(
       body: { when: "now", delete_unsent_invoices: true },
     });
     const jobs = tables(system.pool).ledgerJob;
-    const waits = { subscriptionId: id, kind: "end_subscription", state: "ready" };
+    const waits = { subscriptionId: id, kind: "end_subscription" };
     await expect.poll(() => jobs.count({ where: waits })).toBe(1);
     const { page, problems } = await open();
     await openAct(page, on, id, "break_off");

@@ -43,7 +43,6 @@ export const theme = createTheme({
       defaultProps: { closeButtonProps: { "aria-label": "Close" }, radius: "var(--radius)" },
     },
     Drawer: { defaultProps: { closeButtonProps: { "aria-label": "Close" } } },
-    Menu: { defaultProps: { transitionProps: { duration: 100 } } },
   },
 });
 

@@ -1,11 +1,13 @@
 /** The menu of the operator: the theme, the keys, and signing out. */
-import { ActionIcon, Menu, useMantineColorScheme } from "@mantine/core";
+import { useMantineColorScheme } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useOperator } from "../data/operator.tsx";
 import { signOut } from "../data/session.ts";
 import { queryClient } from "../data/transport.ts";
 import { Icon } from "../design/icons.tsx";
+import { Dropdown } from "../design/page/dropdown.tsx";
 import { operatorRoles } from "../words/states.ts";
+import styles from "./frame.module.css";
 import { openKeys } from "./shortcuts.tsx";
 
 const themes = [
@@ -25,31 +27,51 @@ export function AccountMenu() {
     await navigate({ to: "/sign-in" });
   };
   return (
-    <Menu position="bottom-end" width={220}>
-      <Menu.Target>
-        <ActionIcon aria-label={`Menu of ${name}`} radius="xl">
-          <Icon name="customers" size={20} />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>
-          {name}, {operatorRoles[role]}
-        </Menu.Label>
-        {themes.map(({ value, label, icon }) => (
-          <Menu.Item
-            key={value}
-            leftSection={<Icon name={icon} />}
-            rightSection={colorScheme === value && <Icon name="done" size={14} />}
-            aria-current={colorScheme === value ? "true" : undefined}
-            onClick={() => setColorScheme(value)}
-          >
-            {label}
-          </Menu.Item>
-        ))}
-        <Menu.Divider />
-        <Menu.Item onClick={openKeys}>Keys</Menu.Item>
-        <Menu.Item onClick={() => void leave()}>Sign out</Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+    <Dropdown
+      isAtEnd
+      name={`Menu of ${name}`}
+      className={styles.account}
+      button={<Icon name="customers" size={20} />}
+    >
+      {(close) => (
+        <>
+          <p className="muted">
+            {name}, {operatorRoles[role]}
+          </p>
+          <ul className={styles.menu}>
+            {themes.map(({ value, label, icon }) => (
+              <li key={value}>
+                <button
+                  type="button"
+                  aria-pressed={colorScheme === value}
+                  onClick={() => setColorScheme(value)}
+                >
+                  <Icon name={icon} /> {label}
+                  {colorScheme === value && <Icon name="done" size={14} />}
+                </button>
+              </li>
+            ))}
+          </ul>
+          <ul className={styles.menu}>
+            <li>
+              <button
+                type="button"
+                onClick={() => {
+                  close();
+                  openKeys();
+                }}
+              >
+                Keys
+              </button>
+            </li>
+            <li>
+              <button type="button" onClick={() => void leave()}>
+                Sign out
+              </button>
+            </li>
+          </ul>
+        </>
+      )}
+    </Dropdown>
   );
 }

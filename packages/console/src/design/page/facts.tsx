@@ -10,7 +10,7 @@ export function FactRow({ facts }: { readonly facts: readonly Fact[] }) {
   return (
     <dl className={styles.factRow}>
       {facts.map(([name, value], index) => (
-        <div key={typeof name === "string" ? name : String(index)}>
+        <div key={`${String(index)} ${typeof name === "string" ? name : ""}`}>
           <dt>{name}</dt>
           <dd>{value}</dd>
         </div>
@@ -24,7 +24,7 @@ export function FactList({ facts }: { readonly facts: readonly Fact[] }) {
   return (
     <dl className={styles.factList}>
       {facts.map(([name, value], index) => (
-        <div key={typeof name === "string" ? name : String(index)}>
+        <div key={`${String(index)} ${typeof name === "string" ? name : ""}`}>
           <dt>{name}</dt>
           <dd>{value}</dd>
         </div>

@@ -3,6 +3,7 @@ import { TextInput } from "@mantine/core";
 import { type LinkProps, useNavigate, useRouterState } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense, useState } from "react";
 import { Icon } from "../icons.tsx";
+import { Dropdown } from "../page/dropdown.tsx";
 import { EmptyState } from "../page/empty-state.tsx";
 import { LinkTabs } from "../page/link-tabs.tsx";
 import { DateFilters, type DateRange, filtersOfRange } from "./date-filters.tsx";
@@ -83,30 +84,26 @@ export function Filters({
 
 const Views = lazy(async () => ({ default: (await import("./views.tsx")).Views }));
 
-/** The button of the saved views, on a list that has an address by itself in an organisation. */
+/** The saved views, of a list that has an address by itself in an organisation. */
 function SavedViews({ search }: { readonly search: Search }) {
-  const [isOpen, setOpen] = useState(false);
   const path = useRouterState({ select: ({ location }) => location.pathname });
   const [, page] = /^\/o\/[^/]+\/([a-z-]+)$/.exec(path) ?? [];
   if (page === undefined) return null;
   return (
-    <details
-      className={styles.dates}
-      open={isOpen}
-      onToggle={(event) => setOpen(event.currentTarget.open)}
-      onKeyDown={(event) => event.key === "Escape" && setOpen(false)}
+    <Dropdown
+      className={styles.button}
+      button={
+        <>
+          <Icon name="down" size={14} /> Views
+        </>
+      }
     >
-      <summary>
-        <Icon name="down" size={14} /> Views
-      </summary>
-      {isOpen && (
-        <div className={styles.views}>
-          <Suspense>
-            <Views page={page} search={search} onChosen={() => setOpen(false)} />
-          </Suspense>
-        </div>
+      {(close) => (
+        <Suspense>
+          <Views page={page} search={search} onChosen={close} />
+        </Suspense>
       )}
-    </details>
+    </Dropdown>
   );
 }
 

@@ -11,6 +11,7 @@ import { announce } from "../../shell/announcer.tsx";
 import { ErrorState } from "../page/error-state.tsx";
 import { Skeleton } from "../page/page.tsx";
 import type { Search } from "./filters.tsx";
+import styles from "./table.module.css";
 
 const { method } = SavedViewService;
 
@@ -43,7 +44,7 @@ export function Views({ page, search, onChosen }: ViewsProps) {
       {views && views.length > 0 && (
         <ul>
           {views.map((view) => (
-            <li key={view.id}>
+            <li key={view.id} className={styles.view}>
               <Link
                 to="."
                 search={parseSearch(view.search) as LinkProps["search"]}
@@ -65,6 +66,7 @@ export function Views({ page, search, onChosen }: ViewsProps) {
         <p className="muted">Filter the list, then save it here under a name. Only you see it.</p>
       ) : (
         <form
+          className={styles.save}
           onSubmit={(event) => {
             event.preventDefault();
             if (name.trim() !== "") void save().catch(() => undefined);

@@ -22,6 +22,10 @@ export function Mapping() {
   const { default: organisations, plans, charges, meters } = read.data;
   return (
     <Section title="Accounts and tax">
+      <p className="muted">
+        A plan is mapped on its page, a charge or a meter in its list. One that is cleared takes the
+        organisation's.
+      </p>
       <div className={table.frame}>
         <table className={table.table}>
           <thead>
@@ -54,10 +58,6 @@ export function Mapping() {
           </tbody>
         </table>
       </div>
-      <p className="muted">
-        A plan is mapped on its page, a charge or a meter in its list. One that is cleared takes the
-        organisation's.
-      </p>
     </Section>
   );
 }

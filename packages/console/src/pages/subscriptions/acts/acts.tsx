@@ -1,5 +1,5 @@
 /** The acts on a subscription: their buttons, and the drawer of the one that the address names. */
-import { Button, Menu } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { type ComponentType, lazy, type ReactNode, Suspense } from "react";
 import { useOpenAct } from "../../../act/open-act.ts";
 import { useMayAct } from "../../../data/operator.tsx";
@@ -43,16 +43,7 @@ export function SubscriptionActs({ subscription }: { readonly subscription: Subs
       {isRunning && hasUnits && button("units", "Change units")}
       {(cancelAtPeriodEnd || status === SubscriptionStatus.ENDED) && button("restore", "Restore")}
       {isRunning && button("end", cancelAtPeriodEnd ? "End now" : "End")}
-      {isRunning && (
-        <Menu position="bottom-end">
-          <Menu.Target>
-            <Button variant="default">More</Button>
-          </Menu.Target>
-          <Menu.Dropdown>
-            <Menu.Item onClick={() => open("break_off")}>Break off what waits</Menu.Item>
-          </Menu.Dropdown>
-        </Menu>
-      )}
+      {isRunning && button("break_off", "Break off what waits")}
     </>
   );
 }
