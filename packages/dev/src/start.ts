@@ -7,6 +7,7 @@
  */
 
 import { flushCompileCache } from "node:module";
+import { createWorkflowPages } from "../../../src/main/api/workflow-pages.ts";
 import { assertNodeVersion } from "../../../src/main/node-version.ts";
 import { secretNames, withSecrets } from "../../../src/main/settings/secret-files.ts";
 import { registerDemoApp } from "./demo/demo-app.ts";
@@ -79,6 +80,7 @@ async function reportStack(stack: Stack): Promise<void> {
       log(await consoleLines(databaseUrl, adminUrl));
       log(text);
       log(`What it issued, in the demo ledger's page: ${demoLedgerUrl}`);
+      reportWorkflows(temporalUiUrl);
       return;
     }
   }
@@ -90,12 +92,23 @@ async function reportStack(stack: Stack): Promise<void> {
   log(`Documentation ${baseUrl}/docs`);
   if (demoLedgerUrl !== undefined) log(`Demo ledger   ${demoLedgerUrl} (its page, in a browser)`);
   log(`Logs          ${stack.logFolder}`);
+  reportWorkflows(temporalUiUrl);
   if (demoLedgerUrl !== undefined) {
     log(
       "The first data and its API keys were created and shown by an earlier start; " +
         "`npm run credentials` replaces the keys and shows them.",
     );
   }
+}
+
+/** Prints the addresses of ready queries in the Temporal UI, if it is the embedded one. */
+function reportWorkflows(uiUrl: string | undefined): void {
+  const pages = createWorkflowPages(uiUrl ?? null, process.env.TEMPORAL_NAMESPACE || "default");
+  if (pages === null) return;
+  log("\nWhat its workflows do, in the Temporal UI:");
+  log(`  all but each minute's   ${pages.work()}`);
+  log(`  what failed             ${pages.failed(null)}`);
+  log(`  what runs or waits      ${pages.waiting(null)}`);
 }
 
 /** Returns the environment with the secrets of files. The ledgers are loaded if it names a file. */

@@ -1,6 +1,6 @@
 /**
  * The addresses of workflows in the Temporal UI. A link is a search, because the id of a run is not
- * stored: it finds the runs of a workflow that were open at an instant. ADMIN-12.
+ * stored: it finds the runs of a workflow that were open at an instant. ADMIN-12, ADMIN-27.
  */
 import {
   amendmentWorkflowId,
@@ -12,12 +12,23 @@ import {
 } from "../../../workflows/contract.ts";
 import type { TimelineWork, WorkflowPages } from "../../admin/services/platform/workflow-pages.ts";
 
+/** What needs a person, or what somebody has to repeat. */
+const failed =
+  '(ExecutionStatus IN ("Failed", "TimedOut") OR Outcome IN ("failed", "parked", "refused"))';
+
+const waiting = '(ExecutionStatus = "Running" OR Outcome = "rescheduled")';
+
+/** Also of the runs that the schedules of the previous version start. */
+const work = 'JobKind NOT IN ("billing_run", "outbox_relay", "ledger_sync_starts")';
+
 /** Creates the addresses below the UI's own. Null, without that address, means no links. */
 export function createWorkflowPages(uiUrl: string | null, namespace: string): WorkflowPages | null {
   if (uiUrl === null) return null;
   const pageOf = (query: string) =>
     `${uiUrl}/namespaces/${encodeURIComponent(namespace)}/workflows` +
     `?query=${encodeURIComponent(query)}`;
+  const pageOfThose = (query: string, organisationId: string | null) =>
+    pageOf(organisationId === null ? query : `OrganisationId = "${organisationId}" AND ${query}`);
   return {
     ofWork: (work, at) => {
       const id = `WorkflowId = "${workflowIdOf(work)}"`;
@@ -27,6 +38,9 @@ export function createWorkflowPages(uiUrl: string | null, namespace: string): Wo
       return pageOf(`${id} AND StartTime <= ${instant} AND ${end}`);
     },
     ofSubscription: (id) => pageOf(`SubscriptionId = "${id}"`),
+    failed: (organisationId) => pageOfThose(failed, organisationId),
+    waiting: (organisationId) => pageOfThose(waiting, organisationId),
+    work: () => pageOf(work),
   };
 }
 

@@ -51,8 +51,8 @@ export const temporalSection: SettingSection = {
       fallback: "none",
       underNpmStart: "the embedded UI's, if it runs",
       meaning:
-        "the address of the Temporal UI as operators open it. The [timeline]" +
-        "(command-line.md#a-subscriptions-timeline) of a subscription then links to it",
+        "the address of the Temporal UI as operators open it. Subscriptions and their [timeline]" +
+        "(command-line.md#a-subscriptions-timeline) then link to it",
     },
     {
       names: ["TASK_QUEUE"],

@@ -1,4 +1,4 @@
-/** The addresses of workflows in the Temporal UI, and of documents in a ledger. ADMIN-12 */
+/** The addresses of workflows in the Temporal UI, and of documents in a ledger. ADMIN-27 */
 import { expect, test } from "vitest";
 import { ledgers } from "../../../src/ledger/index.ts";
 import { findLedgerKind } from "../../../src/ledger/port/ledger-kind.ts";
@@ -20,6 +20,16 @@ test("a link finds the runs of a workflow that were open at an instant", () => {
       ' AND (CloseTime >= "2026-03-01T12:00:00.000Z" OR ExecutionStatus = "Running")',
   );
   expect(queryOf(pages?.ofSubscription("s"))).toBe('SubscriptionId = "s"');
+});
+
+test("a link finds what failed and what waits, of all organisations or of one", () => {
+  const pages = createWorkflowPages("https://temporal.example.com", "default");
+  const failed =
+    '(ExecutionStatus IN ("Failed", "TimedOut") OR Outcome IN ("failed", "parked", "refused"))';
+  expect(queryOf(pages?.failed(null))).toBe(failed);
+  expect(queryOf(pages?.failed("o"))).toBe(`OrganisationId = "o" AND ${failed}`);
+  const waiting = '(ExecutionStatus = "Running" OR Outcome = "rescheduled")';
+  expect(queryOf(pages?.waiting("o"))).toBe(`OrganisationId = "o" AND ${waiting}`);
 });
 
 test.each([

@@ -9,6 +9,7 @@ import type {
 import { subscriptionStatuses, wordOf } from "../../../present/enums.ts";
 import { presentSubscription } from "../../../present/objects.ts";
 import type { SubscriptionSearch } from "../../../store/admin/platform/platform-objects.ts";
+import { present } from "../../present/present.ts";
 import { daysOf } from "../../present/read-values.ts";
 import {
   type AdminDependencies,
@@ -42,7 +43,13 @@ export function subscriptionService(
     getSubscription: async ({ organisation, id }) => {
       const owner = await requireOrganisation(deps, organisation);
       const found = required(await subscriptions.get(owner.id, id), "subscription_not_found");
-      return { subscription: presentSubscription(found.subscription, found.plan) };
+      const { workflowPages: pages } = deps;
+      return {
+        subscription: presentSubscription(found.subscription, found.plan),
+        ...present("workflowsUrl", pages && pages.ofSubscription(id)),
+        ...present("failedWorkflowsUrl", pages && pages.failed(owner.id)),
+        ...present("waitingWorkflowsUrl", pages && pages.waiting(owner.id)),
+      };
     },
     listSubscriptionTimeline: listSubscriptionTimeline(deps),
     ...breakOffMethods(deps),

@@ -15,6 +15,12 @@ export interface WorkflowPages {
   ofWork(work: TimelineWork, at: Date | null): string;
   /** All workflows of a subscription. */
   ofSubscription(id: string): string;
+  /** Runs that failed or met a refusal: those of an organisation, or all. */
+  failed(organisationId: string | null): string;
+  /** Runs that run or wait for their next attempt: those of an organisation, or all. */
+  waiting(organisationId: string | null): string;
+  /** All runs but those that each minute starts. */
+  work(): string;
 }
 
 /** Whose timeline it is. */

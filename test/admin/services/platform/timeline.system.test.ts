@@ -171,6 +171,10 @@ test("a timeline has what was requested, decided, posted, refused and sent, in o
   expect(queryOf(refused)).toMatch(`WorkflowId = "ledger/${organisationId}" AND StartTime <=`);
   expect(queryOf(steps[12])).toMatch(/^WorkflowId = "end\//);
   expect(new URL(later.workflowsUrl).searchParams.get("query")).toBe(`SubscriptionId = "${id}"`);
+  const shown = await admin.done("SubscriptionService/GetSubscription", named);
+  expect(shown.workflowsUrl).toBe(later.workflowsUrl);
+  for (const url of [shown.failedWorkflowsUrl, shown.waitingWorkflowsUrl])
+    expect(queryOf({ workflowUrl: url })).toMatch(`OrganisationId = "${organisationId}" AND (`);
   // Temporal itself finds the run by the link.
   const found: string[] = [];
   await until("visibility has the run", async () => {
