@@ -13,6 +13,7 @@ import { services } from "../services/index.ts";
 import { createIdempotencyStore } from "../store/access/idempotency.ts";
 import type { Pool } from "../store/database/pool.ts";
 import { createOutcomes, type Outcomes } from "../store/ledger-jobs/job-notifications.ts";
+import { findRunNames } from "../store/ledger-jobs/run-names.ts";
 import { createStore, warmUp } from "../store/tenant.ts";
 import type { UsageCounts } from "../store/usage/ingest.ts";
 import { startHttp } from "../transport/http/server.ts";
@@ -52,7 +53,7 @@ export async function startApi(
   const stores = openStores(config, log);
   const { metrics, pool, outcomes, keys } = stores;
   const temporal = openTemporal(config, metrics, tracing);
-  const work = createWork(config, log, temporal, outcomes);
+  const work = createWork(config, log, temporal, stores);
   const onIssued = (organisationId: string) => void work.wake(organisationId);
   const onUsage = (counts: UsageCounts) => countUsage(metrics, counts);
   const store = createStore(pool, onIssued, onUsage);
@@ -188,7 +189,7 @@ function createWork(
   { taskQueue }: Config,
   log: Log,
   { client }: TemporalClient,
-  { lingering }: Outcomes,
+  { pool, outcomes: { lingering } }: { readonly pool: Pool; readonly outcomes: Outcomes },
 ) {
   const onUnwoken = (organisationId: string, err: unknown) => {
     log.warn(
@@ -203,7 +204,7 @@ function createWork(
   };
   return {
     ...createLedgerWork(client, taskQueue, onUnwoken, lingering),
-    ...createStartWork(client, taskQueue, onUnstarted),
+    ...createStartWork(client, taskQueue, onUnstarted, (run) => findRunNames(pool, run)),
   };
 }
 

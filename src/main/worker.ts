@@ -12,6 +12,7 @@ import { createAllocations } from "../store/ledger-jobs/allocations/allocation-s
 import { createAmendments } from "../store/ledger-jobs/amendments/amendments.ts";
 import { createKnownBatches } from "../store/ledger-jobs/lingering-batches.ts";
 import { createPostingStore } from "../store/ledger-jobs/posting-store.ts";
+import { findRunNames } from "../store/ledger-jobs/run-names.ts";
 import { findStaleJobs } from "../store/ledger-jobs/stale-jobs.ts";
 import { createLedgerSync } from "../store/ledger-sync/sync-store.ts";
 import { createTerminations } from "../store/subscriptions/end-removals.ts";
@@ -112,7 +113,7 @@ export async function startWorker(
     taskQueue: config.taskQueue,
     activities: { ...activitiesOf(shared), ...webhooks.activities },
     log,
-    onSchedules: metrics.onSchedules,
+    onSchedule: metrics.onSchedule,
     interceptors: [...(tracing.temporal?.activities ?? []), activityContext, otherWork.interceptor],
     ...(tracing.temporal && { sinks: tracing.temporal.sinks }),
     ...(core && { telemetryOptions: core.telemetryOptions }),
@@ -154,7 +155,7 @@ function createWork({ taskQueue }: Config, log: Log, { client }: TemporalClient,
   const lingering = createKnownBatches(pool);
   return {
     ...createLedgerWork(client, taskQueue, onUnwoken, lingering),
-    ...createStartWork(client, taskQueue, onUnstarted),
+    ...createStartWork(client, taskQueue, onUnstarted, (run) => findRunNames(pool, run)),
   };
 }
 

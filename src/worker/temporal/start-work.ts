@@ -34,6 +34,7 @@ import {
   wakeSignal,
   webhookQueue,
 } from "../../../workflows/contract.ts";
+import type { NamedRun, RunNames } from "../../store/ledger-jobs/run-names.ts";
 import { engineDeadlineMs, maxRun } from "./ledger-work.ts";
 import { type SearchAttributeName, typedAttributes } from "./search-attributes.ts";
 
@@ -63,14 +64,23 @@ interface Start {
   readonly ownQueue?: string;
   /** The text in the Temporal UI: plain words without personal data (INVARIANT-8). */
   readonly summary: string;
+  /** What the Temporal UI shows of its objects. */
+  readonly memo?: Readonly<Record<string, unknown>>;
   readonly attributes: Partial<Record<SearchAttributeName, string>>;
 }
 
-/** Creates starts over a client. `onError` decides what a failed one resolves to. */
+/** Finds what people call the objects of a run. Null if it does not know. */
+type FindNames = (run: NamedRun) => Promise<RunNames | null>;
+
+/**
+ * Creates starts over a client. `onError` decides what a failed one resolves to. Runs of which
+ * `findNames` finds nothing have only ids.
+ */
 export function createStartWork(
   client: Client,
   taskQueue: string,
   onError: (workflowId: string, error: unknown) => boolean,
+  findNames: FindNames = async () => null,
 ): StartWork {
   const start: StartOne = async ({
     type,
@@ -79,6 +89,7 @@ export function createStartWork(
     signal,
     ownQueue,
     summary,
+    memo,
     attributes,
   }) => {
     const options = {
@@ -89,6 +100,7 @@ export function createStartWork(
       args: [input],
       workflowRunTimeout: maxRun,
       staticSummary: summary,
+      ...(memo && { memo }),
       typedSearchAttributes: typedAttributes(attributes),
     };
     try {
@@ -102,7 +114,7 @@ export function createStartWork(
     }
   };
   return {
-    ...documentStarts(start),
+    ...documentStarts(start, findNames),
     ...organisationStarts(start),
     ...webhookStarts(start, webhookQueue(taskQueue)),
   };
@@ -110,18 +122,35 @@ export function createStartWork(
 
 type StartOne = (start: Start) => Promise<boolean>;
 
-/** Starts of work on the documents of one subscription. */
+/** The longest label in a summary, which may have 200 bytes. The memo has the whole. */
+const maxLabelLength = 30;
+
+/** Starts of work on the documents of one subscription. Summary and memo name them. */
 function documentStarts(
   start: StartOne,
+  findNames: FindNames,
 ): Pick<StartWork, "startAmendment" | "startAllocation" | "startTermination"> {
+  const shown = async (run: NamedRun, summaryOf: (invoices: string, whose: string) => string) => {
+    // The names are for people, so a start goes on without them.
+    const names = await findNames(run).catch(() => null);
+    const { label = "", invoices = [] } = names ?? {};
+    const [first = "an invoice", ...others] = invoices;
+    const numbers = others.length === 0 ? first : `${first} and ${others.length} more`;
+    const whose = label === "" ? run.subscriptionId : `“${label.slice(0, maxLabelLength)}”`;
+    const memo = { subscription: run.subscriptionId, ...names };
+    return { summary: summaryOf(numbers, whose), memo };
+  };
   return {
-    startAmendment: ({ organisationId, subscriptionId, invoiceId, jobId }) =>
+    startAmendment: async ({ organisationId, subscriptionId, invoiceId, jobId }) =>
       start({
         type: invoiceAmendmentType,
         workflowId: amendmentWorkflowId(jobId),
         input: { organisationId, subscriptionId, invoiceId, jobId } satisfies InvoiceAmendmentInput,
         signal: wakeSignal,
-        summary: "amends an invoice in the ledger",
+        ...(await shown(
+          { organisationId, subscriptionId, invoiceId },
+          (invoices, whose) => `amends ${invoices} of subscription ${whose} in the ledger`,
+        )),
         attributes: {
           OrganisationId: organisationId,
           SubscriptionId: subscriptionId,
@@ -130,20 +159,23 @@ function documentStarts(
           JobKind: "amend_invoice",
         },
       }),
-    startAllocation: ({ organisationId, subscriptionId }) =>
+    startAllocation: async ({ organisationId, subscriptionId }) =>
       start({
         type: creditAllocationType,
         workflowId: creditWorkflowId(subscriptionId),
         input: { organisationId, subscriptionId } satisfies CreditAllocationInput,
         signal: wakeSignal,
-        summary: "applies the credit that a subscription holds to its invoices",
+        ...(await shown(
+          { organisationId, subscriptionId },
+          (_, whose) => `applies the credit of subscription ${whose} to its invoices`,
+        )),
         attributes: {
           OrganisationId: organisationId,
           SubscriptionId: subscriptionId,
           JobKind: "allocate_credit",
         },
       }),
-    startTermination: ({ organisationId, subscriptionId, customerId, terminationId }) =>
+    startTermination: async ({ organisationId, subscriptionId, customerId, terminationId }) =>
       start({
         type: endSubscriptionType,
         workflowId: terminationWorkflowId(terminationId),
@@ -154,7 +186,10 @@ function documentStarts(
           terminationId,
         } satisfies EndSubscriptionInput,
         signal: wakeSignal,
-        summary: "ends a subscription once its invoices are removed in the ledger",
+        ...(await shown(
+          { organisationId, subscriptionId, terminationId },
+          (invoices, whose) => `removes ${invoices} in the ledger, then ends subscription ${whose}`,
+        )),
         attributes: {
           OrganisationId: organisationId,
           SubscriptionId: subscriptionId,
