@@ -16,7 +16,7 @@ import {
   createDemoOrganisation,
 } from "../packages/dev/src/demo/first-data.ts";
 import { startPostgres } from "../packages/dev/src/postgres/postgres.ts";
-import { setUpSchedules } from "../packages/dev/src/temporal/set-up-schedules.ts";
+import { setUpSchedule } from "../packages/dev/src/temporal/set-up-schedules.ts";
 import { startTemporal } from "../packages/dev/src/temporal/temporal-server.ts";
 import { createSettingUp } from "../src/store/admin/provision.ts";
 import { createEncryption } from "../src/store/database/encryption.ts";
@@ -162,7 +162,7 @@ async function startServers(folder: string, stops: Stops) {
     DRAIN_SECONDS: String(drainSeconds),
     LEDGER_ADDRESSES: "development",
   };
-  await setUpSchedules(env, log);
+  await setUpSchedule(env, log);
   const encryption = createEncryption(secretKey);
   return { env, databaseUrl, demoUrl: ledger.url, encryption };
 }

@@ -17,7 +17,7 @@ import {
   webhookBuilder,
 } from "../test/support/webhook-builder.ts";
 import { startReceiver, type WebhookReceiver } from "../test/support/webhook-receiver.ts";
-import { outboxScheduleId } from "../workflows/contract.ts";
+import { billingScheduleId } from "../workflows/contract.ts";
 import { cpuSecondsUsed } from "./support/cpu.ts";
 import { median, printFigure } from "./support/figure.ts";
 import { type CallTimes, callUntil } from "./support/platform-calls.ts";
@@ -163,7 +163,7 @@ async function measure(
     // Autovacuum does this within a minute. Until then statements are planned for the few rows of
     // before, and read them all.
     await system.pool.query("VACUUM ANALYZE");
-    await system.runSchedule(outboxScheduleId);
+    await system.runSchedule(billingScheduleId);
     const paths = living.map(({ path }) => path);
     const count = events * living.length;
     const { seconds, cpuSeconds } = await watch(receiver, paths, count);

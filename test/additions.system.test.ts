@@ -18,7 +18,7 @@ import { join } from "node:path";
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { migrate } from "../src/store/database/migrations/migrate.ts";
-import { outboxScheduleId } from "../workflows/contract.ts";
+import { billingScheduleId } from "../workflows/contract.ts";
 import { startSystem, type TestSystem, until } from "./support/system.ts";
 import { startReceiver, type WebhookReceiver } from "./support/webhook-receiver.ts";
 
@@ -347,7 +347,7 @@ async function triggerRelay({ temporal }: TestSystem): Promise<void> {
   const connection = await Connection.connect({ address: temporal.address });
   try {
     const { schedule } = new Client({ connection, namespace: temporal.namespace });
-    await schedule.getHandle(outboxScheduleId).trigger();
+    await schedule.getHandle(billingScheduleId).trigger();
   } finally {
     await connection.close();
   }

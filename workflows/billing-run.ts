@@ -1,10 +1,11 @@
 /**
- * Billing. Each minute a run finds the organisations with something due and starts a workflow for
- * each, which performs it in chunks until nothing is left. Due work is found in the database, so a
- * second run, a restart or a repetition changes nothing (PERIOD-4).
+ * Each minute a run starts all work that is due. The billing of an organisation performs what is
+ * due in chunks until nothing is left. Due work is found in the database, so a second run, a
+ * restart or a repetition changes nothing (PERIOD-4, EVENT-1, ADMIN-27).
  */
 import {
   defineSignal,
+  patched,
   proxyActivities,
   setCurrentDetails,
   setHandler,
@@ -14,12 +15,15 @@ import type { BillingActivities } from "../src/worker/activities/billing/billing
 import {
   type BillingProgress,
   billingQueue,
+  type DuePage,
   type DuePageInput,
   type OrganisationBillingInput,
+  type RunResult,
   wakeSignal,
 } from "./contract.ts";
+import { startEverything } from "./minute-steps.ts";
 import { databaseBatch } from "./policies.ts";
-import { continueInNewRun, counted, endAs, isLongRun } from "./run-end.ts";
+import { continueInNewRun, counted, countOf, endAs, isLongRun } from "./run-end.ts";
 
 const { startDue } = proxyActivities<BillingActivities>({
   ...databaseBatch,
@@ -29,24 +33,18 @@ const { startDue } = proxyActivities<BillingActivities>({
 const wake = defineSignal(wakeSignal);
 
 /**
- * Starts the billing of every organisation with something due. It waits for no organisation, so
- * that one with much to do does not delay those that follow.
+ * Starts all work that is due. It waits for none of it. A run that a worker of the previous version
+ * began only starts the billing of organisations: other schedules started the rest then.
  */
-export async function billingRun(): Promise<void> {
+export async function billingRun(): Promise<RunResult> {
+  if (patched("every-step")) return startEverything();
   let found = 0;
-  let started = 0;
-  let input: DuePageInput = { after: null };
-  for (;;) {
-    const page = await startDue(input);
+  for (let input: DuePageInput | null = { after: null }; input !== null; ) {
+    const page: DuePage = await startDue(input);
     found += page.found;
-    started += page.started;
-    setCurrentDetails(
-      `${counted(found)} organisations have something due, ` +
-        `billing of ${counted(started)} is started`,
-    );
-    if (page.next === null) return endAs("done");
-    input = { after: page.next };
+    input = page.next === null ? null : { after: page.next };
   }
+  return endAs("done", `${countOf(found, "organisation")} had something due`);
 }
 
 /**
@@ -57,7 +55,7 @@ export async function billingRun(): Promise<void> {
 export async function organisationBilling({
   organisationId,
   progress,
-}: OrganisationBillingInput): Promise<void> {
+}: OrganisationBillingInput): Promise<RunResult> {
   // Created here because its queue is that of the workflow's own worker.
   const { countDue, billBatch } = proxyActivities<BillingActivities>({
     ...databaseBatch,
@@ -69,26 +67,29 @@ export async function organisationBilling({
     isWoken = true;
   });
   const order = { organisationId };
-  let { done, parked, total } = progress ?? {
-    done: 0,
-    parked: 0,
-    total: await countDue(order),
-  };
+  let {
+    done,
+    parked,
+    issued = 0,
+    total,
+  }: BillingProgress = progress ?? { done: 0, parked: 0, total: await countDue(order) };
   for (;;) {
     isWoken = false;
     const batch = await billBatch(order);
     done += batch.done;
     parked += batch.parked;
+    issued += batch.issued ?? 0;
     setCurrentDetails(describe({ done, parked, total }));
     if (!batch.isMore && !isWoken) break;
     if (isLongRun()) {
       await continueInNewRun<typeof organisationBilling>({
         organisationId,
-        progress: { done, parked, total },
+        progress: { done, parked, issued, total },
       });
     }
   }
-  endAs(parked > 0 ? "parked" : "done");
+  const words = `${countOf(issued, "invoice")} issued, ${counted(parked)} parked`;
+  return endAs(parked > 0 ? "parked" : "done", done === 0 ? "nothing was due" : words);
 }
 
 /**

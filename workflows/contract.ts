@@ -4,9 +4,23 @@
  * histories (INVARIANT-8).
  */
 
+/** The result of a run, which the Temporal UI shows. */
+export interface RunResult {
+  /** As in the search attribute `Outcome`. */
+  readonly outcome: string | null;
+  /** The same for people: `3 invoices issued, 1 parked`. */
+  readonly words: string;
+}
+
 /** The input of `ledgerPosting`. */
 export interface LedgerPostingInput {
   readonly organisationId: string;
+}
+
+/** Numbers of documents that the ledger accepted and refused. */
+export interface DocumentNumbers {
+  readonly posted: readonly string[];
+  readonly refused: readonly string[];
 }
 
 /** The result of one posting batch, and what is left. */
@@ -15,6 +29,8 @@ export interface PostingBatch {
   readonly posted: number;
   /** Documents that the ledger refused in this batch. */
   readonly refused: number;
+  /** The numbers of the first of both. Absent from a worker of the previous version. */
+  readonly numbers?: DocumentNumbers;
   /** Documents still waiting, counted up to 200. */
   readonly waiting: number;
   /** Milliseconds until the next waiting document can be tried; null if none waits. */
@@ -97,7 +113,7 @@ export function terminationWorkflowId(terminationId: string): string {
   return `end/${terminationId}`;
 }
 
-/** The type of the workflow that finds, each minute, the organisations with something due. */
+/** The type of the workflow that starts, each minute, all work that is due. */
 export const billingRunType = "billingRun";
 
 /** The id of the schedule that starts `billingRun`. */
@@ -124,6 +140,8 @@ export interface BillingProgress {
   /** Subscriptions processed, including parked ones. */
   readonly done: number;
   readonly parked: number;
+  /** Absent if the run before was one of the previous version. */
+  readonly issued?: number;
   /** How many subscriptions were due when it began. */
   readonly total: number;
 }
@@ -138,6 +156,8 @@ export interface OrganisationBillingInput {
 export interface BillingBatch {
   readonly done: number;
   readonly parked: number;
+  /** Invoices. Absent from a worker of the previous version. */
+  readonly issued?: number;
   /** Whether more may be due already. */
   readonly isMore: boolean;
 }
@@ -204,12 +224,6 @@ export function ledgerSyncWorkflowId(organisationId: string): string {
   return `ledger-sync/${organisationId}`;
 }
 
-/** The type of the workflow that finds, each minute, the organisations with something to sync. */
-export const ledgerSyncStartsType = "ledgerSyncStarts";
-
-/** The id of the schedule that starts `ledgerSyncStarts`. */
-export const ledgerSyncScheduleId = "ledger-sync";
-
 /**
  * The input of `organisationEvents`. Outbox entries up to then (ISO 8601, database time) are
  * published.
@@ -231,12 +245,6 @@ export interface PublishingBatch {
   /** Whether more may be left. */
   readonly isMore: boolean;
 }
-
-/** The type of the relay: it finds, each minute, the organisations with changes to publish. */
-export const outboxRelayType = "outboxRelay";
-
-/** The id of the schedule that starts the relay. */
-export const outboxScheduleId = "outbox-relay";
 
 /** The type of the workflow that publishes an organisation's changes. */
 export const organisationEventsType = "organisationEvents";

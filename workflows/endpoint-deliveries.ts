@@ -12,7 +12,12 @@ import {
   setHandler,
 } from "@temporalio/workflow";
 import type { DeliveryActivities } from "../src/worker/activities/events/deliver-due.ts";
-import { type DeliveryCounts, type EndpointDeliveriesInput, wakeSignal } from "./contract.ts";
+import {
+  type DeliveryCounts,
+  type EndpointDeliveriesInput,
+  type RunResult,
+  wakeSignal,
+} from "./contract.ts";
 import { deliveryBatches, idleBatchMs, maxDeliveryWaitMs } from "./policies.ts";
 import { continueInNewRun, counted, endAs, isLongRun } from "./run-end.ts";
 
@@ -32,7 +37,7 @@ const none: DeliveryCounts = { delivered: 0, failed: 0, exhausted: 0, dropped: 0
 export async function endpointDeliveries({
   counts = none,
   ...endpoint
-}: EndpointDeliveriesInput): Promise<void> {
+}: EndpointDeliveriesInput): Promise<RunResult> {
   let all = counts;
   let isWoken = false;
   setHandler(wake, () => {
@@ -44,8 +49,8 @@ export async function endpointDeliveries({
     all = add(all, batches);
     setCurrentDetails(describe(all));
     if (!isWoken && batches.nextInMs !== 0) {
-      if (batches.nextInMs === null) return endAs("done");
-      if (batches.nextInMs > maxDeliveryWaitMs) return endAs("rescheduled");
+      if (batches.nextInMs === null) return endAs("done", describe(all));
+      if (batches.nextInMs > maxDeliveryWaitMs) return endAs("rescheduled", describe(all));
       await condition(() => isWoken, Math.max(batches.nextInMs, idleBatchMs));
     }
     if (isLongRun())

@@ -12,9 +12,14 @@ import {
   setHandler,
 } from "@temporalio/workflow";
 import type { PostingActivities } from "../src/worker/activities/posting/posting.ts";
-import { type LedgerPostingInput, type PostingBatch, wakeSignal } from "./contract.ts";
+import {
+  type LedgerPostingInput,
+  type PostingBatch,
+  type RunResult,
+  wakeSignal,
+} from "./contract.ts";
 import { highVolume, idleBatchMs, ledgerBatch, lingerTime, maxWaitMs } from "./policies.ts";
-import { continueInNewRun, endAs, isLongRun } from "./run-end.ts";
+import { continueInNewRun, counted, endAs, isLongRun } from "./run-end.ts";
 
 const { postBatch } = proxyActivities<PostingActivities>({
   ...ledgerBatch,
@@ -24,10 +29,11 @@ const { postBatch } = proxyActivities<PostingActivities>({
 const wake = defineSignal(wakeSignal);
 
 /** Ends when no document waits, or when every waiting one is further off than `maxWaitMs`. */
-export async function ledgerPosting(input: LedgerPostingInput): Promise<void> {
+export async function ledgerPosting(input: LedgerPostingInput): Promise<RunResult> {
   let dirty = true;
   let posted = 0;
   let refused = 0;
+  const numbers: { posted: string[]; refused: string[] } = { posted: [], refused: [] };
   setHandler(wake, () => {
     dirty = true;
   });
@@ -35,6 +41,8 @@ export async function ledgerPosting(input: LedgerPostingInput): Promise<void> {
     const batch = await postBatch(input);
     posted += batch.posted;
     refused += batch.refused;
+    numbers.posted.push(...(batch.numbers?.posted ?? []));
+    numbers.refused.push(...(batch.numbers?.refused ?? []));
     setCurrentDetails(describe(batch, posted, refused));
     return batch;
   };
@@ -49,7 +57,8 @@ export async function ledgerPosting(input: LedgerPostingInput): Promise<void> {
         await Promise.all(Array.from({ length: batch.atOnce ?? 1 }, postHighVolume));
         dirty = true;
       } else if (batch.nextInMs !== null && !dirty) {
-        if (batch.nextInMs > maxWaitMs) return endAs("rescheduled");
+        if (batch.nextInMs > maxWaitMs)
+          return endAs("rescheduled", describe(batch, posted, refused));
         const isProgress = batch.posted + batch.refused > 0;
         if (!isProgress || batch.nextInMs > 0) {
           await condition(() => dirty, Math.max(batch.nextInMs, isProgress ? 1 : idleBatchMs));
@@ -58,7 +67,13 @@ export async function ledgerPosting(input: LedgerPostingInput): Promise<void> {
       }
       if (isLongRun()) await continueInNewRun<typeof ledgerPosting>(input);
     }
-    if (!(await condition(() => dirty, lingerTime))) return endAs(refused > 0 ? "refused" : "done");
+    if (!(await condition(() => dirty, lingerTime))) {
+      const [accepted, rejected] = [
+        named(posted, "posted", numbers.posted),
+        named(refused, "refused", numbers.refused),
+      ];
+      return endAs(refused > 0 ? "refused" : "done", `${accepted}, ${rejected}`);
+    }
   }
 }
 
@@ -83,4 +98,12 @@ function describe(
     .toISOString()
     .slice("YYYY-MM-DDT".length, -".000Z".length);
   return `${state}, paused until ${until} UTC: ${paused}`;
+}
+
+/** `3 posted (INV-0001, INV-0002, …)`. Contacts have no number, and ten are named at most. */
+function named(count: number, what: string, numbers: readonly string[]): string {
+  const text = `${counted(count)} ${what}`;
+  if (numbers.length === 0) return text;
+  const shown = numbers.slice(0, 10);
+  return `${text} (${shown.join(", ")}${shown.length < count ? ", …" : ""})`;
 }

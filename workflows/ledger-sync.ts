@@ -3,11 +3,11 @@
  * incremental sync, and starts the sync of each. Work is found in the database, so a second run, a
  * restart or a repetition changes nothing (LEDGER-4).
  */
-import { proxyActivities, setCurrentDetails } from "@temporalio/workflow";
+import { proxyActivities } from "@temporalio/workflow";
 import type { LedgerSyncActivities } from "../src/worker/activities/sync/ledger-sync.ts";
-import type { DuePageInput, LedgerSyncInput } from "./contract.ts";
+import type { DuePage, DuePageInput, LedgerSyncInput, RunResult } from "./contract.ts";
 import { databaseBatch, ledgerBatch } from "./policies.ts";
-import { endAs } from "./run-end.ts";
+import { countOf, endAs } from "./run-end.ts";
 import { workInBatches } from "./work-batches.ts";
 
 const { startDueSyncs } = proxyActivities<LedgerSyncActivities>({
@@ -20,27 +20,21 @@ const { syncBatch } = proxyActivities<LedgerSyncActivities>({
   summary: "read the ledger's changes",
 });
 
-/** Starts the sync of every organisation with something to read. It waits for no organisation. */
-export async function ledgerSyncStarts(): Promise<void> {
+/** Starts the sync of every organisation with something to read, for the previous version. */
+export async function ledgerSyncStarts(): Promise<RunResult> {
   let found = 0;
-  let started = 0;
-  let input: DuePageInput = { after: null };
-  for (;;) {
-    const page = await startDueSyncs(input);
+  for (let input: DuePageInput | null = { after: null }; input !== null; ) {
+    const page: DuePage = await startDueSyncs(input);
     found += page.found;
-    started += page.started;
-    setCurrentDetails(
-      `${found} organisations have something to read, the ledger sync of ${started} is started`,
-    );
-    if (page.next === null) return endAs("done");
-    input = { after: page.next };
+    input = page.next === null ? null : { after: page.next };
   }
+  return endAs("done", `${countOf(found, "organisation")} had something to read`);
 }
 
 /**
  * Syncs one organisation until nothing is left to read, or the rest is rescheduled for long: a
  * later run then starts it again.
  */
-export async function ledgerSync(input: LedgerSyncInput): Promise<void> {
-  await workInBatches(input, syncBatch);
+export async function ledgerSync(input: LedgerSyncInput): Promise<RunResult> {
+  return workInBatches(input, syncBatch);
 }

@@ -1,7 +1,7 @@
 /**
- * The relay. Each minute a run starts the publishing of every organisation with outbox entries, and
- * the deliveries of every endpoint with some due. Work is found in the database, so a second run, a
- * restart or a repetition changes nothing (EVENT-1).
+ * The publishing of an organisation, and the relay that the previous version's schedule starts.
+ * Work is found in the database, so a second run, a restart or a repetition changes nothing
+ * (EVENT-1).
  */
 import { proxyActivities, setCurrentDetails, workflowInfo } from "@temporalio/workflow";
 import type { PublishingActivities } from "../src/worker/activities/events/publish-changes.ts";
@@ -10,9 +10,10 @@ import {
   type DuePage,
   type DuePageInput,
   type OrganisationEventsInput,
+  type RunResult,
 } from "./contract.ts";
 import { databaseBatch } from "./policies.ts";
-import { continueInNewRun, counted, endAs, isLongRun } from "./run-end.ts";
+import { continueInNewRun, counted, countOf, endAs, isLongRun } from "./run-end.ts";
 
 const { startDeliveriesDue } = proxyActivities<PublishingActivities>({
   ...databaseBatch,
@@ -25,31 +26,23 @@ const { startChanged } = proxyActivities<PublishingActivities>({
 });
 
 /** Starts publishing and deliveries. It waits for no organisation. */
-export async function outboxRelay(): Promise<void> {
+export async function outboxRelay(): Promise<RunResult> {
   let found = 0;
-  let started = 0;
-  let input: DuePageInput = { after: null };
-  for (;;) {
-    const page = await startChanged(input);
+  for (let input: DuePageInput | null = { after: null }; input !== null; ) {
+    const page: DuePage = await startChanged(input);
     found += page.found;
-    started += page.started;
-    setCurrentDetails(
-      `${counted(found)} organisations have outbox entries, ` +
-        `publishing of ${counted(started)} is started`,
-    );
-    if (page.next === null) break;
-    input = { after: page.next };
+    input = page.next === null ? null : { after: page.next };
   }
   // Retries whose pause is over, and missed starts. Publishing starts its own deliveries.
   for (let due: DuePageInput | null = { after: null }; due !== null; ) {
     const { next }: DuePage = await startDeliveriesDue(due);
     due = next === null ? null : { after: next };
   }
-  endAs("done");
+  return endAs("done", `${countOf(found, "organisation")} had outbox entries`);
 }
 
 /** Publishes one organisation's changes up to a time and starts the deliveries to each endpoint. */
-export async function organisationEvents(input: OrganisationEventsInput): Promise<void> {
+export async function organisationEvents(input: OrganisationEventsInput): Promise<RunResult> {
   // On the queue of billing: a large billing run leaves much to publish, and neither may take every
   // connection.
   const { publishBatch } = proxyActivities<PublishingActivities>({
@@ -62,10 +55,11 @@ export async function organisationEvents(input: OrganisationEventsInput): Promis
     const batch = await publishBatch(input);
     published += batch.published;
     started = Math.max(started, batch.started);
-    setCurrentDetails(
-      `published ${counted(published)} events, started deliveries to ${counted(started)} endpoints`,
-    );
-    if (!batch.isMore) return endAs("done");
+    const words =
+      `published ${counted(published)} events, ` +
+      `started deliveries to ${counted(started)} endpoints`;
+    setCurrentDetails(words);
+    if (!batch.isMore) return endAs("done", words);
     if (isLongRun())
       await continueInNewRun<typeof organisationEvents>({ ...input, published, started });
   }

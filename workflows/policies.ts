@@ -35,6 +35,12 @@ export const databaseBatch: ActivityOptions = {
 };
 
 /**
+ * How long a step of the minute may take. The run then has ten seconds left to end, and the next
+ * minute's run finds what is left. So an open run never keeps the schedule from starting one.
+ */
+export const maxStepMs = 45_000;
+
+/**
  * How long the workflow waits for another document after the last one. A signal to a workflow that
  * is just completing costs a retried task and, as measured, hundreds of milliseconds.
  */

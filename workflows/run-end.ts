@@ -8,6 +8,7 @@ import {
   type Workflow,
   workflowInfo,
 } from "@temporalio/workflow";
+import type { RunResult } from "./contract.ts";
 
 const outcomeKey = { name: "Outcome", type: "KEYWORD" } as const;
 
@@ -17,13 +18,15 @@ const outcomeKey = { name: "Outcome", type: "KEYWORD" } as const;
 const longRunMs = 30 * 60_000;
 
 /**
- * Sets the search attribute `Outcome`; nothing comes after it. In addition to the outcomes of work
- * batches: `done`; `refused` if the ledger refused a document; `parked` if a subscription is
- * parked; `rescheduled` if the rest starts again in more than a minute, or an endpoint's next
- * attempt in more than five.
+ * Sets the search attribute `Outcome` and returns the run's result; nothing comes after it. In
+ * addition to the outcomes of work batches: `done`; `refused` if the ledger refused a document;
+ * `parked` if a subscription is parked; `rescheduled` if the rest starts again in more than a
+ * minute, or an endpoint's next attempt in more than five; `failed` if a billing run could not
+ * start everything.
  */
-export function endAs(outcome: string | null): void {
+export function endAs(outcome: string | null, words: string): RunResult {
   upsertSearchAttributes([{ key: outcomeKey, value: outcome }]);
+  return { outcome, words };
 }
 
 /** Whether to continue as new: the history or the run has become long. */
@@ -46,4 +49,9 @@ export function continueInNewRun<F extends Workflow>(...args: Parameters<F>): Pr
  */
 export function counted(count: number): string {
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ",");
+}
+
+/** Returns a count with its noun: `1 organisation`, `1,200 organisations`. */
+export function countOf(count: number, noun: string): string {
+  return `${counted(count)} ${noun}${count === 1 ? "" : "s"}`;
 }

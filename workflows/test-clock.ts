@@ -17,6 +17,7 @@ import {
   billingQueue,
   type ClockProgressReport,
   progressQuery as progressName,
+  type RunResult,
   type TestClockInput,
 } from "./contract.ts";
 import { databaseBatch } from "./policies.ts";
@@ -26,7 +27,7 @@ const advance = defineSignal(advanceSignal);
 const progressQuery = defineQuery<ClockProgressReport | null>(progressName);
 
 /** Ends when the clock is at its target and no further advance was requested meanwhile. */
-export async function testClock({ progress: known, ...order }: TestClockInput): Promise<void> {
+export async function testClock({ progress: known, ...order }: TestClockInput): Promise<RunResult> {
   // Created here because its queue is that of the workflow's own worker.
   const { advanceBatch } = proxyActivities<TestClockActivities>({
     ...databaseBatch,
@@ -49,7 +50,8 @@ export async function testClock({ progress: known, ...order }: TestClockInput): 
       if (isLongRun()) await continueInNewRun<typeof testClock>({ ...order, progress });
     }
   }
-  endAs((progress?.parked ?? 0) > 0 ? "parked" : "done");
+  if (progress === null) return endAs("done", "the clock was at its target");
+  return endAs(progress.parked > 0 ? "parked" : "done", describe(progress));
 }
 
 /**

@@ -15,6 +15,7 @@ import {
   type CreditAllocationInput,
   type EndSubscriptionInput,
   type InvoiceAmendmentInput,
+  type RunResult,
   type WorkBatch,
   wakeSignal,
 } from "./contract.ts";
@@ -31,7 +32,7 @@ const wake = defineSignal(wakeSignal);
 export async function workInBatches<Input>(
   input: Input,
   work: (input: Input) => Promise<WorkBatch>,
-): Promise<void> {
+): Promise<RunResult> {
   let isWoken = false;
   let isRefused = false;
   setHandler(wake, () => {
@@ -44,12 +45,12 @@ export async function workInBatches<Input>(
     setCurrentDetails(batch.detail);
     isRefused ||= batch.outcome === "refused";
     if (!isWoken) {
-      if (batch.state === "done") return endAs(isRefused ? "refused" : batch.outcome);
+      if (batch.state === "done") return endAs(isRefused ? "refused" : batch.outcome, batch.detail);
       const waitMs = batch.nextInMs ?? 0;
-      if (waitMs > maxWaitMs) return endAs("rescheduled");
+      if (waitMs > maxWaitMs) return endAs("rescheduled", batch.detail);
       await condition(() => isWoken, Math.max(waitMs, idleBatchMs));
     }
-    if (isLongRun()) await continueInNewRun<(again: Input) => Promise<void>>(input);
+    if (isLongRun()) await continueInNewRun<(again: Input) => Promise<RunResult>>(input);
   }
 }
 
@@ -62,8 +63,8 @@ const { allocateBatch } = proxyActivities<CreditAllocationActivities>({
  * Applies held credit to invoices. Ends when nothing is left to apply, or when the rest is
  * rescheduled for long: the dispatcher then starts it again.
  */
-export async function creditAllocation(input: CreditAllocationInput): Promise<void> {
-  await workInBatches(input, allocateBatch);
+export async function creditAllocation(input: CreditAllocationInput): Promise<RunResult> {
+  return workInBatches(input, allocateBatch);
 }
 
 const { amendBatch } = proxyActivities<AmendmentActivities>({
@@ -75,8 +76,8 @@ const { amendBatch } = proxyActivities<AmendmentActivities>({
  * Amends an invoice in the ledger. Ends with the job, or when the job is rescheduled for long: the
  * dispatcher then starts it again.
  */
-export async function invoiceAmendment(input: InvoiceAmendmentInput): Promise<void> {
-  await workInBatches(input, amendBatch);
+export async function invoiceAmendment(input: InvoiceAmendmentInput): Promise<RunResult> {
+  return workInBatches(input, amendBatch);
 }
 
 const { endBatch } = proxyActivities<{ endBatch(input: EndSubscriptionInput): Promise<WorkBatch> }>(
@@ -91,6 +92,6 @@ const { endBatch } = proxyActivities<{ endBatch(input: EndSubscriptionInput): Pr
  * (END-4). The run ends with the job, or when the job is rescheduled for long: the dispatcher then
  * starts it again.
  */
-export async function endSubscription(input: EndSubscriptionInput): Promise<void> {
-  await workInBatches(input, endBatch);
+export async function endSubscription(input: EndSubscriptionInput): Promise<RunResult> {
+  return workInBatches(input, endBatch);
 }

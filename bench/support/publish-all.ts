@@ -1,7 +1,7 @@
 /** Publishes what a measurement has inserted, before it measures. */
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
-import { outboxScheduleId } from "../../workflows/contract.ts";
+import { billingScheduleId } from "../../workflows/contract.ts";
 import type { MeasuredSystem } from "./system.ts";
 
 /** The time limit of the work. */
@@ -23,7 +23,7 @@ export async function publishAll(system: MeasuredSystem): Promise<void> {
     const nowMs = performance.now();
     assert.ok(nowMs < endMs, `${count} changes are left after ${limitMs / 1_000} s`);
     if (nowMs - triggeredMs > triggerMs) {
-      await system.runSchedule(outboxScheduleId);
+      await system.runSchedule(billingScheduleId);
       triggeredMs = nowMs;
     }
     await wait(pollMs);

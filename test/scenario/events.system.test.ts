@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
-import { outboxScheduleId } from "../../workflows/contract.ts";
+import { billingScheduleId } from "../../workflows/contract.ts";
 import { perFile, started } from "../support/file-fixture.ts";
 import { addApiKey } from "../support/organisation-builder.ts";
 import { publishAll } from "../support/published-events.ts";
@@ -44,7 +44,7 @@ const test = aloneTest
       body,
     });
     await publishAll(system.pool, own.organisationId);
-    await client.schedule.getHandle(outboxScheduleId).trigger();
+    await client.schedule.getHandle(billingScheduleId).trigger();
     const count = await system.pool.query(
       "SELECT count(*)::int AS events FROM events WHERE organisation_id = $1",
       [own.organisationId],

@@ -26,7 +26,7 @@ import { freePort } from "./ports.ts";
 import { type TestProcess, testProcess } from "./process.ts";
 import { hereOr, processHere } from "./process-here.ts";
 import { tables } from "./rows.ts";
-import { createSchedules, deleteSchedules, testTemporal } from "./temporal.ts";
+import { createSchedule, deleteSchedule, testTemporal } from "./temporal.ts";
 
 export type { Answered, RequestOptions } from "./answer.ts";
 export type { TestProcess } from "./process.ts";
@@ -129,7 +129,7 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
     LEDGER_ADDRESSES: "development",
     ...settings.env,
   };
-  await createSchedules(temporal, env.TASK_QUEUE);
+  await createSchedule(temporal, env.TASK_QUEUE);
   const pool = testPool(database.url, 4);
   const settingUp = createSettingUp(pool, createEncryption(secretKey));
   // From the sources, tests would share modules with the service, and Temporal's runtime.
@@ -209,7 +209,7 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
     },
     stop: async () => {
       await Promise.all([api.stop(), worker.stop()]);
-      await deleteSchedules(temporal);
+      await deleteSchedule(temporal);
       await pool.end();
       await ledger?.stop();
       await database.drop();

@@ -5,8 +5,9 @@ import { randomUUID } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
 import { msToTs } from "@temporalio/common/lib/time.js";
 import { inject } from "vitest";
-import { ensureSchedules, scheduleIds } from "../../src/worker/temporal/schedules.ts";
+import { ensureSchedule } from "../../src/worker/temporal/schedules.ts";
 import { ensureSearchAttributes } from "../../src/worker/temporal/search-attributes.ts";
+import { billingScheduleId } from "../../workflows/contract.ts";
 
 /** The address of a test's client and worker. */
 interface TestTemporal {
@@ -37,33 +38,33 @@ export async function testTemporal(): Promise<TestTemporal> {
   }
 }
 
-/** Creates the schedules in the namespace, as a deployment does before its workers start. */
-export async function createSchedules(
+/** Creates the schedule in the namespace, as a deployment does before its workers start. */
+export async function createSchedule(
   { address, namespace }: TestTemporal,
   taskQueue = "billing",
 ): Promise<void> {
   const connection = await Connection.connect({ address });
   try {
-    await ensureSchedules(new Client({ connection, namespace }), taskQueue);
+    await ensureSchedule(new Client({ connection, namespace }), taskQueue);
   } finally {
     await connection.close();
   }
 }
 
 /**
- * Deletes them, so that the server starts no more runs that no worker takes. A test may have ended
- * its server or deleted its schedules.
+ * Deletes it, so that the server starts no more runs that no worker takes. A test may have ended
+ * its server or deleted its schedule.
  */
-export async function deleteSchedules({ address, namespace }: TestTemporal): Promise<void> {
+export async function deleteSchedule({ address, namespace }: TestTemporal): Promise<void> {
   try {
     const connection = await Connection.connect({ address });
     try {
       const { schedule } = new Client({ connection, namespace });
-      await Promise.allSettled(scheduleIds.map((id) => schedule.getHandle(id).delete()));
+      await schedule.getHandle(billingScheduleId).delete();
     } finally {
       await connection.close();
     }
   } catch {
-    // The server is gone, and its schedules with it.
+    // The server is gone, and its schedule with it.
   }
 }

@@ -5,7 +5,7 @@
 import { ScheduleOverlapPolicy } from "@temporalio/client";
 import { describe, expect } from "vitest";
 import { addDueSubscriptions } from "../../bench/support/due-subscriptions.ts";
-import { ensureSchedules } from "../../src/worker/temporal/schedules.ts";
+import { ensureSchedule } from "../../src/worker/temporal/schedules.ts";
 import { billingRunType, billingScheduleId, billingWorkflowId } from "../../workflows/contract.ts";
 import type { BillingRuns } from "../support/billing.ts";
 import { systemTest as test } from "../support/fixtures.ts";
@@ -74,7 +74,7 @@ describe("the billing schedule", () => {
       ...before,
       spec: { intervals: [{ every: "1 day" }] },
     }));
-    await Promise.all([1, 2, 3].map(() => ensureSchedules(runs.client, "billing")));
+    await Promise.all([1, 2, 3].map(() => ensureSchedule(runs.client, "billing")));
     const { spec, state } = await handle(runs).describe();
     expect(spec.intervals).toMatchObject([{ every: 60_000 }]);
     expect(state).toMatchObject({ paused: true, note: "an incident is open" });
@@ -119,8 +119,13 @@ describe.concurrent("the billing of an organisation", () => {
     const organisationId = await withDue(system, 30, 2);
     await runs.untilDone(organisationId);
     const { runId, details, attributes } = await firstRun(runs, organisationId);
-    await expectReplayable(runs.client, billingWorkflowId(organisationId), "billing-parked", runId);
+    const workflowId = billingWorkflowId(organisationId);
+    await expectReplayable(runs.client, workflowId, "billing-parked", runId);
     expect(details).toBe("28 of about 30 renewed, 2 parked");
+    expect(await runs.client.workflow.getHandle(workflowId, runId).result()).toEqual({
+      outcome: "parked",
+      words: "28 invoices issued, 2 parked",
+    });
     expect(attributes).toMatchObject({ Outcome: ["parked"] });
     await until("it is logged", async () =>
       system.worker.output().includes("can be billed at once"),
@@ -128,7 +133,7 @@ describe.concurrent("the billing of an organisation", () => {
   });
 });
 
-test("a billing run shows how many organisations it found, and its history replays", async ({
+test("a billing run shows how many organisations it started, and its history replays", async ({
   system,
   runs,
 }) => {
@@ -149,11 +154,15 @@ test("a billing run shows how many organisations it found, and its history repla
     // Two starts of one second have the same workflow id.
     for await (const { workflowId, runId } of runs.client.workflow.list({ query })) {
       const details = await detailsOf(runs, workflowId, runId);
-      if (/^[2-9] organisations/.test(details)) return { workflowId, runId, details };
+      if (/^billing of [2-9] organisations/.test(details)) return { workflowId, runId, details };
       others.add(`${workflowId}, ${runId}: ${details}`);
     }
     return null;
   });
-  expect(details).toMatch(/^(\d) organisations have something due, billing of \1 is started$/);
-  await expectReplayable(runs.client, workflowId, "billing-run", runId);
+  expect(details).toMatch(/^billing of \d organisations started/);
+  expect(await runs.client.workflow.getHandle(workflowId, runId).result()).toEqual({
+    outcome: "done",
+    words: details,
+  });
+  await expectReplayable(runs.client, workflowId, "minute", runId);
 });

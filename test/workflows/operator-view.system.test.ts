@@ -10,17 +10,17 @@ import { Client, Connection, type WorkflowExecutionInfo } from "@temporalio/clie
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addDueSubscriptions } from "../../bench/support/due-subscriptions.ts";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
+import { createWorkflowPages } from "../../src/main/api/workflow-pages.ts";
 import {
   amendmentWorkflowId,
+  billingScheduleId,
   billingWorkflowId,
   clockWorkflowId,
   creditWorkflowId,
   deliveriesWorkflowId,
   eventsWorkflowId,
-  ledgerSyncScheduleId,
   ledgerSyncWorkflowId,
   ledgerWorkflowId,
-  outboxScheduleId,
   terminationWorkflowId,
 } from "../../workflows/contract.ts";
 import { endPost, endsBuilder } from "../faults/ends-builder.ts";
@@ -50,6 +50,8 @@ interface Found {
   readonly workflowId: string;
   readonly details: RegExp;
   readonly outcome?: string;
+  readonly summary?: RegExp;
+  readonly memo?: object;
 }
 
 const found: Record<string, Found> = {};
@@ -66,13 +68,17 @@ async function jobOf({ organisationId }: CreatedOrganisation, kind: string): Pro
 
 async function amend(): Promise<void> {
   const own = await builder.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
-  const { id, invoice } = await builder.subscribe(own, { start_date: "2026-04-01" });
+  // The longest label, of characters of four bytes.
+  const label = "🏢".repeat(127);
+  const { id, invoice } = await builder.subscribe(own, { start_date: "2026-04-01", label });
   await builder.changed(own, id, { units: 13, ...half });
   const jobId = await jobOf(own, "amend_invoice");
   const run = {
     workflowId: amendmentWorkflowId(jobId),
     details: /^INV-0001 done$/,
     outcome: "done",
+    summary: /^amends INV-0001 of subscription “🏢+” in the ledger$/u,
+    memo: { subscription: id, label, invoices: ["INV-0001"] },
   };
   found['SubscriptionId = "…"'] = { id, ...run };
   found['InvoiceId = "…"'] = { id: invoice.id, ...run };
@@ -118,6 +124,8 @@ async function refuseEnd(): Promise<void> {
     workflowId: terminationWorkflowId(await jobOf(own, "end_subscription")),
     details: /^refused at INV-0001, 2 of 3 removed: period_locked$/,
     outcome: "refused",
+    summary: /^removes INV-0001 and 2 more in the ledger, then ends subscription [0-9a-f-]{36}$/,
+    memo: { subscription: id, label: "", invoices: ["INV-0001", "INV-0002", "INV-0003"] },
   };
 }
 
@@ -134,7 +142,7 @@ async function bill(): Promise<void> {
   };
   found['JobKind = "billing_run"'] = {
     workflowId: "billing-run-",
-    details: /^\d+ organisations have something due, billing of \d+ is started$/,
+    details: /^billing of \d+ organisations? started/,
     outcome: "done",
   };
 }
@@ -164,20 +172,6 @@ async function syncLedger(): Promise<void> {
     details: /^read \d+ objects in the ledger, 0 changed here$/,
     outcome: "done",
   };
-  await until("its schedule exists", async () => {
-    return client.schedule
-      .getHandle(ledgerSyncScheduleId)
-      .trigger()
-      .then(
-        () => true,
-        () => false,
-      );
-  });
-  found['JobKind = "ledger_sync_starts"'] = {
-    workflowId: `${ledgerSyncScheduleId}-`,
-    details: /^\d+ organisations have something to read, the ledger sync of \d+ is started$/,
-    outcome: "done",
-  };
 }
 
 async function publishChanges(): Promise<void> {
@@ -199,12 +193,7 @@ async function publishChanges(): Promise<void> {
     where: { organisationId },
     data: { firstName: "Ada" },
   });
-  await client.schedule.getHandle(outboxScheduleId).trigger();
-  found['JobKind = "outbox_relay"'] = {
-    workflowId: `${outboxScheduleId}-`,
-    details: /^\d+ organisations have outbox entries, publishing of \d+ is started$/,
-    outcome: "done",
-  };
+  await client.schedule.getHandle(billingScheduleId).trigger();
   found['OrganisationId = "…" AND JobKind = "publish_changes"'] = {
     id: organisationId,
     workflowId: eventsWorkflowId(organisationId),
@@ -315,6 +304,31 @@ test("the queries of docs/operations/mend.md are those that are tested here", ()
 
 const stuck = 'ExecutionStatus = "TimedOut" OR ExecutionStatus = "Failed"';
 
+test("the queries of docs/workflows.md find what was refused, waits and was done", async () => {
+  const text = readFileSync(new URL("../../docs/workflows.md", import.meta.url), "utf8");
+  const shown = [...text.matchAll(/^\| [^|]+\? \| `([^`]+)` \|$/gm)].map(([, query = ""]) => query);
+  const pages = createWorkflowPages("http://ui", "default");
+  const links = [pages?.ofSubscription("…"), pages?.failed(null), pages?.waiting(null)];
+  const linked = [...links, pages?.work()].map((url) =>
+    new URL(url ?? "").searchParams.get("query"),
+  );
+  expect(shown).toEqual(linked);
+  const [, failed = "", waiting = "", work = ""] = shown;
+  const find = async (query: string) => {
+    const ids: string[] = [];
+    for await (const { workflowId } of client.workflow.list({ query })) ids.push(workflowId);
+    return ids;
+  };
+  const idOf = (query: string) => found[query]?.workflowId ?? "";
+  expect(await find(failed)).toContain(
+    idOf('JobKind = "end_subscription" AND Outcome = "refused"'),
+  );
+  const trying = 'OrganisationId = "…" AND ExecutionStatus = "Running"';
+  const waits = [idOf('Outcome = "rescheduled"'), idOf(trying)];
+  expect(await find(waiting)).toEqual(expect.arrayContaining(waits));
+  expect(await find(work)).not.toContainEqual(expect.stringMatching(/^billing-run/));
+});
+
 test("no workflow of these tests has failed tasks", async () => {
   expect((await client.workflow.count(stuck)).count).toBe(0);
 });
@@ -326,6 +340,11 @@ test.each(
   if (expected === undefined) throw new Error("nothing was done for this query");
   const run = await findRun(query.replace("…", expected.id ?? ""), expected);
   const handle = client.workflow.getHandle(run.workflowId, run.runId);
-  expect(await (await handle.describe()).staticSummary()).toMatch(/^[a-z][a-z' ]+$/);
+  const described = await handle.describe();
+  expect(await described.staticSummary()).toMatch(expected.summary ?? /^[a-z][a-z0-9'“”:,🏢 -]+$/u);
+  if (expected.memo) expect(described.memo).toEqual(expected.memo);
   expect(run.searchAttributes.JobKind).toHaveLength(1);
+  if (expected.outcome === undefined) return;
+  const words = expect.stringMatching(/[a-z]/);
+  expect(await handle.result()).toEqual({ outcome: expected.outcome, words });
 });

@@ -1,6 +1,7 @@
 /**
- * Schedules belong to a deployment: `npm run schedules` creates, changes and moves them. A worker
- * only checks them: it refuses another task queue, and logs and counts every other fault.
+ * The schedule belongs to a deployment: `npm run schedules` creates, changes and moves it, and
+ * retires those of the previous version. A worker only checks it: it refuses another task queue,
+ * and logs and counts every other fault. ADMIN-27
  */
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -8,22 +9,20 @@ import {
   Client,
   Connection,
   ScheduleNotFoundError,
+  type ScheduleOptions,
+  type ScheduleOptionsStartWorkflowAction,
   ScheduleOverlapPolicy,
 } from "@temporalio/client";
+import type { Workflow } from "@temporalio/common";
 import { msToTs } from "@temporalio/common/lib/time.js";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { checkSchedules } from "../../src/worker/temporal/schedule-watch.ts";
-import { ensureSchedules, OtherQueue, scheduleIds } from "../../src/worker/temporal/schedules.ts";
+import { checkSchedule } from "../../src/worker/temporal/schedule-watch.ts";
+import { ensureSchedule, OtherQueue } from "../../src/worker/temporal/schedules.ts";
 import {
   missingSearchAttributes,
   searchAttributes,
 } from "../../src/worker/temporal/search-attributes.ts";
-import {
-  billingRunType,
-  billingScheduleId,
-  ledgerSyncScheduleId,
-  outboxScheduleId,
-} from "../../workflows/contract.ts";
+import { billingRunType, billingScheduleId } from "../../workflows/contract.ts";
 import { freePort } from "../support/ports.ts";
 import { programPath } from "../support/process.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
@@ -49,17 +48,13 @@ afterAll(async () => {
   await system.stop();
 });
 
-const queues = (): Promise<string[]> =>
-  Promise.all(
-    scheduleIds.map(
-      async (id) => (await client.schedule.getHandle(id).describe()).action.taskQueue,
-    ),
-  );
+const queue = async (): Promise<string> =>
+  (await client.schedule.getHandle(billingScheduleId).describe()).action.taskQueue;
 
 const metrics = async (): Promise<string> =>
   (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
 
-test("a worker of healthy schedules starts and does a run without a warning", async () => {
+test("a worker of a healthy schedule starts and does a run without a warning", async () => {
   await until("its first check is done", async () =>
     (await metrics()).includes("billing_schedule_trouble{"),
   );
@@ -78,13 +73,13 @@ test("a worker of healthy schedules starts and does a run without a warning", as
   expect(new Set(levels), system.worker.output()).toEqual(new Set(["info"]));
 });
 
-test("a worker of another task queue refuses to start and changes no schedule", async () => {
+test("a worker of another task queue refuses to start and changes nothing", async () => {
   await system.worker.stop();
   const started = system.worker.start({ TASK_QUEUE: "eco2" });
-  await expect(started).rejects.toThrow("use the task queue billing, this worker eco2");
+  await expect(started).rejects.toThrow("uses the task queue billing, this worker eco2");
   expect(system.worker.output()).toContain("TASK_QUEUE=eco2 npm run schedules -- --move");
   expect(system.worker.output()).not.toMatch(/^\s+at /m);
-  expect(await queues()).toEqual(["billing", "billing", "billing"]);
+  expect(await queue()).toBe("billing");
 });
 
 /** Runs `npm run schedules`: its exit code and what it wrote. */
@@ -106,12 +101,12 @@ function command(
   });
 }
 
-test("the command of another task queue is refused too, unless it is to move them", async () => {
+test("the command of another task queue is refused too, unless it is to move it", async () => {
   const refused = await command({ TASK_QUEUE: "eco2" });
   expect([refused.code, refused.stdout]).toEqual([1, ""]);
-  expect(refused.stderr).toContain("use the task queue billing, this worker eco2");
+  expect(refused.stderr).toContain("uses the task queue billing, this worker eco2");
   expect(refused.stderr).not.toMatch(/^\s+at /m);
-  expect(await queues()).toEqual(["billing", "billing", "billing"]);
+  expect(await queue()).toBe("billing");
 });
 
 test("the command names wrong settings, wrong options and an unreachable server", async () => {
@@ -133,15 +128,15 @@ test("the command names wrong settings, wrong options and an unreachable server"
   expect(away.stderr).toMatch(/Failed to describe schedule: .*(UNAVAILABLE|DEADLINE_EXCEEDED)/);
 });
 
-test("the command repairs a schedule, and an operator's pause stays", async () => {
-  const schedule = client.schedule.getHandle(outboxScheduleId);
+test("the command repairs the schedule, and an operator's pause stays", async () => {
+  const schedule = client.schedule.getHandle(billingScheduleId);
   await schedule.pause("an incident is open");
   await schedule.update((before) => ({ ...before, spec: { intervals: [{ every: "1 day" }] } }));
   const { code, stdout } = await command({});
   expect([code, stdout]).toEqual([
     0,
-    `billing-run, outbox-relay, ledger-sync (namespace ${system.temporal.namespace}) start their ` +
-      "runs on the task queue billing now\n",
+    `billing-run (namespace ${system.temporal.namespace}) starts its runs on the task queue ` +
+      "billing\n",
   ]);
   const { spec, state, policies } = await schedule.describe();
   expect(spec.intervals).toMatchObject([{ every: 60_000 }]);
@@ -150,9 +145,9 @@ test("the command repairs a schedule, and an operator's pause stays", async () =
   await schedule.unpause();
 });
 
-test("the command moves the schedules and terminates runs of the former queue", async () => {
+test("the command moves the schedule and terminates runs of the former queue", async () => {
   const schedule = client.schedule.getHandle(billingScheduleId);
-  // No worker is running, so this run would block the next ones for ten minutes.
+  // No worker is running, so this run would block the next one.
   // A trigger does nothing while the schedule still counts an earlier run, which it learns late.
   const running = async () => {
     const [run] = (await schedule.describe()).info.runningActions;
@@ -161,8 +156,8 @@ test("the command moves the schedules and terminates runs of the former queue", 
   };
   const left = await until("a run is left", running, 1_000);
   const { stdout } = await command({ TASK_QUEUE: "eco2" }, "--move");
-  expect(stdout).toContain("start their runs on the task queue eco2 now");
-  expect(await queues()).toEqual(["eco2", "eco2", "eco2"]);
+  expect(stdout).toContain("starts its runs on the task queue eco2");
+  expect(await queue()).toBe("eco2");
   expect((await client.workflow.getHandle(left.workflow.workflowId).describe()).status.name).toBe(
     "TERMINATED",
   );
@@ -181,36 +176,32 @@ test("the command moves the schedules and terminates runs of the former queue", 
 
 test("a paused schedule is logged, counted and stays paused", async () => {
   await system.worker.stop();
-  await client.schedule.getHandle(ledgerSyncScheduleId).pause("an incident is open");
+  await client.schedule.getHandle(billingScheduleId).pause("an incident is open");
   await system.worker.start({ TASK_QUEUE: "eco2" });
   const sample = (reason: string, value: number) =>
-    `billing_schedule_trouble{schedule="${ledgerSyncScheduleId}",reason="${reason}"} ${value}`;
+    `billing_schedule_trouble{schedule="${billingScheduleId}",reason="${reason}"} ${value}`;
   await until("it is shown", async () => (await metrics()).includes(sample("paused", 1)));
   expect(await metrics()).toContain(sample("missing", 0));
   expect(system.worker.output()).toContain(
-    "the schedule ledger-sync is paused (an incident is open)",
+    "the schedule billing-run is paused (an incident is open)",
   );
-  expect((await client.schedule.getHandle(ledgerSyncScheduleId).describe()).state.paused).toBe(
-    true,
-  );
+  expect((await client.schedule.getHandle(billingScheduleId).describe()).state.paused).toBe(true);
   expect((await fetch(`http://127.0.0.1:${metricsPort}/other`)).status).toBe(404);
 });
 
-test("a worker that starts before the schedules exist says so and works", async () => {
+test("a worker that starts before the schedule exists says so and works", async () => {
   await system.worker.stop();
-  for (const id of scheduleIds) await client.schedule.getHandle(id).delete();
-  await until("they are gone", async () => {
-    const troubles = await checkSchedules(client, "eco2");
-    return troubles.every(({ reason }) => reason === "missing") && troubles.length === 3;
+  await client.schedule.getHandle(billingScheduleId).delete();
+  await until("it is gone", async () => {
+    const trouble = await checkSchedule(client, "eco2");
+    return trouble?.reason === "missing";
   });
   await system.worker.start({ TASK_QUEUE: "eco2" });
-  for (const id of scheduleIds) {
-    const sample = `billing_schedule_trouble{schedule="${id}",reason="missing"} 1`;
-    await until(`${id} is counted`, async () => (await metrics()).includes(sample));
-    expect(system.worker.output()).toContain(
-      `the schedule ${id} is missing: npm run schedules creates it`,
-    );
-  }
+  const sample = `billing_schedule_trouble{schedule="${billingScheduleId}",reason="missing"} 1`;
+  await until("it is counted", async () => (await metrics()).includes(sample));
+  expect(system.worker.output()).toContain(
+    "the schedule billing-run is missing: npm run schedules creates it",
+  );
   const handle = await client.workflow.start(billingRunType, {
     workflowId: "by-hand",
     taskQueue: "eco2",
@@ -220,7 +211,7 @@ test("a worker that starts before the schedules exist says so and works", async 
     ScheduleNotFoundError,
   );
   expect((await command({ TASK_QUEUE: "eco2" })).code).toBe(0);
-  expect(await queues()).toEqual(["eco2", "eco2", "eco2"]);
+  expect(await queue()).toBe("eco2");
 });
 
 test("the command registers missing search attributes, and a worker only warns", async () => {
@@ -244,56 +235,102 @@ test("the command registers missing search attributes, and a worker only warns",
   expect(await missingSearchAttributes(connection, namespace)).toEqual([]);
 });
 
-test("of two task queues that are set up at once, one gets all schedules", async () => {
+/** A client of a new namespace, for one test. */
+async function withNamespace(run: (client: Client) => Promise<void>): Promise<void> {
   const { address, namespace } = await testTemporal();
   const connection = await Connection.connect({ address });
-  const own = new Client({ connection, namespace });
   try {
-    const ends = await Promise.allSettled(["one", "two"].map((name) => ensureSchedules(own, name)));
+    await run(new Client({ connection, namespace }));
+  } finally {
+    await connection.close();
+  }
+}
+
+test("of two task queues that are set up at once, one gets the schedule", () =>
+  withNamespace(async (own) => {
+    const ends = await Promise.allSettled(["one", "two"].map((name) => ensureSchedule(own, name)));
     const refused = ends.flatMap((end) => (end.status === "rejected" ? [end.reason] : []));
     expect(refused).toEqual([expect.any(OtherQueue)]);
     const winner = ends[0]?.status === "fulfilled" ? "one" : "two";
-    for (const id of scheduleIds)
-      expect((await own.schedule.getHandle(id).describe()).action.taskQueue).toBe(winner);
-  } finally {
-    await connection.close();
-  }
-});
+    const { action } = await own.schedule.getHandle(billingScheduleId).describe();
+    expect(action.taskQueue).toBe(winner);
+  }));
 
-test("checkSchedules finds missing, paused, late and foreign schedules only", async () => {
-  const { address, namespace } = await testTemporal();
-  const connection = await Connection.connect({ address });
-  const own = new Client({ connection, namespace });
-  try {
-    await ensureSchedules(own, "mine");
-    expect(await checkSchedules(own, "mine")).toEqual([]);
+test("checkSchedule finds a late, paused, foreign and missing schedule", () =>
+  withNamespace(async (own) => {
+    await ensureSchedule(own, "mine");
+    expect(await checkSchedule(own, "mine")).toBeNull();
     const inFiveMinutes = new Date(Date.now() + 5 * 60_000);
-    const late = await checkSchedules(own, "mine", inFiveMinutes);
-    expect(late.map(({ schedule, reason }) => [schedule, reason])).toEqual(
-      scheduleIds.map((id) => [id, "late"]),
-    );
-    await own.schedule.getHandle(billingScheduleId).pause();
-    await own.schedule.getHandle(ledgerSyncScheduleId).delete();
-    const changes = own.schedule.getHandle(outboxScheduleId);
-    await changes.update(
+    expect(await checkSchedule(own, "mine", inFiveMinutes)).toMatchObject({ reason: "late" });
+    const schedule = own.schedule.getHandle(billingScheduleId);
+    await schedule.pause();
+    expect(await checkSchedule(own, "mine")).toMatchObject({ reason: "paused" });
+    await schedule.update(
       (before) => ({ ...before, action: { ...before.action, taskQueue: "theirs" } }) as never,
     );
-    const found = await until("the deletion is seen", async () => {
-      const troubles = await checkSchedules(own, "mine");
-      return troubles.length === 3 && troubles;
+    expect(await checkSchedule(own, "mine")).toMatchObject({ reason: "other_queue" });
+    await expect(ensureSchedule(own, "mine")).rejects.toThrow(OtherQueue);
+    await schedule.delete();
+    await until("the deletion is seen", async () => {
+      return (await checkSchedule(own, "mine"))?.reason === "missing";
     });
-    const reasons = Object.fromEntries(found.map(({ schedule, reason }) => [schedule, reason]));
-    expect(reasons).toEqual({
-      [billingScheduleId]: "paused",
-      [outboxScheduleId]: "other_queue",
-      [ledgerSyncScheduleId]: "missing",
+  }));
+
+/** The schedule that the `schedules` of the previous version writes. */
+const earlier: Omit<
+  ScheduleOptions<ScheduleOptionsStartWorkflowAction<Workflow>>,
+  "scheduleId" | "state"
+> = {
+  spec: { intervals: [{ every: "1 minute", offset: "15 seconds" }] },
+  action: {
+    type: "startWorkflow",
+    workflowType: "outboxRelay",
+    workflowId: "outbox-relay",
+    taskQueue: "mine",
+    args: [],
+  },
+};
+
+test("a schedule of the previous version ends within the hour, and is deleted later", () =>
+  withNamespace(async (own) => {
+    const schedule = await own.schedule.create({ scheduleId: "outbox-relay", ...earlier });
+    const endOf = async () => (await schedule.describe()).spec.endAt?.getTime();
+    await ensureSchedule(own, "mine");
+    const end = await endOf();
+    expect(end).toBeGreaterThan(Date.now());
+    expect(end).toBeLessThanOrEqual(Date.now() + 60 * 60_000);
+    await ensureSchedule(own, "mine");
+    expect(await endOf()).toBe(end);
+    expect((await schedule.describe()).info.nextActionTimes).not.toEqual([]);
+
+    // A downgrade undoes the end, and an upgrade ends it again.
+    await schedule.update(({ state }) => ({ ...earlier, state }));
+    expect(await endOf()).toBeUndefined();
+    await ensureSchedule(own, "mine");
+    expect(await endOf()).toBeGreaterThan(Date.now());
+
+    await schedule.update(({ state }) => ({
+      ...earlier,
+      spec: { ...earlier.spec, endAt: new Date(Date.now() - 1_000) },
+      state,
+    }));
+    await ensureSchedule(own, "mine");
+    await until("it is deleted", () => schedule.describe().then(() => false, isNotFound));
+  }));
+
+const isNotFound = (error: unknown) => error instanceof ScheduleNotFoundError;
+
+test("the pause of a schedule of the previous version becomes a pause of all, once", () =>
+  withNamespace(async (own) => {
+    const schedule = await own.schedule.create({ scheduleId: "ledger-sync", ...earlier });
+    await schedule.pause("an incident is open");
+    await ensureSchedule(own, "mine");
+    const billing = own.schedule.getHandle(billingScheduleId);
+    expect((await billing.describe()).state).toMatchObject({
+      paused: true,
+      note: "ledger-sync was paused: an incident is open",
     });
-    // One foreign schedule is enough: the missing one is not created on this queue either.
-    await expect(ensureSchedules(own, "mine")).rejects.toThrow(OtherQueue);
-    await expect(own.schedule.getHandle(ledgerSyncScheduleId).describe()).rejects.toThrow(
-      ScheduleNotFoundError,
-    );
-  } finally {
-    await connection.close();
-  }
-});
+    await billing.unpause();
+    await ensureSchedule(own, "mine");
+    expect((await billing.describe()).state.paused).toBe(false);
+  }));

@@ -12,9 +12,9 @@ import { createEncryption } from "../../src/store/database/encryption.ts";
 import { verifyWebhook } from "../../src/webhooks/verify.ts";
 import { createStartWork } from "../../src/worker/temporal/start-work.ts";
 import {
+  billingScheduleId,
   defaultTaskQueue,
   deliveriesWorkflowId,
-  outboxScheduleId,
   webhookQueue,
 } from "../../workflows/contract.ts";
 import { deliveryCrashPoints } from "../support/crash-points.ts";
@@ -234,7 +234,7 @@ test("a delivery whose run was lost is started again by the next relay", async (
     where: { id: lost.delivery.deliveryId },
     data: { dueAt: new Date() },
   });
-  await client.schedule.getHandle(outboxScheduleId).trigger();
+  await client.schedule.getHandle(billingScheduleId).trigger();
   await untilState(system, lost, "delivered");
 });
 

@@ -1,6 +1,6 @@
 /**
  * The servers of the stack, each with what it needs before a program uses it: PostgreSQL with the
- * migrations, and Temporal with the schedules.
+ * migrations, and Temporal with the schedule.
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -51,7 +51,7 @@ interface TemporalPart {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Starts Temporal unless TEMPORAL_ADDRESS replaces it, and creates or changes the schedules. */
+/** Starts Temporal unless TEMPORAL_ADDRESS replaces it, and creates or changes the schedule. */
 export async function startTemporalPart(
   plan: StackPlan,
   settings: ServerSettings,
@@ -59,8 +59,8 @@ export async function startTemporalPart(
 ): Promise<TemporalPart> {
   const temporal = await temporalOf(plan, settings, lines);
   // Loaded late, as Temporal's client is.
-  const { setUpSchedules } = await import("./temporal/set-up-schedules.ts");
-  await setUpSchedules({ ...settings.env, ...temporal.env }, settings.log);
+  const { setUpSchedule } = await import("./temporal/set-up-schedules.ts");
+  await setUpSchedule({ ...settings.env, ...temporal.env }, settings.log);
   return temporal;
 }
 

@@ -1,7 +1,7 @@
 /**
  * `npm run schedules [-- --move]`: registers the search attributes and creates or changes the
- * schedules of this installation. A deployment runs it before its workers start. `--move` takes
- * over the schedules of another task queue. It needs the settings of Temporal and TASK_QUEUE.
+ * schedule of this installation. A deployment runs it before its workers start. `--move` takes over
+ * the schedule of another task queue. It needs the settings of Temporal and TASK_QUEUE.
  */
 import { parseArgs } from "node:util";
 import { connectTemporal } from "../../worker/temporal/connect.ts";

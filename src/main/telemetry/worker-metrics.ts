@@ -1,13 +1,13 @@
 /** The metrics of a worker process, with those of Temporal's core. */
 import { Counter, Gauge } from "prom-client";
+import { billingScheduleId } from "../../../workflows/contract.ts";
 import { type ScheduleTrouble, troubleReasons } from "../../worker/temporal/schedule-watch.ts";
-import { scheduleIds } from "../../worker/temporal/schedules.ts";
 import { createProcessMetrics, type ProcessMetrics } from "./process-metrics.ts";
 
 /** All metrics of a worker process. */
 export interface WorkerMetrics extends ProcessMetrics {
-  /** Sets the gauge of each fault found to 1 and every other to 0. */
-  readonly onSchedules: (troubles: readonly ScheduleTrouble[]) => void;
+  /** Sets the gauge of the fault found to 1 and every other to 0. */
+  readonly onSchedule: (trouble: ScheduleTrouble | null) => void;
   /** Recorded outcomes of ledger jobs by kind and outcome. */
   readonly jobs: Counter<"kind" | "outcome">;
   /** Attempts to deliver events, by outcome. */
@@ -22,21 +22,19 @@ export function createWorkerMetrics(core?: () => Promise<string>): WorkerMetrics
   const registers = [metrics.registry];
   const trouble = new Gauge({
     name: "billing_schedule_trouble",
-    help: "1 if a schedule is missing, paused, on another task queue, late, or could not be read.",
+    help:
+      "1 if the schedule is missing, paused, on another task queue or late, if its last run did " +
+      "not start everything, or if it could not be read.",
     labelNames: ["schedule", "reason"],
     registers,
   });
-  const onSchedules = (troubles: readonly ScheduleTrouble[]): void => {
-    for (const schedule of scheduleIds) {
-      for (const reason of troubleReasons) {
-        const isIt = troubles.some((one) => one.schedule === schedule && one.reason === reason);
-        trouble.set({ schedule, reason }, isIt ? 1 : 0);
-      }
-    }
+  const onSchedule = (found: ScheduleTrouble | null): void => {
+    for (const reason of troubleReasons)
+      trouble.set({ schedule: billingScheduleId, reason }, found?.reason === reason ? 1 : 0);
   };
   return {
     ...metrics,
-    onSchedules,
+    onSchedule,
     jobs: new Counter({
       name: "billing_ledger_jobs_total",
       help: "Recorded outcomes of ledger jobs: done, refused, or to be tried again.",

@@ -18,7 +18,7 @@ import { workflowBundleFile } from "../../assets.ts";
 import type { TemporalClient, TemporalSettings } from "./connect.ts";
 import { beating } from "./heartbeats.ts";
 import { inOneThread } from "./one-workflow-thread.ts";
-import { type ScheduleTrouble, watchSchedules } from "./schedule-watch.ts";
+import { type ScheduleTrouble, watchSchedule } from "./schedule-watch.ts";
 import { refuseOtherQueue } from "./schedules.ts";
 import { missingSearchAttributes } from "./search-attributes.ts";
 
@@ -34,8 +34,8 @@ export interface WorkerSettings extends Pick<TemporalSettings, "connectionOption
   readonly taskQueue: string;
   readonly activities: object;
   readonly log: WorkerLog;
-  /** Receives the faults of the schedules each minute. */
-  readonly onSchedules: (troubles: readonly ScheduleTrouble[]) => void;
+  /** Receives the fault of the schedule each minute, or null. */
+  readonly onSchedule: (trouble: ScheduleTrouble | null) => void;
   /** What surrounds each activity, the outermost first. */
   readonly interceptors?: readonly ActivityInterceptorsFactory[];
   /** What gets the spans of the bundle's workflows. Without it they are dropped. */
@@ -113,8 +113,8 @@ const noWorkflows = "No workflows registered, not polling for workflow tasks";
 export const unsentSpans: InjectedSinks<Sinks> = { exporter: { export: { fn: () => undefined } } };
 
 /**
- * Connects with unlimited retries and polls until stopped. Rejects with OtherQueue if the schedules
- * use another task queue. It creates neither schedules nor search attributes: a deployment does
+ * Connects with unlimited retries and polls until stopped. Rejects with OtherQueue if the schedule
+ * uses another task queue. It creates neither schedule nor search attributes: a deployment does
  * (`npm run schedules`).
  */
 export async function runWorker(
@@ -188,9 +188,9 @@ export async function runWorker(
       await connection.close();
     })
     .then(() => undefined);
-  const watch = watchSchedules(temporal.client, settings.taskQueue, {
+  const watch = watchSchedule(temporal.client, settings.taskQueue, {
     log: settings.log,
-    onCheck: settings.onSchedules,
+    onCheck: settings.onSchedule,
   });
   return {
     done,

@@ -1,60 +1,70 @@
 /**
- * Checks each minute that the schedules exist, run, use this worker's task queue and are on time.
- * It only warns, because an operator may have paused a schedule on purpose. Without the runs
- * nothing is billed, published or synced, and no request fails.
+ * Checks each minute that the schedule exists, runs, uses this worker's task queue, is on time, and
+ * that its last run started everything. It only warns, because an operator may have paused it on
+ * purpose. Without the runs nothing is billed, published or synced, and no request fails.
  */
-import { type Client, type ScheduleDescription, ScheduleNotFoundError } from "@temporalio/client";
+import {
+  type Client,
+  type ScheduleDescription,
+  ScheduleNotFoundError,
+  WorkflowNotFoundError,
+} from "@temporalio/client";
+import { billingScheduleId, type RunResult } from "../../../workflows/contract.ts";
 import type { WorkerLog } from "./run-worker.ts";
-import { isUnimplemented, messageOf, scheduleIds } from "./schedules.ts";
+import { isUnimplemented, messageOf } from "./schedules.ts";
 
-/** The possible faults of a schedule. */
-export const troubleReasons = ["missing", "paused", "other_queue", "late", "unknown"] as const;
+/** The possible faults of the schedule. */
+export const troubleReasons = [
+  "missing",
+  "paused",
+  "other_queue",
+  "late",
+  "failed",
+  "unknown",
+] as const;
 
-/** One fault of one schedule. `words` completes the sentence "the schedule X …". */
+/** A fault of the schedule. `words` completes the sentence "the schedule billing-run …". */
 export interface ScheduleTrouble {
-  readonly schedule: string;
   readonly reason: (typeof troubleReasons)[number];
   readonly words: string;
 }
 
-/** The interval of the schedules. */
+/** The interval of the schedule. */
 const everyMs = 60_000;
 
 /** A restart of the server costs two runs. A run lasts seconds, and the next one waits for it. */
 const lateMs = 3 * 60_000;
 
-/** Returns the faults of the schedules at `now`. Rejects if the server has no schedules at all. */
-export async function checkSchedules(
-  { schedule }: Pick<Client, "schedule">,
+/**
+ * Faults that count only if two checks in a row find one: a schedule that was just resumed starts
+ * its next run within a minute, and so does the run after one that found the database away.
+ */
+const passing: readonly ScheduleTrouble["reason"][] = ["late", "failed"];
+
+type Runs = Pick<Client, "schedule" | "workflow">;
+
+/** Returns the fault of the schedule at `now`. Rejects if the server has no schedules at all. */
+export async function checkSchedule(
+  client: Runs,
   taskQueue: string,
   now = new Date(),
-): Promise<ScheduleTrouble[]> {
-  const found = await Promise.all(
-    scheduleIds.map(async (id): Promise<ScheduleTrouble | null> => {
-      try {
-        const trouble = troubleOf(await schedule.getHandle(id).describe(), taskQueue, now);
-        return trouble === null ? null : { schedule: id, ...trouble };
-      } catch (error) {
-        if (error instanceof ScheduleNotFoundError) {
-          return {
-            schedule: id,
-            reason: "missing",
-            words: "is missing: npm run schedules creates it",
-          };
-        }
-        if (isUnimplemented(error)) throw error;
-        return { schedule: id, reason: "unknown", words: `could not be read: ${messageOf(error)}` };
-      }
-    }),
-  );
-  return found.filter((trouble) => trouble !== null);
+): Promise<ScheduleTrouble | null> {
+  try {
+    const described = await client.schedule.getHandle(billingScheduleId).describe();
+    return troubleOf(described, taskQueue, now) ?? (await failureOf(client, described));
+  } catch (error) {
+    if (error instanceof ScheduleNotFoundError)
+      return { reason: "missing", words: "is missing: npm run schedules creates it" };
+    if (isUnimplemented(error)) throw error;
+    return { reason: "unknown", words: `could not be read: ${messageOf(error)}` };
+  }
 }
 
 function troubleOf(
   { action, state, info }: ScheduleDescription,
   taskQueue: string,
   now: Date,
-): Omit<ScheduleTrouble, "schedule"> | null {
+): ScheduleTrouble | null {
   if (action.taskQueue !== taskQueue) {
     const words = `uses the task queue ${action.taskQueue}, this worker ${taskQueue}`;
     return { reason: "other_queue", words };
@@ -73,40 +83,68 @@ function troubleOf(
     : { reason: "late", words: `has started no run for ${minutes} minutes` };
 }
 
-/** `onCheck` gets the faults of each check. */
-interface ScheduleWatchSettings {
-  readonly log: WorkerLog;
-  readonly onCheck: (troubles: readonly ScheduleTrouble[]) => void;
+/** Returns what the last run that has ended did not start. */
+async function failureOf(
+  { workflow }: Runs,
+  { info }: ScheduleDescription,
+): Promise<ScheduleTrouble | null> {
+  for (const { action } of info.recentActions.slice(-2).toReversed()) {
+    const { workflowId, firstExecutionRunId } = action.workflow;
+    const run = workflow.getHandle<() => Promise<RunResult | null>>(
+      workflowId,
+      firstExecutionRunId,
+    );
+    try {
+      const { status, searchAttributes } = await run.describe();
+      if (status.name === "RUNNING") continue;
+      if (status.name !== "COMPLETED") {
+        const words = `did nothing in its last run, which is ${status.name}: ${workflowId}`;
+        return { reason: "failed", words };
+      }
+      if (searchAttributes.Outcome?.[0] !== "failed") return null;
+      const words = `did not start everything in its last run: ${(await run.result())?.words}`;
+      return { reason: "failed", words };
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+    }
+  }
+  return null;
 }
 
-/** Checks at once and each minute until stopped, and logs a warning for each fault each time. */
-export function watchSchedules(
-  client: Pick<Client, "schedule">,
+/** `onCheck` gets the fault of each check, or null. */
+interface ScheduleWatchSettings {
+  readonly log: WorkerLog;
+  readonly onCheck: (trouble: ScheduleTrouble | null) => void;
+}
+
+/** Checks at once and each minute until stopped, and logs a warning for a fault each time. */
+export function watchSchedule(
+  client: Runs,
   taskQueue: string,
   { log, onCheck }: ScheduleWatchSettings,
 ): { stop(): void } {
-  let wasLate = new Set<string>();
+  let before: ScheduleTrouble | null = null;
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   const check = async (): Promise<void> => {
-    let found: ScheduleTrouble[];
+    let found: ScheduleTrouble | null;
     try {
-      found = await checkSchedules(client, taskQueue);
+      found = await checkSchedule(client, taskQueue);
     } catch {
       // The start of the worker has logged it already.
       return;
     }
     if (stopped) return;
-    // Late twice in a row: a schedule that was just resumed starts its next run within a minute.
-    const troubles = found.filter(
-      ({ schedule, reason }) => reason !== "late" || wasLate.has(schedule),
-    );
-    wasLate = new Set(
-      found.filter(({ reason }) => reason === "late").map(({ schedule }) => schedule),
-    );
-    for (const { schedule, reason, words } of troubles)
+    const isNew =
+      found !== null && passing.includes(found.reason) && before?.reason !== found.reason;
+    before = found;
+    const trouble = isNew ? null : found;
+    if (trouble !== null) {
+      const { reason, words } = trouble;
+      const schedule = billingScheduleId;
       log.warn({ schedule, reason }, `the schedule ${schedule} ${words}`);
-    onCheck(troubles);
+    }
+    onCheck(trouble);
     timer = setTimeout(check, everyMs);
   };
   void check();

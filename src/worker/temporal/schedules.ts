@@ -1,7 +1,7 @@
 /**
- * The schedules of the service. They belong to a deployment: `npm run schedules` creates or changes
- * them, and no worker does. Each run asks the database what is due, so the next run makes up for a
- * missed one (PERIOD-4).
+ * The schedule of the service. It belongs to a deployment: `npm run schedules` creates or changes
+ * it, and no worker does. Each run asks the database what is due, so the next run makes up for a
+ * missed one (PERIOD-4, ADMIN-27).
  */
 import {
   type Client,
@@ -14,100 +14,68 @@ import {
   WorkflowNotFoundError,
 } from "@temporalio/client";
 import type { Workflow } from "@temporalio/common";
-import {
-  billingRunType,
-  billingScheduleId,
-  ledgerSyncScheduleId,
-  ledgerSyncStartsType,
-  outboxRelayType,
-  outboxScheduleId,
-} from "../../../workflows/contract.ts";
+import { billingRunType, billingScheduleId } from "../../../workflows/contract.ts";
 import type { WorkerLog } from "./run-worker.ts";
 import { typedAttributes } from "./search-attributes.ts";
 
-/** The interval of each schedule. What falls due at midnight begins within the minute. */
+/** The interval of the schedule. What falls due at midnight begins within the minute. */
 const everyMinute = "1 minute";
 
 /** How late a run may start. The next run finds all that a missed one would have found. */
 const catchupWindow = "1 minute";
 
 /**
- * How long a run may take. It only starts workflows, and the next run must not wait for a stuck
- * one.
+ * How long a run may take. Its steps take less (`maxStepMs` of the workflows), so only a run
+ * without a worker takes longer. The next one must not wait for it.
  */
-const runTimeout = "10 minutes";
+const runTimeout = "55 seconds";
 
-/** The pause before schedules that could not be read are read again. */
+/** The schedules of the previous version. `billing-run` starts their work too. */
+const earlierIds = ["outbox-relay", "ledger-sync"] as const;
+
+/**
+ * How long the schedules of the previous version still start runs, on which its workers depend. No
+ * deployment takes longer.
+ */
+const handOverMs = 60 * 60_000;
+
+/** The pause before a schedule that could not be read is read again. */
 const retryMs = 10_000;
 
 /** gRPC's code for a method that the server does not have. */
 const unimplemented = 12;
 
 /**
- * The schedules use another task queue. If this worker took them over, the workers of that queue
+ * The schedule uses another task queue. If this worker took it over, the workers of that queue
  * would get no more runs, and billing would stop once this worker is gone.
  */
 export class OtherQueue extends Error {
   constructor(used: string, own: string) {
     super(
-      `The schedules of this Temporal namespace use the task queue ${used}, this worker ${own}. ` +
+      `The schedule of this Temporal namespace uses the task queue ${used}, this worker ${own}. ` +
         `Set TASK_QUEUE=${used}, or give this installation its own TEMPORAL_NAMESPACE. ` +
-        `To move the schedules for good, stop the workers of ${used} and run ` +
+        `To move the schedule for good, stop the workers of ${used} and run ` +
         `TASK_QUEUE=${own} npm run schedules -- --move.`,
     );
   }
 }
 
-/**
- * A schedule. Its id is also the id of its runs. `offset` is the second of the minute, so that they
- * do not begin at once.
- */
-const schedules = [
-  {
-    id: billingScheduleId,
-    type: billingRunType,
-    offset: "0 seconds",
-    summary: "starts the billing of organisations that have something due",
-    kind: "billing_run",
-  },
-  {
-    id: outboxScheduleId,
-    type: outboxRelayType,
-    offset: "15 seconds",
-    summary: "starts the publishing of organisations with outbox entries",
-    kind: "outbox_relay",
-  },
-  {
-    id: ledgerSyncScheduleId,
-    type: ledgerSyncStartsType,
-    offset: "30 seconds",
-    summary: "starts the ledger sync of organisations with something to read",
-    kind: "ledger_sync_starts",
-  },
-] as const;
-
 type Schedules = Pick<Client, "schedule">;
 
-/** The ids of the schedules. */
-export const scheduleIds: readonly string[] = schedules.map(({ id }) => id);
-
 /**
- * Creates or updates the schedules. An operator's pause stays. Throws OtherQueue, and changes
- * nothing, if they use another task queue.
+ * Creates or updates the schedule, and retires those of the previous version. An operator's pause
+ * stays. Throws OtherQueue, and changes nothing, if it uses another task queue.
  */
-export async function ensureSchedules(client: Schedules, taskQueue: string): Promise<void> {
+export async function ensureSchedule(client: Schedules, taskQueue: string): Promise<void> {
   await assertOwnQueue(client, taskQueue);
-  for (const schedule of schedules) await ensureSchedule(client, taskQueue, schedule, false);
+  await writeSchedule(client, taskQueue, false);
+  for (const id of earlierIds) await retire(client, id, new Date(Date.now() + handOverMs));
 }
 
-/** Throws OtherQueue if one of the schedules uses another task queue. A missing one does not. */
-export async function assertOwnQueue(client: Schedules, taskQueue: string): Promise<void> {
-  for (const { id } of schedules) await refuseOther(client, id, taskQueue);
-}
-
-async function refuseOther({ schedule }: Schedules, id: string, taskQueue: string): Promise<void> {
+/** Throws OtherQueue if the schedule uses another task queue. A missing one does not. */
+export async function assertOwnQueue({ schedule }: Schedules, taskQueue: string): Promise<void> {
   try {
-    const { action } = await schedule.getHandle(id).describe();
+    const { action } = await schedule.getHandle(billingScheduleId).describe();
     if (action.taskQueue !== taskQueue) throw new OtherQueue(action.taskQueue, taskQueue);
   } catch (error) {
     if (!(error instanceof ScheduleNotFoundError)) throw error;
@@ -115,20 +83,40 @@ async function refuseOther({ schedule }: Schedules, id: string, taskQueue: strin
 }
 
 /**
- * Creates or updates the schedules whatever task queue they use. Terminates their open runs on
- * another queue, because an open run keeps the next one from starting. The next run would find the
- * same work.
+ * Creates or updates the schedule whatever task queue it uses. Terminates its open runs on another
+ * queue, because an open run keeps the next one from starting. The next run would find the same
+ * work.
  */
-export async function moveSchedules(
+export async function moveSchedule(
   client: Pick<Client, "schedule" | "workflow">,
   taskQueue: string,
 ): Promise<void> {
-  for (const schedule of schedules) {
-    await ensureSchedule(client, taskQueue, schedule, true);
-    const { info } = await client.schedule.getHandle(schedule.id).describe();
-    for (const { workflow } of info.runningActions) {
-      await endRun(client, workflow.workflowId, taskQueue);
+  await writeSchedule(client, taskQueue, true);
+  for (const id of earlierIds) await retire(client, id, new Date());
+  const { info } = await client.schedule.getHandle(billingScheduleId).describe();
+  for (const { workflow } of info.runningActions) {
+    await endRun(client, workflow.workflowId, taskQueue);
+  }
+}
+
+/**
+ * Has a schedule of the previous version end, and deletes one that has ended. Its workers go on
+ * with it until then, and its `schedules` undoes the end. The pause of one is a pause of all,
+ * because what an operator stopped must not start.
+ */
+async function retire({ schedule }: Schedules, id: string, endAt: Date): Promise<void> {
+  const earlier = schedule.getHandle(id);
+  try {
+    const { spec, state } = await earlier.describe();
+    if ((spec.endAt ?? endAt) <= new Date()) return await earlier.delete();
+    if (spec.endAt !== undefined) return;
+    if (state.paused) {
+      const note = `${id} was paused: ${state.note || "without a note"}`;
+      await schedule.getHandle(billingScheduleId).pause(note);
     }
+    await earlier.update((before) => ({ ...before, spec: { ...before.spec, endAt } }));
+  } catch (error) {
+    if (!(error instanceof ScheduleNotFoundError)) throw error;
   }
 }
 
@@ -142,40 +130,39 @@ async function endRun(
   try {
     const { taskQueue: queue } = await run.describe();
     if (queue !== taskQueue)
-      await run.terminate(`the schedules were moved to the task queue ${taskQueue}`);
+      await run.terminate(`the schedule was moved to the task queue ${taskQueue}`);
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
   }
 }
 
-async function ensureSchedule(
-  { schedule }: Pick<Client, "schedule">,
+async function writeSchedule(
+  { schedule }: Schedules,
   taskQueue: string,
-  { id, type, offset, summary, kind }: (typeof schedules)[number],
   mayMove: boolean,
 ): Promise<void> {
   const options: Omit<
     ScheduleOptions<ScheduleOptionsStartWorkflowAction<Workflow>>,
     "scheduleId" | "state"
   > = {
-    spec: { intervals: [{ every: everyMinute, offset }] },
+    spec: { intervals: [{ every: everyMinute }] },
     action: {
       type: "startWorkflow",
-      workflowType: type,
-      workflowId: id,
+      workflowType: billingRunType,
+      workflowId: billingScheduleId,
       taskQueue,
       args: [],
       workflowExecutionTimeout: runTimeout,
-      staticSummary: summary,
-      typedSearchAttributes: typedAttributes({ JobKind: kind }),
+      staticSummary: "starts what is due: billing, publishing, deliveries and ledger sync",
+      typedSearchAttributes: typedAttributes({ JobKind: "billing_run" }),
     },
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow },
   };
   try {
-    await schedule.create({ scheduleId: id, ...options });
+    await schedule.create({ scheduleId: billingScheduleId, ...options });
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-    await schedule.getHandle(id).update(({ state, action }) => {
+    await schedule.getHandle(billingScheduleId).update(({ state, action }) => {
       if (!mayMove && action.taskQueue !== taskQueue)
         throw new OtherQueue(action.taskQueue, taskQueue);
       return { ...options, state };
@@ -190,7 +177,7 @@ export interface QueueCheck {
 }
 
 /**
- * Checks that no schedule uses another task queue, and retries until it knows. Resolves after the
+ * Checks that the schedule uses no other task queue, and retries until it knows. Resolves after the
  * first try. Rejects with OtherQueue. A server without schedules is logged once.
  */
 export async function refuseOtherQueue(
@@ -207,7 +194,7 @@ export async function refuseOtherQueue(
     } catch (err) {
       if (err instanceof OtherQueue) throw err;
       const isLacking = isUnimplemented(err);
-      log.warn({ err }, `the schedules could not be read${isLacking ? "" : "; trying again"}`);
+      log.warn({ err }, `the schedule could not be read${isLacking ? "" : "; trying again"}`);
       if (!isLacking && !stopped) timer = setTimeout(() => check().catch(refused.reject), retryMs);
     }
   };

@@ -2,11 +2,13 @@
  * What a deployment sets up in Temporal before its workers start: search attributes and schedules.
  * It may be repeated at any time.
  */
+
+import { billingScheduleId } from "../../../workflows/contract.ts";
 import type { TemporalClient } from "./connect.ts";
-import { ensureSchedules, moveSchedules, scheduleIds } from "./schedules.ts";
+import { ensureSchedule, moveSchedule } from "./schedules.ts";
 import { ensureSearchAttributes, searchAttributes } from "./search-attributes.ts";
 
-/** `move` also takes over the schedules of another task queue. `log` gets one line a step. */
+/** `move` also takes over the schedule of another task queue. `log` gets one line a step. */
 export interface SetUpSettings {
   readonly taskQueue: string;
   readonly move: boolean;
@@ -14,8 +16,8 @@ export interface SetUpSettings {
 }
 
 /**
- * Registers missing search attributes, then creates or updates the schedules. Throws OtherQueue,
- * and changes no schedule, if they use another task queue and are not to be moved.
+ * Registers missing search attributes, then creates or updates the schedule. Throws OtherQueue, and
+ * changes no schedule, if it uses another task queue and is not to be moved.
  */
 export async function setUpTemporal(
   { client, connection, namespace }: Pick<TemporalClient, "client" | "connection" | "namespace">,
@@ -30,10 +32,9 @@ export async function setUpTemporal(
     const names = searchAttributes.join(", ");
     log(`search attributes could not be registered (${why}): ${names}, all of type Keyword`);
   }
-  if (move) await moveSchedules(client, taskQueue);
-  else await ensureSchedules(client, taskQueue);
+  if (move) await moveSchedule(client, taskQueue);
+  else await ensureSchedule(client, taskQueue);
   log(
-    `${scheduleIds.join(", ")} (namespace ${namespace}) start their runs on the task queue ` +
-      `${taskQueue} now`,
+    `${billingScheduleId} (namespace ${namespace}) starts its runs on the task queue ${taskQueue}`,
   );
 }

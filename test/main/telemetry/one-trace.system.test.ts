@@ -6,7 +6,7 @@
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { CreatedOrganisation } from "../../../packages/dev/src/demo/first-data.ts";
-import { outboxScheduleId } from "../../../workflows/contract.ts";
+import { billingScheduleId } from "../../../workflows/contract.ts";
 import { startSystem, type TestSystem, until } from "../../support/system.ts";
 import {
   type CollectedSpan,
@@ -67,7 +67,7 @@ const request = "billing.v1.SubscriptionService/CreateSubscription";
 test("a creation is one trace from the platform's header to its webhook", async () => {
   const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
   expect((await create(traceId, "first")).status).toBe(201);
-  await client.schedule.getHandle(outboxScheduleId).trigger();
+  await client.schedule.getHandle(billingScheduleId).trigger();
   // An event about the posting alone continues from the worker's transaction.
   const delivered = await until("the delivery of the creation was traced", async () =>
     inTrace(traceId).find((span) => span.name === "deliver event" && ancestry(span).length === 3),
@@ -143,7 +143,7 @@ test("the log lines of both processes have the trace, the organisation and the j
     jobId: expect.any(String),
     invoiceId: expect.any(String),
   });
-  await client.schedule.getHandle(outboxScheduleId).trigger();
+  await client.schedule.getHandle(billingScheduleId).trigger();
   const delivered = await until("the delivery is logged", async () =>
     linesOf(system.worker.output()).find(({ msg }) => msg === "an event was delivered"),
   );

@@ -85,6 +85,7 @@ async function billBatch(
   const endMs = performance.now() + batchMs;
   let done = 0;
   let parked = 0;
+  let issued = 0;
   let issuedSinceWake = 0;
   let hasWoken = false;
   const notifyLedger = async (): Promise<void> => {
@@ -101,6 +102,7 @@ async function billBatch(
     done += chunk.claimed;
     parked += chunk.parked.length;
     for (const parked of chunk.parked) onParked(organisationId, parked);
+    issued += chunk.issued;
     issuedSinceWake += chunk.issued;
     // Wakes at once, so that the first documents are posted while further chunks are billed. Later
     // chunks find the workflow running.
@@ -108,6 +110,6 @@ async function billBatch(
     const isMore = chunk.claimed > 0;
     if (isMore && performance.now() < endMs) continue;
     if (issuedSinceWake > 0) await notifyLedger();
-    return { done, parked, isMore };
+    return { done, parked, issued, isMore };
   }
 }

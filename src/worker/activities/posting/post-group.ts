@@ -104,8 +104,17 @@ export async function postGroup(
       postCreditNotes(ledger, creditNotes, settings).then(save),
     ]),
   );
-  const posted = outcomes.filter(({ kind }) => kind.endsWith("_done")).length;
-  const refused = outcomes.filter(({ kind }) => kind === "refused").length;
+  const done = outcomes.filter(({ kind }) => kind.endsWith("_done"));
+  const rejected = outcomes.filter(({ kind }) => kind === "refused");
+  const numberOf = new Map(
+    [invoices, creditNotes]
+      .flatMap(({ ready, uncertain }) => [...ready, ...uncertain])
+      .map(({ id, number }) => [id, number]),
+  );
+  const numbersOf = (jobs: readonly PostingOutcome[]) =>
+    jobs.flatMap(({ jobId }) => numberOf.get(jobId) ?? []);
+  const numbers = { posted: numbersOf(done), refused: numbersOf(rejected) };
+  const [posted, refused] = [done.length, rejected.length];
   const pause = connectionPause(failures);
   if (pause === null) {
     onReading();
@@ -116,12 +125,13 @@ export async function postGroup(
     return {
       posted,
       refused,
+      numbers,
       waiting,
       nextInMs: nextInMs === null ? null : Math.max(nextInMs, spentMs),
       paused: spentMs > 0 ? "our calls to the ledger are used up" : null,
     };
   }
-  return { ...(await reschedule(store, pause.pauseMs, pause.reason)), posted, refused };
+  return { ...(await reschedule(store, pause.pauseMs, pause.reason)), posted, refused, numbers };
 }
 
 const nothing = { ready: [], uncertain: [] } as const;

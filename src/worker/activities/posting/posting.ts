@@ -61,6 +61,9 @@ const readEveryMs = 500;
  */
 const collectMs = 15;
 
+/** The most numbers of documents in a result, for people. A busy batch posts thousands. */
+const maxNumbers = 10;
+
 /** A group of so many documents is a busy batch's. A single caller never waits. */
 const busyFrom = 4;
 
@@ -98,6 +101,7 @@ async function postBatch(
   let workedAtMs = beganMs;
   let posted = 0;
   let refused = 0;
+  const numbers: { posted: string[]; refused: string[] } = { posted: [], refused: [] };
   let isRepeat = false;
   for (;;) {
     const release = await coalesce(organisationId);
@@ -111,8 +115,14 @@ async function postBatch(
     const nowMs = performance.now();
     posted += group.posted;
     refused += group.refused;
+    numbers.posted.push(...(group.numbers?.posted ?? []));
+    numbers.refused.push(...(group.numbers?.refused ?? []));
     const atOnce = Math.min(maxAtOnce, 1 + Math.floor((nowMs - sentMs) / callGapMs));
-    const result = { ...group, posted, refused, atOnce };
+    const shown = {
+      posted: numbers.posted.slice(0, maxNumbers),
+      refused: numbers.refused.slice(0, maxNumbers),
+    };
+    const result = { ...group, posted, refused, numbers: shown, atOnce };
     const hasWorked = group.posted + group.refused > 0;
     if (hasWorked) workedAtMs = nowMs;
     const maxMs = place === null || atOnce > 1 ? batchMs : maxLingeringMs;
