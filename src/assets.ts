@@ -24,7 +24,7 @@ export const builtNames = {
 /** Returns the OpenAPI document of the public API. */
 export const openapiFile = (): string => lookUp("openapi", "gen/openapi.json");
 
-/** Returns the folder of the documentation site. */
+/** Returns the folder of the documentation sites: one for platforms and one for operators. */
 export const docsSiteFolder = (): string => lookUp("docsSite", "gen/docs-site");
 
 /** Returns the bundle of the workflows. */

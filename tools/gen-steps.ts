@@ -109,16 +109,25 @@ export const steps: readonly Step[] = [
     inputs: [
       "docs",
       "README.md",
+      "package.json",
       "packages/client/README.md",
+      "packages/console/src/design/base.css",
+      "packages/console/src/design/tokens.css",
+      "packages/console/src/icon.svg",
+      "tools/build/licences.ts",
       "tools/docs-site",
+      "tools/openapi/refusal-texts.ts",
       "src/gen/openapi.json",
+      "node_modules/@fontsource-variable/inter/package.json",
+      "node_modules/highlight.js/package.json",
       "node_modules/markdown-it/package.json",
+      "node_modules/minisearch/package.json",
     ],
-    outputs: ["src/gen/docs-site/docs.html"],
+    outputs: ["src/gen/docs-site/platforms/docs.html", "src/gen/docs-site/operators/docs.html"],
     needs: ["docs", "tools/docs-site/write.ts", "node_modules/markdown-it/package.json"],
     async run(root) {
-      const { writeDocsSite } = await import("./docs-site/write.ts");
-      writeDocsSite(root, join(root, "src/gen/openapi.json"), join(root, "src/gen/docs-site"));
+      const { writeDocsSites } = await import("./docs-site/write.ts");
+      writeDocsSites(root, join(root, "src/gen/openapi.json"), join(root, "src/gen/docs-site"));
     },
   },
   {

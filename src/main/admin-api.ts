@@ -2,7 +2,7 @@
  * The admin API: `billing.admin.v1` over Connect, gRPC and gRPC-Web on its own port (ADMIN-1). The
  * port has its own gate. Calls, health and reflection work as on the public port. There is no REST.
  */
-
+import { join } from "node:path";
 import { dearReads, maxDearReads } from "../admin/dear-reads.ts";
 import { answerConsent } from "../admin/oauth/consent.ts";
 import { consentPage } from "../admin/oauth/consent-page.ts";
@@ -29,7 +29,7 @@ import type { OperatorCaller } from "../transport/rpc/caller.ts";
 import { createOperatorGate } from "../transport/rpc/gate/operator-gate.ts";
 import { createIdempotency } from "../transport/rpc/idempotency.ts";
 import { createReportError } from "../transport/rpc/refusals.ts";
-import { docsPages } from "./api/docs-pages.ts";
+import { docsSite } from "./api/docs-pages.ts";
 import { observeInContext, withinRequest } from "./api/request-context.ts";
 import { createTransports } from "./api/transports.ts";
 import { createWorkflowPages } from "./api/workflow-pages.ts";
@@ -125,6 +125,8 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
     rest: unknownPaths,
     isReflected: config.api.grpcReflection,
   });
+  const docs = docsSite(join(docsSiteFolder(), "operators"));
+  const rest = docs.withBrowsers(transports.rest);
   const port = await startHttp({
     host: config.admin.host,
     port: config.admin.port,
@@ -133,14 +135,12 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
     trustedProxies: config.api.trustedProxies,
     onConnectionLimit: parts.onConnectionLimit,
     ...transports,
-    ...(site && {
-      rest: withConsole(
-        { config, site, access, sessions: store.sessions, reportError },
-        transports.rest,
-      ),
-    }),
+    rest:
+      site === null
+        ? rest
+        : withConsole({ config, site, access, sessions: store.sessions, reportError }, rest),
     openapi: null,
-    pages: pagesOf(adminParts, site !== null),
+    pages: new Map([...consentsOf(adminParts), ...docs.pages]),
     readiness: parts.readiness,
     metrics: parts.metrics,
     log: parts.log,
@@ -161,12 +161,9 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
   };
 }
 
-/** The answers by path: the return from each ledger, and the documentation for the console. */
-function pagesOf(parts: AdminDependencies, hasConsole: boolean): ReadonlyMap<string, HttpAnswer> {
-  const consents = [...parts.ledgerApps.keys()].map(
-    (kind) => [callbackPathOf(kind), consentAnswer(parts)] as const,
-  );
-  return new Map([...consents, ...(hasConsole ? docsPages(docsSiteFolder()) : [])]);
+/** The answers to the return from each ledger, by path. */
+function consentsOf(parts: AdminDependencies): readonly (readonly [string, HttpAnswer])[] {
+  return [...parts.ledgerApps.keys()].map((kind) => [callbackPathOf(kind), consentAnswer(parts)]);
 }
 
 /**

@@ -3,6 +3,7 @@
  * `worker.ts`.
  */
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { docsSiteFolder, openapiFile } from "../assets.ts";
 import { type Config, encryptionOf } from "../config.ts";
@@ -23,9 +24,9 @@ import { createLedgerWork } from "../worker/temporal/ledger-work.ts";
 import { createStartWork } from "../worker/temporal/start-work.ts";
 import { startAdminPort } from "./admin-api.ts";
 import { warnOfConnections } from "./api/connection-warnings.ts";
-import { docsPages } from "./api/docs-pages.ts";
+import { docsSite } from "./api/docs-pages.ts";
 import { createPublicTransports } from "./api/public-transports.ts";
-import { publishedOpenapi } from "./api/published-openapi.ts";
+import { publishedOpenapi, yamlAnswer } from "./api/published-openapi.ts";
 import { withinRequest } from "./api/request-context.ts";
 import { type HealthPortParts, openHealthPort } from "./health-port.ts";
 import { createLedgerAdapters, disconnectedText, logAnswer } from "./ledger/ledger-adapters.ts";
@@ -71,19 +72,19 @@ export async function startApi(
     logFailure: createLogFailure(log),
     onConnectionLimit: warnOfConnections(log),
   };
+  const { rest, connect } = createPublicTransports({ ...shared, pool, log, metrics, bindings });
+  const { openapi, pages, withBrowsers } = openDocs(config);
   const port = await startHttp({
     host: config.api.host,
     port: config.api.port,
     tls: config.api.tls,
     trustedProxies: config.api.trustedProxies,
     ...observed,
-    ...createPublicTransports({ ...shared, pool, log, metrics, bindings }),
+    rest: withBrowsers(rest),
+    connect,
     within: withinRequest,
-    openapi: publishedOpenapi(readFileSync(openapiFile()), {
-      publicUrl: config.ledger.publicUrl,
-      supportContact: config.api.supportContact,
-    }),
-    pages: docsPages(docsSiteFolder()),
+    openapi,
+    pages,
     ledgerEndpoints: ledgerWebhookEndpoints(config, kinds, pool, work.startLedgerSync),
     readiness,
     // This port is public, so it shows no metrics.
@@ -135,6 +136,14 @@ function portsOf({ api, admin, metrics }: Config): readonly WantedPort[] {
 
 async function openMetricsPort({ metrics: address }: Config, parts: HealthPortParts) {
   return address === null ? null : openHealthPort("METRICS_PORT", address, parts);
+}
+
+/** The document of the contract in both forms, and the pages for platforms. */
+function openDocs({ ledger: { publicUrl }, api: { supportContact } }: Config) {
+  const openapi = publishedOpenapi(readFileSync(openapiFile()), { publicUrl, supportContact });
+  const { pages, withBrowsers } = docsSite(join(docsSiteFolder(), "platforms"));
+  const yaml = ["/v1/openapi.yaml", yamlAnswer(openapi.body)] as const;
+  return { openapi, pages: new Map([...pages, yaml]), withBrowsers };
 }
 
 /** Never rejects. */

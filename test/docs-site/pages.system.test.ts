@@ -4,6 +4,7 @@
 import axe from "axe-core";
 import type { BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { expect } from "vitest";
+import { parse } from "yaml";
 import { type RunningChromium, startChromium } from "../support/chromium.ts";
 import { perFile, started } from "../support/file-fixture.ts";
 import { reusedSystemTest } from "../support/fixtures.ts";
@@ -28,7 +29,7 @@ const test = reusedSystemTest
       for (const context of contexts) await context.close();
     });
     return async (options: BrowserContextOptions = {}): Promise<Opened> => {
-      const { baseUrl: baseURL } = system;
+      const { adminUrl: baseURL } = system;
       const context = await chromium.browser.newContext({ baseURL, locale: "en-GB", ...options });
       contexts.push(context);
       const page = await context.newPage();
@@ -42,7 +43,7 @@ const test = reusedSystemTest
     };
   });
 
-/** One page of each kind. */
+/** One page of each kind. Operators have all pages. */
 const kinds = [
   "/docs",
   "/docs/start",
@@ -52,51 +53,124 @@ const kinds = [
   "/docs/rules/units",
   "/docs/reference",
   "/docs/reference/usage-events",
-  "/docs/reference/webhooks",
+  "/docs/reference/subscriptions/change-units",
+  "/docs/reference/objects/subscription-preview",
+  "/docs/reference/webhooks/invoice-paid",
+  "/docs/none",
 ];
 
 /** Pages that are too long for axe here, and have the widest words. */
-const longest = [
-  "/docs/operations/run",
-  "/docs/reference/subscriptions",
-  "/docs/reference/objects",
-];
+const longest = ["/docs/operations/run", "/docs/errors", "/docs/reference/objects"];
 
 const untilTitle = (page: Page, name: string) =>
   page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
 
-test("a reader comes from the contents to a rule, an error and an operation", async ({
+test("a reader comes from the first address to a rule, an error and an operation", async ({
   open,
   system,
 }) => {
-  const { page, problems, hosts } = await open();
-  await page.goto("/docs");
+  const { page, problems, hosts } = await open({ baseURL: system.baseUrl });
+  await page.goto("/");
+  await page.waitForURL(/\/docs$/);
   const menu = page.getByRole("navigation", { name: "Documentation" });
   await menu.getByRole("link", { name: "Guide" }).click();
   await untilTitle(page, "Guide for platforms");
   await page.getByRole("main").getByRole("link", { name: "rules", exact: true }).click();
   await untilTitle(page, "Rules");
   await menu.getByRole("link", { name: "Errors" }).click();
-  await page.getByRole("link", { name: "units_unchanged" }).click();
+  await page.getByRole("main").getByRole("link", { name: "units_unchanged" }).click();
   await untilTitle(page, "units_unchanged");
   expect(await menu.locator('[aria-current="true"]').allInnerTexts()).toEqual(["Errors"]);
-  await menu.getByRole("link", { name: "Reference" }).click();
-  const summary = "Set the total number of units of a subscription";
-  await page.getByRole("link", { name: summary }).click();
-  await page.getByRole("heading", { name: summary }).waitFor();
-  await page.getByRole("link", { name: "ChangeUnitsRequest" }).first().click();
-  await page.waitForURL(/reference\/objects#changeunitsrequest$/);
+  await page.getByRole("link", { name: "Set the total number of units" }).click();
+  await untilTitle(page, "Set the total number of units of a subscription");
+  await page.getByRole("link", { name: "UnitsChanged" }).first().click();
+  await untilTitle(page, "UnitsChanged");
+  await page.getByRole("link", { name: "Next" }).click();
+  await untilTitle(page, "UpcomingInvoice");
   expect([...hosts]).toEqual([new URL(system.baseUrl).host]);
   expect(problems).toEqual([]);
 });
 
-test("the start shows its picture, and the style sheet applies", async ({ open }) => {
+test("the first page shows the console first, in the console's type", async ({ open }) => {
   const { page, problems } = await open();
-  await page.goto("/docs/start");
+  await page.goto("/docs");
   await page.waitForFunction("document.querySelector('main img').naturalWidth > 0");
-  const display = "getComputedStyle(document.querySelector('header ul')).display";
-  expect(await page.evaluate(display)).toBe("flex");
+  await page.waitForFunction("document.fonts.check('16px \"Inter Variable\"')");
+  const loaded = "[...document.fonts].some(({ status }) => status === 'loaded')";
+  expect(await page.evaluate(loaded)).toBe(true);
   expect(problems).toEqual([]);
+});
+
+test("an unknown page is shown with the menu, whose links lead out", async ({ open }) => {
+  const { page } = await open();
+  const answer = await page.goto("/docs/reference/none/at-all");
+  expect(answer?.status()).toBe(404);
+  await untilTitle(page, "There is no such page");
+  await page.getByRole("navigation").getByRole("link", { name: "Guide" }).click();
+  await untilTitle(page, "Guide for platforms");
+});
+
+test("the slash searches, the arrows choose, and Enter goes there", async ({ open }) => {
+  const { page, problems } = await open();
+  await page.goto("/docs/errors/rate_limited");
+  await page.keyboard.press("/");
+  await page.keyboard.type("change units");
+  const found = page.getByRole("search").getByRole("link");
+  await expect.poll(() => found.count()).toBeGreaterThan(1);
+  await page.keyboard.press("Escape");
+  await expect.poll(() => found.count()).toBe(0);
+  await page.keyboard.press("/");
+  await expect.poll(() => found.count()).toBeGreaterThan(1);
+  await page.getByRole("searchbox").fill("proration_behaviour_not_allowed");
+  await expect.poll(() => found.first().innerText()).toContain("proration_behaviour_not_allowed");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await untilTitle(page, "proration_behaviour_not_allowed");
+  await page.keyboard.press("/");
+  await page.keyboard.type("qqqq");
+  await page.getByText("Nothing is found.").waitFor();
+  expect(problems).toEqual([]);
+});
+
+test("the chosen language of samples is that of the next page, and its code is copied", async ({
+  open,
+}) => {
+  const { page } = await open({ permissions: ["clipboard-read", "clipboard-write"] });
+  await page.goto("/docs/reference/plans/list-plans");
+  await page.getByText("Python", { exact: true }).click();
+  await page.goto("/docs/reference/subscriptions/create-subscription");
+  expect(await page.getByRole("radio", { name: "Python" }).isChecked()).toBe(true);
+  const sample = page.locator(".panel", { hasText: "requests.post" });
+  await sample.hover();
+  await sample.getByRole("button", { name: "Copy" }).click();
+  await sample.getByRole("button", { name: "Copied" }).waitFor();
+  expect(await page.evaluate("navigator.clipboard.readText()")).toMatch(/^import os\n/);
+});
+
+test("without scripts a page has its text, its menu and the choice of language", async ({
+  open,
+}) => {
+  const { page, problems } = await open({ javaScriptEnabled: false });
+  await page.goto("/docs/reference/plans/list-plans");
+  expect(await page.getByRole("searchbox").count()).toBe(0);
+  await page.getByText("Go", { exact: true }).click();
+  await page.getByText("package main").waitFor();
+  await page.getByRole("navigation", { name: "Documentation" }).getByText("Guide").click();
+  await untilTitle(page, "Guide for platforms");
+  expect(problems).toEqual([]);
+});
+
+test("on a phone the menu opens and closes by its button", async ({ open }) => {
+  const { page } = await open({ viewport: { width: 390, height: 844 } });
+  await page.goto("/docs/guide");
+  const menu = page.getByRole("navigation", { name: "Documentation" });
+  expect(await menu.isVisible()).toBe(false);
+  await page.getByRole("button", { name: "Menu" }).click();
+  await menu.getByRole("link", { name: "Webhooks", exact: true }).click();
+  await untilTitle(page, "Webhooks");
+  await page.getByRole("button", { name: "Menu" }).click();
+  await page.keyboard.press("Escape");
+  await menu.waitFor({ state: "hidden" });
 });
 
 test("a page runs no script that someone adds to it", async ({ open }) => {
@@ -133,17 +207,16 @@ test("axe finds no fault in a page of each kind, and no faint text in dark ones"
     expect(passes.length).toBeGreaterThan(0);
     return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
   };
-  const { page, problems } = await open();
+  const { page } = await open();
   for (const path of kinds) {
     await page.goto(path);
     expect([path, await faultsOf(page, {})]).toEqual([path, []]);
   }
   await page.emulateMedia({ colorScheme: "dark" });
-  for (const path of ["/docs/guide", "/docs/configuration"]) {
+  for (const path of ["/docs/guide", "/docs/configuration", "/docs/reference/plans/list-plans"]) {
     await page.goto(path);
     expect([path, await faultsOf(page, { runOnly: ["color-contrast"] })]).toEqual([path, []]);
   }
-  expect(problems).toEqual([]);
 });
 
 test("no page is wider than a narrow screen", async ({ open }) => {
@@ -155,11 +228,28 @@ test("no page is wider than a narrow screen", async ({ open }) => {
   }
 });
 
-test("each page is served by its entity tag, also beside the console", async ({ system }) => {
+test("each page is served by its entity tag", async ({ system }) => {
   const ask = (tag: string) =>
     fetch(`${system.baseUrl}/docs/reference`, { headers: { "if-none-match": tag } });
   const etag = (await ask("")).headers.get("etag") ?? "";
   expect((await ask(etag)).status).toBe(304);
   expect(await (await fetch(`${system.baseUrl}/llms.txt`)).text()).toContain("](docs/guide.md)");
-  expect((await fetch(`${system.adminUrl}/docs`)).status).toBe(200);
+});
+
+test("pages for operators are on the admin port, not on the public one", async ({ system }) => {
+  const statuses = async (path: string) =>
+    Promise.all(
+      [system.baseUrl, system.adminUrl].map(async (url) => (await fetch(url + path)).status),
+    );
+  expect(await statuses("/docs/guide")).toEqual([200, 200]);
+  expect(await statuses("/docs/operations/run")).toEqual([404, 200]);
+  expect(await statuses("/docs/operations/run.md")).toEqual([404, 200]);
+});
+
+test("the OpenAPI document is also served as YAML", async ({ system }) => {
+  const [json, yaml] = await Promise.all(
+    ["json", "yaml"].map((form) => fetch(`${system.baseUrl}/v1/openapi.${form}`)),
+  );
+  expect(yaml?.headers.get("content-type")).toBe("application/yaml");
+  expect(parse((await yaml?.text()) ?? "")).toEqual(await json?.json());
 });

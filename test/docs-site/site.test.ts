@@ -6,23 +6,30 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { refusals } from "../../src/domain/refusal.ts";
-import { assertListed } from "../../tools/docs-site/contents.ts";
+import { placesOf } from "../../tools/docs-site/contents.ts";
 import { leftOut, publishedMarkdown } from "../../tools/docs-site/left-out.ts";
 import { renderMarkdown } from "../../tools/docs-site/markdown.ts";
 import type { OpenApi } from "../../tools/docs-site/openapi.ts";
-import { addressOf, markdownCopy, slugOf } from "../../tools/docs-site/page.ts";
+import { addressOf, markdownCopy } from "../../tools/docs-site/page.ts";
 import { siteFiles } from "../../tools/docs-site/site.ts";
 import { errorPage } from "../../tools/openapi/errors.ts";
 import { document as published } from "../contract/answer-check.ts";
 
 const root = join(import.meta.dirname, "../..");
 const document = published as unknown as OpenApi;
-const files = new Map(
-  siteFiles(root, document).map(({ path, content }) => [`/${path}`, String(content)]),
-);
-const pages = [...files]
-  .filter(([path]) => path.endsWith(".html"))
-  .map(([path, html]) => ({ address: path.replace(/\.html$/, ""), html }));
+const filesFor = (reader: "platforms" | "operators") =>
+  new Map(
+    siteFiles(root, document, reader).map(({ path, content }) => [`/${path}`, String(content)]),
+  );
+const pagesOf = (site: ReadonlyMap<string, string>) =>
+  [...site]
+    .filter(([path]) => path.endsWith(".html"))
+    .map(([path, html]) => ({ address: path.replace(/\.html$/, ""), html }));
+/** Operators have all pages. */
+const files = filesFor("operators");
+const publicFiles = filesFor("platforms");
+const pages = pagesOf(files);
+const notFound = "/docs/not-found";
 const htmlOf = (address: string): string => files.get(`${address}.html`) ?? "";
 const markdownOf = (address: string): string => files.get(`${address}.md`) ?? "";
 const wholeFiles = Object.keys(leftOut).filter((path) => !path.includes("#"));
@@ -31,13 +38,16 @@ const idsOf = (html: string): readonly string[] =>
 
 const site = "http://site.example";
 
+const openapi = /^\/v1\/openapi\.(?:json|yaml)$/;
+
 /** Whether the API serves the target of a link, and the target has the anchor. */
-function leadsSomewhere(link: string, address: string): boolean {
+function leadsSomewhere(link: string, address: string, all: typeof files): boolean {
   const { origin, pathname, hash } = new URL(link.replaceAll("&amp;", "&"), site + address);
   if (origin !== site) return link.startsWith("https://");
-  if (pathname === "/v1/openapi.json") return true;
-  if (!files.has(pathname) && htmlOf(pathname) === "") return false;
-  return hash === "" || idsOf(htmlOf(pathname)).includes(decodeURIComponent(hash.slice(1)));
+  if (openapi.test(pathname)) return all === publicFiles;
+  const html = all.get(`${pathname}.html`) ?? "";
+  if (!all.has(pathname) && html === "") return false;
+  return hash === "" || idsOf(html).includes(decodeURIComponent(hash.slice(1)));
 }
 
 describe("pages", () => {
@@ -48,7 +58,9 @@ describe("pages", () => {
       .map((path) => `/docs/${path.replace(/(?:\/README)?\.md$/, "")}`);
     expect(sources.length).toBeGreaterThan(90);
     const all = new Set([...sources, "/docs", "/docs/start", "/docs/typescript-client"]);
-    const guides = pages.filter(({ address }) => !address.startsWith("/docs/reference"));
+    const isGuide = (address: string) =>
+      !address.startsWith("/docs/reference") && address !== notFound;
+    const guides = pages.filter(({ address }) => isGuide(address));
     expect(new Set(guides.map(({ address }) => address))).toEqual(all);
     expect([...all].filter((address) => markdownOf(address) === "")).toEqual([]);
   });
@@ -70,23 +82,30 @@ describe("pages", () => {
   });
 
   test("each link of a page leads to a page, a file or an anchor, or to another site", () => {
-    const broken = pages.flatMap(({ address, html }) =>
-      [...html.matchAll(/\s(?:href|src)="([^"]*)"/g)]
-        .map(([, link = ""]) => link)
-        .filter((link) => !leadsSomewhere(link, address))
-        .map((link) => `${address}: ${link}`),
-    );
-    expect(broken).toEqual([]);
+    const brokenOf = (all: typeof files) =>
+      pagesOf(all).flatMap(({ address, html }) =>
+        [...html.matchAll(/\s(?:href|src)="([^"]*)"/g)]
+          .map(([, link = ""]) => link)
+          .filter((link) => !leadsSomewhere(link, address, all))
+          .map((link) => `${address}: ${link}`),
+      );
+    expect(brokenOf(files)).toEqual([]);
+    expect(brokenOf(publicFiles)).toEqual([]);
     expect(htmlOf("/docs/guide")).toContain('href="rules"');
     expect(htmlOf("/docs/errors")).toContain('href="errors/rate_limited"');
     expect(htmlOf("/docs/guide")).toContain('href="start#call-it"');
   });
 
-  test("a page loads nothing from another host, and has no script and no inline style", () => {
-    const inline = /<(?:script|style|iframe|object|embed|form|base)\b|<[^>]*\s(?:on\w+|style)=/i;
+  test("a page loads nothing from another host, and has no script and style in it", () => {
+    const inline = /<(?:style|iframe|object|embed|form|base)\b|<[^>]*\s(?:on\w+|style)=/i;
     for (const { address, html } of pages) {
       expect([address, inline.exec(html)?.[0]]).toEqual([address, undefined]);
-      const loaded = [...html.matchAll(/<(?:img|link)\b[^>]*\s(?:src|href)="([^"]*)"/g)];
+      const scripts = [...html.matchAll(/<script\b.*/g)].map(([script]) => script);
+      expect(scripts).toHaveLength(1);
+      expect(scripts[0]).toMatch(
+        /^<script type="module" src="[./]*(?:docs\/)?page\.js"><\/script>$/,
+      );
+      const loaded = [...html.matchAll(/<(?:img|link|script)\b[^>]*\s(?:src|href)="([^"]*)"/g)];
       expect(loaded.length).toBeGreaterThan(0);
       expect(loaded.filter(([, link = ""]) => /^(?:[a-z]+:|\/)/.test(link))).toEqual([]);
     }
@@ -110,6 +129,56 @@ describe("pages", () => {
     expect([...files].filter(([, text]) => text.includes(root)).map(([path]) => path)).toEqual([]);
   });
 
+  test("the site of the public port has no page and no word of a page for operators", () => {
+    const kept = ["/docs/start", "/docs/rules/units", "/docs/errors/insufficient_scope"];
+    for (const address of kept) expect(publicFiles.has(`${address}.html`)).toBe(true);
+    const forOperators = [
+      "console",
+      "ledger",
+      "operations/run",
+      "configuration",
+      "rules/admin",
+      "errors/insufficient_role",
+    ];
+    for (const name of forOperators) {
+      expect(files.has(`/docs/${name}.html`)).toBe(true);
+      for (const form of ["html", "md"])
+        expect(publicFiles.has(`/docs/${name}.${form}`)).toBe(false);
+    }
+    for (const path of ["/llms.txt", "/docs/search-index.json", "/docs/start.html"])
+      expect(publicFiles.get(path)).not.toMatch(/CONSOLE_HOSTS|operations\/run/);
+  });
+
+  test("a page shows its place, and the pages before and after it", () => {
+    const html = publicFiles.get("/docs/errors/rate_limited.html") ?? "";
+    expect(html).toContain(
+      '<ol><li>For platforms</li><li><a href="../errors">Errors</a></li></ol>',
+    );
+    expect(html).toContain('<a href="../errors" aria-current="true">Errors</a>');
+    expect(html).toContain('<a href="rate_limited" aria-current="page">rate_limited</a>');
+    expect(html).toMatch(/<a rel="prev" href="\w+"><span>Previous<\/span> proration_unavailable</);
+    expect(html).toMatch(/<a rel="next" href="\w+"><span>Next<\/span> renewal_invoice_not/);
+  });
+
+  test("the page of a rejected usage event's code has the result with it", () => {
+    const text = markdownOf("/docs/errors/meter_not_on_plan");
+    expect(text).toMatch(/"status": "rejected",\n {2}"error": \{\n {4}"code": "meter_not_on_plan"/);
+    expect(text).toContain("(../reference/usage-events/report-usage.md), in `results`");
+  });
+
+  test("the search finds each page, and the sections of guides by the names in them", () => {
+    const index: readonly string[][] = JSON.parse(files.get("/docs/search-index.json") ?? "");
+    const known = new Set(index.map(([address]) => `/docs/${address}`));
+    const missing = pages.filter(({ address }) => !known.has(address));
+    expect(missing.map(({ address }) => address)).toEqual(["/docs", notFound]);
+    expect(index.filter(([address = ""]) => !leadsSomewhere(address, "/docs/", files))).toEqual([]);
+    const named = (word: string) =>
+      index.filter(([, , , names = ""]) => names.split(" ").includes(word)).map(([at]) => at);
+    expect(named("CONSOLE_HOSTS")).toContain("console#reach-it-from-elsewhere");
+    expect(named("UNITS-2")).toContain("rules/units");
+    expect(named("proration_behaviour")).toContain("reference/subscriptions/change-units");
+  });
+
   test("a section that is left out and has another title now is an error that names it", () => {
     expect(publishedMarkdown("a.md", "# A\n\n## B c\n\nd\n## E\n", ["a.md#b-c"])).toBe(
       "# A\n\n## E\n",
@@ -119,7 +188,7 @@ describe("pages", () => {
 
   test("a page that the contents do not list is an error that names it", () => {
     const page = { address: "/docs/forgotten", source: null, markdown: "# Forgotten\n" };
-    expect(() => assertListed([page])).toThrow("/docs/forgotten");
+    expect(() => placesOf([page], "platforms")).toThrow("/docs/forgotten");
   });
 });
 
@@ -151,6 +220,16 @@ describe("Markdown", () => {
     expect(render("| | a |\n|-|-|\n| b | c |\n")).toContain("<td></td>\n<th>a</th>");
   });
 
+  test("code is coloured without a style, and blocks with titles are a choice", () => {
+    expect(render("```sh\necho 'a < b'\n```\n")).toContain(
+      '<span class="hljs-string">&#x27;a &lt; b&#x27;</span>',
+    );
+    const choice = render("```sh curl\na\n```\n\n```py Python\nb\n```\n\n```sh\nc\n```\n");
+    expect(choice.match(/<input type="radio" name="tabs-1"/g)).toHaveLength(2);
+    expect(choice.match(/<div class="panel">/g)).toHaveLength(2);
+    expect(choice.match(/<pre /g)).toHaveLength(3);
+  });
+
   test("blocks of code are copied as they are", () => {
     const block = "```ts\nconst x = list[0](../a);\n```\n";
     expect(markdownCopy(page(block), served)).toBe(block);
@@ -163,15 +242,17 @@ describe("Markdown", () => {
 });
 
 describe("reference", () => {
-  test("each operation has its request, parameters, members and codes", () => {
+  test("each operation has a page with its request, parameters, members, codes and samples", () => {
     const operations = Object.entries(document.paths).flatMap(([path, item]) =>
       Object.entries(item).map(([verb, operation]) => ({ path, verb, operation })),
     );
     expect(operations.length).toBeGreaterThan(20);
+    const generated = [...files.keys()].filter((path) => path.startsWith("/docs/reference/"));
     for (const { path, verb, operation } of operations) {
-      const text = markdownOf(`/docs/reference/${operation.tags[0]?.replaceAll("_", "-")}`);
-      const own = text.split(/^## /m).find((part) => part.startsWith(`${operation.summary}\n`));
-      expect(own).toContain(`\`${verb.toUpperCase()} ${path}\``);
+      const start = `# ${operation.summary}\n\n\`${verb.toUpperCase()} ${path}\`\n`;
+      const [address = ""] = generated.filter((one) => files.get(one)?.startsWith(start));
+      const own = files.get(address) ?? "";
+      expect(own).toContain(start);
       for (const { name } of operation.parameters ?? []) expect(own).toContain(`**\`${name}\`**`);
       const ref = operation.requestBody?.content["application/json"].schema.$ref?.split("/").at(-1);
       const { properties = {} } = document.components.schemas[ref ?? ""] ?? {};
@@ -179,28 +260,44 @@ describe("reference", () => {
       const descriptions = Object.values(operation.responses).map((one) => one.description);
       const codes = descriptions.flatMap((one) => [...one.matchAll(/^\[`(\w+)`\]/gm)]);
       expect(codes.length).toBeGreaterThan(3);
-      for (const [, code] of codes) expect(own).toContain(`[\`${code}\`](../errors/${code}.md)`);
+      for (const [, code] of codes) {
+        expect(own).toContain(`[\`${code}\`](../../errors/${code}.md)`);
+        const answered = markdownOf(`/docs/errors/${code}`);
+        expect(answered).toMatch(new RegExp(`"code": "${code}"`));
+        if (!answered.includes("Every operation."))
+          expect(answered).toContain(`[${operation.summary}](${address.replace("/docs", "..")})`);
+      }
+      for (const { source = "" } of operation["x-codeSamples"] ?? []) expect(own).toContain(source);
+      expect(files.get(address.replace(/md$/, "html"))).toMatch(
+        /<fieldset class="tabs">.*>curl<.*>TypeScript<.*>Python<.*>Go</s,
+      );
     }
   });
 
-  test("each object has its members, and each event its example", () => {
-    const objects = markdownOf("/docs/reference/objects").split(/^## /m);
+  test("each object and each event has a page", () => {
     for (const [name, { properties = {} }] of Object.entries(document.components.schemas)) {
-      const own = objects.find((part) => part.startsWith(`${name}\n`));
-      expect(own).toBeDefined();
+      const link = new RegExp(`^- \\[${name}\\]\\(objects/(.*)\\.md\\)$`, "m");
+      const [, slug] = link.exec(markdownOf("/docs/reference/objects")) ?? [];
+      const own = markdownOf(`/docs/reference/objects/${slug}`);
+      expect(own).toContain(`# ${name}\n`);
       for (const member of Object.keys(properties)) expect(own).toContain(`**\`${member}\`**`);
-      expect(idsOf(htmlOf("/docs/reference/objects"))).toContain(slugOf(name));
     }
     for (const type of Object.keys(document.webhooks))
-      expect(markdownOf("/docs/reference/webhooks")).toContain(`"type": "${type}"`);
+      expect(markdownOf(`/docs/reference/webhooks/${type.replaceAll(/[._]/g, "-")}`)).toContain(
+        `"type": "${type}"`,
+      );
   });
 
   test("a member has its type, its bounds and whether it is required", () => {
-    const text = markdownOf("/docs/reference/subscriptions");
-    expect(text).toContain("- **`units`** integer, 0 to 1000000000, required\\\n  The new total");
-    expect(text).toContain("- **`limit`** in the query, integer, 1 to 100, `25` if left out\\\n");
-    expect(markdownOf("/docs/reference/objects")).toContain(
-      "- **`invoice`** [Invoice](objects.md#invoice) or null, required\\\n",
+    const text = (name: string) => markdownOf(`/docs/reference/${name}`);
+    expect(text("subscriptions/change-units")).toContain(
+      "- **`units`** *integer, 0 to 1000000000, required*\\\n  The new total",
+    );
+    expect(text("plans/list-plans")).toContain(
+      "- **`limit`** *in the query, integer, 1 to 100, `25` if left out*\\\n",
+    );
+    expect(text("objects/created-subscription")).toContain(
+      "- **`invoice`** *[Invoice](invoice.md) or null, required*\\\n",
     );
   });
 });
@@ -212,7 +309,7 @@ describe("for programs", () => {
       [...text.replace(/^```.*?^```$/gms, "").matchAll(/\]\(([^)\s]+)\)/g)]
         .map(([, link = ""]) => new URL(link, site + path))
         .filter(({ origin, pathname }) => {
-          return origin === site && pathname !== "/v1/openapi.json" && !files.has(pathname);
+          return origin === site && !openapi.test(pathname) && !files.has(pathname);
         })
         .map(({ pathname }) => `${path}: ${pathname}`),
     );

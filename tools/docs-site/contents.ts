@@ -1,17 +1,53 @@
-/** The table of contents: the page at `/docs`, and `/llms.txt` for programs that read it. */
-import { siteName } from "./layout.ts";
-import type { Page } from "./page.ts";
+/** The order of the pages: the menu, the page at `/docs`, and `/llms.txt` for programs. */
+import { posix } from "node:path";
+import { type Page, titleOf } from "./page.ts";
+
+/**
+ * For whom a site is. Platforms call the public port and see their pages there. Operators reach the
+ * admin port and see all pages.
+ */
+export type Reader = "platforms" | "operators";
+
+/** The name of the site. */
+export const siteName = "Subscription billing";
+
+/** A page in the menu, with the pages below it. */
+export interface Place {
+  readonly page: Page;
+  readonly name: string;
+  readonly subject: string;
+  readonly below: readonly Place[];
+}
+
+/** A group of the menu. */
+export interface PlaceGroup {
+  readonly title: string;
+  readonly places: readonly Place[];
+}
 
 /** An entry: the name of the page, its address, and its subject. */
 type Entry = readonly [name: string, address: string, subject: string];
+
+interface Group {
+  readonly title: string;
+  readonly reader: Reader;
+  readonly entries: readonly Entry[];
+}
 
 const summary =
   "A platform creates subscriptions for its customers against plans, and this service computes " +
   "each amount exactly and issues the invoices in an external accounting system, the ledger.";
 
-const groups: readonly { readonly title: string; readonly entries: readonly Entry[] }[] = [
+const picture =
+  "![The console: what needs a person, recurring value, renewals by day]" +
+  "(/docs/images/console/overview.png)";
+
+const referenceAddress = "/docs/reference";
+
+const groups: readonly Group[] = [
   {
     title: "For platforms",
+    reader: "platforms",
     entries: [
       ["Start", "/docs/start", "what the service is, a local start, and the first calls"],
       ["Guide", "/docs/guide", "units, previews, end, restore, usage, retries"],
@@ -25,7 +61,13 @@ const groups: readonly { readonly title: string; readonly entries: readonly Entr
     ],
   },
   {
+    title: "Reference",
+    reader: "platforms",
+    entries: [["Overview", referenceAddress, "every operation, object and event"]],
+  },
+  {
     title: "For operators",
+    reader: "operators",
     entries: [
       ["Console", "/docs/console", "sign in with a browser, sessions, and how it is kept safe"],
       ["Command line", "/docs/command-line", "an operator's day"],
@@ -34,6 +76,7 @@ const groups: readonly { readonly title: string; readonly entries: readonly Entr
       ["Run", "/docs/operations/run", "install, start, stop, upgrade, back up"],
       ["Temporal", "/docs/operations/temporal", "connection, schedules, encryption, versions"],
       ["Admin API", "/docs/operations/admin", "operators, roles, the audit log, Setup Mode"],
+      ["Rules of the admin API", "/docs/rules/admin", "each rule of this port under an id"],
       ["Watch", "/docs/operations/watch", "probes, metrics, traces, logs, alerts"],
       ["Mend", "/docs/operations/mend", "what waits for a person, restore, keys"],
       ["Configuration", "/docs/configuration", "every setting"],
@@ -43,59 +86,77 @@ const groups: readonly { readonly title: string; readonly entries: readonly Entr
   },
 ];
 
-/** The introduction of the reference. Its other pages are its own list. */
-const reference: Entry = ["Reference", "/docs/reference", "every operation, object and event"];
+/**
+ * Returns the groups of a reader's menu. A page that is not listed stands below the page of its
+ * folder. Throws if that one is not there either.
+ */
+export function placesOf(pages: readonly Page[], reader: Reader): readonly PlaceGroup[] {
+  const listed = new Set(groups.flatMap(({ entries }) => entries.map(([, address]) => address)));
+  const below = (address: string): readonly Place[] =>
+    pages
+      .filter((page) => !listed.has(page.address) && posix.dirname(page.address) === address)
+      .map((page) => ({
+        page,
+        name: page.name ?? titleOf(page),
+        subject: subjectOf(page),
+        below: below(page.address),
+      }));
+  const all = groups.map(({ entries, ...group }) => ({
+    ...group,
+    places: entries.flatMap(([name, address, subject]) => {
+      const page = pages.find((one) => one.address === address);
+      if (page === undefined) return [];
+      // The parts of the reference stand beside its first page.
+      return address === referenceAddress
+        ? [{ page, name, subject, below: [] }, ...below(address)]
+        : [{ page, name, subject, below: below(address) }];
+    }),
+  }));
+  const placed = new Set(inOrder(all).map(({ page }) => page));
+  const forgotten = pages.find((page) => !placed.has(page));
+  if (forgotten !== undefined)
+    throw new Error(`tools/docs-site/contents.ts does not list ${forgotten.address}`);
+  return all.filter((group) => reader === "operators" || group.reader === reader);
+}
+
+/** Returns the places one after the other, each before those below it. */
+export function inOrder(all: readonly PlaceGroup[]): readonly Place[] {
+  const withBelow = (place: Place): readonly Place[] => [place, ...place.below.flatMap(withBelow)];
+  return all.flatMap(({ places }) => places.flatMap(withBelow));
+}
 
 /** Returns the page at `/docs`. */
-export function contentsPage(referencePages: readonly Page[]): Page {
-  const lists = allGroups(referencePages).map(
-    ({ title, entries }) => `## ${title}\n\n${entries.map(itemOf).join("\n")}\n`,
-  );
+export function contentsPage(all: readonly PlaceGroup[], reader: Reader): Page {
+  const lists = all.map(({ title, places }) => {
+    const items = places.map(
+      ({ page, name, subject }) => `- [${name}](${page.address})\\\n  ${subject}`,
+    );
+    return `## ${title}\n\n${items.join("\n")}`;
+  });
+  const others =
+    reader === "operators"
+      ? "These pages are on the admin port. The public port has those for platforms."
+      : "The pages for operators are at `/docs` on the admin port.";
   const forPrograms =
-    "For programs: the [OpenAPI document](/v1/openapi.json), [llms.txt](/llms.txt), and each " +
-    "page as Markdown under its address with `.md`.";
-  const markdown = `# ${siteName}\n\n${summary}\n\n${lists.join("\n")}\n${forPrograms}\n`;
-  return { address: "/docs", source: null, markdown };
+    "For programs: the OpenAPI document as [JSON](/v1/openapi.json) and [YAML](/v1/openapi.yaml), " +
+    "[llms.txt](/llms.txt), and each page as Markdown under its address with `.md`.";
+  const parts = [`# ${siteName}`, summary, picture, ...lists, forPrograms, others];
+  return { address: "/docs", source: null, markdown: `${parts.join("\n\n")}\n` };
 }
 
 /** Returns the text of `/llms.txt` (llmstxt.org). Its links lead to the Markdown of the pages. */
-export function llmsText(referencePages: readonly Page[]): string {
-  const lists = allGroups(referencePages).map(({ title, entries }) => {
-    const items = entries.map(([name, to, about]) => itemOf([name, `${to.slice(1)}.md`, about]));
+export function llmsText(all: readonly PlaceGroup[], hasOpenapi: boolean): string {
+  const lists = all.map(({ title, places }) => {
+    const items = places.map(
+      ({ page, name, subject }) => `- [${name}](${page.address.slice(1)}.md): ${subject}`,
+    );
     return `## ${title}\n\n${items.join("\n")}\n`;
   });
-  const openapi = "- [OpenAPI document](v1/openapi.json): the contract for generators\n";
-  return `# ${siteName}\n\n> ${summary}\n\n${lists.join("\n")}\n## Optional\n\n${openapi}`;
+  const openapi = "\n## Optional\n\n- [OpenAPI document](v1/openapi.json): for generators\n";
+  return `# ${siteName}\n\n> ${summary}\n\n${lists.join("\n")}${hasOpenapi ? openapi : ""}`;
 }
 
-/**
- * Throws if the contents do not list a page. The page of a folder stands for the pages in it.
- */
-export function assertListed(pages: readonly Page[]): void {
-  const listed = [reference, ...groups.flatMap(({ entries }) => entries)].map(([, to]) => to);
-  for (const { address } of pages)
-    if (!listed.some((to) => address === to || address.startsWith(`${to}/`)))
-      throw new Error(`tools/docs-site/contents.ts does not list ${address}`);
-}
-
-function allGroups(referencePages: readonly Page[]): typeof groups {
-  const further = referencePages
-    .filter(({ address }) => address !== reference[1])
-    .map(({ address, markdown }): Entry => [titleOf(markdown), address, subjectOf(markdown)]);
-  const [platforms, ...others] = groups;
-  const all = { title: "Reference", entries: [reference, ...further] };
-  return platforms === undefined ? [all] : [platforms, all, ...others];
-}
-
-function titleOf(markdown: string): string {
-  return markdown.slice("# ".length, markdown.indexOf("\n"));
-}
-
-/** The first paragraph is one sentence. */
-function subjectOf(markdown: string): string {
+/** The first paragraph of a generated page is one sentence. */
+function subjectOf({ markdown }: Page): string {
   return (markdown.split("\n\n")[1] ?? "").replace(/\.$/, "");
-}
-
-function itemOf([name, address, subject]: Entry): string {
-  return `- [${name}](${address}): ${subject}`;
 }

@@ -3,6 +3,7 @@
  * for platforms, which call the service, and for operators, who run it and may have no repository.
  * The design and the work on the code are for contributors.
  */
+import type { Reader } from "./contents.ts";
 import { slugOf } from "./page.ts";
 
 /** The folders, files and sections that are left out, with their reasons. */
@@ -18,6 +19,20 @@ export const leftOut: Readonly<Record<string, string>> = {
   "docs/workflows.md#changing-a-workflow": "how to change the code of a workflow",
 };
 
+/** What the site for platforms leaves out in addition. */
+const ofAdminApi = "docs/errors/README.md#admin-api";
+
+/**
+ * Returns what a reader's site leaves out. Codes that only the admin API answers are for operators,
+ * and their pages say so.
+ */
+export function leftOutFor(reader: Reader, source: string, markdown: string): readonly string[] {
+  const all = Object.keys(leftOut);
+  if (reader === "operators") return all;
+  const isOfAdminApi = source.startsWith("docs/errors/") && markdown.includes("Of the admin API.");
+  return [...all, ofAdminApi, ...(isOfAdminApi ? [source] : [])];
+}
+
 /**
  * Returns the Markdown of a file without the sections that are left out, or null if the whole file
  * is. Throws if the file has no such section.
@@ -25,7 +40,7 @@ export const leftOut: Readonly<Record<string, string>> = {
 export function publishedMarkdown(
   source: string,
   markdown: string,
-  unpublished: readonly string[] = Object.keys(leftOut),
+  unpublished: readonly string[],
 ): string | null {
   if (unpublished.some((path) => path === source || isFolderOf(path, source))) return null;
   const slugs = unpublished

@@ -32,11 +32,17 @@ export interface Parameter {
 
 /** The JSON of a request or a response. */
 interface Content {
-  readonly "application/json": { readonly schema: Schema; readonly example?: unknown };
+  readonly "application/json": {
+    readonly schema: Schema;
+    readonly example?: unknown;
+    /** Of an error response: one for each code. */
+    readonly examples?: Readonly<Record<string, unknown>>;
+  };
 }
 
 /** An operation, or an event's request to an endpoint. */
 export interface Operation {
+  readonly operationId: string;
   readonly tags: readonly string[];
   readonly summary: string;
   readonly description: string;
@@ -58,5 +64,9 @@ export interface OpenApi {
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly webhooks: Readonly<Record<string, { readonly post: Operation }>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    /** The error answers, by code. */
+    readonly examples: Readonly<Record<string, { readonly value: unknown }>>;
+  };
 }

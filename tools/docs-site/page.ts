@@ -8,10 +8,23 @@ export interface Page {
   /** Its file in the repository, from which its links lead. Null for a generated page. */
   readonly source: string | null;
   readonly markdown: string;
+  /** Its name in the menu, if the title is too long for it. */
+  readonly name?: string;
+  /** What stands beside the text if there is room, or else below it. */
+  readonly beside?: string;
 }
 
-/** What the API serves, by address: a page has HTML and Markdown, a file is as it is. */
-export type Served = ReadonlyMap<string, "page" | "file">;
+/** The size of a picture. */
+export interface Picture {
+  readonly width: number;
+  readonly height: number;
+}
+
+/**
+ * What the API serves, by address: a page has HTML and Markdown, a picture and any other file are
+ * as they are.
+ */
+export type Served = ReadonlyMap<string, "page" | "file" | Picture>;
 
 /** Pages outside `docs/` that platforms need. */
 const furtherPages: Readonly<Record<string, string>> = {
@@ -68,12 +81,18 @@ export function slugOf(heading: string): string {
     .replaceAll(" ", "-");
 }
 
+/** Returns the title of a page. */
+export function titleOf({ markdown }: Page): string {
+  return markdown.slice("# ".length, markdown.indexOf("\n"));
+}
+
 /**
  * Returns a page's Markdown with links that lead to the Markdown of other pages. A link to what the
  * API does not serve becomes its text.
  */
 export function markdownCopy(page: Page, served: Served): string {
-  return page.markdown
+  return [page.markdown, ...(page.beside === undefined ? [] : [page.beside])]
+    .join("\n")
     .split(/(^```.*?^```$)/ms)
     .map((part) => (part.startsWith("```") ? part : withLinks(part, page, served)))
     .join("");

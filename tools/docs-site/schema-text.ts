@@ -1,14 +1,18 @@
 /** Schemas of the OpenAPI document in words: the type and the bounds of each member. */
 import type { Parameter, Schema } from "./openapi.ts";
-import { slugOf } from "./page.ts";
 
-/** The page of the schemas. */
+/** The page that lists the schemas. */
 export const objectsAddress = "/docs/reference/objects";
 
-/** Returns a link to the schema that a reference names. */
-export function schemaLink(ref: string): string {
-  const name = schemaNameOf(ref);
-  return `[${name}](${objectsAddress}#${slugOf(name)})`;
+/** Returns the address of a schema's page: `…/credit-note` of `CreditNote`. */
+export function objectAddress(name: string): string {
+  const slug = name.replaceAll(/(?!^)[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
+  return `${objectsAddress}/${slug}`;
+}
+
+/** Returns a link to the page of a schema. */
+export function schemaLink(name: string): string {
+  return `[${name}](${objectAddress(name)})`;
 }
 
 /** Returns the name in `#/components/schemas/Invoice`. */
@@ -23,7 +27,7 @@ export function typeText(schema: Schema): string {
 
 function typeOf(schema: Schema): string {
   const { $ref, const: only, anyOf, oneOf, items, type = "object" } = schema;
-  if ($ref !== undefined) return schemaLink($ref);
+  if ($ref !== undefined) return schemaLink(schemaNameOf($ref));
   if (only !== undefined) return `\`${only}\``;
   const choices = anyOf ?? oneOf;
   if (choices !== undefined) return choices.map(typeOf).join(" or ");
@@ -73,5 +77,20 @@ export function parametersText(parameters: readonly Parameter[]): string {
 
 function itemText(name: string, type: string, text: string): string {
   const lines = text === "" ? "" : `\\\n${text}`;
-  return `- **\`${name}\`** ${type}${lines}`.replaceAll(/\n(?=.)/g, "\n  ");
+  return `- **\`${name}\`** *${type}*${lines}`.replaceAll(/\n(?=.)/g, "\n  ");
+}
+
+/** Returns a section, or nothing without a text. */
+export function section(title: string, text: string): string {
+  return text === "" ? "" : `## ${title}\n\n${text}`;
+}
+
+/** Returns a value as JSON in a block of code. */
+export function jsonBlock(value: unknown): string {
+  return block("json", JSON.stringify(value, null, 2));
+}
+
+/** Returns a block of code. */
+export function block(info: string, source: string): string {
+  return `\`\`\`${info}\n${source}\n\`\`\``;
 }

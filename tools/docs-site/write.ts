@@ -1,15 +1,16 @@
-/** Writes the documentation site (a step of `npm run gen`). The API serves its files. */
+/** Writes the documentation sites (a step of `npm run gen`). Each port serves one. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { siteFiles } from "./site.ts";
 
-/** Writes the site of the repository at `root` into `folder`, with nothing else. */
-export function writeDocsSite(root: string, openapiFile: string, folder: string): void {
-  const files = siteFiles(root, JSON.parse(readFileSync(openapiFile, "utf8")));
+/** Writes the sites of the repository at `root` into `folder`, by reader, with nothing else. */
+export function writeDocsSites(root: string, openapiFile: string, folder: string): void {
+  const document = JSON.parse(readFileSync(openapiFile, "utf8"));
   rmSync(folder, { recursive: true, force: true });
-  for (const { path, content } of files) {
-    const file = join(folder, path);
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, content);
-  }
+  for (const reader of ["platforms", "operators"] as const)
+    for (const { path, content } of siteFiles(root, document, reader)) {
+      const file = join(folder, reader, path);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, content);
+    }
 }

@@ -1,31 +1,36 @@
 /**
- * The code samples of an operation, from the examples of its fields: with curl, and with the client
- * of `packages/client`. Viewers of the document show them (`x-codeSamples`).
+ * The code samples of an operation, from the examples of its fields: with the client of
+ * `packages/client`, and over HTTP. Viewers of the document show them (`x-codeSamples`).
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { example, jsonName, requestFields } from "../../src/transport/rest/json-shape.ts";
 import type { DescribedOperation } from "./described-operation.ts";
+import { curlSample, goSample, pythonSample, type SampleRequest } from "./http-samples.ts";
 import { requestExample, responseExample } from "./message-schema.ts";
 
 /** Returns the samples. Address and key are variables of the environment. */
 export function codeSamples(operation: DescribedOperation): JsonObject[] {
+  const request = requestOf(operation);
   return [
-    { lang: "Shell", label: "curl", source: curlSample(operation) },
+    { lang: "Shell", label: "curl", source: curlSample(request) },
     { lang: "TypeScript", label: "TypeScript", source: clientSample(operation) },
+    { lang: "Python", label: "Python", source: pythonSample(request) },
+    { lang: "Go", label: "Go", source: goSample(request) },
   ];
 }
 
-function curlSample(operation: DescribedOperation): string {
+function requestOf(operation: DescribedOperation): SampleRequest {
   const { http, method, idempotencyKey } = operation;
-  const path = http.path.replaceAll(/\{(\w+)\}/g, (_, name) => pathValue(operation, name));
   const { body } = requestFields(method, http);
-  const lines = [`curl "$BILLING_URL${path}"`, '-H "Authorization: Bearer $BILLING_API_KEY"'];
-  if (idempotencyKey !== "none") lines.push("-H 'Idempotency-Key: order-1881'");
-  if (http.hasBody) {
-    lines.push("-H 'Content-Type: application/json'");
-    lines.push(`-d '${JSON.stringify(requestExample(body)).replaceAll("'", String.raw`'\''`)}'`);
-  }
-  return lines.join(" \\\n  ");
+  return {
+    verb: http.verb,
+    path: http.path.replaceAll(/\{(\w+)\}/g, (_, name) => pathValue(operation, name)),
+    headers: {
+      ...(idempotencyKey !== "none" && { "Idempotency-Key": "order-1881" }),
+      ...(http.hasBody && { "Content-Type": "application/json" }),
+    },
+    body: http.hasBody ? JSON.stringify(requestExample(body), null, 2) : null,
+  };
 }
 
 function clientSample(operation: DescribedOperation): string {

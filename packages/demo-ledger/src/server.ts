@@ -19,6 +19,7 @@ import { createLimitBook, type DemoLimits, generousLimits } from "./api/limits.t
 import { openDatabase } from "./database.ts";
 import { createFaultBook } from "./faults.ts";
 import { createAppBook } from "./oauth/apps.ts";
+import type { PageAnswer } from "./page.ts";
 import { createTenantBook } from "./tenants.ts";
 import { createWebhookSender } from "./webhooks.ts";
 
@@ -163,12 +164,15 @@ function respond(response: ServerResponse, outcome: DemoOutcome, isPacked: boole
   if (outcome.kind === "cut") response.destroy();
 }
 
-function send(response: ServerResponse, answer: DemoAnswer, isPacked = false): void {
+function send(response: ServerResponse, answer: DemoAnswer | PageAnswer, isPacked = false): void {
   if (response.destroyed || response.headersSent) return;
   const packed = isPacked && answer.body.length > packedFrom;
-  const body = packed ? gzipSync(answer.body) : Buffer.from(answer.body);
+  const body = packed ? gzipSync(answer.body) : answer.body;
   const encoding = packed ? { "content-encoding": "gzip" } : {};
-  const own = { "content-length": String(body.length), "xero-correlation-id": randomUUID() };
+  const own = {
+    "content-length": String(Buffer.byteLength(body)),
+    "xero-correlation-id": randomUUID(),
+  };
   response.writeHead(answer.status, { ...answer.headers, ...encoding, ...own }).end(body);
 }
 

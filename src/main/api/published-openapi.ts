@@ -2,7 +2,9 @@
  * The OpenAPI document as this installation publishes it: with its public address, without which
  * generated clients have no server, and with whom to ask.
  */
-import { entityTagOf } from "../../transport/http/published-file.ts";
+import { stringify } from "yaml";
+import { entityTagOf, publishedFile } from "../../transport/http/published-file.ts";
+import type { HttpAnswer } from "../../transport/http/system-endpoints.ts";
 
 /** What the installation adds. */
 interface Publisher {
@@ -29,6 +31,21 @@ export function publishedOpenapi(
 ): { readonly body: Buffer; readonly etag: string } {
   const body = bodyOf(generated, publisher);
   return { body, etag: entityTagOf(body) };
+}
+
+/** Returns the answer with the document as YAML. It is made when it is first asked for. */
+export function yamlAnswer(json: Buffer): HttpAnswer {
+  let answer: HttpAnswer | undefined;
+  return (request, response, exchange) => {
+    answer ??= publishedFile(yamlOf(json));
+    return answer(request, response, exchange);
+  };
+}
+
+function yamlOf(json: Buffer) {
+  const document: unknown = JSON.parse(json.toString("utf8"));
+  const body = Buffer.from(stringify(document, { aliasDuplicateObjects: false, lineWidth: 0 }));
+  return { body, etag: entityTagOf(body), contentType: "application/yaml" };
 }
 
 function bodyOf(generated: Buffer, { publicUrl, supportContact }: Publisher): Buffer {

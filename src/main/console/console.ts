@@ -5,10 +5,10 @@ import type { OperatorAccess } from "../../store/access/operator-tokens.ts";
 import type { SessionStore } from "../../store/admin/console/console-sessions.ts";
 import { clientAddresses } from "../../transport/http/limits/client-addresses.ts";
 import type { HttpAnswer } from "../../transport/http/system-endpoints.ts";
-import type { HttpRequest } from "../../transport/rest/exchange.ts";
 import { respond } from "../../transport/rest/respond.ts";
 import type { ConsoleSite } from "../../transport/rpc/gate/browser-requests.ts";
 import type { ReportError } from "../../transport/rpc/refusals.ts";
+import { isBrowser } from "../api/docs-pages.ts";
 import { consolePages } from "./console-pages.ts";
 import { sessionAnswer } from "./session-endpoint.ts";
 
@@ -47,9 +47,4 @@ export function withConsole(parts: ConsoleParts, rest: HttpAnswer): HttpAnswer {
     const headers = ["Request-Id", exchange.requestId, "Location", "/console"];
     respond(request, response, 303, headers, "");
   };
-}
-
-/** A program that asks for `/` is answered that there is nothing. */
-function isBrowser({ headers }: HttpRequest): boolean {
-  return String(headers.accept ?? "").includes("text/html");
 }

@@ -14,6 +14,8 @@ export interface PublishedFile {
   readonly contentType: string;
   /** Further header fields. Names and values alternate. */
   readonly headers?: readonly string[];
+  /** The value of `Cache-Control`, if not every use asks whether the file has changed. */
+  readonly caching?: string;
 }
 
 /** Returns a strong entity tag, a hash of the bytes. */
@@ -23,10 +25,10 @@ export function entityTagOf(body: Buffer): string {
 
 /** Returns the answer with the file. It is 304 without a body if the client has the same bytes. */
 export function publishedFile(file: PublishedFile): HttpAnswer {
-  const { body, etag, contentType, headers: further = [] } = file;
+  const { body, etag, contentType, headers: further = [], caching = "public, no-cache" } = file;
   return (request, response, exchange) => {
     const headers = ["Request-Id", exchange.requestId, "X-Content-Type-Options", "nosniff"];
-    headers.push("ETag", etag, "Cache-Control", "public, no-cache", ...further);
+    headers.push("ETag", etag, "Cache-Control", caching, ...further);
     if (matches(request.headers["if-none-match"], etag)) {
       response.writeHead(304, headers).end();
       return;

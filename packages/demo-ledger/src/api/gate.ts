@@ -13,7 +13,7 @@ import {
   readBearer,
   tokenAnswer,
 } from "../oauth/tokens.ts";
-import { isOwnHost, pageAnswer } from "../page.ts";
+import { isOwnHost, type PageAnswer, pageAnswer } from "../page.ts";
 import type { DemoTenant, TenantBook } from "../tenants.ts";
 import {
   type DemoAnswer,
@@ -48,7 +48,7 @@ export interface DemoRequest {
 
 /** The result of a request: an answer, a cut connection, or silence. */
 export type DemoOutcome =
-  | { readonly kind: "answer"; readonly answer: DemoAnswer }
+  | { readonly kind: "answer"; readonly answer: DemoAnswer | PageAnswer }
   | { readonly kind: "cut" }
   | { readonly kind: "silence" };
 
@@ -230,7 +230,7 @@ export function failedAnswer(): DemoAnswer {
   });
 }
 
-function answered(answer: DemoAnswer): DemoOutcome {
+function answered(answer: DemoAnswer | PageAnswer): DemoOutcome {
   return { kind: "answer", answer };
 }
 
