@@ -120,8 +120,7 @@ test("the slash searches, the arrows choose, and Enter goes there", async ({ ope
   await page.keyboard.press("Escape");
   await expect.poll(() => found.count()).toBe(0);
   await page.keyboard.press("/");
-  await expect.poll(() => found.count()).toBeGreaterThan(1);
-  await page.getByRole("searchbox").fill("proration_behaviour_not_allowed");
+  await page.keyboard.type("proration_behaviour_not_allowed");
   await expect.poll(() => found.first().innerText()).toContain("proration_behaviour_not_allowed");
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");

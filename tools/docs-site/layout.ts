@@ -83,41 +83,42 @@ function groupHtml({ title, places }: PlaceGroup, address: string): string {
 function listHtml(places: readonly Place[], address: string): string {
   const items = places.map((place) => {
     const { page, name, below } = place;
-    const isHere = page.address === address;
-    const isOpen = isHere || has(place, address);
-    const current = isHere ? ' aria-current="page"' : isOpen ? ' aria-current="true"' : "";
+    const isOpen = pathTo(address, [place]) !== null;
+    const current = page.address === address ? "page" : "true";
+    const mark = isOpen ? ` aria-current="${current}"` : "";
     const inner = isOpen && below.length > 0 ? `\n${listHtml(below, address)}` : "";
     const href = linksFrom(address)(page.address);
-    return `<li><a href="${href}"${current}>${escapeHtml(name)}</a>${inner}</li>`;
+    return `<li><a href="${href}"${mark}>${escapeHtml(name)}</a>${inner}</li>`;
   });
   return `<ul>\n${items.join("\n")}\n</ul>`;
 }
 
-function has({ below }: Place, address: string): boolean {
-  return below.some((place) => place.page.address === address || has(place, address));
+/** The places above a page and its own, or null if it is not among these and below them. */
+function pathTo(address: string, places: readonly Place[]): readonly Place[] | null {
+  for (const place of places) {
+    if (place.page.address === address) return [place];
+    const further = pathTo(address, place.below);
+    if (further !== null) return [place, ...further];
+  }
+  return null;
 }
 
 /** The group and the pages above this one. */
 function placeHtml(groups: readonly PlaceGroup[], address: string): string {
-  for (const { title, places } of groups) {
-    const above: Place[] = [];
-    let among = places;
-    for (;;) {
-      const next = among.find((place) => place.page.address === address || has(place, address));
-      if (next === undefined) break;
-      if (next.page.address === address) {
-        const link = linksFrom(address);
-        const items = above.map(
+  const link = linksFrom(address);
+  return groups
+    .map(({ title, places }) => {
+      const path = pathTo(address, places);
+      if (path === null) return "";
+      const above = path
+        .slice(0, -1)
+        .map(
           ({ page, name }) => `<li><a href="${link(page.address)}">${escapeHtml(name)}</a></li>`,
         );
-        const list = [`<li>${escapeHtml(title)}</li>`, ...items].join("");
-        return `<nav class="place" aria-label="Place"><ol>${list}</ol></nav>\n`;
-      }
-      above.push(next);
-      among = next.below;
-    }
-  }
-  return "";
+      const list = [`<li>${escapeHtml(title)}</li>`, ...above].join("");
+      return `<nav class="place" aria-label="Place"><ol>${list}</ol></nav>\n`;
+    })
+    .join("");
 }
 
 /** The list of the page's parts stands after its title, or beside the text. */

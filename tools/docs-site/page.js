@@ -72,6 +72,7 @@ function addSearch(place) {
     } else if (event.key === "Enter" && document.activeElement === field) {
       links()[1]?.click();
     } else if (event.key === "Escape") {
+      field.value = "";
       found.hidden = true;
       field.blur();
     }
@@ -106,8 +107,16 @@ function choose(language) {
     if (choice.value === language) choice.checked = true;
 }
 
+/** Scrolls a long menu to the page. `scrollIntoView` would also move where the keyboard begins. */
+function scrollMenu() {
+  const menu = document.querySelector("#menu");
+  const here = menu.querySelector("[aria-current=page]");
+  if (here !== null) menu.scrollTop = here.offsetTop - menu.clientHeight / 2;
+}
+
 addSearch(document.querySelector("search"));
-document.querySelector("#menu [aria-current=page]")?.scrollIntoView({ block: "nearest" });
+scrollMenu();
+document.querySelector("#menu").addEventListener("toggle", scrollMenu);
 if (navigator.clipboard)
   for (const block of document.querySelectorAll("pre > code")) addCopy(block);
 choose(localStorage.getItem("docs-language"));

@@ -31,7 +31,7 @@ and answer within 15 seconds. \`GET /v1/events\` reads them back for 30 days.
 **Limits.** 120 requests a minute for each key; a request body has at most 1 MiB.
 
 The paths also answer below \`/api\`. This document needs no key and is served at \
-\`/v1/openapi.json\`.`;
+\`/v1/openapi.json\` and, as YAML, at \`/v1/openapi.yaml\`.`;
 
 /** The description of the security scheme. */
 export const securityDescription =

@@ -89,7 +89,7 @@ async function reportStack(stack: Stack): Promise<void> {
   log(`Admin URL     ${adminUrl}`);
   if (temporalUiUrl !== undefined) log(`Temporal UI   ${temporalUiUrl}`);
   log(`OpenAPI       ${baseUrl}/v1/openapi.json`);
-  log(`Documentation ${baseUrl}/docs`);
+  log(`Documentation ${baseUrl}/docs, for operators ${adminUrl}/docs`);
   if (demoLedgerUrl !== undefined) log(`Demo ledger   ${demoLedgerUrl} (its page, in a browser)`);
   log(`Logs          ${stack.logFolder}`);
   reportWorkflows(temporalUiUrl);

@@ -137,7 +137,8 @@ export const settingSections: readonly SettingSection[] = [
       {
         names: ["CONSOLE"],
         meaning:
-          "`off` serves no [console](console.md) on the admin port, and takes no cookie there",
+          "`off` serves no [console](console.md) on the admin port, and takes no cookie there. " +
+          "The documentation stays",
       },
       {
         names: ["CONSOLE_HOSTS"],

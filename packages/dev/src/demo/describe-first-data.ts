@@ -29,7 +29,7 @@ Base URL      ${baseUrl}
 Admin URL     ${adminUrl}
 Temporal UI   ${temporalUiUrl}
 OpenAPI       ${baseUrl}/v1/openapi.json
-Documentation ${baseUrl}/docs
+Documentation ${baseUrl}/docs, for operators ${adminUrl}/docs
 
 ${heading}
   live      ${data.liveKey}
