@@ -1,5 +1,5 @@
 /** The index of the search: each page and each of its sections, with the names in them. */
-import { inOrder, type Place, type PlaceGroup } from "./contents.ts";
+import type { Place, PlaceGroup } from "./contents.ts";
 import type { Rendered } from "./markdown.ts";
 import type { Page } from "./page.ts";
 
@@ -11,16 +11,17 @@ export function searchIndex(
   groups: readonly PlaceGroup[],
   rendered: ReadonlyMap<Page, Rendered>,
 ): string {
-  const sections = groups.flatMap((group) =>
-    inOrder([group]).flatMap((place) =>
-      sectionsOf(place, rendered.get(place.page)?.html ?? "", group.title),
-    ),
+  const sectionsOf = (place: Place, above: string): readonly Section[] => [
+    ...sectionsOfPage(place, above, rendered.get(place.page)?.html ?? ""),
+    ...place.below.flatMap((further) => sectionsOf(further, place.name)),
+  ];
+  return JSON.stringify(
+    groups.flatMap(({ title, places }) => places.flatMap((place) => sectionsOf(place, title))),
   );
-  return JSON.stringify(sections);
 }
 
-/** The sections of generated pages and of error codes have the same titles on each, so they are one. */
-function sectionsOf({ page, name }: Place, html: string, group: string): readonly Section[] {
+/** Pages of the reference and of error codes have the same sections, so each is one. */
+function sectionsOfPage({ page, name }: Place, above: string, html: string): readonly Section[] {
   const address = page.address.slice("/docs/".length);
   const isWhole = page.source === null || address.startsWith("errors/");
   const parts = isWhole ? [html] : html.split(/(?=<h[1-3] id=)/);
@@ -28,7 +29,7 @@ function sectionsOf({ page, name }: Place, html: string, group: string): readonl
     const [, id, title] = /^<h\d id="([^"]*)"[^>]*>(.*?)<\/h/.exec(part) ?? [];
     if (title === undefined) return [];
     return index === 0
-      ? [[address, textOf(title), group, namesIn(part)] as const]
+      ? [[address, textOf(title), above, namesIn(part)] as const]
       : [[`${address}#${id}`, textOf(title), name, namesIn(part)] as const];
   });
 }

@@ -26,8 +26,9 @@ const files: Readonly<Record<string, readonly [file: string, type: string]>> = {
 const headers = {
   "cache-control": "no-store",
   "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; connect-src 'self'; " +
-    "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; " +
+    "connect-src 'self'; img-src 'self'; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
     "require-trusted-types-for 'script'; trusted-types 'none'",
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
