@@ -104,7 +104,7 @@ export function placesOf(pages: readonly Page[], reader: Reader): readonly Place
   const all = groups.map(({ entries, ...group }) => ({
     ...group,
     places: entries.flatMap(([name, address, subject]) => {
-      const page = pages.find((one) => one.address === address);
+      const page = pages.find((candidate) => candidate.address === address);
       if (page === undefined) return [];
       // The parts of the reference stand beside its first page.
       return address === referenceAddress

@@ -30,10 +30,10 @@ function withMeanings(markdown: string): string {
 function errorText(code: string, { components }: OpenApi, routes: readonly Route[]) {
   const example = components.examples[code];
   if (example === undefined) return null;
-  const own = routes.filter((route) => answers(route, code));
+  const answering = routes.filter((route) => answers(route, code));
   return partsOf(
     example.value,
-    own.length === routes.length ? "Every operation." : own.map(itemOf).join("\n"),
+    answering.length === routes.length ? "Every operation." : answering.map(itemOf).join("\n"),
   );
 }
 
@@ -48,9 +48,9 @@ function resultText(code: string, { components }: OpenApi, routes: readonly Rout
   const codes = components.schemas.UsageEventErrorCode?.description ?? "";
   const [, message] = new RegExp(`^- \`${code}\`: (.*)$`, "m").exec(codes) ?? [];
   if (message === undefined) return null;
-  const own = routes.filter(({ operationId }) => operationId === "reportUsage");
+  const answering = routes.filter(({ operationId }) => operationId === "reportUsage");
   const result = { event_id: "evt-1", status: "rejected", error: { code, message } };
-  return partsOf(result, own.map((route) => `${itemOf(route)}, in \`results\``).join("\n"));
+  return partsOf(result, answering.map((route) => `${itemOf(route)}, in \`results\``).join("\n"));
 }
 
 function partsOf(json: unknown, list: string): string {

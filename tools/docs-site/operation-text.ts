@@ -52,8 +52,8 @@ export function introductionText({ info, tags }: OpenApi, routes: readonly Route
   const lists = tags
     .filter(({ name }) => name !== webhookTag)
     .map(({ name, description }) => {
-      const own = routes.filter((route) => route.tags[0] === name);
-      return `### [${titleOf(name)}](${tagAddress(name)})\n\n${description}\n\n${listText(own)}`;
+      const tagged = routes.filter((route) => route.tags[0] === name);
+      return `### [${titleOf(name)}](${tagAddress(name)})\n\n${description}\n\n${listText(tagged)}`;
     });
   const others =
     `[Objects](${objectsAddress}) has what they take and answer, and ` +

@@ -34,10 +34,10 @@ export function referencePages(document: OpenApi): readonly Page[] {
   return [
     page("/docs/reference", introductionText(document, routes)),
     ...tags.flatMap((tag) => {
-      const own = routes.filter(({ tags: [name] }) => name === tag.name);
+      const tagged = routes.filter(({ tags: [name] }) => name === tag.name);
       return [
-        page(tagAddress(tag.name), resourceText(tag, own)),
-        ...own.map((route) => operationPage(route, document)),
+        page(tagAddress(tag.name), resourceText(tag, tagged)),
+        ...tagged.map((route) => operationPage(route, document)),
       ];
     }),
     ...objectPages(document, routes),

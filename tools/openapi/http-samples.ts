@@ -23,7 +23,7 @@ export function curlSample({ path, headers, body }: SampleRequest): string {
 
 /** Returns the sample with the package requests of Python. It sets the type of JSON. */
 export function pythonSample({ verb, path, headers, body }: SampleRequest): string {
-  const own = Object.entries(headers).filter(([name]) => name !== "Content-Type");
+  const further = Object.entries(headers).filter(([name]) => name !== "Content-Type");
   // Indented JSON has a value a line, so these words are no part of a text.
   const words: Readonly<Record<string, string>> = { true: "True", false: "False", null: "None" };
   const json = body
@@ -37,7 +37,7 @@ export function pythonSample({ verb, path, headers, body }: SampleRequest): stri
     `    os.environ["BILLING_URL"] + "${path}",`,
     "    headers={",
     '        "Authorization": "Bearer " + os.environ["BILLING_API_KEY"],',
-    ...own.map(([name, value]) => `        "${name}": "${value}",`),
+    ...further.map(([name, value]) => `        "${name}": "${value}",`),
     "    },",
     ...(json === undefined ? [] : [`    json=${json.replaceAll("\n", "\n    ")},`]),
     "    timeout=30,",
