@@ -84,7 +84,7 @@ describe("pages", () => {
   test("each link of a page leads to a page, a file or an anchor, or to another site", () => {
     const brokenOf = (all: typeof files) =>
       pagesOf(all).flatMap(({ address, html }) =>
-        [...html.matchAll(/\s(?:href|src)="([^"]*)"/g)]
+        [...html.matchAll(/\s(?:href|src|srcset)="([^"]*)"/g)]
           .map(([, link = ""]) => link)
           .filter((link) => !leadsSomewhere(link, address, all))
           .map((link) => `${address}: ${link}`),
@@ -214,6 +214,14 @@ describe("Markdown", () => {
 
   test("an image that the site does not have is an error", () => {
     expect(() => render("![x](images/none.png)")).toThrow("/docs/one");
+  });
+
+  test("a picture has its size, and a twin for dark colours if there is one", () => {
+    const html = htmlOf("/docs");
+    expect(html).toContain('<source srcset="docs/images/console/overview-dark.png" media=');
+    expect(html).toContain('overview.png" alt="The console: ');
+    expect(html).toContain('width="1280" height="800"></picture>');
+    expect(htmlOf("/docs/console").match(/<source /g)).toHaveLength(1);
   });
 
   test("a column without a name has no header", () => {

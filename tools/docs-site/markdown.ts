@@ -157,4 +157,17 @@ function showPicture(image: Token, page: Page, served: Served): void {
   image.attrSet("src", link);
   image.attrSet("width", String(size.width));
   image.attrSet("height", String(size.height));
+  const dark = link.replace(/\.png$/, "-dark.png");
+  if (served.has(posix.join(posix.dirname(page.address), dark))) image.meta = { dark };
 }
+
+const renderPicture = parser.renderer.rules.image;
+
+/** A picture may have a twin for dark colours, whose name says so. */
+parser.renderer.rules.image = (tokens, index, ...further) => {
+  const html = renderPicture?.(tokens, index, ...further) ?? "";
+  const dark = tokens[index]?.meta?.dark;
+  if (dark === undefined) return html;
+  const source = `<source srcset="${escapeHtml(String(dark))}" media="(prefers-color-scheme: dark)">`;
+  return `<picture>${source}${html}</picture>`;
+};

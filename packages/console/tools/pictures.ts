@@ -99,6 +99,9 @@ try {
   const below = `/console/o/${id}`;
   await page.goto(`${below}/overview`);
   await take(page, "overview");
+  await page.emulateMedia({ colorScheme: "dark" });
+  await take(page, "overview-dark");
+  await page.emulateMedia({ colorScheme: "light" });
   await openFirst(page, `${below}/subscriptions?label=Metered`);
   await page.getByText("Verified in this browser").first().waitFor();
   await page.getByText("How it came about").first().click();
