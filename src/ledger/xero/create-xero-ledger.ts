@@ -1,4 +1,5 @@
 /** Assembles the Xero adapter: the port's operations over one wire. */
+import { beginCall } from "../port/http/begun-call.ts";
 import type { Ledger } from "../port/ledger.ts";
 import { getMany, listChanges } from "./changes.ts";
 import { createContacts, findContacts, getContact, listContacts } from "./contacts.ts";
@@ -12,7 +13,7 @@ import {
 import { createInvoices, findInvoices, getInvoice, removeInvoice } from "./documents/invoices.ts";
 import { describe, listMappingOptions } from "./settings.ts";
 import { type XeroConnection, type XeroOptions, xeroTraits } from "./wire/connection.ts";
-import { beginCall, createXeroWire } from "./wire/wire.ts";
+import { createXeroWire } from "./wire/wire.ts";
 
 /**
  * Creates a ledger on one Xero organisation. No connection opens before the first call. `close`

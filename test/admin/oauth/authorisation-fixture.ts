@@ -2,10 +2,10 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import pg from "pg";
 import { expect } from "vitest";
+import { createAgent } from "../../../src/ledger/port/http/exchange.ts";
 import { addressesAt } from "../../../src/ledger/xero/auth/app.ts";
 import { createSharedTokenSource } from "../../../src/ledger/xero/auth/authorised-tokens.ts";
 import type { TokenSource } from "../../../src/ledger/xero/auth/tokens.ts";
-import { createAgent } from "../../../src/ledger/xero/wire/exchange.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { createLedgerTokens } from "../../../src/store/ledger-connection/oauth-tokens.ts";
 import { testPool } from "../../support/pool.ts";

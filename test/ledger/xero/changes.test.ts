@@ -2,10 +2,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ExactJson, ExactObject } from "../../../src/ledger/port/exact-json.ts";
+import { beginCall } from "../../../src/ledger/port/http/begun-call.ts";
+import { tooLargeCause } from "../../../src/ledger/port/http/exchange.ts";
 import type { LedgerAnswer, LedgerChangeKind } from "../../../src/ledger/port/ledger.ts";
 import { getMany, listChanges } from "../../../src/ledger/xero/changes.ts";
-import { tooLargeCause } from "../../../src/ledger/xero/wire/exchange.ts";
-import { beginCall, type XeroRequest, type XeroWire } from "../../../src/ledger/xero/wire/wire.ts";
+import type { XeroRequest, XeroWire } from "../../../src/ledger/xero/wire/wire.ts";
 
 const call = beginCall({ deadlineMs: 60_000, jobKeys: [] });
 

@@ -1,6 +1,6 @@
 /** What each answer of Xero means to billing: the table of facts-ledger section 5.2. */
 import { describe, expect, test } from "vitest";
-import type { HttpReply } from "../../../src/ledger/xero/wire/exchange.ts";
+import type { HttpReply } from "../../../src/ledger/port/http/exchange.ts";
 import {
   failureOfReply,
   failureOfSilence,

@@ -1,8 +1,9 @@
 /** What an operator maps by, read from answers that make no sense: without a server. */
 import { expect, test } from "vitest";
 import type { ExactObject } from "../../../src/ledger/port/exact-json.ts";
+import { beginCall } from "../../../src/ledger/port/http/begun-call.ts";
 import { listMappingOptions } from "../../../src/ledger/xero/settings.ts";
-import { beginCall, type XeroWire } from "../../../src/ledger/xero/wire/wire.ts";
+import type { XeroWire } from "../../../src/ledger/xero/wire/wire.ts";
 
 const call = beginCall({ deadlineMs: 60_000, jobKeys: [] });
 

@@ -5,6 +5,12 @@
 import { createHash } from "node:crypto";
 import type { Dispatcher } from "undici";
 import { filledTextOf, objectOf, objectsOf, readExactJson } from "../../port/exact-json.ts";
+import {
+  createAgent,
+  exchange,
+  type HttpReply,
+  type OutgoingRequest,
+} from "../../port/http/exchange.ts";
 import type { LedgerAnswer, LedgerFailure } from "../../port/ledger.ts";
 import type {
   AuthorisedTenant,
@@ -14,7 +20,6 @@ import type {
   ReachedTenants,
 } from "../../port/oauth-app.ts";
 import { xeroDefaults } from "../wire/connection.ts";
-import { createAgent, exchange, type HttpReply, type OutgoingRequest } from "../wire/exchange.ts";
 import { failureOfReply } from "../wire/failure.ts";
 import { endConnection } from "./end-connection.ts";
 import { askIdentity, freshMsOf, notSent } from "./identity.ts";

@@ -4,9 +4,9 @@
  */
 import type { Dispatcher } from "undici";
 import { type ExactObject, filledTextOf, objectOf, readExactJson } from "../../port/exact-json.ts";
+import { exchange, type HttpReply } from "../../port/http/exchange.ts";
 import type { LedgerFailure } from "../../port/ledger.ts";
 import type { LedgerAppSettings } from "../../port/oauth-app.ts";
-import { exchange, type HttpReply } from "../wire/exchange.ts";
 
 /** The app's credentials and the identity endpoint. */
 export type IdentityClient = Pick<LedgerAppSettings, "identityUrl" | "clientId" | "clientSecret">;

@@ -2,6 +2,7 @@
  * The settings of the Xero adapter: how to reach one organisation, and the limits with their
  * reasons.
  */
+import { httpDefaults } from "../../port/http/exchange.ts";
 import type { LimitsLeft } from "../../port/ledger.ts";
 import type { LedgerCredentials, LedgerOptions } from "../../port/ledger-kind.ts";
 import type { LedgerTraits } from "../../port/ledger-traits.ts";
@@ -51,14 +52,10 @@ export interface XeroOptions extends LedgerOptions {
 
 /** The defaults, each with its reason (LIMIT-1). */
 export const xeroDefaults = {
-  // A slower connection will not recover within a caller's 15 seconds.
-  connectTimeoutMs: 5_000,
+  ...httpDefaults,
   // Identity answers within a second or two. After this a caller still has most of its deadline
   // left.
   tokenTimeoutMs: 8_000,
-  // 1,000 contacts are about 1 MB, and 50 invoices of 20 lines about 0.5 MB. This is eight times
-  // the largest honest answer.
-  maxResponseBytes: 8 * 1024 * 1024,
   connections: xeroTraits.calls.concurrent,
   // The granular scopes that contacts, invoices, credit notes and mapping need.
   scopes:

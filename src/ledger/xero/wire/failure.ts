@@ -10,8 +10,8 @@ import {
   objectsOf,
   readExactJson,
 } from "../../port/exact-json.ts";
+import { type HttpReply, type HttpSilence, tooLargeCause } from "../../port/http/exchange.ts";
 import type { LedgerAnswer, LedgerFailure, LedgerRefusalReason } from "../../port/ledger.ts";
-import { type HttpReply, type HttpSilence, tooLargeCause } from "./exchange.ts";
 
 // Only the text distinguishes the reasons, and texts change. The first pattern that fits any
 // message wins. The default is `validation`.

@@ -3,9 +3,9 @@
  * words.
  */
 import { filledTextOf, objectOf, objectsOf, readExactJson } from "../../port/exact-json.ts";
+import type { HttpReply } from "../../port/http/exchange.ts";
 import type { ReportedAnswer } from "../../port/ledger-kind.ts";
 import { cutText } from "../../port/texts.ts";
-import type { HttpReply } from "./exchange.ts";
 
 /** Identifies the client, so that Xero can contact us. The version is the package's. */
 export const userAgent = "subscription-billing/1.0.0";

@@ -5,42 +5,18 @@
 import type { Agent } from "undici";
 import { type CallPermits, createPermits } from "../../port/call-permits.ts";
 import type { ExactObject } from "../../port/exact-json.ts";
-import type { LedgerAnswer, LedgerCall, LedgerFailure } from "../../port/ledger.ts";
+import type { BegunCall } from "../../port/http/begun-call.ts";
+import { createAgent, exchange, type HttpReply, tooLargeCause } from "../../port/http/exchange.ts";
+import type { LedgerAnswer, LedgerFailure } from "../../port/ledger.ts";
 import { createSharedTokenSource } from "../auth/authorised-tokens.ts";
 import { createTokenSource, type TokenSource } from "../auth/tokens.ts";
 import type { XeroConnection, XeroLimitsLeft, XeroOptions } from "./connection.ts";
-import { createAgent, exchange, type HttpReply, tooLargeCause } from "./exchange.ts";
 import { failureOfSilence, readReply } from "./failure.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { correlationIdOf, reportedAnswerOf, userAgent } from "./reported-answers.ts";
 
-/**
- * A call of the port in progress. Its deadline starts at `beginCall` and covers all its requests.
- * At `endMs` of `performance.now()` the signal fires.
- */
-export interface XeroCall {
-  readonly signal: AbortSignal;
-  readonly endMs: number;
-  readonly jobKeys: readonly string[];
-  readonly variant: string | null;
-  readonly isBackground: boolean;
-  readonly onPermit: () => void;
-  readonly onAnswered: NonNullable<LedgerCall["onAnswered"]>;
-}
-
-/** Starts a call and its deadline. */
-export function beginCall(call: LedgerCall): XeroCall {
-  const deadlineMs = Math.ceil(call.deadlineMs);
-  return {
-    signal: deadlineMs > 0 ? AbortSignal.timeout(deadlineMs) : AbortSignal.abort(),
-    endMs: performance.now() + deadlineMs,
-    jobKeys: call.jobKeys,
-    variant: call.variant ?? null,
-    isBackground: call.isBackground ?? false,
-    onPermit: call.onPermit ?? (() => undefined),
-    onAnswered: call.onAnswered ?? (() => undefined),
-  };
-}
+/** A call of the port in progress. */
+export type XeroCall = BegunCall;
 
 /**
  * A request to the API. `path` starts with a slash, relative to the base. Only a PUT, which always

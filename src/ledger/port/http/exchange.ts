@@ -5,8 +5,24 @@
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { Agent, type Dispatcher, request } from "undici";
-import type { XeroOptions } from "./connection.ts";
-import { xeroDefaults } from "./connection.ts";
+import type { LedgerOptions } from "../ledger-kind.ts";
+
+/** How to reach a ledger. The defaults fit every kind. */
+interface HttpOptions extends Pick<LedgerOptions, "connect"> {
+  readonly connectTimeoutMs?: number;
+  readonly maxResponseBytes?: number;
+  readonly connections?: number;
+}
+
+/** The defaults, each with its reason (LIMIT-1). */
+export const httpDefaults = {
+  // A slower connection will not recover within a caller's 15 seconds.
+  connectTimeoutMs: 5_000,
+  // 1,000 contacts are about 1 MB, and 50 invoices of 20 lines about 0.5 MB. This is eight times
+  // the largest honest answer.
+  maxResponseBytes: 8 * 1024 * 1024,
+  connections: 5,
+} as const satisfies HttpOptions;
 
 /**
  * An answer as received. Header names are in lower case. Of a repeated header the first value
@@ -36,7 +52,7 @@ export interface OutgoingRequest {
 }
 
 /**
- * The error code of `XeroOptions.connect` which says that nothing was sent. The error's message is
+ * The error code of `LedgerOptions.connect` which says that nothing was sent. The error's message is
  * ours and contains no secret.
  */
 const notSentCode = "ERR_NOT_SENT";
@@ -70,13 +86,13 @@ const tooLongCode = "ERR_BUFFER_TOO_LARGE";
 export const tooLargeCause = "UND_ERR_RES_EXCEEDED_MAX_SIZE";
 
 /** Creates the connection pool that a ledger's calls share. */
-export function createAgent(options: XeroOptions): Agent {
+export function createAgent(options: HttpOptions): Agent {
   return new Agent({
-    connections: options.connections ?? xeroDefaults.connections,
+    connections: options.connections ?? httpDefaults.connections,
     connect: options.connect ?? {
-      timeout: options.connectTimeoutMs ?? xeroDefaults.connectTimeoutMs,
+      timeout: options.connectTimeoutMs ?? httpDefaults.connectTimeoutMs,
     },
-    maxResponseSize: options.maxResponseBytes ?? xeroDefaults.maxResponseBytes,
+    maxResponseSize: options.maxResponseBytes ?? httpDefaults.maxResponseBytes,
     allowH2: false,
     // One request a connection at a time. A second one behind a slow request would share its fate.
     pipelining: 1,
@@ -89,7 +105,7 @@ export function createAgent(options: XeroOptions): Agent {
  */
 export async function exchange(
   agent: Dispatcher,
-  { method, url, headers, body, maxBytes = xeroDefaults.maxResponseBytes }: OutgoingRequest,
+  { method, url, headers, body, maxBytes = httpDefaults.maxResponseBytes }: OutgoingRequest,
   signal: AbortSignal,
 ): Promise<HttpReply | HttpSilence> {
   if (signal.aborted) return { kind: "silent", sent: false, cause: "the deadline had passed" };
