@@ -9,6 +9,7 @@ import {
   numberToken,
   objectsOf,
 } from "../../port/exact-json.ts";
+import { isSameText } from "../../port/lines/placed-changes.ts";
 import type { XeroLine } from "./write-line.ts";
 
 // No ledger number has more places. Discount rates and unit amounts have at most four.
@@ -16,14 +17,6 @@ const numberPlaces = 12;
 
 const numberMembers = ["Quantity", "UnitAmount", "TaxAmount"] as const;
 const trackingMembers = ["Name", "Option", "TrackingCategoryID", "TrackingOptionID"];
-
-/**
- * Returns true if both texts are the same apart from blanks. If a trimmed blank counted as a
- * difference, the line would be added again.
- */
-export function isSameText(one: string, other: string): boolean {
-  return plain(one) === plain(other);
-}
 
 /**
  * Returns true if the ledger's line has the content that we would write. Item and tracking are not
@@ -118,8 +111,4 @@ function isNumber(value: ExactJson | undefined): value is string {
 function writeNumber(value: ExactJson | undefined): NumberToken | undefined {
   if (!isNumber(value)) return undefined;
   return numberToken(isPlainNumber(value) ? value : shortDecimalText(value, numberPlaces));
-}
-
-function plain(text: string): string {
-  return text.trim().replace(/\s+/g, " ");
 }

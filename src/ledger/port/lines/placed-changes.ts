@@ -1,0 +1,85 @@
+/**
+ * Matches changes of an invoice's lines with the lines that the ledger has (LEDGER-13). A repeat
+ * finds lines that exist, so that none is added twice.
+ */
+import { strict as assert } from "node:assert";
+import { scaledOf } from "../decimal-text.ts";
+import type { LedgerLine, LedgerLineChange, LedgerLineDraft } from "../ledger.ts";
+
+/** A change with the ledger's line that matches it. Null if the line must be added. */
+export interface PlacedChange {
+  readonly change: LedgerLineChange;
+  readonly lineId: string | null;
+}
+
+/** Returns the description under which the ledger gets a line. */
+type DescriptionOf = (line: LedgerLineDraft) => string;
+
+/**
+ * Returns the changes with their lines. Each line of the ledger matches one change only. Other
+ * programs replace each line by an equal one with another id, so that a named line that is gone is
+ * searched for by its content. Of two equal lines it is not known which one it is, and one that
+ * equals an added line may be that line, whose answer was lost.
+ */
+export function placeChanges(
+  lines: readonly LedgerLine[],
+  changes: readonly LedgerLineChange[],
+  descriptionOf: DescriptionOf,
+): readonly PlacedChange[] {
+  const isLineOf = (line: LedgerLine, change: LedgerLineDraft) =>
+    hasContent(line, descriptionOf(change), change);
+  const standing = new Set(lines.map((line) => line.ledgerLineId));
+  const named = changes.map((change) => change.ledgerLineId).filter((id) => id !== null);
+  assert(new Set(named).size === named.length, "two changes of one line");
+  const free = lines.filter((line) => !named.includes(line.ledgerLineId));
+  const addedLines = changes.filter(({ ledgerLineId }) => ledgerLineId === null);
+  const recreated = (change: LedgerLineChange): string | null => {
+    const contents = [change, ...(change.was === undefined ? [] : [change.was])];
+    const equal = free.filter((line) => contents.some((content) => isLineOf(line, content)));
+    const [only] = equal;
+    if (only === undefined || equal.length > 1) return null;
+    return addedLines.some((added) => isLineOf(only, added)) ? null : only.ledgerLineId;
+  };
+  const taken = new Map(
+    changes
+      .filter(({ ledgerLineId: id }) => id !== null && !standing.has(id))
+      .map((change) => [change, recreated(change)]),
+  );
+  const claims = [...taken.values()];
+  const left = free.filter(({ ledgerLineId }) => !claims.includes(ledgerLineId));
+  return changes.map((change) => {
+    const { ledgerLineId } = change;
+    if (ledgerLineId !== null) {
+      const matchedId = standing.has(ledgerLineId) ? ledgerLineId : (taken.get(change) ?? null);
+      // Two lines of ours that were equal cannot be distinguished.
+      const isSole = claims.filter((claim) => claim === matchedId).length < 2;
+      return { change, lineId: isSole ? matchedId : null };
+    }
+    const index = left.findIndex((line) => isLineOf(line, change));
+    const [found] = left.splice(index, index < 0 ? 0 : 1);
+    return { change, lineId: found?.ledgerLineId ?? null };
+  });
+}
+
+/** Whether the ledger's line has this description, apart from blanks, and the change's amount. */
+export function hasContent(
+  line: LedgerLine,
+  description: string,
+  { amount }: Pick<LedgerLineDraft, "amount">,
+): boolean {
+  return (
+    isSameText(line.description, description) && scaledOf(line.amount, 4) === scaledOf(amount, 4)
+  );
+}
+
+/**
+ * Returns true if both texts are the same apart from blanks. If a trimmed blank counted as a
+ * difference, the line would be added again.
+ */
+export function isSameText(one: string, other: string): boolean {
+  return plain(one) === plain(other);
+}
+
+function plain(text: string): string {
+  return text.trim().replace(/\s+/g, " ");
+}
