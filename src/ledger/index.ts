@@ -3,7 +3,8 @@
  * is a folder and a line here.
  */
 import type { LedgerKinds } from "./port/ledger-kind.ts";
+import { tryton } from "./tryton/tryton-kind.ts";
 import { xero } from "./xero/xero-kind.ts";
 
 /** Every kind, by the name that is stored with a connection. */
-export const ledgers = { xero } as const satisfies LedgerKinds;
+export const ledgers = { xero, tryton } as const satisfies LedgerKinds;

@@ -1,7 +1,4 @@
-/**
- * Runs programs of this repository as child processes with the same Node: start, watch, drain and
- * end.
- */
+/** Runs programs as child processes: start, watch, drain and end. */
 import { spawn } from "node:child_process";
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -9,12 +6,13 @@ import { openChildLog, rotateChildLog } from "./child-log.ts";
 import { endProcess, isAlive } from "./process.ts";
 
 /**
- * The program to run. `script` is an absolute path. `env` is the whole environment. `drainMs` is
- * the time to finish its work after SIGTERM.
+ * The program to run. `script` is the absolute path of one of this repository, which the same Node
+ * runs, or the command line of another. `env` is the whole environment. `drainMs` is the time to
+ * finish its work after SIGTERM.
  */
 interface ChildSettings {
   readonly name: string;
-  readonly script: string;
+  readonly script: string | readonly [string, ...string[]];
   readonly env: NodeJS.ProcessEnv;
   readonly logFile: string;
   readonly drainMs: number;
@@ -58,7 +56,9 @@ export async function startChild({
   await mkdir(dirname(logFile), { recursive: true });
   const output = await openChildLog(logFile);
   // Detached: Ctrl-C reaches the whole foreground group at once, but these must end in order.
-  const child = spawn(process.execPath, [...heapOptions, script], {
+  const [program, ...args] =
+    typeof script === "string" ? [process.execPath, ...heapOptions, script] : script;
+  const child = spawn(program, args, {
     env,
     detached: true,
     stdio: ["ignore", output.fd, output.fd],

@@ -1,0 +1,201 @@
+/**
+ * Allocates credit of a note to an invoice: a move of the receivable account with a line that pays
+ * the note and one that pays the invoice. It is linked to both while it is a draft, in the request
+ * that creates it, and counts once it is posted (LEDGER-23).
+ */
+import { scaledOf } from "../../port/decimal-text.ts";
+import { type ExactObject, filledTextOf, objectsOf } from "../../port/exact-json.ts";
+import type { BegunCall } from "../../port/http/begun-call.ts";
+import type {
+  LedgerAnswer,
+  LedgerCreditApplication,
+  LedgerCreditNote,
+  LedgerFailure,
+  LedgerInvoice,
+} from "../../port/ledger.ts";
+import { type Books, type BooksReader, periodOf } from "../books.ts";
+import { isMissing, notFound, refused, unreadable } from "../wire/failure.ts";
+import { dateOf, dateValue, decimalValue, idOf, scaledAmountOf } from "../wire/values.ts";
+import { idValue, type TrytonWire } from "../wire/wire.ts";
+import { checkDrift } from "./amend-invoice.ts";
+import { documentModel } from "./create-documents.ts";
+import { getDocument } from "./find-documents.ts";
+import { creditNoteOf, invoiceOf } from "./read-document.ts";
+
+/** The model of entries in the books. */
+export const moveModel = "account.move";
+
+/** The start of the description of a move that allocates credit. Its end is the job's key. */
+export const creditMark = "Credit allocated by billing ";
+
+/** Applies the credit and reads the note again. */
+export async function allocateCredit(
+  wire: TrytonWire,
+  reader: BooksReader,
+  call: BegunCall,
+  application: LedgerCreditApplication,
+): Promise<LedgerAnswer<LedgerCreditNote>> {
+  const { creditNoteId, invoiceId, meaning } = application;
+  const [note, invoice, books] = await Promise.all([
+    getDocument(wire, call, creditNoteId, creditNoteOf),
+    getDocument(wire, call, invoiceId, invoiceOf),
+    reader.read(call),
+  ]);
+  if (note.kind !== "ok") return note;
+  if (invoice.kind !== "ok") return invoice;
+  if (books.kind !== "ok") return books;
+  const drift = await checkDrift(wire, call, invoice.value, meaning);
+  if (drift.kind !== "ok") return drift;
+  const fault = faultOf(application, note.value, invoice.value);
+  if (fault !== null) return fault;
+  const key = `${creditMark}${call.jobKeys.join(" ")} ${note.value.number} ${invoice.value.number}`;
+  const posted = await postMove(wire, call, books.value, key, application);
+  if (posted.kind !== "ok") return posted;
+  await Promise.all([reconcile(wire, call, creditNoteId), reconcile(wire, call, invoiceId)]);
+  const after = await getDocument(wire, call, creditNoteId, creditNoteOf);
+  if (after.kind === "ok") return after;
+  return unreadable("the credit was taken, and the credit note cannot be read", true);
+}
+
+function faultOf(
+  { amount }: LedgerCreditApplication,
+  note: LedgerCreditNote,
+  invoice: LedgerInvoice,
+): LedgerFailure | null {
+  const isOpen = ({ status }: LedgerCreditNote | LedgerInvoice) =>
+    status === "approved" || status === "paid";
+  if (!isOpen(note) || !isOpen(invoice))
+    return refused(
+      "wrong_status",
+      "Only a posted note gives credit, and only to a posted invoice.",
+    );
+  const wanted = scaledOf(amount, 4);
+  if (wanted > scaledOf(note.remainingCredit, 4) || wanted > scaledOf(invoice.amountDue, 4))
+    return refused("amount_exceeds", "The note has less left, or less is due on the invoice.");
+  return note.contactId === invoice.contactId
+    ? null
+    : refused("drift", "The note and the invoice are of different parties in Tryton.");
+}
+
+/** Creates the move, deletes drafts of earlier attempts, and posts it, unless one is posted. */
+async function postMove(
+  wire: TrytonWire,
+  call: BegunCall,
+  books: Books,
+  key: string,
+  application: LedgerCreditApplication,
+): Promise<LedgerAnswer<null>> {
+  const values = await writeMove(wire, call, books, key, application);
+  if (values.kind !== "ok") return values;
+  const moves = () =>
+    wire.search(call, moveModel, { domain: [["description", "=", key]], fields: ["state"] });
+  const remove = (id: string) => wire.remove(call, { model: moveModel, id });
+  // A draft of an earlier attempt has taken the credit, so that it must go before.
+  const earlier = await moves();
+  if (earlier.kind !== "ok") return earlier;
+  for (const move of earlier.value) {
+    if (move.state === "posted") return { kind: "ok", value: null };
+    const answer = await remove(idOf(move) ?? "");
+    if (answer.kind !== "ok" && !isMissing(answer)) return beforeEnd(answer);
+  }
+  const created = await wire.create(call, moveModel, values.value, ["state"]);
+  if (created.kind === "refused") return { ...created, reason: "amount_exceeds" };
+  if (created.kind !== "ok") return beforeEnd(created);
+  const id = idOf(created.value) ?? "";
+  const all = await moves();
+  if (all.kind !== "ok") return all;
+  if (all.value.length !== 1) {
+    const answer = await remove(id);
+    if (answer.kind !== "ok") return beforeEnd(answer);
+    return beforeEnd(unreadable("another attempt was still on its way", true));
+  }
+  const posted = await wire.act(call, { model: moveModel, id }, "post", ["state"]);
+  if (posted.kind === "ok") return { kind: "ok", value: null };
+  if (posted.kind === "refused") await remove(id);
+  return posted;
+}
+
+/** Before a move is posted nothing counts, so that a lost answer can be repeated freely. */
+function beforeEnd(failure: LedgerFailure): LedgerFailure {
+  return failure.kind === "unavailable" ? { ...failure, outcome: "not_sent" } : failure;
+}
+
+async function writeMove(
+  wire: TrytonWire,
+  call: BegunCall,
+  books: Books,
+  key: string,
+  { creditNoteId, invoiceId, amount, date }: LedgerCreditApplication,
+): Promise<LedgerAnswer<object>> {
+  const period = periodOf(books, date);
+  if (period === undefined)
+    return refused("period_locked", `The company has no open period for ${date}.`);
+  const fields = ["account", "party"];
+  const domain = [["id", "=", idValue(creditNoteId)]];
+  const answer = await wire.search(call, documentModel, { domain, fields });
+  if (answer.kind !== "ok") return answer;
+  const [note] = answer.value;
+  const [account, party] = [idOf(note?.account), idOf(note?.party)];
+  if (account === undefined || party === undefined) return notFound;
+  const receivable = { account: idValue(account), party: idValue(party) };
+  const [value, zero] = [decimalValue(amount), decimalValue("0")];
+  return {
+    kind: "ok",
+    value: {
+      company: wire.companyId,
+      journal: idValue(books.generalJournal ?? ""),
+      period: idValue(period.id),
+      date: dateValue(date),
+      description: key,
+      origin: `${documentModel},${creditNoteId}`,
+      lines: [
+        [
+          "create",
+          [
+            { ...receivable, debit: value, credit: zero, invoice_payment: idValue(creditNoteId) },
+            { ...receivable, debit: zero, credit: value, invoice_payment: idValue(invoiceId) },
+          ],
+        ],
+      ],
+    },
+  };
+}
+
+const openFields = ["debit", "credit", "date", "reconciliation", "move_state"];
+
+/**
+ * Reconciles the lines of a document of which nothing is open, so that Tryton calls it paid. Nothing
+ * depends on it: what is open is known without it.
+ */
+async function reconcile(wire: TrytonWire, call: BegunCall, id: string): Promise<void> {
+  const fields = ["lines_to_pay", "payment_lines"].flatMap((name) =>
+    openFields.map((field) => `${name}.${field}`),
+  );
+  const domain = [["id", "=", idValue(id)]];
+  const answer = await wire.search(call, documentModel, { domain, fields });
+  const [document] = answer.kind === "ok" ? answer.value : [];
+  const lines = [...objectsOf(document?.lines_to_pay), ...objectsOf(document?.payment_lines)];
+  const open = lines.filter((line) => line.reconciliation === null);
+  const isPosted = open.every((line) => filledTextOf(line.move_state) === "posted");
+  if (open.length < 2 || !isPosted || open.reduce((sum, one) => sum + balanceOf(one), 0n) !== 0n)
+    return;
+  const date =
+    open
+      .map((line) => dateOf(line.date) ?? "")
+      .toSorted()
+      .at(-1) ?? "";
+  await wire.create(
+    call,
+    "account.move.reconciliation",
+    {
+      company: wire.companyId,
+      date: dateValue(date),
+      lines: [["add", open.map((line) => idValue(idOf(line) ?? ""))]],
+    },
+    ["number"],
+  );
+}
+
+function balanceOf(line: ExactObject): bigint {
+  return (scaledAmountOf(line.debit) ?? 0n) - (scaledAmountOf(line.credit) ?? 0n);
+}

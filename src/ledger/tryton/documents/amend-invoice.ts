@@ -1,0 +1,112 @@
+/** Changes the lines of a draft. Tryton takes the whole change in one request, or nothing of it. */
+import { maxMerges } from "../../../domain/customers/sync-contact.ts";
+import { hasContact, refusedDrift } from "../../port/drift.ts";
+import type { BegunCall } from "../../port/http/begun-call.ts";
+import type {
+  LedgerAmended,
+  LedgerAnswer,
+  LedgerInvoice,
+  LedgerInvoiceAmendment,
+  LedgerLineChange,
+  LedgerMeaning,
+} from "../../port/ledger.ts";
+import { hasContent, type PlacedChange, placeChanges } from "../../port/lines/placed-changes.ts";
+import type { BooksReader } from "../books.ts";
+import { getContact } from "../contacts.ts";
+import { isMissing, refused, unreadable } from "../wire/failure.ts";
+import { idValue, type TrytonWire } from "../wire/wire.ts";
+import { documentModel } from "./create-documents.ts";
+import { changedDocument, getDocument } from "./find-documents.ts";
+import { documentFields, invoiceOf } from "./read-document.ts";
+import { refusedMoney } from "./remove-invoice.ts";
+import { descriptionOf, writeLine } from "./write-document.ts";
+
+/** Reads the invoice, decides whether it may change, and changes it. */
+export async function amendInvoice(
+  wire: TrytonWire,
+  reader: BooksReader,
+  call: BegunCall,
+  { id, allowed, meaning, changes }: LedgerInvoiceAmendment,
+): Promise<LedgerAnswer<LedgerAmended>> {
+  const current = await getDocument(wire, call, id, invoiceOf);
+  if (current.kind !== "ok") return current;
+  const invoice = current.value;
+  // A posted document keeps its lines for ever.
+  if (invoice.status !== "draft" || !allowed.includes(invoice.status)) {
+    const { number, status } = invoice;
+    return refused("wrong_status", `Invoice ${number} is ${status}; only a draft can be changed.`);
+  }
+  const fault = refusedMoney(invoice);
+  if (fault !== null) return fault;
+  const drift = await checkDrift(wire, call, invoice, meaning);
+  if (drift.kind !== "ok") return drift;
+  const placed = placeChanges(invoice.lines, changes, descriptionOf);
+  if (placed.some(({ change, lineId }) => change.ledgerLineId !== null && lineId === null))
+    return refused("drift", `A line of invoice ${invoice.number} is not there any more.`);
+  const different = placed.filter((one) => isDifferent(invoice, one));
+  if (different.length === 0) return amended(invoice, invoice, placed, false);
+  const books = await reader.read(call);
+  if (books.kind !== "ok") return books;
+  const commands: unknown[] = [];
+  for (const { change, lineId } of different) {
+    const line = writeLine(books.value, change, 1);
+    if (line.kind !== "ok") return line;
+    const { taxes, ...content } = line.value as { taxes: [[string, object[]]] };
+    const [[, taxIds]] = taxes;
+    if (lineId === null) commands.push(["create", [{ ...line.value, company: wire.companyId }]]);
+    else
+      commands.push([
+        "write",
+        [idValue(lineId)],
+        { ...content, taxes: [["clear"], ["add", taxIds]] },
+      ]);
+  }
+  const object = { model: documentModel, id };
+  const answer = await wire.update(call, object, { lines: commands }, documentFields);
+  const after = changedDocument(answer, invoiceOf);
+  return after.kind === "ok" ? amended(invoice, after.value, placed, true) : after;
+}
+
+/** A line that equals an added one stays as it is. Only a named line changes. */
+function isDifferent(invoice: LedgerInvoice, { change, lineId }: PlacedChange): boolean {
+  const line = invoice.lines.find(({ ledgerLineId }) => ledgerLineId === lineId);
+  if (line === undefined) return true;
+  return change.ledgerLineId !== null && !hasContent(line, descriptionOf(change), change);
+}
+
+function amended(
+  before: LedgerInvoice,
+  invoice: LedgerInvoice,
+  placed: readonly PlacedChange[],
+  isWrite: boolean,
+): LedgerAnswer<LedgerAmended> {
+  const known = new Set(before.lines.map(({ ledgerLineId }) => ledgerLineId));
+  const free = invoice.lines.filter(({ ledgerLineId }) => !known.has(ledgerLineId));
+  const added = (change: LedgerLineChange) => {
+    const index = free.findIndex((line) => hasContent(line, descriptionOf(change), change));
+    return free.splice(index, index < 0 ? 0 : 1)[0]?.ledgerLineId;
+  };
+  const lineIds = placed.flatMap(({ change, lineId }) => lineId ?? added(change) ?? []);
+  return lineIds.length === placed.length
+    ? { kind: "ok", value: { invoice, lineIds } }
+    : unreadable("the answer does not show all changed lines", isWrite);
+}
+
+/** Whether the amounts of the invoice mean what ours do. Merges of our contact are followed. */
+export async function checkDrift(
+  wire: TrytonWire,
+  call: BegunCall,
+  invoice: LedgerInvoice,
+  meaning: LedgerMeaning | undefined,
+): Promise<LedgerAnswer<null>> {
+  if (meaning === undefined) return { kind: "ok", value: null };
+  let ours = meaning;
+  for (let merge = 0; merge < maxMerges && !hasContact(invoice, ours); merge += 1) {
+    const contact = await getContact(wire, call, ours.contactId);
+    if (isMissing(contact)) break;
+    if (contact.kind !== "ok") return contact;
+    if (contact.value.mergedInto === null) break;
+    ours = { ...ours, contactId: contact.value.mergedInto };
+  }
+  return refusedDrift(invoice, meaning, hasContact(invoice, ours)) ?? { kind: "ok", value: null };
+}

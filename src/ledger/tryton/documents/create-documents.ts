@@ -1,0 +1,286 @@
+/**
+ * Creates documents. Tryton has no key by which a repeat is known, so each is first an unfinished
+ * draft with our number as its reference and our link. Then all documents with that number and link
+ * are listed. One that is finished is ours from an attempt whose answer was lost, and is taken.
+ * Other unfinished drafts are deleted, and only then ours is posted. Two drafts can never both be
+ * posted: the later of two lists shows both, and a draft that was deleted cannot be posted
+ * (LEDGER-23).
+ */
+import { scaledOf } from "../../port/decimal-text.ts";
+import type { ExactObject } from "../../port/exact-json.ts";
+import type { BegunCall } from "../../port/http/begun-call.ts";
+import type { LedgerAnswer, LedgerFailure, LedgerFirstStatus } from "../../port/ledger.ts";
+import { type Books, type BooksReader, periodOf } from "../books.ts";
+import { isMissing, notFound, refused, refusedId, unreadable } from "../wire/failure.ts";
+import { dateOf, dateValue, idOf, isTrue } from "../wire/values.ts";
+import { idValue, type TrytonWire } from "../wire/wire.ts";
+import { noteOf } from "./link.ts";
+import { documentFields, readDocument, type TrytonDocument } from "./read-document.ts";
+import { type DocumentParty, type Draft, writeDocument } from "./write-document.ts";
+
+/** The model of every document. */
+export const documentModel = "account.invoice";
+
+/** The conditions of the company's documents to customers. */
+export function ofCompany({ companyId }: TrytonWire): readonly (readonly unknown[])[] {
+  return [
+    ["company", "=", companyId],
+    ["type", "=", "out"],
+  ];
+}
+
+/** The kind of documents to create. `read` reads a finished one. */
+export interface CreatedKind<Created> {
+  readonly sign: 1 | -1;
+  readonly read: (document: TrytonDocument) => Created | undefined;
+}
+
+/** A call with what its steps need. */
+interface Creation {
+  readonly wire: TrytonWire;
+  readonly call: BegunCall;
+  readonly books: Books;
+}
+
+/** Returns one answer for each draft, in the order of the drafts. */
+export async function createDocuments<Created>(
+  wire: TrytonWire,
+  reader: BooksReader,
+  call: BegunCall,
+  drafts: readonly Draft[],
+  { sign, read }: CreatedKind<Created>,
+): Promise<LedgerAnswer<readonly LedgerAnswer<Created>[]>> {
+  if (drafts.length === 0) return { kind: "ok", value: [] };
+  const [books, parties] = await Promise.all([
+    reader.read(call),
+    findParties(
+      wire,
+      call,
+      drafts.map(({ contactId }) => contactId),
+    ),
+  ]);
+  if (books.kind !== "ok") return books;
+  if (parties.kind !== "ok") return parties;
+  const creation = { wire, call, books: books.value };
+  const created: LedgerAnswer<Created>[] = [];
+  // In the order of their dates, which Tryton's numbers follow.
+  const byDate = [...drafts].sort((one, other) => (one.issueDate < other.issueDate ? -1 : 1));
+  const answers = new Map<Draft, LedgerAnswer<Created>>();
+  for (const draft of byDate) {
+    const party = parties.value.get(draft.contactId);
+    const values = writeDocument(books.value, wire.companyId, party, draft, sign);
+    const answer = values.kind === "ok" ? await createOne(creation, draft, values.value) : values;
+    if (answer.kind === "refused") reader.drop();
+    answers.set(draft, answer.kind === "ok" ? finished(read(answer.value)) : answer);
+  }
+  for (const draft of drafts)
+    created.push(answers.get(draft) ?? unreadable("the document was not sent", false));
+  return { kind: "ok", value: created };
+}
+
+function finished<Created>(created: Created | undefined): LedgerAnswer<Created> {
+  return created === undefined
+    ? unreadable("the document is not finished", true)
+    : { kind: "ok", value: created };
+}
+
+const partyFields = ["active", "addresses", "account_receivable"];
+
+async function findParties(
+  wire: TrytonWire,
+  call: BegunCall,
+  contactIds: readonly string[],
+): Promise<LedgerAnswer<ReadonlyMap<string, DocumentParty>>> {
+  const ids = [...new Set(contactIds.filter((id) => refusedId(id) === null))].map(idValue);
+  const domain = [
+    ["id", "in", ids],
+    ["active", "in", [true, false]],
+  ];
+  const answer = await wire.search(call, "party.party", { domain, fields: partyFields });
+  if (answer.kind !== "ok") return answer;
+  const parties = answer.value.map((party) => {
+    const { addresses } = party;
+    const address = Array.isArray(addresses) ? idOf(addresses[0]) : undefined;
+    const accountId = idOf(party.account_receivable) ?? null;
+    const isActive = isTrue(party.active);
+    return [idOf(party) ?? "", { addressId: address ?? null, accountId, isActive }] as const;
+  });
+  return { kind: "ok", value: new Map(parties) };
+}
+
+async function createOne(
+  creation: Creation,
+  draft: Draft,
+  values: object,
+): Promise<LedgerAnswer<TrytonDocument>> {
+  const { wire, call } = creation;
+  const answer = await wire.create(call, documentModel, values, documentFields);
+  if (answer.kind !== "ok") return beforeEnd(answer);
+  const ours = readDocument(answer.value);
+  if (ours === undefined) return notSent("the draft cannot be read");
+  const earlier = await takeEarlier(creation, ours, draft);
+  if (earlier.kind !== "ok") return earlier;
+  if (earlier.value !== null) return { kind: "ok", value: earlier.value };
+  const answered = amountFaultOf(ours, draft) ?? (await finish(creation, ours, draft.status));
+  if (answered.kind !== "refused") return answered;
+  const discarded = await discard(creation, ours);
+  return discarded.kind === "ok" ? answered : discarded;
+}
+
+/** Nothing is posted of which Tryton makes other amounts than ours. */
+function amountFaultOf({ shared }: TrytonDocument, draft: Draft): LedgerFailure | null {
+  const [there, ours] = [shared, draft].map(({ lines }) => lines.map(({ amount }) => amount));
+  if (there?.every((amount, index) => scaledOf(amount, 4) === scaledOf(ours?.[index] ?? "0", 4)))
+    return null;
+  return refused("validation", `Tryton makes ${there?.join(" + ")} of ${ours?.join(" + ")}.`);
+}
+
+/**
+ * Returns a finished document with the draft's number and link, which then is the document, or
+ * null. Deletes every other unfinished draft, and ours too if there is a finished one.
+ */
+async function takeEarlier(
+  creation: Creation,
+  ours: TrytonDocument,
+  draft: Draft,
+): Promise<LedgerAnswer<TrytonDocument | null>> {
+  const others = await listOthers(creation, ours, draft);
+  if (others.kind !== "ok") return others;
+  const unfinished = others.value.filter((one) => one.isUnfinished);
+  for (const one of unfinished) {
+    const answer = await discard(creation, one);
+    if (answer.kind !== "ok") return answer;
+  }
+  // One that could not be deleted was posted meanwhile, by a request that was still on its way.
+  const rest = unfinished.length === 0 ? others : await listOthers(creation, ours, draft);
+  if (rest.kind !== "ok") return rest;
+  if (rest.value.some((one) => one.isUnfinished))
+    return notSent("a draft of an earlier attempt is still there");
+  const [taken] = rest.value;
+  if (taken === undefined) return { kind: "ok", value: null };
+  const answer = await discard(creation, ours);
+  return answer.kind === "ok" ? { kind: "ok", value: taken } : answer;
+}
+
+async function listOthers(
+  { wire, call }: Creation,
+  ours: TrytonDocument,
+  { number, sourceUrl }: Draft,
+): Promise<LedgerAnswer<readonly TrytonDocument[]>> {
+  const domain = [...ofCompany(wire), ["reference", "=", number]];
+  const answer = await wire.search(call, documentModel, { domain, fields: documentFields });
+  if (answer.kind !== "ok") return answer;
+  const documents = answer.value.map(readDocument).filter((one) => one !== undefined);
+  return {
+    kind: "ok",
+    value: documents.filter(
+      ({ shared }) => shared.id !== ours.shared.id && shared.sourceUrl === sourceUrl,
+    ),
+  };
+}
+
+/**
+ * Deletes an unfinished draft. Nothing depends on it: one that is not there, or was posted
+ * meanwhile, is no failure, and one that stays is deleted later (`strays.ts`).
+ */
+async function discard(
+  { wire, call }: Creation,
+  { shared }: TrytonDocument,
+): Promise<LedgerAnswer<null>> {
+  const answer = await wire.remove(call, { model: documentModel, id: shared.id });
+  if (answer.kind === "ok" || answer.kind === "refused") return { kind: "ok", value: null };
+  return beforeEnd(answer);
+}
+
+/** Before a draft is posted nothing counts, so that a lost answer can be repeated freely. */
+function beforeEnd(failure: LedgerFailure): LedgerFailure {
+  return failure.kind === "unavailable" ? notSent(failure.cause) : failure;
+}
+
+function notSent(cause: string): LedgerFailure {
+  return { kind: "unavailable", outcome: "not_sent", cause };
+}
+
+/** Gives the document its status, which ends it. */
+async function finish(
+  creation: Creation,
+  document: TrytonDocument,
+  status: LedgerFirstStatus,
+): Promise<LedgerAnswer<TrytonDocument>> {
+  const { wire, call } = creation;
+  const object = { model: documentModel, id: document.shared.id };
+  if (status === "approved") return post(creation, document);
+  if (status === "awaiting_approval")
+    return documentOf(await wire.act(call, object, "validate_invoice", documentFields));
+  const [line] = document.shared.lines;
+  const note = noteOf(document.shared.sourceUrl, false);
+  const lines = [["write", [idValue(line?.ledgerLineId ?? "")], { note }]];
+  return documentOf(await wire.update(call, object, { lines }, documentFields));
+}
+
+/**
+ * Posts the document. Tryton numbers documents in the order of their dates. If one of a later day
+ * has its number already, ours is numbered on that day, and stays in the books on its own.
+ */
+async function post(
+  creation: Creation,
+  document: TrytonDocument,
+): Promise<LedgerAnswer<TrytonDocument>> {
+  const { wire, call } = creation;
+  const object = { model: documentModel, id: document.shared.id };
+  const answer = await wire.act(call, object, "post", ["state"]);
+  if (answer.kind === "ok") return readNow(creation, document);
+  if (answer.kind !== "refused" || isMissing(answer)) return documentOf(answer);
+  const current = await readNow(creation, document);
+  if (current.kind !== "ok" || current.value.shared.status !== "draft") return current;
+  const latest = await latestNumbered(creation, document.shared.issueDate);
+  if (latest.kind !== "ok") return latest;
+  if (latest.value === null || latest.value <= document.shared.issueDate) return answer;
+  const later = { invoice_date: dateValue(latest.value) };
+  const moved = await wire.update(call, object, later, ["state"]);
+  if (moved.kind !== "ok") return moved;
+  const again = await wire.act(call, object, "post", ["state"]);
+  return again.kind === "ok" ? readNow(creation, document) : documentOf(again);
+}
+
+/** Reads the document as it is after Tryton has printed it, which is a change too. */
+async function readNow(
+  { wire, call }: Creation,
+  { shared }: TrytonDocument,
+): Promise<LedgerAnswer<TrytonDocument>> {
+  const domain = [["id", "=", idValue(shared.id)]];
+  const answer = await wire.search(call, documentModel, { domain, fields: documentFields });
+  if (answer.kind === "unavailable") return { ...answer, outcome: "unknown" };
+  if (answer.kind !== "ok") return answer;
+  const [element] = answer.value;
+  return documentOf(element === undefined ? notFound : { kind: "ok", value: element });
+}
+
+/** The last day on which a document of the fiscal year of this day has its number. */
+async function latestNumbered(
+  { wire, call, books }: Creation,
+  date: string,
+): Promise<LedgerAnswer<string | null>> {
+  const year = periodOf(books, date)?.fiscalYear ?? "";
+  const answer = await wire.search(call, documentModel, {
+    domain: [
+      ["company", "=", wire.companyId],
+      ["number", "!=", null],
+      ["move.period.fiscalyear", "=", idValue(year)],
+    ],
+    fields: ["invoice_date"],
+    order: [["invoice_date", "DESC"]],
+    limit: 1,
+  });
+  if (answer.kind !== "ok") return answer;
+  return { kind: "ok", value: dateOf(answer.value[0]?.invoice_date) ?? null };
+}
+
+function documentOf(answer: LedgerAnswer<ExactObject>): LedgerAnswer<TrytonDocument> {
+  if (isMissing(answer)) return unreadable("another process deleted the draft", true);
+  if (answer.kind !== "ok") return answer;
+  const document = readDocument(answer.value);
+  return document === undefined
+    ? unreadable("the document cannot be read", true)
+    : { kind: "ok", value: document };
+}
