@@ -1,7 +1,7 @@
 /**
- * Three projects: `unit` needs no server and runs in `npm run verify`. `system` runs on real
+ * Four projects: `unit` needs no server and runs in `npm run verify`. `system` runs on real
  * PostgreSQL, Temporal and demo ledger, or starts processes many times. `tools` tests no part of
- * the service.
+ * the service. `ledger` runs on Tryton, a real accounting system.
  */
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
@@ -29,6 +29,9 @@ const toolTests = [
   "test/{bench,build,deploy,docs-site,tools}/**/*.test.ts",
   "test/packages/{generated-clients,grpc-clients,examples}.system.test.ts",
 ];
+
+/** Tests of the adapter that need Tryton, a Python program: installed once from its registry. */
+const trytonTests = "test/ledger/tryton/*.system.test.ts";
 
 /** The settings of tests that need servers. */
 const onServers = {
@@ -75,7 +78,7 @@ export default defineConfig({
           ...onServers,
           name: "system",
           include: systemTests,
-          exclude: toolTests,
+          exclude: [...toolTests, trytonTests],
           sequence: { groupOrder: 1 },
         },
       },
@@ -85,6 +88,17 @@ export default defineConfig({
           name: "tools",
           include: toolTests,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        test: {
+          ...onServers,
+          name: "ledger",
+          include: ["test/ledger/conformance/*.system.test.ts", trytonTests],
+          env: { LEDGER_PLACES: "tryton" },
+          // One server for all files: each has a database of its own.
+          maxWorkers: 1,
+          sequence: { groupOrder: 3 },
         },
       },
     ],

@@ -44,6 +44,10 @@ const traits: LedgerTraits = {
     hasDrafts: false,
     hasUniqueNumbers: false,
   },
+  numbers: "ours",
+  idempotency: "keys",
+  notifications: "none",
+  removal: "remembers",
   maxContactCodeLength: 64,
 };
 

@@ -6,7 +6,7 @@ import { type ExactObject, filledTextOf, objectOf } from "../port/exact-json.ts"
 import type { BegunCall } from "../port/http/begun-call.ts";
 import type { LedgerAnswer } from "../port/ledger.ts";
 import { unreadable } from "./wire/failure.ts";
-import { dateOf, idOf, isTrue } from "./wire/values.ts";
+import { dateOf, idOf, idsOf, isTrue } from "./wire/values.ts";
 import type { TrytonSearch, TrytonWire } from "./wire/wire.ts";
 
 /** The code of no tax. A document without a tax code takes those of the account. */
@@ -190,8 +190,4 @@ function readPeriod(period: ExactObject): Period {
     start: dateOf(period.start_date) ?? "",
     end: dateOf(period.end_date) ?? "",
   };
-}
-
-function idsOf(list: ExactObject[string]): readonly string[] {
-  return Array.isArray(list) ? list.map((one) => idOf(one) ?? "") : [];
 }

@@ -49,7 +49,6 @@ export async function describe(
 const neededRights = {
   "account.invoice": ["create", "write", "delete"],
   "account.move": ["create", "write", "delete"],
-  "account.move.reconciliation": ["create"],
   "party.party": ["create"],
 } as const;
 

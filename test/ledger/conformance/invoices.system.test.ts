@@ -23,11 +23,13 @@ test("the suite calls Xero itself if its credentials are set, and never in CI", 
     expect(whyNotXero({ ...credentials, [name]: "" })).toMatch(/not set/);
 });
 
-describe.each(conformancePlaces())("$name", ({ open }) => {
+describe.each(await conformancePlaces())("$name", ({ open, missing }) => {
   let place: OpenedPlace;
   let ledger: OpenedPlace["ledger"];
 
+  test.beforeEach(({ skip }) => skip(missing !== null, missing ?? undefined));
   test.beforeAll(async ({ fixture }) => {
+    if (missing !== null) return;
     place = await openForSuite(open, fixture);
     ledger = place.ledger;
   });
@@ -66,16 +68,21 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
   });
 
   test("a contact with a taken name or code is refused, and others are created", async () => {
+    const { areNamesUnique } = place.kind;
     const drafts = [
-      contactDraft({ name: place.contact.name }),
-      contactDraft(),
       contactDraft({ code: place.contact.code ?? "" }),
+      contactDraft(),
+      contactDraft({ name: place.contact.name }),
       contactDraft({ name: "<b>" }),
     ];
     const answers = okOf(await ledger.createContacts(aCall(), drafts));
     expect(
       answers.map((answer) => (answer.kind === "refused" ? answer.reason : answer.kind)),
-    ).toEqual(["duplicate_contact", "ok", "duplicate_contact", "contact_name_invalid"]);
+    ).toEqual([
+      "duplicate_contact",
+      "ok",
+      ...(areNamesUnique ? ["duplicate_contact", "contact_name_invalid"] : ["ok", "ok"]),
+    ]);
   });
 
   test("contacts are listed by change, each at least once over all pages", async () => {
@@ -135,12 +142,12 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
     const taxed = { subtotal: "100.0000", tax: `${percent}.0000`, total: `${100 + percent}.0000` };
     expect(await place.createInvoice({ lines })).toMatchObject(taxed);
     const whole = `${100 + percent}.0000`;
-    expect(
-      await place.createInvoice({
-        lines: [aLine("1", whole, whole, taxType)],
-        lineAmounts: "inclusive",
-      }),
-    ).toMatchObject(taxed);
+    const inside = {
+      lines: [aLine("1", whole, whole, taxType)],
+      lineAmounts: "inclusive",
+    } as const;
+    if (place.kind.lineAmounts.includes("inclusive"))
+      expect(await place.createInvoice(inside)).toMatchObject(taxed);
     expect(await place.createInvoice({ lines, lineAmounts: "none" })).toMatchObject({
       tax: "0.0000",
       total: "100.0000",
@@ -247,8 +254,9 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
       const invoice = await place.createInvoice({ status });
       const removal = okOf(await ledger.removeInvoice(aCall(), invoice.id));
       expect(removal).toMatchObject({ outcome, invoice: { status: outcome, amountDue: "0.0000" } });
+      const isForgotten = ledger.traits.removal === "forgets_drafts" && outcome === "deleted";
       expect(okOf(await ledger.removeInvoice(aCall(), invoice.id))).toMatchObject({
-        outcome: "already_removed",
+        outcome: isForgotten ? "not_found" : "already_removed",
       });
     }
   });

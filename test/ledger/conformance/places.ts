@@ -5,10 +5,10 @@
 
 import type { DemoLedgerFixture } from "../../../packages/demo-ledger/test/demo-ledger-fixture.ts";
 import type { Sent } from "../../../packages/demo-ledger/test/request.ts";
-import type { ledgers } from "../../../src/ledger/index.ts";
-import type { Ledger } from "../../../src/ledger/port/ledger.ts";
+import { ledgers } from "../../../src/ledger/index.ts";
+import type { Ledger, LedgerLineAmounts } from "../../../src/ledger/port/ledger.ts";
 import { createMemoryLedger, memorySecret } from "../../support/memory-ledger.ts";
-import { openDemoLedger, openXeroDemoCompany, whyNotXero } from "./xero-places.ts";
+import { asXero, openDemoLedger, openXeroDemoCompany, whyNotXero } from "./xero-places.ts";
 
 /** An organisation in a ledger that the suite may fill. */
 export interface ConformancePlace {
@@ -23,6 +23,14 @@ export interface ConformancePlace {
     /** A tax of whole percents on sales. */
     readonly taxType: string;
     readonly percent: number;
+  };
+  /** What its kind does otherwise than Xero, and no caller needs to know. */
+  readonly kind: {
+    /** It refuses a second contact of the same name, and angle brackets in one. */
+    readonly areNamesUnique: boolean;
+    /** It says of a contact that it has had an invoice. */
+    readonly marksCustomers: boolean;
+    readonly lineAmounts: readonly LedgerLineAmounts[];
   };
   /** Another organisation, or null if there is none. */
   readonly another: (() => Promise<Ledger>) | null;
@@ -47,9 +55,10 @@ interface XeroAccess {
 /** A place of Xero. */
 export type XeroPlace = ConformancePlace & { readonly xero: XeroAccess };
 
-/** A place by its name. `open` creates nothing in the ledger. */
+/** A place by its name. `open` creates nothing in the ledger. `missing` says why there is none. */
 export interface NamedPlace {
   readonly name: string;
+  readonly missing: string | null;
   open(fixture: DemoLedgerFixture): Promise<ConformancePlace>;
 }
 
@@ -58,15 +67,22 @@ export const cleaningMs = 10 * 60_000;
 
 const places = {
   xero: openDemoLedger,
+  tryton: openTryton,
   memory: openMemoryLedger,
 } satisfies Record<keyof typeof ledgers | "memory", NamedPlace["open"]>;
 
-/** Returns all places. Logs in one line why Xero itself is not among them. */
-export function conformancePlaces(env: NodeJS.ProcessEnv = process.env): readonly NamedPlace[] {
-  const local = Object.entries(places).map(([name, open]) => ({ name: `a ${name} ledger`, open }));
+/**
+ * Returns all places but Tryton's, or that one alone in the project of tests that need Python. Logs
+ * in one line why Xero itself is not among them.
+ */
+export async function conformancePlaces(
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<readonly NamedPlace[]> {
+  if (env.LEDGER_PLACES === "tryton") return [await trytonPlace()];
+  const local = [placeOf("a xero ledger", places.xero), placeOf("a memory ledger", places.memory)];
   const missing = whyNotXero(env);
   if (missing === null)
-    return [...local, { name: "a Xero Demo Company", open: () => openXeroDemoCompany(env) }];
+    return [...local, placeOf("a Xero Demo Company", () => openXeroDemoCompany(env))];
   console.log(`Not run against Xero itself: ${missing}`);
   return local;
 }
@@ -83,7 +99,38 @@ async function openMemoryLedger(): Promise<ConformancePlace> {
     organisation: { id: "100001", name: "Memory Ltd", currency: "NZD" },
     currency: "NZD",
     chart: { archivedAccount: "201", purchaseTax: null, taxType: "GST", percent: 15 },
+    kind: asXero,
     another: async () => open("100002"),
+    xero: null,
+    close: () => ledger.close(),
+  };
+}
+
+/** Tryton's fixture installs it when it is loaded. */
+async function trytonPlace(): Promise<NamedPlace> {
+  const { whyNoTryton } = await import("../tryton/tryton-fixture.ts");
+  return { ...placeOf("a tryton ledger", places.tryton), missing: whyNoTryton };
+}
+
+function placeOf(name: string, open: NamedPlace["open"]): NamedPlace {
+  return { name, open, missing: null };
+}
+
+async function openTryton(): Promise<ConformancePlace> {
+  const { credentialsOf, freshTryton } = await import("../tryton/tryton-fixture.ts");
+  const open = async () => {
+    const access = await freshTryton();
+    const { tenantId: id, company } = access;
+    return { ledger: ledgers.tryton.connect(credentialsOf(access), {}), id, company };
+  };
+  const { ledger, id, company } = await open();
+  return {
+    ledger,
+    organisation: { id, currency: "GBP", multicurrency: false },
+    currency: "GBP",
+    chart: { archivedAccount: "201", purchaseTax: null, ...company },
+    kind: { areNamesUnique: false, marksCustomers: false, lineAmounts: ["exclusive", "none"] },
+    another: async () => (await open()).ledger,
     xero: null,
     close: () => ledger.close(),
   };

@@ -15,6 +15,13 @@ import { addressesAt, xeroAddresses } from "../../../src/ledger/xero/auth/app.ts
 import { type XeroConnection, xeroDefaults } from "../../../src/ledger/xero/wire/connection.ts";
 import type { ConformancePlace, XeroPlace } from "./places.ts";
 
+/** What Xero does, and the memory ledger. */
+export const asXero = {
+  areNamesUnique: true,
+  marksCustomers: true,
+  lineAmounts: ["exclusive", "inclusive", "none"],
+} as const;
+
 /** Opens a new organisation of the demo ledger. */
 export async function openDemoLedger(fixture: DemoLedgerFixture): Promise<XeroPlace> {
   const connection = await fixture.connect();
@@ -91,6 +98,7 @@ async function openPlace(connection: XeroConnection, settings: PlaceSettings): P
     organisation: settings.organisation,
     currency,
     another: settings.another,
+    kind: asXero,
     chart: {
       archivedAccount: accounts.find(({ active }) => !active)?.code ?? null,
       purchaseTax:

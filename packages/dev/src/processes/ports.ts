@@ -19,6 +19,7 @@ export const defaultPorts = {
   temporal: 7_239,
   temporalUi: 8_239,
   demoLedger: 8_090,
+  tryton: 8_091,
   worker: 8_082,
 } as const;
 

@@ -18,6 +18,8 @@ export interface TrytonServer {
   readonly child: Child;
   /** Creates a database with the template's company, and returns how billing connects to it. */
   addDatabase(name: string): Promise<TrytonAccess>;
+  /** Returns how billing connects to a database that was created before. */
+  openDatabase(name: string): Promise<TrytonAccess>;
 }
 
 /** How billing connects to a company, and how its administrator does. */
@@ -61,23 +63,28 @@ export async function startTryton(settings: ServerSettings): Promise<TrytonServe
   const template = await prepareTemplate(venv, settings);
   await mkdir(folder, { recursive: true });
   const { child, url } = await startServer(venv, settings, folder, port);
+  const openDatabase = async (name: string): Promise<TrytonAccess> => {
+    await load(`${url}/${name}`);
+    const { company, password } = template;
+    const { companyId, key } = company;
+    return {
+      tenantId: `${name}/${companyId}`,
+      baseUrl: url,
+      clientSecret: key,
+      databaseUrl: `${url}/${name}`,
+      password,
+      company,
+    };
+  };
   return {
     url,
     child,
+    openDatabase,
     addDatabase: async (name) => {
+      await rm(join(folder, `${name}.sqlite-shm`), { force: true });
       for (const end of [".sqlite", ".sqlite-wal"])
         await copyFile(join(template.folder, `template${end}`), join(folder, `${name}${end}`));
-      await load(`${url}/${name}`);
-      const { company, password } = template;
-      const { companyId, key } = company;
-      return {
-        tenantId: `${name}/${companyId}`,
-        baseUrl: url,
-        clientSecret: key,
-        databaseUrl: `${url}/${name}`,
-        password,
-        company,
-      };
+      return openDatabase(name);
     },
   };
 }

@@ -1,6 +1,7 @@
 /** Changes the lines of a draft. Tryton takes the whole change in one request, or nothing of it. */
 import { maxMerges } from "../../../domain/customers/sync-contact.ts";
 import { hasContact, refusedDrift } from "../../port/drift.ts";
+import { objectsOf } from "../../port/exact-json.ts";
 import type { BegunCall } from "../../port/http/begun-call.ts";
 import type {
   LedgerAmended,
@@ -14,10 +15,11 @@ import { hasContent, type PlacedChange, placeChanges } from "../../port/lines/pl
 import type { BooksReader } from "../books.ts";
 import { getContact } from "../contacts.ts";
 import { isMissing, refused, unreadable } from "../wire/failure.ts";
+import { idOf, idsOf } from "../wire/values.ts";
 import { idValue, type TrytonWire } from "../wire/wire.ts";
 import { documentModel } from "./create-documents.ts";
 import { changedDocument, getDocument } from "./find-documents.ts";
-import { documentFields, invoiceOf } from "./read-document.ts";
+import { documentFields, invoiceOf, type TrytonDocument } from "./read-document.ts";
 import { refusedMoney } from "./remove-invoice.ts";
 import { descriptionOf, writeLine } from "./write-document.ts";
 
@@ -28,9 +30,9 @@ export async function amendInvoice(
   call: BegunCall,
   { id, allowed, meaning, changes }: LedgerInvoiceAmendment,
 ): Promise<LedgerAnswer<LedgerAmended>> {
-  const current = await getDocument(wire, call, id, invoiceOf);
+  const current = await getDocument(wire, call, id, withElement);
   if (current.kind !== "ok") return current;
-  const invoice = current.value;
+  const { invoice, element } = current.value;
   // A posted document keeps its lines for ever.
   if (invoice.status !== "draft" || !allowed.includes(invoice.status)) {
     const { number, status } = invoice;
@@ -51,20 +53,25 @@ export async function amendInvoice(
   for (const { change, lineId } of different) {
     const line = writeLine(books.value, change, 1);
     if (line.kind !== "ok") return line;
-    const { taxes, ...content } = line.value as { taxes: [[string, object[]]] };
-    const [[, taxIds]] = taxes;
-    if (lineId === null) commands.push(["create", [{ ...line.value, company: wire.companyId }]]);
-    else
-      commands.push([
-        "write",
-        [idValue(lineId)],
-        { ...content, taxes: [["clear"], ["add", taxIds]] },
-      ]);
+    const { taxIds, ...content } = line.value;
+    const old = objectsOf(element.lines).find((one) => idOf(one) === lineId);
+    const taxes = [
+      ["remove", idsOf(old?.taxes).map(idValue)],
+      ["add", taxIds.map(idValue)],
+    ];
+    const values = { ...content, taxes };
+    const added = { ...values, company: wire.companyId };
+    commands.push(lineId === null ? ["create", [added]] : ["write", [idValue(lineId)], values]);
   }
   const object = { model: documentModel, id };
   const answer = await wire.update(call, object, { lines: commands }, documentFields);
   const after = changedDocument(answer, invoiceOf);
   return after.kind === "ok" ? amended(invoice, after.value, placed, true) : after;
+}
+
+function withElement(document: TrytonDocument) {
+  const invoice = invoiceOf(document);
+  return invoice && { invoice, element: document.element };
 }
 
 /** A line that equals an added one stays as it is. Only a named line changes. */

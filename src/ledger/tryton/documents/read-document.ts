@@ -54,6 +54,7 @@ export const documentFields: readonly string[] = [
   "lines.description",
   "lines.amount",
   "lines.note",
+  "lines.taxes",
   ...settlements.flatMap((name) => settlementFields.map((field) => `${name}.${field}`)),
 ];
 

@@ -43,10 +43,13 @@ export function writeDocument(
   if (fault !== null) return fault;
   const lines: object[] = [];
   for (const [index, line] of draft.lines.entries()) {
-    const written = writeLine(books, line, sign);
+    const taxed = draft.lineAmounts === "none" ? { ...line, taxType: noTaxCode } : line;
+    const written = writeLine(books, taxed, sign);
     if (written.kind !== "ok") return written;
     const note = index === 0 ? { note: noteOf(draft.sourceUrl, true) } : {};
-    lines.push({ ...written.value, ...note, company: companyId });
+    const { taxIds, ...content } = written.value;
+    const taxes = [["add", taxIds.map(idValue)]];
+    lines.push({ ...content, ...note, taxes, company: companyId });
   }
   const { addressId, accountId } = party ?? {};
   return {
@@ -70,8 +73,17 @@ export function writeDocument(
   };
 }
 
-/** Returns the values of a line, without its company, or the refusal that the books show. */
-export function writeLine(books: Books, line: LedgerLineDraft, sign: 1 | -1): LedgerAnswer<object> {
+/** The values of a line, without its company. A change of a line writes its taxes otherwise. */
+interface WrittenLine extends Readonly<Record<string, unknown>> {
+  readonly taxIds: readonly string[];
+}
+
+/** Returns the values of a line, or the refusal that the books show. */
+export function writeLine(
+  books: Books,
+  line: LedgerLineDraft,
+  sign: 1 | -1,
+): LedgerAnswer<WrittenLine> {
   const { accounts, taxes, currencyId } = books;
   const account = accounts.find(
     ({ code, isOpen, isRevenue }) => code === line.accountCode && isOpen && isRevenue,
@@ -95,7 +107,7 @@ export function writeLine(books: Books, line: LedgerLineDraft, sign: 1 | -1): Le
       quantity: numberToken(sign < 0 ? negated(quantity) : quantity),
       unit_price: decimalValue(unitAmount),
       account: idValue(account.id),
-      taxes: [["add", taxIds.map(idValue)]],
+      taxIds,
     },
   };
 }

@@ -42,5 +42,9 @@ export const trytonTraits = {
     hasDrafts: true,
     hasUniqueNumbers: false,
   },
+  numbers: "theirs",
+  idempotency: "drafts",
+  notifications: "none",
+  removal: "forgets_drafts",
   maxContactCodeLength: 255,
 } as const satisfies LedgerTraits;

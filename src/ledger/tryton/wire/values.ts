@@ -44,6 +44,11 @@ export function idOf(value: ExactJson | undefined): string | undefined {
   return filledTextOf(objectOf(value)?.id ?? value);
 }
 
+/** Reads a list of ids. */
+export function idsOf(list: ExactJson | undefined): readonly string[] {
+  return Array.isArray(list) ? list.map((one) => idOf(one) ?? "") : [];
+}
+
 /** Reads a yes or no. Over SQLite Tryton answers a stored one as a number. */
 export function isTrue(value: ExactJson | undefined): boolean {
   return value === true || value === "1";

@@ -27,6 +27,10 @@ export const xeroTraits = {
     hasDrafts: true,
     hasUniqueNumbers: true,
   },
+  numbers: "ours",
+  idempotency: "keys",
+  notifications: "webhooks",
+  removal: "remembers",
   maxContactCodeLength: 50,
 } as const satisfies LedgerTraits;
 

@@ -1,0 +1,48 @@
+/**
+ * A Tryton for tests: one server for all files of a process, a new database for each test that asks.
+ * Where Python or its packages cannot be had, its tests are skipped, and one line says why.
+ */
+import { randomUUID } from "node:crypto";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { anyFreePort } from "../../../packages/dev/src/processes/ports.ts";
+import { installTryton } from "../../../packages/dev/src/tryton/install.ts";
+import {
+  startTryton,
+  type TrytonAccess,
+  type TrytonServer,
+} from "../../../packages/dev/src/tryton/server.ts";
+import type { LedgerCredentials } from "../../../src/ledger/port/ledger-kind.ts";
+
+/** Why there is no Tryton, or null. Read once, before the tests of a file are collected. */
+export const whyNoTryton = await installTryton(process.env, () => undefined).then(
+  () => null,
+  (error: unknown) => (error instanceof Error ? error.message : String(error)),
+);
+
+if (whyNoTryton !== null) console.log(`Not run against Tryton: ${whyNoTryton}`);
+
+let server: Promise<TrytonServer> | null = null;
+
+async function startOnce(): Promise<TrytonServer> {
+  const folder = await mkdtemp(join(tmpdir(), "tryton-"));
+  const log = (line: string) => console.log(line);
+  const started = await startTryton({ env: process.env, folder, port: await anyFreePort(), log });
+  process.once("exit", () => process.kill(started.child.pid));
+  return started;
+}
+
+/** Returns a new database with a company. */
+export async function freshTryton(): Promise<TrytonAccess> {
+  server ??= startOnce();
+  return (await server).addDatabase(`books_${randomUUID().slice(0, 8)}`);
+}
+
+/** Returns the credentials of billing's connection to it, at another address if one is named. */
+export function credentialsOf(
+  { tenantId, clientSecret, baseUrl }: TrytonAccess,
+  at: string = baseUrl,
+): LedgerCredentials {
+  return { tenantId, clientSecret, baseUrl: at, clientId: "", identityUrl: "" };
+}
