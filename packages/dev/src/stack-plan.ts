@@ -17,6 +17,8 @@ export interface StackPlan {
   readonly temporalPort: number | undefined;
   readonly temporalUiPort: number | undefined;
   readonly demoLedgerPort: number | undefined;
+  /** Set if the first data belong to a Tryton. */
+  readonly trytonPort: number | undefined;
   readonly wanted: readonly WantedPort[];
 }
 
@@ -59,6 +61,10 @@ export function planOf(env: NodeJS.ProcessEnv): StackPlan {
     demoLedgerPort:
       ownDatabase || ownTemporal
         ? want("the demo ledger", "DEMO_LEDGER_PORT", defaultPorts.demoLedger)
+        : undefined,
+    trytonPort:
+      env.FIRST_LEDGER === "tryton"
+        ? want("Tryton", "TRYTON_PORT", defaultPorts.tryton)
         : undefined,
     wanted,
   };

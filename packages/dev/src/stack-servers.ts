@@ -14,6 +14,7 @@ import type { StackPlan } from "./stack-plan.ts";
 import type { Parts } from "./stack-settings.ts";
 import { findTemporalCli } from "./temporal/temporal-cli.ts";
 import { startTemporal } from "./temporal/temporal-server.ts";
+import { startTryton, type TrytonServer } from "./tryton/server.ts";
 
 /** What both need of a start. */
 interface ServerSettings {
@@ -102,4 +103,21 @@ function withoutOthersTemporal(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
     /^TEMPORAL_(API_KEY|TLS|PROFILE|GRPC_META|CLIENT_)/.test(name),
   );
   return Object.fromEntries(others.map((name) => [name, undefined]));
+}
+
+/** Starts Tryton if the first data belong to one. */
+export async function startTrytonPart(
+  plan: StackPlan,
+  { env, log, parts }: ServerSettings,
+): Promise<TrytonServer | undefined> {
+  const { dataFolder, trytonPort: port } = plan;
+  if (port === undefined) return undefined;
+  const folder = join(dataFolder, "tryton");
+  let server: TrytonServer | undefined;
+  const create = async () => {
+    server = await startTryton({ env, folder, port, log });
+    return server.child;
+  };
+  await parts.start("Tryton", create, () => `${localHost}:${port}`);
+  return server;
 }

@@ -16,9 +16,10 @@ import { waitUntil } from "./processes/process.ts";
 import { type Counting, linesInto } from "./progress-line.ts";
 import { secretKeyOf } from "./secret-key.ts";
 import { planOf, type StackPlan } from "./stack-plan.ts";
-import { startDatabase, startTemporalPart } from "./stack-servers.ts";
+import { startDatabase, startTemporalPart, startTrytonPart } from "./stack-servers.ts";
 import type { Parts } from "./stack-settings.ts";
 import { type LockedRecord, lockStartRecord } from "./start-record.ts";
+import type { TrytonServer } from "./tryton/server.ts";
 import { stopLeftTemporal } from "./temporal/temporal-server.ts";
 
 /** The programs of this repository that run as children, by absolute path. */
@@ -48,6 +49,8 @@ export interface Stack {
   readonly adminUrl: string;
   readonly databaseUrl: string;
   readonly demoLedgerUrl: string | undefined;
+  /** The Tryton of the first data. Undefined if they belong to the demo ledger. */
+  readonly tryton: TrytonServer | undefined;
   /** Our app at the demo ledger, which is not registered yet. */
   readonly demoApp: DemoApp | undefined;
   /** The demo ledger's webhook, which is not registered yet. */
@@ -136,6 +139,7 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
     running.push(run("Demo ledger", programs.demoLedger, demoLedgerDrainMs, ready, demoLedgerUrl));
   }
   const baseUrl = apiAddressOf(env, plan.apiPort);
+  const tryton = await startTrytonPart(plan, settings);
   const demoWebhook = demoLedgerUrl === undefined ? undefined : newDemoWebhook(env, baseUrl);
   if (demoWebhook !== undefined) childEnv.XERO_WEBHOOK_KEY = demoWebhook.key;
   // The worker starts first, so that it ends after the API.
@@ -148,7 +152,7 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
   const adminUrl = adminAddressOf(env, plan.adminPort);
   const { logFolder } = plan;
   const temporalUiUrl = temporal.uiUrl;
-  const ledger = { demoLedgerUrl, demoApp, demoWebhook };
+  const ledger = { demoLedgerUrl, demoApp, demoWebhook, tryton };
   return { secretKey, baseUrl, adminUrl, databaseUrl, ...ledger, temporalUiUrl, logFolder };
 }
 

@@ -3,7 +3,7 @@
  * until Ctrl-C, SIGTERM or the end of a part.
  *
  * Settings: API_PORT, ADMIN_PORT, POSTGRES_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, DEMO_LEDGER_PORT,
- * WORKER_PORT, DATA_FOLDER. DATABASE_URL and TEMPORAL_ADDRESS replace parts.
+ * WORKER_PORT, DATA_FOLDER, and TRYTON_PORT with `--ledger tryton`. DATABASE_URL and TEMPORAL_ADDRESS replace parts.
  */
 
 import { flushCompileCache } from "node:module";
@@ -12,11 +12,13 @@ import { assertNodeVersion } from "../../../src/main/node-version.ts";
 import { secretNames, withSecrets } from "../../../src/main/settings/secret-files.ts";
 import { registerDemoApp } from "./demo/demo-app.ts";
 import { registerDemoWebhook } from "./demo/demo-webhook.ts";
+import type { OpenTenant } from "./demo/first-data.ts";
 import { isFirstStartDone } from "./postgres/earlier-data.ts";
 import { ensureConsole } from "./processes/console-build.ts";
 import { countingOn } from "./progress-line.ts";
 import { type Stack, startStack } from "./stack.ts";
 import { collectParts } from "./stack-settings.ts";
+import type { TrytonServer } from "./tryton/server.ts";
 
 const lines = countingOn(process.stdout);
 const { log } = lines;
@@ -74,7 +76,8 @@ async function reportStack(stack: Stack): Promise<void> {
   if (isFirst) {
     const { createFirstStart } = await import("./demo/first-start.ts");
     const addresses = { baseUrl, adminUrl, temporalUiUrl: temporalUiUrl ?? "" };
-    const target = { databaseUrl, demoLedgerUrl, secretKey };
+    const openTenant = stack.tryton && (await trytonTenants(stack.tryton));
+    const target = { databaseUrl, demoLedgerUrl, secretKey, ...(openTenant && { openTenant }) };
     const text = await createFirstStart({ ...target, ...addresses }, log);
     if (text !== null) {
       log(await consoleLines(databaseUrl, adminUrl));
@@ -111,6 +114,19 @@ function reportWorkflows(uiUrl: string | undefined): void {
   log(`  what runs or waits      ${pages.waiting(null)}`);
 }
 
+async function trytonTenants(tryton: TrytonServer): Promise<OpenTenant> {
+  const { openTrytonTenants } = await import("./tryton/tenants.ts");
+  return openTrytonTenants(tryton);
+}
+
+/** Reads `--ledger tryton`: which ledger the first data belong to. */
+function firstLedger(): string | undefined {
+  const [option, ledger, ...rest] = process.argv.slice(2);
+  if (option === undefined) return undefined;
+  if (option === "--ledger" && ledger === "tryton" && rest.length === 0) return ledger;
+  throw new Error("Usage: npm start [-- --ledger tryton]");
+}
+
 /** Returns the environment with the secrets of files. The ledgers are loaded if it names a file. */
 async function settings(): Promise<NodeJS.ProcessEnv> {
   if (!Object.keys(process.env).some((name) => name.endsWith("_FILE"))) return process.env;
@@ -121,7 +137,8 @@ async function settings(): Promise<NodeJS.ProcessEnv> {
 void parts.broken.then(failAndExit);
 try {
   if (process.env.CONSOLE !== "off") await ensureConsole(log);
-  const stack = await startStack({ env: await settings(), log, lines, parts });
+  const env = { ...(await settings()), FIRST_LEDGER: firstLedger() };
+  const stack = await startStack({ env, log, lines, parts });
   await reportStack(stack);
   // The next start is faster, also if this process is killed.
   flushCompileCache();

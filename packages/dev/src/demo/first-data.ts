@@ -8,6 +8,7 @@ import pg from "pg";
 import type { Customer } from "../../../../src/domain/customers/customer.ts";
 import { ledgers } from "../../../../src/ledger/index.ts";
 import type { LedgerContactDraft } from "../../../../src/ledger/port/ledger.ts";
+import { ledgerKindOf } from "../../../../src/ledger/port/ledger-kind.ts";
 import { createFirstOperator } from "../../../../src/store/admin/first-operator.ts";
 import {
   createSettingUp,
@@ -30,6 +31,18 @@ export interface FirstDataSettings {
   readonly secretKey: string;
   /** Where the sandbox's clock stands. It shows real time if left out. */
   readonly sandboxClock?: Date;
+  /** Opens the ledger of an organisation in place of a tenant of the demo ledger. */
+  readonly openTenant?: OpenTenant;
+}
+
+/** Creates an organisation's tenant in a ledger. */
+export type OpenTenant = (organisation: DemoOrganisation) => Promise<DemoTenant>;
+
+/** A tenant: the connection to it, its currency, and a tax type of sales in it. */
+export interface DemoTenant {
+  readonly connection: LedgerConnection;
+  readonly currency: string;
+  readonly taxType: string;
 }
 
 /** The keys and the operator's token, whose values are not stored. */
@@ -84,8 +97,8 @@ export const allScopes = [
 /** The name of the keys of the first data. `npm run credentials` finds them by it. */
 export const firstKeyName = "First key";
 
-/** A revenue account and a tax type of the demo ledger's chart. */
-const revenue = { revenueAccount: "200", taxType: "OUTPUT2" } as const;
+/** A revenue account of each ledger here. */
+const revenueAccount = "200";
 
 /** The time limit of a call to the demo ledger. */
 const callDeadlineMs = 10_000;
@@ -116,8 +129,9 @@ export async function createFirstData(
       usageAllowed: true,
       testClock: settings.sandboxClock,
     };
-    const first = await prepareDemoOrganisation(settings.demoLedgerUrl, live);
-    const second = await prepareDemoOrganisation(settings.demoLedgerUrl, sandbox);
+    const openTenant = settings.openTenant ?? demoTenants(settings.demoLedgerUrl);
+    const first = await prepareDemoOrganisation(openTenant, live);
+    const second = await prepareDemoOrganisation(openTenant, sandbox);
     // All or nothing: after a start that dies in between, the next start begins again.
     await settingUp.save(first.toSave, second.toSave);
     const token = generateOperatorToken();
@@ -145,18 +159,21 @@ export async function createDemoOrganisation(
   demoLedgerUrl: string,
   organisation: DemoOrganisation,
 ): Promise<CreatedOrganisation> {
-  const { created, toSave } = await prepareDemoOrganisation(demoLedgerUrl, organisation);
+  const { created, toSave } = await prepareDemoOrganisation(
+    demoTenants(demoLedgerUrl),
+    organisation,
+  );
   await settingUp.save(toSave);
   return created;
 }
 
 /** Creates the tenant and its contacts, and prepares everything else for the save. */
 async function prepareDemoOrganisation(
-  demoLedgerUrl: string,
+  openTenant: OpenTenant,
   organisation: DemoOrganisation,
 ): Promise<{ readonly created: CreatedOrganisation; readonly toSave: OrganisationToSave }> {
-  const { name, livemode, timezone, currency, testClock } = organisation;
-  const connection = await createTenant(demoLedgerUrl, organisation);
+  const { name, livemode, timezone, testClock } = organisation;
+  const { connection, currency, taxType } = await openTenant(organisation);
   const now = new Date();
   const customers = await createLedgerContacts(connection, demoContacts, now);
   const organisationId = newId();
@@ -177,7 +194,8 @@ async function prepareDemoOrganisation(
       firstInvoiceStatus: "draft",
       dueDays: 14,
       numberPrefix: "INV-",
-      ...revenue,
+      revenueAccount,
+      taxType,
     },
     connection,
     apiKeys: [
@@ -190,6 +208,15 @@ async function prepareDemoOrganisation(
     created: { organisationId, apiKeyId, apiKey: key.value, tenantId: connection.tenantId },
     toSave,
   };
+}
+
+/** Opens tenants of the demo ledger. */
+function demoTenants(demoLedgerUrl: string): OpenTenant {
+  return async (organisation) => ({
+    connection: await createTenant(demoLedgerUrl, organisation),
+    currency: organisation.currency,
+    taxType: "OUTPUT2",
+  });
 }
 
 async function createTenant(
@@ -225,7 +252,7 @@ async function createLedgerContacts(
   drafts: readonly LedgerContactDraft[],
   now: Date,
 ): Promise<readonly Customer[]> {
-  const ledger = ledgers.xero.connect(connection, {});
+  const ledger = ledgerKindOf(ledgers, connection.kind).connect(connection, {});
   try {
     const answer = await ledger.createContacts(
       { deadlineMs: callDeadlineMs, jobKeys: [newId()] },
