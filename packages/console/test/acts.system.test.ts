@@ -137,7 +137,8 @@ consoleTest(
     await expect.poll(() => jobs.count({ where: waits })).toBe(1);
     const { page, problems } = await open();
     await openAct(page, on, id, "break_off");
-    await page.getByText(/the subscription is being ended, 0 of 1 invoices removed/).waitFor();
+    const waiting = /^the subscription is being ended, 0 of 1 invoices removed/;
+    await page.getByRole("dialog").getByText(waiting).waitFor();
     await page.getByLabel("Reason").fill("The ledger was closed");
     const button = page.getByRole("button", { name: "Break off, and issue nothing" });
     expect(await button.isDisabled()).toBe(true);
@@ -147,7 +148,8 @@ consoleTest(
     expect((await ended).status).toBe(409);
     await pause("NULL");
     expect((await stateOf(on, id)).status).toBe("active");
-    expect(problems).toEqual([]);
+    // Meanwhile the upcoming invoice is refused.
+    expect(problems.filter((problem) => !problem.includes("400 (Bad Request)"))).toEqual([]);
   },
 );
 

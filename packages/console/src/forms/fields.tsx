@@ -89,7 +89,8 @@ function FieldInput({ field, value, onType, fault }: FieldInputProps) {
     description: about,
     error: fault,
     value,
-    required: !isOptional,
+    // One of the choices is always chosen, and may be none.
+    required: !isOptional && choices === undefined,
     withAsterisk: false,
     onChange: (event: { readonly currentTarget: { readonly value: string } }) =>
       onType(event.currentTarget.value),

@@ -38,7 +38,7 @@ export function AccountMenu() {
           <p className="muted">
             {name}, {operatorRoles[role]}
           </p>
-          <ul className={styles.menu}>
+          <ul className={styles.settings}>
             {themes.map(({ value, label, icon }) => (
               <li key={value}>
                 <button
@@ -52,7 +52,7 @@ export function AccountMenu() {
               </li>
             ))}
           </ul>
-          <ul className={styles.menu}>
+          <ul className={styles.settings}>
             <li>
               <button
                 type="button"
