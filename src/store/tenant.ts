@@ -13,6 +13,7 @@ import {
   findCustomerCreation,
   saveCustomer,
 } from "./customers/customers.ts";
+import { binding } from "./database/bind.ts";
 import { isId } from "./database/ids.ts";
 import {
   type Filter,
@@ -99,12 +100,7 @@ export function createStore(
 export type Tenant = ReturnType<typeof openTenant>;
 
 function openTenant({ pool, storeUsage, onIssued }: Shared, organisationId: string, now: Date) {
-  const bound =
-    <A extends readonly unknown[], R>(
-      work: (pool: Pool, organisationId: string, ...rest: A) => R,
-    ) =>
-    (...rest: A): R =>
-      work(pool, organisationId, ...rest);
+  const bound = binding(pool, organisationId);
   const collection = <S extends Shape, T, Filters>(
     listing: Listing<S, T>,
     toFilters: (filters: Filters) => readonly Filter[],
@@ -186,10 +182,7 @@ export type TenantTransaction = ReturnType<typeof tenantTransaction>;
 
 /** Binds the reads and writes of a service's work to an open transaction. */
 export function tenantTransaction(tx: OpenTransaction) {
-  const bound =
-    <A extends readonly unknown[], R>(work: (tx: OpenTransaction, ...rest: A) => R) =>
-    (...rest: A): R =>
-      work(tx, ...rest);
+  const bound = binding(tx);
   return {
     unitChanges: { findByRequest: bound(findUnitChange), save: bound(saveUnitChange) },
     terminations: {

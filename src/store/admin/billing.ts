@@ -7,6 +7,7 @@ import { type CivilDate, civilDate } from "../../domain/calendar/civil-date.ts";
 import type { SubscriptionStatus } from "../../domain/model/subscription.ts";
 import { columns } from "../../gen/columns.ts";
 import { type BillingCounts, countDue } from "../billing/due-organisations.ts";
+import { binding } from "../database/bind.ts";
 import { databaseNow } from "../database/clock.ts";
 import { isId } from "../database/ids.ts";
 import { lockRow } from "../database/lock-order.ts";
@@ -64,13 +65,13 @@ function readParked(row: RowOf<typeof parkedRow>): ParkedSubscription {
 
 /** Creates the billing store over changes. */
 export function createBillingStore(pool: Pool, { run }: Changes) {
-  const count = (organisationId: string) => countDue(pool, organisationId);
+  const bound = binding(pool);
+  const count = bound(countDue);
   return {
     count,
     /** Lists what faults of earlier versions left of the organisation's money. */
-    listLeftovers: (organisationId: string, page: PageRequest) =>
-      listLeftovers(pool, organisationId, page),
-    findLeftover: (organisationId: string, id: string) => findLeftover(pool, organisationId, id),
+    listLeftovers: bound(listLeftovers),
+    findLeftover: bound(findLeftover),
     listParked: (organisationId: string, page: PageRequest) =>
       listPage(pool, organisationId, parked, [], page),
     /** Makes the subscription due at once. Returns `not_parked` if it is not parked. */

@@ -7,20 +7,16 @@
  */
 
 import { columns } from "../../gen/columns.ts";
+import { binding } from "../database/bind.ts";
 import type { Encryption } from "../database/encryption.ts";
 import type { Executor } from "../database/prisma/client.ts";
 import { float, pick } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
-import { type AttemptRecord, recordAttempts } from "./delivery-attempts.ts";
-import {
-  type ClaimedDelivery,
-  claimDeliveries,
-  deferDeliveries,
-  releaseDeliveries,
-} from "./delivery-claims.ts";
+import { recordAttempts } from "./delivery-attempts.ts";
+import { claimDeliveries, deferDeliveries, releaseDeliveries } from "./delivery-claims.ts";
 import { type EndpointKey, isUnclaimed } from "./due-endpoints.ts";
-import { type EndTimes, exhaust, findOverdue, pending } from "./exhaust-deliveries.ts";
+import { exhaust, findOverdue, pending } from "./exhaust-deliveries.ts";
 
 /** An endpoint's state when something is to be sent to it. */
 export interface EndpointState {
@@ -77,34 +73,28 @@ const loadEndpoint = query({
 
 /** Binds the store to a pool. `encryption` decrypts the endpoints' secrets. */
 export function createDeliveryStore(executor: Executor, encryption: Encryption) {
+  const bound = binding(executor);
   return {
     /** Null if there is no such endpoint. */
     load: (key: EndpointKey) => load(executor, encryption, key),
-    claim: (key: EndpointKey, limit: number) => claimDeliveries(executor, key, limit),
-    release: (key: EndpointKey, claimed: readonly ClaimedDelivery[]) =>
-      releaseDeliveries(executor, key, claimed),
-    defer: (
-      key: EndpointKey,
-      claimed: readonly (ClaimedDelivery & { readonly pauseMs: number })[],
-      reason: string,
-    ) => deferDeliveries(executor, key, claimed, reason),
+    claim: bound(claimDeliveries),
+    release: bound(releaseDeliveries),
+    defer: bound(deferDeliveries),
     /**
      * Takes the single probe after the endpoint's breaker was open. False if another process has it.
      */
-    takeProbe: (key: EndpointKey) => takeProbe(executor, key),
-    record: (key: EndpointKey, attempts: AttemptRecord) => recordAttempts(executor, key, attempts),
+    takeProbe: bound(takeProbe),
+    record: bound(recordAttempts),
     /** Ends up to `limit` due deliveries to a disabled endpoint and returns how many. */
     endDue: ({ organisationId, endpointId }: EndpointKey, limit: number) =>
       endDueDeliveries(executor, organisationId, endpointId, limit),
     /** Up to `limit` due deliveries whose time is over. */
-    findOverdue: (key: EndpointKey, wholeMs: number, limit: number) =>
-      findOverdue(executor, key, wholeMs, limit),
+    findOverdue: bound(findOverdue),
     /**
      * Ends those deliveries if their time is over. Disables an endpoint that has accepted nothing for
      * five days.
      */
-    exhaust: (key: EndpointKey, ids: readonly string[], times: EndTimes) =>
-      exhaust(executor, key, ids, times),
+    exhaust: bound(exhaust),
   };
 }
 

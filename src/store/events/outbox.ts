@@ -7,6 +7,7 @@
 
 import type { ObjectKind } from "../../domain/events/event.ts";
 import { columns } from "../../gen/columns.ts";
+import { binding } from "../database/bind.ts";
 import type { Pool } from "../database/pool.ts";
 import type { Executor } from "../database/prisma/client.ts";
 import { instant } from "../database/sql/columns.ts";
@@ -27,16 +28,14 @@ export type OutboxStore = ReturnType<typeof createOutboxStore>;
 
 /** Binds the store to a pool. `write` creates the JSON text of an object. */
 export function createOutboxStore(pool: Pool, write: WriteObject) {
+  const bound = binding(pool);
   return {
-    findChangedOrganisations: (after: string | null, limit: number) =>
-      findChangedOrganisations(pool, after, limit),
-    findChangedObjects: (organisationId: string, until: Date, limit: number) =>
-      findChangedObjects(pool, organisationId, until, limit),
+    findChangedOrganisations: bound(findChangedOrganisations),
+    findChangedObjects: bound(findChangedObjects),
     publish: (organisationId: string, objects: readonly ObjectKey[], onLoaded: () => void) =>
       publishOrReschedule(pool, organisationId, objects, { write, onLoaded }),
-    findDueEndpoints: (organisationId: string) => findDueEndpoints(pool, organisationId),
-    findAllDueEndpoints: (after: string | null, limit: number) =>
-      findAllDueEndpoints(pool, after, limit),
+    findDueEndpoints: bound(findDueEndpoints),
+    findAllDueEndpoints: bound(findAllDueEndpoints),
   };
 }
 

@@ -2,6 +2,7 @@
 
 import type { DocumentOperation, DocumentState } from "../../../domain/billing/retry-document.ts";
 import type { LedgerAttempt } from "../../../gen/prisma/client.ts";
+import { binding } from "../../database/bind.ts";
 import { isId } from "../../database/ids.ts";
 import { getOne, type PageRequest } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
@@ -28,6 +29,7 @@ export type DocumentStore = ReturnType<typeof createDocumentStore>;
 
 /** Creates the document store over a pool. */
 export function createDocumentStore(pool: Pool) {
+  const bound = binding(pool);
   return {
     get: async (organisationId: string, id: string) =>
       isId(id) ? getOne(pool, organisationId, documentListing, id) : null,
@@ -53,13 +55,8 @@ export function createDocumentStore(pool: Pool) {
         return document && describeRetry(client, organisationId, document);
       }),
     /** Loads what explains the document with this id or number. */
-    toExplain: (organisationId: string, idOrNumber: string) =>
-      findDocumentToExplain(pool, organisationId, idOrNumber),
+    toExplain: bound(findDocumentToExplain),
     /** The numbers of our documents of a kind, by their ids in the ledger. */
-    inLedger: (
-      organisationId: string,
-      kind: "invoices" | "credit_notes",
-      ledgerIds: readonly string[],
-    ) => findNumbers(pool, organisationId, kind, ledgerIds),
+    inLedger: bound(findNumbers),
   };
 }

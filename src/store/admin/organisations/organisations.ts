@@ -1,5 +1,6 @@
 /** Creates organisations, and changes their settings, for the admin API. */
 
+import { binding } from "../../database/bind.ts";
 import { isId } from "../../database/ids.ts";
 import type { PageRequest } from "../../database/page.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
@@ -51,6 +52,7 @@ export function createOrganisationStore(pool: Pool, { run }: Changes) {
     const record = await db(pool).organisation.findFirst(query);
     return record && readOrganisationRecord(record);
   };
+  const bound = binding(pool);
   return {
     get,
     /** Creates the organisation, or returns the one that an earlier try with the same id created. */
@@ -89,8 +91,8 @@ export function createOrganisationStore(pool: Pool, { run }: Changes) {
      * Counts active subscriptions whose current period began in Setup Mode. That period is never
      * billed. SETUP-3.
      */
-    countUnbilled: (id: string) => countUnbilled(pool, id),
-    previewSetupMode: (id: string, setupMode: boolean) => previewSetupMode(pool, id, setupMode),
+    countUnbilled: bound(countUnbilled),
+    previewSetupMode: bound(previewSetupMode),
   };
 }
 

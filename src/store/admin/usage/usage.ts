@@ -7,6 +7,7 @@ import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
 import { columns } from "../../../gen/columns.ts";
 import { openUsage } from "../../billing/usage-sums.ts";
 import { readDecimal } from "../../catalogue/catalogue.ts";
+import { binding } from "../../database/bind.ts";
 import { isId } from "../../database/ids.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
@@ -67,6 +68,7 @@ export type UsageStore = ReturnType<typeof createUsageStore>;
 
 /** Creates the usage store over a pool. */
 export function createUsageStore(pool: Pool) {
+  const bound = binding(pool);
   return {
     /** Newest period first. Refuses `invalid_parameter`, param `starting_after`. */
     list: async (organisationId: string, subscriptionId: string, query: UsageQuery) => {
@@ -85,20 +87,15 @@ export function createUsageStore(pool: Pool) {
       (await hasSubscription(pool, organisationId, subscriptionId))
         ? listUsageEvents(pool, organisationId, subscriptionId, filters, page)
         : null,
-    getEvent: (organisationId: string, eventId: string) =>
-      getUsageEvent(pool, organisationId, eventId),
+    getEvent: bound(getUsageEvent),
     /** Compares the sums of some subscriptions with their events, after this subscription. */
-    checkSums: (organisationId: string, after: string | null) =>
-      checkUsageSums(pool, organisationId, after),
+    checkSums: bound(checkUsageSums),
     /** Exports events before an instant that a bill has taken, a page after this id. */
-    export: (organisationId: string, before: Date, after: string | null) =>
-      exportUsage(pool, organisationId, before, after),
+    export: bound(exportUsage),
     /** What a void would change. Null if there is no such event. Refuses `invalid_state`. */
-    previewVoid: (organisationId: string, eventId: string) =>
-      previewVoid(pool, organisationId, eventId),
+    previewVoid: bound(previewVoid),
     /** Whether an event with this id was dropped. */
-    wasDropped: (organisationId: string, eventId: string) =>
-      wasDropped(pool, organisationId, eventId),
+    wasDropped: bound(wasDropped),
   };
 }
 

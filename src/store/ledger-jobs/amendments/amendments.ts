@@ -6,17 +6,18 @@
  * and reads the invoice with all lines in the same statement.
  */
 
-import type { LedgerReferenceData, ReferenceDataKind } from "../../../domain/ledger/validation.ts";
+import type { ReferenceDataKind } from "../../../domain/ledger/validation.ts";
 import type { LineKind } from "../../../domain/model/invoice.ts";
 import { columns } from "../../../gen/columns.ts";
 import type { InvoiceLine } from "../../../gen/prisma/client.ts";
+import { binding } from "../../database/bind.ts";
 import { msUntil } from "../../database/clock.ts";
 import type { Encryption } from "../../database/encryption.ts";
 import type { Pool } from "../../database/pool.ts";
 import { bool, float, json, pick, type RowOf, text } from "../../database/sql/columns.ts";
 import { literal, sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
-import { bindConnection, type ConnectionAccess } from "../../ledger-connection/connections.ts";
+import { bindConnection } from "../../ledger-connection/connections.ts";
 import {
   invalidateReferenceData,
   loadReferenceData,
@@ -77,39 +78,31 @@ const amendmentState = {
 type AmendmentState = RowOf<typeof amendmentState>;
 
 /** Store of one organisation's amendments. */
-export interface AmendmentStore extends ConnectionAccess {
-  /** The cached reference data, as far as it is reliable enough to refuse by (POSTING-5). */
-  referenceData(): Promise<LedgerReferenceData>;
-  /** Invalidates these kinds of reference data, because a refusal was about them. */
-  invalidate(kinds: readonly ReferenceDataKind[]): Promise<void>;
-  /** Loads the amendment's state. Null if there is none. */
-  read(jobId: string): Promise<AmendmentState | null>;
-  /** Takes the amendment under a lease. Null if it is decided, rescheduled or leased elsewhere. */
-  take(jobId: string, leaseMs: number): Promise<AmendmentToSend | null>;
-  /** Reschedules the amendment, unless it is leased, and notifies waiting callers. */
-  reschedule(jobId: string, pauseMs: number, reason: string): Promise<void>;
-  /**
-   * Records the outcome, unless another attempt has the amendment by now. True if held credit must
-   * be allocated now.
-   */
-  record(amendment: AmendmentToSend, outcome: AmendmentOutcome): Promise<boolean>;
-}
+export type AmendmentStore = ReturnType<OpenAmendments>;
 
 /** Opens an organisation's amendments. */
-export type OpenAmendments = (organisationId: string) => AmendmentStore;
+export type OpenAmendments = ReturnType<typeof createAmendments>;
 
 /** Binds amendments to a pool. `encryption` decrypts the connections' secrets. */
-export function createAmendments(pool: Pool, encryption: Encryption): OpenAmendments {
-  return (organisationId) => ({
-    ...bindConnection(pool, encryption, organisationId),
-    referenceData: () => loadReferenceData(pool, organisationId),
-    invalidate: (kinds) => invalidateReferenceData(pool, organisationId, kinds, "refused_by"),
-    read: (jobId) => readState(pool, organisationId, jobId),
-    take: (jobId, leaseMs) => take(pool, organisationId, jobId, leaseMs),
-    reschedule: (jobId, pauseMs, reason) =>
-      rescheduleLeased(pool, organisationId, { kind: "amend_invoice", id: jobId }, pauseMs, reason),
-    record: (amendment, outcome) => recordAmendment(pool, organisationId, amendment, outcome),
-  });
+export function createAmendments(pool: Pool, encryption: Encryption) {
+  return (organisationId: string) => {
+    const bound = binding(pool, organisationId);
+    return {
+      ...bindConnection(pool, encryption, organisationId),
+      referenceData: bound(loadReferenceData),
+      /** Invalidates these kinds of reference data, because a refusal was about them. */
+      invalidate: (kinds: readonly ReferenceDataKind[]) =>
+        invalidateReferenceData(pool, organisationId, kinds, "refused_by"),
+      /** Loads the amendment's state. Null if there is none. */
+      read: bound(readState),
+      /** Takes the amendment under a lease. Null if it is decided, rescheduled or leased. */
+      take: bound(take),
+      reschedule: (id: string, pauseMs: number, reason: string) =>
+        rescheduleLeased(pool, organisationId, { kind: "amend_invoice", id }, pauseMs, reason),
+      record: (amendment: AmendmentToSend, outcome: AmendmentOutcome) =>
+        recordAmendment(pool, organisationId, amendment, outcome),
+    };
+  };
 }
 
 const readAmendment = query({
