@@ -81,7 +81,8 @@ export function createDeliveryStore(executor: Executor, encryption: Encryption) 
     release: bound(releaseDeliveries),
     defer: bound(deferDeliveries),
     /**
-     * Takes the single probe after the endpoint's breaker was open. False if another process has it.
+     * Takes the single probe after the endpoint's breaker was open. False if another process has
+     * it.
      */
     takeProbe: bound(takeProbe),
     record: bound(recordAttempts),
@@ -91,8 +92,8 @@ export function createDeliveryStore(executor: Executor, encryption: Encryption) 
     /** Up to `limit` due deliveries whose time is over. */
     findOverdue: bound(findOverdue),
     /**
-     * Ends those deliveries if their time is over. Disables an endpoint that has accepted nothing for
-     * five days.
+     * Ends those deliveries if their time is over. Disables an endpoint that has accepted nothing
+     * for five days.
      */
     exhaust: bound(exhaust),
   };

@@ -81,14 +81,15 @@ export type ConsentStore = ReturnType<typeof createConsentStore>;
 export function createConsentStore(pool: Pool, { run }: Changes, encryption: Encryption) {
   return {
     /**
-     * Starts a request and invalidates any earlier one. Returns the instant until which it is valid.
+     * Starts a request and invalidates any earlier one. Returns the instant until which it is
+     * valid.
      */
     begin: (actor: Actor, organisationId: string, consent: NewConsent) =>
       run(actor, (tx) => begin(tx, encryption, organisationId, consent)),
     /**
      * Uses up the state. Null if it is unknown, used or too old. Null also if its operator may no
-     * longer connect ledgers, or the operator's token of that time is no longer valid. Rejects if the
-     * secret cannot be decrypted, and records that as the failure.
+     * longer connect ledgers, or the operator's token of that time is no longer valid. Rejects if
+     * the secret cannot be decrypted, and records that as the failure.
      */
     use: (stateHash: Uint8Array) => use(pool, encryption, stateHash),
     /** Records that the request failed. */

@@ -55,7 +55,7 @@ export function createOrganisationStore(pool: Pool, { run }: Changes) {
   const bound = binding(pool);
   return {
     get,
-    /** Creates the organisation, or returns the one that an earlier try with the same id created. */
+    /** Creates the organisation, or returns the one that an earlier try with this id created. */
     create: async (actor: Actor, organisation: NewOrganisation) => {
       try {
         return await run(actor, (tx) => create(tx, organisation));

@@ -77,7 +77,7 @@ export function createUsageStore(pool: Pool) {
       if (after !== null) await requireUsagePosition(pool, organisationId, subscriptionId, after);
       return listUsage(pool, organisationId, subscriptionId, query);
     },
-    /** Lists the events that are not voided. Refuses `invalid_parameter`, param `starting_after`. */
+    /** Lists events that are not voided. Refuses `invalid_parameter`, param `starting_after`. */
     listEvents: async (
       organisationId: string,
       subscriptionId: string,
