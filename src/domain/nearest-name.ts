@@ -5,15 +5,16 @@ const maxLength = 60;
 
 /**
  * Returns the name with the fewest edits, or null if more than half of the letters differ. A name
- * whose first words are the unknown one counts as one edit: `customer` is near `customer_code`.
+ * that begins or ends with the unknown one counts as one edit: `plan` and `code` are near
+ * `plan_code`.
  */
 export function nearestOf(name: string, candidates: readonly string[]): string | null {
   if (name.length > maxLength) return null;
   const [best] = candidates
-    .map((candidate) => ({
-      candidate,
-      edits: candidate.startsWith(`${name}_`) ? 1 : editsBetween(name, candidate),
-    }))
+    .map((candidate) => {
+      const isPart = candidate.startsWith(`${name}_`) || candidate.endsWith(`_${name}`);
+      return { candidate, edits: isPart ? 1 : editsBetween(name, candidate) };
+    })
     .sort((one, other) => one.edits - other.edits);
   return best === undefined || best.edits > name.length / 2 ? null : best.candidate;
 }

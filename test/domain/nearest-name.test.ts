@@ -10,6 +10,7 @@ test.each([
   ["unit", "units"],
   ["customer", "customer_code"],
   ["plan", "plan_code"],
+  ["day", "billing_day"],
   ["billing_dya", "billing_day"],
   ["seats", null],
   ["u", null],

@@ -160,8 +160,9 @@ test("an unknown member is refused with the name that is probably meant", () => 
     "planCode is not a member of this request. Is plan_code meant?",
   );
   expect(read('{"charges":[{"code":"a"}]}')).toThrow(
-    /^charges\.0\.code is not a member of this request$/,
+    "charges.0.code is not a member of this request. Is charge_code meant?",
   );
+  expect(read('{"seats":1}')).toThrow(/^seats is not a member of this request$/);
 });
 
 describe("a member that does not fit is refused by its path", () => {
