@@ -35,8 +35,8 @@ export const databaseBatch: ActivityOptions = {
 };
 
 /**
- * How long a step of the minute may take. The run then has ten seconds left to end, and the next
- * minute's run finds what is left. So an open run never keeps the schedule from starting one.
+ * How long a step of the minute may take. The run then ends before the next one is due, which finds
+ * what is left. So a slow step keeps no run from starting.
  */
 export const maxStepMs = 45_000;
 

@@ -341,7 +341,7 @@ test.each(
   const run = await findRun(query.replace("…", expected.id ?? ""), expected);
   const handle = client.workflow.getHandle(run.workflowId, run.runId);
   const described = await handle.describe();
-  expect(await described.staticSummary()).toMatch(expected.summary ?? /^[a-z][a-z0-9'“”:,🏢 -]+$/u);
+  expect(await described.staticSummary()).toMatch(expected.summary ?? /^[a-z][a-z0-9':, -]+$/i);
   if (expected.memo) expect(described.memo).toEqual(expected.memo);
   expect(run.searchAttributes.JobKind).toHaveLength(1);
   if (expected.outcome === undefined) return;

@@ -25,10 +25,10 @@ const everyMinute = "1 minute";
 const catchupWindow = "1 minute";
 
 /**
- * How long a run may take. Its steps take less (`maxStepMs` of the workflows), so only a run
- * without a worker takes longer. The next one must not wait for it.
+ * How long a run may take. Its steps take less than a minute (`maxStepMs` of the workflows), so
+ * only a run that waits for a worker takes longer. The next run must not wait for a stuck one.
  */
-const runTimeout = "55 seconds";
+const runTimeout = "10 minutes";
 
 /** The schedules of the previous version. `billing-run` starts their work too. */
 const earlierIds = ["outbox-relay", "ledger-sync"] as const;
