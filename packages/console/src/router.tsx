@@ -1,6 +1,7 @@
 /** The addresses of the console. Each page is loaded when it is opened. */
 import { createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import {
+  gallery,
   inOrganisation,
   organisation,
   organisations,
@@ -232,17 +233,6 @@ const audit = createRoute({
   validateSearch: texts("operator", "target", "everywhere", "after"),
   component: lazyRouteComponent(() => import("./pages/activity/audit.tsx"), "AuditPage"),
 });
-
-// A build has no such page, nor what it imports.
-const gallery = import.meta.env.DEV
-  ? [
-      createRoute({
-        getParentRoute: () => root,
-        path: "/_gallery",
-        component: lazyRouteComponent(() => import("./pages/gallery/gallery.tsx"), "GalleryPage"),
-      }),
-    ]
-  : [];
 
 const tree = root.addChildren([
   ...gallery,
