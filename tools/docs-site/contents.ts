@@ -139,7 +139,8 @@ export function contentsPage(all: readonly PlaceGroup[], reader: Reader): Page {
       : "The pages for operators are at `/docs` on the admin port.";
   const forPrograms =
     "For programs: the OpenAPI document as [JSON](/v1/openapi.json) and " +
-    "[YAML](/v1/openapi.yaml), [llms.txt](/llms.txt), and each page as Markdown under its address with `.md`.";
+    "[YAML](/v1/openapi.yaml), [llms.txt](/llms.txt), and each page as Markdown under its " +
+    "address with `.md`.";
   const parts = [`# ${siteName}`, summary, picture, ...lists, forPrograms, others];
   return { address: "/docs", source: null, markdown: `${parts.join("\n\n")}\n` };
 }

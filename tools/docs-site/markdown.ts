@@ -168,6 +168,7 @@ parser.renderer.rules.image = (tokens, index, ...further) => {
   const html = renderPicture?.(tokens, index, ...further) ?? "";
   const dark = tokens[index]?.meta?.dark;
   if (dark === undefined) return html;
-  const source = `<source srcset="${escapeHtml(String(dark))}" media="(prefers-color-scheme: dark)">`;
+  const file = escapeHtml(String(dark));
+  const source = `<source srcset="${file}" media="(prefers-color-scheme: dark)">`;
   return `<picture>${source}${html}</picture>`;
 };
