@@ -27,7 +27,7 @@ by \`npm run docs:config\` out of \`src/main/settings/described-settings.ts\`, b
   or a worker. A build has it as \`node dist/config.js\`.
 `;
 
-const { postgres, temporal, temporalUi, demoLedger } = defaultPorts;
+const { postgres, temporal, temporalUi, demoLedger, tryton } = defaultPorts;
 
 const xero: SettingSection = {
   title: "Xero",
@@ -79,6 +79,11 @@ const localStart: SettingSection = {
       fallback: "4010",
       underNpmStart: String(demoLedger),
       meaning: "the demo ledger's port",
+    },
+    {
+      names: ["TRYTON_PORT"],
+      fallback: String(tryton),
+      meaning: "Tryton's port, under `npm run ledger:tryton` and `npm start -- --ledger tryton`",
     },
     {
       names: ["DEMO_LEDGER_HOST"],

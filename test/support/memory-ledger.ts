@@ -42,6 +42,7 @@ const traits: LedgerTraits = {
     maxNumberLength: 60,
     maxDescriptionLength: 1_000,
     hasDrafts: false,
+    canAmendApproved: true,
     hasUniqueNumbers: false,
   },
   numbers: "ours",

@@ -5,7 +5,7 @@
 import { type Fault, matches, type Source } from "./source.ts";
 
 /** The kinds of ledger, as a word of any case in code, comments and strings. */
-const names = /xero/gi;
+const names = /xero|tryton/gi;
 
 /**
  * The only places in the service that may name a kind: its folder, the registry, the demo ledger
@@ -13,6 +13,7 @@ const names = /xero/gi;
  */
 const allowed = [
   "src/ledger/xero/",
+  "src/ledger/tryton/",
   "src/ledger/index.ts",
   "packages/demo-ledger/src/",
   "packages/dev/src/",

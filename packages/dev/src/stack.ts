@@ -19,8 +19,8 @@ import { planOf, type StackPlan } from "./stack-plan.ts";
 import { startDatabase, startTemporalPart, startTrytonPart } from "./stack-servers.ts";
 import type { Parts } from "./stack-settings.ts";
 import { type LockedRecord, lockStartRecord } from "./start-record.ts";
-import type { TrytonServer } from "./tryton/server.ts";
 import { stopLeftTemporal } from "./temporal/temporal-server.ts";
+import type { TrytonServer } from "./tryton/server.ts";
 
 /** The programs of this repository that run as children, by absolute path. */
 interface Programs {

@@ -7,6 +7,8 @@
  * - `maxDescriptionLength`: the most characters of a line's description. Longer ones are cut.
  * - `hasDrafts`: invoices can wait as drafts or for approval. Without it every document is created
  *   approved (DOCUMENT-1).
+ * - `canAmendApproved`: lines of an approved invoice can change until money is on it. Without it
+ *   only those of a draft can.
  * - `hasUniqueNumbers`: it refuses a number that is taken. Without it a document is found again by
  *   its link to us (POSTING-2).
  */
@@ -16,5 +18,6 @@ export interface DocumentRules {
   readonly maxNumberLength: number;
   readonly maxDescriptionLength: number;
   readonly hasDrafts: boolean;
+  readonly canAmendApproved: boolean;
   readonly hasUniqueNumbers: boolean;
 }

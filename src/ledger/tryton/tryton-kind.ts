@@ -17,6 +17,8 @@ export const tryton = {
   name: "Tryton",
   form: {
     tenant_id: { ...plain, faultOf: tenantFaultOf },
+    // The login of the key's user. Tryton finds the user by the key: it is for people alone.
+    client_id: plain,
     client_secret: { ...plain, isSecret: true },
     base_url: { ...plain, isAddress: true },
   },

@@ -28,6 +28,7 @@ const rules: DocumentRules = {
   maxNumberLength: 8,
   maxDescriptionLength: 100,
   hasDrafts: true,
+  canAmendApproved: true,
   hasUniqueNumbers: true,
 };
 const organisation = {

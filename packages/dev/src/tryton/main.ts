@@ -30,8 +30,8 @@ const access = isKept ? await server.openDatabase(name) : await server.addDataba
 console.log(`
 Tryton        ${access.baseUrl} (in Tryton's client: database ${name}, user admin)
 Password      ${access.password}
-Connect       billing ledger connect ORGANISATION --kind tryton --tenant ${access.tenantId} \\
-                --base-url ${access.baseUrl} (its secret is the key)
+Connect       billing ledger connect --kind tryton --tenant-id ${access.tenantId} \\
+                --client-id billing --base-url ${access.baseUrl} --client-secret-file KEY
 Key           ${access.clientSecret}
 
 Ctrl-C stops it.`);

@@ -14,7 +14,7 @@ export function openTrytonTenants(tryton: TrytonServer): OpenTenant {
         tenantId,
         baseUrl,
         clientSecret,
-        clientId: "",
+        clientId: "billing",
         identityUrl: "",
       },
       currency: "GBP",

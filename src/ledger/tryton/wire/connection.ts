@@ -40,6 +40,7 @@ export const trytonTraits = {
     maxNumberLength: 255,
     maxDescriptionLength: 4_000,
     hasDrafts: true,
+    canAmendApproved: false,
     hasUniqueNumbers: false,
   },
   numbers: "theirs",

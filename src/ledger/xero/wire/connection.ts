@@ -25,6 +25,7 @@ export const xeroTraits = {
     maxNumberLength: 255,
     maxDescriptionLength: 4_000,
     hasDrafts: true,
+    canAmendApproved: true,
     hasUniqueNumbers: true,
   },
   numbers: "ours",

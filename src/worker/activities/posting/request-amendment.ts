@@ -44,6 +44,11 @@ interface AmendmentAnswer {
 const joined: readonly LedgerInvoiceStatus[] = ["draft"];
 const open: readonly LedgerInvoiceStatus[] = ["draft", "awaiting_approval", "approved"];
 
+/** The statuses in which this change of an invoice is possible in its ledger. */
+function allowedOf({ traits }: Ledger, joins: boolean): readonly LedgerInvoiceStatus[] {
+  return joins || !traits.documents.canAmendApproved ? joined : open;
+}
+
 /**
  * After so many attempts a refusal is final, even if the invoice contradicts it or it may be
  * temporary.
@@ -78,7 +83,7 @@ export async function requestAmendment(
     },
     {
       id: amendment.ledgerId,
-      allowed: joins ? joined : open,
+      allowed: allowedOf(ledger, joins),
       meaning: { contactId, currency, lineAmounts: "exclusive" },
       changes: changed.map((line) => changeOf(line, rules)),
     },
@@ -179,14 +184,14 @@ async function checkInvoice(
   const lines = standingLines(amendment.lines, found.lines, maxDescriptionLength);
   if (lines !== null)
     return { outcome: { kind: "done", invoice: syncOf(found), lines }, failures: [] };
-  const allowed = amendment.joins ? joined : open;
+  const allowed = allowedOf(ledger, amendment.joins);
   const isOpenAgain = refusal.reason === "wrong_status" && allowed.includes(found.status);
   if (isOpenAgain && amendment.attempts < believedAttempts) {
     return { outcome: again(amendment, "the invoice can be changed again"), failures: [] };
   }
   return isUncertain(amendment, found)
     ? { outcome: refused({ ...refusal, messages: [uncertain(found)] }, null), failures: [] }
-    : { outcome: closed(amendment, refusal, syncOf(found)), failures: [] };
+    : { outcome: closed(ledger, amendment, refusal, syncOf(found)), failures: [] };
 }
 
 /**
@@ -230,7 +235,7 @@ async function findLostInvoice(
     return { outcome: again(amendment, "not found by its id"), failures: [] };
   }
   const gone = { status: "not_in_external", total: null, amountDue: null, sent: null } as const;
-  return { outcome: closed(amendment, refusal, gone), failures: [] };
+  return { outcome: closed(ledger, amendment, refusal, gone), failures: [] };
 }
 
 function readCall({ isAwaited }: AmendmentToSend, deadlineMs: number): LedgerCall {
@@ -242,11 +247,12 @@ function readCall({ isAwaited }: AmendmentToSend, deadlineMs: number): LedgerCal
  * documents. An invoice that is only no longer a draft can still be re-priced (UNITS-8).
  */
 function closed(
+  ledger: Ledger,
   amendment: AmendmentToSend,
   refusal: Refusal,
   invoice: SyncedInvoice,
 ): AmendmentOutcome {
-  const isOpen = open.some((status) => status === invoice.status);
+  const isOpen = allowedOf(ledger, false).some((status) => status === invoice.status);
   const isRepriceable = amendment.joins && refusal.reason === "wrong_status" && isOpen;
   return {
     kind: "closed",
