@@ -32,8 +32,8 @@ export function readLedgerSettings(
   for (const [kind, { app, webhooks }] of Object.entries(kinds)) {
     const settings = app === null ? null : readAppSettings(env, kind, app, onFault);
     if (settings !== null) apps[kind] = settings;
-    const key = env[settingNamesOf(kind).webhookKey];
-    if (webhooks !== null && key) webhookKeys[kind] = key;
+    const key = webhooks === null ? undefined : env[settingNamesOf(kind).webhookKey];
+    if (key) webhookKeys[kind] = key;
   }
   return { apps, webhookKeys };
 }

@@ -45,10 +45,8 @@ const traits: LedgerTraits = {
     canAmendApproved: true,
     hasUniqueNumbers: false,
   },
-  numbers: "ours",
-  idempotency: "keys",
-  notifications: "none",
-  removal: "remembers",
+  ...({ numbers: "ours", idempotency: "keys" } as const),
+  ...({ notifications: "none", removal: "remembers" } as const),
   maxContactCodeLength: 64,
 };
 

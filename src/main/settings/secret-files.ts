@@ -17,9 +17,9 @@ export interface ResolvedSecrets {
 
 /** Returns the names of all secrets, with those of these kinds of ledger. */
 export function secretNames(kinds: LedgerKinds): readonly string[] {
-  const ofLedgers = Object.keys(kinds).flatMap((kind) => {
+  const ofLedgers = Object.entries(kinds).flatMap(([kind, { app, webhooks }]) => {
     const { clientSecret, webhookKey } = settingNamesOf(kind);
-    return [clientSecret, webhookKey];
+    return [...(app === null ? [] : [clientSecret]), ...(webhooks === null ? [] : [webhookKey])];
   });
   return [...secrets, ...ofLedgers];
 }

@@ -20,6 +20,7 @@ export interface UnknownSetting {
  */
 const ofOtherPrograms = [
   "DEMO_LEDGER_PORT",
+  "TRYTON_PORT",
   "DEMO_LEDGER_HOST",
   "DEMO_LEDGER_LIMITS",
   "DEMO_LEDGER_FAULTS",

@@ -1,5 +1,5 @@
 /**
- * A Tryton for tests: one server for all files of a process, a new database for each test that asks.
+ * A Tryton for tests: one server for all files of a process, a new database for who asks.
  * Where Python or its packages cannot be had, its tests are skipped, and one line says why.
  */
 import { randomUUID } from "node:crypto";

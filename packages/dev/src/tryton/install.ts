@@ -1,7 +1,7 @@
 /**
  * Tryton in a virtual environment of the user's cache: pinned packages of the Python package index.
- * It is a program of its own under its own licence (GPL-3), which is spoken to over HTTP. Nothing of
- * it is part of this repository.
+ * It is a program under its own licence (GPL-3), called over HTTP. Nothing of it is part of
+ * this repository.
  */
 import { rmSync } from "node:fs";
 import { mkdir } from "node:fs/promises";

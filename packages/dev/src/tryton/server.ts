@@ -1,6 +1,6 @@
 /**
- * A Tryton on this machine, for trials and tests. Its databases are SQLite files in one folder, each
- * a copy of a kept template with a company: to copy it is the reset.
+ * A Tryton on this machine, for trials and tests. Its databases are SQLite files in a folder. Each
+ * is a copy of a kept template with a company: to copy it is the reset.
  */
 import { randomBytes } from "node:crypto";
 import { copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";

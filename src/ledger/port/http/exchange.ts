@@ -42,7 +42,7 @@ export interface HttpSilence {
   readonly cause: string;
 }
 
-/** A complete request. An answer above `maxBytes`, counted after decompression, is too large. */
+/** A complete request. An answer above `maxBytes`, counted once decompressed, is too large. */
 export interface OutgoingRequest {
   readonly method: "GET" | "PUT" | "POST" | "DELETE";
   readonly url: string;
@@ -52,7 +52,7 @@ export interface OutgoingRequest {
 }
 
 /**
- * The error code of `LedgerOptions.connect` which says that nothing was sent. The error's message is
+ * The error code of `LedgerOptions.connect` for "nothing was sent". Its error's message is
  * ours and contains no secret.
  */
 const notSentCode = "ERR_NOT_SENT";

@@ -16,7 +16,7 @@ import { dateValue, decimalValue } from "../wire/values.ts";
 import { idValue } from "../wire/wire.ts";
 import { noteOf } from "./link.ts";
 
-/** The party of a document: its address, a receivable account of its own, whether it is archived. */
+/** The party of a document: its address, an own receivable account, whether it is archived. */
 export interface DocumentParty {
   readonly addressId: string | null;
   readonly accountId: string | null;
