@@ -71,11 +71,16 @@ const freshMs = 60_000;
 /** Creates the reader of a company's books. */
 export function createBooks(wire: TrytonWire): BooksReader {
   let last: { readonly books: Books; readonly readMs: number } | null = null;
+  let reading: Promise<LedgerAnswer<Books>> | null = null;
   return {
     read: async (call) => {
       if (last !== null && performance.now() - last.readMs < freshMs)
         return { kind: "ok", value: last.books };
-      const answer = await readBooks(wire, call);
+      // Calls at the same time share one read.
+      reading ??= readBooks(wire, call).finally(() => {
+        reading = null;
+      });
+      const answer = await reading;
       if (answer.kind === "ok") last = { books: answer.value, readMs: performance.now() };
       return answer;
     },
@@ -95,29 +100,30 @@ const everyState = ["active", "in", [true, false]] as const;
 async function readBooks(wire: TrytonWire, call: BegunCall): Promise<LedgerAnswer<Books>> {
   const { companyId } = wire;
   const ofCompany = ["company", "=", companyId] as const;
-  const search = (model: string, by: TrytonSearch) => wire.search(call, model, by);
-  const answers = await Promise.all([
-    search("company.company", { domain: [["id", "=", companyId]], fields: companyFields }),
-    search("account.account", { domain: [ofCompany, ["type", "!=", null]], fields: accountFields }),
-    search("account.tax", { domain: [ofCompany, everyState], fields: taxFields }),
-    search("account.configuration", { domain: [], fields: ["default_account_receivable"] }),
-    search("account.journal", { domain: [], fields: ["type"], order: [["id", "ASC"]] }),
-    search("account.period", {
-      domain: [ofCompany, ["state", "=", "open"], ["type", "=", "standard"]],
-      fields: ["start_date", "end_date", "fiscalyear"],
-      order: [["start_date", "ASC"]],
-    }),
-  ]);
-  const failed = answers.find((answer) => answer.kind !== "ok");
-  if (failed !== undefined) return failed;
-  const [
-    companies = [],
-    accounts = [],
-    taxes = [],
-    configurations = [],
-    journals = [],
-    periods = [],
-  ] = answers.map((answer) => (answer.kind === "ok" ? answer.value : []));
+  const searches: readonly (readonly [string, TrytonSearch])[] = [
+    ["company.company", { domain: [["id", "=", companyId]], fields: companyFields }],
+    ["account.account", { domain: [ofCompany, ["type", "!=", null]], fields: accountFields }],
+    ["account.tax", { domain: [ofCompany, everyState], fields: taxFields }],
+    ["account.configuration", { domain: [], fields: ["default_account_receivable"] }],
+    ["account.journal", { domain: [], fields: ["type"], order: [["id", "ASC"]] }],
+    [
+      "account.period",
+      {
+        domain: [ofCompany, ["state", "=", "open"], ["type", "=", "standard"]],
+        fields: ["start_date", "end_date", "fiscalyear"],
+        order: [["start_date", "ASC"]],
+      },
+    ],
+  ];
+  const found: (readonly ExactObject[])[] = [];
+  // One after the other: together they would take all calls that are allowed at once.
+  for (const [model, search] of searches) {
+    const answer = await wire.search(call, model, search);
+    if (answer.kind !== "ok") return answer;
+    found.push(answer.value);
+  }
+  const [companies = [], accounts = [], taxes = [], configurations = [], journals = []] = found;
+  const periods = found[5] ?? [];
   const company = readCompany(companies[0]);
   if (company === undefined) return unreadable("the company cannot be read", false);
   const journalOf = (type: string) => idOf(journals.find((one) => one.type === type)) ?? null;
