@@ -44,7 +44,7 @@ test.skipIf(whyNoTryton !== null)(
     await setUp(admin, own, access);
     const ids = await subscribeAll(system, key);
     for (let month = 0; month < months; month += 1) {
-      // One subscription a month gets more or fewer units, the latter with a credit note.
+      // One subscription a month renews with more or fewer units.
       const path = `/v1/subscriptions/${ids[month]}/units`;
       const body = { units: month % 2 === 0 ? 1 : 7 };
       const changed = await system.ask("POST", path, { key, idempotencyKey: `u-${month}`, body });
@@ -90,8 +90,10 @@ async function subscribeAll(system: TestSystem, key: string): Promise<readonly s
     expect(answer.status, answer.text).toBe(201);
     return answer.json;
   };
-  for (let index = 0; index < customers; index += 1)
-    await ask("/v1/customers", `c-${index}`, { code: `C${index}`, name: `Customer ${index}` });
+  for (let index = 0; index < customers; index += 1) {
+    const customer = { name: `Customer ${index}`, email: `c${index}@example.com` };
+    await ask("/v1/customers", `c-${index}`, { code: `C${index}`, ...customer });
+  }
   const ids: string[] = [];
   for (let index = 0; index < subscriptions; index += 1) {
     const body = {

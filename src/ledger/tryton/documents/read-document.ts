@@ -60,8 +60,6 @@ export const documentFields: readonly string[] = [
 
 /** A document as it is read, before it is an invoice or a credit note of the port. */
 export interface TrytonDocument {
-  /** The ledger's number, empty until it is posted. */
-  readonly ledgerNumber: string;
   readonly isCreditNote: boolean;
   /** It is not in the status yet that it is to have. Nobody sees it but its creation. */
   readonly isUnfinished: boolean;
@@ -92,7 +90,6 @@ export function readDocument(element: ExactObject): TrytonDocument | undefined {
   const lines = objectsOf(element.lines).filter(({ type }) => type === "line");
   const note = readNote(lines.map((line) => filledTextOf(line.note) ?? "").find(Boolean) ?? "");
   return {
-    ledgerNumber,
     isCreditNote,
     isUnfinished: note.isUnfinished && status === "draft",
     element,
@@ -122,12 +119,6 @@ export function readDocument(element: ExactObject): TrytonDocument | undefined {
   };
 }
 
-/** Reads an invoice. Undefined for a credit note and an unfinished document. */
-export function readInvoice(element: ExactObject): LedgerInvoice | undefined {
-  const document = readDocument(element);
-  return document === undefined ? undefined : invoiceOf(document);
-}
-
 /** Returns the document as an invoice. Undefined for a credit note and an unfinished document. */
 export function invoiceOf(document: TrytonDocument): LedgerInvoice | undefined {
   const { element, shared, due, isCreditNote, isUnfinished } = document;
@@ -144,12 +135,6 @@ export function invoiceOf(document: TrytonDocument): LedgerInvoice | undefined {
     amountCredited: amountText(credited),
     amountPaid: amountText(isIssued ? total - due - credited : 0n),
   };
-}
-
-/** Reads a credit note. Undefined for an invoice and an unfinished document. */
-export function readCreditNote(element: ExactObject): LedgerCreditNote | undefined {
-  const document = readDocument(element);
-  return document === undefined ? undefined : creditNoteOf(document);
 }
 
 /** Returns the document as a credit note. Undefined for an invoice and an unfinished document. */
