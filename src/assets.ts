@@ -41,7 +41,7 @@ export const demoLedgerPageFolder = (): string =>
 export const consoleFolder = (): string => lookUp("console", "../dist/console");
 
 /** Returns the program of the command line. */
-export const commandLineFile = (): string => lookUp("commandLine", "admin/cli/main.ts");
+export const commandLineFile = (): string => lookUp("commandLine", "../packages/cli/src/main.ts");
 
 function lookUp(name: keyof typeof builtNames, source: string): string {
   return join(here, isBuilt ? builtNames[name] : source);

@@ -32,7 +32,7 @@ const lastWords = 4_000;
 export function programPath(script: string): string {
   const built = process.env.TEST_PROGRAMS;
   if (isAbsolute(script)) return script;
-  const [name] = Object.entries(programs).find(([, path]) => path === `src/${script}`) ?? [];
+  const [name] = Object.entries(programs).find(([, path]) => path === join("src", script)) ?? [];
   return built && name
     ? join(built, `${name}-program.js`)
     : join(import.meta.dirname, "../../src", script);

@@ -23,7 +23,7 @@ const slow = [
   "faults/kill-at-every-step",
   "faults/units-ledger-faults",
   "workflows/schedules",
-  "admin/cli/operators-day",
+  "admin/operators-day",
   "workflows/ledger-posting",
   "faults/ledger-faults",
   "workflows/posting-runs",

@@ -8,7 +8,7 @@ export const programs = {
   schedules: "src/main/commands/schedules.ts",
   config: "src/main/commands/config.ts",
   operator: "tools/operator.ts",
-  billing: "src/admin/cli/main.ts",
+  billing: "packages/cli/src/main.ts",
   "demo-ledger": "packages/demo-ledger/src/main.ts",
   "demo-data": "packages/dev/src/demo-data.ts",
 } as const;

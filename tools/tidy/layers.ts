@@ -88,7 +88,7 @@ const layers: Readonly<Record<string, Layer>> = {
   // Calls the admin services over the wire, and reads and writes messages as the REST transport
   // does. It tells explanations in words.
   commandLine: {
-    paths: ["src/admin/cli/"],
+    paths: ["packages/cli/src/"],
     imports: [
       protos,
       "src/transport/rest/",
