@@ -35,7 +35,7 @@ import { type Erasure, eraseCustomer } from "./erase-customer.ts";
 /** A customer to import. Its contact exists in the ledger. */
 export type CustomerToImport = Customer & { readonly ledgerContactId: string };
 
-/** The search of a list. `search` begins the name, the company or the code, in any case. */
+/** The search of a list. `search` is a part of name, company, code or e-mail address. */
 interface CustomerSearch extends CustomerFilters {
   readonly search: string | null;
 }
@@ -78,12 +78,11 @@ export interface CustomerStore {
   erase(actor: Actor, organisationId: string, id: string): Promise<Erasure>;
 }
 
-/** SQL: whether a text begins with the value, in any case. Compared by bytes, as the index is. */
-const begins = (text: Sql) => sql`lower(${text}) ~>=~ lower(?)
-  AND lower(${text}) ~<~ (lower(?) || chr(1114111))`;
+/** SQL: whether a text contains the value, in any case. The value is no pattern. */
+const contains = (text: Sql) => sql`strpos(lower(${text}), lower(?)) > 0`;
 
-const isFound = sql`(${begins(sql`t.name`)} OR ${begins(sql`t.company_name`)}
-  OR ${begins(sql`t.code`)})`;
+const isFound = sql`(${contains(sql`t.name`)} OR ${contains(sql`t.company_name`)}
+  OR ${contains(sql`t.code`)} OR ${contains(sql`t.email`)})`;
 
 function searchFilters({ search, ...filters }: CustomerSearch): readonly Filter[] {
   const found = search === null ? [] : [{ sql: isFound, value: search }];

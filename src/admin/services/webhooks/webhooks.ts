@@ -149,7 +149,8 @@ function deliveryMethods(
         endpointId: request.endpoint ?? null,
         state: wordOf(deliveryStates, request.state),
         eventType: request.eventType ?? null,
-        since: request.since === undefined ? null : readSince(request.since),
+        since: request.since === undefined ? null : readTime(request.since, "since"),
+        until: request.until === undefined ? null : readTime(request.until, "until"),
       };
       const { data, hasMore } = await deliveries.list(id, filters, pageOf(request));
       return { data: data.map(presentDelivery), hasMore };
@@ -179,8 +180,10 @@ function resends(
     },
     resendWebhookDeliveries: async (request, call) => {
       const { id: organisationId } = await requireOrganisation(deps, request.organisation);
-      const { id: endpointId, includeDelivered, afterEvent = null } = request;
-      const since = readSince(request.since);
+      const { id: endpointId, includeDelivered, afterEvent = null, kinds } = request;
+      const since = readTime(request.since, "since");
+      const until = request.until === undefined ? null : readTime(request.until, "until");
+      requireKinds(kinds);
       // The limit holds for the first call of a series. The calls after it carry `after_event`.
       if (afterEvent === null && Date.now() - since.getTime() > retentionMs) {
         throw new Refusal(
@@ -189,7 +192,7 @@ function resends(
           "since",
         );
       }
-      const events = { endpointId, since, includeDelivered, afterEvent };
+      const events = { endpointId, since, until, kinds, includeDelivered, afterEvent };
       const counts = requireEndpoint(
         await deliveries.resendSince(actorOf(call), organisationId, events),
       );
@@ -269,9 +272,9 @@ function changedKinds({
   throw new Refusal("invalid_parameter", "kinds and all_kinds exclude each other", "all_kinds");
 }
 
-function readSince(text: string): Date {
-  const since = readInstant(text);
-  if (since !== null) return since;
-  const message = "since must be an instant with its offset, such as 2027-01-31T00:00:00Z";
-  throw new Refusal("invalid_parameter", message, "since");
+function readTime(text: string, param: "since" | "until"): Date {
+  const instant = readInstant(text);
+  if (instant !== null) return instant;
+  const message = `${param} must be an instant with its offset, such as 2027-01-31T00:00:00Z`;
+  throw new Refusal("invalid_parameter", message, param);
 }

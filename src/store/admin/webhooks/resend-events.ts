@@ -45,7 +45,7 @@ const resendPage = query({
       page AS MATERIALIZED (
         SELECT id, seq, type, object_kind, created_at
         FROM events
-        WHERE organisation_id = $1 AND seq > $3
+        WHERE organisation_id = $1 AND seq > $3 AND seq <= $8::bigint
         ORDER BY seq
         LIMIT $4
       ),
@@ -58,6 +58,8 @@ const resendPage = query({
           p.created_at >= greatest($5, now() - interval '29 days 23 hours')
           AND p.object_kind <> 'webhook_endpoint'
           AND (cardinality(w.kinds) = 0 OR p.type = ANY (w.kinds))
+          AND p.created_at < $9
+          AND (cardinality($10::text[]) = 0 OR p.type = ANY ($10::text[]))
       ),
       standing AS MATERIALIZED (
         SELECT w.event_id, w.seq, d.id, d.state
@@ -133,28 +135,37 @@ export async function resendSince(
   const result = await resendPages(tx, organisationId, events);
   const { resent, added } = result;
   if (resent + added === 0) return changed(result);
-  const { since: resentSince, includeDelivered } = events;
+  const { since: resentSince, until, kinds, includeDelivered } = events;
   return changed(result, {
     targetKind: "webhook_endpoint",
     targetId: id,
     organisationId,
     before: {},
-    after: { resentSince, includeDelivered, resent, added },
+    after: {
+      resentSince,
+      ...(until === null ? {} : { resentUntil: until }),
+      ...(kinds.length === 0 ? {} : { resentKinds: kinds }),
+      includeDelivered,
+      resent,
+      added,
+    },
   });
 }
 
 async function resendPages(
   tx: Transaction,
   organisationId: string,
-  { endpointId, since, includeDelivered, afterEvent }: EventsToResend,
+  { endpointId, since, until, kinds, includeDelivered, afterEvent }: EventsToResend,
 ): Promise<ResentCounts> {
   const states = ["exhausted", "cancelled", ...(includeDelivered ? ["delivered"] : [])];
   let [resent, added] = [0, 0];
   let from = String(
     afterEvent === null
-      ? await seqBefore(tx, organisationId, since)
+      ? await seqBefore(tx, organisationId, new Date(since.getTime() - overlapMs))
       : await seqOf(tx, organisationId, afterEvent),
   );
+  const end = until ?? endOfTime;
+  const to = String(await seqBefore(tx, organisationId, new Date(end.getTime() + overlapMs)));
   for (let pages = 1; ; pages += 1) {
     const ids = Array.from({ length: pageSize }, () => newId());
     const [page] = await resendPage(
@@ -166,6 +177,9 @@ async function resendPages(
       since,
       states,
       ids,
+      to,
+      end,
+      kinds,
     );
     if (page === undefined) return { resent, added, lastEvent: null };
     resent += page.resent;
@@ -176,18 +190,20 @@ async function resendPages(
   }
 }
 
+/** After every event. */
+const endOfTime = new Date("9999-01-01T00:00:00Z");
+
 /**
- * How much earlier than the requested instant the events are read. Transactions commit in a
- * slightly different order than they begin.
+ * How much earlier and later than the requested instants events are read. Transactions commit in
+ * a slightly different order than they begin.
  */
 const overlapMs = 60_000;
 
 /**
- * Returns the number of the last event that is left out, 0 for none. It scans from the newest event
- * backwards, so that older events are not read.
+ * Returns the number of the last event before an instant, 0 for none. It scans from the newest
+ * event backwards, so that older events are not read.
  */
-async function seqBefore(tx: Transaction, organisationId: string, since: Date): Promise<bigint> {
-  const before = new Date(since.getTime() - overlapMs);
+async function seqBefore(tx: Transaction, organisationId: string, before: Date): Promise<bigint> {
   const last = await db(tx).event.findFirst({
     where: { organisationId, createdAt: { lt: before } },
     orderBy: { seq: "desc" },

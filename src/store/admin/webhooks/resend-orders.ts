@@ -17,12 +17,15 @@ export type ResendOutcome =
   | { readonly kind: "other" };
 
 /**
- * The events to send to an endpoint again: those since an instant. `includeDelivered` includes
- * delivered ones. With `afterEvent`, only events after that one.
+ * The events to send to an endpoint again: those since an instant, and before `until`.
+ * `includeDelivered` includes delivered ones. With `afterEvent`, only events after that one. An
+ * empty list of kinds stands for all.
  */
 export interface EventsToResend {
   readonly endpointId: string;
   readonly since: Date;
+  readonly until: Date | null;
+  readonly kinds: readonly string[];
   readonly includeDelivered: boolean;
   readonly afterEvent: string | null;
 }

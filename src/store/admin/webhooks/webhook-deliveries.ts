@@ -60,6 +60,7 @@ interface DeliveryFilters {
   readonly state: DeliveryState | null;
   readonly eventType: string | null;
   readonly since: Date | null;
+  readonly until: Date | null;
 }
 
 /** An organisation's deliveries. Null stands for a delivery or endpoint that does not exist. */
@@ -101,12 +102,19 @@ export function createDeliveryHistory(pool: Pool, { run }: Changes) {
   };
 }
 
-function conditions({ endpointId, state, eventType, since }: DeliveryFilters): readonly Filter[] {
+function conditions({
+  endpointId,
+  state,
+  eventType,
+  since,
+  until,
+}: DeliveryFilters): readonly Filter[] {
   return [
     ...(endpointId === null ? [] : [{ sql: sql`t.endpoint_id = ?`, value: endpointId }]),
     ...(state === null ? [] : [{ sql: stateText(state), value: state }]),
     ...(eventType === null ? [] : [{ sql: sql`e.type = ?`, value: eventType }]),
     ...(since === null ? [] : [{ sql: sql`t.created_at >= ?`, value: since }]),
+    ...(until === null ? [] : [{ sql: sql`t.created_at < ?`, value: until }]),
   ];
 }
 
@@ -137,7 +145,10 @@ const deliveries = listing(
       JOIN webhook_endpoints w ON w.organisation_id = t.organisation_id AND w.id = t.endpoint_id`,
     read: (row): DeliveryView => row,
   },
-  conditions({ endpointId: "", state: "pending", eventType: "", since: new Date(0) }),
+  conditions({
+    ...{ endpointId: "", state: "pending", eventType: "" },
+    ...{ since: new Date(0), until: new Date(0) },
+  }),
 );
 
 /** Shows the last attempts only. Repeated resends create more attempts than a person reads. */

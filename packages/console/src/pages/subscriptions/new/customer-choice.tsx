@@ -1,4 +1,4 @@
-/** The customer of a new subscription: found by the beginning of a name or of a code. */
+/** The customer of a new subscription: found by a part of a name, code or e-mail. */
 import { TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { Link, type LinkProps } from "@tanstack/react-router";
