@@ -94,6 +94,8 @@ const layers: Readonly<Record<string, Layer>> = {
       "src/transport/rest/",
       "src/transport/rpc/operation.ts",
       "src/domain/explanation/",
+      "src/domain/money/currency.ts",
+      "src/webhooks/sign.ts",
       enumWords,
       "src/version.ts",
       assets,

@@ -30,6 +30,8 @@ export interface ConnectionOptions {
 
 /** Calls the admin services. */
 export interface ApiConnection {
+  /** Where the services are. */
+  readonly address: string;
   /**
    * Calls one method. Throws `RefusedError` if the service refuses, `UnreachableError` if no answer
    * of the service arrives.
@@ -53,6 +55,7 @@ export async function connect(
   const transport = createConnectTransport({ baseUrl, httpVersion: "1.1" });
   let writes = 0;
   return {
+    address: baseUrl,
     call: async (method, request) => {
       const isWrite = operationOf(method).idempotencyKey !== "none";
       // A command that writes in several steps needs a key for each step, and the same keys when it
@@ -101,7 +104,9 @@ async function tokenOf(terminal: Terminal, file: string | undefined): Promise<st
   const path = file ?? named;
   const token = (path ? await terminal.read(path) : (own ?? "")).trim();
   if (token === "")
-    throw new UsageError("Set BILLING_OPERATOR_TOKEN to an operator's token, or use --token-file");
+    throw new UsageError(
+      "Sign in with `billing login`, or set BILLING_OPERATOR_TOKEN to an operator's token",
+    );
   // Other characters cannot be in a header, and the library's error would repeat the token.
   if (!/^[\x21-\x7e]+$/.test(token))
     throw new UsageError("The operator's token has characters that are not allowed in a token");

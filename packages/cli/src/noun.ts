@@ -10,14 +10,14 @@ import type { Terminal } from "./terminal.ts";
 /** A column of a list: a path into the row (`mapping.tax_type`), or a title with a function. */
 export type Column = string | { readonly title: string; readonly of: (row: Json) => string };
 
-/** How to find an object by its code or number if an id is needed. */
+/** How to find an object by its code, number or name if an id is needed. */
 export interface NameLookup {
   /** The object's name in a refusal: `plan`. */
   readonly kind: string;
-  /** A list method that takes `organisation` and `by`. */
+  /** A list method. It takes `organisation` and the filter `by`, unless that is `name`. */
   readonly list: DescMethodUnary;
-  /** The filter that finds the object. `code` if absent. */
-  readonly by?: "code" | "number";
+  /** What finds the object. `code` if absent. A part of a name is enough. */
+  readonly by?: "code" | "number" | "name";
 }
 
 /** An option that is not a field of the request. */
@@ -59,6 +59,8 @@ export interface Verb {
   readonly fileFields?: readonly string[];
   /** Whether the request may be a JSON file (`--file`). */
   readonly takesFile?: boolean;
+  /** Whether an optional `organisation` is that of the settings if it is left out. */
+  readonly narrowsToSetting?: true;
   /** Whether `id` is an organisation's, which its name can replace. */
   readonly ofOrganisations?: boolean;
   /** Fields that accept a code or a number instead of an id. */
@@ -72,13 +74,26 @@ export interface Verb {
   readonly rows?: string;
   /** The columns of a list's table. */
   readonly columns?: readonly Column[];
+  /**
+   * What `--lines` lists in place of the rows: the elements of this member of each row. A column
+   * has the element as `line`, its number as `position`, and the members of the row.
+   */
+  readonly inner?: { readonly member: string; readonly columns: readonly Column[] };
   /** The lines that are shown to a person in place of a table. */
-  readonly lines?: (response: Json, work: Work) => readonly string[] | Promise<readonly string[]>;
+  readonly lines?: (
+    response: Json,
+    work: Work,
+    before: unknown,
+  ) => readonly string[] | Promise<readonly string[]>;
+  /** Reads before the call what `lines` compare with afterwards. */
+  readonly before?: (work: Work) => Promise<unknown>;
   readonly extra?: readonly ExtraOption[];
   /** Applies the extra options to the request. Throws `UsageError` if their values are invalid. */
   readonly withExtra?: (request: Json, extra: Work["extra"]) => Json;
   /** Replaces the single call. Its result is shown. */
   readonly work?: (work: Work) => Promise<Json>;
+  /** Whether `work` has written its result as it came. */
+  readonly isStream?: true;
   /**
    * Whether a successful response still contains a failure. The command then ends with the exit
    * code of a refusal.

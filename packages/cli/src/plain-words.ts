@@ -1,6 +1,6 @@
 /**
- * Says in plain words what is wrong with a value that the service refused: `price: at most four
- * decimals`. The rules are those of the request's proto, so that every field has its words.
+ * Says in plain words what is wrong with a value that the service refused: `price must have at most
+ * four decimals`. The rules are those of the proto of the request, so that every field has its words.
  */
 import { type DescField, type DescMessage, getOption, type JsonValue } from "@bufbuild/protobuf";
 import { field as rulesExtension } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
@@ -42,9 +42,9 @@ function valueAt(request: Json, names: readonly string[]): JsonValue | undefined
 
 function faultOf(field: DescField, value: JsonValue | undefined): string | null {
   const rules = getOption(field, rulesExtension);
-  if (value === undefined || value === "") return rules.required ? "is missing" : null;
+  if (value === undefined || value === "") return rules.required ? "is required" : null;
   if (field.enum !== undefined && typeof value === "string")
-    return `one of ${enumWords(field).join(", ")}`;
+    return `must be one of ${enumWords(field).join(", ")}`;
   const { type } = rules;
   if (type.case === "string" && typeof value === "string" && isDecimal(field, type.value.pattern))
     return decimalFault(value);
@@ -62,11 +62,11 @@ function isDecimal(field: DescField, pattern: string): boolean {
 
 /** The form of a decimal without its bound, which the service's message names. */
 function decimalFault(text: string): string | null {
-  if (text.includes(",")) return "a point before the decimals, and no comma";
-  if (/^[+-]/.test(text)) return "no sign";
-  if (!/^\d+(\.\d+)?$/.test(text)) return "a number such as 12.50";
-  if (/\.\d{5,}$/.test(text)) return "at most four decimals";
-  if (/^0\d/.test(text)) return "no zero in front";
+  if (text.includes(",")) return "must have a point before the decimals, and no comma";
+  if (/^[+-]/.test(text)) return "must have no sign";
+  if (!/^\d+(\.\d+)?$/.test(text)) return "must be a number such as 12.50";
+  if (/\.\d{5,}$/.test(text)) return "must have at most four decimals";
+  if (/^0\d/.test(text)) return "must have no zero in front";
   return null;
 }
 
@@ -78,8 +78,8 @@ interface Range {
 function rangeFault({ greaterThan, lessThan }: Range, value: number): string | null {
   const least = greaterThan.case === "gte" ? greaterThan.value : undefined;
   const most = lessThan.case === "lte" ? lessThan.value : undefined;
-  if (least !== undefined && value < least) return `at least ${least}`;
-  return most !== undefined && value > most ? `at most ${most}` : null;
+  if (least !== undefined && value < least) return `must be at least ${least}`;
+  return most !== undefined && value > most ? `must be at most ${most}` : null;
 }
 
 interface LengthRules {
@@ -91,7 +91,7 @@ interface LengthRules {
 function textFault({ minLen, maxLen, wellKnown }: LengthRules, text: string): string | null {
   // The service counts code points.
   const { length } = [...text];
-  if (wellKnown.case === "uuid") return "an id";
-  if (maxLen > 0n && length > maxLen) return `at most ${maxLen} characters`;
-  return length < minLen ? `at least ${minLen} characters` : null;
+  if (wellKnown.case === "uuid") return "must be an id";
+  if (maxLen > 0n && length > maxLen) return `must have at most ${maxLen} characters`;
+  return length < minLen ? `must have at least ${minLen} characters` : null;
 }

@@ -9,13 +9,17 @@ import { addCompletion, completionName } from "./completion/add-completion.ts";
 import { defaultUrl } from "./connection.ts";
 import { type ExitCode, exitCodes, RefusedError, terminationOf } from "./failures.ts";
 import type { Verb } from "./noun.ts";
+import { whoami } from "./nouns/access/operators.ts";
 import { explain } from "./nouns/billing/documents.ts";
 import { nouns } from "./nouns/index.ts";
+import { status } from "./nouns/now/status.ts";
+import { listen } from "./nouns/platform/forward-events.ts";
 import { outputFormats } from "./output/format-names.ts";
 import { jsonText } from "./output/json-text.ts";
 import { clean } from "./output/table.ts";
 import { addRequestOptions } from "./request-options.ts";
 import { isPaged, runVerb } from "./run-verb.ts";
+import { addLogin } from "./sign-in/login.ts";
 import type { Terminal } from "./terminal.ts";
 
 const about = `Calls the admin API of the billing service.
@@ -24,6 +28,7 @@ Environment:
   BILLING_ADMIN_URL       address of the admin API (${defaultUrl})
   BILLING_OPERATOR_TOKEN  an operator's token, unless --token-file is set
   BILLING_ORGANISATION    used if --organisation is left out
+  BILLING_PROFILE         a profile of \`billing login\`; the variables above win over it
 
 Exit codes: 0 done, 1 refused by the service, 2 wrong usage, 3 the service cannot be reached.`;
 
@@ -48,7 +53,8 @@ export function buildProgram(
     if (!needsAll && !words.includes(noun.name)) continue;
     for (const verb of noun.verbs) addVerb(group, verb, terminal, ended);
   }
-  addVerb(program, explain, terminal, ended);
+  for (const verb of [status, whoami, explain, listen]) addVerb(program, verb, terminal, ended);
+  addLogin(program, terminal);
   addCompletion(program, terminal);
   return program;
 }
@@ -64,7 +70,7 @@ function addVerb(
     .summary(verb.summary)
     .description(describe(verb));
   addRequestOptions(command, verb);
-  if (isPaged(verb)) command.option("--all", "return all pages");
+  if (isPaged(verb) && verb.isStream !== true) command.option("--all", "return all pages");
   if (verb.irreversible !== undefined) command.option("--yes", "do not ask for confirmation");
   if (operationOf(verb.method).idempotencyKey !== "none") {
     command.option(
@@ -76,6 +82,7 @@ function addVerb(
     new Option("-o, --output <format>", "show the response in this format").choices(outputFormats),
   );
   command.option("--json", "the same as --output json");
+  command.option("--profile <name>", "a profile of `billing login`; BILLING_PROFILE if left out");
   command.option("--url <address>", "address of the admin API");
   command.option(
     "--token-file <path>",
@@ -140,7 +147,7 @@ function errorText(error: Error): string {
     return `${error.message.split("\n").map(clean).join("\n")}\n`;
   const { code, message, param, requestId, words } = error;
   const request = requestId === null ? "" : `, request ${requestId}`;
-  if (words !== null) return clean(`${param}: ${words} (${code}${request})`).concat("\n");
+  if (words !== null) return clean(`${param} ${words} (${code}${request})`).concat("\n");
   const places = [
     param === null ? "" : `param ${param}`,
     requestId === null ? "" : `request ${requestId}`,

@@ -61,6 +61,15 @@ export function addRequestOptions(command: Command, verb: Verb): void {
       "a JSON file with the request, or - for the standard input; options override it",
     );
   for (const { flags, description } of verb.extra ?? []) command.option(flags, description);
+  if (verb.columns !== undefined)
+    command.addOption(
+      new Option(
+        "--columns <list>",
+        "the columns of the table or CSV, separated by commas: titles, or members of -o json",
+      ).argParser(readList),
+    );
+  if (verb.inner !== undefined)
+    command.option("--lines", "list the lines of the documents, each with its document");
 }
 
 /** The values of arguments and options, as members of the request. */
@@ -87,7 +96,9 @@ function placeArgument(verb: Verb, field: DescField): Argument {
   const lookup = verb.lookups?.[jsonName(field)];
   const byName = verb.ofOrganisations === true && jsonName(field) === "id" ? "-or-name" : "";
   const orCode = lookup === undefined ? byName : `-or-${lookup.by ?? "code"}`;
-  const argument = new Argument(`<${flagOf(field)}${orCode}>`);
+  const name = `${flagOf(field)}${orCode}`;
+  // Of an organisation, the settings can have the id. The argument after it is then the first.
+  const argument = new Argument(verb.ofOrganisations === true ? `[${name}]` : `<${name}>`);
   // As words, `on` reads better after a noun than `true`.
   if (field.scalar === ScalarType.BOOL) argument.choices(["on", "off"]).argParser(readSwitch);
   if (field.scalar === ScalarType.INT32) argument.argParser(readInteger);
@@ -97,6 +108,7 @@ function placeArgument(verb: Verb, field: DescField): Argument {
 
 function fieldOptions(field: DescField, text: string): readonly Option[] {
   const flag = flagOf(field);
+  if (field.fieldKind === "list" && field.enum !== undefined) return [wordList(field, text)];
   if (field.fieldKind === "list") return [new Option(`--${flag} <list>`, text).argParser(readList)];
   if (field.enum !== undefined)
     return [withChoices(new Option(`--${flag} <word>`, text), enumWords(field))];
@@ -128,19 +140,30 @@ function readTime(text: string): string {
 /** Sets the words to choose from. Hyphens are accepted in place of underscores. */
 function withChoices<T extends Option | Argument>(of: T, words: readonly string[]): T {
   of.choices(words);
-  of.argParser((text: string) => {
-    const word = text.replaceAll("-", "_").toLowerCase();
-    if (!words.includes(word))
-      throw new InvalidArgumentError(`Allowed choices are ${words.join(", ")}.`);
-    return word;
-  });
+  of.argParser((text: string) => oneOf(words, text));
   return of;
 }
 
-function readSwitch(text: string): boolean {
+function oneOf(words: readonly string[], text: string): string {
+  const word = text.replaceAll("-", "_").toLowerCase();
+  if (words.includes(word)) return word;
+  throw new InvalidArgumentError(`Allowed choices are ${words.join(", ")}.`);
+}
+
+/** `on` or `off`. Throws commander's error for another text. */
+export function readSwitch(text: string): boolean {
   if (text === "on") return true;
   if (text === "off") return false;
   throw new InvalidArgumentError("Allowed choices are on, off.");
+}
+
+/** Several words to choose from. */
+function wordList(field: DescField, text: string): Option {
+  const words = enumWords(field);
+  const option = new Option(`--${flagOf(field)} <list>`, `${text}: ${words.join(", ")}`);
+  return option.argParser((list: string, before: unknown) =>
+    readList(list, before).map((text) => oneOf(words, text)),
+  );
 }
 
 function readInteger(text: string): number {
@@ -158,7 +181,8 @@ function readList(text: string, before: unknown): readonly string[] {
   ];
 }
 
-function flagOf(field: DescField): string {
+/** A field as a flag: `effective-date`. */
+export function flagOf(field: DescField): string {
   return jsonName(field).replaceAll("_", "-");
 }
 

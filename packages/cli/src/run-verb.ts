@@ -3,29 +3,42 @@ import { callJson } from "./call-json.ts";
 import { type ApiConnection, type ConnectionOptions, connect } from "./connection.ts";
 import { type ExitCode, exitCodes, RefusedError, UsageError } from "./failures.ts";
 import type { Verb } from "./noun.ts";
+import { chosen } from "./output/columns.ts";
 import { type OutputFormat, outputFormats } from "./output/format-names.ts";
 import { isObject, type Json } from "./output/message-json.ts";
-import { show } from "./output/show.ts";
+import { show, showPages } from "./output/show.ts";
+import { pages } from "./pages.ts";
 import { plainWords } from "./plain-words.ts";
 import { type ParsedArguments, readRequest, resolveCodes } from "./read-request.ts";
 import { requestMessage } from "./request-message.ts";
+import { requireMembers } from "./required-members.ts";
+import { withProfile } from "./sign-in/profiles.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Runs a verb with its arguments and options. Throws the errors of `failures.ts`. */
 export async function runVerb(
-  terminal: Terminal,
-  verb: Verb,
+  around: Terminal,
+  whole: Verb,
   parsed: ParsedArguments,
 ): Promise<ExitCode> {
   const { options } = parsed;
+  const terminal = { ...around, env: await withProfile(around.env, options) };
+  const verb = chosen(whole, options);
   const read = await readRequest(terminal, verb, parsed);
   const request = verb.withExtra?.(read, options) ?? read;
-  // Report invalid members before any question or call.
+  // Report missing and invalid members before any question or call.
   if (verb.work === undefined) requestMessage(verb.method, request);
+  requireMembers(verb, request);
   const connection = await connect(terminal, options as ConnectionOptions);
   await confirm(terminal, verb.irreversible?.(request) ?? null, options.yes === true);
   const resolved = await resolveCodes(connection, verb, request);
   const work = { terminal, connection, request: resolved, extra: options };
+  const format = formatOf(options);
+  if (format === "csv" && options.all === true && verb.work === undefined) {
+    await showPages(terminal, verb, pages(connection, verb.method, resolved));
+    return exitCodes.done;
+  }
+  const before = format === "table" ? await verb.before?.(work) : undefined;
   const calling =
     verb.work === undefined
       ? callOnce(terminal, connection, verb, resolved, options.all === true)
@@ -33,7 +46,7 @@ export async function runVerb(
   const response = await calling.catch((error: unknown) => {
     throw error instanceof RefusedError ? explained(error, verb, resolved) : error;
   });
-  await show(terminal, verb, response, { format: formatOf(options), work });
+  if (verb.isStream !== true) await show(terminal, verb, response, { format, work, before });
   return verb.failed?.(response, options) === true ? exitCodes.refused : exitCodes.done;
 }
 
@@ -53,33 +66,6 @@ function formatOf({ json, output }: ParsedArguments["options"]): OutputFormat {
 /** Whether a verb returns pages. */
 export function isPaged(verb: Verb): boolean {
   return verb.method.output.fields.some(({ name }) => name === "has_more");
-}
-
-/** The largest page size, for the fewest calls. */
-const largestPage = 100;
-
-/**
- * Yields the pages of a list, starting at the request's position. `method` returns `data` and
- * `has_more`.
- */
-async function* pages(
-  connection: ApiConnection,
-  method: Verb["method"],
-  request: Json,
-): AsyncGenerator<Json> {
-  const hasLimit = method.input.fields.some(({ name }) => name === "limit");
-  let next: Json = { ...(hasLimit ? { limit: largestPage } : {}), ...request };
-  for (;;) {
-    const page = await callJson(connection, method, next);
-    yield page;
-    if (page.has_more !== true) return;
-    const rows = Array.isArray(page.data) ? page.data : [];
-    const last = rows.at(-1);
-    if (typeof page.next_cursor === "string") next = { ...next, cursor: page.next_cursor };
-    else if (isObject(last) && typeof last.id === "string")
-      next = { ...next, starting_after: last.id };
-    else throw new Error("has_more is true, but the page has no cursor");
-  }
 }
 
 async function callOnce(

@@ -2,6 +2,7 @@
  * The surroundings of a command: environment, files, outputs, and the person at the keyboard, if
  * any.
  */
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
@@ -15,8 +16,12 @@ export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether a person can answer: input and error output are a terminal. */
   readonly interactive: boolean;
+  /** How many columns the output has. Undefined if it is no terminal. */
+  readonly columns?: number | undefined;
   /** Writes the result. */
   out(text: string): void;
+  /** Resolves once the reader of the output takes more. */
+  drained(): Promise<void>;
   /** Writes everything else: questions, progress, notes and errors. */
   err(text: string): void;
   /**
@@ -27,6 +32,8 @@ export interface Terminal {
   lines(path: string): AsyncIterable<string>;
   /** Creates a file. Throws `UsageError` if it exists or cannot be written. */
   create(path: string): Promise<NewFile>;
+  /** Aborts when the person stops the command (Ctrl-C), so that it can end in order. */
+  stopped(): AbortSignal;
   /** Asks a question on the error output. The answer is not shown if `hidden`. */
   ask(question: string, hidden: boolean): Promise<string>;
 }
@@ -42,7 +49,11 @@ export function processTerminal(): Terminal {
   return {
     env,
     interactive: stdin.isTTY === true && stderr.isTTY === true,
+    columns: stdout.isTTY === true ? stdout.columns : undefined,
     out: (written) => void stdout.write(written),
+    drained: async () => {
+      if (stdout.writableNeedDrain) await once(stdout, "drain");
+    },
     err: (written) => void stderr.write(written),
     read: async (path) => {
       if (path !== "-") return readText(pathOf(path));
@@ -52,6 +63,11 @@ export function processTerminal(): Terminal {
     },
     lines: (path) => readLines(pathOf(path)),
     create: (path) => createFile(pathOf(path)),
+    stopped: () => {
+      const stop = new AbortController();
+      for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+      return stop.signal;
+    },
     ask: async (question, hidden) => {
       // Without echo the library would not show the question either.
       if (hidden) stderr.write(question);

@@ -95,8 +95,12 @@ interface Ended {
 interface Around {
   readonly env?: Record<string, string>;
   readonly files?: Record<string, string>;
+  /** The columns of the terminal. No terminal if it is left out. */
+  readonly columns?: number;
   /** Gets the finished files that the call writes. */
   readonly written?: Map<string, string>;
+  /** Aborts as if the person stopped the command. Aborted if it is left out. */
+  readonly stopped?: AbortSignal;
   /** Answers to questions, in order. With answers the terminal is interactive. */
   readonly answers?: readonly string[];
 }
@@ -116,9 +120,12 @@ export async function run(words: string | readonly string[], around: Around = {}
   const terminal: Terminal = {
     env: around.env ?? {},
     interactive: around.answers !== undefined,
+    columns: around.columns,
     out: (text) => {
       out += text;
     },
+    drained: async () => undefined,
+    stopped: () => around.stopped ?? AbortSignal.abort(),
     err: (text) => {
       err += text;
     },

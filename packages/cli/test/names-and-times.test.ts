@@ -63,7 +63,7 @@ describe("an organisation", () => {
 
 test("an invoice is found by its number", async ({ server }) => {
   server.answer({ ListInvoices: () => ({ data: [{ id }] }) });
-  await run("invoices get INV-0042", { env: server.env });
+  await run("invoices get INV-0042 --json", { env: server.env });
   expect(server.received.map(({ request }) => request)).toEqual([
     { organisation, number: "INV-0042" },
     { organisation, id },

@@ -35,19 +35,19 @@ function validating(): Record<string, (request: object, method: { name: string }
 }
 
 test.for([
-  [`${plan} --price 1.23456`, "price: at most four decimals"],
-  [`${plan} --price 1,50`, "price: a point before the decimals, and no comma"],
-  [`${plan} --price=-1`, "price: no sign"],
-  [`${plan} --price much`, "price: a number such as 12.50"],
-  [`${plan} --price 01`, "price: no zero in front"],
-  [`${plan} --price 1 --minimum-units -1`, "minimum_units: at least 0"],
-  [`plans create --code ${long} --name Team --type per-unit --price 1`, "code: at most 100 chara"],
-  ["plans create --name Team --type per-unit --price 1", "code: is missing"],
-  [`subscriptions units ${id} 7`, "reason: is missing"],
-  [`subscriptions units ${id} 1000000001 --reason More`, "units: at most 1000000000"],
-  ["subscriptions list --starting-after INV-1", "starting_after: an id"],
-  ["plans list --limit 1000", "limit: at most 100"],
-  [`${order} --file order.json`, "charges.1.price: at most four decimals"],
+  [`${plan} --price 1.23456`, "price must have at most four decimals"],
+  [`${plan} --price 1,50`, "price must have a point before the decimals, and no comma"],
+  [`${plan} --price=-1`, "price must have no sign"],
+  [`${plan} --price much`, "price must be a number such as 12.50"],
+  [`${plan} --price 01`, "price must have no zero in front"],
+  [`${plan} --price 1 --minimum-units -1`, "minimum_units must be at least 0"],
+  [
+    `plans create --code ${long} --name Team --type per-unit --price 1`,
+    "code must have at most 100 chara",
+  ],
+  [`subscriptions units ${id} 1000000001 --reason More`, "units must be at most 1000000000"],
+  ["plans list --limit 1000", "limit must be at most 100"],
+  [`${order} --file order.json`, "charges.1.price must have at most four decimals"],
 ] as const)("%s is refused with: %s", async ([words, said], { server }) => {
   server.answer(validating());
   const ended = await run(words, { env: server.env, files: charges("1.23456") });
@@ -55,6 +55,26 @@ test.for([
   expect(ended.err).toMatch(new RegExp(`^${said.replaceAll(".", "\\.")}`));
   // The code and the request stay, for those who search or report it.
   expect(ended.err).toMatch(/\(invalid_parameter, request request-1\)\n$/);
+});
+
+test.for([
+  ["plans create --name Team --type per-unit --price 1", "--code is required: its code"],
+  [`subscriptions units ${id} 7`, "--reason is required: why, 1 to 500 characters"],
+  ["subscriptions list --starting-after INV-1", "--starting-after takes an id, such as"],
+  ["audit list --target Ada", "--target takes an id, such as"],
+  ["invoices list --status draft,open", "error: option '--status <list>' argument 'draft,open'"],
+  ["listen", "--forward-to is required"],
+  ["listen --forward-to http://shop.example/", "--forward-to takes an address of this machine"],
+  [
+    "invoices list --columns number,colour",
+    "There is no column colour. The columns are id, number",
+  ],
+] as const)("%s is refused before anything is sent: %s", async ([words, said], { server }) => {
+  server.answer({});
+  const ended = await run(words, { env: server.env });
+  expect([ended.exitCode, ended.out]).toEqual([2, ""]);
+  expect(ended.err.slice(0, said.length)).toBe(said);
+  expect(server.received).toEqual([]);
 });
 
 test("a refusal that the rules do not explain has the service's words", async ({ server }) => {

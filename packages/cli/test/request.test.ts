@@ -117,7 +117,8 @@ describe("the request", () => {
     ["plan list", "unknown command"],
     ["plans", "Usage"],
     ["organisations create --file wrong.json", "colour is not a member"],
-    ["organisations create --file broken.json", "is not JSON"],
+    ["organisations create --file broken.json", "must contain a JSON object"],
+    ["organisations create --file empty.json", "empty.json is empty"],
     ["organisations create --file list.json", "must contain a JSON object"],
     ["organisations setup-mode x maybe", "on, off"],
     ["customers import", "--contact or --file is required"],
@@ -146,7 +147,7 @@ describe("the request", () => {
     const withoutToken = await run("operators whoami", { env: { BILLING_ADMIN_URL } as never });
     expect(withoutToken).toMatchObject({
       exitCode: 2,
-      err: expect.stringContaining("--token-file"),
+      err: expect.stringContaining("billing login"),
     });
     const files = { token: "op_of_a_file\n" };
     await run("operators whoami --token-file token", { env: server.env, files });

@@ -1,10 +1,11 @@
-/** Objects that a command accepts by their code in place of their id. */
+/** Objects that a command accepts by their code or name in place of their id. */
 import {
   ChargeService,
   PlanService,
 } from "../../../../src/gen/proto/billing/admin/v1/catalogue_pb.ts";
 import { CustomerService } from "../../../../src/gen/proto/billing/admin/v1/customers_pb.ts";
 import { MeterService } from "../../../../src/gen/proto/billing/admin/v1/meters_pb.ts";
+import { OperatorService } from "../../../../src/gen/proto/billing/admin/v1/operators_pb.ts";
 import type { NameLookup } from "../noun.ts";
 
 /** Finds a plan by its code. */
@@ -20,4 +21,11 @@ export const meterByCode: NameLookup = { kind: "meter", list: MeterService.metho
 export const customerByCode: NameLookup = {
   kind: "customer",
   list: CustomerService.method.listCustomers,
+};
+
+/** Finds an operator by its name, or by a part of it. */
+export const operatorByName: NameLookup = {
+  kind: "operator",
+  list: OperatorService.method.listOperators,
+  by: "name",
 };

@@ -38,7 +38,17 @@ function escaped(character: string): string {
 
 /** Returns a list as CSV by RFC 4180, with the titles of its columns in the first row. */
 export function listCsv(rows: readonly Json[], columns: readonly Column[]): string {
-  return csvText([titlesOf(columns), ...rows.map((row) => cellsOf(row, columns))]);
+  return `${csvTitles(columns)}${csvRows(rows, columns)}`;
+}
+
+/** Returns the titles of columns as a row of CSV. */
+export function csvTitles(columns: readonly Column[]): string {
+  return csvText([titlesOf(columns)]);
+}
+
+/** Returns rows of a list as CSV. */
+export function csvRows(rows: readonly Json[], columns: readonly Column[]): string {
+  return csvText(rows.map((row) => cellsOf(row, columns)));
 }
 
 /** Returns one object as CSV: a row of names and a row of values. */

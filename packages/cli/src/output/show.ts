@@ -7,15 +7,19 @@ import { field as fieldExtension } from "../../../../src/gen/proto/billing/optio
 import { jsonName } from "../../../../src/transport/rest/json-shape.ts";
 import type { Column, Verb, Work } from "../noun.ts";
 import type { Terminal } from "../terminal.ts";
+import { rowsOf } from "./columns.ts";
 import type { OutputFormat } from "./format-names.ts";
 import { jsonText } from "./json-text.ts";
-import { isObject, type Json } from "./message-json.ts";
+import type { Json } from "./message-json.ts";
 import { clean, listTable, objectTable } from "./table.ts";
+import { listOf } from "./words.ts";
 
 /** How a response is shown. Lines for a person may call `work` for more. */
 interface Showing {
   readonly format: OutputFormat;
   readonly work: Work;
+  /** What the verb read before the call. */
+  readonly before: unknown;
 }
 
 /** Shows the response of a verb. */
@@ -23,7 +27,7 @@ export async function show(
   terminal: Terminal,
   verb: Verb,
   response: Json,
-  { format, work }: Showing,
+  { format, work, before }: Showing,
 ): Promise<void> {
   const secret = secretMember(verb.method.output);
   if (format === "json") terminal.out(jsonText(response));
@@ -31,45 +35,49 @@ export async function show(
   else if (format === "csv") await showCsv(terminal, verb, response);
   else if (secret !== null) showOnce(terminal, response, secret);
   else if (verb.lines !== undefined)
-    showLines(terminal, response, await verb.lines(response, work));
+    showLines(terminal, response, await verb.lines(response, work, before));
   else if (verb.columns === undefined) terminal.out(objectTable(response));
-  else showList(terminal, response, verb.rows ?? "data", verb.columns);
+  else showList(terminal, verb, response, verb.columns);
 }
 
 function showLines(terminal: Terminal, response: Json, lines: readonly string[]): void {
   terminal.out(lines.map((line) => `${clean(line)}\n`).join(""));
-  noteMore(terminal, response, rowsOf(response, "data"));
+  noteMore(terminal, response, listOf(response.data));
 }
 
-async function showCsv(
-  terminal: Terminal,
-  { rows = "data", columns }: Verb,
-  response: Json,
-): Promise<void> {
+async function showCsv(terminal: Terminal, verb: Verb, response: Json): Promise<void> {
   const { listCsv, objectCsv } = await import("./formats.ts");
-  if (columns === undefined) {
+  if (verb.columns === undefined) {
     terminal.out(objectCsv(response));
     return;
   }
-  const list = rowsOf(response, rows);
-  terminal.out(listCsv(list, columns));
-  noteMore(terminal, response, list);
+  terminal.out(listCsv(rowsOf(verb, response), verb.columns));
+  noteMore(terminal, response, listOf(response.data));
 }
 
-function rowsOf(response: Json, name: string): readonly Json[] {
-  const { [name]: list } = response;
-  return Array.isArray(list) ? list.filter(isObject) : [];
+/** Writes pages as CSV as they come, so that a list may have any size. */
+export async function showPages(
+  terminal: Terminal,
+  verb: Verb,
+  list: AsyncIterable<Json>,
+): Promise<void> {
+  const { csvRows, csvTitles } = await import("./formats.ts");
+  const { columns = [] } = verb;
+  terminal.out(csvTitles(columns));
+  for await (const page of list) {
+    terminal.out(csvRows(rowsOf(verb, page), columns));
+    await terminal.drained();
+  }
 }
 
 function showList(
   terminal: Terminal,
+  verb: Verb,
   response: Json,
-  name: string,
   columns: readonly Column[],
 ): void {
-  const rows = rowsOf(response, name);
-  terminal.out(listTable(rows, columns));
-  noteMore(terminal, response, rows);
+  terminal.out(listTable(rowsOf(verb, response), columns));
+  noteMore(terminal, response, listOf(response.data));
 }
 
 function noteMore(terminal: Terminal, response: Json, rows: readonly Json[]): void {

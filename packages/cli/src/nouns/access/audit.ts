@@ -3,6 +3,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { AuditService } from "../../../../../src/gen/proto/billing/admin/v1/audit_pb.ts";
 import type { Noun } from "../../noun.ts";
 import { isObject, type Json } from "../../output/message-json.ts";
+import { operatorByName } from "../lookups.ts";
 
 /** Lists the audit log. */
 export const audit: Noun = {
@@ -16,14 +17,15 @@ export const audit: Noun = {
       examples: [
         "audit list --organisation $BILLING_ORGANISATION",
         "audit list --target 0199a0b2-4444-7000-8000-000000000001 --json",
-        "audit list --since 7d -o csv",
+        "audit list --operator Ada --since 7d -o csv",
       ],
       fields: {
         organisation: "only changes in this organisation, by id or name",
-        operator: "only changes by the operator with this id",
+        operator: "only changes by this operator, by id or name",
         target: "only changes of the object with this id",
         since: "only changes at this time or later",
       },
+      lookups: { operator: operatorByName },
       columns: [
         "created",
         "operator_name",

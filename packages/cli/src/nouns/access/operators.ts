@@ -3,21 +3,37 @@
  * tokens. ADMIN-1
  */
 import { OperatorService } from "../../../../../src/gen/proto/billing/admin/v1/operators_pb.ts";
-import type { Noun } from "../../noun.ts";
+import type { Noun, Verb } from "../../noun.ts";
+import { isObject } from "../../output/message-json.ts";
+import { spaced } from "../../output/words.ts";
+import { operatorByName } from "../lookups.ts";
 
 const { method } = OperatorService;
+
+/** Shows whose token a call has. It is a command without its noun as well: `billing whoami`. */
+export const whoami: Verb = {
+  name: "whoami",
+  method: method.getCurrentOperator,
+  summary: "Show the operator and the token of this call.",
+  examples: ["operators whoami", "operators whoami -o json"],
+  lines: ({ operator, token }, { terminal, connection }) => {
+    const { name = "", role = "" } = isObject(operator) ? operator : {};
+    const { name: named = "", redacted_value: shown = "" } = isObject(token) ? token : {};
+    const organisation = terminal.env.BILLING_ORGANISATION;
+    return [
+      `You are ${String(name)}, ${spaced(role)}, by the token ${String(named)} (${String(shown)}).`,
+      `The admin API is at ${connection.address}.`,
+      organisation ? `The organisation is ${organisation}.` : "No organisation is set.",
+    ];
+  },
+};
 
 /** Creates, lists and changes operators. */
 export const operators: Noun = {
   name: "operators",
   summary: "Create operators and change their roles",
   verbs: [
-    {
-      name: "whoami",
-      method: method.getCurrentOperator,
-      summary: "Show the operator and the token of this call.",
-      examples: ["operators whoami"],
-    },
+    whoami,
     {
       name: "create",
       method: method.createOperator,
@@ -41,9 +57,10 @@ export const operators: Noun = {
       summary: "Change an operator's name, role, or whether it is active.",
       examples: [
         "operators update 0199a0b2-6666-7000-8000-000000000001 --role read-only",
-        "operators update 0199a0b2-6666-7000-8000-000000000001 --no-active",
+        "operators update Ada --no-active",
       ],
       places: ["id"],
+      lookups: { id: operatorByName },
       fields: { name: "its name", role: "what it may do", active: "its tokens are accepted" },
     },
   ],
@@ -59,12 +76,10 @@ export const operatorTokens: Noun = {
       method: method.createOperatorToken,
       summary:
         "Create a token. Only its value goes to the standard output, and it is shown only once.",
-      examples: [
-        "operator-tokens create --operator 0199a0b2-6666-7000-8000-000000000001 " +
-          "--name Laptop > token.txt",
-      ],
+      examples: ["operator-tokens create --operator Ada --name Laptop > token.txt"],
+      lookups: { operator: operatorByName },
       fields: {
-        operator: "the operator's id",
+        operator: "the operator's id or name",
         name: "its name, such as the place where it is used",
         expires_at: "when it expires, RFC 3339; never without this option",
       },
@@ -77,7 +92,8 @@ export const operatorTokens: Noun = {
         "operator-tokens list",
         "operator-tokens list --operator 0199a0b2-6666-7000-8000-000000000001",
       ],
-      fields: { operator: "only tokens of the operator with this id" },
+      lookups: { operator: operatorByName },
+      fields: { operator: "only tokens of this operator, by id or name" },
       columns: ["id", "operator", "name", "redacted_value", "status", "expires_at", "last_used_at"],
     },
     {

@@ -96,7 +96,8 @@ export const customers: Noun = {
         "customers list --email billing@acme.example",
       ],
       fields: {
-        search: "only customers whose name, company or code begins with this text, in any case",
+        search:
+          "only customers with this text in name, company, code or e-mail address, in any case",
         code: "only the customer with this code",
         email: "only customers with this e-mail address, in any case",
         status: "only customers with this status",

@@ -2,7 +2,7 @@
 import { AttentionService } from "../../../../../src/gen/proto/billing/admin/v1/attention_pb.ts";
 import type { Noun } from "../../noun.ts";
 import type { Json } from "../../output/message-json.ts";
-import { counted, listOf, minuteOf, secondOf, sentenceAndTable } from "./words.ts";
+import { counted, listOf, minuteOf, secondOf, sentenceAndTable } from "../../output/words.ts";
 
 const { method } = AttentionService;
 
@@ -67,7 +67,7 @@ export const attention: Noun = {
         "answer",
         "same_reason_count",
       ],
-      lines: (response) => sentenceAndTable(sentenceOf(response), listOf(response.data), shown),
+      lines: attentionLines,
     },
     {
       name: "count",
@@ -90,6 +90,11 @@ export const attention: Noun = {
     },
   ],
 };
+
+/** Returns the lines of what waits for a person. */
+export function attentionLines(response: Json): readonly string[] {
+  return sentenceAndTable(sentenceOf(response), listOf(response.data), shown);
+}
 
 const at = ({ checked }: Json) => secondOf(checked);
 const nothing = (response: Json) => `Nothing needs a person. Checked ${at(response)}.`;

@@ -1,9 +1,8 @@
 /** `billing overview`: the figures of an organisation at a glance. ADMIN-19 */
-import type { JsonValue } from "@bufbuild/protobuf";
 import { OverviewService } from "../../../../../src/gen/proto/billing/admin/v1/overview_pb.ts";
 import type { Noun } from "../../noun.ts";
 import { isObject, type Json } from "../../output/message-json.ts";
-import { counted, listOf, minuteOf, money, secondOf } from "./words.ts";
+import { counted, listOf, minuteOf, money, secondOf, sumOf } from "../../output/words.ts";
 
 /** Shows the figures. */
 export const overview: Noun = {
@@ -21,12 +20,13 @@ export const overview: Noun = {
         "A worker reckons the figures each minute while somebody reads them, else each hour. " +
         "-o json has the renewals by day.",
       examples: ["overview", "overview get --json"],
-      lines: linesOf,
+      lines: overviewLines,
     },
   ],
 };
 
-function linesOf(response: Json): readonly string[] {
+/** Returns the lines of the figures. */
+export function overviewLines(response: Json): readonly string[] {
   const isReckoned = response.as_of !== undefined;
   const rows: readonly (readonly [string, string])[] = [
     ...(isReckoned ? figures(response) : []),
@@ -97,21 +97,15 @@ function renewals(days: readonly Json[], part: string): string | null {
   const all = days.map((day) => memberOf(day, part));
   const count = all.reduce((sum, { count }) => sum + Number(count ?? 0), 0);
   if (count === 0) return null;
-  const values = new Map<string, bigint>();
-  for (const { currency, amount } of all.flatMap(({ values }) => listOf(values))) {
-    const before = values.get(String(currency)) ?? 0n;
-    values.set(String(currency), before + unscaled(amount));
-  }
-  const amounts = [...values].map(([currency, value]) => money(currency, scaled(value)));
+  const values = Map.groupBy(
+    all.flatMap(({ values }) => listOf(values)),
+    ({ currency }) => String(currency),
+  );
+  const amounts = [...values].map(([currency, some]) =>
+    money(currency, sumOf(some.map(({ amount }) => amount))),
+  );
   return [counted(count, "renewal"), ...amounts].join(", ");
 }
-
-/** Ten thousandths. Every decimal of the API has four places. */
-const unscaled = (amount: JsonValue | undefined) => BigInt(String(amount).replace(".", ""));
-const scaled = (value: bigint) =>
-  String(value)
-    .padStart(5, "0")
-    .replace(/(?=\d{4}$)/, ".");
 
 function documentsOf(response: Json): string {
   const counts = listOf(response.documents).map(({ state, count }) => `${count} ${String(state)}`);

@@ -2,7 +2,7 @@
 import { SearchService } from "../../../../../src/gen/proto/billing/admin/v1/search_pb.ts";
 import type { Noun } from "../../noun.ts";
 import type { Json } from "../../output/message-json.ts";
-import { listOf, sentenceAndTable } from "./words.ts";
+import { listOf, sentenceAndTable } from "../../output/words.ts";
 
 const words = (text: unknown) => String(text).replaceAll("_", " ");
 

@@ -5,6 +5,7 @@
  */
 import { SubscriptionService } from "../../../../../src/gen/proto/billing/admin/v1/subscriptions_pb.ts";
 import { previewedStateText, type Verb } from "../../noun.ts";
+import { actLines, documentsBefore } from "./act-lines.ts";
 import { previewLines, upcomingLines } from "./preview-lines.ts";
 
 const { method } = SubscriptionService;
@@ -53,6 +54,8 @@ export const actingVerbs: readonly Verb[] = [
   {
     name: "create",
     method: method.createSubscription,
+    before: documentsBefore,
+    lines: actLines,
     summary: "Create a subscription on behalf of the platform, and issue its first invoice.",
     details: chargesFromFile,
     examples: [
@@ -67,6 +70,8 @@ export const actingVerbs: readonly Verb[] = [
   {
     name: "units",
     method: method.changeUnits,
+    before: documentsBefore,
+    lines: actLines,
     summary: "Set the total number of units on behalf of the platform.",
     examples: [
       "subscriptions units 0199a0b2-6666-7000-8000-000000000001 12 --reason 'Two more seats'",
@@ -79,6 +84,8 @@ export const actingVerbs: readonly Verb[] = [
   {
     name: "end",
     method: method.endSubscription,
+    before: documentsBefore,
+    lines: actLines,
     summary: "End a subscription on behalf of the platform, at the end of its period or now.",
     examples: [
       "subscriptions end 0199a0b2-6666-7000-8000-000000000001 period-end --reason 'Not needed'",
@@ -95,6 +102,8 @@ export const actingVerbs: readonly Verb[] = [
   {
     name: "restore",
     method: method.restoreSubscription,
+    before: documentsBefore,
+    lines: actLines,
     summary: "Restore a subscription that is set to end or ended, on behalf of the platform.",
     examples: [
       "subscriptions restore 0199a0b2-6666-7000-8000-000000000001 --reason 'Ended by mistake'",

@@ -3,6 +3,7 @@ import { CreditNoteService } from "../../../../../src/gen/proto/billing/admin/v1
 import { InvoiceService } from "../../../../../src/gen/proto/billing/admin/v1/invoices_pb.ts";
 import type { NameLookup, Noun } from "../../noun.ts";
 import { customerByCode } from "../lookups.ts";
+import { creditNoteLines, invoiceLines } from "./document-lines.ts";
 
 /** Finds an invoice by its number. */
 const invoiceByNumber: NameLookup = {
@@ -19,6 +20,22 @@ const creditNoteByNumber: NameLookup = {
 };
 
 const lookups = { customer: customerByCode };
+
+const ofLines = ["position", "line.name", "line.description"];
+
+const lineColumns = {
+  invoice: [
+    ...["number", "type", "status", "issue_date", "due_date", ...ofLines, "line.kind"],
+    ...["line.units", "line.quantity", "line.unit_price", "line.amount", "line.period.start"],
+    ...["line.period.end", "subtotal", "total", "amount_due", "currency", "customer"],
+    ...["subscription", "reference", "id"],
+  ],
+  creditNote: [
+    ...["number", "status", "credit_note_date", ...ofLines, "line.amount", "line.effective_date"],
+    ...["subtotal", "total", "remaining_credit", "currency", "customer", "subscription"],
+    ...["reference", "id"],
+  ],
+};
 
 function filtersOf(words: string) {
   return {
@@ -46,6 +63,7 @@ export const invoices: Noun = {
         "invoices list --status draft,approved --all",
         "invoices list --status approved --due-to 2026-03-31",
         "invoices list --subscription 0199a0b2-6666-7000-8000-000000000001 --json",
+        "invoices list --issued-from 2026-01-01 --issued-to 2026-12-31 --lines --all -o csv",
       ],
       fields: {
         ...filtersOf("invoice"),
@@ -55,6 +73,7 @@ export const invoices: Noun = {
         renewal_to: "only renewals whose period begins on this day or earlier",
       },
       lookups,
+      inner: { member: "lines", columns: lineColumns.invoice },
       columns: [
         "id",
         "number",
@@ -75,6 +94,7 @@ export const invoices: Noun = {
       examples: ["invoices get INV-0042"],
       places: ["id"],
       lookups: { id: invoiceByNumber },
+      lines: invoiceLines,
     },
   ],
 };
@@ -91,6 +111,7 @@ export const creditNotes: Noun = {
       examples: ["credit-notes list --customer ACME", "credit-notes list --status approved"],
       fields: filtersOf("credit note"),
       lookups,
+      inner: { member: "lines", columns: lineColumns.creditNote },
       columns: [
         "id",
         "number",
@@ -110,6 +131,7 @@ export const creditNotes: Noun = {
       examples: ["credit-notes get CN-0007"],
       places: ["id"],
       lookups: { id: creditNoteByNumber },
+      lines: creditNoteLines,
     },
   ],
 };

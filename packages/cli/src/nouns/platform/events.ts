@@ -1,6 +1,7 @@
 /** `billing events`: what the webhook endpoints of an organisation receive. ADMIN-11 */
 import { EventService } from "../../../../../src/gen/proto/billing/admin/v1/events_pb.ts";
 import type { Noun } from "../../noun.ts";
+import { tail } from "./forward-events.ts";
 
 const { method } = EventService;
 
@@ -25,6 +26,7 @@ export const events: Noun = {
       },
       columns: ["id", "created", "type", "object_id", "sequence"],
     },
+    tail,
     {
       name: "get",
       method: method.getEvent,

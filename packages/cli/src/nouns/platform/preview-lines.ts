@@ -1,115 +1,129 @@
-/** What a preview or an upcoming invoice shows to a person: each document with its arithmetic. */
-import {
-  describeExplanation,
-  type LineHeading,
-} from "../../../../../src/domain/explanation/for-person.ts";
-import type { Explanation, Unavailable } from "../../../../../src/domain/explanation/shown.ts";
+/** What a person reads of a preview and of an upcoming invoice: a sentence, then each document. */
+
+import type { Work } from "../../noun.ts";
+import { layDocument, layText } from "../../output/document.ts";
 import type { Json } from "../../output/message-json.ts";
+import { capital, differenceOf, enumerated } from "../../output/words.ts";
+import { readInvoice } from "./act-lines.ts";
+import { type Amended, effectsText, renewalText } from "./effects.ts";
+import { explainedLines, renewalDocuments, statedLine } from "./explained-document.ts";
+import type {
+  PreviewedCreditNote,
+  PreviewedInvoice,
+  SubscriptionPreview,
+  Upcoming,
+} from "./shown.ts";
+import { planOf, subscriptionText } from "./subscription-lines.ts";
 
-/** The members of a document that are read here. `explanation` is as in `Explained`. */
-interface PreviewedDocument {
-  readonly number?: string;
-  readonly type: string;
-  readonly issue_date: string;
-  readonly credit_note_date: string;
-  readonly lines: readonly LineHeading[];
-  readonly explanation: Explained;
-  readonly overdue: boolean;
-}
-
-/** An explanation, with its JSON as REST answers it. */
-interface Explained {
-  readonly body: string;
-}
-
-interface UpcomingInvoice {
-  readonly renewal_date: string;
-  readonly issued: boolean;
-  readonly lines: readonly LineHeading[];
-  readonly credits: readonly LineHeading[];
-  readonly explanations: readonly Explained[];
-}
-
-interface SubscriptionPreview {
-  readonly issued_invoices: readonly PreviewedDocument[];
-  readonly amended_invoices: readonly PreviewedDocument[];
-  readonly removed_invoices: readonly PreviewedDocument[];
-  readonly credit_notes: readonly PreviewedDocument[];
-  readonly deferred_lines: readonly { readonly name: string; readonly description: string }[];
-  readonly upcoming_invoice?: UpcomingInvoice;
-  readonly assumptions: readonly string[];
-}
-
-/** Returns the lines of a preview. */
-export function previewLines(json: Json): readonly string[] {
+/** Returns the lines of a preview. Reads what the invoices that it amends come to at present. */
+export async function previewLines(json: Json, work: Work): Promise<readonly string[]> {
   const preview = json as unknown as SubscriptionPreview;
-  const { issued_invoices: issued, amended_invoices: amended, credit_notes: credited } = preview;
-  const documents = [
-    ...issued.flatMap((one) =>
-      documentLines(one, `Issues ${kindOf(one)}, dated ${one.issue_date}${overdueOf(one)}`),
-    ),
-    ...amended.flatMap((one) => documentLines(one, `Amends ${kindOf(one)}`)),
-    ...preview.removed_invoices.map((one) => `Removes ${kindOf(one)}`),
-    ...credited.flatMap((one) =>
-      documentLines(one, `Credits, dated ${one.credit_note_date.slice(0, 10)}${overdueOf(one)}`),
-    ),
-    ...preview.deferred_lines.map(
-      ({ name, description }) => `Defers to the renewal: ${name}, ${description}`,
-    ),
-  ];
-  const { upcoming_invoice: upcoming, assumptions } = preview;
+  const { terminal } = work;
+  const { subscription, upcoming_invoice: upcoming = null, deferred_lines: deferred } = preview;
+  const [plan, ...was] = await Promise.all([
+    subscription === undefined ? null : planOf(work, subscription.plan),
+    ...preview.amended_invoices.map((one) => subtotalNow(work, one)),
+  ]);
+  const currency = subscription?.currency ?? "";
+  const effects = {
+    issued: preview.issued_invoices,
+    amended: preview.amended_invoices.map((one, index): Amended => {
+      const before = was[index] ?? null;
+      const by = before === null ? null : differenceOf(one.subtotal, before);
+      return { ...one, by };
+    }),
+    removed: preview.removed_invoices.map((one) => ({ ...one, currency })),
+    credited: preview.credit_notes,
+    deferred: deferred.map(({ amount }) => ({ currency, subtotal: amount })),
+    upcoming,
+  };
   return [
-    ...(documents.length === 0 ? ["No document is issued, amended, removed or credited."] : []),
-    ...documents,
-    ...(upcoming === undefined ? [] : renewalLines(upcoming)),
-    ...assumptions.map((one) => `Taken for granted: ${one.replaceAll("_", " ")}`),
+    ...layText(terminal, `${capital(effectsText(effects))}. Nothing is changed by this preview.`),
+    ...(subscription === undefined
+      ? []
+      : ["", ...layText(terminal, subscriptionText(subscription, plan))]),
+    ...preview.issued_invoices.flatMap((one) => documentOf(work, `Issued: ${kindOf(one)}`, one)),
+    ...preview.amended_invoices.flatMap((one, index) =>
+      documentOf(work, `Amended: ${kindOf(one)}`, one, was[index]),
+    ),
+    ...preview.removed_invoices.flatMap(({ number, type, subtotal, only_if_unsent: unsent }) => [
+      "",
+      ...layDocument(terminal, {
+        title: `Removed: ${number ?? "an invoice"} (${type})`,
+        currency,
+        lines: [],
+        sums: [[`without tax${unsent ? ", unless the ledger has sent it by then" : ""}`, subtotal]],
+      }),
+    ]),
+    ...preview.credit_notes.flatMap((one) =>
+      documentOf(work, `Credited: a credit note${datesOf(one)}`, one),
+    ),
+    ...(deferred.length === 0
+      ? []
+      : [
+          "",
+          ...layDocument(terminal, {
+            title: "Waits for the renewal",
+            currency,
+            lines: deferred.map(statedLine),
+            sums: [],
+          }),
+        ]),
+    ...(upcoming === null ? [] : renewalDocuments(terminal, upcoming)),
+    ...assumed(preview.assumptions).flatMap((text) => ["", ...layText(terminal, text)]),
   ];
 }
 
 /** Returns the lines of an upcoming invoice. */
-export function upcomingLines(json: Json): readonly string[] {
-  return renewalLines(json as unknown as UpcomingInvoice);
+export function upcomingLines(json: Json, { terminal }: Work): readonly string[] {
+  const upcoming = json as unknown as Upcoming;
+  return [
+    ...layText(terminal, `${capital(renewalText(upcoming))}.`),
+    ...renewalDocuments(terminal, upcoming),
+  ];
 }
 
-/** The lines stand on the documents in their order, as the explanations do. */
-function renewalLines(upcoming: UpcomingInvoice): readonly string[] {
-  const { renewal_date: date, issued, lines, credits, explanations } = upcoming;
-  if (explanations.length === 0) return [`The renewal on ${date} issues no document.`];
-  const headings = [...lines, ...credits];
-  let position = 0;
-  return explanations.flatMap((one, index) => {
-    const explanation = read(one);
-    // Where one has no lines, those of the next ones cannot be found.
-    const count = explanation.available ? explanation.lines.length : headings.length;
-    const own = headings.slice(position, position + count);
-    position += count;
-    const verb = explanation.object === "credit_note" ? "credits" : "bills";
-    const when = issued && index === 0 ? ", issued ahead" : "";
-    return describe(explanation, own, `The renewal on ${date} ${verb}${when}`);
-  });
+async function subtotalNow(work: Work, { invoice }: PreviewedInvoice): Promise<string | null> {
+  return invoice === undefined ? null : (await readInvoice(work, invoice)).subtotal;
 }
 
-function documentLines(document: PreviewedDocument, title: string): readonly string[] {
-  return describe(read(document.explanation), document.lines, title);
-}
-
-function read({ body }: Explained): Explanation | Unavailable {
-  return JSON.parse(body);
-}
-
-function describe(
-  explanation: Explanation | Unavailable,
-  headings: readonly LineHeading[],
+function documentOf(
+  { terminal }: Work,
   title: string,
+  { currency, lines, subtotal, explanation }: PreviewedInvoice | PreviewedCreditNote,
+  was: string | null = null,
 ): readonly string[] {
-  if (explanation.available) return describeExplanation(explanation, headings, title);
-  return [`${title}: no explanation (${explanation.reason})`];
+  const before = was === null ? [] : [["without tax, as it is", was] as const];
+  return [
+    "",
+    ...layDocument(terminal, {
+      title,
+      currency,
+      lines: explainedLines(lines, explanation),
+      sums: [...before, ["without tax", subtotal]],
+    }),
+  ];
 }
 
-function kindOf({ number, type }: PreviewedDocument): string {
-  return number === undefined ? `an invoice (${type})` : `invoice ${number} (${type})`;
+function kindOf(invoice: PreviewedInvoice): string {
+  const { number, type } = invoice;
+  return `${number ?? "an invoice"} (${type})${datesOf(invoice)}`;
 }
 
-function overdueOf({ overdue }: PreviewedDocument): string {
-  return overdue ? ", overdue" : "";
+function datesOf(one: PreviewedInvoice | PreviewedCreditNote): string {
+  const date = "issue_date" in one ? one.issue_date : one.credit_note_date.slice(0, 10);
+  const due = "due_date" in one && one.due_date !== undefined ? `, due ${one.due_date}` : "";
+  return `, dated ${date}${due}${one.overdue ? ", of what is overdue" : ""}`;
+}
+
+const assumptions: Readonly<Record<string, string>> = {
+  invoices_accepted: "accepts the invoices that it does not have yet",
+  amendments_accepted: "still takes the amendments",
+  removals_accepted: "removes the invoices",
+};
+
+function assumed(words: readonly string[]): readonly string[] {
+  const texts = words.map((word) => assumptions[word] ?? word);
+  if (texts.length === 0) return [];
+  return [`The ledger was not asked: this takes for granted that it ${enumerated(texts)}.`];
 }

@@ -4,6 +4,7 @@ import type { Column, Noun } from "../../noun.ts";
 import { isObject } from "../../output/message-json.ts";
 import { customerByCode, planByCode } from "../lookups.ts";
 import { actingVerbs, previewVerbs } from "./act-on-subscriptions.ts";
+import { subscriptionLines } from "./subscription-lines.ts";
 
 const { method } = SubscriptionService;
 
@@ -63,6 +64,7 @@ export const subscriptions: Noun = {
       summary: "Show a subscription.",
       examples: ["subscriptions get 0199a0b2-6666-7000-8000-000000000001"],
       places: ["id"],
+      lines: subscriptionLines,
     },
     {
       name: "timeline",

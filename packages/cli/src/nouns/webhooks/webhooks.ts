@@ -157,7 +157,8 @@ const deliveryVerbs: readonly Verb[] = [
       endpoint: "only deliveries to this endpoint",
       state: "only deliveries in this state",
       event_type: "only deliveries of events of this type",
-      since: "only deliveries that were created at this instant or later, RFC 3339",
+      since: "only deliveries that were created at this time or later",
+      until: "only deliveries that were created before this time",
     },
     columns: [
       "id",
@@ -189,18 +190,21 @@ const deliveryVerbs: readonly Verb[] = [
   {
     name: "resend-all",
     method: method.resendWebhookDeliveries,
-    summary: "Send an endpoint all events since an instant that it has not received.",
+    summary: "Send an endpoint all events of a time that it has not received.",
     details:
       "These are events whose delivery was exhausted or cancelled, and events of its kinds that " +
       "were " +
       "published while it was disabled or did not exist yet.",
     examples: [
       `webhooks resend-all ${endpoint} --since 2026-11-20T00:00:00Z`,
+      `webhooks resend-all ${endpoint} --since 3d --until 1d --kinds invoice.paid`,
       `webhooks resend-all ${endpoint} --since 2026-11-20T00:00:00Z --include-delivered`,
     ],
     places: ["id"],
     fields: {
-      since: "events published at this instant or later, RFC 3339; at most 30 days ago",
+      since: "events published at this time or later, at most 30 days ago",
+      until: "only events published before this time",
+      kinds: "only events of these kinds, separated by commas",
       include_delivered: "send delivered events again as well",
       after_event: "only events after this one: continues an interrupted command",
     },

@@ -171,7 +171,7 @@ test("overview is a sentence and a small table", async ({ server }) => {
     "",
     "a month        NZD 1,234,567.50 of 1,204 subscriptions",
     "subscriptions  1,204 active; 14 began and 2 ended in 30 days; 1 parked",
-    "due in 7 days  2 renewals, NZD 100.1250",
+    "due in 7 days  2 renewals, NZD 100.125",
     "last 30 days   3 renewals, NZD 30.25 billed, 1 renewal, NZD 5.00 failed",
     "documents      1 failed; 1 not in the ledger, the oldest since 2026-11-20 02:10",
     "ledger         connected, last sync 2026-11-28 00:30, 4870 of 5000 calls left today",

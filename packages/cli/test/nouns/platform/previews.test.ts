@@ -11,83 +11,140 @@ const explained = (name: string) => {
   return presentExplanation({ ...found.explanation, number: null });
 };
 
-const team = { name: "Team", period: { start: "2026-04-01", end: "2026-05-01" } };
+const period = { start: "2026-04-01", end: "2026-05-01" };
+const team = { name: "Team", amount: "60.4800", period };
 const upcomingInvoice = {
+  currency: "EUR",
   renewalDate: "2026-04-01",
+  period,
   issued: true,
-  lines: [team, { name: "Calls", period: { start: "2026-03-01", end: "2026-04-01" } }],
-  credits: [{ name: "Storage", effectiveDate: "2026-03-01T00:00:00.000Z" }],
+  subtotal: "106.5100",
+  lines: [
+    { name: "Team", amount: "88.5000", period },
+    { name: "Calls", amount: "27.0100", period: { start: "2026-03-01", end: "2026-04-01" } },
+  ],
+  credits: [{ name: "Storage", amount: "9.0000", effectiveDate: "2026-03-01T00:00:00.000Z" }],
   explanations: [explained("plan-1-tiered"), explained("usage-1"), explained("usage-1-credit")],
 };
 
-test("a preview shows each document that it issues, amends, removes and credits", async ({
+const preview = {
+  subscription: {
+    ...{ customerCode: "ACME", status: 2, currency: "EUR", units: 12, renewalValue: "150.0000" },
+    ...{ renewalDate: "2026-04-01", interval: { unit: "month", count: 1 } },
+  },
+  issuedInvoices: [
+    {
+      ...{ type: 3, currency: "EUR", issueDate: "2026-03-17", dueDate: "2026-03-31" },
+      ...{ lines: [team], subtotal: "60.4800", overdue: true },
+      explanation: explained("proration-1-charge"),
+    },
+  ],
+  amendedInvoices: [
+    {
+      ...{ invoice: id, number: "INV-7", type: 2, currency: "EUR", issueDate: "2026-03-01" },
+      ...{ lines: [{ name: "Team", amount: "89.0400" }], subtotal: "89.0400" },
+      explanation: explained("plan-1-amended"),
+    },
+  ],
+  removedInvoices: [{ number: "INV-8", type: 2, subtotal: "12.0000", onlyIfUnsent: true }],
+  creditNotes: [
+    {
+      ...{ currency: "EUR", creditNoteDate: "2026-03-17T00:00:00.000Z", subtotal: "5.8100" },
+      lines: [{ name: "Team", amount: "5.8100" }],
+      explanation: explained("proration-1-credit"),
+    },
+  ],
+  deferredLines: [{ name: "Team", amount: "1234567.8900", description: "10 to 12 seats" }],
+  upcomingInvoice,
+  assumptions: [2, 3],
+};
+
+test("a preview says first in a sentence what it does", async ({ server }) => {
+  server.answer({
+    PreviewChangeUnits: () => ({ preview }),
+    GetInvoice: () => ({ invoice: { subtotal: "80.0000" } }),
+  });
+  const { out } = await run(`subscriptions preview-units ${id} 12`, { env: server.env });
+  const [sentence, , subscription] = out.split("\n");
+  expect(sentence).toBe(
+    "An invoice over EUR 60.48 is issued, INV-7 is amended by EUR 9.04, INV-8 over EUR 12.00 is " +
+      "removed, EUR 5.81 is credited and EUR 1,234,567.89 waits for the renewal; the next " +
+      "renewal, on 2026-04-01, bills EUR 106.51 (without tax), and its invoice is issued " +
+      "already. Nothing is changed by this preview.",
+  );
+  expect(subscription).toBe(
+    "ACME has 12 units for EUR 150.00 a month without tax. It renews on 2026-04-01.",
+  );
+});
+
+test("a preview shows each document with its lines, their derivation and its sums", async ({
   server,
 }) => {
   server.answer({
-    PreviewChangeUnits: () => ({
-      preview: {
-        issuedInvoices: [
-          {
-            ...{ type: 3, issueDate: "2026-03-17", lines: [team], overdue: true },
-            explanation: explained("proration-1-charge"),
-          },
-        ],
-        amendedInvoices: [
-          {
-            ...{ number: "INV-7", type: 2, lines: [team] },
-            explanation: explained("plan-1-amended"),
-          },
-        ],
-        removedInvoices: [{ number: "INV-8", type: 2 }],
-        creditNotes: [
-          {
-            creditNoteDate: "2026-03-17T00:00:00.000Z",
-            lines: [{ name: "Team" }],
-            explanation: explained("proration-1-credit"),
-          },
-        ],
-        deferredLines: [{ name: "Team", description: "10 to 12 seats" }],
-        assumptions: [2],
-      },
-    }),
+    PreviewChangeUnits: () => ({ preview }),
+    GetInvoice: () => ({ invoice: { subtotal: "80.0000" } }),
   });
   const { out } = await run(`subscriptions preview-units ${id} 12`, { env: server.env });
-  expect(out.split("\n").filter((line) => !/^( |\d)/.test(line))).toEqual([
-    "Issues an invoice (change), dated 2026-03-17, overdue: 60.48 EUR",
-    "Amends invoice INV-7 (renewal): 89.04 EUR",
-    "Removes invoice INV-8 (renewal)",
-    "Credits, dated 2026-03-17: 5.81 NZD",
-    "Defers to the renewal: Team, 10 to 12 seats",
-    "Taken for granted: amendments accepted",
-    "",
+  const lines = out.split("\n");
+  expect(lines.filter((line) => /^[A-Z].* EUR$/.test(line))).toEqual([
+    "Issued: an invoice (change), dated 2026-03-17, due 2026-03-31, of what is    EUR",
+    "Amended: INV-7 (renewal), dated 2026-03-01                                   EUR",
+    "Removed: INV-8 (renewal)                                                     EUR",
+    "Credited: a credit note, dated 2026-03-17                                    EUR",
+    "Waits for the renewal                                                        EUR",
+    "Invoice of the renewal on 2026-04-01, issued already                         EUR",
+    "Invoice of the renewal on 2026-04-01                                         EUR",
+    "Credit note of the renewal on 2026-04-01                                     EUR",
   ]);
-  expect(out).toContain("   of the period 2026-03-01 to 2026-04-01, 15 of 31 days are left\n");
+  for (const text of [
+    "  Team                                                                     60.48",
+    "    of the period 2026-03-01 to 2026-04-01, 15 of 31 days are left",
+    "  without tax, as it is                                                    80.00",
+    "  without tax                                                              89.04",
+    "  without tax, unless the ledger has sent it by then                       12.00",
+    "  Team                                                              1,234,567.89",
+    "    10 to 12 seats",
+  ])
+    expect(lines).toContain(text);
+  expect(out).toContain(
+    "The ledger was not asked: this takes for granted that it still takes the amendments and " +
+      "removes the invoices.\n",
+  );
 });
 
-test("an upcoming invoice shows each document with the names of its own lines", async ({
-  server,
-}) => {
+test("an upcoming invoice shows each document with the names of its lines", async ({ server }) => {
   server.answer({ GetUpcomingInvoice: () => ({ upcomingInvoice }) });
   const { out } = await run(`subscriptions upcoming ${id}`, { env: server.env });
-  expect(out.split("\n").filter((line) => /^(The|\d)/.test(line))).toEqual([
-    "The renewal on 2026-04-01 bills, issued ahead: 88.50 EUR",
-    "1. 88.50 EUR: Team, a whole period of 14 units (1 free), 2026-04-01 to 2026-05-01",
-    "The renewal on 2026-04-01 bills: 27.01 EUR",
-    "1. 27.01 EUR: Calls, usage of 1200.5 in 12 events, 2026-03-01 to 2026-04-01",
-    "The renewal on 2026-04-01 credits: 9.00 EUR",
-    "1. 9.00 EUR: Storage, usage of 1 in 1 event, from 2026-03-01",
+  expect(out.split("\n").filter((line) => /^(The| {2}[A-Z])/.test(line))).toEqual([
+    "The next renewal, on 2026-04-01, bills EUR 106.51 (without tax), and its invoice is issued " +
+      "already.",
+    "  Team                                                                     88.50",
+    "  Calls                                                                    27.01",
+    "  Storage                                                                   9.00",
   ]);
+  expect(out).toContain("    a whole period of 14 units (1 free), 2026-04-01 to 2026-05-01\n");
+  expect(out).toContain("    usage of 1 in 1 event, from 2026-03-01\n");
 });
 
 test("a preview that does nothing, and a renewal without documents, say so", async ({ server }) => {
   server.answer({
     PreviewRestoreSubscription: () => ({
-      preview: { upcomingInvoice: { renewalDate: "2026-04-01" } },
+      preview: { upcomingInvoice: { renewalDate: "2026-04-01", period } },
     }),
   });
   const { out } = await run(`subscriptions preview-restore ${id}`, { env: server.env });
   expect(out).toBe(
-    "No document is issued, amended, removed or credited.\n" +
-      "The renewal on 2026-04-01 issues no document.\n",
+    "No document is issued or changed; the next renewal, on 2026-04-01, bills nothing. Nothing is " +
+      "changed by this preview.\n",
   );
+});
+
+test("a terminal of 60 columns gets no wider line", async ({ server }) => {
+  server.answer({
+    PreviewChangeUnits: () => ({ preview }),
+    GetInvoice: () => ({ invoice: { subtotal: "80.0000" } }),
+  });
+  const words = `subscriptions preview-units ${id} 12`;
+  const { out } = await run(words, { env: server.env, columns: 60 });
+  expect(out.split("\n").filter(({ length }) => length > 60)).toEqual([]);
 });
