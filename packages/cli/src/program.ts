@@ -11,6 +11,7 @@ import { type ExitCode, exitCodes, RefusedError, terminationOf } from "./failure
 import type { Verb } from "./noun.ts";
 import { whoami } from "./nouns/access/operators.ts";
 import { explain } from "./nouns/billing/documents.ts";
+import { apply } from "./nouns/catalogue/apply.ts";
 import { nouns } from "./nouns/index.ts";
 import { status } from "./nouns/now/status.ts";
 import { listen } from "./nouns/platform/forward-events.ts";
@@ -53,7 +54,7 @@ export function buildProgram(
     if (!needsAll && !words.includes(noun.name)) continue;
     for (const verb of noun.verbs) addVerb(group, verb, terminal, ended);
   }
-  for (const verb of [status, whoami, explain, listen]) addVerb(program, verb, terminal, ended);
+  for (const verb of [status, whoami, explain, apply, listen]) addVerb(program, verb, terminal, ended);
   addLogin(program, terminal);
   addCompletion(program, terminal);
   return program;

@@ -1,7 +1,8 @@
 /** Runs one command: request, confirmation, calls, output and exit code. */
 import { callJson } from "./call-json.ts";
+import { confirm } from "./confirm.ts";
 import { type ApiConnection, type ConnectionOptions, connect } from "./connection.ts";
-import { type ExitCode, exitCodes, RefusedError, UsageError } from "./failures.ts";
+import { type ExitCode, exitCodes, RefusedError } from "./failures.ts";
 import type { Verb } from "./noun.ts";
 import { chosen } from "./output/columns.ts";
 import { type OutputFormat, outputFormats } from "./output/format-names.ts";
@@ -30,7 +31,8 @@ export async function runVerb(
   if (verb.work === undefined) requestMessage(verb.method, request);
   requireMembers(verb, request);
   const connection = await connect(terminal, options as ConnectionOptions);
-  await confirm(terminal, verb.irreversible?.(request) ?? null, options.yes === true);
+  const sentence = verb.irreversible?.(request) ?? null;
+  if (sentence !== null) await confirm(terminal, sentence, options.yes === true);
   const resolved = await resolveCodes(connection, verb, request);
   const work = { terminal, connection, request: resolved, extra: options };
   const format = formatOf(options);
@@ -85,12 +87,4 @@ async function callOnce(
   }
   if (terminal.interactive) terminal.err("\r");
   return { ...last, data, has_more: false };
-}
-
-async function confirm(terminal: Terminal, sentence: string | null, yes: boolean): Promise<void> {
-  if (sentence === null || yes) return;
-  if (!terminal.interactive) throw new UsageError(`${sentence} Use --yes to confirm.`);
-  const answer = await terminal.ask(`${sentence} Continue? [y/N] `, false);
-  if (!/^y(es)?$/i.test(answer.trim()))
-    throw new RefusedError("not_confirmed", "Nothing was changed.");
 }
