@@ -18,7 +18,6 @@ export const builtNames = {
   migrations: "migrations",
   demoLedgerPage: "demo-ledger-page",
   console: "console",
-  commandLine: "billing.js",
 } as const;
 
 /** Returns the OpenAPI document of the public API. */
@@ -39,9 +38,6 @@ export const demoLedgerPageFolder = (): string =>
 
 /** Returns the folder of the built console. It exists only after `npm run build`. */
 export const consoleFolder = (): string => lookUp("console", "../dist/console");
-
-/** Returns the program of the command line. */
-export const commandLineFile = (): string => lookUp("commandLine", "../packages/cli/src/main.ts");
 
 function lookUp(name: keyof typeof builtNames, source: string): string {
   return join(here, isBuilt ? builtNames[name] : source);

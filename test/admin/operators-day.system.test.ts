@@ -79,7 +79,7 @@ test("an operator sets up an organisation and corrects a failed document", async
   ]);
 
   // First organisation.
-  expect(await done(["operators", "whoami"])).toMatch(/operator name +Olga/);
+  expect(await done(["whoami"])).toMatch(/^You are Olga, owner, /);
   const settings = { name: "First Ltd", timezone: "Pacific/Auckland", default_currency: "NZD" };
   const made = await json(
     ["organisations", "create", "--file", "-", "--due-days", "20"],

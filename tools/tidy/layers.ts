@@ -98,7 +98,6 @@ const layers: Readonly<Record<string, Layer>> = {
       "src/webhooks/sign.ts",
       enumWords,
       "src/version.ts",
-      assets,
     ],
     packagesNever: [...database, "@temporalio/"],
   },

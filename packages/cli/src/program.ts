@@ -5,7 +5,6 @@
 import { Command, CommanderError, Option } from "commander";
 import { operationOf } from "../../../src/transport/rpc/operation.ts";
 import { version } from "../../../src/version.ts";
-import { addCompletion, completionName } from "./completion/add-completion.ts";
 import { defaultUrl } from "./connection.ts";
 import { type ExitCode, exitCodes, RefusedError, terminationOf } from "./failures.ts";
 import type { Verb } from "./noun.ts";
@@ -33,6 +32,9 @@ Environment:
 
 Exit codes: 0 done, 1 refused by the service, 2 wrong usage, 3 the service cannot be reached.`;
 
+/** The commands without a noun. */
+const verbs = [status, whoami, explain, apply, listen];
+
 /**
  * The program. `ended` receives the exit code of the command that ran. With the `words` of a call
  * only the nouns among them get their verbs, because the options of all are a tenth of a call.
@@ -48,15 +50,13 @@ export function buildProgram(
     .exitOverride()
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
     .showHelpAfterError("(--help shows arguments and options)");
-  const needsAll = words === undefined || words.includes(completionName);
   for (const noun of nouns) {
     const group = program.command(noun.name).description(noun.summary);
-    if (!needsAll && !words.includes(noun.name)) continue;
+    if (words !== undefined && !words.includes(noun.name)) continue;
     for (const verb of noun.verbs) addVerb(group, verb, terminal, ended);
   }
-  for (const verb of [status, whoami, explain, apply, listen]) addVerb(program, verb, terminal, ended);
+  for (const verb of verbs) addVerb(program, verb, terminal, ended);
   addLogin(program, terminal);
-  addCompletion(program, terminal);
   return program;
 }
 
@@ -115,6 +115,8 @@ export async function runProgram(terminal: Terminal, words: readonly string[]): 
   };
   const program = buildProgram(terminal, onEnd, words);
   try {
+    const isNoun = nouns.some(({ name }) => name === words[0]);
+    if (!isNoun) await complete(program, terminal, words);
     await program.parseAsync(words, { from: "user" });
     return exitCode;
   } catch (error) {
@@ -126,6 +128,16 @@ export async function runProgram(terminal: Terminal, words: readonly string[]): 
     terminal.err(wantsJson(words) ? errorJson(error, termination.code) : errorText(error));
     return termination.exitCode;
   }
+}
+
+/** Adds the completion. Its library is loaded for a call without a noun only. */
+async function complete(
+  program: Command,
+  terminal: Terminal,
+  words: readonly string[],
+): Promise<void> {
+  const { addCompletion } = await import("./completion/add-completion.ts");
+  await addCompletion(program, terminal, { nouns, verbs }, words);
 }
 
 /** Whether the words of a call ask for JSON. A call that failed may not have been parsed. */

@@ -128,3 +128,41 @@ describe("--since", () => {
     expect(server.received).toEqual([]);
   });
 });
+
+describe("an operator", () => {
+  const ada = { id: "0199a0b2-6666-7000-8000-00000000000a", name: "Ada Lovelace" };
+  const adam = { id: "0199a0b2-6666-7000-8000-00000000000b", name: "Adam" };
+
+  test("is found by a part of its name in any case", async ({ server }) => {
+    server.answer({ ListOperators: () => ({ data: [ada, adam] }) });
+    await run("audit list --operator lovelace", { env: server.env });
+    expect(server.received.at(-1)?.request).toMatchObject({ operator: ada.id });
+    await run("audit list --operator adam", { env: server.env });
+    expect(server.received.at(-1)?.request).toMatchObject({ operator: adam.id });
+  });
+
+  test("of whose name there are several, or none, is refused with words", async ({ server }) => {
+    server.answer({ ListOperators: () => ({ data: [ada, adam] }) });
+    const several = await run("audit list --operator ada", { env: server.env });
+    expect(several.err).toContain(`Several operators are named ada: Ada Lovelace (${ada.id}), Adam`);
+    const none = await run("audit list --operator Grace", { env: server.env });
+    expect(none.err).toBe("operator_not_found: There is no operator named Grace.\n");
+  });
+});
+
+test("the organisation of the settings serves every verb of organisations", async ({ server }) => {
+  server.answer({});
+  for (const words of [
+    "organisations get",
+    "organisations update --due-days 30",
+    "organisations preview-setup-mode on",
+    "organisations setup-mode off",
+  ]) {
+    await run(words, { env: server.env });
+    expect(server.received.at(-1)?.request).toMatchObject({ id: organisation });
+  }
+  expect(server.received.at(-2)?.request).toMatchObject({ setup_mode: true });
+  const other = "0199a0b2-0000-7000-8000-000000000002";
+  await run(`organisations setup-mode ${other} off`, { env: server.env });
+  expect(server.received.at(-1)?.request).toMatchObject({ id: other, setup_mode: false });
+});

@@ -45,10 +45,7 @@ async function applyCatalogue(work: Work): Promise<Json> {
   const { terminal, extra } = work;
   if (typeof extra.file !== "string") throw new UsageError("--file is required: the catalogue");
   const { readCatalogue } = await import("./catalogue-file.ts");
-  const steps = await compare(
-    work,
-    readCatalogue(extra.file, await terminal.read(extra.file)),
-  );
+  const steps = await compare(work, readCatalogue(extra.file, await terminal.read(extra.file)));
   const due = steps.filter(({ calls }) => calls.length > 0);
   const created = due.filter(({ id }) => id === null).length;
   const counts = {
@@ -83,8 +80,5 @@ function linesOf({ wanted, id, differences }: Step): readonly string[] {
   if (id !== null) return [`~ ${name}`, ...differences.map((text) => `    ${text}`)];
   const all = { ...members, ...(status === null ? {} : { status }) };
   const texts = Object.entries(all).filter(([member]) => member !== "code");
-  return [
-    `+ ${name}`,
-    ...texts.map(([member, value]) => `    ${member}: ${shownText(value)}`),
-  ];
+  return [`+ ${name}`, ...texts.map(([member, value]) => `    ${member}: ${shownText(value)}`)];
 }

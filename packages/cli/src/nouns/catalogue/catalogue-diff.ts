@@ -44,7 +44,9 @@ async function stepFor({ connection, request }: Work, wanted: Wanted): Promise<S
   const changed = Object.entries(members).filter(
     ([name, value]) => !isSame(value, shown[name], name),
   );
-  const fixed = changed.find(([name]) => !kind.update.input.fields.some((one) => one.name === name));
+  const fixed = changed.find(
+    ([name]) => !kind.update.input.fields.some((one) => one.name === name),
+  );
   if (fixed !== undefined)
     throw new UsageError(
       `The ${fixed[0]} of the ${kind.name} ${code} cannot change from ` +

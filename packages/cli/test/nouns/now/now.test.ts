@@ -189,3 +189,19 @@ test("overview says that the figures are not reckoned yet", async ({ server }) =
     "",
   ]);
 });
+
+test("status is what waits for a person, and the figures of the organisation", async ({ server }) => {
+  server.answer({ ListAttention: () => ({ checked: "2026-11-28T00:41:07.000Z" }) });
+  const { out } = await run("status", { env: server.env });
+  expect(out.split("\n").slice(0, 3)).toEqual([
+    "Nothing needs a person. Checked 00:41:07 UTC.",
+    "",
+    "The figures are not reckoned yet. A worker does it within a minute.",
+  ]);
+  const { BILLING_ORGANISATION: _none, ...env } = server.env;
+  server.answer({});
+  await run("status", { env });
+  expect(server.received.map(({ method, request }) => [method, request])).toEqual([
+    ["ListAttention", { limit: 5 }],
+  ]);
+});
