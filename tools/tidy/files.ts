@@ -26,7 +26,8 @@ export const pages = ["docs", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "S
 /** Generated code and recorded histories follow other rules. */
 const excluded = new RegExp(
   "(?:^|/)(?:node_modules|src/gen|test/histories" +
-    "|packages/cli/dist|packages/client/dist|packages/console/src/gen|packages/contract/(?:gen|proto))(?:/|$)",
+    "|packages/(?:cli|client)/dist|packages/console/src/gen" +
+    "|packages/contract/(?:gen|proto))(?:/|$)",
 );
 
 const extensions = /\.(?:tsx?|js|sql|proto|prisma|html|css|sh|toml|yaml|md)$/;

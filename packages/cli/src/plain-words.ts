@@ -1,6 +1,6 @@
 /**
  * Says in plain words what is wrong with a value that the service refused: `price must have at most
- * four decimals`. The rules are those of the proto of the request, so that every field has its words.
+ * four decimals`. The rules are those of the request's proto, so that every field has its words.
  */
 import { type DescField, type DescMessage, getOption, type JsonValue } from "@bufbuild/protobuf";
 import { field as rulesExtension } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";

@@ -91,9 +91,8 @@ async function readJsonFile(terminal: Terminal, path: string): Promise<Json> {
   try {
     value = JSON.parse(text) as JsonValue;
   } catch (error) {
-    throw new UsageError(
-      `${path} must contain a JSON object: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`${path} must contain a JSON object: ${reason}`);
   }
   if (!isObject(value)) throw new UsageError(`${path} must contain a JSON object`);
   return value;

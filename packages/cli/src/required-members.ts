@@ -10,6 +10,8 @@ import { flagOf, optionText } from "./request-options.ts";
 /** The form of this service's ids. Any other text is a code or a name. */
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
+const example = "0199a0b2-6666-7000-8000-000000000001";
+
 /** Whether a text is an id. */
 export const isId = (text: string): boolean => idPattern.test(text);
 
@@ -26,8 +28,6 @@ export function requireMembers(verb: Verb, request: Json): void {
       throw new UsageError(`--${flagOf(field)} is required: ${text}`);
     const isUuid = type.case === "string" && type.value.wellKnown.case === "uuid";
     if (isUuid && typeof value === "string" && !isId(value))
-      throw new UsageError(
-        `--${flagOf(field)} takes an id, such as 0199a0b2-6666-7000-8000-000000000001, not ${value}`,
-      );
+      throw new UsageError(`--${flagOf(field)} takes an id, such as ${example}, not ${value}`);
   }
 }

@@ -144,7 +144,8 @@ describe("an operator", () => {
   test("of whose name there are several, or none, is refused with words", async ({ server }) => {
     server.answer({ ListOperators: () => ({ data: [ada, adam] }) });
     const several = await run("audit list --operator ada", { env: server.env });
-    expect(several.err).toContain(`Several operators are named ada: Ada Lovelace (${ada.id}), Adam`);
+    const words = `Several operators are named ada: Ada Lovelace (${ada.id}), Adam`;
+    expect(several.err).toContain(words);
     const none = await run("audit list --operator Grace", { env: server.env });
     expect(none.err).toBe("operator_not_found: There is no operator named Grace.\n");
   });

@@ -94,8 +94,7 @@ export function createDeliveryHistory(pool: Pool, { run }: Changes) {
     resend: async (actor: Actor, organisationId: string, id: string) =>
       isId(id) ? run(actor, (tx) => resendDelivery(tx, organisationId, id)) : null,
     /**
-     * Makes all events since an instant that the endpoint has not received pending again, due at
-     * once.
+     * Makes all events of a time that the endpoint has not received pending again, due at once.
      */
     resendSince: async (actor: Actor, organisationId: string, events: EventsToResend) =>
       isId(events.endpointId) ? run(actor, (tx) => resendSince(tx, organisationId, events)) : null,

@@ -89,12 +89,18 @@ export async function resendsWhatWasMissed(fixture: ResendFixture): Promise<void
   );
   expect(status.name).toBe("RUNNING");
   expect(await resend(5, { includeDelivered: true })).toEqual({ resent: 1 });
-  expect(await resend(7)).toEqual({ added: 1 });
+  // A window, and kinds among those of the endpoint.
+  const until = { until: new Date(Date.now() - 5.5 * day).toISOString() };
+  expect(await resend(7, { ...until, kinds: ["customer.created"] })).toEqual({});
+  expect(await resend(5.4, until)).toEqual({});
+  expect(await resend(7, { ...until, kinds: ["invoice.paid"] })).toEqual({ added: 1 });
   expect((await standing())[old]).toBe("pending now");
 
   const refused = (given: object) => admin.refused(method, { ...at, ...given });
   expect(await refused(daysAgo(31))).toBe("invalid_parameter since");
   expect(await refused({ since: "monday" })).toBe("invalid_parameter since");
+  expect(await refused({ ...daysAgo(1), until: "monday" })).toBe("invalid_parameter until");
+  expect(await refused({ ...daysAgo(1), kinds: ["paid"] })).toBe("invalid_parameter kinds.0");
   await admin.done("WebhookService/DisableWebhookEndpoint", { ...at, reason: "No" });
   expect(await refused(daysAgo(1))).toBe("invalid_state");
 }

@@ -34,11 +34,10 @@ export const apply: Verb = {
     { flags: "--yes", description: "do not ask for confirmation" },
   ],
   work: applyCatalogue,
-  lines: ({ created, changed, unchanged, is_preview: isPreview }) => [
+  lines: ({ created, changed, unchanged, is_preview: isPreview }) =>
     isPreview === true
-      ? `Nothing is done: ${String(created)} to create, ${String(changed)} to change, ${String(unchanged)} as they are.`
-      : `${String(created)} created, ${String(changed)} changed, ${String(unchanged)} as they were.`,
-  ],
+      ? [`Nothing is done: ${created} to create, ${changed} to change, ${unchanged} as they are.`]
+      : [`${created} created, ${changed} changed, ${unchanged} as they were.`],
 };
 
 async function applyCatalogue(work: Work): Promise<Json> {

@@ -7,7 +7,7 @@ import { isObject, type Json } from "../../output/message-json.ts";
 import { listOf, spaced } from "../../output/words.ts";
 import type { Wanted } from "./catalogue-file.ts";
 
-/** A call that has to be made. Without `id` it creates the object, and the calls after it get it. */
+/** A call that has to be made. A creation comes first, and the calls after it get its id. */
 interface Call {
   readonly method: DescMethodUnary;
   readonly request: Json;

@@ -43,8 +43,8 @@ export const listen: Verb = {
   also: method.getEvent,
   summary: "Send new events to an address of this machine, signed as webhooks are, until Ctrl-C.",
   details:
-    "For developing a receiver. No endpoint is created, and nothing is sent again. Each event has " +
-    "the header Billing-Signature, by the secret of --secret-file or by a new one that is shown.",
+    "For developing a receiver. No endpoint is created, and nothing is sent again. Each event " +
+    "has the header Billing-Signature, by the secret of --secret-file or a new one that is shown.",
   examples: [
     "listen --forward-to http://127.0.0.1:9000/",
     "listen --forward-to http://localhost:9000/hooks --secret-file secret.txt --since 1h",

@@ -190,7 +190,7 @@ test("overview says that the figures are not reckoned yet", async ({ server }) =
   ]);
 });
 
-test("status is what waits for a person, and the figures of the organisation", async ({ server }) => {
+test("status shows what waits for a person, and the figures", async ({ server }) => {
   server.answer({ ListAttention: () => ({ checked: "2026-11-28T00:41:07.000Z" }) });
   const { out } = await run("status", { env: server.env });
   expect(out.split("\n").slice(0, 3)).toEqual([

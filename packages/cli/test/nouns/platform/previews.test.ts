@@ -134,8 +134,8 @@ test("a preview that does nothing, and a renewal without documents, say so", asy
   });
   const { out } = await run(`subscriptions preview-restore ${id}`, { env: server.env });
   expect(out).toBe(
-    "No document is issued or changed; the next renewal, on 2026-04-01, bills nothing. Nothing is " +
-      "changed by this preview.\n",
+    "No document is issued or changed; the next renewal, on 2026-04-01, bills nothing. Nothing " +
+      "is changed by this preview.\n",
   );
 });
 
