@@ -1,20 +1,25 @@
 /**
  * `npm run build`: builds `dist/`, which runs with Node and the dependencies of package.json alone.
  */
-import { chmodSync, readdirSync, rmSync, statSync } from "node:fs";
+import { chmodSync, cpSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { builtNames } from "../src/assets.ts";
 import { buildConsole } from "./build/console.ts";
-import { layBuild } from "./build/lay-build.ts";
+import { bundledPackages, layBuild } from "./build/lay-build.ts";
 import { programs } from "./build/programs.ts";
+import { billOfMaterials } from "./build/sbom.ts";
 
 const root = join(import.meta.dirname, "..");
 const dist = join(root, "dist");
 
 const began = performance.now();
 rmSync(dist, { recursive: true, force: true });
-await layBuild(root, dist);
-await buildConsole(root, join(dist, builtNames.console));
+const code = await layBuild(root, dist);
+const ofConsole = await buildConsole(root, join(dist, builtNames.console));
+const bundled = [...bundledPackages(code), ...ofConsole];
+writeFileSync(join(dist, "sbom.cdx.json"), billOfMaterials(root, bundled));
+// The versions with which it was built and tested, beside the bill.
+cpSync(join(root, "package-lock.json"), join(dist, "package-lock.json"));
 // The package's command.
 chmodSync(join(dist, "billing.js"), 0o755);
 

@@ -9,6 +9,7 @@ import {
   cpSync,
   existsSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -16,6 +17,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { Spec, Validation } from "@cyclonedx/cyclonedx-library";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { parse } from "yaml";
 import { withDatabase } from "../../src/store/database/migrations/migrate.ts";
@@ -102,6 +104,46 @@ test("the image holds the build, its packages and the entry point, in at most 15
   expect(existsSync(join(image, "src"))).toBe(false);
   expect(existsSync(join(image, "node_modules/esbuild"))).toBe(false);
 });
+
+/** The package of a file, if it is of one. */
+function packageOf(path: string): readonly string[] {
+  return /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.slice(1, 2) ?? [];
+}
+
+/** The files of which the code in the image is, by its source maps. */
+function bundledFiles(): readonly string[] {
+  const maps = readdirSync(join(image, "dist")).filter((name) => name.endsWith(".js.map"));
+  const sources = maps.flatMap((name): string[] => {
+    return JSON.parse(readFileSync(join(image, "dist", name), "utf8")).sources;
+  });
+  // Some packages contain others. What those maps name is no file here.
+  return sources.filter((path) => existsSync(join(root, "dist", path)));
+}
+
+test("the bill of materials names the packages in the image, and no others", async () => {
+  const bill = readFileSync(join(image, "dist/sbom.cdx.json"), "utf8");
+  const validator = new Validation.JsonStrictValidator(Spec.Version.v1dot6);
+  expect(await validator.validate(bill)).toBeNull();
+  const { components } = JSON.parse(bill) as Bill;
+  const named = components.map(({ group, name }) => (group ? `${group}/${name}` : name));
+  const installed = readdirSync(join(image, "node_modules"), { recursive: true, encoding: "utf8" })
+    .map((path) => `node_modules/${path}`)
+    .filter((path) => packageOf(path).some((name) => path.endsWith(`/${name}/package.json`)));
+  const licences = readFileSync(join(image, "dist/console/licences.txt"), "utf8");
+  const inConsole = [...licences.matchAll(/^(\S+) \d\S* \(/gm)].flatMap(([, name]) => name ?? []);
+  const present = [...bundledFiles(), ...installed].flatMap(packageOf).concat(inConsole);
+  expect(present).toEqual(expect.arrayContaining(["undici", "react", "@temporalio/core-bridge"]));
+  expect(new Set(named)).toEqual(new Set(present));
+  expect(components.filter(({ licenses = [] }) => licenses.length === 0)).toEqual([]);
+});
+
+interface Bill {
+  readonly components: readonly {
+    readonly group?: string;
+    readonly name: string;
+    readonly licenses?: readonly unknown[];
+  }[];
+}
 
 test("the first word of the command chooses the program", async () => {
   expect(run("billing", "--help")).toMatchObject({ status: 0 });

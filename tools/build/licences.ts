@@ -2,16 +2,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The folder of a package in the path of one of its files. */
-const folderOf = /^(?:[^:]*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/;
-
-/** Returns the licences of the packages that these files are of, as one text sorted by name. */
-export function licenceText(root: string, paths: readonly string[]): string {
-  const folders = new Set(paths.flatMap((path) => folderOf.exec(path) ?? []));
-  return [...folders]
-    .sort()
-    .map((folder) => licenceOf(root, folder))
-    .join("\n\n");
+/** Returns the licences of the packages in these folders, as one text. */
+export function licenceText(root: string, folders: readonly string[]): string {
+  return folders.map((folder) => licenceOf(root, folder)).join("\n\n");
 }
 
 function licenceOf(root: string, folder: string): string {
