@@ -1,7 +1,7 @@
 /** The trial of deploy/compose.yaml names what exists, and its processes reach each other. */
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -202,6 +202,23 @@ test("the second machine's address of the demo ledger leads to the first one's",
     server.closeAllConnections();
     server.close();
   }
+});
+
+test("the Dockerfile installs what each package needs whose code is in the image", () => {
+  const [before] = deployed("Dockerfile").split("RUN deploy/build-image.sh install");
+  const root = join(deployFolder, "..");
+  const context = readFileSync(join(root, ".dockerignore"), "utf8").split("\n");
+  const withPackages = readdirSync(join(root, "packages")).filter((name) => {
+    const path = join(root, "packages", name, "package.json");
+    const { dependencies, devDependencies } = JSON.parse(readFileSync(path, "utf8"));
+    const isBuilt = [`!packages/${name}`, `!packages/${name}/src`].some((line) => {
+      return context.includes(line);
+    });
+    return isBuilt && (dependencies ?? devDependencies) !== undefined;
+  });
+  expect(withPackages).toContain("console");
+  for (const name of withPackages)
+    expect(before).toContain(`COPY packages/${name}/package.json packages/${name}/\n`);
 });
 
 test("hadolint finds nothing in the Dockerfile", () => {
