@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildSync } from "esbuild";
 import { licenceText } from "../build/licences.ts";
+import { packageFolders } from "../build/packages.ts";
 import { assets } from "./layout.ts";
 import type { SiteFile } from "./site.ts";
 
@@ -30,7 +31,7 @@ export function assetFiles(root: string): readonly SiteFile[] {
     { path: assets.script.slice(1), content: outputFiles[0]?.text ?? "" },
     {
       path: "docs/licences.txt",
-      content: licenceText(root, [...Object.keys(metafile.inputs), font]),
+      content: licenceText(root, packageFolders([...Object.keys(metafile.inputs), font])),
     },
   ];
 }

@@ -46,9 +46,9 @@ export function subscriptionService(
       const { workflowPages: pages } = deps;
       return {
         subscription: presentSubscription(found.subscription, found.plan),
-        ...present("workflowsUrl", pages && pages.ofSubscription(id)),
-        ...present("failedWorkflowsUrl", pages && pages.failed(owner.id)),
-        ...present("waitingWorkflowsUrl", pages && pages.waiting(owner.id)),
+        ...present("workflowsUrl", pages?.ofSubscription(id)),
+        ...present("failedWorkflowsUrl", pages?.failed(owner.id)),
+        ...present("waitingWorkflowsUrl", pages?.waiting(owner.id)),
       };
     },
     listSubscriptionTimeline: listSubscriptionTimeline(deps),

@@ -140,7 +140,7 @@ async function sendRequest(
   if (permit.kind !== "granted") return permit;
   call.onPermit();
   const sentMs = performance.now();
-  const search = new URLSearchParams(query).toString();
+  const search = new URLSearchParams(query?.map(([name, value]) => [name, value])).toString();
   const url = `${place.restUrl}/${path}${search === "" ? "" : `?${search}`}`;
   const text = body === undefined ? null : writeExactJson(body);
   const reply = await exchange(agent, { method, url, headers, body: text }, call.signal);

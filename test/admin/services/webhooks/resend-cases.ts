@@ -90,10 +90,10 @@ export async function resendsWhatWasMissed(fixture: ResendFixture): Promise<void
   expect(status.name).toBe("RUNNING");
   expect(await resend(5, { includeDelivered: true })).toEqual({ resent: 1 });
   // A window, and kinds among those of the endpoint.
-  const until = { until: new Date(Date.now() - 5.5 * day).toISOString() };
-  expect(await resend(7, { ...until, kinds: ["customer.created"] })).toEqual({});
-  expect(await resend(5.4, until)).toEqual({});
-  expect(await resend(7, { ...until, kinds: ["invoice.paid"] })).toEqual({ added: 1 });
+  const window = { until: new Date(Date.now() - 5.5 * day).toISOString() };
+  expect(await resend(7, { ...window, kinds: ["customer.created"] })).toEqual({});
+  expect(await resend(5.4, window)).toEqual({});
+  expect(await resend(7, { ...window, kinds: ["invoice.paid"] })).toEqual({ added: 1 });
   expect((await standing())[old]).toBe("pending now");
 
   const refused = (given: object) => admin.refused(method, { ...at, ...given });
