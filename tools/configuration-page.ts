@@ -81,7 +81,7 @@ const localStart: SettingSection = {
       meaning: "the demo ledger's port",
     },
     {
-      names: ["TRYTON_PORT"],
+      names: ["LOCAL_LEDGER_PORT"],
       fallback: String(tryton),
       meaning: "Tryton's port, under `npm run ledger:tryton` and `npm start -- --ledger tryton`",
     },

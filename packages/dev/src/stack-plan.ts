@@ -64,7 +64,7 @@ export function planOf(env: NodeJS.ProcessEnv): StackPlan {
         : undefined,
     trytonPort:
       env.FIRST_LEDGER === "tryton"
-        ? want("Tryton", "TRYTON_PORT", defaultPorts.tryton)
+        ? want("Tryton", "LOCAL_LEDGER_PORT", defaultPorts.tryton)
         : undefined,
     wanted,
   };

@@ -3,7 +3,7 @@
  * until Ctrl-C, SIGTERM or the end of a part.
  *
  * Settings: API_PORT, ADMIN_PORT, POSTGRES_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, DEMO_LEDGER_PORT,
- * WORKER_PORT, DATA_FOLDER, and TRYTON_PORT with `--ledger tryton`.
+ * WORKER_PORT, DATA_FOLDER, and LOCAL_LEDGER_PORT with `--ledger tryton`.
  * DATABASE_URL and TEMPORAL_ADDRESS replace parts.
  */
 

@@ -20,7 +20,7 @@ export interface UnknownSetting {
  */
 const ofOtherPrograms = [
   "DEMO_LEDGER_PORT",
-  "TRYTON_PORT",
+  "LOCAL_LEDGER_PORT",
   "DEMO_LEDGER_HOST",
   "DEMO_LEDGER_LIMITS",
   "DEMO_LEDGER_FAULTS",

@@ -14,9 +14,9 @@ import { allow } from "../../support/slowness.ts";
 import { type TestSystem, until } from "../../support/system.ts";
 import { freshTryton, whyNoTryton } from "./tryton-fixture.ts";
 
-const customers = 2;
-const subscriptions = 3;
-const months = 2;
+const customers = 10;
+const subscriptions = 50;
+const months = 12;
 
 const scopes = ["subscriptions:write", "customers:write", "invoices:read", "credit_notes:read"];
 const test = aloneAdminTest

@@ -2,7 +2,7 @@
  * The entry point of `npm run ledger:tryton [DATABASE]`: a Tryton on this machine with a company,
  * and how billing connects to it. A database that exists is kept, `--reset` replaces it.
  *
- * Settings: TRYTON_PORT, DATA_FOLDER.
+ * Settings: LOCAL_LEDGER_PORT, DATA_FOLDER.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ if (rest.length > 0 || !/^\w+$/.test(name)) {
   process.exit(2);
 }
 const folder = join(dataFolderOf(process.env), "tryton");
-const port = readPort(process.env, "TRYTON_PORT", defaultPorts.tryton);
+const port = readPort(process.env, "LOCAL_LEDGER_PORT", defaultPorts.tryton);
 const log = (line: string) => console.log(line);
 const server = await startTryton({ env: process.env, folder, port, log });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
