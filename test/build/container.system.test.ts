@@ -1,6 +1,6 @@
 /**
- * The image as deploy/Dockerfile builds it, in containers as the compose file runs them: no root, no
- * writable files but `/tmp`, no capabilities. A machine without an engine says so.
+ * The image as deploy/Dockerfile builds it, in containers as the compose file runs them: no root,
+ * no writable files but `/tmp`, no capabilities. A machine without an engine says so.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -17,6 +17,7 @@ import { file_billing_admin_v1_meters } from "../../src/gen/proto/billing/admin/
 import { file_billing_admin_v1_operators } from "../../src/gen/proto/billing/admin/v1/operators_pb.ts";
 import { file_billing_admin_v1_organisations } from "../../src/gen/proto/billing/admin/v1/organisations_pb.ts";
 import { file_billing_admin_v1_overview } from "../../src/gen/proto/billing/admin/v1/overview_pb.ts";
+import { file_billing_admin_v1_saved_views } from "../../src/gen/proto/billing/admin/v1/saved_views_pb.ts";
 import { file_billing_admin_v1_search } from "../../src/gen/proto/billing/admin/v1/search_pb.ts";
 import { file_billing_admin_v1_sessions } from "../../src/gen/proto/billing/admin/v1/sessions_pb.ts";
 import { file_billing_admin_v1_subscriptions } from "../../src/gen/proto/billing/admin/v1/subscriptions_pb.ts";
@@ -68,6 +69,7 @@ const adminFiles: readonly DescFile[] = [
   file_billing_admin_v1_webhooks,
   file_billing_admin_v1_overview,
   file_billing_admin_v1_attention,
+  file_billing_admin_v1_saved_views,
   file_billing_admin_v1_search,
   file_billing_admin_v1_operators,
   file_billing_admin_v1_sessions,
