@@ -117,7 +117,7 @@ function placeOf(name: string, open: NamedPlace["open"]): NamedPlace {
 }
 
 async function openTryton(): Promise<ConformancePlace> {
-  const { credentialsOf, freshTryton } = await import("../tryton/tryton-fixture.ts");
+  const { credentialsOf, freshTryton, stopTryton } = await import("../tryton/tryton-fixture.ts");
   const open = async () => {
     const access = await freshTryton();
     const { tenantId: id, company } = access;
@@ -132,7 +132,10 @@ async function openTryton(): Promise<ConformancePlace> {
     kind: { areNamesUnique: false, marksCustomers: false, lineAmounts: ["exclusive", "none"] },
     another: async () => (await open()).ledger,
     xero: null,
-    close: () => ledger.close(),
+    close: async () => {
+      await ledger.close();
+      await stopTryton();
+    },
   };
 }
 

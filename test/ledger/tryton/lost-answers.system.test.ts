@@ -15,7 +15,7 @@ import type { TrytonAccess } from "../../../packages/dev/src/tryton/server.ts";
 import { ledgers } from "../../../src/ledger/index.ts";
 import type { Ledger, LedgerAnswer } from "../../../src/ledger/port/ledger.ts";
 import { type Fault, type LosingProxy, startLosingProxy } from "./losing-proxy.ts";
-import { credentialsOf, freshTryton, whyNoTryton } from "./tryton-fixture.ts";
+import { credentialsOf, freshTryton, stopTryton, whyNoTryton } from "./tryton-fixture.ts";
 
 const faults: readonly Fault[] = ["before", "after", "late", "dead"];
 
@@ -35,6 +35,7 @@ describe.skipIf(whyNoTryton !== null)("a lost answer of Tryton", () => {
   afterAll(async () => {
     await ledger?.close();
     await proxy?.close();
+    await stopTryton();
   });
 
   const draftOf = (name: string) =>

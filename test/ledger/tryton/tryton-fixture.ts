@@ -1,5 +1,5 @@
 /**
- * A Tryton for tests: one server for all files of a process, a new database for who asks.
+ * A Tryton for tests: one server for a file, with a new database for each that asks.
  * Where Python or its packages cannot be had, its tests are skipped, and one line says why.
  */
 import { randomUUID } from "node:crypto";
@@ -28,9 +28,14 @@ let server: Promise<TrytonServer> | null = null;
 async function startOnce(): Promise<TrytonServer> {
   const folder = await mkdtemp(join(tmpdir(), "tryton-"));
   const log = (line: string) => console.log(line);
-  const started = await startTryton({ env: process.env, folder, port: await anyFreePort(), log });
-  process.once("exit", () => process.kill(started.child.pid));
-  return started;
+  return startTryton({ env: process.env, folder, port: await anyFreePort(), log });
+}
+
+/** Stops the server. Each file does at its end, and the next file starts another. */
+export async function stopTryton(): Promise<void> {
+  const running = await server;
+  server = null;
+  await running?.child.stop();
 }
 
 /** Returns a new database with a company. */

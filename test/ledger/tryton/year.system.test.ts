@@ -12,7 +12,7 @@ import { perFile } from "../../support/file-fixture.ts";
 import { openJobs, tables } from "../../support/rows.ts";
 import { allow } from "../../support/slowness.ts";
 import { type TestSystem, until } from "../../support/system.ts";
-import { freshTryton, whyNoTryton } from "./tryton-fixture.ts";
+import { freshTryton, stopTryton, whyNoTryton } from "./tryton-fixture.ts";
 
 const customers = 10;
 const subscriptions = 50;
@@ -20,7 +20,10 @@ const months = 12;
 
 const scopes = ["subscriptions:write", "customers:write", "invoices:read", "credit_notes:read"];
 const test = aloneAdminTest
-  .extend("access", perFile, () => freshTryton())
+  .extend("access", perFile, (_, { onCleanup }) => {
+    onCleanup(stopTryton);
+    return freshTryton();
+  })
   .extend("own", perFile, async ({ admin }) => {
     const { organisation } = await admin.done("OrganisationService/CreateOrganisation", {
       name: "Books Ltd",
