@@ -1,8 +1,8 @@
 /**
  * Creates documents. Tryton has no key by which a repeat is known, so each is first an unfinished
  * draft with our number as its reference and our link. Then all documents with that number and link
- * are listed. One that is finished is ours from an attempt whose answer was lost, and is taken.
- * Other unfinished drafts are deleted, and only then ours is posted. Two drafts can never both be
+ * are listed. One that is finished is ours from an attempt whose answer was lost, and is taken. Of
+ * unfinished drafts one is kept, the others are deleted, and only then it is posted. Two drafts can never both be
  * posted: the later of two lists shows both, and a draft that was deleted cannot be posted
  * (LEDGER-23).
  */
@@ -118,12 +118,13 @@ async function createOne(
   if (answer.kind !== "ok") return beforeEnd(answer);
   const ours = readDocument(answer.value);
   if (ours === undefined) return notSent("the draft cannot be read");
-  const earlier = await takeEarlier(creation, ours, draft);
-  if (earlier.kind !== "ok") return earlier;
-  if (earlier.value !== null) return { kind: "ok", value: earlier.value };
-  const answered = amountFaultOf(ours, draft) ?? (await finish(creation, ours, draft.status));
+  const kept = await keepOne(creation, ours, draft);
+  if (kept.kind !== "ok" || !kept.value.isUnfinished) return kept;
+  const document = kept.value;
+  const fault = amountFaultOf(document, draft);
+  const answered = fault ?? (await finish(creation, document, draft.status));
   if (answered.kind !== "refused") return answered;
-  const discarded = await discard(creation, ours);
+  const discarded = await discard(creation, document);
   return discarded.kind === "ok" ? answered : discarded;
 }
 
@@ -136,30 +137,43 @@ function amountFaultOf({ shared }: TrytonDocument, draft: Draft): LedgerFailure 
 }
 
 /**
- * Returns a finished document with the draft's number and link, which then is the document, or
- * null. Deletes every other unfinished draft, and ours too if there is a finished one.
+ * Returns the document to go on with: a finished one with the draft's number and link, else the
+ * oldest unfinished draft that equals ours, whose posting may still be on its way, else ours. All
+ * other unfinished drafts are deleted.
  */
-async function takeEarlier(
+async function keepOne(
   creation: Creation,
   ours: TrytonDocument,
   draft: Draft,
-): Promise<LedgerAnswer<TrytonDocument | null>> {
+): Promise<LedgerAnswer<TrytonDocument>> {
   const others = await listOthers(creation, ours, draft);
   if (others.kind !== "ok") return others;
+  if (others.value.length === 0) return { kind: "ok", value: ours };
   const unfinished = others.value.filter((one) => one.isUnfinished);
-  for (const one of unfinished) {
+  const equal = unfinished.find((one) => isSameContent(one, ours));
+  for (const one of unfinished.filter((other) => other !== equal)) {
     const answer = await discard(creation, one);
     if (answer.kind !== "ok") return answer;
   }
   // One that could not be deleted was posted meanwhile, by a request that was still on its way.
-  const rest = unfinished.length === 0 ? others : await listOthers(creation, ours, draft);
+  const rest = await listOthers(creation, ours, draft);
   if (rest.kind !== "ok") return rest;
-  if (rest.value.some((one) => one.isUnfinished))
+  const finishedOne = rest.value.find((one) => !one.isUnfinished);
+  if (finishedOne === undefined && rest.value.length > (equal === undefined ? 0 : 1))
     return notSent("a draft of an earlier attempt is still there");
-  const [taken] = rest.value;
-  if (taken === undefined) return { kind: "ok", value: null };
+  const kept = finishedOne ?? rest.value[0];
+  if (kept === undefined) return { kind: "ok", value: ours };
   const answer = await discard(creation, ours);
-  return answer.kind === "ok" ? { kind: "ok", value: taken } : answer;
+  return answer.kind === "ok" ? { kind: "ok", value: kept } : answer;
+}
+
+function isSameContent(one: TrytonDocument, other: TrytonDocument): boolean {
+  const contentOf = ({ shared }: TrytonDocument) => {
+    const { contactId, issueDate, reference, total } = shared;
+    const lines = shared.lines.map(({ description, amount }) => [description, amount]);
+    return JSON.stringify([contactId, issueDate, reference, total, lines]);
+  };
+  return contentOf(one) === contentOf(other);
 }
 
 async function listOthers(
@@ -168,7 +182,8 @@ async function listOthers(
   { number, sourceUrl }: Draft,
 ): Promise<LedgerAnswer<readonly TrytonDocument[]>> {
   const domain = [...ofCompany(wire), ["reference", "=", number]];
-  const answer = await wire.search(call, documentModel, { domain, fields: documentFields });
+  const order = [["id", "ASC"]] as const;
+  const answer = await wire.search(call, documentModel, { domain, fields: documentFields, order });
   if (answer.kind !== "ok") return answer;
   const documents = answer.value.map(readDocument).filter((one) => one !== undefined);
   return {
