@@ -2,7 +2,7 @@
  * Generates the code of `packages/client` from the OpenAPI document (a step of `npm run gen`): the
  * types of what is sent and answered, the methods, and where each is on the wire.
  */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { responseDecimalPattern } from "../../src/transport/rest/json-shape.ts";
 
@@ -53,7 +53,7 @@ interface Document {
   };
 }
 
-/** Writes the file. */
+/** Writes the file as the only one of its folder. What else is there would be packed as well. */
 export function writeClientCode(openapiPath: string, path: string): void {
   const document = JSON.parse(readFileSync(openapiPath, "utf8")) as Document;
   const methods = Object.entries(document.paths).flatMap(([url, verbs]) =>
@@ -76,6 +76,7 @@ export const operations = {\n${methods.map(({ entry }) => entry).join("\n")}\n} 
     eventObjects(document),
     errorCodes(document),
   ];
+  rmSync(dirname(path), { recursive: true, force: true });
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, `${parts.filter((part) => part !== "").join("\n\n")}\n`);
 }

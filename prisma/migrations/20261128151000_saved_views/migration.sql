@@ -11,6 +11,8 @@ CREATE TABLE saved_views (
   CONSTRAINT saved_views_pkey PRIMARY KEY (id)
 );
 
+ALTER TABLE saved_views ALTER COLUMN organisation_id SET (n_distinct = 1);
+
 CREATE UNIQUE INDEX saved_views_operator_id_organisation_id_page_name_key ON saved_views
   (operator_id, organisation_id, page, name);
 
@@ -25,6 +27,11 @@ CREATE INDEX invoices_renewals ON invoices (organisation_id, period_start) WHERE
 
 CREATE INDEX clock_advances_unfinished ON clock_advances (organisation_id)
   WHERE finished_at IS NULL;
+
+-- Customers are found by a part of a text, for which neither is used. The previous version reads
+-- more rows without them.
+DROP INDEX customers_name_prefix;
+DROP INDEX customers_company_prefix;
 
 ALTER TABLE audit_log DROP CONSTRAINT audit_log_target_kind;
 ALTER TABLE audit_log ADD CONSTRAINT audit_log_target_kind CHECK (target_kind IN ('organisation',

@@ -1,10 +1,9 @@
 /**
  * Creates documents. Tryton has no key by which a repeat is known, so each is first an unfinished
- * draft with our number as its reference and our link. Then all documents with that number and link
- * are listed. One that is finished is ours from an attempt whose answer was lost, and is taken. Of
- * unfinished drafts one is kept, the others are deleted, and only then it is posted. Two drafts can never both be
- * posted: the later of two lists shows both, and a draft that was deleted cannot be posted
- * (LEDGER-23).
+ * draft with our number as its reference and our link. Then all documents with both are listed. A
+ * finished one is ours from an attempt whose answer was lost, and is taken. Of unfinished drafts
+ * one is kept and posted once the others are deleted. Two can never both be posted: the later of
+ * two lists shows both, and a deleted draft cannot be posted (LEDGER-23).
  */
 import { scaledOf } from "../../port/decimal-text.ts";
 import type { ExactObject } from "../../port/exact-json.ts";
