@@ -58,7 +58,7 @@ export function layText({ columns }: Pick<Terminal, "columns">, text: string): r
 }
 
 /** Breaks a text between words. A word that is longer than the width stays whole. */
-function wrap(text: string, width: number, first: string, next: string): readonly string[] {
+export function wrap(text: string, width: number, first: string, next: string): readonly string[] {
   const [begin = "", ...words] = text.split(" ");
   const lines: string[] = [];
   let line = `${first}${begin}`;

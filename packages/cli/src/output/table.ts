@@ -27,11 +27,21 @@ const plain = {
   style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
 };
 
-/** A list as a table with one row for each object, or a sentence if it is empty. */
-export function listTable(rows: readonly Json[], columns: readonly Column[]): string {
+/**
+ * A list as a table with one row for each object, or a sentence if it is empty. `ofLast` may break
+ * the texts of the last column.
+ */
+export function listTable(
+  rows: readonly Json[],
+  columns: readonly Column[],
+  ofLast = (text: string) => text,
+): string {
   if (rows.length === 0) return "None.\n";
   const table = new Table({ ...plain, head: titlesOf(columns) });
-  for (const row of rows) table.push(cellsOf(row, columns));
+  for (const row of rows) {
+    const cells = cellsOf(row, columns);
+    table.push([...cells.slice(0, -1), ...cells.slice(-1).map(ofLast)]);
+  }
   return withoutTrails(table.toString());
 }
 

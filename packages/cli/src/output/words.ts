@@ -1,9 +1,7 @@
-/** What a person reads: times, amounts, counts and tables below a sentence. */
+/** What a person reads: times, amounts and counts. */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { minorUnitDigits } from "../../../../src/domain/money/currency.ts";
-import type { Column } from "../noun.ts";
 import { isObject, type Json } from "./message-json.ts";
-import { listTable } from "./table.ts";
 
 /** `2026-11-28 00:41`. An instant of the API is ISO 8601 in UTC. */
 export function minuteOf(instant: JsonValue | undefined): string {
@@ -75,16 +73,6 @@ export function negative(amount: string): string {
 export function enumerated(parts: readonly string[]): string {
   const [last = "", ...before] = [...parts].reverse();
   return before.length === 0 ? last : `${before.reverse().join(", ")} and ${last}`;
-}
-
-/** The lines of a table below a sentence. */
-export function sentenceAndTable(
-  sentence: string,
-  rows: readonly Json[],
-  columns: readonly Column[],
-): readonly string[] {
-  if (rows.length === 0) return [sentence];
-  return [sentence, "", ...listTable(rows, columns).trimEnd().split("\n")];
 }
 
 /** A text with a capital in front. */

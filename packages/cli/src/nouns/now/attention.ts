@@ -1,8 +1,9 @@
 /** `billing attention`: everything that waits for a person. ADMIN-20 */
 import { AttentionService } from "../../../../../src/gen/proto/billing/admin/v1/attention_pb.ts";
-import type { Noun } from "../../noun.ts";
+import type { Noun, Work } from "../../noun.ts";
+import { sentenceAndTable } from "../../output/lay-table.ts";
 import type { Json } from "../../output/message-json.ts";
-import { counted, listOf, minuteOf, secondOf, sentenceAndTable } from "../../output/words.ts";
+import { counted, listOf, minuteOf, secondOf } from "../../output/words.ts";
 
 const { method } = AttentionService;
 
@@ -77,8 +78,9 @@ export const attention: Noun = {
       fields: { organisation },
       rows: "counts",
       columns: ["severity", "kind", "count"],
-      lines: (response) =>
+      lines: (response, { terminal }) =>
         sentenceAndTable(
+          terminal,
           listOf(response.counts).length === 0 ? nothing(response) : `Checked ${at(response)}.`,
           listOf(response.counts),
           [
@@ -92,8 +94,8 @@ export const attention: Noun = {
 };
 
 /** Returns the lines of what waits for a person. */
-export function attentionLines(response: Json): readonly string[] {
-  return sentenceAndTable(sentenceOf(response), listOf(response.data), shown);
+export function attentionLines(response: Json, { terminal }: Work): readonly string[] {
+  return sentenceAndTable(terminal, sentenceOf(response), listOf(response.data), shown);
 }
 
 const at = ({ checked }: Json) => secondOf(checked);

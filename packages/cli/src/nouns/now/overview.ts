@@ -1,6 +1,7 @@
 /** `billing overview`: the figures of an organisation at a glance. ADMIN-19 */
 import { OverviewService } from "../../../../../src/gen/proto/billing/admin/v1/overview_pb.ts";
-import type { Noun } from "../../noun.ts";
+import type { Noun, Work } from "../../noun.ts";
+import { layNamed } from "../../output/lay-table.ts";
 import { isObject, type Json } from "../../output/message-json.ts";
 import { counted, listOf, minuteOf, money, secondOf, sumOf } from "../../output/words.ts";
 
@@ -26,7 +27,7 @@ export const overview: Noun = {
 };
 
 /** Returns the lines of the figures. */
-export function overviewLines(response: Json): readonly string[] {
+export function overviewLines(response: Json, { terminal }: Work): readonly string[] {
   const isReckoned = response.as_of !== undefined;
   const rows: readonly (readonly [string, string])[] = [
     ...(isReckoned ? figures(response) : []),
@@ -35,13 +36,12 @@ export function overviewLines(response: Json): readonly string[] {
       return [index === 0 ? "webhooks" : "", endpointOf(endpoint)] as const;
     }),
   ];
-  const width = Math.max(...rows.map(([title]) => title.length));
   return [
     isReckoned
       ? `As of ${secondOf(response.as_of)}, on ${String(response.today)}.`
       : "The figures are not reckoned yet. A worker does it within a minute.",
     "",
-    ...rows.map(([title, text]) => `${title.padEnd(width)}  ${text}`),
+    ...layNamed(terminal, rows),
   ];
 }
 

@@ -1,8 +1,9 @@
 /** `billing search`: finds an object by what a person has of it. ADMIN-21 */
 import { SearchService } from "../../../../../src/gen/proto/billing/admin/v1/search_pb.ts";
 import type { Noun } from "../../noun.ts";
+import { sentenceAndTable } from "../../output/lay-table.ts";
 import type { Json } from "../../output/message-json.ts";
-import { listOf, sentenceAndTable } from "../../output/words.ts";
+import { listOf } from "../../output/words.ts";
 
 const words = (text: unknown) => String(text).replaceAll("_", " ");
 
@@ -29,9 +30,9 @@ export const search: Noun = {
       fields: { organisation: "only in this organisation, by id or name" },
       rows: "hits",
       columns: ["object_kind", "object_id", "label", "by", "exact", "organisation"],
-      lines: (response) => {
+      lines: (response, { terminal }) => {
         const hits = listOf(response.hits);
-        return sentenceAndTable(sentenceOf(hits), hits, [
+        return sentenceAndTable(terminal, sentenceOf(hits), hits, [
           { title: "what", of: ({ object_kind: kind }) => words(kind) },
           "label",
           { title: "id", of: ({ object_id: id }) => String(id) },

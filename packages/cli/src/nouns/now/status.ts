@@ -22,9 +22,9 @@ export const status: Verb = {
   fileFields: ["kind", "severity", "limit", "starting_after"],
   narrowsToSetting: true,
   work: readStatus,
-  lines: ({ attention, overview }) => [
-    ...attentionLines(isObject(attention) ? attention : {}),
-    ...(isObject(overview) ? ["", ...overviewLines(overview)] : []),
+  lines: ({ attention, overview }, work) => [
+    ...attentionLines(isObject(attention) ? attention : {}, work),
+    ...(isObject(overview) ? ["", ...overviewLines(overview, work)] : []),
   ],
 };
 

@@ -71,6 +71,34 @@ test("attention shows what waits, why and what helps", async ({ server }) => {
   ]);
 });
 
+test("attention and overview fit into 80 columns, also with long names", async ({ server }) => {
+  const name = "The Very Long Name of a Company in Liquidation (Holdings) Limited, Head Office";
+  server.answer({
+    ListAttention: () => ({ data: [waiting("a.1", name, 14), waiting("a.2", "B", 1)], checked }),
+    GetOverview: () => ({
+      ledger: { state: LedgerState.PAUSED, reason: name },
+      endpoints: [{ url: "https://shop.example/", failed: 3, waiting: 2, failingSince: since }],
+    }),
+  });
+  const around = { env: server.env, columns: 80 };
+  const { out } = await run("attention", around);
+  expect(out.split("\n").slice(2, 12)).toEqual([
+    "severity    medium",
+    "what        document refused",
+    "label       The Very Long Name of a Company in Liquidation (Holdings) Limited,",
+    "            Head Office",
+    `since       ${since}`,
+    "why         Account 999 is archived.",
+    "same        14",
+    "what helps  Choose another account",
+    "",
+    "severity    medium",
+  ]);
+  const overview = (await run("overview", around)).out;
+  expect(`${out}${overview}`.split("\n").filter(({ length }) => length > 80)).toEqual([]);
+  expect(overview).toMatch(/^webhooks {2}https:.*\n {10}\S/m);
+});
+
 test("attention names the next page, and --all reads every page", async ({ server }) => {
   const answer = (request: object) =>
     "startingAfter" in request && request.startingAfter === "a.1"
