@@ -3,6 +3,7 @@ import { PlanService } from "../../../../../src/gen/proto/billing/admin/v1/catal
 import { callJson } from "../../call-json.ts";
 import type { Work } from "../../noun.ts";
 import { layText } from "../../output/document.ts";
+import { layNamed } from "../../output/lay-table.ts";
 import { isObject, type Json } from "../../output/message-json.ts";
 import { objectTable } from "../../output/table.ts";
 import { counted, minuteOf, money } from "../../output/words.ts";
@@ -15,6 +16,13 @@ interface Named {
   readonly unit: string;
   readonly units: string;
 }
+
+/** The addresses in the Temporal UI. They are unset without its setting. */
+const workflows = [
+  ["Workflows", "workflows_url"],
+  ["Failed", "failed_workflows_url"],
+  ["Waiting", "waiting_workflows_url"],
+] as const;
 
 /** Returns the lines of a subscription: a sentence, and its settings. */
 export async function subscriptionLines(json: Json, work: Work): Promise<readonly string[]> {
@@ -35,11 +43,16 @@ export async function subscriptionLines(json: Json, work: Work): Promise<readonl
     timezone: subscription.timezone,
     created: `${minuteOf(subscription.created)} UTC`,
   });
+  const addresses = workflows.flatMap(([name, member]) => {
+    const { [member]: address } = json;
+    return typeof address === "string" ? [[name, address] as const] : [];
+  });
   return [
     ...layText(work.terminal, subscriptionText(subscription, plan)),
     "",
     ...rows.trimEnd().split("\n"),
     "",
+    ...(addresses.length === 0 ? [] : [...layNamed(work.terminal, addresses), ""]),
     "`billing subscriptions upcoming` shows what it bills next, `timeline` what happened to it.",
   ];
 }

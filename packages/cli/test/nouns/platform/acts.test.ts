@@ -106,3 +106,12 @@ test("a subscription is a sentence and its settings", async ({ server }) => {
   );
   expect(out).toMatch(/^label +none$/m);
 });
+
+test("a subscription has the addresses in the Temporal UI that are set", async ({ server }) => {
+  const [workflowsUrl, waitingWorkflowsUrl] = ["http://ui.test/of", "http://ui.test/waiting"];
+  server.answer({ GetSubscription: () => ({ subscription, workflowsUrl, waitingWorkflowsUrl }) });
+  const { out } = await run(`subscriptions get ${id}`, { env: server.env });
+  expect(out).toContain(`\n\nWorkflows  ${workflowsUrl}\nWaiting    ${waitingWorkflowsUrl}\n\n`);
+  server.answer({ GetSubscription: () => ({ subscription }) });
+  expect((await run(`subscriptions get ${id}`, { env: server.env })).out).not.toMatch(/workflows/i);
+});
