@@ -82,8 +82,11 @@ describe.each(verbs)("%s", (name, verb) => {
       PreviewChangeUnits: () => ({ preview: {} }),
       PreviewEndSubscription: () => ({ preview: {} }),
       PreviewRestoreSubscription: () => ({ preview: {} }),
+      PreviewRetryDocument: () => ({ document: {} }),
+      PreviewVoidUsageEvent: () => ({ event: { meter: {}, period: {} }, before: {}, after: {} }),
       GetUpcomingInvoice: () => ({ upcomingInvoice: {} }),
       GetInvoice: () => ({ invoice: {} }),
+      GetDocument: () => ({ document: {} }),
       GetCreditNote: () => ({ creditNote: {} }),
       ListLedgerContacts: () => ({ data: [{ id: "contact" }] }),
     });

@@ -1,6 +1,7 @@
 /** `billing organisations`: organisations, their settings, and Setup Mode. */
 import { OrganisationService } from "../../../../src/gen/proto/billing/admin/v1/organisations_pb.ts";
 import { type Noun, previewedStateText } from "../noun.ts";
+import { setupModeLines } from "./setup-mode-lines.ts";
 
 const { method } = OrganisationService;
 
@@ -101,6 +102,7 @@ export const organisations: Noun = {
     {
       name: "preview-setup-mode",
       method: method.previewSetSetupMode,
+      lines: setupModeLines,
       summary: "Show the effects of a switch of Setup Mode, and what is billed before it.",
       details: "Nothing is changed.",
       examples: ["organisations preview-setup-mode $BILLING_ORGANISATION on"],

@@ -2,6 +2,7 @@
 import { TestClockService } from "../../../../../src/gen/proto/billing/admin/v1/test_clock_pb.ts";
 import { type Noun, previewedStateText } from "../../noun.ts";
 import { advanceClock } from "./advance-clock.ts";
+import { advanceLines } from "./preview-lines.ts";
 
 const { method } = TestClockService;
 
@@ -27,6 +28,7 @@ export const clock: Noun = {
     {
       name: "preview-advance",
       method: method.previewAdvanceTestClock,
+      lines: advanceLines,
       summary: "Show what falls due on the way of an advance, and what it bills by currency.",
       details: "Nothing is changed. At most 500 subscriptions are read, the earliest due first.",
       examples: ["clock preview-advance --months 1", "clock preview-advance --to 2028-02-29"],

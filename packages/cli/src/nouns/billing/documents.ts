@@ -5,6 +5,7 @@
  */
 import { DocumentService } from "../../../../../src/gen/proto/billing/admin/v1/documents_pb.ts";
 import { type Noun, previewedStateText, type Verb } from "../../noun.ts";
+import { documentLines, documentsLines, retryLines } from "./document-lines.ts";
 import { explainDocument, explanationLines } from "./explain-document.ts";
 import { retryDocument } from "./retry-document.ts";
 
@@ -59,10 +60,12 @@ export const documents: Noun = {
         "attempts",
         "next_attempt_at",
       ],
+      lines: documentsLines,
     },
     {
       name: "get",
       method: method.getDocument,
+      lines: documentLines,
       summary:
         "Show one document with the last attempts at its ledger jobs, also if none failed or is " +
         "pending.",
@@ -74,6 +77,7 @@ export const documents: Noun = {
     {
       name: "preview-retry",
       method: method.previewRetryDocument,
+      lines: retryLines,
       summary: "Show what a retry would send to the ledger, with its number and accounts.",
       details: "Nothing is changed, and the ledger is not asked.",
       examples: ["documents preview-retry 0199a0b2-5555-7000-8000-000000000001"],

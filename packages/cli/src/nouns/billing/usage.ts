@@ -8,6 +8,7 @@ import { type Column, type Noun, previewedStateText, type Work } from "../../nou
 import { isObject, type Json } from "../../output/message-json.ts";
 import { meterByCode } from "../lookups.ts";
 import { dropUsage, exportUsage } from "./drop-usage.ts";
+import { voidLines } from "./preview-lines.ts";
 
 const { method } = UsageService;
 
@@ -170,6 +171,7 @@ export const usage: Noun = {
     {
       name: "preview-void",
       method: method.previewVoidUsageEvent,
+      lines: voidLines,
       summary: "Show what the usage of an event's meter and period comes to without the event.",
       details: "Nothing is changed.",
       examples: ["usage preview-void evt-2026-03-05-000017"],

@@ -6,6 +6,7 @@
 import { SubscriptionService } from "../../../../../src/gen/proto/billing/admin/v1/subscriptions_pb.ts";
 import { previewedStateText, type Verb } from "../../noun.ts";
 import { actLines, documentsBefore } from "./act-lines.ts";
+import { breakOffLines } from "./break-off-lines.ts";
 import { previewLines, upcomingLines } from "./preview-lines.ts";
 
 const { method } = SubscriptionService;
@@ -187,6 +188,7 @@ export const previewVerbs: readonly Verb[] = [
   {
     name: "preview-break-off",
     method: method.previewBreakOff,
+    lines: breakOffLines,
     summary: "Show what breaking off the end or amendment under way would record and issue.",
     details: "Nothing is changed, and the ledger is not asked.",
     examples: ["subscriptions preview-break-off 0199a0b2-6666-7000-8000-000000000001"],

@@ -1,11 +1,139 @@
-/** `billing documents`: a retry that waits for the ledger, and explanations for a person. */
+/** `billing documents`: documents and retries as a person reads them, and explanations. */
 import { describe, expect } from "vitest";
-import { DocumentState } from "../../../../../src/gen/proto/billing/admin/v1/documents_pb.ts";
+import {
+  AttemptOutcome,
+  DocumentJob,
+  DocumentKind,
+  DocumentState,
+} from "../../../../../src/gen/proto/billing/admin/v1/documents_pb.ts";
+import { DocumentStatus } from "../../../../../src/gen/proto/billing/v1/common_pb.ts";
 import { presentExplanation } from "../../../../../src/present/explanations.ts";
 import { examples } from "../../../../../test/explanations/stored.ts";
 import { run, cliTest as test } from "../../calls-fixture.ts";
 
 const id = "0199a0b2-4444-7000-8000-000000000001";
+
+const refused = {
+  ...{ id, kind: DocumentKind.INVOICE, number: "SUB-0002", state: DocumentState.FAILED },
+  ...{ status: DocumentStatus.NOT_IN_EXTERNAL, job: DocumentJob.CREATION, currency: "NZD" },
+  ...{ total: "25.0000", subtotal: "25.0000", message: "Account 999 is archived." },
+  ...{ customer: "c", subscription: "s", created: "2026-11-28T00:41:07.123Z", attempts: 1 },
+};
+const taken = {
+  ...{ ...refused, state: DocumentState.DRIFT, status: DocumentStatus.DRAFT, total: "28.7500" },
+  ...{ ledgerSubtotal: "20.0000", ledgerDifferences: ["its currency is EUR"] },
+};
+
+test("a list says which amounts are without tax", async ({ server }) => {
+  server.answer({ ListDocuments: () => ({ data: [refused, taken], hasMore: true }) });
+  const { out } = await run("documents list", { env: server.env });
+  expect(out.split("\n").map((line) => line.replace(id, "1").split(/ {2,}/))).toEqual([
+    ["2 documents and more."],
+    [""],
+    ["id", "kind", "number", "job", "state", "amount", "attempts", "next attempt", "why"],
+    ["1", "invoice", "SUB-0002", "creation", "failed", "NZD 25.00 without tax", "1"].concat(
+      "Account 999 is archived",
+    ),
+    ["1", "invoice", "SUB-0002", "creation", "drift", "NZD 28.75 with tax", "1"].concat(
+      "it is NZD 20.00, not NZD 25.00, without tax, its currency is EUR",
+    ),
+    [""],
+  ]);
+});
+
+describe("documents get", () => {
+  test("is a sentence, the document and its attempts", async ({ server }) => {
+    const attempt = {
+      ...{ at: refused.created, job: DocumentJob.CREATION, outcome: AttemptOutcome.REFUSED },
+      ...{ httpStatus: 400, message: refused.message },
+    };
+    const lost = { ...attempt, outcome: AttemptOutcome.UNCERTAIN, httpStatus: undefined };
+    server.answer({ GetDocument: () => ({ document: refused, attempts: [attempt, lost] }) });
+    const call = (columns?: number) =>
+      run(`documents get ${id}`, { env: server.env, ...(columns ? { columns } : {}) });
+    const { out } = await call();
+    expect(out.split("\n")).toEqual([
+      "The ledger refused the creation of SUB-0002 over NZD 25.00 without tax: Account 999 is " +
+        "archived. Nothing more happens until it is retried.",
+      "",
+      "kind          invoice",
+      "status        not in external",
+      "job           creation",
+      "next attempt  none",
+      "created       2026-11-28 00:41 UTC",
+      "customer      c",
+      "subscription  s",
+      `id            ${id}`,
+      "",
+      "The last attempts:",
+      "",
+      "at (UTC)          job       outcome    answer  why",
+      "2026-11-28 00:41  creation  refused    400     Account 999 is archived.",
+      "2026-11-28 00:41  creation  uncertain  none    Account 999 is archived.",
+      "",
+    ]);
+    const narrow = (await call(70)).out.split("\n");
+    expect(narrow.filter(({ length }) => length > 70)).toEqual([]);
+    expect(narrow).toContain("2026-11-28 00:41  creation  refused    400     Account 999 is");
+    expect((await call(60)).out).toContain("\noutcome   uncertain\nanswer    none\n");
+  });
+
+  test.for([
+    ["The ledger refused the creation of SUB-0002 over NZD 25.00 without tax: ", refused],
+    [
+      "The creation of SUB-0002 over NZD 25.00 without tax waits for the ledger: Account 999 is " +
+        "archived. It is tried next at 2026-11-28 00:41 UTC.",
+      { ...refused, state: DocumentState.WAITING, nextAttemptAt: refused.created },
+    ],
+    [
+      "SUB-0002 over NZD 28.75 with tax is a draft. None of its ledger jobs failed or waits.",
+      { ...taken, state: DocumentState.SYNCED },
+    ],
+    [
+      "SUB-0002 over NZD 28.75 with tax differs in the ledger: it is NZD 20.00, not NZD 25.00, " +
+        "without tax, its currency is EUR.",
+      taken,
+    ],
+  ] as const)("begins with the state of its job: %s", async ([begin, document], { server }) => {
+    server.answer({ GetDocument: () => ({ document }) });
+    const { out } = await run(`documents get ${id}`, { env: server.env });
+    expect(out.startsWith(begin)).toBe(true);
+    expect(out).toMatch(/\nAttempts: none\.\n$/);
+  });
+});
+
+describe("documents preview-retry", () => {
+  const preview = { document: refused, job: DocumentJob.CREATION };
+  const sent = "The creation of SUB-0002 over NZD 25.00 without tax is";
+
+  test("shows what is sent, with accounts", async ({ server }) => {
+    const lines = [
+      { name: "Team", amount: "20.0000", revenueAccount: "260", mappedAgain: true },
+      { name: "Calls", amount: "5.0000", taxType: "OUTPUT2" },
+    ];
+    server.answer({ PreviewRetryDocument: () => ({ ...preview, lines, takesNextNumber: true }) });
+    const { out } = await run(`documents preview-retry ${id}`, { env: server.env });
+    expect(out.split("\n")).toEqual([
+      `${sent} sent to the ledger under the next number, because another document has SUB-0002 ` +
+        "there. Nothing is changed by this preview.",
+      "",
+      "Sent: the next number (invoice)                                              NZD",
+      "  Team                                                                     20.00",
+      "    account 260, tax type of the account, by the present mapping",
+      "  Calls                                                                     5.00",
+      "    no account, tax type OUTPUT2",
+      "  without tax                                                              25.00",
+      "",
+    ]);
+  });
+
+  test("of a pending job says that nothing else happens", async ({ server }) => {
+    server.answer({ PreviewRetryDocument: () => ({ ...preview, pending: true }) });
+    expect((await run(`documents preview-retry ${id}`, { env: server.env })).out).toBe(
+      `${sent} run at once; nothing else happens. Nothing is changed by this preview.\n`,
+    );
+  });
+});
 
 describe("documents retry", () => {
   test("exits with 1 after --wait if the ledger refused again", async ({ server }) => {

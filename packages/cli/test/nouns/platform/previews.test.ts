@@ -148,3 +148,24 @@ test("a terminal of 60 columns gets no wider line", async ({ server }) => {
   const { out } = await run(words, { env: server.env, columns: 60 });
   expect(out.split("\n").filter(({ length }) => length > 60)).toEqual([]);
 });
+
+test("breaking off says what waits, what is recorded and what is issued", async ({ server }) => {
+  const running = "invoice INV-7 is being amended in the ledger";
+  const message = "An operator broke off the amendment, which waited for the ledger.";
+  const documents = [{ kind: 1, type: 3, currency: "EUR", subtotal: "45.0000" }];
+  server.answer({ PreviewBreakOff: () => ({ breakOff: { running, message, documents } }) });
+  const words = `subscriptions preview-break-off ${id}`;
+  const { out } = await run(words, { env: server.env });
+  expect(out.split("\n")).toEqual([
+    `What waits is broken off: ${running}; 1 document is issued. Nothing is changed by this preview.`,
+    "",
+    `Recorded: ${message}`,
+    "",
+    "issued   for     currency  without tax",
+    "invoice  change  EUR       45.00",
+    "",
+  ]);
+  server.answer({ PreviewBreakOff: () => ({ breakOff: { running, message } }) });
+  const none = await run(words, { env: server.env });
+  expect(none.out).toContain(`${running}; no document is issued. Nothing is changed`);
+});
