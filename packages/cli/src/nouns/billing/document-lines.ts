@@ -3,7 +3,7 @@ import type { Column, Work } from "../../noun.ts";
 import { layDocument, layText } from "../../output/document.ts";
 import { layNamed, layTable, sentenceAndTable } from "../../output/lay-table.ts";
 import type { Json } from "../../output/message-json.ts";
-import { capital, counted, listOf, minuteOf, money, spaced, sumOf } from "../../output/words.ts";
+import { capital, counted, listOf, money, spaced, sumOf } from "../../output/words.ts";
 
 /** A document with the outcome of its last ledger job. */
 interface JobDocument {
@@ -60,7 +60,11 @@ function whyOf(document: JobDocument): string {
   return [...sums, ...document.ledger_differences].join(", ");
 }
 
-const instant = (at: string | undefined) => (at === undefined ? "" : `${minuteOf(at)} UTC`);
+/** `2026-11-28 00:41:07`. Attempts are seconds apart. */
+const secondsOf = (at: unknown) =>
+  String(at).slice(0, "YYYY-MM-DDTHH:MM:SS".length).replace("T", " ");
+
+const instant = (at: string | undefined) => (at === undefined ? "" : `${secondsOf(at)} UTC`);
 
 const shown: readonly Column[] = [
   "id",
@@ -83,7 +87,7 @@ export function documentsLines(response: Json, { terminal }: Work): readonly str
 }
 
 const attemptColumns: readonly Column[] = [
-  { title: "at (UTC)", of: ({ at }) => minuteOf(at) },
+  { title: "at (UTC)", of: ({ at }) => secondsOf(at) },
   "job",
   "outcome",
   { title: "answer", of: ({ http_status: status }) => String(status ?? "none") },
@@ -99,7 +103,7 @@ export function documentLines(response: Json, { terminal }: Work): readonly stri
     "",
     ...layNamed(terminal, [
       ["kind", spaced(document.kind)],
-      ["status", spaced(document.status)],
+      ["status", spaced(document.status).replace("external", "the ledger")],
       ["job", document.job ?? "none"],
       ["next attempt", instant(document.next_attempt_at) || "none"],
       ["created", instant(document.created)],

@@ -57,24 +57,24 @@ describe("documents get", () => {
         "archived. Nothing more happens until it is retried.",
       "",
       "kind          invoice",
-      "status        not in external",
+      "status        not in the ledger",
       "job           creation",
       "next attempt  none",
-      "created       2026-11-28 00:41 UTC",
+      "created       2026-11-28 00:41:07 UTC",
       "customer      c",
       "subscription  s",
       `id            ${id}`,
       "",
       "The last attempts:",
       "",
-      "at (UTC)          job       outcome    answer  why",
-      "2026-11-28 00:41  creation  refused    400     Account 999 is archived.",
-      "2026-11-28 00:41  creation  uncertain  none    Account 999 is archived.",
+      "at (UTC)             job       outcome    answer  why",
+      "2026-11-28 00:41:07  creation  refused    400     Account 999 is archived.",
+      "2026-11-28 00:41:07  creation  uncertain  none    Account 999 is archived.",
       "",
     ]);
-    const narrow = (await call(70)).out.split("\n");
-    expect(narrow.filter(({ length }) => length > 70)).toEqual([]);
-    expect(narrow).toContain("2026-11-28 00:41  creation  refused    400     Account 999 is");
+    const narrow = (await call(72)).out.split("\n");
+    expect(narrow.filter(({ length }) => length > 72)).toEqual([]);
+    expect(narrow).toContain("2026-11-28 00:41:07  creation  refused    400     Account 999 is");
     expect((await call(60)).out).toContain("\noutcome   uncertain\nanswer    none\n");
   });
 
@@ -82,7 +82,7 @@ describe("documents get", () => {
     ["The ledger refused the creation of SUB-0002 over NZD 25.00 without tax: ", refused],
     [
       "The creation of SUB-0002 over NZD 25.00 without tax waits for the ledger: Account 999 is " +
-        "archived. It is tried next at 2026-11-28 00:41 UTC.",
+        "archived. It is tried next at 2026-11-28 00:41:07 UTC.",
       { ...refused, state: DocumentState.WAITING, nextAttemptAt: refused.created },
     ],
     [
