@@ -133,8 +133,10 @@ function stateText(document: JobDocument): string {
       return `${capital(jobText(document))} waits for the ledger${because}. ${nextText(next)}`;
     case "drift":
       return `${over} differs in the ledger${because}.`;
-    default:
-      return `${over} is ${status === "draft" ? "a draft" : spaced(status)}. None of its ledger jobs failed or waits.`;
+    default: {
+      const what = status === "draft" ? "a draft" : spaced(status);
+      return `${over} is ${what}. None of its ledger jobs failed or waits.`;
+    }
   }
 }
 

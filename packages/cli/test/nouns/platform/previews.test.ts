@@ -157,7 +157,8 @@ test("breaking off says what waits, what is recorded and what is issued", async 
   const words = `subscriptions preview-break-off ${id}`;
   const { out } = await run(words, { env: server.env });
   expect(out.split("\n")).toEqual([
-    `What waits is broken off: ${running}; 1 document is issued. Nothing is changed by this preview.`,
+    `What waits is broken off: ${running}; 1 document is issued. Nothing is changed by this ` +
+      "preview.",
     "",
     `Recorded: ${message}`,
     "",
