@@ -109,13 +109,14 @@ function withoutOthersTemporal(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 export async function startTrytonPart(
   plan: StackPlan,
   { env, log, parts }: ServerSettings,
+  postgresUrl: string,
 ): Promise<TrytonServer | undefined> {
-  const { dataFolder, trytonPort: port } = plan;
+  const { logFolder, trytonPort: port } = plan;
   if (port === undefined) return undefined;
-  const folder = join(dataFolder, "tryton");
+  const logFile = join(logFolder, "tryton.log");
   let server: TrytonServer | undefined;
   const create = async () => {
-    server = await startTryton({ env, folder, port, log });
+    server = await startTryton({ env, postgresUrl, logFile, port, log });
     return server.child;
   };
   await parts.start("Tryton", create, () => `${localHost}:${port}`);

@@ -139,7 +139,7 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
     running.push(run("Demo ledger", programs.demoLedger, demoLedgerDrainMs, ready, demoLedgerUrl));
   }
   const baseUrl = apiAddressOf(env, plan.apiPort);
-  const tryton = await startTrytonPart(plan, settings);
+  const tryton = await startTrytonPart(plan, settings, databaseUrl);
   const demoWebhook = demoLedgerUrl === undefined ? undefined : newDemoWebhook(env, baseUrl);
   if (demoWebhook !== undefined) childEnv.XERO_WEBHOOK_KEY = demoWebhook.key;
   // The worker starts first, so that it ends after the API.

@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { inject } from "vitest";
 import { anyFreePort } from "../../../packages/dev/src/processes/ports.ts";
 import { installTryton } from "../../../packages/dev/src/tryton/install.ts";
 import {
@@ -26,9 +27,10 @@ if (whyNoTryton !== null) console.log(`Not run against Tryton: ${whyNoTryton}`);
 let server: Promise<TrytonServer> | null = null;
 
 async function startOnce(): Promise<TrytonServer> {
-  const folder = await mkdtemp(join(tmpdir(), "tryton-"));
+  const logFile = join(await mkdtemp(join(tmpdir(), "tryton-")), "tryton.log");
   const log = (line: string) => console.log(line);
-  return startTryton({ env: process.env, folder, port: await anyFreePort(), log });
+  const postgresUrl = inject("postgresUrl");
+  return startTryton({ env: process.env, postgresUrl, logFile, port: await anyFreePort(), log });
 }
 
 /** Stops the server. Each file does at its end, and the next file starts another. */
@@ -41,7 +43,7 @@ export async function stopTryton(): Promise<void> {
 /** Returns a new database with a company. */
 export async function freshTryton(): Promise<TrytonAccess> {
   server ??= startOnce();
-  return (await server).addDatabase(`books_${randomUUID().slice(0, 8)}`);
+  return (await server).addDatabase(`${inject("databasePrefix")}${randomUUID().slice(0, 8)}`);
 }
 
 /** Returns the credentials of billing's connection to it, at another address if one is named. */

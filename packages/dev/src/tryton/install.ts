@@ -20,13 +20,8 @@ const packages = [
   "trytond-party==8.2.0",
   "trytond-product==8.2.0",
   "trytond-account-product==8.2.0",
+  "psycopg[binary,pool]==3.3.9",
 ] as const;
-
-/** The folder of everything that is kept between starts. Another release has another one. */
-export function trytonFolder(env: NodeJS.ProcessEnv): string {
-  const cache = env.XDG_CACHE_HOME || join(env.HOME || homedir(), ".cache");
-  return join(cache, "subscription-billing", "tryton-8.2.1");
-}
 
 /** 90 MB over a slow line. */
 const installLimitMs = 10 * 60_000;
@@ -42,7 +37,9 @@ export async function installTryton(
   env: NodeJS.ProcessEnv,
   log: (line: string) => void,
 ): Promise<string> {
-  const place = join(trytonFolder(env), "venv");
+  const cache = env.XDG_CACHE_HOME || join(env.HOME || homedir(), ".cache");
+  // Another release has another one.
+  const place = join(cache, "subscription-billing", "tryton-8.2.1", "python");
   if (await isProgram(join(place, "bin", "trytond"))) return place;
   const python = await findOnPath("python3", env);
   if (python === undefined)

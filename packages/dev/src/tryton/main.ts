@@ -1,33 +1,36 @@
 /**
- * The entry point of `npm run ledger:tryton [DATABASE]`: a Tryton on this machine with a company,
- * and how billing connects to it. A database that exists is kept, `--reset` replaces it.
+ * The entry point of `npm run ledger:tryton`: a Tryton on this machine with a company, and how
+ * billing connects to it. Its books are kept, `--reset` replaces them.
  *
- * Settings: LOCAL_LEDGER_PORT, DATA_FOLDER.
+ * Settings: LOCAL_LEDGER_PORT, DATA_FOLDER, POSTGRES_PORT. DATABASE_URL names another PostgreSQL.
  */
-import { existsSync } from "node:fs";
+import { once } from "node:events";
 import { join } from "node:path";
 import { assertNodeVersion } from "../../../../src/main/node-version.ts";
-import { dataFolderOf } from "../postgres/database-url.ts";
+import { dataFolderOf, withDatabaseUrl } from "../postgres/database-url.ts";
 import { defaultPorts, readPort } from "../processes/ports.ts";
 import { startTryton } from "./server.ts";
 
 assertNodeVersion(process.version);
-const words = process.argv.slice(2);
-const isReset = words.includes("--reset");
-const [name = "books", ...rest] = words.filter((word) => word !== "--reset");
-if (rest.length > 0 || !/^\w+$/.test(name)) {
-  console.error("Usage: npm run ledger:tryton -- [DATABASE] [--reset]");
+const [option, ...rest] = process.argv.slice(2);
+if ((option !== undefined && option !== "--reset") || rest.length > 0) {
+  console.error("Usage: npm run ledger:tryton [-- --reset]");
   process.exit(2);
 }
-const folder = join(dataFolderOf(process.env), "tryton");
-const port = readPort(process.env, "LOCAL_LEDGER_PORT", defaultPorts.tryton);
+const { env } = process;
 const log = (line: string) => console.log(line);
-const server = await startTryton({ env: process.env, folder, port, log });
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
-  process.on(signal, () => void server.child.stop().then(() => process.exit(0)));
-const isKept = existsSync(join(folder, `${name}.sqlite`)) && !isReset;
-const access = isKept ? await server.openDatabase(name) : await server.addDatabase(name);
-console.log(`
+const port = readPort(env, "LOCAL_LEDGER_PORT", defaultPorts.tryton);
+const logFile = join(dataFolderOf(env), "logs", "tryton.log");
+const stopped = Promise.race(
+  ["SIGINT", "SIGTERM", "SIGHUP"].map((signal) => once(process, signal)),
+);
+await withDatabaseUrl(env, log, async (postgresUrl) => {
+  const server = await startTryton({ env, postgresUrl, logFile, port, log });
+  try {
+    const name = "tryton_books";
+    const kept = option === undefined ? await server.openDatabase(name) : null;
+    const access = kept ?? (await server.addDatabase(name));
+    log(`
 Tryton        ${access.baseUrl} (in Tryton's client: database ${name}, user admin)
 Password      ${access.password}
 Connect       billing ledger connect --kind tryton --tenant-id ${access.tenantId} \\
@@ -35,3 +38,9 @@ Connect       billing ledger connect --kind tryton --tenant-id ${access.tenantId
 Key           ${access.clientSecret}
 
 Ctrl-C stops it.`);
+    await stopped;
+  } finally {
+    await server.child.stop();
+  }
+});
+process.exit();

@@ -5,7 +5,7 @@ import type { TrytonServer } from "./server.ts";
 /** Opens a new database for each organisation. Its company keeps its books in pounds. */
 export function openTrytonTenants(tryton: TrytonServer): OpenTenant {
   return async ({ livemode }) => {
-    const access = await tryton.addDatabase(livemode ? "live" : "sandbox");
+    const access = await tryton.addDatabase(livemode ? "tryton_live" : "tryton_sandbox");
     const { tenantId, baseUrl, clientSecret, company } = access;
     return {
       connection: {
