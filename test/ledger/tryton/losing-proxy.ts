@@ -8,11 +8,16 @@ import type { AddressInfo } from "node:net";
  */
 export type Fault = "before" | "after" | "late" | "dead";
 
+type Then = () => Promise<void>;
+
 /** The proxy. */
 export interface LosingProxy {
   readonly url: string;
-  /** Orders what happens to the next request that matches, such as `POST /account.invoice`. */
-  order(pattern: RegExp, fault: Fault): void;
+  /**
+   * Orders what happens to the next request that matches, such as `POST /account.invoice`, and what
+   * happens before its connection breaks.
+   */
+  order(pattern: RegExp, fault: Fault, then?: Then): void;
   /** Lets requests through again, and delivers those that were held. */
   restore(): Promise<void>;
   close(): Promise<void>;
@@ -20,7 +25,8 @@ export interface LosingProxy {
 
 /** Starts a proxy before `target`. */
 export async function startLosingProxy(target: string): Promise<LosingProxy> {
-  let ordered: { readonly pattern: RegExp; readonly fault: Fault } | null = null;
+  let ordered: { readonly pattern: RegExp; readonly fault: Fault; readonly then?: Then } | null =
+    null;
   let isDead = false;
   const held: (() => Promise<void>)[] = [];
   const server = createServer(async (incoming, outgoing) => {
@@ -45,10 +51,12 @@ export async function startLosingProxy(target: string): Promise<LosingProxy> {
         : isDead
           ? "dead"
           : null;
+    const then = fault === null ? undefined : ordered?.then;
     if (fault !== null) ordered = null;
     if (fault === "dead") isDead = true;
     if (fault === "late") held.push(async () => void (await forward().catch(() => undefined)));
     if (fault === "after") await forward().catch(() => undefined);
+    await then?.();
     if (fault !== null) {
       incoming.socket.destroy();
       return;
@@ -60,8 +68,8 @@ export async function startLosingProxy(target: string): Promise<LosingProxy> {
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    order: (pattern, fault) => {
-      ordered = { pattern, fault };
+    order: (pattern, fault, then) => {
+      ordered = { pattern, fault, ...(then && { then }) };
     },
     restore: async () => {
       isDead = false;

@@ -49,9 +49,14 @@ export function refusedMoney(invoice: LedgerInvoice): LedgerFailure | null {
 async function cancel(
   wire: TrytonWire,
   call: BegunCall,
-  { id }: LedgerInvoice,
+  { id, status }: LedgerInvoice,
 ): Promise<LedgerAnswer<LedgerRemoval>> {
   const object = { model: documentModel, id };
+  if (status === "paid") {
+    // Without money on it, it is over nothing: Tryton pays that at once, and cancels nothing paid.
+    const answer = await wire.update(call, object, { state: "posted" }, ["state"]);
+    if (answer.kind !== "ok") return answer;
+  }
   const answer = await wire.act(call, object, "cancel", documentFields);
   const invoice = changedDocument(answer, invoiceOf);
   if (invoice.kind !== "ok") return invoice;
