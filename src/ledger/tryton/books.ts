@@ -6,7 +6,7 @@ import { type ExactObject, filledTextOf, objectOf } from "../port/exact-json.ts"
 import type { BegunCall } from "../port/http/begun-call.ts";
 import type { LedgerAnswer } from "../port/ledger.ts";
 import { unreadable } from "./wire/failure.ts";
-import { dateOf, idOf, idsOf, isTrue } from "./wire/values.ts";
+import { dateOf, idOf, idsOf } from "./wire/values.ts";
 import type { TrytonSearch, TrytonWire } from "./wire/wire.ts";
 
 /** The code of no tax. A document without a tax code takes those of the account. */
@@ -160,7 +160,7 @@ function readCompany(company: ExactObject | undefined) {
     currency: code,
     currencyId,
     places: Number(currency?.digits),
-    canVoid: isTrue(company?.cancel_invoice_out),
+    canVoid: company?.cancel_invoice_out === true,
   };
 }
 
@@ -172,8 +172,8 @@ function readAccount(account: ExactObject): Account {
     id: idOf(account) ?? "",
     code: filledTextOf(account.code) ?? null,
     name: filledTextOf(account.name) ?? "",
-    isOpen: !isTrue(account.closed),
-    isRevenue: isTrue(type?.revenue),
+    isOpen: account.closed !== true,
+    isRevenue: type?.revenue === true,
     taxes: idsOf(account.taxes),
   };
 }
@@ -184,7 +184,7 @@ function readTax(tax: ExactObject): Tax {
   return {
     id: idOf(tax) ?? "",
     name: filledTextOf(tax.name) ?? "",
-    isActive: isTrue(tax.active),
+    isActive: tax.active === true,
     isSale: tax.parent === null && objectOf(tax.group)?.kind !== "purchase",
   };
 }

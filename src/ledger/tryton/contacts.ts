@@ -6,7 +6,7 @@ import { type ExactJson, type ExactObject, filledTextOf, objectsOf } from "../po
 import type { BegunCall } from "../port/http/begun-call.ts";
 import type { LedgerAnswer, LedgerContact, LedgerContactDraft } from "../port/ledger.ts";
 import { notFound, refused, refusedId, unreadable } from "./wire/failure.ts";
-import { idOf, instantOf, isTrue } from "./wire/values.ts";
+import { idOf, instantOf } from "./wire/values.ts";
 import { idValue, type TrytonWire } from "./wire/wire.ts";
 
 /** The model of contacts. */
@@ -50,7 +50,7 @@ export function readContact(party: ExactObject): LedgerContact | undefined {
     firstName: mechanismOf("other", firstNameLabel),
     lastName: mechanismOf("other", lastNameLabel),
     email: mechanismOf("email"),
-    status: isTrue(party.active) ? "active" : "archived",
+    status: party.active === true ? "active" : "archived",
     mergedInto: replacementOf(party.replaced_by),
     // Tryton does not say it of a party.
     isCustomer: false,

@@ -11,7 +11,7 @@ import type { BegunCall } from "../../port/http/begun-call.ts";
 import type { LedgerAnswer, LedgerFailure, LedgerFirstStatus } from "../../port/ledger.ts";
 import { type Books, type BooksReader, periodOf } from "../books.ts";
 import { isMissing, notFound, refused, refusedId, unreadable } from "../wire/failure.ts";
-import { dateOf, dateValue, idOf, isTrue } from "../wire/values.ts";
+import { dateOf, dateValue, idOf } from "../wire/values.ts";
 import { idValue, type TrytonWire } from "../wire/wire.ts";
 import { noteOf } from "./link.ts";
 import { documentFields, readDocument, type TrytonDocument } from "./read-document.ts";
@@ -101,7 +101,7 @@ async function findParties(
     const { addresses } = party;
     const address = Array.isArray(addresses) ? idOf(addresses[0]) : undefined;
     const accountId = idOf(party.account_receivable) ?? null;
-    const isActive = isTrue(party.active);
+    const isActive = party.active === true;
     return [idOf(party) ?? "", { addressId: address ?? null, accountId, isActive }] as const;
   });
   return { kind: "ok", value: new Map(parties) };

@@ -77,7 +77,10 @@ export function readDocument(element: ExactObject): TrytonDocument | undefined {
   const isCreditNote = total < 0n || (total === 0n && untaxed < 0n);
   const sign = isCreditNote ? -1n : 1n;
   const ledgerNumber = filledTextOf(element.number) ?? "";
-  const state = statusOf(filledTextOf(element.state), ledgerNumber);
+  const lines = objectsOf(element.lines).filter(({ type }) => type === "line");
+  const note = readNote(lines.map((line) => filledTextOf(line.note) ?? "").find(Boolean) ?? "");
+  const state =
+    note.isRemoved && total === 0n ? "voided" : statusOf(filledTextOf(element.state), ledgerNumber);
   const due = dueOf(element, state, total);
   // Tryton calls it paid once its lines are reconciled, which is only a matter of form.
   const status = state === "approved" && due === 0n ? "paid" : state;
@@ -87,8 +90,6 @@ export function readDocument(element: ExactObject): TrytonDocument | undefined {
   const currency = filledTextOf(objectOf(element.currency)?.code);
   if (id === undefined || contactId === undefined || status === undefined) return undefined;
   if (updatedAt === undefined || currency === undefined) return undefined;
-  const lines = objectsOf(element.lines).filter(({ type }) => type === "line");
-  const note = readNote(lines.map((line) => filledTextOf(line.note) ?? "").find(Boolean) ?? "");
   return {
     isCreditNote,
     isUnfinished: note.isUnfinished && status === "draft",

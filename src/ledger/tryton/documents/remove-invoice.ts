@@ -13,6 +13,7 @@ import { noAmount } from "../wire/values.ts";
 import type { TrytonWire } from "../wire/wire.ts";
 import { documentModel } from "./create-documents.ts";
 import { changedDocument, getDocument } from "./find-documents.ts";
+import { removedNoteOf } from "./link.ts";
 import { documentFields, invoiceOf } from "./read-document.ts";
 
 /**
@@ -49,16 +50,20 @@ export function refusedMoney(invoice: LedgerInvoice): LedgerFailure | null {
 async function cancel(
   wire: TrytonWire,
   call: BegunCall,
-  { id, status }: LedgerInvoice,
+  { id, status, lines, sourceUrl }: LedgerInvoice,
 ): Promise<LedgerAnswer<LedgerRemoval>> {
-  const object = { model: documentModel, id };
+  // Without money on it, it is over nothing. Tryton pays that at once, and cancels nothing paid.
   if (status === "paid") {
-    // Without money on it, it is over nothing: Tryton pays that at once, and cancels nothing paid.
-    const answer = await wire.update(call, object, { state: "posted" }, ["state"]);
+    const line = { model: "account.invoice.line", id: lines[0]?.ledgerLineId ?? "" };
+    const answer = await wire.update(call, line, { note: removedNoteOf(sourceUrl) }, ["note"]);
     if (answer.kind !== "ok") return answer;
+    return removalOf(await getDocument(wire, call, id, invoiceOf));
   }
-  const answer = await wire.act(call, object, "cancel", documentFields);
-  const invoice = changedDocument(answer, invoiceOf);
+  const answer = await wire.act(call, { model: documentModel, id }, "cancel", documentFields);
+  return removalOf(changedDocument(answer, invoiceOf));
+}
+
+function removalOf(invoice: LedgerAnswer<LedgerInvoice>): LedgerAnswer<LedgerRemoval> {
   if (invoice.kind !== "ok") return invoice;
   return presenceOf(invoice.value) === "nowhere"
     ? { kind: "ok", value: { outcome: "voided", invoice: invoice.value } }

@@ -49,11 +49,6 @@ export function idsOf(list: ExactJson | undefined): readonly string[] {
   return Array.isArray(list) ? list.map((one) => idOf(one) ?? "") : [];
 }
 
-/** Reads a yes or no. Over SQLite Tryton answers a stored one as a number. */
-export function isTrue(value: ExactJson | undefined): boolean {
-  return value === true || value === "1";
-}
-
 /** Reads an amount as a number of its fourth place. */
 export function scaledAmountOf(value: ExactJson | undefined): bigint | undefined {
   const text = filledTextOf(objectOf(value)?.decimal ?? value);
