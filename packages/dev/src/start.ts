@@ -83,7 +83,7 @@ async function reportStack(stack: Stack): Promise<void> {
     if (text !== null) {
       log(await consoleLines(databaseUrl, adminUrl));
       log(text);
-      log(`What it issued, in the demo ledger's page: ${demoLedgerUrl}`);
+      log(await whereIssued(stack.tryton, demoLedgerUrl));
       reportWorkflows(temporalUiUrl);
       return;
     }
@@ -113,6 +113,16 @@ function reportWorkflows(uiUrl: string | undefined): void {
   log(`  all but each minute's   ${pages.work()}`);
   log(`  what failed             ${pages.failed(null)}`);
   log(`  what runs or waits      ${pages.waiting(null)}`);
+}
+
+async function whereIssued(tryton: TrytonServer | undefined, demoUrl: string): Promise<string> {
+  if (tryton === undefined) return `What it issued, in the demo ledger's page: ${demoUrl}`;
+  const { sandboxName } = await import("./tryton/tenants.ts");
+  const access = await tryton.openDatabase(sandboxName);
+  return (
+    `What it issued, in Tryton's client: ${tryton.url}, database ${sandboxName}, user admin, ` +
+    `password ${access?.password}`
+  );
 }
 
 async function trytonTenants(tryton: TrytonServer): Promise<OpenTenant> {
