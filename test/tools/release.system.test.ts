@@ -48,7 +48,8 @@ test(
     expect(files).toEqual(
       expect.arrayContaining([
         `subscription-billing-${version}.tgz`,
-        `subscription-billing-client-${version}.tgz`,
+        `subscription-billing-cli-${version}.tgz`,
+      `subscription-billing-client-${version}.tgz`,
         `subscription-billing-contract-${version}.tgz`,
         "sbom.cdx.json",
         "NOTES.md",
