@@ -1,7 +1,7 @@
 /**
  * The note of a document's first line. It has the link to us, and says whether the document is
- * unfinished: created, and not yet in the status that it is to have (LEDGER-23). That one is removed
- * it says where Tryton cannot cancel it.
+ * unfinished: created, and not yet in the status that it is to have (LEDGER-23). It says that one
+ * is removed where Tryton cannot cancel it.
  */
 
 const unfinishedMark = "unfinished ";
