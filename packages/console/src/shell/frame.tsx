@@ -123,7 +123,10 @@ function SandboxMark() {
   if (organisation === null) return null;
   return (
     <aside className={styles.sandbox} aria-label="Mode">
-      Sandbox. Its clock: <Instant at={organisation.now} />
+      Sandbox. Its clock: <Instant at={organisation.now} />{" "}
+      <Link to="/o/$organisation/organisation" params={{ organisation: organisation.id }}>
+        Advance it
+      </Link>
     </aside>
   );
 }
