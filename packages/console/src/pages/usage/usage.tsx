@@ -1,5 +1,5 @@
 /** Usage of one subscription, which the page asks for, by period and event. */
-import { useSearch } from "@tanstack/react-router";
+import { Link, useSearch } from "@tanstack/react-router";
 import { pageSize, useList } from "../../data/list.ts";
 import { useOrganisation } from "../../data/organisation.tsx";
 import { EmptyState } from "../../design/page/empty-state.tsx";
@@ -24,11 +24,25 @@ export function UsagePage() {
         <Choice />
       ) : (
         <>
+          <OfSubscription id={subscription} />
           <Filters typed={typed} />
           <SubscriptionUsage id={subscription} {...(meter !== undefined && { meter })} />
         </>
       )}
     </Page>
+  );
+}
+
+/** Leads back to the subscription, of which the filter shows only the id. */
+function OfSubscription({ id }: { readonly id: string }) {
+  const { id: organisation } = useOrganisation();
+  return (
+    <p>
+      Of this{" "}
+      <Link to="/o/$organisation/subscriptions/$id" params={{ organisation, id }}>
+        subscription
+      </Link>
+    </p>
   );
 }
 

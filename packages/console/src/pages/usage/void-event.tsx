@@ -26,7 +26,7 @@ export function VoidEvent({ event: { id, voidedAt, billed } }: { readonly event:
       preview={method.previewVoidUsageEvent}
       request={() => ({ organisation, id })}
       effect="Void the event"
-      about="It no longer counts. It stays here with the reason, and cannot be brought back."
+      about="It does not count and is not listed. The audit log has it, for good."
       shown={(preview) => <Change of={preview} />}
       done="The event is voided"
       isDangerous
