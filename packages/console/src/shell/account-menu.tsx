@@ -61,7 +61,7 @@ export function AccountMenu() {
                   openKeys();
                 }}
               >
-                Keys
+                Keyboard shortcuts
               </button>
             </li>
             <li>

@@ -33,7 +33,7 @@ export function Shortcuts() {
     };
   }, []);
   return (
-    <Modal opened={isOpen} onClose={() => setOpen(false)} title="Keys" size="sm">
+    <Modal opened={isOpen} onClose={() => setOpen(false)} title="Keyboard shortcuts" size="sm">
       <dl className={styles.keys}>
         {keys.map(([key, what]) => (
           <div key={key}>
