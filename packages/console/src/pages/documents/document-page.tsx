@@ -105,7 +105,7 @@ function LedgerFacts({ document }: { readonly document: Document }) {
   const { attempts, created, nextAttemptAt, id, ledgerSubtotal, ledgerDifferences } = document;
   const facts: (Fact | false)[] = [
     ["Issued", <Instant key="created" at={created} />],
-    ["Attempts", String(attempts)],
+    attempts > 0 && ["Attempts since a retry", String(attempts)],
     nextAttemptAt !== undefined && ["Next attempt", <Instant key="next" at={nextAttemptAt} />],
     ledgerSubtotal !== undefined && [
       "Subtotal there",
