@@ -3,6 +3,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useOrganisation } from "../../data/organisation.tsx";
 import { ErrorState } from "../../design/page/error-state.tsx";
@@ -100,7 +101,16 @@ function Contacts({ typed: { values, onType } }: { readonly typed: Typed }) {
               </span>
             </label>
           ))}
-          {read.data.data.length === 0 && <p>No contact that can be imported.</p>}
+          {read.data.data.length === 0 && (
+            <p>
+              No contact that can be imported. Add it in the ledger, or create a customer by the
+              API, with one of the{" "}
+              <Link to="/o/$organisation/api-keys" params={{ organisation }}>
+                API keys
+              </Link>
+              .
+            </p>
+          )}
           {read.data.hasMore && <p className="muted">There are more: search for them.</p>}
         </fieldset>
       )}
