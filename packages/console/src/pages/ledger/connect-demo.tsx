@@ -37,7 +37,8 @@ export function ConnectDemo() {
         <>
           <p>
             The demo ledger of a local start stands for Xero. Run this first, on the machine of the
-            service: it makes an organisation there. Everything below is filled in for it.
+            service: it makes an organisation there. Everything below is filled in for it. If
+            DEMO_LEDGER_PORT is set, write its port for 8090, here and below.
           </p>
           <Copyable text={command} what="command" />
         </>
