@@ -120,12 +120,13 @@ function AttentionBadge({ id }: { readonly id: string }) {
 /** Says on every page that this is no real business, and what its clock shows. */
 function SandboxMark() {
   const organisation = useOrganisationIfAny();
+  const mayAct = useMayAct();
   if (organisation === null) return null;
   return (
     <aside className={styles.sandbox} aria-label="Mode">
       Sandbox. Its clock: <Instant at={organisation.now} />{" "}
       <Link to="/o/$organisation/organisation" params={{ organisation: organisation.id }}>
-        Advance it
+        {mayAct ? "Advance it" : "Show it"}
       </Link>
     </aside>
   );
