@@ -6,6 +6,7 @@ import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { licenceText } from "../build/licences.ts";
+import { packageFolders } from "../build/packages.ts";
 import { awaitProgram } from "../run-program.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -37,4 +38,5 @@ const { metafile } = await build({
   metafile: true,
 });
 chmodSync(program, 0o755);
-writeFileSync(join(dist, "licences.txt"), licenceText(root, Object.keys(metafile.inputs)));
+const bundled = packageFolders(Object.keys(metafile.inputs));
+writeFileSync(join(dist, "licences.txt"), licenceText(root, bundled));
