@@ -16,7 +16,7 @@ import { whyNoTryton } from "./tryton-fixture.ts";
 
 const { customers, subscriptions, months } = process.env.TEST_LEDGER_YEAR
   ? { customers: 10, subscriptions: 50, months: 12 }
-  : { customers: 2, subscriptions: 5, months: 3 };
+  : { customers: 2, subscriptions: 3, months: 2 };
 
 trytonTest.skipIf(whyNoTryton !== null)(
   "our open amounts by customer equal Tryton's receivable account after each month",
