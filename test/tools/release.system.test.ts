@@ -49,7 +49,7 @@ test(
       expect.arrayContaining([
         `subscription-billing-${version}.tgz`,
         `subscription-billing-cli-${version}.tgz`,
-      `subscription-billing-client-${version}.tgz`,
+        `subscription-billing-client-${version}.tgz`,
         `subscription-billing-contract-${version}.tgz`,
         "sbom.cdx.json",
         "NOTES.md",
