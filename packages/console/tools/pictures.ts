@@ -13,7 +13,7 @@ const { BILLING_OPERATOR_TOKEN: token, CONSOLE_ADMIN_URL: origin = "http://127.0
 const folder = join(import.meta.dirname, "../../../docs/images/console");
 
 /** A documentation page loads each at once. */
-const mostBytes = 150_000;
+const maxBytes = 150_000;
 
 const headers = { Authorization: `Bearer ${token}`, "Connect-Protocol-Version": "1" };
 
@@ -67,7 +67,7 @@ async function take(page: Page, name: string): Promise<void> {
   const path = join(folder, `${name}.png`);
   await page.screenshot({ path });
   const { size } = statSync(path);
-  if (size > mostBytes) throw new Error(`${name}.png has ${size} bytes`);
+  if (size > maxBytes) throw new Error(`${name}.png has ${size} bytes`);
   console.log(`${name}.png ${Math.round(size / 1_000)} kB`);
 }
 

@@ -15,36 +15,38 @@ import { linearScale } from "./scale.ts";
 /** What the curve needs of a plan. */
 interface PriceCurveProps {
   readonly plan: PricedPlan & { readonly currency: string };
-  /** The most units that are drawn. */
-  readonly most: number;
+  /** The units up to which it is drawn. */
+  readonly maxUnits: number;
   readonly unitWord: string;
 }
 
 const size = { height: 280, left: 64, right: 16, top: 12, bottom: 32 };
 
 /** The units that are drawn: every one of few, some of many, and both sides of each step. */
-function unitsToDraw({ tiers, freeUnits }: PricedPlan, most: number): readonly number[] {
-  const steps = Math.min(most, 160);
-  const even = Array.from({ length: steps + 1 }, (_, index) => Math.round((index * most) / steps));
+function unitsToDraw({ tiers, freeUnits }: PricedPlan, maxUnits: number): readonly number[] {
+  const steps = Math.min(maxUnits, 160);
+  const even = Array.from({ length: steps + 1 }, (_, index) =>
+    Math.round((index * maxUnits) / steps),
+  );
   const edges = tiers.flatMap(({ upTo }) =>
     upTo === null ? [] : [upTo + freeUnits, upTo + freeUnits + 1],
   );
-  const within = [...even, ...edges].filter((units) => units <= most);
+  const within = [...even, ...edges].filter((units) => units <= maxUnits);
   return [...new Set(within)].toSorted((a, b) => a - b);
 }
 
 /** The curve, with the arithmetic of the number under the pointer in words. */
-export function PriceCurve({ plan, most, unitWord }: PriceCurveProps) {
+export function PriceCurve({ plan, maxUnits, unitWord }: PriceCurveProps) {
   const { ref, width: measured } = useElementSize<HTMLDivElement>();
   const width = Math.max(measured, 240);
-  const [chosen, setChosen] = useState(Math.min(most, Math.max(1, Math.round(most / 2))));
+  const [chosen, setChosen] = useState(Math.min(maxUnits, Math.max(1, Math.round(maxUnits / 2))));
   const termsOf = (units: number) => ({ units, priceOverride: null, discountPercent: ZERO });
   const amountOf = (units: number) => formatDecimal(lineAmount(plan, termsOf(units)));
-  const points = unitsToDraw(plan, most).map((units) => ({
+  const points = unitsToDraw(plan, maxUnits).map((units) => ({
     units,
     value: Number(amountOf(units)),
   }));
-  const x = linearScale(most, [size.left, width - size.right], 6, false);
+  const x = linearScale(maxUnits, [size.left, width - size.right], 6, false);
   const top = Math.max(...points.map(({ value }) => value), 1);
   const y = linearScale(top, [size.height - size.bottom, size.top], 4, true);
   const path = points.map(({ units, value }) => `${x(units)} ${y(value)}`).join("L");
@@ -57,12 +59,12 @@ export function PriceCurve({ plan, most, unitWord }: PriceCurveProps) {
           width={width}
           height={size.height}
           role="img"
-          aria-label={`Price over ${unitWord}, from 0 to ${grouped(most)}`}
+          aria-label={`Price over ${unitWord}, from 0 to ${grouped(maxUnits)}`}
           onPointerMove={(event) => {
             const box = event.currentTarget.getBoundingClientRect();
             const place = event.clientX - box.left - size.left;
-            const units = (place * most) / (width - size.left - size.right);
-            setChosen(Math.min(Math.max(Math.round(units), 0), most));
+            const units = (place * maxUnits) / (width - size.left - size.right);
+            setChosen(Math.min(Math.max(Math.round(units), 0), maxUnits));
           }}
         >
           {y.marks.map((tick) => (
@@ -106,10 +108,12 @@ export function PriceCurve({ plan, most, unitWord }: PriceCurveProps) {
           <input
             type="number"
             min={0}
-            max={most}
+            max={maxUnits}
             value={chosen}
             onChange={(event) =>
-              setChosen(Math.min(Math.max(Math.trunc(Number(event.currentTarget.value)), 0), most))
+              setChosen(
+                Math.min(Math.max(Math.trunc(Number(event.currentTarget.value)), 0), maxUnits),
+              )
             }
           />{" "}
           {unitWord}

@@ -28,7 +28,7 @@ export function placeChanges(
 ): readonly PlacedChange[] {
   const isLineOf = (line: LedgerLine, change: LedgerLineDraft) =>
     hasContent(line, descriptionOf(change), change);
-  const standing = new Set(lines.map((line) => line.ledgerLineId));
+  const existing = new Set(lines.map((line) => line.ledgerLineId));
   const named = changes.map((change) => change.ledgerLineId).filter((id) => id !== null);
   assert(new Set(named).size === named.length, "two changes of one line");
   const free = lines.filter((line) => !named.includes(line.ledgerLineId));
@@ -42,7 +42,7 @@ export function placeChanges(
   };
   const taken = new Map(
     changes
-      .filter(({ ledgerLineId: id }) => id !== null && !standing.has(id))
+      .filter(({ ledgerLineId: id }) => id !== null && !existing.has(id))
       .map((change) => [change, recreated(change)]),
   );
   const claims = [...taken.values()];
@@ -50,7 +50,7 @@ export function placeChanges(
   return changes.map((change) => {
     const { ledgerLineId } = change;
     if (ledgerLineId !== null) {
-      const matchedId = standing.has(ledgerLineId) ? ledgerLineId : (taken.get(change) ?? null);
+      const matchedId = existing.has(ledgerLineId) ? ledgerLineId : (taken.get(change) ?? null);
       // Two lines of ours that were equal cannot be distinguished.
       const isSole = claims.filter((claim) => claim === matchedId).length < 2;
       return { change, lineId: isSole ? matchedId : null };

@@ -22,7 +22,7 @@ export interface PlanToDraw {
 /** Draws what the plan costs over its units. */
 export function DrawnPlan({ plan }: { readonly plan: PlanToDraw }) {
   const word = plan.unitLabels?.plural ?? "units";
-  return <PriceCurve plan={pricedOf(plan)} most={mostUnits(plan)} unitWord={word} />;
+  return <PriceCurve plan={pricedOf(plan)} maxUnits={maxUnitsOf(plan)} unitWord={word} />;
 }
 
 /** Names of the types in the domain. */
@@ -51,7 +51,7 @@ function pricedOf(plan: PlanToDraw): PricedPlan & { readonly currency: string } 
 }
 
 /** The most units that the curve shows: beyond the last step, but no unit that has no price. */
-function mostUnits({ tiers, freeUnits, minimumUnits }: PlanToDraw): number {
+function maxUnitsOf({ tiers, freeUnits, minimumUnits }: PlanToDraw): number {
   const bounds = tiers.flatMap(({ upTo }) => (upTo === undefined ? [] : [upTo + freeUnits]));
   const last = Math.max(...bounds, freeUnits, minimumUnits);
   if (tiers.at(-1)?.upTo !== undefined) return last;

@@ -13,8 +13,8 @@ import {
 const method = TestClockService.method;
 
 const units = {
-  days: { most: 62, word: "day" },
-  months: { most: 24, word: "month" },
+  days: { max: 62, word: "day" },
+  months: { max: 24, word: "month" },
 } as const;
 
 const unitOf = (by: string | undefined) => (by === "days" ? "days" : "months");
@@ -57,8 +57,8 @@ export function AdvanceClock() {
 
 function Slider({ typed: { values, onType } }: { readonly typed: Typed }) {
   const id = useId();
-  const { most } = units[unitOf(values.by)];
-  const count = Math.min(Number(values.count), most);
+  const { max } = units[unitOf(values.by)];
+  const count = Math.min(Number(values.count), max);
   return (
     <div className={styles.slider}>
       <label htmlFor={id}>How far</label>
@@ -69,7 +69,7 @@ function Slider({ typed: { values, onType } }: { readonly typed: Typed }) {
         id={id}
         type="range"
         min={1}
-        max={most}
+        max={max}
         value={count}
         aria-valuetext={stepText(values.by, count)}
         onChange={(event) => onType("count", event.currentTarget.value)}
