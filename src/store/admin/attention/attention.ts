@@ -10,8 +10,7 @@ import { inTransaction, type Pool } from "../../database/pool.ts";
 import { bigint, instant, int, type RowOf, text, uuid } from "../../database/sql/columns.ts";
 import { columnsOf, sql } from "../../database/sql/sql.ts";
 import { type Query, query } from "../../database/sql/statement.ts";
-import { attentionSources } from "./attention-sources.ts";
-import type { Scope, Source } from "./source.ts";
+import { attentionSources, type Scope, type Source } from "./attention-sources.ts";
 
 /** The kinds, the most severe first. */
 export type AttentionKind = keyof typeof attentionSources;
@@ -39,23 +38,8 @@ export interface AttentionItem extends RowOf<typeof itemRow> {
   readonly sameCount: number;
 }
 
-/** How many of a kind wait, at most `maxCounted`. */
-export interface AttentionCount {
-  readonly kind: AttentionKind;
-  readonly count: number;
-}
-
 /** What waits for a person. A null organisation stands for all of them. */
-export interface AttentionStore {
-  /** Lists the things of these kinds. Refuses `invalid_parameter`, param `starting_after`. */
-  list(
-    organisationId: string | null,
-    kinds: readonly AttentionKind[],
-    page: PageRequest,
-  ): Promise<Page<AttentionItem>>;
-  /** Counts those of each kind of which there are any. */
-  count(organisationId: string | null): Promise<readonly AttentionCount[]>;
-}
+export type AttentionStore = ReturnType<typeof createAttentionStore>;
 
 /** Things that a count ends at. */
 const maxCounted = 1_000;
@@ -128,9 +112,14 @@ const begin = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statem
   SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off`;
 
 /** Creates the store over a pool. */
-export function createAttentionStore(pool: Pool): AttentionStore {
+export function createAttentionStore(pool: Pool) {
   return {
-    list: (organisationId, kinds, { limit, startingAfter }) => {
+    /** Lists the things of these kinds. Refuses `invalid_parameter`, param `starting_after`. */
+    list: (
+      organisationId: string | null,
+      kinds: readonly AttentionKind[],
+      { limit, startingAfter }: PageRequest,
+    ): Promise<Page<AttentionItem>> => {
       const after = startingAfter === null ? null : readPosition(startingAfter);
       return inTransaction(
         pool,
@@ -151,11 +140,12 @@ export function createAttentionStore(pool: Pool): AttentionStore {
         begin,
       );
     },
-    count: (organisationId) =>
+    /** Counts those of each kind of which there are any. */
+    count: (organisationId: string | null) =>
       inTransaction(
         pool,
         async (tx) => {
-          const counts: AttentionCount[] = [];
+          const counts: { kind: AttentionKind; count: number }[] = [];
           for (const kind of attentionKinds) {
             const [row] = await statements[kind].count(tx, organisationId);
             if (row !== undefined && row.count > 0) counts.push({ kind, count: row.count });
