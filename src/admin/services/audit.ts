@@ -18,7 +18,7 @@ export function auditService({
         targetId: target,
         createdAt: since === null ? undefined : { gte: since },
       };
-      const { data, hasMore } = await store.audit.list(filters, pageOf(request));
+      const { data, hasMore } = await store.listAudit(filters, pageOf(request));
       return { data: data.map(presentAuditEntry), hasMore };
     },
   };

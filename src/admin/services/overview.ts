@@ -25,7 +25,7 @@ export function overviewService(
   return {
     getOverview: async ({ organisation }) => {
       const { id } = await requireOrganisation(deps, organisation);
-      const overview = required(await deps.store.overview.read(id), "organisation_not_found");
+      const overview = required(await deps.store.overview(id), "organisation_not_found");
       return {
         ...presentInstant("asOf", overview.asOf),
         ...(overview.figures !== null && presentFigures(overview.figures)),

@@ -17,7 +17,7 @@ export function searchService(
       const scope =
         organisation === undefined ? null : (await requireOrganisation(deps, organisation)).id;
       const searched = text.trim();
-      const found = searched === "" ? [] : await deps.store.search.find(scope, searched);
+      const found = searched === "" ? [] : await deps.store.search(scope, searched);
       return {
         hits: found.map(({ by, organisationId, isExact, ...hit }) => ({
           ...hit,

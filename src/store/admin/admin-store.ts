@@ -2,15 +2,16 @@
  * The store of the admin API. It covers all organisations, and each call names the one that it
  * means.
  */
+import { binding } from "../database/bind.ts";
 import type { Encryption } from "../database/encryption.ts";
 import type { Pool } from "../database/pool.ts";
 import { createReferenceDataStore } from "../ledger-connection/reference-data.ts";
-import { createOverviewStore } from "../overview/read-overview.ts";
+import { readOverview } from "../overview/read-overview.ts";
 import { createAttentionStore } from "./attention/attention.ts";
-import { createAuditStore } from "./audit.ts";
+import { listAudit } from "./audit.ts";
 import { createAuditedTenants } from "./audited-tenant.ts";
 import { createBillingStore } from "./billing.ts";
-import { createBreakOffStore } from "./break-off.ts";
+import { previewRunning } from "./break-off.ts";
 import { findCatalogueCurrencies } from "./catalogue/catalogue-currencies.ts";
 import { createChargeStore } from "./catalogue/charges.ts";
 import { createMeterStore } from "./catalogue/meters.ts";
@@ -28,9 +29,9 @@ import { createUnknownDocumentStore } from "./ledger/unknown-documents.ts";
 import { createOrganisationStore } from "./organisations/organisations.ts";
 import { createPlatformObjects } from "./platform/platform-objects.ts";
 import { creationState, subscriptionState } from "./previewed-state.ts";
-import { createSearchStore } from "./search.ts";
+import { search } from "./search.ts";
 import { createAdminClockStore } from "./test-clock.ts";
-import { createTimelineStore } from "./timeline/timeline.ts";
+import { listTimeline } from "./timeline/timeline.ts";
 import { createUsageStore } from "./usage/usage.ts";
 import { createDeliveryHistory } from "./webhooks/webhook-deliveries.ts";
 import { createEndpointStore } from "./webhooks/webhook-endpoints.ts";
@@ -50,6 +51,7 @@ interface AdminPools {
 /** Creates the store over both pools. `encryption` is for the secrets of ledgers and endpoints. */
 export function createAdminStore({ reading: pool, writing }: AdminPools, encryption: Encryption) {
   const changes = createChanges(writing);
+  const bound = binding(pool);
   return {
     /** Opens an organisation for changes that are decided under its locks. */
     tenant: createAuditedTenants(pool, changes),
@@ -64,31 +66,26 @@ export function createAdminStore({ reading: pool, writing }: AdminPools, encrypt
     plans: createPlanStore(pool, changes),
     charges: createChargeStore(pool, changes),
     /** The currencies of an organisation's plans and charges. */
-    currencies: (organisationId: string) => findCatalogueCurrencies(pool, organisationId),
+    currencies: bound(findCatalogueCurrencies),
     customers: createCustomerStore(pool, changes),
     documents: createDocumentStore(pool),
     billing: createBillingStore(pool, changes),
-    breakOffs: createBreakOffStore(pool),
+    previewBreakOff: bound(previewRunning),
     /** The states that previews of subscriptions show. */
-    previewedStates: {
-      subscription: (organisationId: string, id: string, now: Date) =>
-        subscriptionState(pool, organisationId, id, now),
-      creation: (organisationId: string, code: string, now: Date) =>
-        creationState(pool, organisationId, code, now),
-    },
+    previewedStates: { subscription: bound(subscriptionState), creation: bound(creationState) },
     usage: createUsageStore(pool),
     /** What the organisation's platform sees. */
     platform: createPlatformObjects(pool),
-    timeline: createTimelineStore(pool),
+    listTimeline: bound(listTimeline),
     testClock: createAdminClockStore(pool, changes),
     endpoints: createEndpointStore(pool, changes, encryption),
     deliveries: createDeliveryHistory(pool, changes),
-    overview: createOverviewStore(pool),
+    overview: bound(readOverview),
     attention: createAttentionStore(pool),
-    search: createSearchStore(pool),
+    search: bound(search),
     operators: createOperatorStore(pool, changes),
     sessions: createSessionStore(writing, changes),
     savedViews: createSavedViewStore(pool, changes),
-    audit: createAuditStore(pool),
+    listAudit: bound(listAudit),
   };
 }

@@ -18,20 +18,16 @@ interface AuditFilters {
 }
 
 /** Lists entries, newest first. */
-export interface AuditStore {
-  list(filters: AuditFilters, page: PageRequest): Promise<Page<AuditRecord>>;
-}
-
-/** Creates the audit store over the database. */
-export function createAuditStore(pool: Pool): AuditStore {
-  return {
-    // The position may be any entry, also one that the filters leave out.
-    list: (filters, page) =>
-      pageBySeq(page, ({ where, ...query }) =>
-        dbOfAll(pool).auditEntry.findMany({
-          where: "id" in where ? where : { ...withoutUndefined(filters), ...where },
-          ...query,
-        }),
-      ),
-  };
+export function listAudit(
+  pool: Pool,
+  filters: AuditFilters,
+  page: PageRequest,
+): Promise<Page<AuditRecord>> {
+  // The position may be any entry, also one that the filters leave out.
+  return pageBySeq(page, ({ where, ...query }) =>
+    dbOfAll(pool).auditEntry.findMany({
+      where: "id" in where ? where : { ...withoutUndefined(filters), ...where },
+      ...query,
+    }),
+  );
 }

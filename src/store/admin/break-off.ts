@@ -25,30 +25,24 @@ export interface BreakOffToSave {
   readonly reason: string;
 }
 
-/** Previews break-offs. Nothing is written or locked. */
-export interface BreakOffStore {
-  /** Null if there is no such subscription. Refuses `invalid_state` if nothing runs. */
-  preview(
-    organisationId: string,
-    subscriptionId: string,
-  ): Promise<(BreakOff & { readonly previewedState: string }) | null>;
-}
-
-/** Binds the previews to a pool. */
-export function createBreakOffStore(pool: Pool): BreakOffStore {
-  return {
-    preview: async (organisationId, id) => {
-      if (!isId(id)) return null;
-      return inSnapshot(pool, async (client) => {
-        const locked = await loadOrganisation(client, organisationId);
-        const state = await loadRunning(client, locked, id, true);
-        const previewedState = await subscriptionState(client, organisationId, id, locked.now);
-        if (state === null || previewedState === null) return null;
-        const running = requireRunning(state);
-        return { ...(await previewBreakOff(client, { locked, state, running })), previewedState };
-      });
-    },
-  };
+/**
+ * Previews a break-off. Nothing is written or locked. Null if there is no such subscription.
+ * Refuses `invalid_state` if nothing runs.
+ */
+export async function previewRunning(
+  pool: Pool,
+  organisationId: string,
+  id: string,
+): Promise<(BreakOff & { readonly previewedState: string }) | null> {
+  if (!isId(id)) return null;
+  return inSnapshot(pool, async (client) => {
+    const locked = await loadOrganisation(client, organisationId);
+    const state = await loadRunning(client, locked, id, true);
+    const previewedState = await subscriptionState(client, organisationId, id, locked.now);
+    if (state === null || previewedState === null) return null;
+    const running = requireRunning(state);
+    return { ...(await previewBreakOff(client, { locked, state, running })), previewedState };
+  });
 }
 
 /** What the log keeps of a break-off. */

@@ -3,7 +3,7 @@
  * an index. A text is compared as it is and is no pattern. ADMIN-21
  */
 import { isId } from "../database/ids.ts";
-import { inTransaction, type Pool } from "../database/pool.ts";
+import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { bool, type RowOf, text, uuid } from "../database/sql/columns.ts";
 import { joinSql, type Sql, sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
@@ -22,11 +22,6 @@ const hitRow = {
 
 /** An object that was found. */
 export type SearchHit = RowOf<typeof hitRow>;
-
-/** Finds objects. A null organisation stands for all of them. */
-export interface SearchStore {
-  find(organisationId: string | null, text: string): Promise<readonly SearchHit[]>;
-}
 
 /** The hits of one search. */
 const maxHits = 20;
@@ -82,7 +77,7 @@ const beginsWith = (column: Sql) => sql`lower(${column}) ~>=~ lower($2::text)
 const isWhole = (column: Sql) => sql`lower(${column}) ~>=~ lower($2::text)
   AND lower(${column}) ~<=~ lower($2::text)`;
 
-const find = (name: string, condition: (column: Sql) => Sql, isExact: Sql, others: Sql) =>
+const finding = (name: string, condition: (column: Sql) => Sql, isExact: Sql, others: Sql) =>
   query({
     name,
     planned: "each time",
@@ -107,8 +102,8 @@ const usageEvents = sql` UNION ALL (SELECT 'event_id', 'usage_event', t.event_id
     t.organisation_id, t.event_id, true
   FROM usage_events t WHERE t.organisation_id = g.id AND t.event_id = $2 LIMIT 1)`;
 
-const findWhole = find("search_whole_texts", isWhole, sql`true`, usageEvents);
-const findBeginning = find("search_beginnings", beginsWith, sql`false`, sql``);
+const findWhole = finding("search_whole_texts", isWhole, sql`true`, usageEvents);
+const findBeginning = finding("search_beginnings", beginsWith, sql`false`, sql``);
 
 const findByRequest = query({
   name: "search_requests",
@@ -133,26 +128,24 @@ const findByRequest = query({
 const begin = `BEGIN READ ONLY; SET LOCAL statement_timeout = 2000; SET LOCAL enable_seqscan = off;
   SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off`;
 
-/** Creates the store over a pool. */
-export function createSearchStore(pool: Pool): SearchStore {
-  return {
-    find: (organisationId, searched) =>
-      inTransaction(
-        pool,
-        async (tx) => {
-          const whole = [
-            ...(isId(searched) ? await findById(tx, organisationId, searched) : []),
-            ...(await findWhole(tx, organisationId, searched)),
-            ...(await findByRequest(tx, organisationId, searched)),
-          ];
-          if (whole.length >= maxHits) return whole.slice(0, maxHits);
-          const begun = await findBeginning(tx, organisationId, searched);
-          const known = new Set(whole.map(keyOf));
-          return [...whole, ...begun.filter((hit) => !known.has(keyOf(hit)))].slice(0, maxHits);
-        },
-        begin,
-      ),
+/** Finds objects. A null organisation stands for all of them. */
+export function search(
+  pool: Pool,
+  organisationId: string | null,
+  searched: string,
+): Promise<readonly SearchHit[]> {
+  const find = async (tx: Transaction) => {
+    const whole = [
+      ...(isId(searched) ? await findById(tx, organisationId, searched) : []),
+      ...(await findWhole(tx, organisationId, searched)),
+      ...(await findByRequest(tx, organisationId, searched)),
+    ];
+    if (whole.length >= maxHits) return whole.slice(0, maxHits);
+    const begun = await findBeginning(tx, organisationId, searched);
+    const known = new Set(whole.map(keyOf));
+    return [...whole, ...begun.filter((hit) => !known.has(keyOf(hit)))].slice(0, maxHits);
   };
+  return inTransaction(pool, find, begin);
 }
 
 /** What is found whole is also found by its beginning. */

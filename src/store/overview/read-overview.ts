@@ -70,20 +70,10 @@ const noteRead = command({
 /** The figures of an organisation, and the state of its ledger. */
 export type Overview = RowOf<typeof overviewRow>;
 
-/** The overviews of organisations. */
-export interface OverviewStore {
-  /** Reads it, and notes that somebody did. Null for an organisation that does not exist. */
-  read(organisationId: string): Promise<Overview | null>;
-}
-
-/** Creates the store over a pool. */
-export function createOverviewStore(pool: Pool): OverviewStore {
-  return {
-    read: async (organisationId) => {
-      const [row] = await readRow(pool, organisationId);
-      if (row === undefined) return null;
-      await noteRead(pool, organisationId);
-      return row;
-    },
-  };
+/** Reads it, and notes that somebody did. Null for an organisation that does not exist. */
+export async function readOverview(pool: Pool, organisationId: string): Promise<Overview | null> {
+  const [row] = await readRow(pool, organisationId);
+  if (row === undefined) return null;
+  await noteRead(pool, organisationId);
+  return row;
 }

@@ -2,16 +2,16 @@
 import { expect } from "vitest";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import { createPlatformObjects } from "../../../src/store/admin/platform/platform-objects.ts";
-import { createOverviewStore } from "../../../src/store/overview/read-overview.ts";
+import { readOverview } from "../../../src/store/overview/read-overview.ts";
 import { refreshOverviews } from "../../../src/store/overview/refresh-overviews.ts";
 import { perFile } from "../../support/file-fixture.ts";
 import { tables } from "../../support/rows.ts";
 import { type UsageFixture, usageTest } from "../billing/usage-fixture.ts";
 import { attentionCases } from "./attention/attention-builder.ts";
 
-const test = usageTest.extend("store", perFile, async ({ fixture }) =>
-  createOverviewStore(fixture.pool),
-);
+const test = usageTest.extend("store", perFile, async ({ fixture }) => ({
+  read: (organisationId: string) => readOverview(fixture.pool, organisationId),
+}));
 
 /** The step of a minute. */
 async function step({ pool }: UsageFixture): Promise<void> {

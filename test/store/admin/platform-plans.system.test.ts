@@ -9,7 +9,7 @@ import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import { createChanges } from "../../../src/store/admin/changes.ts";
 import { createCustomerStore } from "../../../src/store/admin/customers.ts";
 import { createPlatformObjects } from "../../../src/store/admin/platform/platform-objects.ts";
-import { createTimelineStore } from "../../../src/store/admin/timeline/timeline.ts";
+import { listTimeline } from "../../../src/store/admin/timeline/timeline.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { perFile } from "../../support/file-fixture.ts";
 import { copiedId, copyRows } from "../../support/row-copies.ts";
@@ -220,10 +220,8 @@ test("a label is found by one pass over the organisation's subscriptions", async
 test("a timeline reads the rows of its subscription", async ({ sized }) => {
   const { fixture, organisation, id } = sized;
   const query = { limit: 25, after: null, since: null, kinds: null };
-  const found = await createTimelineStore(fixture.pool).list(organisation, id, query);
+  const found = await listTimeline(fixture.pool, organisation, id, query);
   expect(found?.data.map(({ kind }) => kind)).toEqual(["published", "posted", "issued", "created"]);
-  const read = await rowsRead(fixture.pool, (pool) =>
-    createTimelineStore(pool).list(organisation, id, query),
-  );
+  const read = await rowsRead(fixture.pool, (pool) => listTimeline(pool, organisation, id, query));
   expect(read).toBeLessThan(200);
 });

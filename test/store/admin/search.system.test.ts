@@ -1,7 +1,7 @@
 /** A search finds each kind of text, exactly as it is, and reads no table. ADMIN-19 */
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import { createSearchStore } from "../../../src/store/admin/search.ts";
+import { search } from "../../../src/store/admin/search.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { dearStatements } from "../../support/dear-statements.ts";
 import { perFile } from "../../support/file-fixture.ts";
@@ -28,7 +28,7 @@ const test = usageTest.extend("found", perFile, async ({ fixture }) => {
   );
   const ids = { organisation, subscription, other, ...rows[0] };
   const find = async (text: string, scope: string | null = organisation) =>
-    (await createSearchStore(pool).find(scope, text)).map(
+    (await search(pool, scope, text)).map(
       ({ by, objectKind, objectId, isExact }) =>
         `${by} ${objectKind} ${objectId}${isExact ? "" : " …"}`,
     );
@@ -112,9 +112,7 @@ test("a search reads a few rows among thousands", async ({ fixture, found: { ids
   for (const text of ["inv-", "acme", "a@acme.example", "50%", "nothing", ids.subscription])
     for (const scope of [ids.organisation, null])
       expect(
-        await dearStatements(pool, 300, (observed) =>
-          createSearchStore(observed).find(scope, text),
-        ),
+        await dearStatements(pool, 300, (observed) => search(observed, scope, text)),
         text,
       ).toEqual([]);
   expect(await find("inv-")).toHaveLength(20);

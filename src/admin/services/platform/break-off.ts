@@ -34,7 +34,7 @@ export function breakOffMethods(
     previewBreakOff: async ({ organisation, id }) => {
       const owner = await requireOrganisation(deps, organisation);
       const preview = required(
-        await deps.store.breakOffs.preview(owner.id, id),
+        await deps.store.previewBreakOff(owner.id, id),
         "subscription_not_found",
       );
       return { breakOff: presentBreakOff(preview), previewedState: preview.previewedState };

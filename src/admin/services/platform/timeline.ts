@@ -38,7 +38,7 @@ export function listSubscriptionTimeline(
       kinds: group && kindsOf[group],
     };
     const page = required(
-      await deps.store.timeline.list(organisationId, request.id, query),
+      await deps.store.listTimeline(organisationId, request.id, query),
       "subscription_not_found",
     );
     const pageIn = await openLedgerPages(deps, organisationId);
