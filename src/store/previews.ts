@@ -79,9 +79,9 @@ export function createPreviews(pool: Pool, organisationId: string, now: Date): P
         const at = laterOfClock(now, testClock);
         const load = async (usage: LoadedUsage): Promise<BillingState> => {
           const query = { ids: [id], now: at, usage, isSnapshot: true };
-          const [loaded] = await loadStates(client, organisation, query);
-          if (loaded === undefined) throw notFound();
-          return loaded.state;
+          const [state] = await loadStates(client, organisation, query);
+          if (state === undefined) throw notFound();
+          return state;
         };
         const reads = readsOf({ client, organisationId, now: at, databaseNow }, load);
         // The next renewal of a subscription that runs bills all of its usage.

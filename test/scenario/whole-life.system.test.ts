@@ -71,12 +71,12 @@ async function begin(pick: Pick): Promise<Both> {
 async function lifeOf({ organisationId }: CreatedOrganisation, id: string): Promise<Life> {
   return inTransaction(system.pool, async (client) => {
     const { organisation } = await shareOrganisation(client, organisationId);
-    const [loaded] = await loadStates(client, organisation, {
+    const [state] = await loadStates(client, organisation, {
       ids: [id],
       now: new Date("2026-04-01T12:00:00Z"),
     });
-    if (loaded === undefined) throw new Error("there is no such subscription");
-    const { plan, subscription, today, period, nextPeriod, invoices } = loaded.state;
+    if (state === undefined) throw new Error("there is no such subscription");
+    const { plan, subscription, today, period, nextPeriod, invoices } = state;
     const periods = nextPeriod === null ? [period] : [period, nextPeriod];
     const papers = invoices.toReversed().flatMap(({ type, periodIndex }, index) => {
       const of = periods[periodIndex];

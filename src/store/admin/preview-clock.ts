@@ -66,7 +66,7 @@ export async function previewDue(
   const dues: DueUntil[] = [];
   const totals = new Map<string, DueTotal>();
   let steps = 0;
-  for (const { state } of states) {
+  for (const state of states) {
     if (steps > maxSteps) break;
     const { timezone, currency } = state.subscription;
     const last = days.get(timezone) ?? todayIn(timezone, target);

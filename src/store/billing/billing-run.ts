@@ -11,11 +11,12 @@ import {
   type DueOptions,
   decideDue,
 } from "../../domain/billing/renewal.ts";
+import type { BillingState } from "../../domain/model/billing-state.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { sql } from "../database/sql/sql.ts";
 import { command } from "../database/sql/statement.ts";
 import { isTransient } from "../database/unreachable.ts";
-import { type LoadedState, loadStates } from "./billing-state.ts";
+import { loadStates } from "./billing-state.ts";
 import { type BillingCounts, countDue, findDueOrganisations } from "./due-organisations.ts";
 import {
   dayStarts,
@@ -196,14 +197,14 @@ async function perform(
   if (ids.length === 0) return nothing;
   const loaded = await loadStates(client, organisation, { ids, now });
   const dues: DueDecision[] = [];
-  const others: LoadedState[] = [];
+  const others: BillingState[] = [];
   const mayJoin = ids.length <= maxJoining;
-  for (const [index, one] of loaded.entries()) {
+  for (const [index, state] of loaded.entries()) {
     if (index > 0 && index % decidedAtOnce === 0) await otherWork();
     // An end began after this subscription was taken.
-    if (one.state.running?.kind === "end_subscription") continue;
-    const due = decide(one.state, { mayJoin });
-    if (due === null) others.push(one);
+    if (state.running?.kind === "end_subscription") continue;
+    const due = decide(state, { mayJoin });
+    if (due === null) others.push(state);
     else dues.push(due);
   }
   onLoaded?.();
@@ -237,12 +238,12 @@ const writeNextDue = command({
 async function moveOn(
   client: Transaction,
   organisationId: string,
-  loaded: readonly LoadedState[],
+  states: readonly BillingState[],
   now: Date,
 ): Promise<void> {
-  if (loaded.length === 0) return;
+  if (states.length === 0) return;
   const startOf = dayStarts();
-  const records = loaded.map(({ state }) => {
+  const records = states.map((state) => {
     const dueAt = startOf(state.subscription.timezone, nextDueDate(state));
     const isPast = dueAt !== null && dueAt <= now;
     return {

@@ -15,7 +15,6 @@ import { planRow } from "../catalogue/catalogue.ts";
 import { planMeterRow } from "../catalogue/meters.ts";
 import {
   bool,
-  day,
   int,
   jsonRow,
   jsonRows,
@@ -29,7 +28,7 @@ import { factsColumns, factsRow, readLineFacts } from "../documents/line-facts.t
 import { subscriptionRow } from "./subscription-row.ts";
 
 /** A row of `periods`. `billedUnits` is null if nothing was billed for it. */
-const periodRow = pick(
+export const periodRow = pick(
   columns.period,
   "index",
   "startDate",
@@ -92,13 +91,7 @@ export const stateRow = {
   unitChangeId: uuid.orNull(),
   plan: jsonRow(planRow).orNull(),
   meters: jsonRows(planMeterRow).orNull(),
-  periodStart: day.orNull(),
-  periodEnd: day.orNull(),
-  billedUnits: int.orNull(),
-  billedBy: columns.period.billedBy,
-  setupMode: bool.orNull(),
-  prorationClosed: bool.orNull(),
-  billedSeparately: bool.orNull(),
+  period: jsonRow(periodRow).orNull(),
   nextPeriod: jsonRow({ ...periodRow, endRemovedRenewal: bool }).orNull(),
   issued: jsonRows(issuedRow).orNull(),
   deferred: jsonRows(deferredRow).orNull(),
@@ -113,11 +106,13 @@ export function readState(
   row: StateRow,
   known: Pick<BillingState, "organisation" | "subscription" | "plan" | "today">,
 ): Omit<BillingState, "usage"> {
+  if (row.period === null) throw new Error(`subscription ${row.id} has no current period`);
+  const { endRemovedRenewal = false, ...nextPeriod } = row.nextPeriod ?? {};
   return {
     ...known,
-    period: readCurrentPeriod(row),
-    nextPeriod: row.nextPeriod === null ? null : readPeriod(row.nextPeriod),
-    endRemovedRenewal: row.nextPeriod?.endRemovedRenewal ?? false,
+    period: readPeriod(row.period),
+    nextPeriod: "index" in nextPeriod ? readPeriod(nextPeriod) : null,
+    endRemovedRenewal,
     invoices: (row.issued ?? []).map(readIssued),
     deferred: (row.deferred ?? []).map(readDeferred),
     usageBills: { open: row.usageBill, billed: row.usageBilled },
@@ -125,65 +120,34 @@ export function readState(
   };
 }
 
-function readCurrentPeriod(row: StateRow): PeriodState {
-  const { periodStart: start, periodEnd: end } = row;
-  if (start === null || end === null)
-    throw new Error(`subscription ${row.id} has no current period`);
-  return {
-    index: row.currentPeriod,
-    start: civilDate(start),
-    end: civilDate(end),
-    billedUnits: row.billedUnits,
-    billedBy: row.billedBy,
-    setupMode: row.setupMode === true,
-    prorationClosed: row.prorationClosed === true,
-    billedSeparately: row.billedSeparately === true,
-  };
-}
-
 /** Converts a row of `periods` to a period's state. */
-function readPeriod(row: RowOf<typeof periodRow>): PeriodState {
-  return {
-    index: row.index,
-    start: civilDate(row.startDate),
-    end: civilDate(row.endDate),
-    billedUnits: row.billedUnits,
-    billedBy: row.billedBy,
-    setupMode: row.setupMode,
-    prorationClosed: row.prorationClosed,
-    billedSeparately: row.billedSeparately,
-  };
+export function readPeriod({
+  startDate,
+  endDate,
+  ...period
+}: RowOf<typeof periodRow>): PeriodState {
+  return { ...period, start: civilDate(startDate), end: civilDate(endDate) };
 }
 
 function readIssued(row: RowOf<typeof issuedRow>): IssuedInvoice {
-  return {
-    id: row.id,
-    number: row.number,
-    type: row.type,
-    periodIndex: row.periodIndex,
-    status: row.status,
-    total: parseDecimal(row.total),
-    amountDue: parseDecimal(row.amountDue),
-    inLedger: row.inLedger,
-    isAltered: row.isAltered,
-    isPlanLineKnown: row.isPlanLineKnown,
-  };
+  return { ...row, total: parseDecimal(row.total), amountDue: parseDecimal(row.amountDue) };
 }
 
 /** Converts a row of `deferred_lines`. */
-export function readDeferred(row: RowOf<typeof deferredRow>): DeferredLine {
-  const { facts } = readLineFacts(row);
+export function readDeferred({
+  amount,
+  periodStart,
+  periodEnd,
+  facts: stored,
+  sheet,
+  ...line
+}: RowOf<typeof deferredRow>): DeferredLine {
+  const { facts } = readLineFacts({ facts: stored, sheet });
   return {
     ...(facts?.r === "proration/1" && { facts }),
-    id: row.id,
-    name: row.name,
-    description: row.description,
-    amount: parseDecimal(row.amount),
-    period: { start: civilDate(row.periodStart), end: civilDate(row.periodEnd) },
-    fromUnits: row.fromUnits,
-    toUnits: row.toUnits,
-    daysRemaining: row.daysRemaining,
-    daysInPeriod: row.daysInPeriod,
+    ...line,
+    amount: parseDecimal(amount),
+    period: { start: civilDate(periodStart), end: civilDate(periodEnd) },
   };
 }
 

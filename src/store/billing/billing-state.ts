@@ -58,26 +58,17 @@ const readStates = query({
           ORDER BY t.seq
         ) = 1 THEN ${planMetersJson(sql`$1`, sql`t.plan_id`)}
       END AS meters,
-      p.start_date AS period_start,
-      p.end_date AS period_end,
-      p.billed_units,
-      p.billed_by,
-      p.setup_mode,
-      p.proration_closed,
-      p.billed_separately,
+      (
+        SELECT row_to_json(p)
+        FROM periods p
+        WHERE p.organisation_id = $1 AND p.subscription_id = t.id AND p.index = t.current_period
+      ) AS period,
       (
         SELECT row_to_json(n)
         FROM
           (
             SELECT
-              n.index,
-              n.start_date,
-              n.end_date,
-              n.billed_units,
-              n.billed_by,
-              n.setup_mode,
-              n.proration_closed,
-              n.billed_separately,
+              n.*,
               coalesce(
                 (
                   SELECT
@@ -180,26 +171,12 @@ const readStates = query({
             LIMIT 1
           ) r
       ) AS running
-    FROM
-      ${subscriptionSource}
-      LEFT JOIN LATERAL (
-        SELECT *
-        FROM periods p
-        WHERE p.organisation_id = $1 AND p.subscription_id = t.id AND p.index = t.current_period
-        LIMIT 1
-      ) p
-        ON true
+    FROM ${subscriptionSource}
     WHERE t.organisation_id = $1 AND t.id = ANY ($2::uuid[])
     ORDER BY t.seq
   `,
   row: stateRow,
 });
-
-/** A subscription's state, and the index of its current period. */
-export interface LoadedState {
-  readonly state: BillingState;
-  readonly currentPeriod: number;
-}
 
 /**
  * Which usage is loaded: that of bills that are `due`, also all of a subscription that runs, or
@@ -226,7 +203,7 @@ export async function loadStates(
   client: Transaction,
   organisation: OrganisationSettings,
   { ids, now, usage = "due", isSnapshot = false }: StateQuery,
-): Promise<readonly LoadedState[]> {
+): Promise<readonly BillingState[]> {
   const rows = await readStates(client, organisation.id, ids);
   const plans = new Map<string, Catalogued>();
   const todays = new Map<string, CivilDate>();
@@ -252,7 +229,7 @@ export async function loadStates(
   return loaded.map(({ row, subscription, plan, meters, today }) => {
     const state = readState(row, { organisation, subscription, plan, today });
     const openUsage = open.get(subscription.id) ?? (meters.length === 0 ? [] : null);
-    return { currentPeriod: row.currentPeriod, state: { ...state, usage: openUsage } };
+    return { ...state, usage: openUsage };
   });
 }
 

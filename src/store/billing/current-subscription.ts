@@ -62,12 +62,12 @@ export async function onCurrentSubscription<T>(
       await lockSubscriptions(client, organisationId, [id]);
       const at = laterOfClock(now, testClock);
       const usage = closing ? "of_running" : "due";
-      const [loaded] = await loadStates(client, organisation, { ids: [id], now: at, usage });
-      if (loaded === undefined) throw notFound();
-      const due = decideDueBefore(loaded.state);
+      const [state] = await loadStates(client, organisation, { ids: [id], now: at, usage });
+      if (state === undefined) throw notFound();
+      const due = decideDueBefore(state);
       if (due === null) {
         const tx = { client, organisationId, now: at, databaseNow };
-        return { kind: "current", result: await work(tx, loaded.state) } as const;
+        return { kind: "current", result: await work(tx, state) } as const;
       }
       await saveDue(client, organisationId, [due], at);
       return { kind: "billed", isIssued: leavesDocuments(due) } as const;

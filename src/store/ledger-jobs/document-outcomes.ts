@@ -146,6 +146,21 @@ function delayed(outcome: UndoneOutcome & { readonly kind: "again" | "uncertain"
   return { delay_ms: outcome.delayMs, uncount: outcome.countsAsAttempt === false ? 1 : 0 };
 }
 
+/** What a ledger reported of an invoice. */
+interface ReportedInvoice {
+  readonly status: string;
+  readonly total: string | null;
+  readonly amountDue: string | null;
+  readonly sent: boolean | null;
+  readonly updatedAt: string;
+}
+
+/** Returns it as values of a statement, which are null where nothing was reported. */
+export function reportedValues(invoice: Partial<ReportedInvoice> | null): readonly unknown[] {
+  const { status, total, amountDue, sent, updatedAt } = invoice ?? {};
+  return [status, total, amountDue, sent, updatedAt].map((value) => value ?? null);
+}
+
 /** Removes from another system's text what PostgreSQL cannot store. */
 export function plain(text: string): string {
   return text.replaceAll("\0", "").toWellFormed();

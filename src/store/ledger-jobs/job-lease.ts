@@ -166,15 +166,16 @@ const endHeld = command({
   text: sql`WITH job AS (${endJob} RETURNING t.id, t.state) ${notifyCallers}`,
 });
 
-/** Ends a job that this attempt holds, and notifies waiting callers. */
+/** Ends a job, and notifies waiting callers. False if another attempt has the job. */
 export async function endLeasedJob(
   client: Transaction,
   organisationId: string,
   jobId: string,
   attempt: number,
   { state, reason, message }: Pick<LedgerJob, "state" | "reason" | "message">,
-): Promise<void> {
-  await endHeld(client, organisationId, jobId, attempt, state, reason, message);
+): Promise<boolean> {
+  const ended = await endHeld(client, organisationId, jobId, attempt, state, reason, message);
+  return ended === 1;
 }
 
 const rescheduling = (name: string, condition: Sql) =>

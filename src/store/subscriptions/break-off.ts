@@ -54,8 +54,8 @@ export async function loadRunning(
   isSnapshot: boolean,
 ): Promise<BillingState | null> {
   const query = { ids: [id], now: locked.now, isSnapshot };
-  const [loaded] = await loadStates(client, locked.organisation, query);
-  return loaded?.state ?? null;
+  const [state] = await loadStates(client, locked.organisation, query);
+  return state ?? null;
 }
 
 /** Returns what `breakOff` would do, without a write. */

@@ -1,8 +1,8 @@
 /**
  * Stops an end half-way, refused by the ledger or by what it would have to bill. Remaining invoices
  * stay and removed ones stay removed. The subscription continues and is billed for the period that
- * it continues into (END-4). SQL, because each statement ends the job by the database's clock,
- * writes its removals and notifies.
+ * it continues into (END-4). SQL, because one statement writes removals with the refused invoice by
+ * the database's clock.
  */
 import { decideGoingOn } from "../../domain/subscriptions/reissue.ts";
 import { loadStates } from "../billing/billing-state.ts";
@@ -10,18 +10,16 @@ import { type LockedOrganisation, shareOrganisation } from "../billing/locked-su
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
-import { literal, sql } from "../database/sql/sql.ts";
+import { sql } from "../database/sql/sql.ts";
 import { command } from "../database/sql/statement.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
-import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
+import { isUnwritable, plain, reportedValues } from "../ledger-jobs/document-outcomes.ts";
 import { endLeasedJob } from "../ledger-jobs/job-lease.ts";
-import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
-import {
-  isHeld,
-  type LeasedRemoval,
-  type LeasedTermination,
-  type RemovalRefused,
-  type ReportedInvoice,
+import type {
+  LeasedRemoval,
+  LeasedTermination,
+  RemovalRefused,
+  ReportedInvoice,
 } from "./end-lease.ts";
 import { loadRemoved, reissueInvoices } from "./reissue-invoices.ts";
 import { loadNextPeriodLines } from "./reversals.ts";
@@ -30,61 +28,43 @@ const refuse = command({
   name: "refuse_removal",
   text: sql`
     WITH
-      op AS (
-        UPDATE ledger_jobs o
-        SET
-          state = 'refused',
-          reason = $5,
-          lease_until = NULL,
-          finished_at = now(),
-          message = $6
-        WHERE o.organisation_id = $1 AND ${isHeld}
-        RETURNING o.id
-      ),
       removal AS (
         UPDATE removals r
         SET
           finished_at = now(),
           state = CASE
-            WHEN r.step = $4 THEN 'refused'
+            WHEN r.step = $3 THEN 'refused'
             ELSE 'left'
           END,
           reason = CASE
-            WHEN r.step = $4 THEN $5
+            WHEN r.step = $3 THEN $4
           END,
           message = CASE
-            WHEN r.step = $4 THEN $7
+            WHEN r.step = $3 THEN $5
           END
-        FROM op
-        WHERE r.organisation_id = $1 AND r.termination_id = op.id AND r.state = 'waiting'
+        WHERE r.organisation_id = $1 AND r.termination_id = $2 AND r.state = 'waiting'
         RETURNING r.invoice_id, r.state
-      ),
-      invoice AS (
-        UPDATE invoices i
-        SET
-          status = $8,
-          total = $9,
-          amount_due = $10,
-          sent = $11,
-          ledger_updated_at = coalesce($12, i.ledger_updated_at),
-          ledger_reported_at = now()
-        FROM removal
-        WHERE
-          i.organisation_id = $1
-          AND i.id = removal.invoice_id
-          AND removal.state = 'refused'
-          AND $8::text IS NOT NULL
       )
-    SELECT
-    FROM
-      op,
-      pg_notify(${literal(outcomesChannel)}, op.id::text)
+    UPDATE invoices i
+    SET
+      status = $6,
+      total = $7,
+      amount_due = $8,
+      sent = $9,
+      ledger_updated_at = coalesce($10, i.ledger_updated_at),
+      ledger_reported_at = now()
+    FROM removal
+    WHERE
+      i.organisation_id = $1
+      AND i.id = removal.invoice_id
+      AND removal.state = 'refused'
+      AND $6::text IS NOT NULL
   `,
 });
 
 /**
- * Writes the refusal. Null if another attempt holds the termination. `issued`: an invoice was
- * reissued and must be posted.
+ * Writes the ledger's refusal. Null if another attempt holds the termination. `issued`: an invoice
+ * was reissued and must be posted.
  */
 export async function saveRefused(
   pool: Pool,
@@ -135,22 +115,11 @@ export async function refuseLeased(
   { terminationId, attempt, step }: LeasedTermination & Pick<LeasedRemoval, "step">,
   { reason, message, whole, invoice: reported }: RemovalRefused & { readonly whole: string },
 ): Promise<boolean> {
-  const refused = await refuse(
-    client,
-    organisationId,
-    terminationId,
-    attempt,
-    step,
-    plain(reason),
-    whole,
-    plain(message),
-    reported?.status ?? null,
-    reported?.total ?? null,
-    reported?.amountDue ?? null,
-    reported?.sent ?? null,
-    reported?.updatedAt ?? null,
-  );
-  return refused === 1;
+  const ended = { state: "refused", reason: plain(reason), message: whole };
+  if (!(await endLeasedJob(client, organisationId, terminationId, attempt, ended))) return false;
+  const removal = [terminationId, step, plain(reason), plain(message)];
+  await refuse(client, organisationId, ...removal, ...reportedValues(reported));
+  return true;
 }
 
 /** Returns a sentence with the invoices that are removed already, or an empty text. */
@@ -196,20 +165,16 @@ export async function goOn(
   { terminationId, subscriptionId }: LeasedTermination,
 ): Promise<boolean> {
   const { id: organisationId } = organisation;
-  const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });
-  if (loaded === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
-  const query = { subscriptionId, currentPeriod: loaded.currentPeriod, terminationId };
+  const [state] = await loadStates(client, organisation, { ids: [subscriptionId], now });
+  if (state === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
+  const query = { subscriptionId, currentPeriod: state.period.index, terminationId };
   const removed = await loadRemoved(client, organisationId, query);
-  const again = decideGoingOn(
-    loaded.state,
-    removed,
-    await loadNextPeriodLines(client, loaded.state),
-  );
+  const again = decideGoingOn(state, removed, await loadNextPeriodLines(client, state));
   if (again === null) return false;
   await db(client).removal.updateMany({
     where: { organisationId, terminationId, invoiceId: again.of },
     data: { reissued: true },
   });
-  await reissueInvoices(client, loaded.state, again, { createdAt: now, awaitedUntil: null });
+  await reissueInvoices(client, state, again, { createdAt: now, awaitedUntil: null });
   return true;
 }

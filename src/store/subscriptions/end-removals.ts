@@ -8,16 +8,19 @@
 import { strict as assert } from "node:assert";
 import type { EndWhen } from "../../domain/subscriptions/end.ts";
 import { columns } from "../../gen/columns.ts";
+import { binding } from "../database/bind.ts";
 import type { Encryption } from "../database/encryption.ts";
 import type { Pool } from "../database/pool.ts";
 import { bool, float, int, pick, type RowOf, text } from "../database/sql/columns.ts";
 import { literal, sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
-import { bindConnection, type ConnectionAccess } from "../ledger-connection/connections.ts";
+import { bindConnection } from "../ledger-connection/connections.ts";
 import { jobClaim } from "../ledger-jobs/job-lease.ts";
 import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
 import { isAhead, isHeld, type LeasedRemoval, type LeasedTermination } from "./end-lease.ts";
-import { createRecordTermination, type RecordTermination } from "./end-outcomes.ts";
+import { saveRefused } from "./end-rejected.ts";
+import { finishTermination } from "./finish-termination.ts";
+import { dropInvoice, saveLeft, saveRemoved } from "./removal-outcomes.ts";
 
 /**
  * A termination's next step. `remove`: the ledger has the invoice as `ledgerId`. `drop`: it does
@@ -52,39 +55,27 @@ type TerminationState = Omit<RowOf<typeof storedRow>, "state" | "ended"> & {
 };
 
 /** Store of one organisation's terminations. */
-export interface TerminationStore extends RecordTermination, ConnectionAccess {
-  /** Loads the termination's state. Null if there is none. */
-  read(terminationId: string): Promise<TerminationState | null>;
-  /**
-   * Takes the next step under a lease. Null if the termination is decided, rescheduled or leased
-   * elsewhere.
-   */
-  take(terminationId: string, leaseMs: number): Promise<TerminationTask | null>;
-  /**
-   * Releases the lease for a retry after `delayMs` and notifies waiting callers. `isUnsent`: the
-   * ledger has never been called for this step, so no answer of it can be lost.
-   */
-  release(
-    leased: LeasedTermination,
-    delayMs: number,
-    reason: string,
-    isUnsent?: boolean,
-  ): Promise<void>;
-}
+export type TerminationStore = ReturnType<OpenTerminations>;
 
 /** Opens an organisation's terminations. */
-export type OpenTerminations = (organisationId: string) => TerminationStore;
+export type OpenTerminations = ReturnType<typeof createTerminations>;
 
 /** Binds terminations to a pool. `encryption` decrypts the connections' secrets. */
-export function createTerminations(pool: Pool, encryption: Encryption): OpenTerminations {
-  return (organisationId) => ({
-    ...createRecordTermination(pool, organisationId),
-    ...bindConnection(pool, encryption, organisationId),
-    read: (terminationId) => readTermination(pool, organisationId, terminationId),
-    take: (terminationId, leaseMs) => take(pool, organisationId, terminationId, leaseMs),
-    release: (leased, delayMs, reason, isUnsent = false) =>
-      release(pool, organisationId, leased, { delayMs, reason, isUnsent }),
-  });
+export function createTerminations(pool: Pool, encryption: Encryption) {
+  return (organisationId: string) => {
+    const bound = binding(pool, organisationId);
+    return {
+      ...bindConnection(pool, encryption, organisationId),
+      read: bound(readTermination),
+      take: bound(take),
+      release: bound(release),
+      removed: bound(saveRemoved),
+      drop: bound(dropInvoice),
+      leave: bound(saveLeft),
+      refuse: bound(saveRefused),
+      finish: bound(finishTermination),
+    };
+  };
 }
 
 const readStored = query({
@@ -140,6 +131,7 @@ const readStored = query({
   row: storedRow,
 });
 
+/** Loads the termination's state. Null if there is none. */
 async function readTermination(
   pool: Pool,
   organisationId: string,
@@ -192,6 +184,10 @@ const claim = jobClaim({
   },
 });
 
+/**
+ * Takes the next step under a lease. Null if the termination is decided, rescheduled or leased
+ * elsewhere.
+ */
 async function take(
   pool: Pool,
   organisationId: string,
@@ -211,12 +207,6 @@ async function take(
   return ledgerId === null
     ? { ...removal, kind: "drop" }
     : { ...removal, kind: "remove", ledgerId };
-}
-
-interface Release {
-  readonly delayMs: number;
-  readonly reason: string;
-  readonly isUnsent: boolean;
 }
 
 const releaseHeld = command({
@@ -243,11 +233,17 @@ const releaseHeld = command({
   `,
 });
 
+/**
+ * Releases the lease for a retry after `delayMs` and notifies waiting callers. `isUnsent`: the
+ * ledger has never been called for this step, so no answer of it can be lost.
+ */
 async function release(
   pool: Pool,
   organisationId: string,
   { terminationId, attempt }: LeasedTermination,
-  { delayMs, reason, isUnsent }: Release,
+  delayMs: number,
+  reason: string,
+  isUnsent = false,
 ): Promise<void> {
   await releaseHeld(pool, organisationId, terminationId, attempt, delayMs, reason, isUnsent);
 }

@@ -1,7 +1,6 @@
 /**
  * Writes the end of a subscription once every removal of its termination is decided. It is refused
- * if the usage since then costs more than can be billed (END-4, END-6). SQL, because one statement
- * ends the job by the database's clock and notifies.
+ * if the usage since then costs more than can be billed (END-4, END-6).
  */
 import type { BillingState } from "../../domain/model/billing-state.ts";
 import { Refusal } from "../../domain/refusal.ts";
@@ -16,19 +15,17 @@ import { shareOrganisation } from "../billing/locked-subscription.ts";
 import { leavesDocuments } from "../billing/save-billing.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
-import { literal, sql } from "../database/sql/sql.ts";
-import { command } from "../database/sql/statement.ts";
-import { lockLeasedJob } from "../ledger-jobs/job-lease.ts";
-import { doneMark, outcomesChannel } from "../ledger-jobs/job-notifications.ts";
+import { db } from "../database/prisma/client.ts";
+import { endLeasedJob, lockLeasedJob } from "../ledger-jobs/job-lease.ts";
 import type { LeasedTermination } from "./end-lease.ts";
 import { refuseLast } from "./end-rejected.ts";
 import { loadNextPeriodLines } from "./reversals.ts";
 import { saveEnded } from "./terminations.ts";
 
 /**
- * Ends the subscription, or refuses its end. Null if another attempt holds the termination. Runs
- * under the subscription's lock. A concurrent change waits, and then sees the subscription
- * ended.
+ * Ends the subscription, or refuses its end. Null if another attempt holds the termination.
+ * `issued`: a document must be posted. Runs under the subscription's lock. A concurrent change
+ * waits, and then sees the subscription ended.
  */
 export async function finishTermination(
   pool: Pool,
@@ -38,33 +35,6 @@ export async function finishTermination(
 ): Promise<{ readonly issued: boolean } | null> {
   return inTransaction(pool, (client) => finish(client, organisationId, leased, when));
 }
-
-const endJob = command({
-  name: "finish_termination",
-  text: sql`
-    WITH
-      op AS (
-        UPDATE ledger_jobs o
-        SET
-          state = 'done',
-          reason = NULL,
-          lease_until = NULL,
-          finished_at = now()
-        WHERE o.organisation_id = $1 AND o.id = $2
-        RETURNING o.id
-      ),
-      termination AS (
-        UPDATE terminations e
-        SET ended = true
-        FROM op
-        WHERE e.organisation_id = $1 AND e.id = op.id
-      )
-    SELECT
-    FROM
-      op,
-      pg_notify(${literal(outcomesChannel)}, ${literal(doneMark)} || op.id)
-  `,
-});
 
 async function finish(
   client: Transaction,
@@ -77,20 +47,19 @@ async function finish(
   const { organisation, now } = locked;
   await lockSubscriptions(client, organisationId, [subscriptionId]);
   if ((await lockLeasedJob(client, organisationId, terminationId, attempt)) === null) return null;
-  const [loaded] = await loadStates(client, organisation, {
+  const [state] = await loadStates(client, organisation, {
     ids: [subscriptionId],
     now,
     usage: when === "now" ? "of_running" : "due",
   });
-  if (loaded === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
-  const ended = endedUnlessRefused(
-    loaded.state,
-    when,
-    await loadNextPeriodLines(client, loaded.state),
-  );
+  if (state === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
+  const ended = endedUnlessRefused(state, when, await loadNextPeriodLines(client, state));
   if (ended instanceof Refusal) return refuseLast(client, locked, leased, ended.message);
-  await endJob(client, organisationId, terminationId);
-  await saveEnded(client, loaded.state, ended, now);
+  const done = { state: "done", reason: null, message: null };
+  await endLeasedJob(client, organisationId, terminationId, attempt, done);
+  const termination = { organisationId, id: terminationId };
+  await db(client).termination.updateMany({ where: termination, data: { ended: true } });
+  await saveEnded(client, state, ended, now);
   return { issued: leavesDocuments(ended) };
 }
 

@@ -122,12 +122,12 @@ async function reissue(
   if (recorded === undefined || recorded.setupMode) return;
   const found = await getThese(client, organisationId, invoiceListing, [recorded.id]);
   const [invoice] = await withFacts(client, organisationId, found);
-  const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });
-  if (loaded === undefined || invoice === undefined) throw new Error(`${recorded.id} is gone`);
-  const next = await loadNextPeriodLines(client, loaded.state);
-  const again = decideLateRemoval(loaded.state, { ...invoice, ...recorded }, next);
+  const [state] = await loadStates(client, organisation, { ids: [subscriptionId], now });
+  if (state === undefined || invoice === undefined) throw new Error(`${recorded.id} is gone`);
+  const next = await loadNextPeriodLines(client, state);
+  const again = decideLateRemoval(state, { ...invoice, ...recorded }, next);
   if (again.invoices.length === 0) return;
-  await reissueInvoices(client, loaded.state, again, { createdAt: now, awaitedUntil: null });
+  await reissueInvoices(client, state, again, { createdAt: now, awaitedUntil: null });
   const removal = { organisationId, terminationId, step };
   await db(client).removal.updateMany({ where: removal, data: { reissued: true } });
 }

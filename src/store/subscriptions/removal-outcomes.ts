@@ -11,7 +11,7 @@ import { db } from "../database/prisma/client.ts";
 import { literal, sql } from "../database/sql/sql.ts";
 import { command } from "../database/sql/statement.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
-import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
+import { isUnwritable, reportedValues } from "../ledger-jobs/document-outcomes.ts";
 import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
 import {
   isHeld,
@@ -23,7 +23,11 @@ import {
 } from "./end-lease.ts";
 import { reverseNextPeriod } from "./reversals.ts";
 
-/** The removal stands even if the ledger's amounts do not fit the columns here. */
+/**
+ * Records that the invoice was removed, also if the ledger's amounts do not fit the columns here.
+ * After a renewal invoice, other documents' lines for its period are reversed (END-7), and
+ * `issued`: a document must be posted because of that. Null if another attempt holds the lease.
+ */
 export async function saveRemoved(
   pool: Pool,
   organisationId: string,
@@ -48,8 +52,9 @@ export async function saveRemoved(
 }
 
 /**
- * Abandons only a create job that was never sent. One that is on its way must be awaited. Runs
- * under the subscription's lock, because an operator may retry a refused invoice at this moment.
+ * Abandons an invoice that the ledger does not have. Its create job was never sent: one that is on
+ * its way must be awaited, and the result is null. Runs under the subscription's lock, because an
+ * operator may retry a refused invoice at this moment.
  */
 export async function dropInvoice(
   pool: Pool,
@@ -195,18 +200,8 @@ async function syncRemoved(
   { outcome, status, reported }: SyncedRemoval,
 ): Promise<{ readonly issued: boolean }> {
   const { id: organisationId } = locked.organisation;
-  await writeRemoved(
-    client,
-    organisationId,
-    terminationId,
-    step,
-    outcome,
-    status,
-    reported?.total ?? null,
-    reported?.amountDue ?? null,
-    reported?.sent ?? null,
-    reported?.updatedAt ?? null,
-  );
+  const values = [outcome, ...reportedValues({ ...reported, status })];
+  await writeRemoved(client, organisationId, terminationId, step, ...values);
   return { issued: isAhead && (await reverseNextPeriod(client, locked, subscriptionId)) };
 }
 
@@ -244,8 +239,9 @@ const leave = command({
 });
 
 /**
- * The ledger's report may be the first news that the invoice was paid, approved or sent. Held
- * credit skipped the invoice while its removal was planned.
+ * Leaves an invoice that an option requested to remove, and the end continues. The ledger's report
+ * may be the first news that the invoice was paid, approved or sent. Held credit skipped it while
+ * its removal was planned. False if another attempt holds the lease.
  */
 export async function saveLeft(
   pool: Pool,
@@ -259,18 +255,8 @@ export async function saveLeft(
     inTransaction(pool, async (client) => {
       const now = await lockRow(client, "subscriptions", organisationId, subscriptionId);
       if (now === null || !(await takeBack(client, organisationId, leased, now))) return false;
-      await leave(
-        client,
-        organisationId,
-        terminationId,
-        step,
-        reported?.status ?? null,
-        reported?.total ?? null,
-        reported?.amountDue ?? null,
-        reported?.sent ?? null,
-        reported?.updatedAt ?? null,
-        because,
-      );
+      const values = [...reportedValues(reported), because];
+      await leave(client, organisationId, terminationId, step, ...values);
       // The dispatcher starts the workflow of the planned allocation.
       await planAllocations(client, organisationId, [subscriptionId]);
       return true;

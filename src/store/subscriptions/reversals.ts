@@ -174,13 +174,10 @@ export async function reverseNextPeriod(
   { organisation, now }: LockedOrganisation,
   subscriptionId: string,
 ): Promise<boolean> {
-  const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });
-  if (loaded === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
-  await dropRefusedLines(client, loaded.state);
-  const { invoice, creditNote } = decideReversal(
-    loaded.state,
-    await loadNextPeriodLines(client, loaded.state),
-  );
+  const [state] = await loadStates(client, organisation, { ids: [subscriptionId], now });
+  if (state === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
+  await dropRefusedLines(client, state);
+  const { invoice, creditNote } = decideReversal(state, await loadNextPeriodLines(client, state));
   const ids = () => ({ id: newId(), jobId: newId(), subscriptionId });
   const issuing = { createdAt: now, awaitedUntil: null };
   await issueInvoices(

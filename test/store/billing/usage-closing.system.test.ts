@@ -175,9 +175,9 @@ test("an end that finishes after the renewal date bills no later usage", async (
   const now = new Date("2026-04-11T12:00:00Z");
   await inTransaction(fixture.pool, async (client) => {
     await lockSubscriptions(client, organisation, [id]);
-    const [loaded] = await loadStates(client, settings, { ids: [id], now, usage: "of_running" });
-    if (loaded === undefined) throw new Error("no such subscription");
-    await saveEnded(client, loaded.state, decideEnded(loaded.state, "now"), now);
+    const [state] = await loadStates(client, settings, { ids: [id], now, usage: "of_running" });
+    if (state === undefined) throw new Error("no such subscription");
+    await saveEnded(client, state, decideEnded(state, "now"), now);
   });
   const row = await fixture.row(id);
   expect([row.end_date, row.ended_at]).toEqual(["2026-04-10", new Date("2026-04-09T22:00:00Z")]);

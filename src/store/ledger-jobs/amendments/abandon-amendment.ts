@@ -23,7 +23,7 @@ import { type Issuing, issueCreditNotes, issueInvoices } from "../../documents/i
 import { driftOf, identityColumns, identityRecord } from "../../documents/ledger-drift.ts";
 import { saveSheets } from "../../documents/line-facts.ts";
 import { appendLines } from "../../documents/save-amendment.ts";
-import { plain } from "../document-outcomes.ts";
+import { plain, reportedValues } from "../document-outcomes.ts";
 import { endLeasedJob, lockLeasedJob } from "../job-lease.ts";
 import type { AmendmentAttempt, AmendmentOutcome } from "./amendment-outcomes.ts";
 import { isAddedLine, lackingChanges, loadClosed, movedReason } from "./closed-amendment.ts";
@@ -59,11 +59,11 @@ export async function closeAmendment(
   const { isRepriceable, invoice } = closing;
   const known = { isRepriceable, stands: presenceOf(invoice) === "stands" };
   const { closed, now } = await loadClosed(client, organisationId, invoiceId, known);
-  const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });
-  assert(loaded, "an amended invoice is a subscription's");
-  const decision = billClosedAmendment(loaded.state, closed);
+  const [state] = await loadStates(client, organisation, { ids: [subscriptionId], now });
+  assert(state, "an amended invoice is a subscription's");
+  const decision = billClosedAmendment(state, closed);
   const issuing = { createdAt: now, awaitedUntil };
-  const issued = await issue(client, loaded.state, invoiceId, decision, issuing);
+  const issued = await issue(client, state, invoiceId, decision, issuing);
   if (closed.repricing !== null)
     await restorePrice(client, organisationId, subscriptionId, invoiceId, decision.period);
   const isBilled = issued.jobIds.length > 0;
@@ -207,7 +207,7 @@ const leave = command({
       sent = coalesce($6, d.sent),
       due_date = coalesce(r.due_date, d.due_date),
       ledger_drift = ${driftOf("invoices")},
-      ledger_updated_at = coalesce($9, d.ledger_updated_at),
+      ledger_updated_at = coalesce($7, d.ledger_updated_at),
       ledger_reported_at = now(),
       ledger_subtotal = coalesce($10, d.ledger_subtotal),
       subtotal = (
@@ -217,7 +217,7 @@ const leave = command({
       ),
       sync_error = CASE
         WHEN $3 = 'not_in_external'
-        OR NOT $8 THEN $7
+        OR NOT $9 THEN $8
         WHEN EXISTS (
           SELECT 1
           FROM invoice_lines l
@@ -235,7 +235,7 @@ const leave = command({
             ORDER BY o.seq DESC
             LIMIT 1
           ),
-          $7
+          $8
         )
       END
     FROM jsonb_to_record($11) AS r (${identityColumns})
@@ -250,11 +250,9 @@ async function leaveInvoice(
   { message, invoice }: Closing,
   isBilled: boolean,
 ): Promise<void> {
-  const { status, total, amountDue, sent, updatedAt = null, subtotal = null } = invoice;
-  const observed = [status, total, amountDue, sent, plain(message)];
   const identity = JSON.stringify(identityRecord(invoice));
-  const reported = [isBilled, updatedAt, subtotal, identity];
-  await leave(client, organisationId, invoiceId, ...observed, ...reported);
+  const values = [plain(message), isBilled, invoice.subtotal ?? null, identity];
+  await leave(client, organisationId, invoiceId, ...reportedValues(invoice), ...values);
 }
 
 // A change that another invoice billed keeps that invoice. `$5`: the plan line can still be

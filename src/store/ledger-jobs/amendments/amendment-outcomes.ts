@@ -17,6 +17,7 @@ import {
   lineRecord,
   type NamedLine,
   plain,
+  reportedValues,
   type UndoneOutcome,
   unwritableAnswer,
 } from "../document-outcomes.ts";
@@ -81,13 +82,13 @@ WITH job AS (
   ${endJob} RETURNING t.id, t.state, t.invoice_id
 ), line AS (
   UPDATE invoice_lines l SET ledger_line_id = r.ledger_line_id, amending = false
-  FROM job, jsonb_to_recordset($11) AS r(id uuid, ledger_line_id text)
+  FROM job, jsonb_to_recordset($12) AS r(id uuid, ledger_line_id text)
   WHERE l.organisation_id = $1 AND l.invoice_id = job.invoice_id AND l.id = r.id
 ), invoice AS (
   UPDATE invoices i SET status = coalesce($7, i.status), total = coalesce($8, i.total),
     amount_due = coalesce($9, i.amount_due), sent = coalesce($10, i.sent),
     ledger_subtotal = coalesce($13, i.ledger_subtotal),
-    ledger_updated_at = coalesce($12, i.ledger_updated_at),
+    ledger_updated_at = coalesce($11, i.ledger_updated_at),
     ledger_reported_at = CASE WHEN $7::text IS NULL THEN i.ledger_reported_at ELSE now() END,
     sync_error = CASE WHEN job.state = 'refused' THEN $6 END,
     amending_from = CASE WHEN job.state = 'refused' THEN i.amending_from END
@@ -157,20 +158,10 @@ async function record(
       : [plain(outcome.reason), plain(outcome.message), []];
   const ended = [outcome.kind, reason, message];
   const observed = [
-    ...syncValues(outcome.invoice),
+    ...reportedValues(outcome.invoice),
     JSON.stringify(lines.map(lineRecord)),
-    outcome.invoice?.updatedAt ?? null,
     outcome.invoice?.subtotal ?? null,
   ];
   const recorded = await recordOutcome(client, organisationId, id, attempts, ...ended, ...observed);
   return recorded === 1;
-}
-
-function syncValues(invoice: SyncedInvoice | null): readonly [string | null, ...unknown[]] {
-  return [
-    invoice?.status ?? null,
-    invoice?.total ?? null,
-    invoice?.amountDue ?? null,
-    invoice?.sent ?? null,
-  ];
 }

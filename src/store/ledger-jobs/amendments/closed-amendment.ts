@@ -4,12 +4,11 @@
  */
 
 import { strict as assert } from "node:assert";
-import { civilDate } from "../../../domain/calendar/civil-date.ts";
 import { parseDecimal } from "../../../domain/money/decimal.ts";
 import type { ClosedAmendment } from "../../../domain/subscriptions/abandoned-amendment.ts";
-import { columns } from "../../../gen/columns.ts";
+import { periodRow, readPeriod } from "../../billing/billing-state-row.ts";
 import type { Transaction } from "../../database/pool.ts";
-import { bool, instant, int, numeric, pick, text } from "../../database/sql/columns.ts";
+import { bool, instant, int, numeric, text } from "../../database/sql/columns.ts";
 import { columnsOf, literal, sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
 
@@ -47,23 +46,11 @@ export const lackingChanges = sql`
  */
 export const isAddedLine = sql`l.amending AND l.ledger_line_id IS NULL AND l.kind <> 'plan'`;
 
-const billedPeriod = pick(
-  columns.period,
-  "index",
-  "startDate",
-  "endDate",
-  "billedUnits",
-  "billedBy",
-  "setupMode",
-  "prorationClosed",
-  "billedSeparately",
-);
-
 const load = query({
   name: "load_closed_amendment",
   text: sql`
     SELECT
-      ${columnsOf(sql`p`, billedPeriod)},
+      ${columnsOf(sql`p`, periodRow)},
       coalesce(o.test_clock, now()) AS now,
       (i.amending_from ->> 'billed_units')::int AS from_units,
       i.amending_from ->> 'billed_by' AS from_billed_by,
@@ -91,7 +78,7 @@ const load = query({
     WHERE i.organisation_id = $1 AND i.id = $2
   `,
   row: {
-    ...billedPeriod,
+    ...periodRow,
     now: instant,
     /** The sum of the lines to add. Null without any. */
     added: numeric.orNull(),
@@ -119,12 +106,12 @@ export async function loadClosed(
 ): Promise<{ readonly closed: ClosedAmendment; readonly now: Date }> {
   const [row] = await load(client, organisationId, invoiceId);
   assert(row, "an amended invoice is there");
-  const { startDate, endDate, now, added, isUsage, ...rest } = row;
-  const { fromUnits, fromBilledBy: billedBy, toUnits, changeId, ...period } = rest;
+  const { now, added, isUsage, fromUnits, fromBilledBy: billedBy, toUnits, ...rest } = row;
+  const { changeId, ...period } = rest;
   const isRepriced = !isRepriceable && fromUnits !== null && toUnits !== null;
   return {
     closed: {
-      period: { ...period, start: civilDate(startDate), end: civilDate(endDate) },
+      period: readPeriod(period),
       added: added === null ? null : parseDecimal(added),
       isUsage: isUsage ?? false,
       repricing: isRepriced
