@@ -147,3 +147,9 @@ export class Refusal extends Error {
     return refusals[this.code];
   }
 }
+
+/** The refusal of a `starting_after` that is not in the list (OBJECT-3). */
+export function unknownPosition(): Refusal {
+  const message = "starting_after is not the id of an object of this list.";
+  return new Refusal("invalid_parameter", message, "starting_after");
+}

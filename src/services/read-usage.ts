@@ -4,7 +4,7 @@
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { formatDecimal, parseDecimal } from "../domain/money/decimal.ts";
-import { Refusal } from "../domain/refusal.ts";
+import { Refusal, unknownPosition } from "../domain/refusal.ts";
 import { usageEventNotFound } from "../domain/usage/event-not-found.ts";
 import {
   type MeterUsageSchema,
@@ -66,11 +66,7 @@ export function getUsageEvent(
 function readPosition(id: string): UsagePosition {
   const [, periodIndex, meterId = ""] = /^([0-9]{1,9})\.(.*)$/.exec(id) ?? [];
   if (isId(meterId)) return { periodIndex: Number(periodIndex), meterId: meterId.toLowerCase() };
-  throw new Refusal(
-    "invalid_parameter",
-    "starting_after is not the id of an object of this list.",
-    "starting_after",
-  );
+  throw unknownPosition();
 }
 
 function presentUsage(usage: UsageOfMeter): MessageInitShape<typeof MeterUsageSchema> {

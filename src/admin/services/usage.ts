@@ -5,7 +5,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { UsageSums } from "../../domain/billing/usage-so-far.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
-import { Refusal } from "../../domain/refusal.ts";
+import { unknownPosition } from "../../domain/refusal.ts";
 import { usageEventNotFound } from "../../domain/usage/event-not-found.ts";
 import { endOfMonth, readExportedLines } from "../../domain/usage/exported-lines.ts";
 import { requireVoidable } from "../../domain/usage/void-event.ts";
@@ -130,11 +130,7 @@ function usageId({ period, bill, meter }: UsagePlace): string {
 function readPosition(id: string): UsagePosition {
   const [, periodIndex, bill, meterId = ""] = /^([0-9]{1,9})\.([0-9]{1,9})\.(.*)$/.exec(id) ?? [];
   if (isId(meterId)) return { periodIndex: Number(periodIndex), bill: Number(bill), meterId };
-  throw new Refusal(
-    "invalid_parameter",
-    "starting_after is not the id of an object of this list.",
-    "starting_after",
-  );
+  throw unknownPosition();
 }
 
 function presentUsage(usage: UsageOfPeriod): MessageInitShape<typeof UsageSchema> {

@@ -45,7 +45,6 @@ const parked = listing("parked_subscriptions", {
   table: sql`subscriptions`,
   columns: columnsOf(sql`t`, parkedRow),
   row: parkedRow,
-  from: sql`subscriptions t`,
   // A subscription that was billed since it ended the last page is no longer a position of the
   // list.
   shown: sql`t.parked_until IS NOT NULL`,

@@ -12,6 +12,7 @@ import { lockOrganisation, lockRow } from "../database/lock-order.ts";
 import {
   declarePage,
   type Filter,
+  filter,
   getOne,
   listPage,
   type Page,
@@ -85,8 +86,7 @@ const isFound = sql`(${contains(sql`t.name`)} OR ${contains(sql`t.company_name`)
   OR ${contains(sql`t.code`)} OR ${contains(sql`t.email`)})`;
 
 function searchFilters({ search, ...filters }: CustomerSearch): readonly Filter[] {
-  const found = search === null ? [] : [{ sql: isFound, value: search }];
-  return [...customerFilters(filters), ...found];
+  return [...customerFilters(filters), ...filter(isFound, search)];
 }
 
 declarePage(

@@ -2,7 +2,7 @@
  * Pages of records that the typed client reads: newest first by sequence number, like the lists of
  * organisations. OBJECT-3.
  */
-import { Refusal } from "../../domain/refusal.ts";
+import { unknownPosition } from "../../domain/refusal.ts";
 import type { Page, PageRequest } from "../database/page.ts";
 
 /** What a page reads: the record of its position, or the records below a sequence number. */
@@ -24,13 +24,7 @@ export async function pageBySeq<T extends { readonly seq: bigint }>(
   let where: SeqQuery["where"] = {};
   if (startingAfter !== null) {
     const [position] = await find({ where: { id: startingAfter }, orderBy, take: 1 });
-    if (position === undefined) {
-      throw new Refusal(
-        "invalid_parameter",
-        "starting_after is not the id of an object of this list.",
-        "starting_after",
-      );
-    }
+    if (position === undefined) throw unknownPosition();
     where = { seq: { lt: position.seq } };
   }
   const rows = await find({ where, orderBy, take: limit + 1 });

@@ -6,7 +6,7 @@
 import type { CatalogueStatus, Charge, Plan, PlanType, Tier } from "../../domain/catalogue/plan.ts";
 import { type Decimal, parseDecimal } from "../../domain/money/decimal.ts";
 import { columns } from "../../gen/columns.ts";
-import { type Filter, listing } from "../database/page.ts";
+import { type Filter, filter, listing } from "../database/page.ts";
 import { int, jsonRows, pick, type RowOf, text } from "../database/sql/columns.ts";
 import { columnsOf, type Sql, sql } from "../database/sql/sql.ts";
 
@@ -125,13 +125,8 @@ export interface CatalogueFilters {
 
 /** Converts the filters to SQL conditions. */
 export function catalogueFilters({ code, status }: CatalogueFilters): readonly Filter[] {
-  const filters: Filter[] = [];
-  if (code !== null) filters.push({ sql: sql`t.code = ?`, value: code });
-  filters.push({
-    sql: sql`t.status = ANY (?)`,
-    value: status === null ? ["active", "draft"] : [status],
-  });
-  return filters;
+  const statuses = status === null ? ["active", "draft"] : [status];
+  return [...filter(sql`t.code = ?`, code), ...filter(sql`t.status = ANY (?)`, statuses)];
 }
 
 const everyFilter = catalogueFilters({ code: "", status: null });
@@ -143,7 +138,6 @@ export const planListing = listing(
     table: sql`plans`,
     columns: planColumns,
     row: planRow,
-    from: sql`plans t`,
     read: readPlan,
   },
   everyFilter,
@@ -156,7 +150,6 @@ export const chargeListing = listing(
     table: sql`charges`,
     columns: chargeColumns,
     row: chargeRow,
-    from: sql`charges t`,
     read: readCharge,
   },
   everyFilter,

@@ -6,7 +6,7 @@
 import type { Customer } from "../../domain/customers/customer.ts";
 import { columns } from "../../gen/columns.ts";
 import { newId } from "../database/ids.ts";
-import { type Filter, listing } from "../database/page.ts";
+import { type Filter, filter, listing } from "../database/page.ts";
 import { isDatabaseError, type Pool, tracing, uniqueViolation } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
 import { pick } from "../database/sql/columns.ts";
@@ -48,11 +48,11 @@ export interface CustomerFilters {
 
 /** Converts the filters to SQL conditions. */
 export function customerFilters({ code, email, status }: CustomerFilters): readonly Filter[] {
-  const filters: Filter[] = [];
-  if (code !== null) filters.push({ sql: sql`t.code = ?`, value: code });
-  if (email !== null) filters.push({ sql: sql`lower(t.email) = lower(?)`, value: email });
-  if (status !== null) filters.push({ sql: sql`t.status = ?`, value: status });
-  return filters;
+  return [
+    ...filter(sql`t.code = ?`, code),
+    ...filter(sql`lower(t.email) = lower(?)`, email),
+    ...filter(sql`t.status = ?`, status),
+  ];
 }
 
 /** Lists customers that are shown. */
@@ -62,7 +62,6 @@ export const customerListing = listing(
     table: sql`customers`,
     columns: customerColumns,
     row: customerRow,
-    from: sql`customers t`,
     shown: isShown,
     read: (row): Customer => row,
   },

@@ -3,7 +3,7 @@
  * for every page. OBJECT-3, OBJECT-4, OBJECT-5. SQL, because lists are a hot path, and one
  * statement reads their lines.
  */
-import { Refusal } from "../../domain/refusal.ts";
+import { unknownPosition } from "../../domain/refusal.ts";
 import type { RowOf, Shape } from "./sql/columns.ts";
 import { asSql, joinSql, type Sql, sql } from "./sql/sql.ts";
 import {
@@ -38,15 +38,20 @@ export interface Filter {
   readonly sharesPlan?: boolean;
 }
 
+/** The condition on a value. None for null, which excludes nothing. */
+export function filter(condition: Sql, value: unknown, sharesPlan = false): readonly Filter[] {
+  return value === null ? [] : [{ sql: condition, value, sharesPlan }];
+}
+
 /**
- * A listable table. `from` is the SQL between FROM and WHERE, its main table under the alias `t`.
- * `shown` narrows the table to the rows that count as objects.
+ * A listable table, with the alias `t`. `from` is the SQL between FROM and WHERE, the table itself
+ * by default. `shown` narrows the table to the rows that count as objects.
  */
 interface ListedTable<S extends Shape, T> {
   readonly table: Sql;
   readonly columns: Sql;
   readonly row: S;
-  readonly from: Sql;
+  readonly from?: Sql;
   readonly shown?: Sql;
   readonly read: (row: RowOf<S>) => T;
 }
@@ -71,7 +76,7 @@ export function listing<const S extends Shape, T>(
   const byIds = query({
     name: `get_${name}`,
     planned: "once",
-    text: sql`SELECT ${table.columns} FROM ${table.from}
+    text: sql`SELECT ${table.columns} FROM ${table.from ?? sql`${table.table} t`}
       WHERE t.organisation_id = $1 AND t.id = ANY ($2)${shown}`,
     row: table.row,
   });
@@ -106,8 +111,10 @@ export async function listPage<S extends Shape, T>(
   const settings = { name: statementName(text), text, row: listing.row };
   const read = undeclaredQuery(isBounded ? { ...settings, planned: "once" } : settings);
   const objects = (await read(executor, ...values)).map(listing.read);
-  if (objects.length === 0 && page.startingAfter !== null)
-    await requirePosition(executor, organisationId, listing, page);
+  // An empty page after a position is right only if that position exists.
+  const after = objects.length === 0 ? page.startingAfter : null;
+  if (after !== null && (await getOne(executor, organisationId, listing, after)) === null)
+    throw unknownPosition();
   const hasMore = objects.length > page.limit;
   return { data: hasMore ? objects.slice(0, page.limit) : objects, hasMore };
 }
@@ -126,7 +133,7 @@ interface PageStatement {
  */
 function pageStatement<S extends Shape, T>(
   organisationId: string,
-  { table, columns, from, shown }: ListedTable<S, T>,
+  { table, columns, from = sql`${table} t`, shown }: ListedTable<S, T>,
   filters: readonly Filter[],
   page: PageRequest,
 ): PageStatement {
@@ -183,33 +190,6 @@ export async function getThese<S extends Shape, T>(
   if (ids.length === 0) return [];
   const rows = await listing.byIds(executor, organisationId, ids);
   return rows.map(listing.read);
-}
-
-/**
- * Refuses an unknown position: an empty page after a position is right only if that position
- * exists.
- */
-async function requirePosition<S extends Shape, T>(
-  executor: Executor,
-  organisationId: string,
-  listing: Listing<S, T>,
-  page: PageRequest,
-): Promise<void> {
-  if (
-    page.startingAfter !== null &&
-    (await getOne(executor, organisationId, listing, page.startingAfter)) === null
-  ) {
-    throw unknownPosition();
-  }
-}
-
-/** Returns the refusal of a position that is not in the list. */
-function unknownPosition(): Refusal {
-  return new Refusal(
-    "invalid_parameter",
-    "starting_after is not the id of an object of this list.",
-    "starting_after",
-  );
 }
 
 /**

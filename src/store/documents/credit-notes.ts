@@ -103,7 +103,6 @@ export const creditNoteListing = listing(
       FROM allocations a WHERE a.organisation_id = t.organisation_id
         AND a.credit_note_id = t.id) AS allocations`,
     row: creditNoteRow,
-    from: sql`credit_notes t`,
     read: readCreditNote,
   },
   documentFilters({ subscription: "", customer: "", statuses: ["draft"] }),

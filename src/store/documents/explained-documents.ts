@@ -1,5 +1,4 @@
 /** Loads documents with the facts of their lines. SQL: one read has lines with their sheets. */
-import type { DocumentObject } from "../../domain/explanation/named-facts.ts";
 import type { DocumentToExplain } from "../../domain/explanation/render.ts";
 import { formatDecimal, isNegative, parseDecimal, subtract } from "../../domain/money/decimal.ts";
 import { columns } from "../../gen/columns.ts";
@@ -7,6 +6,7 @@ import { isId } from "../database/ids.ts";
 import { bool, jsonRows, pick, text, uuid } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
 import { type Executor, query } from "../database/sql/statement.ts";
+import { type DocumentKind, documentKinds, ofKinds } from "./document-kinds.ts";
 import { factsColumns, factsRow, readLineFacts } from "./line-facts.ts";
 
 const row = {
@@ -29,23 +29,21 @@ const allocations = sql`(SELECT json_agg(r) FROM (
     ORDER BY a.date, a.id) r)`;
 
 // A total counts other lines than ours while an amendment is on its way, and after a drift.
-const reading = (kind: DocumentObject) => {
-  const of = kind === "invoice" ? sql`invoice` : sql`credit_note`;
+const reading = ofKinds((kind) => {
+  const of = documentKinds[kind];
   return query({
     name: `load_${kind}_to_explain`,
     text: sql`SELECT d.id, d.number, d.subscription_id, d.currency, d.subtotal, d.total,
-      d.ledger_${of}_id IS NOT NULL AND coalesce(d.ledger_subtotal, d.subtotal) = d.subtotal
+      d.${of.ledgerId} IS NOT NULL AND coalesce(d.ledger_subtotal, d.subtotal) = d.subtotal
         ${kind === "invoice" ? notAmending : sql``} AS has_ledger_total,
       ${kind === "invoice" ? sql`NULL::json` : allocations} AS allocations,
       (SELECT json_agg(r) FROM (SELECT l.id, l.amount::text AS amount, ${factsColumns(sql`l`)}
-        FROM ${of}_lines l WHERE l.organisation_id = $1 AND l.${of}_id = d.id
+        FROM ${of.lines} l WHERE l.organisation_id = $1 AND l.${of.id} = d.id
         ORDER BY l.position) r) AS lines
-    FROM ${of}s d WHERE d.organisation_id = $1 AND d.id = $2`,
+    FROM ${of.table} d WHERE d.organisation_id = $1 AND d.id = $2`,
     row,
   });
-};
-
-const readings = { invoice: reading("invoice"), credit_note: reading("credit_note") };
+});
 
 /**
  * Loads a document as `explain` takes it. Null if it does not exist or belongs to another
@@ -54,11 +52,11 @@ const readings = { invoice: reading("invoice"), credit_note: reading("credit_not
 export async function loadDocumentToExplain(
   executor: Executor,
   organisationId: string,
-  kind: DocumentObject,
+  kind: DocumentKind,
   id: string,
 ): Promise<DocumentToExplain | null> {
   if (!isId(id)) return null;
-  const [found] = await readings[kind](executor, organisationId, id);
+  const [found] = await reading[kind](executor, organisationId, id);
   if (found === undefined) return null;
   const { number, subscriptionId, currency, hasLedgerTotal, allocations } = found;
   const total = parseDecimal(found.total);

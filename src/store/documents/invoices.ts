@@ -1,8 +1,8 @@
 /** Lists invoices with their lines. */
 
 import type { DocumentStatus } from "../../domain/model/invoice.ts";
-import { type Filter, listing } from "../database/page.ts";
-import { columnsOf, type Sql, sql } from "../database/sql/sql.ts";
+import { type Filter, filter, listing } from "../database/page.ts";
+import { columnsOf, sql } from "../database/sql/sql.ts";
 import { invoiceMembers, invoiceRow, readInvoice } from "./invoice-row.ts";
 
 /**
@@ -31,18 +31,13 @@ export interface DocumentFilters {
 }
 
 /** Converts the filters to SQL conditions. */
-export function documentFilters({
-  subscription,
-  customer,
-  statuses,
-}: DocumentFilters): readonly Filter[] {
-  const filters: Filter[] = [];
-  const equals = (column: Sql, value: string) =>
-    filters.push({ sql: sql`${column} = ?`, value, sharesPlan: true });
-  if (subscription !== null) equals(sql`t.subscription_id`, subscription);
-  if (customer !== null) equals(sql`t.customer_id`, customer);
-  if (statuses.length > 0) filters.push({ sql: sql`t.status = ANY (?)`, value: statuses });
-  return filters;
+export function documentFilters(filters: DocumentFilters): readonly Filter[] {
+  const { subscription, customer, statuses } = filters;
+  return [
+    ...filter(sql`t.subscription_id = ?`, subscription, true),
+    ...filter(sql`t.customer_id = ?`, customer, true),
+    ...filter(sql`t.status = ANY (?)`, statuses.length === 0 ? null : statuses),
+  ];
 }
 
 /** Reads invoices with their lines. */
@@ -52,7 +47,6 @@ export const invoiceListing = listing(
     table: sql`invoices`,
     columns: invoiceColumns,
     row: invoiceRow,
-    from: sql`invoices t`,
     read: readInvoice,
   },
   documentFilters({ subscription: "", customer: "", statuses: ["draft"] }),

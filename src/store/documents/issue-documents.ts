@@ -13,6 +13,7 @@ import type { Transaction } from "../database/pool.ts";
 import { int } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
+import { documentKinds } from "./document-kinds.ts";
 import {
   documentNumber,
   insertLines,
@@ -150,9 +151,6 @@ async function issueSome(
   }
 }
 
-// An organisation's own prefix also goes into its credit notes' numbers: INV-NZ- gives CN-NZ-.
-const creditNotePrefix = sql`'CN-' || regexp_replace(o.number_prefix, '^INV-', '')`;
-
 // The note's number in the invoices' sequence decides which invoices are later.
 const issueNotes = command({
   name: "issue_credit_notes",
@@ -162,7 +160,8 @@ WITH ${takeNumbers}, note AS (
     status, currency, credit_note_date,
     subtotal, total, remaining_credit, created_at)
   SELECT r.id, $1, s.customer_id, s.id,
-    ${documentNumber(creditNotePrefix, sql`k.first + r.position`)}, r.reference, 'scheduled',
+    ${documentNumber(documentKinds.credit_note.numberPrefix, sql`k.first + r.position`)},
+    r.reference, 'scheduled',
     r.currency, r.issue_date::timestamp AT TIME ZONE 'UTC', r.subtotal, r.subtotal, r.subtotal, $6
   FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, reference text,
     currency text, issue_date date,

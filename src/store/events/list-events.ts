@@ -4,7 +4,7 @@
  * SQL: keyset pages that follow one index each, however rare the kind and however old the range.
  */
 import type { EventType, ObjectKind } from "../../domain/events/event.ts";
-import { Refusal } from "../../domain/refusal.ts";
+import { unknownPosition } from "../../domain/refusal.ts";
 import { formatInstant, type Instant, instantOf } from "../../domain/usage/parse.ts";
 import { columns } from "../../gen/columns.ts";
 import { isId } from "../database/ids.ts";
@@ -124,11 +124,7 @@ async function seqOf(
     select: { seq: true },
   });
   if (event !== null) return String(event.seq);
-  throw new Refusal(
-    "invalid_parameter",
-    "starting_after is not the id of an object of this list.",
-    "starting_after",
-  );
+  throw unknownPosition();
 }
 
 /** The years in which an event can lie. PostgreSQL reads no year 0, which RFC 3339 has. */

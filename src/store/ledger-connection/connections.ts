@@ -4,12 +4,13 @@
  */
 
 import { columns } from "../../gen/columns.ts";
+import { binding } from "../database/bind.ts";
 import { msUntil } from "../database/clock.ts";
 import type { Encryption } from "../database/encryption.ts";
 import type { Pool } from "../database/pool.ts";
 import { float, pick, text } from "../database/sql/columns.ts";
 import { columnsOf, sql } from "../database/sql/sql.ts";
-import { command, query } from "../database/sql/statement.ts";
+import { type Command, command, query } from "../database/sql/statement.ts";
 
 /**
  * A connection with its decrypted secret. Never logged. `custom` has its own credentials.
@@ -112,46 +113,27 @@ export async function readConnection(
   };
 }
 
-const pause = command({
-  name: "pause_connection",
-  text: sql`
-    UPDATE ledger_connections
-    SET
-      paused_reason = $3,
-      paused_until = greatest(paused_until, now() + $2 * interval '1 millisecond')
-    WHERE organisation_id = $1
-  `,
-});
-
 /**
  * Pauses all calls of an organisation's connection. A longer pause that is already set stays, with
  * the new reason.
  */
-export async function pauseConnection(
-  pool: Pool,
-  organisationId: string,
-  pauseMs: number,
-  reason: string,
-): Promise<void> {
-  await pause(pool, organisationId, pauseMs, reason);
-}
-
-/** What work that calls one organisation's ledger does with its connection. */
-export interface ConnectionAccess {
-  /** The connection with its secret decrypted, or null if there is none. */
-  connection(): Promise<ConnectionState | null>;
-  /** Pauses every call of the connection. */
-  pause(pauseMs: number, reason: string): Promise<void>;
-}
+export const pauseConnection: Command<[organisationId: string, pauseMs: number, reason: string]> =
+  command({
+    name: "pause_connection",
+    text: sql`
+      UPDATE ledger_connections
+      SET
+        paused_reason = $3,
+        paused_until = greatest(paused_until, now() + $2 * interval '1 millisecond')
+      WHERE organisation_id = $1
+    `,
+  });
 
 /** Binds an organisation's connection to a pool. */
-export function bindConnection(
-  pool: Pool,
-  encryption: Encryption,
-  organisationId: string,
-): ConnectionAccess {
+export function bindConnection(pool: Pool, encryption: Encryption, organisationId: string) {
   return {
+    /** The connection with its secret decrypted, or null if there is none. */
     connection: () => readConnection(pool, encryption, organisationId),
-    pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
+    pause: binding(pool, organisationId)(pauseConnection),
   };
 }

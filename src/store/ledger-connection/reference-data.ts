@@ -12,13 +12,14 @@ import {
   unknownReferenceData,
 } from "../../domain/ledger/validation.ts";
 import { columns } from "../../gen/columns.ts";
+import { binding } from "../database/bind.ts";
 import type { Encryption } from "../database/encryption.ts";
 import { orderedUpdate } from "../database/lock-order.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { arrayOf, type RowOf } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
-import { type ConnectionState, pauseConnection, readConnection } from "./connections.ts";
+import { pauseConnection, readConnection } from "./connections.ts";
 
 /**
  * The max age of reference data. A refresh is four calls a quarter of a day, and the smallest daily
@@ -106,16 +107,6 @@ const save = command({
   `,
 });
 
-async function saveReferenceData<Kind extends ReferenceDataKind>(
-  pool: Pool,
-  organisationId: string,
-  kind: Kind,
-  data: NonNullable<LedgerReferenceData[Kind]>,
-  { tenantId, ageMs }: ReadFrom,
-): Promise<void> {
-  await save(pool, organisationId, kind, tenantId, JSON.stringify(data), ageMs);
-}
-
 /** How lists are locked and updated together. */
 const listRows = { table: sql`ledger_reference_data`, key: [sql`kind`] };
 
@@ -158,19 +149,6 @@ const reschedule = orderedUpdate({
     data = CASE WHEN NOT $5 THEN data END, fetched_at = CASE WHEN NOT $5 THEN fetched_at END`,
 });
 
-/**
- * Reschedules kinds that could not be read, requested `ageMs` ago. If reading was forbidden the
- * data no longer counts as known. Data stored or invalidated since takes precedence.
- */
-async function rescheduleReading(
-  pool: Pool,
-  organisationId: string,
-  kinds: readonly ReferenceDataKind[],
-  { pauseMs, ageMs, isForbidden }: FailedReading,
-): Promise<void> {
-  await reschedule(pool, organisationId, kinds, pauseMs, ageMs, isForbidden);
-}
-
 /** A read that failed, `ageMs` after it began, and the delay until the next attempt. */
 interface FailedReading {
   readonly pauseMs: number;
@@ -185,61 +163,46 @@ interface ReadFrom {
   readonly ageMs: number;
 }
 
-/** Stores the reference data of an organisation's ledger. */
-export interface ReferenceDataStore {
-  /**
-   * Stores data of a kind, read `ageMs` ago from the tenant that was connected. Data that was read
-   * later stays. An invalidation since then stays.
-   */
-  save<Kind extends ReferenceDataKind>(
-    organisationId: string,
-    kind: Kind,
-    data: NonNullable<LedgerReferenceData[Kind]>,
-    from: ReadFrom,
-  ): Promise<void>;
-}
-
 /** Creates the store of reference data over a pool. */
-export function createReferenceDataStore(pool: Pool): ReferenceDataStore {
+export function createReferenceDataStore(pool: Pool) {
   return {
-    save: (organisationId, kind, data, from) =>
-      saveReferenceData(pool, organisationId, kind, data, from),
+    /**
+     * Stores data of a kind, read `ageMs` ago from the tenant that was connected. Data that was
+     * read later stays. An invalidation since then stays.
+     */
+    save: <Kind extends ReferenceDataKind>(
+      organisationId: string,
+      kind: Kind,
+      data: NonNullable<LedgerReferenceData[Kind]>,
+      { tenantId, ageMs }: ReadFrom,
+    ) => save(pool, organisationId, kind, tenantId, JSON.stringify(data), ageMs),
   };
 }
 
 /** Data access of the background read of all organisations. */
-export interface ReferenceDataReading extends ReferenceDataStore {
-  /**
-   * Claims reference data to read, at most `atMost` kinds. Covers organisations whose ledger takes
-   * calls, and kinds that were never read, are too old or were invalidated. Another process can
-   * claim them after five minutes, unless they were stored or rescheduled.
-   */
-  takeDue(atMost: number): Promise<readonly DueReferenceData[]>;
-  /** Reschedules these kinds, unless data was stored or invalidated since. */
-  reschedule(
-    organisationId: string,
-    kinds: readonly ReferenceDataKind[],
-    failed: FailedReading,
-  ): Promise<void>;
-  /** The connection with its decrypted secret, or null if there is none. */
-  connection(organisationId: string): Promise<ConnectionState | null>;
-  /** Pauses every call of the connection. */
-  pause(organisationId: string, pauseMs: number, reason: string): Promise<void>;
-}
+export type ReferenceDataReading = ReturnType<typeof createReferenceDataReading>;
 
 /** Creates the background read over a pool. `encryption` decrypts the connections' secrets. */
-export function createReferenceDataReading(
-  pool: Pool,
-  encryption: Encryption,
-): ReferenceDataReading {
+export function createReferenceDataReading(pool: Pool, encryption: Encryption) {
   return {
     ...createReferenceDataStore(pool),
-    takeDue: (atMost) => claimDueReferenceData(pool, atMost),
-    reschedule: (organisationId, kinds, failed) =>
-      rescheduleReading(pool, organisationId, kinds, failed),
-    connection: (organisationId) => readConnection(pool, encryption, organisationId),
-    pause: (organisationId, pauseMs, reason) =>
-      pauseConnection(pool, organisationId, pauseMs, reason),
+    /**
+     * Claims reference data to read, at most `atMost` kinds. Covers organisations whose ledger
+     * takes calls, and kinds that were never read, are too old or were invalidated. Another process
+     * can claim them after five minutes, unless they were stored or rescheduled.
+     */
+    takeDue: (atMost: number) => claimDue(pool, referenceDataKinds, atMost),
+    /**
+     * Reschedules kinds that could not be read, requested `ageMs` ago. If reading was forbidden the
+     * data no longer counts as known. Data stored or invalidated since takes precedence.
+     */
+    reschedule: (
+      organisationId: string,
+      kinds: readonly ReferenceDataKind[],
+      { pauseMs, ageMs, isForbidden }: FailedReading,
+    ) => reschedule(pool, organisationId, kinds, pauseMs, ageMs, isForbidden),
+    connection: (organisationId: string) => readConnection(pool, encryption, organisationId),
+    pause: binding(pool)(pauseConnection),
   };
 }
 
@@ -285,10 +248,3 @@ const claimDue = query({
   `,
   row: dueReferenceData,
 });
-
-async function claimDueReferenceData(
-  pool: Pool,
-  atMost: number,
-): Promise<readonly DueReferenceData[]> {
-  return claimDue(pool, referenceDataKinds, atMost);
-}

@@ -3,51 +3,58 @@
  * because a number is a counter's claim, and one statement writes those of a whole group.
  */
 import type { Transaction } from "../database/pool.ts";
-import { identifier, literal, sql } from "../database/sql/sql.ts";
+import { literal, type Sql, sql } from "../database/sql/sql.ts";
 import { command } from "../database/sql/statement.ts";
+import { type DocumentKind, documentKinds, ofKinds } from "../documents/document-kinds.ts";
 import { documentNumber } from "../documents/invoice-writes.ts";
-import { documentTables, numberPrefixes, type UnknownKind } from "./unknown-documents.ts";
 
 /** The reason of a job whose document has just taken the next number. */
 export const renumberedReason = "its number was taken";
 
-const renumbering = (kind: UnknownKind) => {
-  const number = documentNumber(numberPrefixes[kind], sql`k.first + job.position`);
+/** Declares what renumbers the documents of a kind with these ids and positions from 0 on. */
+export const renumbering = (name: string, kind: DocumentKind, documents: Sql) => {
+  const { table, numberPrefix } = documentKinds[kind];
   return command({
-    name: `renumber_${documentTables[kind]}`,
+    name,
     text: sql`
       WITH
-        job AS (
-          SELECT
-            o.${identifier(`${kind}_id`)} AS id,
-            row_number() OVER (ORDER BY o.seq) - 1 AS position
-          FROM ledger_jobs o
-          WHERE
-            o.organisation_id = $1
-            AND o.id = ANY ($2)
-            AND o.kind = ${literal(`create_${kind}`)}
-            AND o.state = 'ready'
-            AND o.reason = ${literal(renumberedReason)}
-        ),
+        document AS (${documents}),
         counter AS (
           UPDATE document_counters c
-          SET next = next + (SELECT count(*) FROM job)
-          WHERE c.organisation_id = $1 AND c.kind = ${literal(kind)} AND EXISTS (SELECT 1 FROM job)
-          RETURNING c.next - (SELECT count(*) FROM job) AS first
+          SET next = next + (SELECT count(*) FROM document)
+          WHERE
+            c.organisation_id = $1
+            AND c.kind = ${literal(kind)}
+            AND EXISTS (SELECT 1 FROM document)
+          RETURNING c.next - (SELECT count(*) FROM document) AS first
         )
-      UPDATE ${documentTables[kind]} d
-      SET number = ${number}
+      UPDATE ${table} d
+      SET number = ${documentNumber(numberPrefix, sql`k.first + document.position`)}
       FROM
-        job,
+        document,
         counter k,
         organisations o
-      WHERE d.organisation_id = $1 AND d.id = job.id AND o.id = $1
+      WHERE d.organisation_id = $1 AND d.id = document.id AND o.id = $1
     `,
   });
 };
 
-const renumberInvoices = renumbering("invoice");
-const renumberNotes = renumbering("credit_note");
+const renumberings = ofKinds((kind) =>
+  renumbering(
+    `renumber_${kind}s`,
+    kind,
+    sql`
+      SELECT o.${documentKinds[kind].id} AS id, row_number() OVER (ORDER BY o.seq) - 1 AS position
+      FROM ledger_jobs o
+      WHERE
+        o.organisation_id = $1
+        AND o.id = ANY ($2)
+        AND o.kind = ${literal(`create_${kind}`)}
+        AND o.state = 'ready'
+        AND o.reason = ${literal(renumberedReason)}
+    `,
+  ),
+);
 
 /**
  * Renumbers the documents of these jobs, if their outcome was recorded by the attempt that holds
@@ -59,6 +66,6 @@ export async function renumber(
   jobIds: readonly string[],
 ): Promise<void> {
   if (jobIds.length === 0) return;
-  await renumberInvoices(client, organisationId, jobIds);
-  await renumberNotes(client, organisationId, jobIds);
+  await renumberings.invoice(client, organisationId, jobIds);
+  await renumberings.credit_note(client, organisationId, jobIds);
 }

@@ -10,10 +10,8 @@ import { db } from "../database/prisma/client.ts";
 import { json, pick, type RowOf } from "../database/sql/columns.ts";
 import { columnsOf, literal, type Sql, sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
-import { documentNumber } from "../documents/invoice-writes.ts";
-
-/** The kinds of documents, as rows name them. */
-export type UnknownKind = "invoice" | "credit_note";
+import { type DocumentKind, documentKinds, ofKinds } from "../documents/document-kinds.ts";
+import { renumbering } from "./renumber.ts";
 
 const unknownDocument = {
   ...pick(
@@ -43,53 +41,23 @@ export interface Adoption {
 }
 
 /** The unknown documents of one organisation, for posting. */
-export interface UnknownDocuments {
-  /**
-   * Open ones of these contacts, and those that these documents have taken. One that another
-   * organisation has by now is neither taken nor waited for.
-   */
-  load(
-    kind: UnknownKind,
-    contactIds: readonly string[],
-    documentIds: readonly string[],
-  ): Promise<readonly UnknownDocument[]>;
-  /**
-   * The documents take them with their numbers. Returns the ledger's ids of those that were open.
-   */
-  adopt(kind: UnknownKind, adoptions: readonly Adoption[]): Promise<ReadonlySet<string>>;
-  /** Records that the ledger no longer counts these: they were voided or deleted. */
-  remove(kind: UnknownKind, ledgerIds: readonly string[]): Promise<void>;
-}
-
-/** SQL: the prefix of a kind's numbers. An organisation's own prefix is in those of its notes. */
-export const numberPrefixes: Readonly<Record<UnknownKind, Sql>> = {
-  invoice: sql`o.number_prefix`,
-  credit_note: sql`'CN-' || regexp_replace(o.number_prefix, '^INV-', '')`,
-};
-
-/** SQL: the table of a kind. */
-export const documentTables = { invoice: sql`invoices`, credit_note: sql`credit_notes` } as const;
-
-const ledgerIds = {
-  invoice: sql`ledger_invoice_id`,
-  credit_note: sql`ledger_credit_note_id`,
-} as const;
+export type UnknownDocuments = ReturnType<typeof createUnknownDocuments>;
 
 /**
  * SQL condition: another organisation of the same tenant has the document with this id of the
  * ledger. Organisation `$1` never takes it (LEDGER-19).
  */
-export const isAnothers = (kind: UnknownKind, ledgerId: Sql): Sql => sql`EXISTS (
+export const isAnothers = (kind: DocumentKind, ledgerId: Sql): Sql => sql`EXISTS (
   SELECT 1 FROM ledger_connections own
     JOIN ledger_connections c ON lower(c.tenant_id) = lower(own.tenant_id)
       AND c.organisation_id <> own.organisation_id
-    JOIN ${documentTables[kind]} a ON a.organisation_id = c.organisation_id
-      AND a.${ledgerIds[kind]} = ${ledgerId}
+    JOIN ${documentKinds[kind].table} a ON a.organisation_id = c.organisation_id
+      AND a.${documentKinds[kind].ledgerId} = ${ledgerId}
   WHERE own.organisation_id = $1)`;
 
-const loading = (kind: UnknownKind) =>
+const load = ofKinds((kind) =>
   query({
-    name: `load_unknown_${documentTables[kind]}`,
+    name: `load_unknown_${kind}s`,
     text: sql`
       SELECT ${columnsOf(sql`u`, unknownDocument)}
       FROM unknown_documents u
@@ -105,22 +73,29 @@ const loading = (kind: UnknownKind) =>
       ORDER BY u.number, u.ledger_id
     `,
     row: unknownDocument,
-  });
-
-const load = { invoice: loading("invoice"), credit_note: loading("credit_note") };
+  }),
+);
 
 /** Binds the unknown documents of an organisation to a pool. */
-export function createUnknownDocuments(pool: Pool, organisationId: string): UnknownDocuments {
+export function createUnknownDocuments(pool: Pool, organisationId: string) {
   return {
-    load: (kind, contactIds, documentIds) =>
+    /**
+     * Open ones of these contacts, and those that these documents have taken. One that another
+     * organisation has by now is neither taken nor waited for.
+     */
+    load: (kind: DocumentKind, contactIds: readonly string[], documentIds: readonly string[]) =>
       load[kind](pool, organisationId, contactIds, documentIds),
-    adopt: (kind, adoptions) =>
+    /**
+     * The documents take them with their numbers. Returns the ledger's ids of those that were open.
+     */
+    adopt: (kind: DocumentKind, adoptions: readonly Adoption[]) =>
       inTransaction(pool, async (tx) => {
         const jobIds = adoptions.map(({ jobId }) => jobId);
         await lockInOrder(tx, organisationId, { jobIds });
         return adoptUnknown(tx, organisationId, kind, adoptions);
       }),
-    remove: async (kind, ledgerIds) => {
+    /** Records that the ledger no longer counts these: they were voided or deleted. */
+    remove: async (kind: DocumentKind, ledgerIds: readonly string[]) => {
       await db(pool).unknownDocument.updateMany({
         where: { organisationId, kind, ledgerId: { in: [...ledgerIds] }, state: "open" },
         data: { state: "removed" },
@@ -145,55 +120,30 @@ const adopt = query({
 
 // Other documents whose numbers are about to be taken get the next ones. The ledger has none of
 // them, and refuses each under its old number.
-const renumberingOthers = (kind: UnknownKind) => {
-  const table = documentTables[kind];
-  const number = documentNumber(numberPrefixes[kind], sql`k.first + other.position`);
-  return command({
-    name: `renumber_other_${table}`,
-    text: sql`
-      WITH
-        other AS (
-          SELECT d.id, row_number() OVER (ORDER BY d.seq) - 1 AS position
-          FROM
-            unknown_documents u
-            JOIN ${table} d
-              ON d.organisation_id = $1 AND d.number = u.number AND d.id <> u.document_id
-          WHERE
-            u.organisation_id = $1
-            AND u.kind = ${literal(kind)}
-            AND u.ledger_id = ANY ($2)
-            AND d.${ledgerIds[kind]} IS NULL
-        ),
-        counter AS (
-          UPDATE document_counters c
-          SET next = next + (SELECT count(*) FROM other)
-          WHERE
-            c.organisation_id = $1
-            AND c.kind = ${literal(kind)}
-            AND EXISTS (SELECT 1 FROM other)
-          RETURNING c.next - (SELECT count(*) FROM other) AS first
-        )
-      UPDATE ${table} d
-      SET number = ${number}
+const renumberOthers = ofKinds((kind) =>
+  renumbering(
+    `renumber_other_${kind}s`,
+    kind,
+    sql`
+      SELECT d.id, row_number() OVER (ORDER BY d.seq) - 1 AS position
       FROM
-        other,
-        counter k,
-        organisations o
-      WHERE d.organisation_id = $1 AND d.id = other.id AND o.id = $1
+        unknown_documents u
+        JOIN ${documentKinds[kind].table} d
+          ON d.organisation_id = $1 AND d.number = u.number AND d.id <> u.document_id
+      WHERE
+        u.organisation_id = $1
+        AND u.kind = ${literal(kind)}
+        AND u.ledger_id = ANY ($2)
+        AND d.${documentKinds[kind].ledgerId} IS NULL
     `,
-  });
-};
+  ),
+);
 
-const renumberOthers = {
-  invoice: renumberingOthers("invoice"),
-  credit_note: renumberingOthers("credit_note"),
-};
-
-const numbering = (kind: UnknownKind) =>
+const numberAdopted = ofKinds((kind) =>
   command({
-    name: `number_adopted_${documentTables[kind]}`,
+    name: `number_adopted_${kind}s`,
     text: sql`
-      UPDATE ${documentTables[kind]} d
+      UPDATE ${documentKinds[kind].table} d
       SET number = u.number
       FROM unknown_documents u
       WHERE
@@ -204,9 +154,8 @@ const numbering = (kind: UnknownKind) =>
         AND d.id = u.document_id
         AND d.number <> u.number
     `,
-  });
-
-const numberAdopted = { invoice: numbering("invoice"), credit_note: numbering("credit_note") };
+  }),
+);
 
 /**
  * The documents take open unknown ones, with their numbers. Another document here that has such a
@@ -216,7 +165,7 @@ const numberAdopted = { invoice: numbering("invoice"), credit_note: numbering("c
 export async function adoptUnknown(
   tx: Transaction,
   organisationId: string,
-  kind: UnknownKind,
+  kind: DocumentKind,
   adoptions: readonly Omit<Adoption, "jobId">[],
 ): Promise<ReadonlySet<string>> {
   const ids = adoptions.map(({ ledgerId }) => ledgerId);

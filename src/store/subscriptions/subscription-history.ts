@@ -31,7 +31,6 @@ const unitChangeListing = listing(
     table: sql`unit_changes`,
     columns: columnsOf(sql`t`, changeRow),
     row: changeRow,
-    from: sql`unit_changes t`,
     read: (row): ListedUnitChange => row,
   },
   [ofSubscription("")],

@@ -9,7 +9,7 @@ import {
   subscriptionSource,
 } from "../billing/subscription-row.ts";
 import { planRow, readPlan } from "../catalogue/catalogue.ts";
-import { type Filter, listing } from "../database/page.ts";
+import { type Filter, filter, listing } from "../database/page.ts";
 import { jsonRow } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
 
@@ -27,16 +27,13 @@ export interface SubscriptionFilters {
 }
 
 /** Converts the filters to SQL conditions. */
-export function subscriptionFilters({
-  customer,
-  customerCode,
-  status,
-}: SubscriptionFilters): readonly Filter[] {
-  const filters: Filter[] = [];
-  if (customer !== null) filters.push({ sql: sql`t.customer_id = ?`, value: customer });
-  if (customerCode !== null) filters.push({ sql: sql`c.code = ?`, value: customerCode });
-  if (status !== null) filters.push({ sql: sql`t.status = ?`, value: status });
-  return filters;
+export function subscriptionFilters(filters: SubscriptionFilters): readonly Filter[] {
+  const { customer, customerCode, status } = filters;
+  return [
+    ...filter(sql`t.customer_id = ?`, customer),
+    ...filter(sql`c.code = ?`, customerCode),
+    ...filter(sql`t.status = ?`, status),
+  ];
 }
 
 /** Lists subscriptions, each with its customer's code and its plan. */

@@ -3,7 +3,7 @@
  * their documents are SQL.
  */
 
-import { Refusal } from "../../domain/refusal.ts";
+import { unknownPosition } from "../../domain/refusal.ts";
 import { formatInstant, type Quantity } from "../../domain/usage/parse.ts";
 import { columns } from "../../gen/columns.ts";
 import type { Page, PageRequest } from "../database/page.ts";
@@ -154,11 +154,7 @@ async function positionOf(
   const [found] = await findPosition(pool, organisationId, eventId, subscriptionId);
   if (found !== undefined)
     return [found.bill, found.periodIndex, found.meterId, found.createdAt, eventId];
-  throw new Refusal(
-    "invalid_parameter",
-    "starting_after is not the id of an object of this list.",
-    "starting_after",
-  );
+  throw unknownPosition();
 }
 
 function readEvent(row: RowOf<typeof eventRow>): StoredUsageEvent {

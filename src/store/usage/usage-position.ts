@@ -4,7 +4,7 @@
  */
 import { civilDate } from "../../domain/calendar/civil-date.ts";
 import type { Interval } from "../../domain/calendar/period.ts";
-import { Refusal } from "../../domain/refusal.ts";
+import { unknownPosition } from "../../domain/refusal.ts";
 import { latestPeriod } from "../../domain/usage/ingest.ts";
 import { columns } from "../../gen/columns.ts";
 import type { Executor } from "../database/prisma/client.ts";
@@ -57,9 +57,5 @@ export async function requireUsagePosition(
     const periods = { ...terms, startDate: civilDate(startDate), interval: { unit, count } };
     if (periodIndex <= latestPeriod(periods, now)) return;
   }
-  throw new Refusal(
-    "invalid_parameter",
-    "starting_after is not the id of an object of this list.",
-    "starting_after",
-  );
+  throw unknownPosition();
 }

@@ -17,13 +17,13 @@ import type { SubscriptionStatus } from "../../../src/domain/model/subscription.
 import type { EndWhen } from "../../../src/domain/subscriptions/end.ts";
 import * as contract from "../../../src/present/enums.ts";
 import type { Change } from "../../../src/store/admin/changes.ts";
-import type { AdminUnknownDocument } from "../../../src/store/admin/ledger/unknown-document-view.ts";
+import type { AdminUnknownDocument } from "../../../src/store/admin/ledger/resolve-unknown-document.ts";
 import type { TimelineJob } from "../../../src/store/admin/timeline/timeline.ts";
 import type { DeliveryView } from "../../../src/store/admin/webhooks/webhook-deliveries.ts";
+import type { DocumentKind } from "../../../src/store/documents/document-kinds.ts";
 import type { LedgerConnection } from "../../../src/store/ledger-connection/connections.ts";
 import type { JobKind } from "../../../src/store/ledger-jobs/jobs.ts";
 import type { AttemptOutcome } from "../../../src/store/ledger-jobs/ledger-attempts.ts";
-import type { UnknownKind } from "../../../src/store/ledger-jobs/unknown-documents.ts";
 import { syncKinds } from "../../../src/store/ledger-sync/pending-notifications.ts";
 import type { Removed } from "../../../src/store/subscriptions/end-lease.ts";
 import { type OperatorRole, operatorRoles } from "../../../src/transport/rpc/caller.ts";
@@ -75,7 +75,7 @@ export const enumerations: Readonly<Record<string, readonly string[]>> = {
   charges_status: catalogueStatus,
   credit_notes_status: documentStatus,
   customers_status: of<Customer["status"]>()(contract.customerStatuses),
-  document_counters_kind: of<UnknownKind>()({ invoice: true, credit_note: true }),
+  document_counters_kind: of<DocumentKind>()({ invoice: true, credit_note: true }),
   idempotency_keys_state: ["running", "done"],
   invoice_lines_kind: of<LineKind>()(contract.lineKinds),
   ledger_attempts_outcome: of<AttemptOutcome>()(admin.attemptOutcomes),
@@ -124,7 +124,7 @@ export const enumerations: Readonly<Record<string, readonly string[]>> = {
   removals_state: ["waiting", "removed", "refused", "left"],
   subscriptions_status: of<SubscriptionStatus>()(contract.subscriptionStatuses),
   terminations_when: of<EndWhen>()(contract.endWhens),
-  unknown_documents_kind: of<UnknownKind>()({ invoice: true, credit_note: true }),
+  unknown_documents_kind: of<DocumentKind>()({ invoice: true, credit_note: true }),
   unknown_documents_state: of<AdminUnknownDocument["state"]>()(admin.unknownDocumentStates),
   webhook_deliveries_state: of<DeliveryView["state"]>()(admin.deliveryStates),
   webhook_endpoints_status: Object.keys(admin.endpointStatuses),

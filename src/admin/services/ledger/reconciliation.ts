@@ -11,7 +11,7 @@ import type {
 } from "../../../gen/proto/billing/admin/v1/ledger_reconciliation_pb.ts";
 import type { LedgerCreditNote, LedgerInvoice } from "../../../ledger/port/ledger.ts";
 import { documentStatuses } from "../../../present/enums.ts";
-import type { AdminUnknownDocument } from "../../../store/admin/ledger/unknown-document-view.ts";
+import type { AdminUnknownDocument } from "../../../store/admin/ledger/resolve-unknown-document.ts";
 import type { FoundUnknown } from "../../../store/admin/ledger/unknown-documents.ts";
 import { isId } from "../../../store/database/ids.ts";
 import { documentKinds, unknownDocumentStates } from "../../present/enums.ts";

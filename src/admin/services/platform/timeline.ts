@@ -1,5 +1,5 @@
 /** Lists the timeline of a subscription, with links to ledger and Temporal UI. ADMIN-12 */
-import { Refusal } from "../../../domain/refusal.ts";
+import { unknownPosition } from "../../../domain/refusal.ts";
 import type { SubscriptionService } from "../../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
 import { wordOf } from "../../../present/enums.ts";
 import type { TimelineKind, TimelinePosition } from "../../../store/admin/timeline/timeline.ts";
@@ -93,9 +93,5 @@ function readPosition(id: string): TimelinePosition {
   const [, micros = "", rank, entry = ""] =
     /^([0-9]{1,18})\.([0-9]{1,2})\.([0-9a-f-]{36})$/.exec(id) ?? [];
   if (micros !== "") return { micros: BigInt(micros), rank: Number(rank), id: entry };
-  throw new Refusal(
-    "invalid_parameter",
-    "starting_after is not the id of an object of this list.",
-    "starting_after",
-  );
+  throw unknownPosition();
 }

@@ -9,6 +9,7 @@ import { type Decimal, formatDecimal } from "../../../domain/money/decimal.ts";
 import { isId } from "../../database/ids.ts";
 import {
   type Filter,
+  filter,
   getOne,
   type Listing,
   listPage,
@@ -203,10 +204,7 @@ function conditions({
   code,
   status,
 }: AdminCatalogueFilters<CatalogueEntry["status"]>): readonly Filter[] {
-  return [
-    ...(code === null ? [] : [{ sql: sql`t.code = ?`, value: code }]),
-    ...(status === null ? [] : [{ sql: sql`t.status = ?`, value: status }]),
-  ];
+  return [...filter(sql`t.code = ?`, code), ...filter(sql`t.status = ?`, status)];
 }
 
 /**

@@ -52,7 +52,6 @@ const meterViews = listing(
     columns: sql`${columnsOf(sql`t`, meterRow)},
       ${usesOf(sql`plan_meters`, sql`meter_id`)} AS plans`,
     row: { ...meterRow, plans: int },
-    from: sql`meters t`,
     read: ({ plans, ...meter }): AdminMeter => ({ meter, plans }),
   },
   everyFilter(),

@@ -5,10 +5,11 @@
 import { columns } from "../../../gen/columns.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { bool, pick, type RowOf } from "../../database/sql/columns.ts";
-import { type Sql, sql } from "../../database/sql/sql.ts";
+import { sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
+import { documentKinds, ofKinds } from "../../documents/document-kinds.ts";
 import { stateOf } from "../previewed-state.ts";
-import type { AdminDocument, DocumentKind } from "./document-listing.ts";
+import type { AdminDocument } from "./document-listing.ts";
 import { isMapped, isMappingRefused, isNumberUsed, mappedLines } from "./renumber-and-map-lines.ts";
 import { findRunning } from "./retry-documents.ts";
 
@@ -33,7 +34,7 @@ const account = sql`CASE WHEN ${isMapped} THEN coalesce(m.revenue_account, l.rev
   ELSE l.revenue_account END`;
 const taxType = sql`CASE WHEN ${isMapped} THEN m.tax_type ELSE l.tax_type END`;
 
-const readLines = (table: Sql, kind: DocumentKind) =>
+const readLines = ofKinds((kind) =>
   query({
     name: `read_retried_${kind}_lines`,
     text: sql`
@@ -44,18 +45,14 @@ const readLines = (table: Sql, kind: DocumentKind) =>
         ${taxType} AS tax_type,
         (${account}, ${taxType}) IS DISTINCT FROM (l.revenue_account, l.tax_type) AS mapped_again
       FROM
-        ${table} l
+        ${documentKinds[kind].lines} l
         JOIN (${mappedLines[kind]}) m ON m.id = l.id
       WHERE l.organisation_id = $1
       ORDER BY l.position
     `,
     row: lineRow,
-  });
-
-const linesOf = {
-  invoice: readLines(sql`invoice_lines`, "invoice"),
-  credit_note: readLines(sql`credit_note_lines`, "credit_note"),
-};
+  }),
+);
 
 /** Returns what a retry of this document would send. */
 export async function describeRetry(
@@ -66,7 +63,7 @@ export async function describeRetry(
   const { id, kind, state, operation } = document;
   const hasLines = state === "failed" && (operation === "creation" || operation === "amendment");
   const lines = hasLines
-    ? await linesOf[kind](tx, organisationId, id, isMappingRefused(document))
+    ? await readLines[kind](tx, organisationId, id, isMappingRefused(document))
     : [];
   const takesNextNumber = state === "failed" && operation === "creation" && isNumberUsed(document);
   const running =

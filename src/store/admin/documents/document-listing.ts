@@ -6,7 +6,7 @@
 import type { DocumentOperation, DocumentState } from "../../../domain/billing/retry-document.ts";
 import type { LedgerDrift } from "../../../domain/ledger/drift.ts";
 import type { DocumentStatus } from "../../../domain/model/invoice.ts";
-import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
+import { parseDecimal } from "../../../domain/money/decimal.ts";
 import { columns } from "../../../gen/columns.ts";
 import { readDecimal } from "../../catalogue/catalogue.ts";
 import {
@@ -20,45 +20,10 @@ import type { Pool } from "../../database/pool.ts";
 import { instant, int, json, pick, type RowOf, text, uuid } from "../../database/sql/columns.ts";
 import { type Sql, sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
+import type { DocumentKind } from "../../documents/document-kinds.ts";
 import { isNeverThere, stands } from "../../documents/document-presence.ts";
 import { currentDrift, isAltered } from "../../documents/ledger-drift.ts";
 import { isRefusedPair } from "../../ledger-jobs/credit-allocations.ts";
-
-/** Invoices and credit notes. */
-export type DocumentKind = "invoice" | "credit_note";
-
-/**
- * A document with the outcome of its last job. `operation` is what failed or waits, null if nothing
- * does or it is not known. `jobId` is the job's row, and `invoiceId` the invoice of an allocation.
- * `nextAttemptAt` is null if no job waits.
- */
-export interface AdminDocument {
-  readonly id: string;
-  readonly kind: DocumentKind;
-  readonly number: string;
-  readonly state: DocumentState;
-  readonly status: DocumentStatus;
-  readonly customerId: string;
-  readonly subscriptionId: string;
-  readonly currency: string;
-  readonly total: Decimal;
-  /** The sum of its lines here, and in the ledger if that is known. */
-  readonly subtotal: Decimal;
-  readonly ledgerSubtotal: Decimal | null;
-  /** What else differs in the ledger. Null if nothing does. */
-  readonly ledgerDrift: LedgerDrift | null;
-  /** Its id in the ledger. Null if it has never been there. */
-  readonly ledgerId: string | null;
-  readonly syncError: string | null;
-  readonly operation: DocumentOperation | null;
-  readonly jobId: string | null;
-  readonly invoiceId: string | null;
-  readonly reason: string | null;
-  readonly message: string | null;
-  readonly attempts: number;
-  readonly nextAttemptAt: Date | null;
-  readonly createdAt: Date;
-}
 
 /** The operation of each kind of job. */
 export const operations = {
@@ -68,23 +33,40 @@ export const operations = {
   allocate_credit: "allocation",
 } as const satisfies Record<string, DocumentOperation>;
 
-/** A row has the amounts as text, and the kind of the job in place of the operation. */
 const documentRow = {
   ...pick(columns.invoice, "id", "number", "customerId", "subscriptionId", "currency", "total"),
   ...pick(columns.invoice, "subtotal", "ledgerSubtotal", "syncError", "createdAt"),
   kind: text.as<DocumentKind>(),
   state: text.as<DocumentState>(),
   status: text.as<DocumentStatus>(),
+  /** What differs in the ledger other than the sum of the lines. Null if nothing does. */
   ledgerDrift: json<LedgerDrift>().orNull(),
+  /** Its id in the ledger. Null if it has never been there. */
   ledgerId: text.orNull(),
+  /** What failed or waits, as the kind of its job. Null if nothing does or it is not known. */
   operation: text.as<keyof typeof operations>().orNull(),
   jobId: uuid.orNull(),
+  /** The invoice of an allocation. */
   invoiceId: uuid.orNull(),
   reason: text.orNull(),
   message: text.orNull(),
   attempts: int,
+  /** Null if no job waits. */
   nextAttemptAt: instant.orNull(),
 };
+
+/** A document with the outcome of its last job, and its lines' sums here and in the ledger. */
+export type AdminDocument = ReturnType<typeof readDocument>;
+
+function readDocument(row: RowOf<typeof documentRow>) {
+  return {
+    ...row,
+    total: parseDecimal(row.total),
+    subtotal: parseDecimal(row.subtotal),
+    ledgerSubtotal: readDecimal(row.ledgerSubtotal),
+    operation: row.operation && operations[row.operation],
+  };
+}
 
 // One sequence numbers both kinds, so that they share one order.
 const documents = sql`(
@@ -204,13 +186,7 @@ const documentTable = {
       WHEN t.sync_error IS NOT NULL OR o.id IS NOT NULL THEN 'failed'
       WHEN (t.ledger_subtotal <> t.subtotal OR t.ledger_drift IS NOT NULL) AND ${stands(sql`t`)}
         THEN 'drift' ELSE 'synced' END AS state) s`,
-  read: (row: RowOf<typeof documentRow>): AdminDocument => ({
-    ...row,
-    total: parseDecimal(row.total),
-    subtotal: parseDecimal(row.subtotal),
-    ledgerSubtotal: readDecimal(row.ledgerSubtotal),
-    operation: row.operation && operations[row.operation],
-  }),
+  read: readDocument,
 };
 
 const ofIds = (ids: readonly string[]): readonly Filter[] => [

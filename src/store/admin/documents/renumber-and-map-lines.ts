@@ -9,13 +9,13 @@ import type { Transaction } from "../../database/pool.ts";
 import { text } from "../../database/sql/columns.ts";
 import { type Sql, sql } from "../../database/sql/sql.ts";
 import { command, query } from "../../database/sql/statement.ts";
+import { type DocumentKind, documentKinds, ofKinds } from "../../documents/document-kinds.ts";
 import { isNeverThere } from "../../documents/document-presence.ts";
 import { documentNumber } from "../../documents/invoice-writes.ts";
 import { invalidateReferenceData } from "../../ledger-connection/reference-data.ts";
-import { numberPrefixes } from "../../ledger-jobs/unknown-documents.ts";
-import type { AdminDocument, DocumentKind } from "./document-listing.ts";
+import type { AdminDocument } from "./document-listing.ts";
 
-const reserve = (kind: DocumentKind) =>
+const reserve = ofKinds((kind) =>
   query({
     name: `reserve_${kind}_number`,
     text: sql`
@@ -26,16 +26,15 @@ const reserve = (kind: DocumentKind) =>
           ON CONFLICT (organisation_id, kind) DO UPDATE SET next = d.next + 1
           RETURNING d.next - 1 AS reserved
         )
-      SELECT ${documentNumber(numberPrefixes[kind], sql`k.reserved`)} AS number
+      SELECT ${documentNumber(documentKinds[kind].numberPrefix, sql`k.reserved`)} AS number
       FROM
         counter k,
         organisations o
       WHERE o.id = $1
     `,
     row: { number: text },
-  });
-
-const reservations = { invoice: reserve("invoice"), credit_note: reserve("credit_note") };
+  }),
+);
 
 /**
  * Reserves the next number of its kind, because the ledger uses the document's number for another
@@ -46,7 +45,7 @@ export async function reserveNumber(
   organisationId: string,
   kind: DocumentKind,
 ): Promise<string> {
-  const [reserved] = await reservations[kind](tx, organisationId, kind);
+  const [reserved] = await reserve[kind](tx, organisationId, kind);
   assert(reserved, "a counter counts");
   return reserved.number;
 }
@@ -99,23 +98,19 @@ export const mappedLines: Readonly<Record<DocumentKind, Sql>> = {
 /** SQL: whether line `l` takes the mapping. $3: the ledger refused an account or tax type. */
 export const isMapped = sql`($3 OR l.revenue_account IS NULL)`;
 
-const mapping = (name: string, table: Sql, kind: DocumentKind) =>
+const mapping = ofKinds((kind) =>
   command({
-    name,
+    name: `map_${kind}_lines`,
     text: sql`
-      UPDATE ${table} l
+      UPDATE ${documentKinds[kind].lines} l
       SET
         revenue_account = coalesce(m.revenue_account, l.revenue_account),
         tax_type = m.tax_type
       FROM (${mappedLines[kind]}) m
       WHERE l.organisation_id = $1 AND l.id = m.id AND ${isMapped}
     `,
-  });
-
-const mappings = {
-  invoice: mapping("map_invoice_lines", sql`invoice_lines`, "invoice"),
-  credit_note: mapping("map_credit_note_lines", sql`credit_note_lines`, "credit_note"),
-};
+  }),
+);
 
 /** Whether the ledger refused the document because of an account or a tax type of its lines. */
 export function isMappingRefused({ reason }: AdminDocument): boolean {
@@ -139,5 +134,5 @@ export async function mapLines(
 ): Promise<void> {
   const { id, kind, reason } = document;
   await invalidateReferenceData(tx, organisationId, invalidationsOf(reason ?? ""), "mended");
-  await mappings[kind](tx, organisationId, id, isMappingRefused(document));
+  await mapping[kind](tx, organisationId, id, isMappingRefused(document));
 }

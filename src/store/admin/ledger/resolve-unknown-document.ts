@@ -4,17 +4,56 @@
  */
 import { presenceOf } from "../../../domain/billing/document-presence.ts";
 import type { DocumentStatus } from "../../../domain/model/invoice.ts";
+import { columns } from "../../../gen/columns.ts";
 import { shareOrganisation } from "../../billing/locked-subscription.ts";
 import { isId } from "../../database/ids.ts";
 import { lockSubscriptions } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
-import { bool, type RowOf, text, uuid } from "../../database/sql/columns.ts";
-import { sql } from "../../database/sql/sql.ts";
+import { bool, pick, type RowOf, text, uuid } from "../../database/sql/columns.ts";
+import { columnsOf, sql } from "../../database/sql/sql.ts";
 import { command, query } from "../../database/sql/statement.ts";
-import { adoptUnknown, isAnothers, type UnknownKind } from "../../ledger-jobs/unknown-documents.ts";
+import { type DocumentKind, ofKinds } from "../../documents/document-kinds.ts";
+import { adoptUnknown, isAnothers } from "../../ledger-jobs/unknown-documents.ts";
 import { type Changed, changed } from "../changes.ts";
-import { type AdminUnknownDocument, selectUnknown, unknownRow } from "./unknown-document-view.ts";
+
+const { unknownDocument } = columns;
+
+const documentRow = {
+  ...pick(unknownDocument, "ledgerId", "number", "contactId", "currency", "total", "issueDate"),
+  kind: unknownDocument.kind.as<DocumentKind>(),
+  state: unknownDocument.state.as<"open" | "adopted" | "dismissed" | "removed">(),
+  status: unknownDocument.status.as<DocumentStatus>(),
+  documentId: unknownDocument.documentId,
+};
+
+/** An unknown document as operators see it. */
+export const unknownRow = { ...documentRow, customerId: uuid.orNull(), isNumberTaken: bool };
+
+/** An unknown document as operators see it. */
+export type AdminUnknownDocument = RowOf<typeof unknownRow>;
+
+/** SQL: `unknownRow` of the unknown documents `u`. `$1` is the organisation. */
+export const selectUnknown = sql`
+  SELECT
+    ${columnsOf(sql`u`, documentRow)},
+    c.id AS customer_id,
+    CASE u.kind
+      WHEN 'invoice' THEN EXISTS (
+        SELECT 1
+        FROM invoices i
+        WHERE i.organisation_id = $1 AND i.number = u.number AND i.id IS DISTINCT FROM u.document_id
+      )
+      ELSE EXISTS (
+        SELECT 1
+        FROM credit_notes n
+        WHERE n.organisation_id = $1 AND n.number = u.number AND n.id IS DISTINCT FROM u.document_id
+      )
+    END AS is_number_taken
+  FROM
+    unknown_documents u
+    LEFT JOIN customers c ON c.organisation_id = $1 AND c.ledger_contact_id = u.contact_id
+`;
 
 /** The decision's outcome. `unfit`: the document cannot take it, with the reason in words. */
 export type Resolution =
@@ -23,7 +62,7 @@ export type Resolution =
   | { readonly kind: "unfit"; readonly why: string };
 
 const namedRow = {
-  kind: text.as<UnknownKind>(),
+  kind: text.as<DocumentKind>(),
   subscriptionId: uuid,
   currency: text,
   status: text.as<DocumentStatus>(),
@@ -113,14 +152,13 @@ async function readOne(
   return document ?? null;
 }
 
-const ofAnother = (kind: UnknownKind) =>
+const ofAnothers = ofKinds((kind) =>
   query({
     name: `is_unknown_${kind}_anothers`,
     text: sql`SELECT ${isAnothers(kind, sql`$2`)} AS is_anothers`,
     row: { isAnothers: bool },
-  });
-
-const ofAnothers = { invoice: ofAnother("invoice"), credit_note: ofAnother("credit_note") };
+  }),
+);
 
 async function isOfAnother(
   tx: Transaction,

@@ -3,22 +3,23 @@
  * listing them and deciding about them. SQL, because a page of a thousand documents is compared
  * with the rows here in one statement. LEDGER-19
  */
-import { Refusal } from "../../../domain/refusal.ts";
+import { unknownPosition } from "../../../domain/refusal.ts";
 import type { PageRequest } from "../../database/page.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
 import { text } from "../../database/sql/columns.ts";
 import { type Sql, sql } from "../../database/sql/sql.ts";
 import { command, query } from "../../database/sql/statement.ts";
+import { type DocumentKind, documentKinds, ofKinds } from "../../documents/document-kinds.ts";
 import { stands } from "../../documents/document-presence.ts";
-import {
-  isAnothers,
-  numberPrefixes,
-  type UnknownKind,
-} from "../../ledger-jobs/unknown-documents.ts";
+import { isAnothers } from "../../ledger-jobs/unknown-documents.ts";
 import { type Actor, type Changed, type Changes, changed } from "../changes.ts";
-import { resolveUnknown } from "./resolve-unknown-document.ts";
-import { type AdminUnknownDocument, selectUnknown, unknownRow } from "./unknown-document-view.ts";
+import {
+  type AdminUnknownDocument,
+  resolveUnknown,
+  selectUnknown,
+  unknownRow,
+} from "./resolve-unknown-document.ts";
 
 /** A document of the ledger to compare. `ownId` is the id of ours to which its link leads. */
 export interface ComparedDocument {
@@ -71,7 +72,7 @@ export function createUnknownDocumentStore(pool: Pool, { run }: Changes) {
     /** The ledger's ids of those that are unknown here. */
     unknownOf: async (
       organisationId: string,
-      kind: UnknownKind,
+      kind: DocumentKind,
       documents: readonly ComparedDocument[],
     ) => {
       const find = findUnknown[kind];
@@ -82,7 +83,7 @@ export function createUnknownDocumentStore(pool: Pool, { run }: Changes) {
     save: (
       actor: Actor,
       organisationId: string,
-      kind: UnknownKind,
+      kind: DocumentKind,
       found: readonly FoundUnknown[],
       isEnd: boolean,
     ) => run(actor, (tx) => save(tx, organisationId, kind, found, isEnd)),
@@ -102,16 +103,12 @@ export function createUnknownDocumentStore(pool: Pool, { run }: Changes) {
 async function requirePosition(pool: Pool, organisationId: string, id: string): Promise<void> {
   const where = { organisationId, ledgerId: id };
   if ((await db(pool).unknownDocument.findFirst({ where })) !== null) return;
-  throw new Refusal(
-    "invalid_parameter",
-    "starting_after is not the id of an object of this list.",
-    "starting_after",
-  );
+  throw unknownPosition();
 }
 
 /** SQL: the count in a number of this kind, null if the number is not one of the organisation. */
-function countOf(kind: UnknownKind, number: Sql): Sql {
-  const prefix = numberPrefixes[kind];
+function countOf(kind: DocumentKind, number: Sql): Sql {
+  const prefix = documentKinds[kind].numberPrefix;
   const rest = sql`substr(${number}, length(${prefix}) + 1)`;
   return sql`CASE WHEN starts_with(${number}, ${prefix}) AND ${rest} ~ '^[0-9]{4,15}$'
     THEN ${rest}::bigint END`;
@@ -120,8 +117,9 @@ function countOf(kind: UnknownKind, number: Sql): Sql {
 // Ours is a document with a link to us. Without a link it is one under a number that only we would
 // use: one that is not reserved yet, or one whose document here is not in the ledger. What any
 // organisation has is known.
-const unknownOf = (kind: UnknownKind, table: Sql, ledgerId: Sql) =>
-  query({
+const findUnknown = ofKinds((kind) => {
+  const { table, ledgerId } = documentKinds[kind];
+  return query({
     name: `unknown_${table}`,
     text: sql`
       SELECT d."ledgerId" AS ledger_id
@@ -154,11 +152,7 @@ const unknownOf = (kind: UnknownKind, table: Sql, ledgerId: Sql) =>
     `,
     row: { ledgerId: text },
   });
-
-const findUnknown = {
-  invoice: unknownOf("invoice", sql`invoices`, sql`ledger_invoice_id`),
-  credit_note: unknownOf("credit_note", sql`credit_notes`, sql`ledger_credit_note_id`),
-};
+});
 
 const saveUnknown = command({
   name: "save_unknown_documents",
@@ -235,7 +229,7 @@ const readSaved = query({
 async function save(
   tx: Transaction,
   organisationId: string,
-  kind: UnknownKind,
+  kind: DocumentKind,
   found: readonly FoundUnknown[],
   isEnd: boolean,
 ): Promise<Changed<readonly AdminUnknownDocument[]>> {

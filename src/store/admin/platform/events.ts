@@ -3,7 +3,7 @@
  * endpoint. EVENT-5.
  */
 import { columns } from "../../../gen/columns.ts";
-import { type Filter, listing } from "../../database/page.ts";
+import { type Filter, filter, listing } from "../../database/page.ts";
 import { pick, type RowOf } from "../../database/sql/columns.ts";
 import { columnsOf, sql } from "../../database/sql/sql.ts";
 
@@ -38,10 +38,10 @@ const ofObject = sql`t.object_id = ? AND t.object_kind IN ('customer', 'subscrip
 export function eventFilters(search: EventSearch): readonly Filter[] {
   const { type, objectId, since, until } = search;
   return [
-    ...(type === null ? [] : [{ sql: sql`t.type = ?`, value: type }]),
-    ...(objectId === null ? [] : [{ sql: ofObject, value: objectId }]),
-    ...(since === null ? [] : [{ sql: sql`t.created_at >= ?`, value: since }]),
-    ...(until === null ? [] : [{ sql: sql`t.created_at < ?`, value: until }]),
+    ...filter(sql`t.type = ?`, type),
+    ...filter(ofObject, objectId),
+    ...filter(sql`t.created_at >= ?`, since),
+    ...filter(sql`t.created_at < ?`, until),
   ];
 }
 
@@ -54,7 +54,6 @@ export const eventListing = listing(
     table: sql`events`,
     columns: columnsOf(sql`t`, eventRow),
     row: eventRow,
-    from: sql`events t`,
     read: (row): StoredEvent => ({ ...row, sequence: BigInt(row.sequence) }),
   },
   eventFilters({ type: "", objectId: "", since: anInstant, until: anInstant }),

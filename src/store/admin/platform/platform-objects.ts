@@ -11,6 +11,7 @@ import { isId } from "../../database/ids.ts";
 import {
   declarePage,
   type Filter,
+  filter,
   getOne,
   type Listing,
   listPage,
@@ -101,11 +102,6 @@ function searched<S extends Shape, T, Search>(
     get: async (organisationId, id) =>
       isId(id) ? getOne(pool, organisationId, listing, id) : null,
   };
-}
-
-/** A condition, or none for a null value. */
-function filter(condition: Sql, value: unknown): readonly Filter[] {
-  return value === null ? [] : [{ sql: condition, value }];
 }
 
 function dayFilters(column: Sql, { from, to }: Days): readonly Filter[] {

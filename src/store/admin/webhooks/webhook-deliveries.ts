@@ -5,11 +5,18 @@
 
 import { columns } from "../../../gen/columns.ts";
 import { isId } from "../../database/ids.ts";
-import { type Filter, getOne, listing, listPage, type PageRequest } from "../../database/page.ts";
+import {
+  type Filter,
+  filter,
+  getOne,
+  listing,
+  listPage,
+  type PageRequest,
+} from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
 import { int, pick, type RowOf, text, uuid } from "../../database/sql/columns.ts";
-import { columnsOf, type Sql, sql } from "../../database/sql/sql.ts";
+import { columnsOf, sql } from "../../database/sql/sql.ts";
 import type { Actor, Changes } from "../changes.ts";
 import { resendSince } from "./resend-events.ts";
 import type { EventsToResend, TestToSend } from "./resend-orders.ts";
@@ -109,21 +116,18 @@ function conditions({
   until,
 }: DeliveryFilters): readonly Filter[] {
   return [
-    ...(endpointId === null ? [] : [{ sql: sql`t.endpoint_id = ?`, value: endpointId }]),
-    ...(state === null ? [] : [{ sql: stateText(state), value: state }]),
-    ...(eventType === null ? [] : [{ sql: sql`e.type = ?`, value: eventType }]),
-    ...(since === null ? [] : [{ sql: sql`t.created_at >= ?`, value: since }]),
-    ...(until === null ? [] : [{ sql: sql`t.created_at < ?`, value: until }]),
+    ...filter(sql`t.endpoint_id = ?`, endpointId),
+    ...filter(state === "delivered" ? isState : isOtherState, state),
+    ...filter(sql`e.type = ?`, eventType),
+    ...filter(sql`t.created_at >= ?`, since),
+    ...filter(sql`t.created_at < ?`, until),
   ];
 }
 
-/**
- * Returns the state as an SQL literal, because the planner does not read a parameter. Nearly
- * all deliveries are delivered, and an index has the others.
- */
-function stateText(state: DeliveryState): Sql {
-  return state === "delivered" ? sql`t.state = ?` : sql`t.state = ? AND t.state <> 'delivered'`;
-}
+// The planner does not read a parameter. Nearly all deliveries are delivered, and an index has the
+// others.
+const isState = sql`t.state = ?`;
+const isOtherState = sql`t.state = ? AND t.state <> 'delivered'`;
 
 const isHeld = sql`t.state = 'pending' AND t.due_at <= now() AND w.status = 'enabled'
   AND w.open_until IS NOT NULL`;

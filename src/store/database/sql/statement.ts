@@ -35,19 +35,30 @@ export interface DeclaredStatement {
 }
 
 /** Runs a statement, and returns its rows. */
-export type Query<Row> = (
+export type Query<Row, Values extends readonly unknown[] = readonly unknown[]> = (
   executor: Executor,
-  ...values: readonly unknown[]
+  ...values: Values
 ) => Promise<readonly Row[]>;
 
 /** Runs a statement, and returns how many rows it changed. */
-export type Command = (executor: Executor, ...values: readonly unknown[]) => Promise<number>;
+export type Command<Values extends readonly unknown[] = readonly unknown[]> = (
+  executor: Executor,
+  ...values: Values
+) => Promise<number>;
 
 const declared = new Map<string, DeclaredStatement>();
 
 /** Returns the statements of the modules that are loaded. */
 export function declaredStatements(): readonly DeclaredStatement[] {
   return [...declared.values()];
+}
+
+/** Returns what finds the one row of a statement. Null if there is none. */
+export function first<Row, Values extends readonly unknown[]>(find: Query<Row, Values>) {
+  return async (executor: Executor, ...values: Values): Promise<Row | null> => {
+    const [row] = await find(executor, ...values);
+    return row ?? null;
+  };
 }
 
 /** Adds a statement to those that the test prepares. Two may not have one name. */

@@ -107,7 +107,7 @@ async function queryReferenceData(
   save: <Kind extends ReferenceDataKind>(
     read: Kind,
     data: NonNullable<LedgerReferenceData[Kind]>,
-  ) => Promise<void>,
+  ) => Promise<unknown>,
 ): Promise<LedgerAnswer<unknown>> {
   if (kind === "organisation") {
     const answer = await ledger.describe(call);
