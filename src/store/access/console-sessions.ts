@@ -8,7 +8,7 @@ import { columns } from "../../gen/columns.ts";
 import type { Executor } from "../database/prisma/client.ts";
 import { type RowOf, uuid } from "../database/sql/columns.ts";
 import { type Sql, sql } from "../database/sql/sql.ts";
-import { command, query } from "../database/sql/statement.ts";
+import { type Command, command, first, query } from "../database/sql/statement.ts";
 
 const minuteMs = 60_000;
 
@@ -33,15 +33,11 @@ export const validSessions: Sql = sql`
     AND s.created_at > now() - ${seconds(sessionLife.absoluteMs)}
 `;
 
-const noteSessionUse = command({
+/** Records that a session was used. */
+export const noteUse: Command<[sessionId: string]> = command({
   name: "note_session_use",
   text: sql`UPDATE console_sessions SET last_used_at = now() WHERE id = $1`,
 });
-
-/** Records that a session was used. */
-export async function noteUse(executor: Executor, sessionId: string): Promise<void> {
-  await noteSessionUse(executor, sessionId);
-}
 
 /** The operator that a code signs in, and the token that the session is of. */
 export const signedInRow = {
@@ -51,9 +47,11 @@ export const signedInRow = {
   role: columns.operator.role.as<"read-only" | "admin" | "owner">(),
 };
 
-const useCode = query({
-  name: "use_sign_in_code",
-  text: sql`
+/** Uses up a code. Null if it is unknown, used or too old, or its token is no longer valid. */
+export const useSignInCode = first<RowOf<typeof signedInRow>, [codeHash: Uint8Array]>(
+  query({
+    name: "use_sign_in_code",
+    text: sql`
     WITH
       used AS (
         DELETE FROM console_sign_in_codes
@@ -67,17 +65,9 @@ const useCode = query({
       JOIN operators o ON o.id = t.operator_id AND ${isTokenValid}
     WHERE u.expires_at > now()
   `,
-  row: signedInRow,
-});
-
-/** Uses up a code. Null if it is unknown, used or too old, or its token is no longer valid. */
-export async function useSignInCode(
-  executor: Executor,
-  codeHash: Uint8Array,
-): Promise<RowOf<typeof signedInRow> | null> {
-  const [operator] = await useCode(executor, codeHash);
-  return operator ?? null;
-}
+    row: signedInRow,
+  }),
+);
 
 const codeMs = 10 * minuteMs;
 

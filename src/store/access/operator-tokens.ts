@@ -31,7 +31,7 @@ export interface OperatorAccess {
   readonly admit: (tokenHash: Uint8Array) => Promise<AdmittedOperator | null>;
   readonly admitSession: (sessionHash: Uint8Array) => Promise<AdmittedSession | null>;
   /** Records that a session was used. */
-  readonly noteUse: (sessionId: string) => Promise<void>;
+  readonly noteUse: (sessionId: string) => Promise<unknown>;
 }
 
 /**

@@ -30,20 +30,18 @@ import { instant } from "./sql/columns.ts";
 import { joinSql, type Sql, sql } from "./sql/sql.ts";
 import { type Command, command, query } from "./sql/statement.ts";
 
-/** Locks one row and returns the time at the start of the transaction. None without that row. */
-const lockOf = (name: string, locked: Sql) =>
+const ofOrganisation = (table: Sql) =>
   query({
-    name,
+    name: `lock_row_of_${table}`,
     planned: "once",
-    text: sql`SELECT now() AS now FROM ${locked}`,
+    text: sql`
+      SELECT now() AS now
+      FROM ${table}
+      WHERE organisation_id = $1 AND id = $2
+      FOR NO KEY UPDATE
+    `,
     row: { now: instant },
   });
-
-const ofOrganisation = (table: Sql) =>
-  lockOf(
-    `lock_row_of_${table}`,
-    sql`${table} WHERE organisation_id = $1 AND id = $2 FOR NO KEY UPDATE`,
-  );
 
 /** The tables of an organisation whose rows are locked one at a time. */
 const rowLocks = {
@@ -71,44 +69,37 @@ export async function lockRow(
   return row?.now ?? null;
 }
 
-const changeOrganisation = lockOf(
+const lockOf = (name: string, locked: Sql): Command<[id: string]> =>
+  command({ name, planned: "once", text: sql`SELECT FROM ${locked}` });
+
+/** Locks the organisation. Writers that decide by its settings, catalogue or clock wait. */
+export const lockOrganisation = lockOf(
   "lock_organisation",
   sql`organisations WHERE id = $1 FOR NO KEY UPDATE`,
 );
 
-/** Locks the organisation. Writers that decide by its settings, catalogue or clock wait. */
-export async function lockOrganisation(tx: Transaction, id: string): Promise<void> {
-  await changeOrganisation(tx, id);
-}
+const shareOrganisation = lockOf("share_organisation", sql`organisations WHERE id = $1 FOR SHARE`);
 
-const changeAuthorisation = lockOf(
+/** Locks the tokens of an organisation's ledger connection against a refresh. */
+export const lockAuthorisation = lockOf(
   "lock_authorisation",
   sql`ledger_authorisations WHERE organisation_id = $1 FOR UPDATE`,
 );
 
-/** Locks the tokens of a ledger connection against a refresh. */
-export async function lockAuthorisation(tx: Transaction, organisationId: string): Promise<void> {
-  await changeAuthorisation(tx, organisationId);
-}
-
-const changeOperatorToken = lockOf(
+/** Locks a token of an operator. */
+export const lockOperatorToken = lockOf(
   "lock_operator_token",
   sql`operator_tokens WHERE id = $1 FOR NO KEY UPDATE`,
 );
 
-/** Locks a token of an operator. */
-export async function lockOperatorToken(tx: Transaction, id: string): Promise<void> {
-  await changeOperatorToken(tx, id);
-}
-
-const changeOperator = lockOf("lock_operator", sql`operators WHERE id = $1 FOR NO KEY UPDATE`);
-
 /** Locks an operator, so that its sessions are begun and ended one after the other. */
-export async function lockOperator(tx: Transaction, id: string): Promise<void> {
-  await changeOperator(tx, id);
-}
+export const lockOperator = lockOf("lock_operator", sql`operators WHERE id = $1 FOR NO KEY UPDATE`);
 
-const lockOwners = command({
+/**
+ * Locks all owners and this operator, by id. Otherwise two owners who deactivate each other could
+ * leave no active owner.
+ */
+export const lockOwnersAnd: Command<[operatorId: string]> = command({
   name: "lock_owners_and_operator",
   text: sql`
     SELECT
@@ -120,25 +111,13 @@ const lockOwners = command({
 });
 
 /**
- * Locks all owners and this operator, by id. Otherwise two owners who deactivate each other could
- * leave no active owner.
- */
-export async function lockOwnersAnd(tx: Transaction, operatorId: string): Promise<void> {
-  await lockOwners(tx, operatorId);
-}
-
-const takeName = command({
-  name: "lock_name",
-  text: sql`SELECT FROM pg_advisory_xact_lock($1, hashtext($2))`,
-});
-
-/**
  * Takes an advisory lock on a name until the transaction ends. `lockClass` is the number of its
  * use, which no other lock has.
  */
-export async function lockName(tx: Transaction, lockClass: number, name: string): Promise<void> {
-  await takeName(tx, lockClass, name);
-}
+export const lockName: Command<[lockClass: number, name: string]> = command({
+  name: "lock_name",
+  text: sql`SELECT FROM pg_advisory_xact_lock($1, hashtext($2))`,
+});
 
 /**
  * Locks subscriptions by rising id. A later read in the transaction sees what the last change
@@ -236,8 +215,6 @@ const rowsOf = (table: Sql) =>
 
 const lockSubscriptionRows = rowsOf(sql`subscriptions`);
 const lockJobRows = rowsOf(sql`ledger_jobs`);
-
-const shareOrganisation = lockOf("share_organisation", sql`organisations WHERE id = $1 FOR SHARE`);
 
 /** Takes the locks of all rows to write, in the common order, before any of them is written. */
 export async function lockInOrder(

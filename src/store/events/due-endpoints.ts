@@ -8,7 +8,7 @@
 import type { Executor } from "../database/prisma/client.ts";
 import { uuid } from "../database/sql/columns.ts";
 import { type Sql, sql } from "../database/sql/sql.ts";
-import { query } from "../database/sql/statement.ts";
+import { type Query, query } from "../database/sql/statement.ts";
 
 /** The key of an endpoint. */
 export interface EndpointKey {
@@ -57,7 +57,9 @@ const endpoints = (name: string, condition: Sql) =>
 
 const ofOrganisation = endpoints("due_endpoints", sql`w.organisation_id = $1`);
 
-const ofAll = endpoints("all_due_endpoints", sql`($1::uuid IS NULL OR w.id > $1)`);
+/** Up to `limit` endpoints of all organisations after `after`. It returns ids only. */
+export const findAllDueEndpoints: Query<EndpointKey, [after: string | null, limit: number]> =
+  endpoints("all_due_endpoints", sql`($1::uuid IS NULL OR w.id > $1)`);
 
 /** The endpoints of one organisation. */
 export async function findDueEndpoints(
@@ -65,13 +67,4 @@ export async function findDueEndpoints(
   organisationId: string,
 ): Promise<readonly EndpointKey[]> {
   return ofOrganisation(executor, organisationId, null);
-}
-
-/** Up to `limit` endpoints of all organisations after `after`. It returns ids only. */
-export async function findAllDueEndpoints(
-  executor: Executor,
-  after: string | null,
-  limit: number,
-): Promise<readonly EndpointKey[]> {
-  return ofAll(executor, after, limit);
 }

@@ -12,7 +12,7 @@ import type { Pool } from "../database/pool.ts";
 import type { Executor } from "../database/prisma/client.ts";
 import { instant } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
-import { query } from "../database/sql/statement.ts";
+import { type Query, query } from "../database/sql/statement.ts";
 import { findAllDueEndpoints, findDueEndpoints } from "./due-endpoints.ts";
 import { publishOrReschedule } from "./publish-isolated.ts";
 import type { ObjectKey, WriteObject } from "./shown-objects.ts";
@@ -82,7 +82,18 @@ export async function findChangedOrganisations(
  */
 const entriesAtOnce = 10_000;
 
-const findObjects = query({
+/**
+ * Up to `limit` objects of the organisation with an entry from before `until`, longest waiting
+ * first. Empty if none is left. If `until` is a minute ago or more, whole minutes are added to it.
+ * So a long run leaves nothing behind, and still combines changes within a minute (EVENT-2).
+ *
+ * The instant is a sub-select, which is evaluated once. As a condition it would be evaluated for
+ * each entry, an eighth of the time of the read.
+ */
+export const findChangedObjects: Query<
+  ObjectKey,
+  [organisationId: string, until: Date, limit: number]
+> = query({
   name: "find_changed_objects",
   planned: "each time",
   text: sql`
@@ -112,20 +123,3 @@ const findObjects = query({
     id: columns.outboxEntry.objectId,
   },
 });
-
-/**
- * Up to `limit` objects of the organisation with an entry from before `until`, longest waiting
- * first. Empty if none is left. If `until` is a minute ago or more, whole minutes are added to it.
- * So a long run leaves nothing behind, and still combines changes within a minute (EVENT-2).
- *
- * The instant is a sub-select, which is evaluated once. As a condition it would be evaluated for
- * each entry, an eighth of the time of the read.
- */
-export async function findChangedObjects(
-  executor: Executor,
-  organisationId: string,
-  until: Date,
-  limit: number,
-): Promise<readonly ObjectKey[]> {
-  return findObjects(executor, organisationId, until, limit);
-}

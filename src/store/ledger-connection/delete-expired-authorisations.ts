@@ -4,9 +4,13 @@
  * at this moment is skipped.
  */
 import { sql } from "../database/sql/sql.ts";
-import { command, type Executor } from "../database/sql/statement.ts";
+import { type Command, command } from "../database/sql/statement.ts";
 
-const deleteConsents = command({
+/**
+ * Deletes expired tokens over all organisations, at most `atMost`, and returns how many. Several
+ * processes may run it at once.
+ */
+export const deleteExpiredConsents: Command<[atMost: number]> = command({
   name: "delete_expired_consents",
   text: sql`
     UPDATE ledger_consents
@@ -24,11 +28,3 @@ const deleteConsents = command({
       )
   `,
 });
-
-/**
- * Deletes expired tokens over all organisations, at most `atMost`, and returns how many. Several
- * processes may run it at once.
- */
-export async function deleteExpiredConsents(pool: Executor, atMost: number): Promise<number> {
-  return deleteConsents(pool, atMost);
-}

@@ -6,10 +6,10 @@
 import { strict as assert } from "node:assert";
 import { columns } from "../../gen/columns.ts";
 import type { LedgerJob } from "../../gen/prisma/client.ts";
-import type { Pool, Transaction } from "../database/pool.ts";
+import type { Transaction } from "../database/pool.ts";
 import { bool, pick, type RowOf, type Shape } from "../database/sql/columns.ts";
 import { literal, type Sql, sql } from "../database/sql/sql.ts";
-import { command, type Query, query } from "../database/sql/statement.ts";
+import { type Command, command, first, type Query, query } from "../database/sql/statement.ts";
 import { doneMark, outcomesChannel } from "./job-notifications.ts";
 
 /**
@@ -89,9 +89,17 @@ export const endJob = sql`
 
 const heldJob = pick(columns.ledgerJob, "invoiceId", "awaitedUntil");
 
-const lockHeld = query({
-  name: "lock_held_job",
-  text: sql`
+/**
+ * Locks a job that this attempt holds. Returns its invoice, and until when a caller waits. Null if
+ * another attempt has the job.
+ */
+export const lockLeasedJob = first<
+  RowOf<typeof heldJob>,
+  [organisationId: string, jobId: string, attempt: number]
+>(
+  query({
+    name: "lock_held_job",
+    text: sql`
     SELECT o.invoice_id, o.awaited_until
     FROM ledger_jobs o
     WHERE
@@ -101,22 +109,9 @@ const lockHeld = query({
       AND o.state IN ('sending', 'uncertain')
     FOR UPDATE
   `,
-  row: heldJob,
-});
-
-/**
- * Locks a job that this attempt holds. Returns its invoice, and until when a caller waits. Null if
- * another attempt has the job.
- */
-export async function lockLeasedJob(
-  client: Transaction,
-  organisationId: string,
-  jobId: string,
-  attempt: number,
-): Promise<RowOf<typeof heldJob> | null> {
-  const [held] = await lockHeld(client, organisationId, jobId, attempt);
-  return held ?? null;
-}
+    row: heldJob,
+  }),
+);
 
 const seizedJob = {
   attempt: columns.ledgerJob.attempts,
@@ -178,7 +173,14 @@ export async function endLeasedJob(
   return ended === 1;
 }
 
-const rescheduling = (name: string, condition: Sql) =>
+/**
+ * Reschedules a job because the connection is paused, and notifies waiting callers. One with an
+ * expired lease waits as long, because its look-up is a call as well. One under a lease is left.
+ */
+const rescheduling = (
+  name: string,
+  condition: Sql,
+): Command<[organisationId: string, id: string, pauseMs: number, reason: string]> =>
   command({
     name,
     text: sql`
@@ -214,33 +216,14 @@ const rescheduling = (name: string, condition: Sql) =>
     `,
   });
 
-const rescheduleAmendment = rescheduling(
+/** Reschedules an amendment by its job. */
+export const rescheduleAmendment = rescheduling(
   "reschedule_amendment",
   sql`t.id = $2 AND t.kind = 'amend_invoice'`,
 );
 
-const rescheduleAllocation = rescheduling(
+/** Reschedules a subscription's open allocation. */
+export const rescheduleAllocation = rescheduling(
   "reschedule_allocation",
   sql`t.subscription_id = $2 AND t.kind = 'allocate_credit'`,
 );
-
-/** Selects an amendment by its id, or a subscription's open allocation. */
-type LeasedJob =
-  | { readonly kind: "amend_invoice"; readonly id: string }
-  | { readonly kind: "allocate_credit"; readonly subscriptionId: string };
-
-/**
- * Reschedules a job because the connection is paused, and notifies waiting callers. One with an
- * expired lease waits as long, because its look-up is a call as well. One under a lease is left.
- */
-export async function rescheduleLeased(
-  pool: Pool,
-  organisationId: string,
-  job: LeasedJob,
-  pauseMs: number,
-  reason: string,
-): Promise<void> {
-  if (job.kind === "amend_invoice")
-    await rescheduleAmendment(pool, organisationId, job.id, pauseMs, reason);
-  else await rescheduleAllocation(pool, organisationId, job.subscriptionId, pauseMs, reason);
-}

@@ -9,7 +9,7 @@ import { msUntil } from "../database/clock.ts";
 import type { Pool } from "../database/pool.ts";
 import { float, int, type RowOf, text } from "../database/sql/columns.ts";
 import { literal, sql } from "../database/sql/sql.ts";
-import { command, query } from "../database/sql/statement.ts";
+import { type Command, command, query } from "../database/sql/statement.ts";
 import { dueAt } from "./job-lease.ts";
 import { outcomesChannel } from "./job-notifications.ts";
 
@@ -27,52 +27,42 @@ export const postingKinds: readonly JobKind[] = [
   "create_credit_note",
 ];
 
-// A row that is locked at this moment is skipped. Sending it will meet the pause.
-const rescheduleReady = command({
-  name: "reschedule_jobs",
-  text: sql`
-    WITH
-      until AS (SELECT now() + $2 * interval '1 millisecond' AS instant),
-      waiting AS (
-        SELECT o.id
-        FROM
-          ledger_jobs o,
-          until
-        WHERE o.organisation_id = $1 AND o.state = 'ready' AND o.not_before < until.instant
-        FOR NO KEY UPDATE OF o SKIP LOCKED
-      ),
-      job AS (
-        UPDATE ledger_jobs o
-        SET
-          not_before = until.instant,
-          reason = $3
-        FROM
-          until,
-          waiting
-        WHERE o.organisation_id = $1 AND o.id = waiting.id
-        RETURNING o.id
-      ),
-      numbered AS (SELECT id, (row_number() OVER () - 1) / 100 AS part FROM job),
-      parts AS (SELECT string_agg(id::text, ',') AS ids FROM numbered GROUP BY part)
-    SELECT
-    FROM
-      parts,
-      pg_notify(${literal(outcomesChannel)}, parts.ids)
-  `,
-});
-
 /**
  * Reschedules every ready job of an organisation whose connection is paused, and notifies waiting
- * callers.
+ * callers. A row that is locked at this moment is skipped. Sending it will meet the pause.
  */
-export async function reschedule(
-  pool: Pool,
-  organisationId: string,
-  pauseMs: number,
-  reason: string,
-): Promise<void> {
-  await rescheduleReady(pool, organisationId, pauseMs, reason);
-}
+export const reschedule: Command<[organisationId: string, ms: number, reason: string]> = command({
+  name: "reschedule_jobs",
+  text: sql`
+      WITH
+        until AS (SELECT now() + $2 * interval '1 millisecond' AS instant),
+        waiting AS (
+          SELECT o.id
+          FROM
+            ledger_jobs o,
+            until
+          WHERE o.organisation_id = $1 AND o.state = 'ready' AND o.not_before < until.instant
+          FOR NO KEY UPDATE OF o SKIP LOCKED
+        ),
+        job AS (
+          UPDATE ledger_jobs o
+          SET
+            not_before = until.instant,
+            reason = $3
+          FROM
+            until,
+            waiting
+          WHERE o.organisation_id = $1 AND o.id = waiting.id
+          RETURNING o.id
+        ),
+        numbered AS (SELECT id, (row_number() OVER () - 1) / 100 AS part FROM job),
+        parts AS (SELECT string_agg(id::text, ',') AS ids FROM numbered GROUP BY part)
+      SELECT
+      FROM
+        parts,
+        pg_notify(${literal(outcomesChannel)}, parts.ids)
+    `,
+});
 
 /** Open jobs are counted up to this number, twice what makes several batches run concurrently. */
 const maxCounted = 200;

@@ -8,7 +8,7 @@
  * no lingering batch goes through Temporal (POSTING-3).
  */
 import { sql } from "../database/sql/sql.ts";
-import { command, type Executor } from "../database/sql/statement.ts";
+import { type Command, command, type Executor } from "../database/sql/statement.ts";
 
 /** The channel of wake-ups. Its payload is an organisation's id. */
 export const wakesChannel = "ledger_wakes";
@@ -35,7 +35,7 @@ export interface LingeringBatches {
   /** The instant of the last report by `performance.now()`. Null if there is none. */
   reportedAtMs(organisationId: string): number | null;
   /** Wakes the organisation's lingering batches, of all processes. */
-  wake(organisationId: string): Promise<void>;
+  wake(organisationId: string): Promise<unknown>;
 }
 
 /** The known lingering batches, which reads the parts of the channel of outcomes. */
@@ -68,13 +68,9 @@ export function createKnownBatches(pool: Executor): KnownBatches {
   };
 }
 
-const notifyChannel = command({
+/** Notifies a channel, in a transaction by itself. */
+export const notify: Command<[channel: string, payload: string]> = command({
   name: "notify",
   planned: "once",
   text: sql`SELECT FROM pg_notify($1, $2)`,
 });
-
-/** Notifies a channel, in a transaction by itself. */
-export async function notify(pool: Executor, channel: string, payload: string): Promise<void> {
-  await notifyChannel(pool, channel, payload);
-}

@@ -7,7 +7,7 @@ import { columns } from "../../gen/columns.ts";
 import type { Pool } from "../database/pool.ts";
 import { bool, pick, type RowOf, text } from "../database/sql/columns.ts";
 import { type Sql, sql } from "../database/sql/sql.ts";
-import { command, query } from "../database/sql/statement.ts";
+import { type Command, command, query } from "../database/sql/statement.ts";
 import { isBusy } from "./observed-state.ts";
 import { type SyncKind, takenAt } from "./pending-notifications.ts";
 
@@ -110,13 +110,21 @@ DELETE FROM ledger_notifications h USING locked
 WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = locked.ledger_id
   AND locked.fate = 'drop'`;
 
-const drop = command({
+/**
+ * Deletes a kind's notifications that need no read: objects that are not ours, and objects written
+ * here since their change. One that may be of an object which is being posted is rescheduled: its
+ * outcome comes within seconds, or its own job finds it.
+ */
+export const dropNotifications: Command<[organisationId: string, kind: SyncKind]> = command({
   name: "drop_notifications",
   planned: "once",
   text: dropText(sql`true`),
 });
 
-const dropOf = command({
+/** Does the same with those of these objects only. */
+export const dropNotificationsOf: Command<
+  [organisationId: string, kind: SyncKind, ledgerIds: readonly string[]]
+> = command({
   name: "drop_notifications_of",
   planned: "once",
   text: dropText(sql`h.ledger_id = ANY ($3)`),
@@ -173,29 +181,6 @@ const findDue = query({
   `,
   row: { kind: columns.ledgerNotification.kind.as<SyncKind>(), isAlone: bool },
 });
-
-/**
- * Deletes a kind's notifications that need no read: objects that are not ours, and objects written
- * here since their change. One that may be of an object which is being posted is rescheduled: its
- * outcome comes within seconds, or its own job finds it.
- */
-export async function dropNotifications(
-  pool: Pool,
-  organisationId: string,
-  kind: SyncKind,
-): Promise<void> {
-  await drop(pool, organisationId, kind);
-}
-
-/** Does the same with those of these objects only. */
-export async function dropNotificationsOf(
-  pool: Pool,
-  organisationId: string,
-  kind: SyncKind,
-  ledgerIds: readonly string[],
-): Promise<void> {
-  await dropOf(pool, organisationId, kind, ledgerIds);
-}
 
 /**
  * Claims notifications of the first kind that has any due, as many as one call reads. Objects with

@@ -11,7 +11,7 @@ import {
   claimAllocation,
   readAllocationWait,
 } from "../../../src/store/ledger-jobs/allocations/claim-allocations.ts";
-import { rescheduleLeased } from "../../../src/store/ledger-jobs/job-lease.ts";
+import { rescheduleAllocation } from "../../../src/store/ledger-jobs/job-lease.ts";
 import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
 import { databaseTest as test } from "../../support/fixtures.ts";
 import { jobsOf, tables } from "../../support/rows.ts";
@@ -202,13 +202,7 @@ describe.concurrent("a refused pair of note and invoice", () => {
 describe.concurrent("a rescheduled allocation", () => {
   const hour = 3_600_000;
   const reschedule = (pool: pg.Pool, { organisationId, subscriptionId }: Party) =>
-    rescheduleLeased(
-      pool,
-      organisationId,
-      { kind: "allocate_credit", subscriptionId },
-      hour,
-      "day limit",
-    );
+    rescheduleAllocation(pool, organisationId, subscriptionId, hour, "day limit");
   const waitOf = (pool: pg.Pool, { organisationId, subscriptionId }: Party) =>
     readAllocationWait(pool, organisationId, subscriptionId);
 

@@ -1,11 +1,6 @@
-/**
- * Finds the currencies that an organisation's catalogue is priced in, with the entries that use
- * them. A sum over two tables, so it is SQL.
- */
-import type { Pool } from "../../database/pool.ts";
 import { arrayOf, int, type RowOf, text } from "../../database/sql/columns.ts";
 import { sql } from "../../database/sql/sql.ts";
-import { query } from "../../database/sql/statement.ts";
+import { type Query, query } from "../../database/sql/statement.ts";
 
 const currencyRow = { currency: text, names: arrayOf(text), total: int };
 
@@ -17,7 +12,8 @@ export type CatalogueCurrency = RowOf<typeof currencyRow>;
 /** As many as one sentence can name. */
 const namedAtMost = 10;
 
-const findCurrencies = query({
+/** Returns the currencies of all plans and charges that are not inactive. */
+export const findCatalogueCurrencies: Query<CatalogueCurrency, [organisationId: string]> = query({
   name: "find_catalogue_currencies",
   text: sql`
     SELECT
@@ -39,11 +35,3 @@ const findCurrencies = query({
   `,
   row: currencyRow,
 });
-
-/** Returns the currencies of all plans and charges that are not inactive. */
-export async function findCatalogueCurrencies(
-  pool: Pool,
-  organisationId: string,
-): Promise<readonly CatalogueCurrency[]> {
-  return findCurrencies(pool, organisationId);
-}

@@ -8,7 +8,7 @@ import type { Encryption } from "../../database/encryption.ts";
 import { inTransaction, type Pool } from "../../database/pool.ts";
 import { bindConnection } from "../../ledger-connection/connections.ts";
 import { planAllocations } from "../credit-allocations.ts";
-import { rescheduleLeased } from "../job-lease.ts";
+import { rescheduleAllocation } from "../job-lease.ts";
 import { recordAllocation } from "./allocation-outcomes.ts";
 import { claimAllocation, readAllocationWait } from "./claim-allocations.ts";
 
@@ -24,10 +24,7 @@ export function createAllocations(pool: Pool, encryption: Encryption) {
     const bound = binding(pool, organisationId);
     return {
       ...bindConnection(pool, encryption, organisationId),
-      reschedule: (subscriptionId: string, pauseMs: number, reason: string) => {
-        const job = { kind: "allocate_credit", subscriptionId } as const;
-        return rescheduleLeased(pool, organisationId, job, pauseMs, reason);
-      },
+      reschedule: bound(rescheduleAllocation),
       /** True if a step was planned. */
       plan: async (subscriptionId: string) => {
         const planned = await inTransaction(pool, (client) =>

@@ -9,7 +9,7 @@ import { msUntil } from "../../database/clock.ts";
 import type { Pool } from "../../database/pool.ts";
 import { bool, float, instant, numeric, pick, type RowOf } from "../../database/sql/columns.ts";
 import { sql } from "../../database/sql/sql.ts";
-import { query } from "../../database/sql/statement.ts";
+import { first, query } from "../../database/sql/statement.ts";
 import { dueAt, jobClaim } from "../job-lease.ts";
 
 const allocationToSend = {
@@ -41,10 +41,15 @@ export type AllocationToSend = RowOf<typeof allocationToSend>;
 const condition = sql`t.subscription_id = $2 AND t.kind = 'allocate_credit'
   AND t.state IN ('ready', 'sending', 'uncertain')`;
 
-const claim = jobClaim({
-  name: "claim_allocation",
-  condition,
-  columns: sql`taken.id, taken.attempts, taken.key_variant,
+/** Takes the subscription's allocation under a lease. Null if none can be tried now. */
+export const claimAllocation = first<
+  AllocationToSend,
+  [organisationId: string, subscriptionId: string, leaseMs: number]
+>(
+  jobClaim({
+    name: "claim_allocation",
+    condition,
+    columns: sql`taken.id, taken.attempts, taken.key_variant,
     taken.state = 'uncertain' AS is_uncertain, taken.amount,
     n.number AS note_number, n.ledger_credit_note_id AS note_ledger_id,
     i.number AS invoice_number, i.ledger_invoice_id AS invoice_ledger_id, i.currency,
@@ -53,24 +58,14 @@ const claim = jobClaim({
     (SELECT coalesce(sum(a.amount), 0) FROM allocations a
       WHERE a.organisation_id = $1 AND a.credit_note_id = n.id AND a.invoice_id = i.id
         AND a.status = 'active') AS applied`,
-  joins: sql`JOIN credit_notes n ON n.organisation_id = $1 AND n.id = taken.credit_note_id
+    joins: sql`JOIN credit_notes n ON n.organisation_id = $1 AND n.id = taken.credit_note_id
     JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id
     JOIN customers c ON c.organisation_id = $1 AND c.id = i.customer_id
     JOIN subscriptions s ON s.organisation_id = $1 AND s.id = taken.subscription_id
     JOIN organisations g ON g.id = $1`,
-  row: allocationToSend,
-});
-
-/** Takes the subscription's allocation under a lease. Null if none can be tried now. */
-export async function claimAllocation(
-  pool: Pool,
-  organisationId: string,
-  subscriptionId: string,
-  leaseMs: number,
-): Promise<AllocationToSend | null> {
-  const [taken] = await claim(pool, organisationId, subscriptionId, leaseMs);
-  return taken ?? null;
-}
+    row: allocationToSend,
+  }),
+);
 
 const readWait = query({
   name: "read_allocation_wait",

@@ -16,14 +16,14 @@ import type { Encryption } from "../../database/encryption.ts";
 import type { Pool } from "../../database/pool.ts";
 import { bool, float, json, pick, type RowOf, text } from "../../database/sql/columns.ts";
 import { literal, sql } from "../../database/sql/sql.ts";
-import { query } from "../../database/sql/statement.ts";
+import { first, query } from "../../database/sql/statement.ts";
 import { bindConnection } from "../../ledger-connection/connections.ts";
 import {
   invalidateReferenceData,
   loadReferenceData,
 } from "../../ledger-connection/reference-data.ts";
 import type { LineToSend } from "../claim-jobs.ts";
-import { dueAt, jobClaim, rescheduleLeased } from "../job-lease.ts";
+import { dueAt, jobClaim, rescheduleAmendment } from "../job-lease.ts";
 import { type AmendmentOutcome, recordAmendment } from "./amendment-outcomes.ts";
 import { movedReason } from "./closed-amendment.ts";
 
@@ -74,9 +74,6 @@ const amendmentState = {
   nextInMs: float.orNull(),
 };
 
-/** An amendment's state. */
-type AmendmentState = RowOf<typeof amendmentState>;
-
 /** Store of one organisation's amendments. */
 export type AmendmentStore = ReturnType<OpenAmendments>;
 
@@ -97,17 +94,17 @@ export function createAmendments(pool: Pool, encryption: Encryption) {
       read: bound(readState),
       /** Takes the amendment under a lease. Null if it is decided, rescheduled or leased. */
       take: bound(take),
-      reschedule: (id: string, pauseMs: number, reason: string) =>
-        rescheduleLeased(pool, organisationId, { kind: "amend_invoice", id }, pauseMs, reason),
+      reschedule: bound(rescheduleAmendment),
       record: (amendment: AmendmentToSend, outcome: AmendmentOutcome) =>
         recordAmendment(pool, organisationId, amendment, outcome),
     };
   };
 }
 
-const readAmendment = query({
-  name: "read_amendment_state",
-  text: sql`
+const readState = first<RowOf<typeof amendmentState>, [organisationId: string, jobId: string]>(
+  query({
+    name: "read_amendment_state",
+    text: sql`
     SELECT
       i.number,
       t.attempts,
@@ -126,22 +123,15 @@ const readAmendment = query({
       JOIN invoices i ON i.organisation_id = $1 AND i.id = t.invoice_id
     WHERE t.organisation_id = $1 AND t.id = $2 AND t.kind = 'amend_invoice'
   `,
-  row: amendmentState,
-});
+    row: amendmentState,
+  }),
+);
 
-async function readState(
-  pool: Pool,
-  organisationId: string,
-  jobId: string,
-): Promise<AmendmentState | null> {
-  const [state] = await readAmendment(pool, organisationId, jobId);
-  return state ?? null;
-}
-
-const claim = jobClaim({
-  name: "claim_amendment",
-  condition: sql`t.id = $2 AND t.kind = 'amend_invoice'`,
-  columns: sql`taken.id, taken.attempts, taken.joins, taken.skip_validation,
+const take = first<AmendmentToSend, [organisationId: string, jobId: string, leaseMs: number]>(
+  jobClaim({
+    name: "claim_amendment",
+    condition: sql`t.id = $2 AND t.kind = 'amend_invoice'`,
+    columns: sql`taken.id, taken.attempts, taken.joins, taken.skip_validation,
     coalesce(taken.awaited_until > now(), false) AS is_awaited,
     taken.subscription_id, taken.invoice_id, i.number, i.ledger_invoice_id AS ledger_id,
     i.currency, c.ledger_contact_id AS contact_id, i.ledger_subtotal,
@@ -156,17 +146,8 @@ const claim = jobClaim({
           'amount', i.amending_from->>'amount') END)
       ORDER BY l.position)
     FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id) AS lines`,
-  joins: sql`JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id
+    joins: sql`JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id
     JOIN customers c ON c.organisation_id = $1 AND c.id = i.customer_id`,
-  row: amendmentToSend,
-});
-
-async function take(
-  pool: Pool,
-  organisationId: string,
-  jobId: string,
-  leaseMs: number,
-): Promise<AmendmentToSend | null> {
-  const [taken] = await claim(pool, organisationId, jobId, leaseMs);
-  return taken ?? null;
-}
+    row: amendmentToSend,
+  }),
+);
