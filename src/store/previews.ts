@@ -13,10 +13,7 @@
 import { issuedAhead } from "../domain/billing/issued-invoices.ts";
 import { laterOfClock } from "../domain/calendar/test-clock.ts";
 import type { BillingState, DeferredLine } from "../domain/model/billing-state.ts";
-import type { Invoice } from "../domain/model/invoice.ts";
-import type { EndPreviewFacts } from "../domain/previews/end.ts";
 import { billDue, type Preview } from "../domain/previews/preview.ts";
-import type { RestorationFacts } from "../domain/subscriptions/restore.ts";
 import { type LoadedUsage, loadStates } from "./billing/billing-state.ts";
 import { deferredColumns, deferredRow, readDeferred } from "./billing/billing-state-row.ts";
 import { notFound, type OpenTransaction } from "./billing/current-subscription.ts";
@@ -29,47 +26,27 @@ import { sql } from "./database/sql/sql.ts";
 import { query } from "./database/sql/statement.ts";
 import { invoiceListing } from "./documents/invoices.ts";
 import { withFacts } from "./documents/line-facts.ts";
-import { type CreationQuery, type LoadedCreation, loadCreation } from "./subscriptions/create.ts";
+import { type CreationQuery, loadCreation } from "./subscriptions/create.ts";
 import { loadRestorationFacts } from "./subscriptions/restorations.ts";
 import { loadEndFacts } from "./subscriptions/terminations.ts";
 
-/** The reads of a preview on one subscription. All belong to one snapshot. */
-export interface PreviewReads {
-  /** The organisation's now. */
-  readonly now: Date;
-  endFacts(state: BillingState): Promise<EndPreviewFacts>;
-  /**
-   * The state of these facts also has the usage of a subscription that is over: once it is
-   * restored, its next renewal bills that usage (PREVIEW-5).
-   */
-  restorationFacts(state: BillingState): Promise<RestorationFacts>;
-  /**
-   * The invoices with these ids, in no order, with the facts of their lines. Ids that name no
-   * stored invoice are left out.
-   */
-  invoices(ids: readonly string[]): Promise<readonly Invoice[]>;
-}
-
 /** Previews of one tenant's operations. Nothing is written or locked. */
-export interface Previews {
-  /** Loads the facts of a creation. No subscription has the id of the query. */
-  loadCreation(query: CreationQuery): Promise<LoadedCreation>;
-  /**
-   * Runs `work` on the subscription after everything that is due was billed in memory. Refuses
-   * `subscription_not_found`, and what billing refuses (STATE-2).
-   */
-  onSubscription<T>(
-    id: string,
-    work: (reads: PreviewReads, before: Preview) => Promise<T>,
-  ): Promise<T>;
-}
+export type Previews = ReturnType<typeof createPreviews>;
 
 /** Binds the previews to a pool and an organisation. `now` is its time when the request came. */
-export function createPreviews(pool: Pool, organisationId: string, now: Date): Previews {
+export function createPreviews(pool: Pool, organisationId: string, now: Date) {
   return {
-    loadCreation: (query) =>
+    /** Loads the facts of a creation. No subscription has the id of the query. */
+    loadCreation: (query: CreationQuery) =>
       inSnapshot(pool, (client) => loadCreation(client, organisationId, query)),
-    onSubscription: async (id, work) => {
+    /**
+     * Runs `work` on the subscription after everything that is due was billed in memory. Refuses
+     * `subscription_not_found`, and what billing refuses (STATE-2).
+     */
+    onSubscription: async <T>(
+      id: string,
+      work: (reads: PreviewReads, before: Preview) => Promise<T>,
+    ) => {
       if (!isId(id)) throw notFound();
       return inSnapshot(pool, async (client) => {
         const { organisation, testClock, databaseNow } = await loadOrganisation(
@@ -91,22 +68,30 @@ export function createPreviews(pool: Pool, organisationId: string, now: Date): P
   };
 }
 
-function readsOf(
-  tx: OpenTransaction,
-  load: (usage: LoadedUsage) => Promise<BillingState>,
-): PreviewReads {
+/** The reads of a preview on one subscription. All belong to one snapshot. */
+export type PreviewReads = ReturnType<typeof readsOf>;
+
+function readsOf(tx: OpenTransaction, load: (usage: LoadedUsage) => Promise<BillingState>) {
   const { client, organisationId, now } = tx;
   return {
     now,
-    endFacts: async (state) => {
+    endFacts: async (state: BillingState) => {
       const { invoices, next } = await loadEndFacts(tx, state);
       return { invoices, next, deferred: await loadDeferred(tx, state) };
     },
-    restorationFacts: async (state) => {
+    /**
+     * The state of these facts also has the usage of a subscription that is over: once it is
+     * restored, its next renewal bills that usage (PREVIEW-5).
+     */
+    restorationFacts: async (state: BillingState) => {
       const usage = state.usage ?? (await load("all")).usage;
       return loadRestorationFacts(tx, { ...state, usage });
     },
-    invoices: async (ids) => {
+    /**
+     * The invoices with these ids, in no order, with the facts of their lines. Ids that name no
+     * stored invoice are left out.
+     */
+    invoices: async (ids: readonly string[]) => {
       const found = await getThese(client, organisationId, invoiceListing, ids.filter(isId));
       return withFacts(client, organisationId, found);
     },

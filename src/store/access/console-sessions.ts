@@ -52,19 +52,19 @@ export const useSignInCode = first<RowOf<typeof signedInRow>, [codeHash: Uint8Ar
   query({
     name: "use_sign_in_code",
     text: sql`
-    WITH
-      used AS (
-        DELETE FROM console_sign_in_codes
-        WHERE code_hash = $1
-        RETURNING token_id, expires_at
-      )
-    SELECT o.id AS operator_id, t.id AS token_id, o.name, o.role
-    FROM
-      used u
-      JOIN operator_tokens t ON t.id = u.token_id
-      JOIN operators o ON o.id = t.operator_id AND ${isTokenValid}
-    WHERE u.expires_at > now()
-  `,
+      WITH
+        used AS (
+          DELETE FROM console_sign_in_codes
+          WHERE code_hash = $1
+          RETURNING token_id, expires_at
+        )
+      SELECT o.id AS operator_id, t.id AS token_id, o.name, o.role
+      FROM
+        used u
+        JOIN operator_tokens t ON t.id = u.token_id
+        JOIN operators o ON o.id = t.operator_id AND ${isTokenValid}
+      WHERE u.expires_at > now()
+    `,
     row: signedInRow,
   }),
 );

@@ -5,7 +5,7 @@
 import type { ApiKey, Operator, OperatorToken } from "../../gen/prisma/client.ts";
 import { isId } from "../database/ids.ts";
 import { lockOperatorToken, lockOwnersAnd, lockRow } from "../database/lock-order.ts";
-import type { Page, PageRequest } from "../database/page.ts";
+import type { PageRequest } from "../database/page.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
 import { withoutUndefined } from "../database/prisma/without-undefined.ts";
@@ -47,17 +47,6 @@ export interface Created<T> {
   readonly isNew: boolean;
 }
 
-/** An organisation's keys. Null stands for a key that does not exist. */
-export interface ApiKeyStore {
-  create(
-    actor: Actor,
-    organisationId: string,
-    key: NewCredential & { readonly scopes: readonly string[] },
-  ): Promise<Created<ApiKeyRecord>>;
-  list(organisationId: string, page: PageRequest): Promise<Page<ApiKeyRecord>>;
-  revoke(actor: Actor, organisationId: string, id: string): Promise<ApiKeyRecord | null>;
-}
-
 /** The fields of an operator that can change. Undefined leaves a field as it is. */
 interface OperatorChanges {
   readonly name?: string | undefined;
@@ -65,34 +54,17 @@ interface OperatorChanges {
   readonly active?: boolean | undefined;
 }
 
-/** Operators and their tokens. Null stands for one that does not exist. */
-export interface OperatorStore {
-  get(id: string): Promise<OperatorRecord | null>;
-  create(
-    actor: Actor,
-    operator: Pick<OperatorRecord, "id" | "name" | "role">,
-  ): Promise<OperatorRecord>;
-  list(page: PageRequest): Promise<Page<OperatorRecord>>;
-  /** `last_owner`: nothing was changed, because no active owner would remain to undo it. */
-  update(
-    actor: Actor,
-    id: string,
-    changes: OperatorChanges,
-  ): Promise<OperatorRecord | "last_owner" | null>;
-  getToken(id: string): Promise<OperatorTokenRecord | null>;
-  createToken(
-    actor: Actor,
-    operatorId: string,
-    token: NewCredential,
-  ): Promise<Created<OperatorTokenRecord>>;
-  listTokens(operatorId: string | null, page: PageRequest): Promise<Page<OperatorTokenRecord>>;
-  revokeToken(actor: Actor, id: string): Promise<OperatorTokenRecord | null>;
-}
+/** An organisation's keys. Null stands for a key that does not exist. */
+export type ApiKeyStore = ReturnType<typeof createApiKeyStore>;
 
 /** Creates the store of API keys over changes. */
-export function createApiKeyStore(pool: Pool, { run }: Changes): ApiKeyStore {
+export function createApiKeyStore(pool: Pool, { run }: Changes) {
   return {
-    create: (actor, organisationId, { hash, scopes, ...key }) =>
+    create: (
+      actor: Actor,
+      organisationId: string,
+      { hash, scopes, ...key }: NewCredential & { readonly scopes: readonly string[] },
+    ) =>
       createOnce(
         () =>
           run(actor, async (tx) => {
@@ -102,11 +74,11 @@ export function createApiKeyStore(pool: Pool, { run }: Changes): ApiKeyStore {
           }),
         () => db(pool).apiKey.findFirst({ where: { organisationId, id: key.id } }),
       ),
-    list: (organisationId, page) =>
+    list: (organisationId: string, page: PageRequest) =>
       pageBySeq(page, ({ where, ...query }) =>
         db(pool).apiKey.findMany({ where: { ...where, organisationId }, ...query }),
       ),
-    revoke: async (actor, organisationId, id) => {
+    revoke: async (actor: Actor, organisationId: string, id: string) => {
       if (!isId(id)) return null;
       return run(actor, async (tx) => {
         await lockRow(tx, "api_keys", organisationId, id);
@@ -120,8 +92,11 @@ export function createApiKeyStore(pool: Pool, { run }: Changes): ApiKeyStore {
   };
 }
 
+/** Operators and their tokens. Null stands for one that does not exist. */
+export type OperatorStore = ReturnType<typeof createOperatorStore>;
+
 /** Creates the store of operators over changes. */
-export function createOperatorStore(pool: Pool, { run }: Changes): OperatorStore {
+export function createOperatorStore(pool: Pool, { run }: Changes) {
   const get = async (id: string) =>
     isId(id) ? db(pool).operator.findFirst({ where: { id } }) : null;
   const getToken = async (id: string) =>
@@ -129,26 +104,28 @@ export function createOperatorStore(pool: Pool, { run }: Changes): OperatorStore
   return {
     get,
     getToken,
-    create: async (actor, data) => {
+    create: async (actor: Actor, data: Pick<OperatorRecord, "id" | "name" | "role">) => {
       const create = () => run(actor, (tx) => createOperator(tx, data));
       return (await createOnce(create, () => get(data.id))).created;
     },
-    list: (page) => pageBySeq(page, (query) => db(pool).operator.findMany(query)),
-    update: async (actor, id, changes) =>
+    list: (page: PageRequest) => pageBySeq(page, (query) => db(pool).operator.findMany(query)),
+    /** `last_owner`: nothing was changed, because no active owner would remain to undo it. */
+    update: async (actor: Actor, id: string, changes: OperatorChanges) =>
       isId(id) ? run(actor, (tx) => updateOperator(tx, id, changes)) : null,
-    createToken: (actor, operatorId, token) =>
+    createToken: (actor: Actor, operatorId: string, token: NewCredential) =>
       createOnce(
         () => run(actor, (tx) => createToken(tx, operatorId, token)),
         () => getToken(token.id),
       ),
-    listTokens: (operatorId, page) =>
+    listTokens: (operatorId: string | null, page: PageRequest) =>
       pageBySeq(page, ({ where, ...query }) =>
         db(pool).operatorToken.findMany({
           where: operatorId === null ? where : { ...where, operatorId },
           ...query,
         }),
       ),
-    revokeToken: async (actor, id) => (isId(id) ? run(actor, (tx) => revokeToken(tx, id)) : null),
+    revokeToken: async (actor: Actor, id: string) =>
+      isId(id) ? run(actor, (tx) => revokeToken(tx, id)) : null,
   };
 }
 

@@ -15,7 +15,6 @@ import {
   filter,
   getOne,
   listPage,
-  type Page,
   type PageRequest,
 } from "../database/page.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
@@ -31,7 +30,7 @@ import {
   changed,
   isTaken,
 } from "./changes.ts";
-import { type Erasure, eraseCustomer } from "./erase-customer.ts";
+import { eraseCustomer } from "./erase-customer.ts";
 
 /** A customer to import. Its contact exists in the ledger. */
 export type CustomerToImport = Customer & { readonly ledgerContactId: string };
@@ -39,44 +38,6 @@ export type CustomerToImport = Customer & { readonly ledgerContactId: string };
 /** The search of a list. `search` is a part of name, company, code or e-mail address. */
 interface CustomerSearch extends CustomerFilters {
   readonly search: string | null;
-}
-
-/** An organisation's customers. Null stands for a customer that does not exist. */
-export interface CustomerStore {
-  get(organisationId: string, id: string): Promise<Customer | null>;
-  list(organisationId: string, search: CustomerSearch, page: PageRequest): Promise<Page<Customer>>;
-  /** Returns the customers of these ledger contacts, by the contact's id. */
-  findByContacts(
-    organisationId: string,
-    contactIds: readonly string[],
-  ): Promise<ReadonlyMap<string, Customer>>;
-  /** `exists`: the contact is a customer already. `code_taken`: another customer has the code. */
-  importOne(
-    actor: Actor,
-    organisationId: string,
-    customer: CustomerToImport,
-  ): Promise<"imported" | "exists" | "code_taken">;
-  /**
-   * Imports in one transaction and returns the customers that were imported. Contacts that are
-   * customers already, and taken codes, are left out.
-   */
-  importMany(
-    actor: Actor,
-    organisationId: string,
-    customers: readonly CustomerToImport[],
-  ): Promise<ReadonlySet<CustomerToImport>>;
-  /**
-   * An activated customer is synced with its contact within the minute. It becomes inactive again
-   * if the contact cannot carry a document. Refuses `invalid_state` to activate an erased one.
-   */
-  setStatus(
-    actor: Actor,
-    organisationId: string,
-    id: string,
-    status: Customer["status"],
-  ): Promise<Customer | null>;
-  /** Erases the customer's personal data. */
-  erase(actor: Actor, organisationId: string, id: string): Promise<Erasure>;
 }
 
 /** SQL: whether a text contains the value, in any case. The value is no pattern. */
@@ -95,11 +56,14 @@ declarePage(
   searchFilters({ code: "", email: "", status: "active", search: "" }),
 );
 
+/** An organisation's customers. Null stands for a customer that does not exist. */
+export type CustomerStore = ReturnType<typeof createCustomerStore>;
+
 /** Creates the customer store over changes. */
-export function createCustomerStore(pool: Pool, { run }: Changes): CustomerStore {
+export function createCustomerStore(pool: Pool, { run }: Changes) {
   const get = async (organisationId: string, id: string) =>
     isId(id) ? getOne(pool, organisationId, customerListing, id) : null;
-  const findByContacts: CustomerStore["findByContacts"] = async (organisationId, contactIds) => {
+  const findByContacts = async (organisationId: string, contactIds: readonly string[]) => {
     const records = await db(pool).customer.findMany({
       where: { organisationId, ledgerContactId: { in: [...contactIds] } },
     });
@@ -107,32 +71,52 @@ export function createCustomerStore(pool: Pool, { run }: Changes): CustomerStore
   };
   return {
     get,
+    /** Returns the customers of these ledger contacts, by the contact's id. */
     findByContacts,
-    list: (organisationId, search, page) =>
+    list: (organisationId: string, search: CustomerSearch, page: PageRequest) =>
       listPage(pool, organisationId, customerListing, searchFilters(search), page),
-    importOne: async (actor, organisationId, customer) => {
+    /** `exists`: the contact is a customer already. `code_taken`: another customer has the code. */
+    importOne: async (actor: Actor, organisationId: string, customer: CustomerToImport) => {
       try {
         await run(actor, async (tx) => {
           const data = { ...customer, organisationId };
           return changed(null, changeOf(null, await db(tx).customer.create({ data })));
         });
-        return "imported";
+        return "imported" as const;
       } catch (error) {
         if (!isTaken(error)) throw error;
         const found = await findByContacts(organisationId, [customer.ledgerContactId]);
-        return found.size > 0 ? "exists" : "code_taken";
+        return found.size > 0 ? ("exists" as const) : ("code_taken" as const);
       }
     },
-    importMany: async (actor, organisationId, customers) => {
+    /**
+     * Imports in one transaction and returns the customers that were imported. Contacts that are
+     * customers already, and taken codes, are left out.
+     */
+    importMany: async (
+      actor: Actor,
+      organisationId: string,
+      customers: readonly CustomerToImport[],
+    ) => {
       const imported = await run(actor, (tx) => importMany(tx, organisationId, customers));
       return new Set(customers.filter(({ id }) => imported.has(id)));
     },
-    setStatus: async (actor, organisationId, id, status) => {
+    /**
+     * An activated customer is synced with its contact within the minute. It becomes inactive again
+     * if the contact cannot carry a document. Refuses `invalid_state` to activate an erased one.
+     */
+    setStatus: async (
+      actor: Actor,
+      organisationId: string,
+      id: string,
+      status: Customer["status"],
+    ) => {
       if (!isId(id)) return null;
       await run(actor, (tx) => setStatus(tx, organisationId, id, status));
       return get(organisationId, id);
     },
-    erase: async (actor, organisationId, id) =>
+    /** Erases the customer's personal data. */
+    erase: async (actor: Actor, organisationId: string, id: string) =>
       isId(id) ? run(actor, (tx) => eraseCustomer(tx, organisationId, id)) : "not_found",
   };
 }

@@ -36,20 +36,6 @@ interface TestClockAdvance {
   readonly finishedAt: Date | null;
 }
 
-/** Clocks of organisations. Null stands for an organisation that does not exist. */
-export interface AdminClockStore {
-  get(organisationId: string): Promise<TestClock | null>;
-  /** Returns the clock after the change that `decideAdvance` decides. Refuses as that does. */
-  advance(
-    actor: Actor,
-    organisationId: string,
-    request: ClockRequest,
-    previewedState?: string,
-  ): Promise<TestClock | null>;
-  /** What falls due on the way. Refuses as `decideAdvance` does. */
-  preview(organisationId: string, request: ClockRequest): Promise<PreviewedAdvance | null>;
-}
-
 /** What an advance would perform. */
 export interface PreviewedAdvance extends PreviewedDue {
   readonly from: Date;
@@ -77,16 +63,27 @@ const clockRow = {
   realTime: instant,
 };
 
+/** Clocks of organisations. Null stands for an organisation that does not exist. */
+export type AdminClockStore = ReturnType<typeof createAdminClockStore>;
+
 /** Creates the store of test clocks over changes. */
-export function createAdminClockStore(pool: Pool, { run }: Changes): AdminClockStore {
+export function createAdminClockStore(pool: Pool, { run }: Changes) {
   return {
-    get: async (organisationId) => (isId(organisationId) ? load(pool, organisationId) : null),
-    advance: async (actor, organisationId, request, previewedState) => {
+    get: async (organisationId: string) =>
+      isId(organisationId) ? load(pool, organisationId) : null,
+    /** Returns the clock after the change that `decideAdvance` decides. Refuses as that does. */
+    advance: async (
+      actor: Actor,
+      organisationId: string,
+      request: ClockRequest,
+      previewedState?: string,
+    ) => {
       if (!isId(organisationId)) return null;
       const check = checkOf(previewedState ?? null);
       return run(actor, (tx) => advance(tx, organisationId, request, check));
     },
-    preview: async (organisationId, request) =>
+    /** What falls due on the way. Refuses as `decideAdvance` does. */
+    preview: async (organisationId: string, request: ClockRequest) =>
       isId(organisationId)
         ? inSnapshot(pool, (client) => preview(client, organisationId, request))
         : null,

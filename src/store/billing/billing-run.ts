@@ -12,12 +12,13 @@ import {
   decideDue,
 } from "../../domain/billing/renewal.ts";
 import type { BillingState } from "../../domain/model/billing-state.ts";
+import { binding } from "../database/bind.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { sql } from "../database/sql/sql.ts";
 import { command } from "../database/sql/statement.ts";
 import { isTransient } from "../database/unreachable.ts";
 import { loadStates } from "./billing-state.ts";
-import { type BillingCounts, countDue, findDueOrganisations } from "./due-organisations.ts";
+import { countDue, findDueOrganisations } from "./due-organisations.ts";
 import {
   dayStarts,
   type LockedOrganisation,
@@ -71,18 +72,15 @@ export interface ChunkOutcome {
 }
 
 /** The billing run's statements. */
-export interface BillingRunStore {
-  findDueOrganisations(after: string | null, limit: number): Promise<readonly string[]>;
-  countDue(organisationId: string): Promise<BillingCounts>;
-  billChunk(organisationId: string, order?: ChunkOrder): Promise<ChunkOutcome>;
-}
+export type BillingRunStore = ReturnType<typeof createBillingRun>;
 
 /** Binds the statements to a pool. */
-export function createBillingRun(pool: Pool): BillingRunStore {
+export function createBillingRun(pool: Pool) {
+  const bound = binding(pool);
   return {
-    findDueOrganisations: (after, limit) => findDueOrganisations(pool, after, limit),
-    countDue: (organisationId) => countDue(pool, organisationId),
-    billChunk: (organisationId, order) => billChunk(pool, organisationId, order),
+    findDueOrganisations: bound(findDueOrganisations),
+    countDue: bound(countDue),
+    billChunk: bound(billChunk),
   };
 }
 

@@ -33,20 +33,14 @@ type ClockMove =
   | { readonly kind: "stands" };
 
 /** The statements of the test clock's workflow. */
-export interface TestClockStore {
-  moveClock(organisationId: string): Promise<ClockMove>;
-  /** Bills a chunk of what is due at what the clock shows. */
-  billChunk(
-    organisationId: string,
-    order?: Pick<ChunkOrder, "onLoaded" | "decide">,
-  ): Promise<ChunkOutcome>;
-}
+export type TestClockStore = ReturnType<typeof createTestClock>;
 
 /** Binds the statements to a pool. */
-export function createTestClock(pool: Pool): TestClockStore {
+export function createTestClock(pool: Pool) {
   return {
-    moveClock: (organisationId) => moveClock(pool, organisationId),
-    billChunk: (organisationId, order = {}) =>
+    moveClock: (organisationId: string) => moveClock(pool, organisationId),
+    /** Bills a chunk of what is due at what the clock shows. */
+    billChunk: (organisationId: string, order: Pick<ChunkOrder, "onLoaded" | "decide"> = {}) =>
       billChunk(pool, organisationId, {
         ...order,
         isOfClock: true,

@@ -16,45 +16,12 @@ import { float, pick } from "../database/sql/columns.ts";
 import { columnsOf, sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
 
-/**
- * The access token in use. `freshMs` is how much longer it may be used. `generation` rises with
- * each refresh.
- */
-interface StoredTokens {
-  readonly generation: string;
-  readonly accessToken: string;
-  readonly freshMs: number;
-}
-
-/** The lease of a refresh, with the refresh token and the previous one. */
-interface RefreshLease {
-  readonly leaseId: string;
-  readonly refreshToken: string;
-  readonly previous: string | null;
-}
-
 /** The result of a refresh. `used` is the refresh token that was exchanged for it. */
 interface FreshTokens {
   readonly accessToken: string;
   readonly refreshToken: string;
   readonly used: string;
   readonly freshMs: number;
-}
-
-/** The tokens of one organisation. */
-interface LedgerTokens {
-  /** Null if there are no tokens, or the connection is disconnected. */
-  read(): Promise<StoredTokens | null>;
-  /** Null if another process has the lease, or the tokens have another generation by now. */
-  take(generation: string, leaseMs: number): Promise<RefreshLease | null>;
-  /** False if the lease was lost. */
-  save(leaseId: string, tokens: FreshTokens): Promise<boolean>;
-  release(leaseId: string): Promise<void>;
-  /**
-   * Ends the connection on our side, because the ledger no longer accepts its refresh token. Does
-   * nothing if the lease was lost.
-   */
-  disconnect(leaseId: string): Promise<void>;
 }
 
 /** The reason that operators read for a connection that the ledger ended. */
@@ -128,14 +95,14 @@ const takeRefresh = query({
 });
 
 /** Creates the token store of an organisation over a pool. */
-export function createLedgerTokens(
-  pool: Pool,
-  encryption: Encryption,
-  organisationId: string,
-): LedgerTokens {
+export function createLedgerTokens(pool: Pool, encryption: Encryption, organisationId: string) {
   const refreshPlace = tokenPlaces.refresh(organisationId);
   const accessPlace = tokenPlaces.access(organisationId);
   return {
+    /**
+     * The access token in use, and how much longer it may be used. The generation rises with each
+     * refresh. Null if there are no tokens, or the connection is disconnected.
+     */
     read: async () => {
       const [row] = await readTokens(pool, organisationId);
       if (row === undefined) return null;
@@ -146,7 +113,11 @@ export function createLedgerTokens(
         freshMs,
       };
     },
-    take: async (generation, leaseMs) => {
+    /**
+     * The lease of a refresh, with the refresh token and the previous one. Null if another process
+     * has the lease, or the tokens have another generation by now.
+     */
+    take: async (generation: string, leaseMs: number) => {
       const leaseId = newId();
       const [row] = await takeRefresh(pool, organisationId, generation, leaseId, leaseMs);
       if (row === undefined) return null;
@@ -155,7 +126,8 @@ export function createLedgerTokens(
       const previous = encryptedPrevious === null ? null : open(encryptedPrevious);
       return { leaseId, refreshToken: open(encryptedRefresh), previous };
     },
-    save: async (leaseId, { accessToken, refreshToken, used, freshMs }) => {
+    /** False if the lease was lost. */
+    save: async (leaseId: string, { accessToken, refreshToken, used, freshMs }: FreshTokens) => {
       const access = encryption.encrypt(accessToken, accessPlace);
       const [refresh, previous] = [refreshToken, used].map(
         (token) => encryption.encrypt(token, refreshPlace).bytes,
@@ -163,13 +135,17 @@ export function createLedgerTokens(
       const values = [access.bytes, refresh, previous, access.keyId, freshMs];
       return (await saveTokens(pool, organisationId, leaseId, ...values)) === 1;
     },
-    release: async (leaseId) => {
+    release: async (leaseId: string) => {
       await db(pool).ledgerAuthorisation.updateMany({
         where: { organisationId, leaseId },
         data: { leaseId: null, leaseUntil: null },
       });
     },
-    disconnect: (leaseId) => disconnect(pool, organisationId, leaseId),
+    /**
+     * Ends the connection on our side, because the ledger no longer accepts its refresh token. Does
+     * nothing if the lease was lost.
+     */
+    disconnect: (leaseId: string) => disconnect(pool, organisationId, leaseId),
   };
 }
 

@@ -100,15 +100,15 @@ export const lockLeasedJob = first<
   query({
     name: "lock_held_job",
     text: sql`
-    SELECT o.invoice_id, o.awaited_until
-    FROM ledger_jobs o
-    WHERE
-      o.organisation_id = $1
-      AND o.id = $2
-      AND o.attempts = $3
-      AND o.state IN ('sending', 'uncertain')
-    FOR UPDATE
-  `,
+      SELECT o.invoice_id, o.awaited_until
+      FROM ledger_jobs o
+      WHERE
+        o.organisation_id = $1
+        AND o.id = $2
+        AND o.attempts = $3
+        AND o.state IN ('sending', 'uncertain')
+      FOR UPDATE
+    `,
     row: heldJob,
   }),
 );

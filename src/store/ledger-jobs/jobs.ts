@@ -34,34 +34,34 @@ export const postingKinds: readonly JobKind[] = [
 export const reschedule: Command<[organisationId: string, ms: number, reason: string]> = command({
   name: "reschedule_jobs",
   text: sql`
-      WITH
-        until AS (SELECT now() + $2 * interval '1 millisecond' AS instant),
-        waiting AS (
-          SELECT o.id
-          FROM
-            ledger_jobs o,
-            until
-          WHERE o.organisation_id = $1 AND o.state = 'ready' AND o.not_before < until.instant
-          FOR NO KEY UPDATE OF o SKIP LOCKED
-        ),
-        job AS (
-          UPDATE ledger_jobs o
-          SET
-            not_before = until.instant,
-            reason = $3
-          FROM
-            until,
-            waiting
-          WHERE o.organisation_id = $1 AND o.id = waiting.id
-          RETURNING o.id
-        ),
-        numbered AS (SELECT id, (row_number() OVER () - 1) / 100 AS part FROM job),
-        parts AS (SELECT string_agg(id::text, ',') AS ids FROM numbered GROUP BY part)
-      SELECT
-      FROM
-        parts,
-        pg_notify(${literal(outcomesChannel)}, parts.ids)
-    `,
+    WITH
+      until AS (SELECT now() + $2 * interval '1 millisecond' AS instant),
+      waiting AS (
+        SELECT o.id
+        FROM
+          ledger_jobs o,
+          until
+        WHERE o.organisation_id = $1 AND o.state = 'ready' AND o.not_before < until.instant
+        FOR NO KEY UPDATE OF o SKIP LOCKED
+      ),
+      job AS (
+        UPDATE ledger_jobs o
+        SET
+          not_before = until.instant,
+          reason = $3
+        FROM
+          until,
+          waiting
+        WHERE o.organisation_id = $1 AND o.id = waiting.id
+        RETURNING o.id
+      ),
+      numbered AS (SELECT id, (row_number() OVER () - 1) / 100 AS part FROM job),
+      parts AS (SELECT string_agg(id::text, ',') AS ids FROM numbered GROUP BY part)
+    SELECT
+    FROM
+      parts,
+      pg_notify(${literal(outcomesChannel)}, parts.ids)
+  `,
 });
 
 /** Open jobs are counted up to this number, twice what makes several batches run concurrently. */

@@ -4,7 +4,6 @@
  */
 import { columns } from "../../../gen/columns.ts";
 import { useSignInCode, validSessions } from "../../access/console-sessions.ts";
-import type { AdmittedOperator } from "../../access/operator-tokens.ts";
 import { isId } from "../../database/ids.ts";
 import { lockOperator } from "../../database/lock-order.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
@@ -32,25 +31,14 @@ interface NewSession extends Pick<SessionRecord, "id" | "operatorId" | "tokenId"
   readonly hash: Uint8Array;
 }
 
-/** The valid sessions of operators. */
-export interface SessionStore {
-  /** Uses up a code. Null if it signs nobody in. */
-  useCode(codeHash: Uint8Array): Promise<AdmittedOperator | null>;
-  /** Begins a session, and ends the operator's oldest beyond the most that one may have. */
-  begin(actor: Actor, session: NewSession): Promise<void>;
-  /** Returns the operator's sessions, newest first. */
-  list(operatorId: string): Promise<readonly SessionRecord[]>;
-  /** Ends a session of the operator. Null if the operator has no such session. */
-  end(actor: Actor, operatorId: string, id: string): Promise<SessionRecord | null>;
-  /** Ends all sessions of the operator. Returns how many. */
-  endAll(actor: Actor, operatorId: string): Promise<number>;
-}
-
 /** An operator has a few browsers. */
 const maxSessions = 20;
 
+/** The valid sessions of operators. */
+export type SessionStore = ReturnType<typeof createSessionStore>;
+
 /** Creates the store over changes. */
-export function createSessionStore(pool: Pool, { run }: Changes): SessionStore {
+export function createSessionStore(pool: Pool, { run }: Changes) {
   const endSome = (
     actor: Actor,
     operatorId: string,
@@ -62,8 +50,10 @@ export function createSessionStore(pool: Pool, { run }: Changes): SessionStore {
       return changed(meant, ...(await endThese(tx, meant)));
     });
   return {
-    useCode: (codeHash) => useSignInCode(pool, codeHash),
-    begin: (actor, { hash, ...session }) =>
+    /** Uses up a code. Null if it signs nobody in. */
+    useCode: (codeHash: Uint8Array) => useSignInCode(pool, codeHash),
+    /** Begins a session, and ends the operator's oldest beyond the most that one may have. */
+    begin: (actor: Actor, { hash, ...session }: NewSession) =>
       run(actor, async (tx) => {
         await lockOperator(tx, session.operatorId);
         const oldest = (await listValid(tx, session.operatorId)).slice(maxSessions - 1);
@@ -72,13 +62,17 @@ export function createSessionStore(pool: Pool, { run }: Changes): SessionStore {
         const after = await db(tx).consoleSession.create({ data });
         return changed(undefined, ...ended, changeOf(null, after));
       }),
-    list: (operatorId) => listValid(pool, operatorId),
-    end: async (actor, operatorId, id) => {
+    /** Returns the operator's sessions, newest first. */
+    list: (operatorId: string) => listValid(pool, operatorId),
+    /** Ends a session of the operator. Null if the operator has no such session. */
+    end: async (actor: Actor, operatorId: string, id: string) => {
       if (!isId(id)) return null;
       const [ended] = await endSome(actor, operatorId, (session) => session.id === id);
       return ended ?? null;
     },
-    endAll: async (actor, operatorId) => (await endSome(actor, operatorId, () => true)).length,
+    /** Ends all sessions of the operator. Returns how many. */
+    endAll: async (actor: Actor, operatorId: string) =>
+      (await endSome(actor, operatorId, () => true)).length,
   };
 }
 

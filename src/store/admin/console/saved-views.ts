@@ -10,24 +10,19 @@ import { type Actor, type Change, type Changes, changed } from "../changes.ts";
 /** Whose views they are, and of which organisation. */
 type Owner = Pick<SavedView, "operatorId" | "organisationId">;
 
-/** The views of operators. */
-export interface SavedViewStore {
-  /** Lists the views of an operator, by name. */
-  list(owner: Owner): Promise<readonly SavedView[]>;
-  /** Saves a view, in place of the one that has its page and name. Refuses `invalid_state`. */
-  save(actor: Actor, view: Omit<SavedView, "id">): Promise<SavedView>;
-  /** Deletes a view. Returns whether there was one. */
-  delete(actor: Actor, owner: Owner, id: string): Promise<boolean>;
-}
-
 /** A list that nobody reads through is no help, and an answer has all of them. */
 const maxViews = 50;
 
+/** The views of operators. */
+export type SavedViewStore = ReturnType<typeof createSavedViewStore>;
+
 /** Creates the store over changes. */
-export function createSavedViewStore(pool: Pool, { run }: Changes): SavedViewStore {
+export function createSavedViewStore(pool: Pool, { run }: Changes) {
   return {
-    list: (owner) => db(pool).savedView.findMany({ where: owner, orderBy: { name: "asc" } }),
-    save: (actor, view) =>
+    /** Lists the views of an operator, by name. */
+    list: (owner: Owner) => db(pool).savedView.findMany({ where: owner, orderBy: { name: "asc" } }),
+    /** Saves a view, in place of the one that has its page and name. Refuses `invalid_state`. */
+    save: (actor: Actor, view: Omit<SavedView, "id">) =>
       run(actor, async (tx) => {
         const { operatorId, organisationId, page, name } = view;
         await lockOperator(tx, operatorId);
@@ -51,7 +46,8 @@ export function createSavedViewStore(pool: Pool, { run }: Changes): SavedViewSto
         const after = await db(tx).savedView.create({ data: { ...view, id: newId() } });
         return changed(after, changeOf(null, after));
       }),
-    delete: async (actor, owner, id) =>
+    /** Deletes a view. Returns whether there was one. */
+    delete: async (actor: Actor, owner: Owner, id: string) =>
       isId(id) &&
       run(actor, async (tx) => {
         const before = await db(tx).savedView.findFirst({ where: { ...owner, id } });

@@ -15,14 +15,10 @@ import { db, type Executor } from "../../database/prisma/client.ts";
 import { pick } from "../../database/sql/columns.ts";
 import { sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
-import {
-  type ConnectionState,
-  type LedgerConnection,
-  readConnection,
-} from "../../ledger-connection/connections.ts";
+import { type LedgerConnection, readConnection } from "../../ledger-connection/connections.ts";
 import { tokenPlaces } from "../../ledger-connection/oauth-tokens.ts";
 import { type Actor, type Change, type Changed, type Changes, changed } from "../changes.ts";
-import { createMappingStore, type MappingStore } from "./account-mappings.ts";
+import { createMappingStore } from "./account-mappings.ts";
 import type { ConsentTokens } from "./consents.ts";
 
 /** A connection without its secret. */
@@ -47,66 +43,53 @@ interface GrantedTokens extends ConsentTokens {
 }
 
 /** Connections and mappings of organisations. */
-export interface ConnectionStore extends MappingStore {
-  /**
-   * Returns the connection without its secret, or null if there is none. A pause that is over is
-   * left out.
-   */
-  view(organisationId: string): Promise<ConnectionView | null>;
-  /**
-   * Returns the ledger's own id of a working connection by authorisation, or null if there is none.
-   */
-  inLedger(organisationId: string): Promise<string | null>;
-  /** Returns the connection with its decrypted secret, or null if there is none. */
-  open(organisationId: string): Promise<ConnectionState | null>;
-  /**
-   * Creates or replaces the connection and ends its pause. A connection by authorisation comes with
-   * its tokens. One to the tenant that the organisation has is saved even if others have it too.
-   */
-  save(
-    actor: Actor,
-    organisationId: string,
-    connection: LedgerConnection,
-    granted?: GrantedTokens,
-  ): Promise<ConnectionView | Unsaved>;
-  /** The names of up to ten other organisations that are connected to the same tenant. */
-  sharing(organisationId: string): Promise<readonly string[]>;
-  /**
-   * Ends the connection on our side: its secrets are deleted and its tenant is kept. Null if there
-   * is none.
-   */
-  disconnect(actor: Actor, organisationId: string, reason: string): Promise<ConnectionView | null>;
-}
+export type ConnectionStore = ReturnType<typeof createConnectionStore>;
 
 /** Creates the connection store over changes. `encryption` is for the secrets. */
-export function createConnectionStore(
-  pool: Pool,
-  changes: Changes,
-  encryption: Encryption,
-): ConnectionStore {
+export function createConnectionStore(pool: Pool, changes: Changes, encryption: Encryption) {
   const { run } = changes;
   return {
     ...createMappingStore(pool, changes),
-    view: async (organisationId) => {
+    /**
+     * Returns the connection without its secret, or null if there is none. A pause that is over is
+     * left out.
+     */
+    view: async (organisationId: string) => {
       const connection = await db(pool).ledgerConnection.findFirst({
         where: { organisationId },
         omit: { encryptedSecret: true, encryptionKeyId: true },
       });
       return connection && (await withoutPastPause(pool, connection));
     },
-    inLedger: async (organisationId) => {
+    /** The ledger's own id of a working connection by authorisation. Null if there is none. */
+    inLedger: async (organisationId: string) => {
       const where = { organisationId };
       const authorisation = await db(pool).ledgerAuthorisation.findFirst({ where });
       return authorisation?.ledgerConnection ?? null;
     },
-    open: (organisationId) => readConnection(pool, encryption, organisationId),
-    save: (actor, organisationId, connection, granted) =>
-      run(actor, (tx) => save(tx, encryption, organisationId, { connection, granted })),
-    sharing: async (organisationId) => {
+    /** Returns the connection with its decrypted secret, or null if there is none. */
+    open: (organisationId: string) => readConnection(pool, encryption, organisationId),
+    /**
+     * Creates or replaces the connection and ends its pause. A connection by authorisation comes
+     * with its tokens. One to the tenant that the organisation has is saved even if others have it
+     * too.
+     */
+    save: (
+      actor: Actor,
+      organisationId: string,
+      connection: LedgerConnection,
+      granted?: GrantedTokens,
+    ) => run(actor, (tx) => save(tx, encryption, organisationId, { connection, granted })),
+    /** The names of up to ten other organisations that are connected to the same tenant. */
+    sharing: async (organisationId: string) => {
       const connection = await db(pool).ledgerConnection.findFirst({ where: { organisationId } });
       return connection === null ? [] : loadOthers(pool, organisationId, connection.tenantId);
     },
-    disconnect: (actor, organisationId, reason) =>
+    /**
+     * Ends the connection on our side: its secrets are deleted and its tenant is kept. Null if there
+     * is none.
+     */
+    disconnect: (actor: Actor, organisationId: string, reason: string) =>
       run(actor, (tx) => disconnect(tx, organisationId, reason)),
   };
 }

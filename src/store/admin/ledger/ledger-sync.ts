@@ -3,12 +3,13 @@
  * both go by the server's clock, which the sync goes by too.
  */
 import { columns } from "../../../gen/columns.ts";
+import { binding } from "../../database/bind.ts";
 import { msUntil } from "../../database/clock.ts";
 import { orderedUpdate } from "../../database/lock-order.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import { bool, float, instant, int, type RowOf, text } from "../../database/sql/columns.ts";
 import { sql } from "../../database/sql/sql.ts";
-import { query } from "../../database/sql/statement.ts";
+import { first, query } from "../../database/sql/statement.ts";
 import { notificationRows } from "../../ledger-sync/pending-notifications.ts";
 import { type Actor, type Changed, type Changes, changed } from "../changes.ts";
 
@@ -33,9 +34,10 @@ const syncRow = {
 export type LedgerSyncView = RowOf<typeof syncRow>;
 
 // An incremental sync that fails is retried when it is due.
-const getSync = query({
-  name: "get_ledger_sync",
-  text: sql`
+const getSync = first<LedgerSyncView, [organisationId: string]>(
+  query({
+    name: "get_ledger_sync",
+    text: sql`
     SELECT
       s.began_at,
       s.synced_at AS ended_at,
@@ -84,27 +86,23 @@ const getSync = query({
       ) p
     WHERE c.organisation_id = $1
   `,
-  row: syncRow,
-});
+    row: syncRow,
+  }),
+);
 
 /** The ledger sync for operators. Null stands for an organisation that is not connected. */
-export interface LedgerSyncAdminStore {
-  get(organisationId: string): Promise<LedgerSyncView | null>;
-  /**
-   * Makes a full sync due, including the notifications that failed. Returns the instant from which
-   * a sync answers this request.
-   */
-  request(actor: Actor, organisationId: string): Promise<Date | null>;
-}
+export type LedgerSyncAdminStore = ReturnType<typeof createLedgerSyncAdminStore>;
 
 /** Creates the store of the ledger sync over changes. */
-export function createLedgerSyncAdminStore(pool: Pool, { run }: Changes): LedgerSyncAdminStore {
+export function createLedgerSyncAdminStore(pool: Pool, { run }: Changes) {
   return {
-    get: async (organisationId) => {
-      const [sync] = await getSync(pool, organisationId);
-      return sync ?? null;
-    },
-    request: (actor, organisationId) => run(actor, (tx) => requestSync(tx, organisationId)),
+    get: binding(pool)(getSync),
+    /**
+     * Makes a full sync due, including the notifications that failed. Returns the instant from
+     * which a sync answers this request.
+     */
+    request: (actor: Actor, organisationId: string) =>
+      run(actor, (tx) => requestSync(tx, organisationId)),
   };
 }
 

@@ -105,24 +105,24 @@ const readState = first<RowOf<typeof amendmentState>, [organisationId: string, j
   query({
     name: "read_amendment_state",
     text: sql`
-    SELECT
-      i.number,
-      t.attempts,
-      t.reason,
-      CASE
-        WHEN t.finished_at IS NULL THEN ${msUntil(dueAt)}
-      END AS next_in_ms,
-      CASE
-        WHEN t.finished_at IS NULL THEN NULL
-        WHEN t.state = 'done'
-        AND t.reason = ${literal(movedReason)} THEN t.reason
-        ELSE t.state
-      END AS outcome
-    FROM
-      ledger_jobs t
-      JOIN invoices i ON i.organisation_id = $1 AND i.id = t.invoice_id
-    WHERE t.organisation_id = $1 AND t.id = $2 AND t.kind = 'amend_invoice'
-  `,
+      SELECT
+        i.number,
+        t.attempts,
+        t.reason,
+        CASE
+          WHEN t.finished_at IS NULL THEN ${msUntil(dueAt)}
+        END AS next_in_ms,
+        CASE
+          WHEN t.finished_at IS NULL THEN NULL
+          WHEN t.state = 'done'
+          AND t.reason = ${literal(movedReason)} THEN t.reason
+          ELSE t.state
+        END AS outcome
+      FROM
+        ledger_jobs t
+        JOIN invoices i ON i.organisation_id = $1 AND i.id = t.invoice_id
+      WHERE t.organisation_id = $1 AND t.id = $2 AND t.kind = 'amend_invoice'
+    `,
     row: amendmentState,
   }),
 );
