@@ -92,7 +92,7 @@ function readsOf(tx: OpenTransaction, load: (usage: LoadedUsage) => Promise<Bill
      * stored invoice are left out.
      */
     invoices: async (ids: readonly string[]) => {
-      const found = await getThese(client, organisationId, invoiceListing, ids.filter(isId));
+      const found = await getThese(client, organisationId, invoiceListing, ids);
       return withFacts(client, organisationId, found);
     },
   };

@@ -14,7 +14,6 @@ import {
   saveCustomer,
 } from "./customers/customers.ts";
 import { binding } from "./database/bind.ts";
-import { isId } from "./database/ids.ts";
 import {
   type Filter,
   getOne,
@@ -106,8 +105,7 @@ function openTenant({ pool, storeUsage, onIssued }: Shared, organisationId: stri
     toFilters: (filters: Filters) => readonly Filter[],
   ): Collection<T, Filters> => ({
     list: (filters, page) => listPage(pool, organisationId, listing, toFilters(filters), page),
-    // An id that is no UUID identifies no object. REQUEST-12.
-    get: async (id) => (isId(id) ? getOne(pool, organisationId, listing, id) : null),
+    get: (id) => getOne(pool, organisationId, listing, id),
   });
   return {
     organisationId,

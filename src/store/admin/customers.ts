@@ -9,14 +9,7 @@ import type { Customer as CustomerRecord } from "../../gen/prisma/client.ts";
 import { type CustomerFilters, customerFilters, customerListing } from "../customers/customers.ts";
 import { isId } from "../database/ids.ts";
 import { lockOrganisation, lockRow } from "../database/lock-order.ts";
-import {
-  declarePage,
-  type Filter,
-  filter,
-  getOne,
-  listPage,
-  type PageRequest,
-} from "../database/page.ts";
+import { collection, declarePage, type Filter, filter } from "../database/page.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
 import { pick } from "../database/sql/columns.ts";
@@ -61,8 +54,7 @@ export type CustomerStore = ReturnType<typeof createCustomerStore>;
 
 /** Creates the customer store over changes. */
 export function createCustomerStore(pool: Pool, { run }: Changes) {
-  const get = async (organisationId: string, id: string) =>
-    isId(id) ? getOne(pool, organisationId, customerListing, id) : null;
+  const reads = collection(pool, customerListing, searchFilters);
   const findByContacts = async (organisationId: string, contactIds: readonly string[]) => {
     const records = await db(pool).customer.findMany({
       where: { organisationId, ledgerContactId: { in: [...contactIds] } },
@@ -70,11 +62,9 @@ export function createCustomerStore(pool: Pool, { run }: Changes) {
     return new Map(records.map((record) => [record.ledgerContactId ?? "", readRecord(record)]));
   };
   return {
-    get,
+    ...reads,
     /** Returns the customers of these ledger contacts, by the contact's id. */
     findByContacts,
-    list: (organisationId: string, search: CustomerSearch, page: PageRequest) =>
-      listPage(pool, organisationId, customerListing, searchFilters(search), page),
     /** `exists`: the contact is a customer already. `code_taken`: another customer has the code. */
     importOne: async (actor: Actor, organisationId: string, customer: CustomerToImport) => {
       try {
@@ -113,7 +103,7 @@ export function createCustomerStore(pool: Pool, { run }: Changes) {
     ) => {
       if (!isId(id)) return null;
       await run(actor, (tx) => setStatus(tx, organisationId, id, status));
-      return get(organisationId, id);
+      return reads.get(organisationId, id);
     },
     /** Erases the customer's personal data. */
     erase: async (actor: Actor, organisationId: string, id: string) =>

@@ -4,6 +4,7 @@
  * statement reads their lines.
  */
 import { unknownPosition } from "../../domain/refusal.ts";
+import { isId } from "./ids.ts";
 import type { RowOf, Shape } from "./sql/columns.ts";
 import { asSql, joinSql, type Sql, sql } from "./sql/sql.ts";
 import {
@@ -179,7 +180,7 @@ export async function getOne<S extends Shape, T>(
 
 /**
  * Returns the objects with these ids, in no order. Unknown ids and ids of another organisation are
- * left out.
+ * left out. An id that is no UUID identifies no object (REQUEST-12).
  */
 export async function getThese<S extends Shape, T>(
   executor: Executor,
@@ -187,9 +188,26 @@ export async function getThese<S extends Shape, T>(
   listing: Listing<S, T>,
   ids: readonly string[],
 ): Promise<readonly T[]> {
-  if (ids.length === 0) return [];
-  const rows = await listing.byIds(executor, organisationId, ids);
+  const uuids = ids.filter(isId);
+  if (uuids.length === 0) return [];
+  const rows = await listing.byIds(executor, organisationId, uuids);
   return rows.map(listing.read);
+}
+
+/**
+ * Binds a kind of objects: its pages by their filters, and one object by its id. Null if the
+ * organisation has none with the id.
+ */
+export function collection<S extends Shape, T, Filters>(
+  pool: Executor,
+  listing: Listing<S, T>,
+  toFilters: (filters: Filters) => readonly Filter[],
+) {
+  return {
+    list: (organisationId: string, filters: Filters, page: PageRequest) =>
+      listPage(pool, organisationId, listing, toFilters(filters), page),
+    get: (organisationId: string, id: string) => getOne(pool, organisationId, listing, id),
+  };
 }
 
 /**

@@ -8,11 +8,11 @@ import type { CatalogueStatus } from "../../../domain/catalogue/plan.ts";
 import { type Decimal, formatDecimal } from "../../../domain/money/decimal.ts";
 import { isId } from "../../database/ids.ts";
 import {
+  collection,
   type Filter,
   filter,
   getOne,
   type Listing,
-  listPage,
   type Page,
   type PageRequest,
 } from "../../database/page.ts";
@@ -108,8 +108,7 @@ export function createCatalogueStore<S extends Shape, T extends CatalogueEntry, 
   listing: Listing<S, View>,
   kind: CatalogueKind<T, View>,
 ): CatalogueStore<T, View> {
-  const get = async (organisationId: string, id: string) =>
-    isId(id) ? getOne(pool, organisationId, listing, id) : null;
+  const { list, get } = collection(pool, listing, conditions);
   const update = async (
     actor: Actor,
     organisationId: string,
@@ -142,8 +141,7 @@ export function createCatalogueStore<S extends Shape, T extends CatalogueEntry, 
       refuseIfIdTaken(failure, `${kind.targetKind}s`);
       return "code_taken";
     },
-    list: (organisationId, filters, page) =>
-      listPage(pool, organisationId, listing, conditions(filters), page),
+    list,
     setStatus: async (actor, organisationId, id, status) => {
       const view = await update(actor, organisationId, id, (before) =>
         kind.decideMove(before.status, status) ? { ...before, status } : before,

@@ -3,7 +3,6 @@
 import type { DocumentOperation, DocumentState } from "../../../domain/billing/retry-document.ts";
 import type { LedgerAttempt } from "../../../gen/prisma/client.ts";
 import { binding } from "../../database/bind.ts";
-import { isId } from "../../database/ids.ts";
 import { getOne, type PageRequest } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
@@ -31,8 +30,7 @@ export type DocumentStore = ReturnType<typeof createDocumentStore>;
 export function createDocumentStore(pool: Pool) {
   const bound = binding(pool);
   return {
-    get: async (organisationId: string, id: string) =>
-      isId(id) ? getOne(pool, organisationId, documentListing, id) : null,
+    get: (organisationId: string, id: string) => getOne(pool, organisationId, documentListing, id),
     /** The last attempts at the jobs of a document, newest first. */
     attempts: async (organisationId: string, documentId: string) => {
       const where = { organisationId, documentId };
@@ -49,9 +47,7 @@ export function createDocumentStore(pool: Pool) {
     /** What a retry would send. Null for a document that does not exist. */
     describeRetry: (organisationId: string, id: string) =>
       inSnapshot(pool, async (client) => {
-        const document = isId(id)
-          ? await getOne(client, organisationId, documentListing, id)
-          : null;
+        const document = await getOne(client, organisationId, documentListing, id);
         return document && describeRetry(client, organisationId, document);
       }),
     /** Loads what explains the document with this id or number. */

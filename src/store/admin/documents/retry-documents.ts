@@ -7,7 +7,7 @@ import { strict as assert } from "node:assert";
 import type { Retry } from "../../../domain/billing/retry-document.ts";
 import type { OrganisationSettings } from "../../../domain/model/organisation-settings.ts";
 import { shareOrganisation } from "../../billing/locked-subscription.ts";
-import { isId, newId } from "../../database/ids.ts";
+import { newId } from "../../database/ids.ts";
 import { lockSubscriptions } from "../../database/lock-order.ts";
 import { getOne } from "../../database/page.ts";
 import type { Transaction } from "../../database/pool.ts";
@@ -36,7 +36,7 @@ export async function lockDocument(
   id: string,
 ): Promise<LockedDocument> {
   const { organisation } = await shareOrganisation(tx, organisationId);
-  const before = isId(id) ? await getOne(tx, organisationId, documentListing, id) : null;
+  const before = await getOne(tx, organisationId, documentListing, id);
   if (before === null) return { document: null, organisation };
   await lockSubscriptions(tx, organisationId, [before.subscriptionId]);
   // Read again, because a job under way may have changed the document before the lock.

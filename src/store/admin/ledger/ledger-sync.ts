@@ -38,54 +38,54 @@ const getSync = first<LedgerSyncView, [organisationId: string]>(
   query({
     name: "get_ledger_sync",
     text: sql`
-    SELECT
-      s.began_at,
-      s.synced_at AS ended_at,
-      s.sync_kind IS NOT NULL OR coalesce(s.next_sync_at <= now(), false) AS is_waiting,
-      CASE
-        WHEN p.until > now() THEN coalesce(
-          CASE
-            WHEN c.paused_until > now() THEN c.paused_reason
-          END,
-          s.reason
-        )
-        WHEN p.is_retried THEN s.reason
-        ELSE c.disconnected_reason
-      END AS problem,
-      CASE
-        WHEN p.until > now() THEN p.until
-        WHEN p.is_retried THEN s.next_sync_at
-      END AS not_before,
-      CASE
-        WHEN p.until > now() THEN ${msUntil(sql`p.until`)}
-        WHEN p.is_retried THEN ${msUntil(sql`s.next_sync_at`)}
-      END AS paused_ms,
-      coalesce(s.contacts_changed, 0) AS customers_changed,
-      coalesce(s.credit_notes_changed, 0) AS credit_notes_changed,
-      coalesce(s.invoices_changed, 0) AS invoices_changed,
-      (
-        SELECT count(*)::int
-        FROM ledger_notifications n
-        WHERE n.organisation_id = c.organisation_id
-      ) AS notifications,
-      (
-        SELECT concat(count(*), ' cannot be read: ', min(n.reason))
-        FROM ledger_notifications n
-        WHERE n.organisation_id = c.organisation_id AND n.reason IS NOT NULL
-        HAVING count(*) > 0
-      ) AS notifications_problem
-    FROM
-      ledger_connections c
-      LEFT JOIN ledger_sync_cursors s ON s.organisation_id = c.organisation_id
-      CROSS JOIN LATERAL (
-        SELECT
-          greatest(c.paused_until, s.not_before) AS until,
-          c.disconnected_at IS NULL
-          AND s.sync_kind IS NOT NULL
-          AND s.next_sync_at > now() AS is_retried
-      ) p
-    WHERE c.organisation_id = $1
-  `,
+      SELECT
+        s.began_at,
+        s.synced_at AS ended_at,
+        s.sync_kind IS NOT NULL OR coalesce(s.next_sync_at <= now(), false) AS is_waiting,
+        CASE
+          WHEN p.until > now() THEN coalesce(
+            CASE
+              WHEN c.paused_until > now() THEN c.paused_reason
+            END,
+            s.reason
+          )
+          WHEN p.is_retried THEN s.reason
+          ELSE c.disconnected_reason
+        END AS problem,
+        CASE
+          WHEN p.until > now() THEN p.until
+          WHEN p.is_retried THEN s.next_sync_at
+        END AS not_before,
+        CASE
+          WHEN p.until > now() THEN ${msUntil(sql`p.until`)}
+          WHEN p.is_retried THEN ${msUntil(sql`s.next_sync_at`)}
+        END AS paused_ms,
+        coalesce(s.contacts_changed, 0) AS customers_changed,
+        coalesce(s.credit_notes_changed, 0) AS credit_notes_changed,
+        coalesce(s.invoices_changed, 0) AS invoices_changed,
+        (
+          SELECT count(*)::int
+          FROM ledger_notifications n
+          WHERE n.organisation_id = c.organisation_id
+        ) AS notifications,
+        (
+          SELECT concat(count(*), ' cannot be read: ', min(n.reason))
+          FROM ledger_notifications n
+          WHERE n.organisation_id = c.organisation_id AND n.reason IS NOT NULL
+          HAVING count(*) > 0
+        ) AS notifications_problem
+      FROM
+        ledger_connections c
+        LEFT JOIN ledger_sync_cursors s ON s.organisation_id = c.organisation_id
+        CROSS JOIN LATERAL (
+          SELECT
+            greatest(c.paused_until, s.not_before) AS until,
+            c.disconnected_at IS NULL
+            AND s.sync_kind IS NOT NULL
+            AND s.next_sync_at > now() AS is_retried
+        ) p
+      WHERE c.organisation_id = $1
+    `,
     row: syncRow,
   }),
 );

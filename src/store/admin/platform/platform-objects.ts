@@ -4,37 +4,16 @@
  * those of the public API. ADMIN-11.
  */
 import { type CivilDate, civilDate } from "../../../domain/calendar/civil-date.ts";
-import type { CreditNote } from "../../../domain/model/credit-note.ts";
-import type { DocumentStatus, Invoice } from "../../../domain/model/invoice.ts";
+import type { DocumentStatus } from "../../../domain/model/invoice.ts";
 import type { SubscriptionStatus } from "../../../domain/model/subscription.ts";
-import { isId } from "../../database/ids.ts";
-import {
-  declarePage,
-  type Filter,
-  filter,
-  getOne,
-  type Listing,
-  listPage,
-  type Page,
-  type PageRequest,
-} from "../../database/page.ts";
+import { collection, declarePage, type Filter, filter } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
-import type { Shape } from "../../database/sql/columns.ts";
 import { type Sql, sql } from "../../database/sql/sql.ts";
 import { creditNoteListing } from "../../documents/credit-notes.ts";
 import { renews } from "../../documents/document-presence.ts";
 import { invoiceListing } from "../../documents/invoices.ts";
-import {
-  type PlannedSubscription,
-  subscriptionListing,
-} from "../../subscriptions/subscriptions.ts";
-import { type EventSearch, eventFilters, eventListing, type StoredEvent } from "./events.ts";
-
-/** A kind of object. Null stands for an id that the organisation does not have. */
-export interface Searched<T, Search> {
-  list(organisationId: string, search: Search, page: PageRequest): Promise<Page<T>>;
-  get(organisationId: string, id: string): Promise<T | null>;
-}
+import { subscriptionListing } from "../../subscriptions/subscriptions.ts";
+import { eventFilters, eventListing } from "./events.ts";
 
 /** By whom a list can be searched. A null member excludes nothing. */
 interface CustomerSearch {
@@ -73,34 +52,15 @@ export interface InvoiceSearch extends DocumentSearch {
 }
 
 /** What the platform of an organisation sees. */
-export interface PlatformObjects {
-  readonly subscriptions: Searched<PlannedSubscription, SubscriptionSearch>;
-  readonly invoices: Searched<Invoice, InvoiceSearch>;
-  readonly creditNotes: Searched<CreditNote, DocumentSearch>;
-  readonly events: Searched<StoredEvent, EventSearch>;
-}
+export type PlatformObjects = ReturnType<typeof createPlatformObjects>;
 
 /** Creates the reads over a pool. */
-export function createPlatformObjects(pool: Pool): PlatformObjects {
+export function createPlatformObjects(pool: Pool) {
   return {
-    subscriptions: searched(pool, subscriptionListing, subscriptionFilters),
-    invoices: searched(pool, invoiceListing, invoiceFilters),
-    creditNotes: searched(pool, creditNoteListing, creditNoteFilters),
-    events: searched(pool, eventListing, eventFilters),
-  };
-}
-
-function searched<S extends Shape, T, Search>(
-  pool: Pool,
-  listing: Listing<S, T>,
-  filtersOf: (search: Search) => readonly Filter[],
-): Searched<T, Search> {
-  return {
-    list: (organisationId, search, page) =>
-      listPage(pool, organisationId, listing, filtersOf(search), page),
-    // An id that is no UUID identifies no object. REQUEST-12.
-    get: async (organisationId, id) =>
-      isId(id) ? getOne(pool, organisationId, listing, id) : null,
+    subscriptions: collection(pool, subscriptionListing, subscriptionFilters),
+    invoices: collection(pool, invoiceListing, invoiceFilters),
+    creditNotes: collection(pool, creditNoteListing, creditNoteFilters),
+    events: collection(pool, eventListing, eventFilters),
   };
 }
 

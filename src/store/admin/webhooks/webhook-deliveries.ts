@@ -79,7 +79,7 @@ export function createDeliveryHistory(pool: Pool, { run }: Changes) {
     list: (organisationId: string, filters: DeliveryFilters, page: PageRequest) =>
       listPage(pool, organisationId, deliveries, conditions(filters), page),
     get: async (organisationId: string, id: string) => {
-      const delivery = isId(id) ? await getOne(pool, organisationId, deliveries, id) : null;
+      const delivery = await getOne(pool, organisationId, deliveries, id);
       if (delivery === null) return null;
       const [tries, event] = await Promise.all([
         loadTries(pool, organisationId, delivery.id),
