@@ -4,28 +4,8 @@ import type {
   OrganisationSettings,
 } from "../../domain/model/organisation-settings.ts";
 import { db, type Executor } from "../database/prisma/client.ts";
-import { sql } from "../database/sql/sql.ts";
-
-/**
- * The column `organisation` with the settings of the organisation `o`, as JSON. No setting is a
- * decimal number, which JSON does not keep exactly.
- */
-export const organisationColumns = sql`json_build_object('id', o.id, 'name', o.name,
-    'timezone', o.timezone, 'defaultCurrency', o.default_currency, 'livemode', o.livemode,
-    'setupMode', o.setup_mode, 'canCreateLedgerContacts', o.can_create_ledger_contacts,
-    'invoiceCreateDays', o.invoice_create_days, 'firstInvoiceStatus', o.first_invoice_status,
-    'dueDays', o.due_days, 'numberPrefix', o.number_prefix, 'revenueAccount', o.revenue_account,
-    'taxType', o.tax_type) AS organisation`;
-
-/** A row with `organisationColumns`. */
-export interface OrganisationRow {
-  readonly organisation: OrganisationSettings;
-}
-
-/** Returns the settings in a row with `organisationColumns`. */
-export function readOrganisation(row: OrganisationRow): OrganisationSettings {
-  return row.organisation;
-}
+import { columnOf } from "../database/sql/columns.ts";
+import { identifier, joinSql, literal, sql } from "../database/sql/sql.ts";
 
 /** The fields of the settings, as the typed client selects them. */
 const settings = {
@@ -43,6 +23,15 @@ const settings = {
   revenueAccount: true,
   taxType: true,
 } as const satisfies Readonly<Record<keyof OrganisationSettings, true>>;
+
+/**
+ * The column `organisation` with the settings of the organisation `o`, as JSON. No setting is a
+ * decimal number, which JSON does not keep exactly.
+ */
+export const organisationColumns = sql`json_build_object(${joinSql(
+  Object.keys(settings).map((name) => sql`${literal(name)}, o.${identifier(columnOf(name))}`),
+  ", ",
+)}) AS organisation`;
 
 /** Returns the organisation with this id. It exists, because one of its keys was admitted. */
 export async function getOrganisation(

@@ -38,25 +38,22 @@ export interface OrganisationToSave {
   readonly customers: readonly Customer[];
 }
 
-/** Writes new organisations with their initial data. */
-export interface SettingUp {
-  /** Whether no organisation exists. */
-  isEmpty(): Promise<boolean>;
-  /**
-   * Writes all of them in one transaction. Refuses `invalid_parameter` for a plan that could not be
-   * priced.
-   */
-  save(...organisations: readonly OrganisationToSave[]): Promise<void>;
-}
-
 /** The kinds of documents that each organisation numbers separately. */
 const counters = ["invoice", "credit_note"] as const;
 
+/** Writes new organisations with their initial data. */
+export type SettingUp = ReturnType<typeof createSettingUp>;
+
 /** Creates the writer of organisations over a pool. */
-export function createSettingUp(pool: Pool, encryption: Encryption): SettingUp {
+export function createSettingUp(pool: Pool, encryption: Encryption) {
   return {
+    /** Whether no organisation exists. */
     isEmpty: async () => (await db(pool).organisation.count()) === 0,
-    save: async (...organisations) => {
+    /**
+     * Writes all of them in one transaction. Refuses `invalid_parameter` for a plan that could not
+     * be priced.
+     */
+    save: async (...organisations: readonly OrganisationToSave[]) => {
       for (const plan of organisations.flatMap(({ plans }) => plans)) checkMeteredPlan(plan);
       await loadClient(pool);
       await inTransaction(pool, async (tx) => {

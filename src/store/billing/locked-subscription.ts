@@ -10,7 +10,7 @@ import type { OrganisationSettings } from "../../domain/model/organisation-setti
 import type { Subscription } from "../../domain/model/subscription.ts";
 import type { UsageBills } from "../../domain/model/usage.ts";
 import { columns } from "../../gen/columns.ts";
-import { organisationColumns, readOrganisation } from "../access/organisation-settings.ts";
+import { organisationColumns } from "../access/organisation-settings.ts";
 import { columnSet } from "../database/column-set.ts";
 import type { Transaction } from "../database/pool.ts";
 import { bool, instant, json, type RowOf } from "../database/sql/columns.ts";
@@ -79,7 +79,7 @@ function readClocked(
   if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
   const { testClock, isAdvancing, databaseNow } = row;
   const now = testClock ?? databaseNow;
-  return { organisation: readOrganisation(row), now, testClock, isAdvancing, databaseNow };
+  return { organisation: row.organisation, now, testClock, isAdvancing, databaseNow };
 }
 
 /**

@@ -51,36 +51,36 @@ const creditNoteRow = {
 };
 
 /** Converts a row to a credit note. */
-function readCreditNote(row: RowOf<typeof creditNoteRow>): CreditNote {
+function readCreditNote({
+  creditNoteDate: notedAt,
+  ledgerCreditNoteId,
+  syncError,
+  lines,
+  allocations,
+  ...row
+}: RowOf<typeof creditNoteRow>): CreditNote {
   return {
-    id: row.id,
-    customerId: row.customerId,
-    subscriptionId: row.subscriptionId,
-    number: row.number,
+    ...row,
+    notedAt,
     reference: row.reference === "" ? null : row.reference,
-    status: row.status,
-    currency: row.currency,
-    notedAt: row.creditNoteDate,
     subtotal: parseDecimal(row.subtotal),
     total: parseDecimal(row.total),
     remainingCredit: parseDecimal(row.remainingCredit),
-    sent: row.sent,
-    ledger: readLedgerState(row.status, row.ledgerCreditNoteId, row.syncError),
-    lines: (row.lines ?? []).map(
+    ledger: readLedgerState(row.status, ledgerCreditNoteId, syncError),
+    lines: (lines ?? []).map(
       ({ effectiveDate, amount, ...line }): CreditNoteLine => ({
         ...line,
         amount: parseDecimal(amount),
         effectiveAt: effectiveDate,
       }),
     ),
-    allocations: (row.allocations ?? []).map(
+    allocations: (allocations ?? []).map(
       ({ amount, date, ...allocation }): Allocation => ({
         ...allocation,
         amount: parseDecimal(amount),
         appliedAt: date,
       }),
     ),
-    createdAt: row.createdAt,
   };
 }
 

@@ -100,28 +100,27 @@ export function readLedgerState(
 }
 
 /** Converts a row to an invoice. */
-export function readInvoice(row: InvoiceRow): Invoice {
-  const lines = row.lines ?? [];
+export function readInvoice({
+  lines: read,
+  periodStart,
+  periodEnd,
+  ledgerInvoiceId,
+  syncError,
+  ...row
+}: InvoiceRow): Invoice {
+  const lines = read ?? [];
   const isAmending = lines.some(({ amending }) => amending);
   return {
-    id: row.id,
-    number: row.number,
+    ...row,
     reference: row.reference === "" ? null : row.reference,
-    type: row.type,
-    customerId: row.customerId,
-    subscriptionId: row.subscriptionId,
-    status: row.status,
-    currency: row.currency,
     subtotal: parseDecimal(row.subtotal),
     total: parseDecimal(row.total),
     amountDue: parseDecimal(row.amountDue),
     issueDate: civilDate(row.issueDate),
     dueDate: row.dueDate === null ? null : civilDate(row.dueDate),
-    period: readPeriod(row.periodStart, row.periodEnd),
-    sent: row.sent,
+    period: readPeriod(periodStart, periodEnd),
     lines: lines.map(readLine),
-    ledger: readLedgerState(row.status, row.ledgerInvoiceId, row.syncError, isAmending),
-    createdAt: row.createdAt,
+    ledger: readLedgerState(row.status, ledgerInvoiceId, syncError, isAmending),
   };
 }
 

@@ -4,7 +4,7 @@
 import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
 import type { CreationFacts } from "../../domain/subscriptions/create.ts";
 import { columns } from "../../gen/columns.ts";
-import { organisationColumns, readOrganisation } from "../access/organisation-settings.ts";
+import { organisationColumns } from "../access/organisation-settings.ts";
 import {
   chargeColumns,
   chargeRow,
@@ -118,7 +118,7 @@ function readLoaded(row: RowOf<typeof factsRow>): LoadedCreation {
     catalogueVersion,
     testClock,
     facts: {
-      organisation: readOrganisation(row),
+      organisation: row.organisation,
       customer,
       plan: plan === null ? null : readPlan(plan),
       charges: new Map(charges.map((charge) => [charge.code, charge])),

@@ -7,15 +7,7 @@ import type { MeterStatus } from "../../../domain/catalogue/meter.ts";
 import type { CatalogueStatus } from "../../../domain/catalogue/plan.ts";
 import { type Decimal, formatDecimal } from "../../../domain/money/decimal.ts";
 import { isId } from "../../database/ids.ts";
-import {
-  collection,
-  type Filter,
-  filter,
-  getOne,
-  type Listing,
-  type Page,
-  type PageRequest,
-} from "../../database/page.ts";
+import { collection, type Filter, filter, getOne, type Listing } from "../../database/page.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
 import type { Shape } from "../../database/sql/columns.ts";
@@ -48,32 +40,6 @@ interface AdminCatalogueFilters<Status> {
  */
 export type CatalogueRefusal = "code_taken" | "in_use";
 
-/** One kind of catalogue entry. Null stands for one that does not exist. */
-export interface CatalogueStore<T extends CatalogueEntry, View> {
-  /** Creates the entry, or returns the one that an earlier try with the same id created. */
-  create(actor: Actor, organisationId: string, entry: T): Promise<View | "code_taken">;
-  get(organisationId: string, id: string): Promise<View | null>;
-  list(
-    organisationId: string,
-    filters: AdminCatalogueFilters<T["status"]>,
-    page: PageRequest,
-  ): Promise<Page<View>>;
-  /** `decide` gets the current entry and returns the new one. It may refuse. */
-  update(
-    actor: Actor,
-    organisationId: string,
-    id: string,
-    decide: (before: T) => T,
-  ): Promise<View | CatalogueRefusal | null>;
-  /** Refuses as the kind's `decideMove` does. */
-  setStatus(
-    actor: Actor,
-    organisationId: string,
-    id: string,
-    status: T["status"],
-  ): Promise<View | null>;
-}
-
 /** The differences between the kinds. */
 interface CatalogueKind<T extends CatalogueEntry, View> {
   readonly targetKind: "plan" | "charge" | "meter";
@@ -101,14 +67,20 @@ export function usesOf(table: Sql, column: Sql): Sql {
 /** All filters of the lists, for their declaration. */
 export const everyFilter = (): readonly Filter[] => conditions({ code: "", status: "active" });
 
+/** One kind of catalogue entry. Null stands for one that does not exist. */
+export type CatalogueStore<T extends CatalogueEntry, View> = ReturnType<
+  typeof createCatalogueStore<Shape, T, View>
+>;
+
 /** Creates the store of one kind over changes. */
 export function createCatalogueStore<S extends Shape, T extends CatalogueEntry, View>(
   pool: Pool,
   { run }: Changes,
   listing: Listing<S, View>,
   kind: CatalogueKind<T, View>,
-): CatalogueStore<T, View> {
+) {
   const { list, get } = collection(pool, listing, conditions);
+  /** `decide` gets the current entry and returns the new one. It may refuse. */
   const update = async (
     actor: Actor,
     organisationId: string,
@@ -128,7 +100,12 @@ export function createCatalogueStore<S extends Shape, T extends CatalogueEntry, 
   return {
     get,
     update,
-    create: async (actor, organisationId, entry) => {
+    /** Creates the entry, or returns the one that an earlier try with the same id created. */
+    create: async (
+      actor: Actor,
+      organisationId: string,
+      entry: T,
+    ): Promise<View | "code_taken"> => {
       const create = run(actor, async (tx) => {
         await lockCatalogue(tx, organisationId);
         await kind.insert(tx, organisationId, entry);
@@ -142,7 +119,8 @@ export function createCatalogueStore<S extends Shape, T extends CatalogueEntry, 
       return "code_taken";
     },
     list,
-    setStatus: async (actor, organisationId, id, status) => {
+    /** Refuses as the kind's `decideMove` does. */
+    setStatus: async (actor: Actor, organisationId: string, id: string, status: T["status"]) => {
       const view = await update(actor, organisationId, id, (before) =>
         kind.decideMove(before.status, status) ? { ...before, status } : before,
       );

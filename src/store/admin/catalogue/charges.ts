@@ -10,13 +10,7 @@ import { db } from "../../database/prisma/client.ts";
 import { int } from "../../database/sql/columns.ts";
 import { sql } from "../../database/sql/sql.ts";
 import type { Changes } from "../changes.ts";
-import {
-  type CatalogueStore,
-  createCatalogueStore,
-  everyFilter,
-  logged,
-  usesOf,
-} from "./catalogue.ts";
+import { createCatalogueStore, everyFilter, logged, usesOf } from "./catalogue.ts";
 
 /** A charge with the number of invoice lines that bill it. */
 export interface AdminCharge {
@@ -37,10 +31,7 @@ const chargeViews = listing(
 );
 
 /** Creates the charge store over changes. */
-export function createChargeStore(
-  pool: Pool,
-  changes: Changes,
-): CatalogueStore<Charge, AdminCharge> {
+export function createChargeStore(pool: Pool, changes: Changes) {
   const columns = (charge: Charge) => ({ ...charge, price: formatDecimal(charge.price) });
   return createCatalogueStore(pool, changes, chargeViews, {
     targetKind: "charge",

@@ -9,26 +9,12 @@ import { db } from "../../database/prisma/client.ts";
 import { int, pick } from "../../database/sql/columns.ts";
 import { columnsOf, sql } from "../../database/sql/sql.ts";
 import type { Changes } from "../changes.ts";
-import {
-  type CatalogueStore,
-  createCatalogueStore,
-  everyFilter,
-  logged,
-  usesOf,
-} from "./catalogue.ts";
+import { createCatalogueStore, everyFilter, logged, usesOf } from "./catalogue.ts";
 
 /** A meter with the number of plans that have a price for it. */
 export interface AdminMeter {
   readonly meter: Meter;
   readonly plans: number;
-}
-
-/** Stores meters, and finds those that a plan names. */
-export interface MeterStore extends CatalogueStore<Meter, AdminMeter> {
-  /**
-   * Returns the meters with these ids or codes, in any order. Unknown ids and codes are left out.
-   */
-  named(organisationId: string, idsOrCodes: readonly string[]): Promise<readonly Meter[]>;
 }
 
 const meterRow = {
@@ -60,8 +46,11 @@ const meterViews = listing(
 /** The columns that no meter shows. */
 const hidden = { organisationId: true, seq: true } as const;
 
+/** Stores meters, and finds those that a plan names. */
+export type MeterStore = ReturnType<typeof createMeterStore>;
+
 /** Creates the meter store over changes. */
-export function createMeterStore(pool: Pool, changes: Changes): MeterStore {
+export function createMeterStore(pool: Pool, changes: Changes) {
   const store = createCatalogueStore(pool, changes, meterViews, {
     targetKind: "meter",
     entryOf: ({ meter }) => meter,
@@ -77,7 +66,8 @@ export function createMeterStore(pool: Pool, changes: Changes): MeterStore {
   });
   return {
     ...store,
-    named: async (organisationId, idsOrCodes) => {
+    /** Returns the meters with these ids or codes, in any order. Others are left out. */
+    named: async (organisationId: string, idsOrCodes: readonly string[]) => {
       const ids = idsOrCodes.map((each) => each.toLowerCase()).filter(isId);
       const named = [{ code: { in: [...idsOrCodes] } }, { id: { in: ids } }];
       const where = { organisationId, OR: named };

@@ -14,13 +14,7 @@ import { db } from "../../database/prisma/client.ts";
 import { int, jsonRows } from "../../database/sql/columns.ts";
 import { sql } from "../../database/sql/sql.ts";
 import type { Changes } from "../changes.ts";
-import {
-  type CatalogueStore,
-  createCatalogueStore,
-  everyFilter,
-  logged,
-  usesOf,
-} from "./catalogue.ts";
+import { createCatalogueStore, everyFilter, logged, usesOf } from "./catalogue.ts";
 
 /** A plan with the number of its subscriptions, including ended ones. */
 export interface AdminPlan {
@@ -51,10 +45,7 @@ const planViews = listing(
 );
 
 /** Creates the plan store over changes. */
-export function createPlanStore(
-  pool: Pool,
-  changes: Changes,
-): CatalogueStore<MeteredPlan, AdminPlan> {
+export function createPlanStore(pool: Pool, changes: Changes) {
   return createCatalogueStore(pool, changes, planViews, {
     targetKind: "plan",
     entryOf: ({ plan }) => plan,
