@@ -6,8 +6,9 @@
 import { columns } from "../../gen/columns.ts";
 import { performable } from "../billing/due-organisations.ts";
 import { float, int, type Shape, text } from "../database/sql/columns.ts";
-import { literal, type Sql, sql } from "../database/sql/sql.ts";
+import { countUpTo, literal, type Sql, sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
+import { type DocumentKind, documentKinds } from "../documents/document-kinds.ts";
 
 /** Rows that a count ends at. Reading them from their index takes some tens of milliseconds. */
 const maxCounted = 100_000;
@@ -20,6 +21,14 @@ const entriesRead = 100;
 
 const seconds = (instant: Sql): Sql =>
   sql`coalesce(extract(epoch FROM now() - ${instant}), 0)::float8`;
+
+/** SQL: how many rows `t` of a table wait in organisations without a test clock. */
+const counted = (table: Sql, waits = sql`true`): Sql =>
+  countUpTo(
+    maxCounted,
+    sql`${table} t JOIN organisations o ON o.id = t.organisation_id
+      WHERE ${waits} AND o.test_clock IS NULL`,
+  );
 
 /** Planned each time, for the tables' current sizes. */
 const backlog = <const S extends Shape>(name: string, statement: Sql, row: S) =>
@@ -35,18 +44,7 @@ export const readDue = backlog(
     SELECT
       due.count,
       due.oldest_seconds,
-      (
-        SELECT count(*)::int
-        FROM
-          (
-            SELECT 1
-            FROM
-              subscriptions s
-              JOIN organisations o ON o.id = s.organisation_id
-            WHERE s.parked_until IS NOT NULL AND o.test_clock IS NULL
-            LIMIT ${maxCounted}
-          ) parked
-      ) AS parked
+      ${counted(sql`subscriptions`, sql`t.parked_until IS NOT NULL`)} AS parked
     FROM
       (
         SELECT
@@ -112,13 +110,13 @@ export const readJobs = backlog(
 );
 
 /** A document's reason is that of its last refused job. Reasons are words of the ledger's port. */
-const failedOf = (table: Sql, kind: Sql): Sql => sql`
+const failedOf = (kind: DocumentKind): Sql => sql`
   SELECT ${literal(kind)} AS kind, coalesce(j.reason, 'unknown') AS reason, j.finished_at
   FROM
     (
       SELECT d.organisation_id, d.id
       FROM
-        ${table} d
+        ${documentKinds[kind].table} d
         JOIN organisations o ON o.id = d.organisation_id
       WHERE d.sync_error IS NOT NULL AND o.test_clock IS NULL
       LIMIT ${maxCountedOfOrganisation}
@@ -126,8 +124,11 @@ const failedOf = (table: Sql, kind: Sql): Sql => sql`
     LEFT JOIN LATERAL (
       SELECT r.reason, r.finished_at
       FROM ledger_jobs r
-      WHERE r.organisation_id = d.organisation_id AND r.${kind}_id = d.id AND r.state = 'refused'
-      ORDER BY r.organisation_id, r.${kind}_id, r.seq DESC
+      WHERE
+        r.organisation_id = d.organisation_id
+        AND r.${documentKinds[kind].id} = d.id
+        AND r.state = 'refused'
+      ORDER BY r.organisation_id, r.${documentKinds[kind].id}, r.seq DESC
       LIMIT 1
     ) j
       ON true
@@ -138,8 +139,8 @@ export const readFailed = backlog(
   "backlog_failed",
   sql`SELECT kind, reason, count(*)::int AS count,
     ${seconds(sql`min(finished_at)`)} AS oldest_seconds
-  FROM (${failedOf(sql`invoices`, sql`invoice`)}
-    UNION ALL ${failedOf(sql`credit_notes`, sql`credit_note`)}) f
+  FROM (${failedOf("invoice")}
+    UNION ALL ${failedOf("credit_note")}) f
   GROUP BY kind, reason ORDER BY count(*) DESC LIMIT 40`,
   { kind: text, reason: text, count: int, oldestSeconds: float },
 );
@@ -149,18 +150,7 @@ export const readOutbox = backlog(
   "backlog_outbox",
   sql`
     SELECT
-      (
-        SELECT count(*)::int
-        FROM
-          (
-            SELECT 1
-            FROM
-              outbox e
-              JOIN organisations o ON o.id = e.organisation_id
-            WHERE o.test_clock IS NULL
-            LIMIT ${maxCounted}
-          ) x
-      ) AS count,
+      ${counted(sql`outbox`)} AS count,
       (
         SELECT greatest(0, ${seconds(sql`min(first.recorded_at)`)})
         FROM
@@ -192,18 +182,7 @@ export const readDeliveries = backlog(
         LIMIT ${maxCounted}
       )
     SELECT
-      (
-        SELECT count(*)::int
-        FROM
-          (
-            SELECT 1
-            FROM
-              webhook_deliveries d
-              JOIN organisations o ON o.id = d.organisation_id
-            WHERE d.state = 'pending' AND o.test_clock IS NULL
-            LIMIT ${maxCounted}
-          ) pending
-      ) AS pending,
+      ${counted(sql`webhook_deliveries`, sql`t.state = 'pending'`)} AS pending,
       (
         SELECT greatest(0, ${seconds(sql`min(first.due_at)`)})
         FROM

@@ -6,8 +6,9 @@ import type { DocumentStatus } from "../../domain/model/invoice.ts";
 import { columns } from "../../gen/columns.ts";
 import type { Pool } from "../database/pool.ts";
 import { instant, int, pick } from "../database/sql/columns.ts";
-import { type Sql, sql } from "../database/sql/sql.ts";
+import { countUpTo, type Sql, sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
+import { type DocumentKind, documentKinds } from "../documents/document-kinds.ts";
 import { isNeverThere, stands } from "../documents/document-presence.ts";
 import { currentDrift } from "../documents/ledger-drift.ts";
 import type { DocumentFigures, EndpointFigures } from "./figures.ts";
@@ -20,13 +21,15 @@ const maxCounted = 1_000;
 
 const open = sql`state IN ('ready', 'sending', 'uncertain')`;
 
+type Kind = (typeof documentKinds)[DocumentKind];
+
 const hasOpenJob = (id: Sql) => sql`EXISTS (SELECT FROM ledger_jobs o
   WHERE o.organisation_id = $1 AND o.${id} = d.id AND o.${open})`;
 
-const failed = (table: Sql, id: Sql) => sql`(SELECT count(*) FROM ${table} d
+const failed = ({ table, id }: Kind) => sql`(SELECT count(*) FROM ${table} d
   WHERE d.organisation_id = $1 AND d.sync_error IS NOT NULL AND NOT ${hasOpenJob(id)})`;
 
-const drifting = (table: Sql, id: Sql) => sql`(SELECT count(*)
+const drifting = ({ table, id }: Kind) => sql`(SELECT count(*)
   FROM (
     SELECT d.id FROM ${table} d
     WHERE d.organisation_id = $1 AND d.ledger_subtotal <> d.subtotal AND ${stands(sql`d`)}
@@ -37,7 +40,7 @@ const drifting = (table: Sql, id: Sql) => sql`(SELECT count(*)
   ) f JOIN ${table} d ON d.organisation_id = $1 AND d.id = f.id
   WHERE d.sync_error IS NULL AND NOT ${hasOpenJob(id)})`;
 
-const [invoice, creditNote] = [sql`invoice_id`, sql`credit_note_id`];
+const { invoice, credit_note: creditNote } = documentKinds;
 
 const countStates = query({
   name: "overview_documents",
@@ -45,7 +48,7 @@ const countStates = query({
   timeLimitMs,
   text: sql`
     SELECT
-      (${failed(sql`invoices`, invoice)} + ${failed(sql`credit_notes`, creditNote)})::int AS failed,
+      (${failed(invoice)} + ${failed(creditNote)})::int AS failed,
       (
         SELECT count(DISTINCT coalesce(o.credit_note_id, o.invoice_id))::int
         FROM ledger_jobs o
@@ -54,9 +57,7 @@ const countStates = query({
           AND o.${open}
           AND o.kind IN ('create_invoice', 'create_credit_note', 'amend_invoice', 'allocate_credit')
       ) AS waiting,
-      (
-        ${drifting(sql`invoices`, invoice)} + ${drifting(sql`credit_notes`, creditNote)}
-      )::int AS drift,
+      (${drifting(invoice)} + ${drifting(creditNote)})::int AS drift,
       absent.count,
       absent.oldest
     FROM
@@ -118,6 +119,13 @@ export async function countDocuments(pool: Pool, organisationId: string): Promis
   };
 }
 
+/** SQL: how many deliveries endpoint `w` has in this state. */
+const deliveries = (state: Sql) =>
+  countUpTo(
+    maxCounted,
+    sql`webhook_deliveries d WHERE d.organisation_id = $1 AND d.endpoint_id = w.id AND ${state}`,
+  );
+
 const readEndpoints = query({
   name: "overview_endpoints",
   planned: "each time",
@@ -128,30 +136,8 @@ const readEndpoints = query({
       w.url,
       w.status,
       w.failing_since,
-      (
-        SELECT count(*)::int
-        FROM
-          (
-            SELECT
-            FROM webhook_deliveries d
-            WHERE
-              d.organisation_id = $1
-              AND d.endpoint_id = w.id
-              AND d.state = 'exhausted'
-              AND d.finished_at > now() - interval '24 hours'
-            LIMIT ${maxCounted}
-          ) f
-      ) AS failed,
-      (
-        SELECT count(*)::int
-        FROM
-          (
-            SELECT
-            FROM webhook_deliveries d
-            WHERE d.organisation_id = $1 AND d.endpoint_id = w.id AND d.state = 'pending'
-            LIMIT ${maxCounted}
-          ) p
-      ) AS waiting
+      ${deliveries(sql`d.state = 'exhausted' AND d.finished_at > now() - interval '24 hours'`)} AS failed,
+      ${deliveries(sql`d.state = 'pending'`)} AS waiting
     FROM webhook_endpoints w
     WHERE w.organisation_id = $1
     ORDER BY w.seq

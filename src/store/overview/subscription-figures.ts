@@ -21,8 +21,9 @@ import {
 import { columns } from "../../gen/columns.ts";
 import { planColumns, planRow, readDecimal, readPlan } from "../catalogue/catalogue.ts";
 import type { Pool } from "../database/pool.ts";
-import { bigint, int, type RowOf } from "../database/sql/columns.ts";
-import { sql } from "../database/sql/sql.ts";
+import { db } from "../database/prisma/client.ts";
+import { bigint, columnOf, int, orNulls, pick, type RowOf } from "../database/sql/columns.ts";
+import { identifier, joinSql, sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
 import type { SubscriptionFigures } from "./figures.ts";
 import type { RenewalSums } from "./renewal-sums.ts";
@@ -32,23 +33,37 @@ const chunkSize = 2_000;
 
 const { subscription } = columns;
 
+/** What prices and renews a subscription. */
+const terms = pick(
+  subscription,
+  "planId",
+  "intervalCount",
+  "units",
+  "discountPercent",
+  "priceOverride",
+  "renewalDate",
+  "cancelAtPeriodEnd",
+);
+
+// Those that are over come to nothing, and are one group a day of their end.
+const whileOpen = joinSql(
+  Object.keys(terms).map((member) => {
+    const column = identifier(columnOf(member));
+    return sql`CASE WHEN is_open THEN ${column} END AS ${column}`;
+  }),
+  ", ",
+);
+
 const groupRow = {
   /** The position of the chunk's last subscription. Null behind the end. */
   last: bigint.orNull(),
   status: subscription.status.as<SubscriptionStatus>().orNull(),
-  planId: subscription.planId.orNull(),
-  intervalCount: int.orNull(),
-  units: int.orNull(),
-  discountPercent: subscription.discountPercent.orNull(),
-  priceOverride: subscription.priceOverride.orNull(),
-  renewalDate: subscription.renewalDate.orNull(),
   endDate: subscription.endDate,
-  cancelAtPeriodEnd: subscription.cancelAtPeriodEnd.orNull(),
+  ...orNulls(terms),
   count: int.orNull(),
   started: int.orNull(),
 };
 
-// Those that are over come to nothing, and are one group a day of their end.
 const readGroups = query({
   name: "overview_subscriptions",
   planned: "each time",
@@ -67,28 +82,8 @@ const readGroups = query({
       LEFT JOIN (
         SELECT
           status,
-          CASE
-            WHEN is_open THEN plan_id
-          END AS plan_id,
-          CASE
-            WHEN is_open THEN interval_count
-          END AS interval_count,
-          CASE
-            WHEN is_open THEN units
-          END AS units,
-          CASE
-            WHEN is_open THEN discount_percent
-          END AS discount_percent,
-          CASE
-            WHEN is_open THEN price_override
-          END AS price_override,
-          CASE
-            WHEN is_open THEN renewal_date
-          END AS renewal_date,
           end_date,
-          CASE
-            WHEN is_open THEN cancel_at_period_end
-          END AS cancel_at_period_end,
+          ${whileOpen},
           count(*)::int AS count,
           (count(*) FILTER (WHERE start_date > $3 AND status <> 'pending'))::int AS started
         FROM chunk
@@ -103,16 +98,6 @@ const readPlans = query({
   name: "overview_plans",
   text: sql`SELECT ${planColumns} FROM plans t WHERE t.organisation_id = $1`,
   row: planRow,
-});
-
-const countParked = query({
-  name: "overview_parked",
-  text: sql`
-    SELECT count(*)::int AS count
-    FROM subscriptions s
-    WHERE s.organisation_id = $1 AND s.parked_until IS NOT NULL
-  `,
-  row: { count: int },
 });
 
 /** The days before and behind today that count. */
@@ -155,7 +140,9 @@ export async function reckonSubscriptions(
     for (const row of rows) if (isGroup(row)) take(row);
     after = rows[0]?.last ?? null;
   }
-  const [parked] = await countParked(pool, organisationId);
+  const parked = await db(pool).subscription.count({
+    where: { organisationId, parkedUntil: { not: null } },
+  });
   const recurring = [...subscriptions].sort().map(([currency, count]) => {
     const ofCurrency = [...sums.values()].filter((one) => one.currency === currency);
     const months = ofCurrency.map(({ value, months }) =>
@@ -163,7 +150,7 @@ export async function reckonSubscriptions(
     );
     return { currency, perMonth: formatDecimal(months.reduce(add, ZERO)), subscriptions: count };
   });
-  return { recurring, statuses, started, ended, parked: parked?.count ?? 0 };
+  return { recurring, statuses, started, ended, parked };
 }
 
 type Row = RowOf<typeof groupRow>;
