@@ -1,6 +1,7 @@
 /** Converts explanations to messages. Their members are those of the format. */
 import { fromJson, type JsonObject, type MessageShape } from "@bufbuild/protobuf";
-import { type DocumentToExplain, explain, type HashName } from "../domain/explanation/render.ts";
+import type { HashName } from "../domain/explanation/price-sheet.ts";
+import { type DocumentToExplain, explain } from "../domain/explanation/render.ts";
 import type { Explanation, Unavailable } from "../domain/explanation/shown.ts";
 import { ExplanationSchema } from "../gen/proto/billing/v1/explanations_pb.ts";
 

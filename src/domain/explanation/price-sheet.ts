@@ -100,3 +100,11 @@ export function readSheet(text: string): PriceSheet {
     isOverride: shown.subscription !== undefined,
   };
 }
+
+/** The first 32 hexadecimal digits of the SHA-256 of a text. The domain has no hash of its own. */
+export type HashName = (text: string) => string;
+
+/** Returns the name of a sheet: the hash of its canonical text. */
+export function sheetName(sheet: PriceSheet, subscriptionId: string, hash: HashName): string {
+  return hash(sheetText(showSheet(sheet, subscriptionId)));
+}

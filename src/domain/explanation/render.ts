@@ -13,7 +13,7 @@ import {
   namedFacts,
   type Source,
 } from "./named-facts.ts";
-import { type PriceSheet, sheetText, showSheet } from "./price-sheet.ts";
+import { type HashName, sheetText, showSheet } from "./price-sheet.ts";
 import type { TracedStep } from "./reckon.ts";
 import type {
   Derivation,
@@ -48,9 +48,6 @@ export interface DocumentToExplain {
   readonly allocations?: readonly ShownAllocation[];
 }
 
-/** The first 32 hexadecimal digits of the SHA-256 of a text. The domain has no hash of its own. */
-export type HashName = (text: string) => string;
-
 /** What the derivations of a document share. `sheets` gathers those that its lines name. */
 interface Context {
   readonly object: DocumentObject;
@@ -58,11 +55,6 @@ interface Context {
   readonly currency: string;
   readonly hash: HashName;
   readonly sheets: Map<string, NamedSheet>;
-}
-
-/** Returns the name of a sheet: the hash of its canonical text. */
-export function sheetName(sheet: PriceSheet, subscriptionId: string, hash: HashName): string {
-  return hash(sheetText(showSheet(sheet, subscriptionId)));
 }
 
 /**

@@ -5,12 +5,13 @@
 import { createHash } from "node:crypto";
 import { type LineFacts, readFacts, storedFacts } from "../../domain/explanation/facts.ts";
 import {
+  type HashName,
   type PriceSheet,
   readSheet,
+  sheetName,
   sheetText,
   showSheet,
 } from "../../domain/explanation/price-sheet.ts";
-import { type HashName, sheetName } from "../../domain/explanation/render.ts";
 import type { InvoiceLine } from "../../domain/model/invoice.ts";
 import type { Transaction } from "../database/pool.ts";
 import { type RowOf, text, uuid } from "../database/sql/columns.ts";
