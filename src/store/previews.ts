@@ -20,8 +20,7 @@ import { notFound, type OpenTransaction } from "./billing/current-subscription.t
 import { loadOrganisation } from "./billing/locked-subscription.ts";
 import { isId } from "./database/ids.ts";
 import { getThese } from "./database/page.ts";
-import type { Pool } from "./database/pool.ts";
-import { inSnapshot } from "./database/snapshot.ts";
+import { inSnapshot, type Pool } from "./database/pool.ts";
 import { sql } from "./database/sql/sql.ts";
 import { query } from "./database/sql/statement.ts";
 import { invoiceListing } from "./documents/invoices.ts";

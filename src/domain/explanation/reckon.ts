@@ -5,8 +5,7 @@
 import { type PricedPart, pricingModels } from "../catalogue/pricing/models.ts";
 import { minorUnitDigits } from "../money/currency.ts";
 import { type Decimal, decimalOf } from "../money/decimal.ts";
-import type { Exact } from "./exact.ts";
-import { decimalIn, type Operation, perform, type Value } from "./operations.ts";
+import { decimalIn, type Exact, type Operation, perform, type Value } from "./operations.ts";
 import type { Formula, Step } from "./rules.ts";
 
 /** The facts of a formula by their names. */

@@ -4,7 +4,6 @@
  */
 import { minorUnitDigits } from "../money/currency.ts";
 import { type Decimal, equals, formatDecimal, parseDecimal, sum } from "../money/decimal.ts";
-import { exactText } from "./exact.ts";
 import type { LineFacts, PlanFacts, PlanLineBefore } from "./facts.ts";
 import {
   amountOf,
@@ -13,6 +12,7 @@ import {
   namedFacts,
   type Source,
 } from "./named-facts.ts";
+import { exactText } from "./operations.ts";
 import { type HashName, sheetText, showSheet } from "./price-sheet.ts";
 import type { TracedStep } from "./reckon.ts";
 import type {

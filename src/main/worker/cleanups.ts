@@ -7,7 +7,7 @@ import { createIdempotencyStore } from "../../store/access/idempotency.ts";
 import type { Encryption } from "../../store/database/encryption.ts";
 import type { Pool } from "../../store/database/pool.ts";
 import { deleteExpiredEvents } from "../../store/events/delete-expired-events.ts";
-import { deleteExpiredConsents } from "../../store/ledger-connection/delete-expired-authorisations.ts";
+import { deleteExpiredConsents } from "../../store/ledger-connection/oauth-tokens.ts";
 import { createReferenceDataReading } from "../../store/ledger-connection/reference-data.ts";
 import { refreshOverviews } from "../../store/overview/refresh-overviews.ts";
 import {

@@ -12,7 +12,7 @@ import { listAudit } from "./audit.ts";
 import { createAuditedTenants } from "./audited-tenant.ts";
 import { createBillingStore } from "./billing.ts";
 import { previewRunning } from "./break-off.ts";
-import { findCatalogueCurrencies } from "./catalogue/catalogue-currencies.ts";
+import { findCatalogueCurrencies } from "./catalogue/catalogue.ts";
 import { createChargeStore } from "./catalogue/charges.ts";
 import { createMeterStore } from "./catalogue/meters.ts";
 import { createPlanStore } from "./catalogue/plans.ts";

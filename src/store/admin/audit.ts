@@ -2,8 +2,7 @@
 import type { AuditEntry } from "../../gen/prisma/client.ts";
 import type { Page, PageRequest } from "../database/page.ts";
 import type { Pool } from "../database/pool.ts";
-import { dbOfAll } from "../database/prisma/client.ts";
-import { withoutUndefined } from "../database/prisma/without-undefined.ts";
+import { dbOfAll, withoutUndefined } from "../database/prisma/client.ts";
 import { pageBySeq } from "./page-by-seq.ts";
 
 /** An entry: who, when, what, and the object before and after. */

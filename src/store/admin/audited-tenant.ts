@@ -22,13 +22,11 @@ import { findRunning, lockDocument, saveRetry } from "./documents/retry-document
 import { findLeftover } from "./leftovers/list-leftovers.ts";
 import { type LockedLeftover, mendLeftover } from "./leftovers/mend-leftover.ts";
 import { type BillingFirst, onCurrentOrganisation } from "./organisations/current-organisation.ts";
-import { setupModeState } from "./organisations/preview-setup-mode.ts";
-import { loadObstacles } from "./organisations/setup-mode-obstacles.ts";
+import { loadObstacles, setupModeState } from "./organisations/setup-mode-obstacles.ts";
 import { updateOrganisation } from "./organisations/update-organisation.ts";
 import { checkOf, refusingChanged, type StateCheck, subscriptionState } from "./previewed-state.ts";
 import { type DropToSave, saveDrop } from "./usage/drop-usage.ts";
-import { eventState } from "./usage/preview-void.ts";
-import { lockEvent, saveVoid, type VoidToSave } from "./usage/void-usage.ts";
+import { eventState, lockEvent, saveVoid, type VoidToSave } from "./usage/void-usage.ts";
 
 /** The work of a service on what was locked. Null stands for an object that does not exist. */
 type Work<Locked extends readonly unknown[], T> = (

@@ -5,9 +5,8 @@
 import { requireRunning } from "../../domain/model/billing-state.ts";
 import { loadOrganisation } from "../billing/locked-subscription.ts";
 import { isId } from "../database/ids.ts";
-import type { Pool, Transaction } from "../database/pool.ts";
+import { inSnapshot, type Pool, type Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
-import { inSnapshot } from "../database/snapshot.ts";
 import {
   type BreakOff,
   breakOff,

@@ -7,8 +7,7 @@ import { isId } from "../database/ids.ts";
 import { lockOperatorToken, lockOwnersAnd, lockRow } from "../database/lock-order.ts";
 import type { PageRequest } from "../database/page.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
-import { db } from "../database/prisma/client.ts";
-import { withoutUndefined } from "../database/prisma/without-undefined.ts";
+import { db, withoutUndefined } from "../database/prisma/client.ts";
 import {
   type Actor,
   type Change,

@@ -6,9 +6,8 @@ import { type ClockRequest, decideAdvance } from "../../domain/calendar/test-clo
 import { columns } from "../../gen/columns.ts";
 import { isId } from "../database/ids.ts";
 import { lockOrganisation } from "../database/lock-order.ts";
-import type { Pool, Transaction } from "../database/pool.ts";
+import { inSnapshot, type Pool, type Transaction } from "../database/pool.ts";
 import { db, type Executor } from "../database/prisma/client.ts";
-import { inSnapshot } from "../database/snapshot.ts";
 import { instant, int, pick, type RowOf } from "../database/sql/columns.ts";
 import { columnsOf, sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";

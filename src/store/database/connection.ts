@@ -3,7 +3,6 @@
  * the service and of Prisma passes `Connection`, which plans, limits and guards it, in this order.
  */
 import pg from "pg";
-import { startTimeLimit } from "./time-limit.ts";
 
 /** A statement with its name and values. */
 export interface Statement extends pg.QueryConfig {
@@ -186,4 +185,28 @@ export class CommitRefused extends Error {
   constructor() {
     super("the transaction was broken off before its COMMIT, and nothing of it is kept");
   }
+}
+
+/** A limit is counted in this many parts. However long the process was busy, it counts as one. */
+const parts = 10;
+
+/**
+ * Calls `onEnd` after `limitMs`, unless the returned function is called before. It counts only
+ * while this process could have read an answer, and answers that have already arrived are read
+ * first. A timer of the driver also runs while the process is busy, for example with a flood of
+ * requests, and would then report a database that has answered as unreachable.
+ */
+export function startTimeLimit(limitMs: number, onEnd: () => void): () => void {
+  let left = parts;
+  let isStopped = false;
+  let timer = setTimeout(next, limitMs / parts);
+  function next(): void {
+    left -= 1;
+    if (left > 0) timer = setTimeout(next, limitMs / parts);
+    else setImmediate(() => isStopped || onEnd());
+  }
+  return () => {
+    isStopped = true;
+    clearTimeout(timer);
+  };
 }

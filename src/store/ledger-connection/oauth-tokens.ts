@@ -5,7 +5,6 @@
  * access token and for the claim of the lease, because the database's clock decides how long each
  * lasts.
  */
-
 import { columns } from "../../gen/columns.ts";
 import { msUntil } from "../database/clock.ts";
 import type { Encryption } from "../database/encryption.ts";
@@ -14,7 +13,7 @@ import { inTransaction, type Pool } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
 import { float, pick } from "../database/sql/columns.ts";
 import { columnsOf, sql } from "../database/sql/sql.ts";
-import { command, query } from "../database/sql/statement.ts";
+import { type Command, command, query } from "../database/sql/statement.ts";
 
 /** The result of a refresh. `used` is the refresh token that was exchanged for it. */
 interface FreshTokens {
@@ -160,3 +159,26 @@ async function disconnect(pool: Pool, organisationId: string, leaseId: string): 
     });
   });
 }
+
+/**
+ * Deletes expired tokens over all organisations, at most `atMost`, and returns how many. Several
+ * processes may run it at once.
+ */
+export const deleteExpiredConsents: Command<[atMost: number]> = command({
+  name: "delete_expired_consents",
+  text: sql`
+    UPDATE ledger_consents
+    SET
+      failure = 'No tenant was chosen in time.',
+      encrypted_tokens = NULL,
+      tenants = NULL
+    WHERE
+      organisation_id IN (
+        SELECT organisation_id
+        FROM ledger_consents
+        WHERE tenants IS NOT NULL AND expires_at <= now()
+        LIMIT $1
+        FOR UPDATE SKIP LOCKED
+      )
+  `,
+});

@@ -1,7 +1,7 @@
 /** Connecting by consent, over the wire and at the browser's callback: states and tenants. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { deleteExpiredConsents } from "../../../src/store/ledger-connection/delete-expired-authorisations.ts";
+import { deleteExpiredConsents } from "../../../src/store/ledger-connection/oauth-tokens.ts";
 import { tables } from "../../support/rows.ts";
 import { askWith, createTenant } from "../services/request.ts";
 import {

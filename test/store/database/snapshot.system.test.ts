@@ -1,7 +1,6 @@
 /** A snapshot cannot write, lock or take a number, and sees one state. PREVIEW-2. */
 import { expect } from "vitest";
-import { sqlState } from "../../../src/store/database/pool.ts";
-import { inSnapshot } from "../../../src/store/database/snapshot.ts";
+import { inSnapshot, sqlState } from "../../../src/store/database/pool.ts";
 import { databaseTest as test } from "../../support/fixtures.ts";
 import { addOrganisation } from "../../support/organisation-builder.ts";
 

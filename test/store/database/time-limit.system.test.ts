@@ -2,9 +2,8 @@
 import type { AddressInfo } from "node:net";
 import { createServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect } from "vitest";
-import type { Statement } from "../../../src/store/database/connection.ts";
+import { type Statement, startTimeLimit } from "../../../src/store/database/connection.ts";
 import { createPool, type Pool } from "../../../src/store/database/pool.ts";
-import { startTimeLimit } from "../../../src/store/database/time-limit.ts";
 import { perFile } from "../../support/file-fixture.ts";
 import { databaseTest } from "../../support/fixtures.ts";
 import { allow } from "../../support/slowness.ts";

@@ -12,8 +12,10 @@ import {
   pauseConnection,
   readConnection,
 } from "../../../src/store/ledger-connection/connections.ts";
-import { deleteExpiredConsents } from "../../../src/store/ledger-connection/delete-expired-authorisations.ts";
-import { createLedgerTokens } from "../../../src/store/ledger-connection/oauth-tokens.ts";
+import {
+  createLedgerTokens,
+  deleteExpiredConsents,
+} from "../../../src/store/ledger-connection/oauth-tokens.ts";
 import { loadReferenceData } from "../../../src/store/ledger-connection/reference-data.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";

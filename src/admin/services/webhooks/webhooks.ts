@@ -9,7 +9,7 @@ import type {
   WebhookService,
 } from "../../../gen/proto/billing/admin/v1/webhooks_pb.ts";
 import { wordOf } from "../../../present/enums.ts";
-import type { ResendOutcome } from "../../../store/admin/webhooks/resend-orders.ts";
+import type { ResendOutcome } from "../../../store/admin/webhooks/resend-events.ts";
 import type { DeliveryView } from "../../../store/admin/webhooks/webhook-deliveries.ts";
 import { endpointLimit } from "../../../store/admin/webhooks/webhook-endpoints.ts";
 import { urlFault } from "../../../webhooks/address.ts";

@@ -2,7 +2,6 @@
  * Writes and lists plans, charges and meters for the admin API. This file has what is the same for
  * all three.
  */
-
 import type { MeterStatus } from "../../../domain/catalogue/meter.ts";
 import type { CatalogueStatus } from "../../../domain/catalogue/plan.ts";
 import { type Decimal, formatDecimal } from "../../../domain/money/decimal.ts";
@@ -10,8 +9,9 @@ import { isId } from "../../database/ids.ts";
 import { collection, type Filter, filter, getOne, type Listing } from "../../database/page.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
-import type { Shape } from "../../database/sql/columns.ts";
+import { arrayOf, int, type RowOf, type Shape, text } from "../../database/sql/columns.ts";
 import { type Sql, sql } from "../../database/sql/sql.ts";
+import { type Query, query } from "../../database/sql/statement.ts";
 import {
   type Actor,
   type Change,
@@ -212,3 +212,37 @@ function loggedMember(value: unknown): unknown {
 function isSame(left: unknown, right: unknown): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }
+
+const currencyRow = { currency: text, names: arrayOf(text), total: int };
+
+/**
+ * A currency with its plans and charges: up to ten names such as `plan team`, and the total number.
+ */
+export type CatalogueCurrency = RowOf<typeof currencyRow>;
+
+/** As many as one sentence can name. */
+const namedAtMost = 10;
+
+/** Returns the currencies of all plans and charges that are not inactive. */
+export const findCatalogueCurrencies: Query<CatalogueCurrency, [organisationId: string]> = query({
+  name: "find_catalogue_currencies",
+  text: sql`
+    SELECT
+      currency,
+      (array_agg(name ORDER BY name))[1:${namedAtMost}] AS names,
+      count(*)::int AS total
+    FROM
+      (
+        SELECT currency, 'plan ' || code AS name
+        FROM plans
+        WHERE organisation_id = $1 AND status <> 'inactive'
+        UNION ALL
+        SELECT currency, 'charge ' || code
+        FROM charges
+        WHERE organisation_id = $1 AND status <> 'inactive'
+      ) entries
+    GROUP BY currency
+    ORDER BY currency
+  `,
+  row: currencyRow,
+});

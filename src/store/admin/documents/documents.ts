@@ -1,17 +1,23 @@
-/** Lists documents with a failed or waiting job, and finds the facts of documents. */
-
+/**
+ * Lists documents with a failed or waiting job, and finds the facts of documents. SQL, because a
+ * number is looked up among both kinds.
+ */
 import type { DocumentOperation, DocumentState } from "../../../domain/billing/retry-document.ts";
+import type { DocumentToExplain } from "../../../domain/explanation/render.ts";
 import type { LedgerAttempt } from "../../../gen/prisma/client.ts";
 import { binding } from "../../database/bind.ts";
+import { isId } from "../../database/ids.ts";
 import { getOne, type PageRequest } from "../../database/page.ts";
-import type { Pool } from "../../database/pool.ts";
+import { inSnapshot, type Pool } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
-import { inSnapshot } from "../../database/snapshot.ts";
+import { uuid } from "../../database/sql/columns.ts";
+import { sql } from "../../database/sql/sql.ts";
+import { type Executor, query } from "../../database/sql/statement.ts";
+import { loadDocumentToExplain } from "../../documents/explained-documents.ts";
 import type { AttemptOutcome } from "../../ledger-jobs/ledger-attempts.ts";
 import { findNumbers } from "../../ledger-sync/sync-invoices.ts";
 import { describeRetry } from "./describe-retry.ts";
 import { documentListing, listDocuments, operations } from "./document-listing.ts";
-import { findDocumentToExplain } from "./explained-document.ts";
 
 /** An attempt at a ledger job of a document. */
 export interface DocumentAttempt
@@ -55,4 +61,30 @@ export function createDocumentStore(pool: Pool) {
     /** The numbers of our documents of a kind, by their ids in the ledger. */
     inLedger: bound(findNumbers),
   };
+}
+
+const findByNumber = query({
+  name: "find_document_by_number",
+  text: sql`
+    SELECT d.id FROM invoices d WHERE d.organisation_id = $1 AND d.number = $2
+    UNION ALL
+    SELECT d.id FROM credit_notes d WHERE d.organisation_id = $1 AND d.number = $2
+  `,
+  row: { id: uuid },
+});
+
+/** Loads the document with this id or number. Null if the organisation has none. */
+export async function findDocumentToExplain(
+  executor: Executor,
+  organisationId: string,
+  idOrNumber: string,
+): Promise<DocumentToExplain | null> {
+  const [numbered] = isId(idOrNumber)
+    ? []
+    : await findByNumber(executor, organisationId, idOrNumber);
+  const id = numbered?.id ?? idOrNumber;
+  return (
+    (await loadDocumentToExplain(executor, organisationId, "invoice", id)) ??
+    (await loadDocumentToExplain(executor, organisationId, "credit_note", id))
+  );
 }

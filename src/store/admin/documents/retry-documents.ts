@@ -19,9 +19,8 @@ import { lackingChanges } from "../../ledger-jobs/amendments/closed-amendment.ts
 import { planAllocations } from "../../ledger-jobs/credit-allocations.ts";
 import type { DocumentWork } from "../../ledger-jobs/stale-jobs.ts";
 import { type Changed, changed } from "../changes.ts";
-import { createJob } from "./create-retry-job.ts";
 import { type AdminDocument, documentListing } from "./document-listing.ts";
-import { isNumberUsed, mapLines, reserveNumber } from "./renumber-and-map-lines.ts";
+import { createJob, isNumberUsed, mapLines, reserveNumber } from "./renumber-and-map-lines.ts";
 
 /** A document to retry, and its organisation. Null for a document that does not exist. */
 export interface LockedDocument {

@@ -37,8 +37,8 @@ import { reissueInvoices } from "../../subscriptions/reissue-invoices.ts";
 import { dropRefusedLines, loadNextPeriodLines } from "../../subscriptions/reversals.ts";
 import { type Changed, changed } from "../changes.ts";
 import { amendAgain } from "../documents/retry-documents.ts";
+import { loadReversal } from "./leftover-kinds.ts";
 import type { Leftover } from "./list-leftovers.ts";
-import { loadReversal } from "./load-reversal.ts";
 import { findUnbilledIncreases } from "./unbilled-increases.ts";
 
 /** A leftover whose subscription is locked. */

@@ -4,13 +4,12 @@ import { binding } from "../../database/bind.ts";
 import { isId } from "../../database/ids.ts";
 import type { PageRequest } from "../../database/page.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
-import { db } from "../../database/prisma/client.ts";
-import { withoutUndefined } from "../../database/prisma/without-undefined.ts";
+import { db, withoutUndefined } from "../../database/prisma/client.ts";
 import { type Actor, type Changed, type Changes, changed, isTaken } from "../changes.ts";
 import { pageBySeq } from "../page-by-seq.ts";
 import { createCounters } from "../provision.ts";
 import { countUnbilled } from "./current-organisation.ts";
-import { previewSetupMode } from "./preview-setup-mode.ts";
+import { previewSetupMode } from "./setup-mode-obstacles.ts";
 import {
   type AdminOrganisation,
   loadLocked,

@@ -1,12 +1,21 @@
 /**
  * Finds the work that blocks a switch of Setup Mode: work that was decided in the current mode and
- * is not done yet. SQL, because several kinds of work are counted and listed together. SETUP-4.
+ * is not done yet. Previews the switch by the same reads. SQL, because several kinds of work are
+ * counted and listed together. SETUP-4, ADMIN-22.
  */
-import type { SwitchObstacle, SwitchObstacles } from "../../../domain/billing/setup-mode.ts";
-import type { Transaction } from "../../database/pool.ts";
+import {
+  requireNothingInTheWay,
+  type SwitchObstacle,
+  type SwitchObstacles,
+} from "../../../domain/billing/setup-mode.ts";
+import { countDue } from "../../billing/due-organisations.ts";
+import { isId } from "../../database/ids.ts";
+import { inSnapshot, type Pool, type Transaction } from "../../database/pool.ts";
+import { db } from "../../database/prisma/client.ts";
 import { int, text } from "../../database/sql/columns.ts";
 import { sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
+import { stateOf } from "../previewed-state.ts";
 
 /** As many as a person can handle at once. SETUP-4. */
 const namedAtMost = 10;
@@ -80,4 +89,36 @@ export async function loadObstacles(
 ): Promise<SwitchObstacles> {
   const rows = await findObstacles(tx, organisationId, namedAtMost, blocking[to]);
   return { named: rows, total: rows[0]?.total ?? 0 };
+}
+
+/** What a switch would do. `due`: subscriptions for which something is billed before it. */
+export interface PreviewedSwitch {
+  readonly changed: boolean;
+  readonly due: number;
+  readonly previewedState: string;
+}
+
+/** Returns the previewed state of a switch. */
+export function setupModeState({ setupMode }: { readonly setupMode: boolean }): string {
+  return stateOf([setupMode]);
+}
+
+/**
+ * Previews a switch. Null if there is no such organisation. Refuses `invalid_state` while work
+ * under way blocks it.
+ */
+export async function previewSetupMode(
+  pool: Pool,
+  id: string,
+  setupMode: boolean,
+): Promise<PreviewedSwitch | null> {
+  if (!isId(id)) return null;
+  return inSnapshot(pool, async (client) => {
+    const found = await db(client).organisation.findFirst({ where: { id } });
+    if (found === null) return null;
+    const previewedState = setupModeState(found);
+    if (found.setupMode === setupMode) return { changed: false, due: 0, previewedState };
+    requireNothingInTheWay(await loadObstacles(client, id, setupMode ? "on" : "off"));
+    return { changed: true, due: (await countDue(client, id)).due, previewedState };
+  });
 }

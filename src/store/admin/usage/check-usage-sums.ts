@@ -4,9 +4,8 @@
  */
 import { add, type Decimal, equals, parseDecimal, ZERO } from "../../../domain/money/decimal.ts";
 import { columns } from "../../../gen/columns.ts";
-import type { Pool, Transaction } from "../../database/pool.ts";
+import { inSnapshot, type Pool, type Transaction } from "../../database/pool.ts";
 import { readByIndex } from "../../database/read-by-index.ts";
-import { inSnapshot } from "../../database/snapshot.ts";
 import { bool, pick, type RowOf, text } from "../../database/sql/columns.ts";
 import { identifier, type Sql, sql } from "../../database/sql/sql.ts";
 import { declare, query, undeclaredQuery } from "../../database/sql/statement.ts";

@@ -25,8 +25,8 @@ import {
   usagePlaceRow,
 } from "../../usage/usage-rows.ts";
 import { checkUsageSums } from "./check-usage-sums.ts";
-import { previewVoid } from "./preview-void.ts";
 import { exportUsage } from "./usage-lines.ts";
+import { previewVoid } from "./void-usage.ts";
 
 /**
  * The billing state of usage. `open`: its bill takes events. `waiting`: its bill is closed and not

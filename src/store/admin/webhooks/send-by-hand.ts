@@ -15,7 +15,7 @@ import { instant, pick, type RowOf } from "../../database/sql/columns.ts";
 import { columnsOf, sql } from "../../database/sql/sql.ts";
 import { command, query } from "../../database/sql/statement.ts";
 import { type Changed, changed, refuseIfIdTaken } from "../changes.ts";
-import type { ResendOutcome, TestToSend } from "./resend-orders.ts";
+import type { ResendOutcome, TestToSend } from "./resend-events.ts";
 
 const shownRow = {
   ...pick(columns.webhookEndpoint, "id", "url", "description", "status", "createdAt"),

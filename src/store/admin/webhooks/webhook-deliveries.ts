@@ -18,8 +18,7 @@ import { db } from "../../database/prisma/client.ts";
 import { int, pick, type RowOf, text, uuid } from "../../database/sql/columns.ts";
 import { columnsOf, sql } from "../../database/sql/sql.ts";
 import type { Actor, Changes } from "../changes.ts";
-import { resendSince } from "./resend-events.ts";
-import type { EventsToResend, TestToSend } from "./resend-orders.ts";
+import { type EventsToResend, resendSince, type TestToSend } from "./resend-events.ts";
 import { resendDelivery, sendTest } from "./send-by-hand.ts";
 
 /** The state of a delivery. */

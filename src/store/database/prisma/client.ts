@@ -3,6 +3,7 @@
  * connection of `tx`, so SQL and typed calls share one transaction, and only `inTransaction` begins
  * and commits it. Prisma never opens a connection and never commits (INVARIANT-7).
  */
+
 import { strict as assert } from "node:assert";
 import { createHash } from "node:crypto";
 import { PrismaPg } from "@prisma/adapter-pg";
@@ -171,4 +172,12 @@ function namesOrganisation(value: unknown): boolean {
     ([name, member]) =>
       name.includes("organisationId_") && typeof member === "object" && namesOrganisation(member),
   );
+}
+
+/** Removes undefined members. Those fields stay as they are, or take their defaults. */
+export function withoutUndefined<T extends object>(
+  members: T,
+): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const entries = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
 }

@@ -1,16 +1,20 @@
 /**
- * Claims a subscription's planned allocation under a lease, with everything that the ledger must
- * get. SQL, because a claim changes the row by its state and by the database's clock, and reads the
- * credit applied so far in the same statement.
+ * Opens an organisation's allocations, and claims a subscription's planned allocation under a
+ * lease, with everything that the ledger must get. SQL, because a claim changes the row by its
+ * state and by the database's clock, and reads the credit applied so far in the same statement.
  */
-
 import { columns } from "../../../gen/columns.ts";
+import { binding } from "../../database/bind.ts";
 import { msUntil } from "../../database/clock.ts";
-import type { Pool } from "../../database/pool.ts";
+import type { Encryption } from "../../database/encryption.ts";
+import { inTransaction, type Pool } from "../../database/pool.ts";
 import { bool, float, instant, numeric, pick, type RowOf } from "../../database/sql/columns.ts";
 import { sql } from "../../database/sql/sql.ts";
 import { first, query } from "../../database/sql/statement.ts";
-import { dueAt, jobClaim } from "../job-lease.ts";
+import { bindConnection } from "../../ledger-connection/connections.ts";
+import { planAllocations } from "../credit-allocations.ts";
+import { dueAt, jobClaim, rescheduleAllocation } from "../job-lease.ts";
+import { recordAllocation } from "./allocation-outcomes.ts";
 
 const allocationToSend = {
   ...pick(columns.ledgerJob, "id", "attempts"),
@@ -86,4 +90,32 @@ export async function readAllocationWait(
 ): Promise<number | null> {
   const [open] = await readWait(pool, organisationId, subscriptionId);
   return open?.nextInMs ?? null;
+}
+
+/** Store of one organisation's allocations. */
+export type AllocationStore = ReturnType<OpenAllocations>;
+
+/** Opens an organisation's allocations. */
+export type OpenAllocations = ReturnType<typeof createAllocations>;
+
+/** Binds allocations to a pool. `encryption` decrypts the connections' secrets. */
+export function createAllocations(pool: Pool, encryption: Encryption) {
+  return (organisationId: string) => {
+    const bound = binding(pool, organisationId);
+    return {
+      ...bindConnection(pool, encryption, organisationId),
+      reschedule: bound(rescheduleAllocation),
+      /** True if a step was planned. */
+      plan: async (subscriptionId: string) => {
+        const planned = await inTransaction(pool, (client) =>
+          planAllocations(client, organisationId, [subscriptionId]),
+        );
+        return planned.length > 0;
+      },
+      take: bound(claimAllocation),
+      record: bound(recordAllocation),
+      /** Milliseconds until the subscription's allocation can be tried. Null if there is none. */
+      nextInMs: bound(readAllocationWait),
+    };
+  };
 }

@@ -8,7 +8,7 @@ import { formatShort, parseDecimal } from "../../../domain/money/decimal.ts";
 import type {
   AllocationStore,
   OpenAllocations,
-} from "../../../store/ledger-jobs/allocations/allocation-store.ts";
+} from "../../../store/ledger-jobs/allocations/claim-allocations.ts";
 import { connectionPause, observedLedger } from "./ledger-call.ts";
 import { type PostingDependencies, unconnectedPauseMs } from "./post-group.ts";
 import { requestAllocation } from "./request-allocation.ts";
