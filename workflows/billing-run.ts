@@ -5,7 +5,7 @@
  */
 import {
   defineSignal,
-  patched,
+  deprecatePatch,
   proxyActivities,
   setCurrentDetails,
   setHandler,
@@ -15,8 +15,6 @@ import type { BillingActivities } from "../src/worker/activities/billing/billing
 import {
   type BillingProgress,
   billingQueue,
-  type DuePage,
-  type DuePageInput,
   type OrganisationBillingInput,
   type RunResult,
   wakeSignal,
@@ -25,26 +23,13 @@ import { startEverything } from "./minute-steps.ts";
 import { databaseBatch } from "./policies.ts";
 import { continueInNewRun, counted, countOf, endAs, isLongRun } from "./run-end.ts";
 
-const { startDue } = proxyActivities<BillingActivities>({
-  ...databaseBatch,
-  summary: "start the billing of organisations that have something due",
-});
-
 const wake = defineSignal(wakeSignal);
 
-/**
- * Starts all work that is due. It waits for none of it. A run that a worker of the previous version
- * began only starts the billing of organisations: other schedules started the rest then.
- */
+/** Starts all work that is due. It waits for none of it. */
 export async function billingRun(): Promise<RunResult> {
-  if (patched("every-step")) return startEverything();
-  let found = 0;
-  for (let input: DuePageInput | null = { after: null }; input !== null; ) {
-    const page: DuePage = await startDue(input);
-    found += page.found;
-    input = page.next === null ? null : { after: page.next };
-  }
-  return endAs("done", `${countOf(found, "organisation")} had something due`);
+  // Runs of 1.0.0 have the marker of this patch.
+  deprecatePatch("every-step");
+  return startEverything();
 }
 
 /**

@@ -2,7 +2,11 @@
 export { billingRun, organisationBilling } from "./billing-run.ts";
 export { endpointDeliveries } from "./endpoint-deliveries.ts";
 export { ledgerPosting } from "./ledger-posting.ts";
-export { ledgerSync, ledgerSyncStarts } from "./ledger-sync.ts";
-export { organisationEvents, outboxRelay } from "./outbox-relay.ts";
+export { organisationEvents } from "./organisation-events.ts";
 export { testClock } from "./test-clock.ts";
-export { creditAllocation, endSubscription, invoiceAmendment } from "./work-batches.ts";
+export {
+  creditAllocation,
+  endSubscription,
+  invoiceAmendment,
+  ledgerSync,
+} from "./work-batches.ts";

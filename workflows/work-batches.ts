@@ -1,6 +1,7 @@
 /**
- * The workflows of one subscription, invoice or note: batches, until one reports that nothing is
- * left. Work is found in the database, so a second run, a restart or a repetition changes nothing.
+ * The workflows of one subscription or invoice, and of the sync of a ledger: batches, until one
+ * reports that nothing is left. Work is found in the database, so a second run, a restart or a
+ * repetition changes nothing.
  */
 import {
   condition,
@@ -11,10 +12,12 @@ import {
 } from "@temporalio/workflow";
 import type { CreditAllocationActivities } from "../src/worker/activities/posting/allocate-credit.ts";
 import type { AmendmentActivities } from "../src/worker/activities/posting/amend-invoice.ts";
+import type { LedgerSyncActivities } from "../src/worker/activities/sync/ledger-sync.ts";
 import {
   type CreditAllocationInput,
   type EndSubscriptionInput,
   type InvoiceAmendmentInput,
+  type LedgerSyncInput,
   type RunResult,
   type WorkBatch,
   wakeSignal,
@@ -29,7 +32,7 @@ const wake = defineSignal(wakeSignal);
  * start while it runs is a signal: a waiting run checks at once, and one that is about to end
  * checks once more.
  */
-export async function workInBatches<Input>(
+async function workInBatches<Input>(
   input: Input,
   work: (input: Input) => Promise<WorkBatch>,
 ): Promise<RunResult> {
@@ -94,4 +97,17 @@ const { endBatch } = proxyActivities<{ endBatch(input: EndSubscriptionInput): Pr
  */
 export async function endSubscription(input: EndSubscriptionInput): Promise<RunResult> {
   return workInBatches(input, endBatch);
+}
+
+const { syncBatch } = proxyActivities<LedgerSyncActivities>({
+  ...ledgerBatch,
+  summary: "read the ledger's changes",
+});
+
+/**
+ * Syncs one organisation until nothing is left to read, or the rest is rescheduled for long: a
+ * later run then starts it again (LEDGER-4).
+ */
+export async function ledgerSync(input: LedgerSyncInput): Promise<RunResult> {
+  return workInBatches(input, syncBatch);
 }

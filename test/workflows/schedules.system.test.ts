@@ -1,7 +1,6 @@
 /**
- * The schedule belongs to a deployment: `npm run schedules` creates, changes and moves it, and
- * retires those of the previous version. A worker only checks it: it refuses another task queue,
- * and logs and counts every other fault. ADMIN-27
+ * The schedule belongs to a deployment: `npm run schedules` creates, changes and moves it. A worker
+ * only checks it: it refuses another task queue, and logs and counts every other fault. ADMIN-27
  */
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -9,11 +8,8 @@ import {
   Client,
   Connection,
   ScheduleNotFoundError,
-  type ScheduleOptions,
-  type ScheduleOptionsStartWorkflowAction,
   ScheduleOverlapPolicy,
 } from "@temporalio/client";
-import type { Workflow } from "@temporalio/common";
 import { msToTs } from "@temporalio/common/lib/time.js";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkSchedule } from "../../src/worker/temporal/schedule-watch.ts";
@@ -274,63 +270,4 @@ test("checkSchedule finds a late, paused, foreign and missing schedule", () =>
     await until("the deletion is seen", async () => {
       return (await checkSchedule(own, "mine"))?.reason === "missing";
     });
-  }));
-
-/** The schedule that the `schedules` of the previous version writes. */
-const earlier: Omit<
-  ScheduleOptions<ScheduleOptionsStartWorkflowAction<Workflow>>,
-  "scheduleId" | "state"
-> = {
-  spec: { intervals: [{ every: "1 minute", offset: "15 seconds" }] },
-  action: {
-    type: "startWorkflow",
-    workflowType: "outboxRelay",
-    workflowId: "outbox-relay",
-    taskQueue: "mine",
-    args: [],
-  },
-};
-
-test("a schedule of the previous version ends within the hour, and is deleted later", () =>
-  withNamespace(async (own) => {
-    const schedule = await own.schedule.create({ scheduleId: "outbox-relay", ...earlier });
-    const endOf = async () => (await schedule.describe()).spec.endAt?.getTime();
-    await ensureSchedule(own, "mine");
-    const end = await endOf();
-    expect(end).toBeGreaterThan(Date.now());
-    expect(end).toBeLessThanOrEqual(Date.now() + 60 * 60_000);
-    await ensureSchedule(own, "mine");
-    expect(await endOf()).toBe(end);
-    expect((await schedule.describe()).info.nextActionTimes).not.toEqual([]);
-
-    // A downgrade undoes the end, and an upgrade ends it again.
-    await schedule.update(({ state }) => ({ ...earlier, state }));
-    expect(await endOf()).toBeUndefined();
-    await ensureSchedule(own, "mine");
-    expect(await endOf()).toBeGreaterThan(Date.now());
-
-    await schedule.update(({ state }) => ({
-      ...earlier,
-      spec: { ...earlier.spec, endAt: new Date(Date.now() - 1_000) },
-      state,
-    }));
-    await ensureSchedule(own, "mine");
-    await until("it is deleted", () => schedule.describe().then(() => false, isNotFound));
-  }));
-
-const isNotFound = (error: unknown) => error instanceof ScheduleNotFoundError;
-
-test("the pause of a schedule of the previous version becomes a pause of all, once", () =>
-  withNamespace(async (own) => {
-    const schedule = await own.schedule.create({ scheduleId: "ledger-sync", ...earlier });
-    await schedule.pause("an incident is open");
-    await ensureSchedule(own, "mine");
-    const billing = own.schedule.getHandle(billingScheduleId);
-    expect((await billing.describe()).state).toMatchObject({
-      paused: true,
-      note: "ledger-sync was paused: an incident is open",
-    });
-    await billing.unpause();
-    await ensureSchedule(own, "mine");
-    expect((await billing.describe()).state.paused).toBe(false);
   }));

@@ -18,8 +18,7 @@ const failed =
 
 const waiting = '(ExecutionStatus = "Running" OR Outcome = "rescheduled")';
 
-/** Also of the runs that the schedules of the previous version start. */
-const work = 'JobKind NOT IN ("billing_run", "outbox_relay", "ledger_sync_starts")';
+const work = 'JobKind != "billing_run"';
 
 /** Creates the addresses below the UI's own. Null, without that address, means no links. */
 export function createWorkflowPages(uiUrl: string | null, namespace: string): WorkflowPages | null {

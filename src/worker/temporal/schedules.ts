@@ -30,15 +30,6 @@ const catchupWindow = "1 minute";
  */
 const runTimeout = "10 minutes";
 
-/** The schedules of the previous version. `billing-run` starts their work too. */
-const earlierIds = ["outbox-relay", "ledger-sync"] as const;
-
-/**
- * How long the schedules of the previous version still start runs, on which its workers depend. No
- * deployment takes longer.
- */
-const handOverMs = 60 * 60_000;
-
 /** The pause before a schedule that could not be read is read again. */
 const retryMs = 10_000;
 
@@ -63,13 +54,12 @@ export class OtherQueue extends Error {
 type Schedules = Pick<Client, "schedule">;
 
 /**
- * Creates or updates the schedule, and retires those of the previous version. An operator's pause
- * stays. Throws OtherQueue, and changes nothing, if it uses another task queue.
+ * Creates or updates the schedule. An operator's pause stays. Throws OtherQueue, and changes
+ * nothing, if it uses another task queue.
  */
 export async function ensureSchedule(client: Schedules, taskQueue: string): Promise<void> {
   await assertOwnQueue(client, taskQueue);
   await writeSchedule(client, taskQueue, false);
-  for (const id of earlierIds) await retire(client, id, new Date(Date.now() + handOverMs));
 }
 
 /** Throws OtherQueue if the schedule uses another task queue. A missing one does not. */
@@ -92,31 +82,9 @@ export async function moveSchedule(
   taskQueue: string,
 ): Promise<void> {
   await writeSchedule(client, taskQueue, true);
-  for (const id of earlierIds) await retire(client, id, new Date());
   const { info } = await client.schedule.getHandle(billingScheduleId).describe();
   for (const { workflow } of info.runningActions) {
     await endRun(client, workflow.workflowId, taskQueue);
-  }
-}
-
-/**
- * Has a schedule of the previous version end, and deletes one that has ended. Its workers go on
- * with it until then, and its `schedules` undoes the end. The pause of one is a pause of all,
- * because what an operator stopped must not start.
- */
-async function retire({ schedule }: Schedules, id: string, endAt: Date): Promise<void> {
-  const earlier = schedule.getHandle(id);
-  try {
-    const { spec, state } = await earlier.describe();
-    if ((spec.endAt ?? endAt) <= new Date()) return await earlier.delete();
-    if (spec.endAt !== undefined) return;
-    if (state.paused) {
-      const note = `${id} was paused: ${state.note || "without a note"}`;
-      await schedule.getHandle(billingScheduleId).pause(note);
-    }
-    await earlier.update((before) => ({ ...before, spec: { ...before.spec, endAt } }));
-  } catch (error) {
-    if (!(error instanceof ScheduleNotFoundError)) throw error;
   }
 }
 
