@@ -7,9 +7,8 @@
  */
 import { BlockList } from "node:net";
 import { ledgers } from "./ledger/index.ts";
-import { type LedgerSettings, readLedgerSettings } from "./ledger/ledger-settings.ts";
+import { readLedgerSettings } from "./ledger/ledger-settings.ts";
 import type { LedgerKinds } from "./ledger/port/ledger-kind.ts";
-import type { Addresses, LogLevel } from "./main/settings/described-settings.ts";
 import {
   consoleHosts,
   databaseUrl,
@@ -22,143 +21,16 @@ import {
 } from "./main/settings/read-settings.ts";
 import { resolveSecrets, secretNames } from "./main/settings/secret-files.ts";
 import { readTemporalSettings } from "./main/settings/temporal-settings.ts";
-import { type TlsPair, tlsFiles } from "./main/settings/tls-files.ts";
+import { tlsFiles } from "./main/settings/tls-files.ts";
 import { createEncryption, type Encryption } from "./store/database/encryption.ts";
 import { trustedProxiesOf } from "./transport/http/limits/trusted-proxies.ts";
-import type { TemporalSettings } from "./worker/temporal/connect.ts";
 
-/** All settings of both processes. */
-export interface Config {
-  readonly api: {
-    /**
-     * API_HOST, default `127.0.0.1`: only this machine can connect until the setting is changed.
-     */
-    readonly host: string;
-    /** API_PORT, default 8080. With 0 the system chooses a free port. */
-    readonly port: number;
-    /**
-     * TLS_CERT_FILE and TLS_KEY_FILE, paths of PEM files, both or none. Null serves cleartext
-     * (behind a TLS proxy).
-     */
-    readonly tls: TlsPair | null;
-    /** SUPPORT_CONTACT, an e-mail address or a page for questions. Null: the manual names none. */
-    readonly supportContact: string | null;
-    /** GRPC_REFLECTION, `on` (default) or `off`: whether gRPC clients may list the services. */
-    readonly grpcReflection: boolean;
-    /**
-     * RATE_LIMIT_PER_MINUTE, default 120, as specified (ACCESS-5). Other values are for
-     * measurements. A higher limit makes each admission slower, since a window stores that many
-     * instants.
-     */
-    readonly rateLimitPerMinute: number;
-    /**
-     * TRUSTED_PROXIES, default this machine: addresses that many clients share. No limit by address
-     * applies to them.
-     */
-    readonly trustedProxies: BlockList;
-    /**
-     * SHUTDOWN_SECONDS, default 20: how long open requests may take to finish. A request that waits
-     * for the ledger takes up to 15.
-     */
-    readonly shutdownMs: number;
-    /**
-     * DRAIN_SECONDS, default 0, at most 300: how long the port stays open after SIGTERM while
-     * readiness says `stopping`. A load balancer needs its probe interval times its failure
-     * threshold.
-     */
-    readonly drainMs: number;
-  };
-  readonly admin: {
-    /** ADMIN_HOST, default `127.0.0.1`: the admin API is for operators, not for the network. */
-    readonly host: string;
-    /** ADMIN_PORT, default 8081. With 0 the system chooses a free port. */
-    readonly port: number;
-    /**
-     * TEMPORAL_UI_URL, the address of the Temporal UI as operators open it. The timeline links to
-     * it. Null: no links.
-     */
-    readonly temporalUiUrl: string | null;
-    /**
-     * CONSOLE_HOSTS and what follows from other settings: the names under which the console is
-     * served, without ports. Null if CONSOLE, default `on`, is `off`.
-     */
-    readonly consoleHosts: ReadonlySet<string> | null;
-  };
-  readonly database: {
-    /** DATABASE_URL, required: `postgresql://user:password@host:port/database`. */
-    readonly url: string;
-    /** DATABASE_POOL_SIZE, default 10: the connections of this process. */
-    readonly poolSize: number;
-  };
-  /**
-   * Also of each kind of ledger: `…_CLIENT_ID`, `…_CLIENT_SECRET`, `…_URL`, `…_REDIRECT_URL` of our
-   * app there, and `…_WEBHOOK_KEY`, the signing key of its webhooks.
-   */
-  readonly ledger: LedgerSettings & {
-    /**
-     * LEDGER_CALL_SECONDS, default 10: after this time the answer of a ledger call counts as lost.
-     */
-    readonly callDeadlineMs: number;
-    /**
-     * LEDGER_ADDRESSES, default `public`: ledgers have https addresses of the public network.
-     * `development` also allows http and this machine, for the demo ledger.
-     */
-    readonly addresses: Addresses;
-    /**
-     * LEDGER_SYNC_MINUTES, default 15: the interval of the incremental sync of an organisation's
-     * ledger, with or without webhooks (LEDGER-4).
-     */
-    readonly syncIntervalMs: number;
-    /**
-     * PUBLIC_URL, the public address of this API. Documents in the ledger link back to it, and
-     * the OpenAPI document names it. Null: they have no link.
-     */
-    readonly publicUrl: string | null;
-  };
-  readonly webhooks: {
-    /**
-     * WEBHOOK_ADDRESSES, default `public`: endpoints have https addresses of the public network.
-     * `development` also allows http and this machine, for a receiver under development
-     * (WEBHOOK-3).
-     */
-    readonly addresses: Addresses;
-    /**
-     * WEBHOOK_RETRY_MILLISECONDS, default 30000: the pause after a first attempt. All other pauses
-     * are multiples of it.
-     */
-    readonly firstPauseMs: number;
-  };
-  /**
-   * WORKER_PORT (with 0 the system chooses) and WORKER_HOST, default `127.0.0.1`: where a worker
-   * serves health and metrics. Null, the default: it serves none.
-   */
-  readonly worker: { readonly host: string; readonly port: number } | null;
-  /**
-   * METRICS_PORT (with 0 the system chooses) and METRICS_HOST, default `127.0.0.1`: where an API
-   * process serves metrics and health without the admin API. Null, the default: the admin port
-   * alone has the metrics.
-   */
-  readonly metrics: { readonly host: string; readonly port: number } | null;
-  /** The settings of Temporal: `TEMPORAL_…`. */
-  readonly temporal: TemporalSettings;
-  /**
-   * TASK_QUEUE, default `billing`: the Temporal task queue that the API adds to and the worker
-   * polls.
-   */
-  readonly taskQueue: string;
-  /**
-   * SECRET_KEY, 32 bytes in base64: it encrypts ledger credentials (AES-256-GCM, ADMIN-3). Null if
-   * not set, for a program that is no part of the service and does without.
-   */
-  readonly secretKey: Buffer | null;
-  /**
-   * SECRET_KEYS_BEFORE, in base64, separated by commas: previous keys or a future one, which also
-   * decrypt. None by default.
-   */
-  readonly secretKeysBefore: readonly Buffer[];
-  /** LOG_LEVEL, default `info`: fatal, error, warn, info, debug, trace or silent. */
-  readonly logLevel: LogLevel;
-}
+/**
+ * All settings of both processes. `described-settings.ts` says what each means. A `worker` or
+ * `metrics` of null opens no such port, and a `secretKey` of null is that of a program that is no
+ * part of the service. Of other settings null means that nothing is set.
+ */
+export type Config = ReturnType<typeof readAll>;
 
 /** Wrong settings that prevent the start. Each line of the message names one and what to do. */
 export class SettingError extends Error {}
@@ -199,11 +71,7 @@ export function encryptionOf({ secretKey, secretKeysBefore }: Config): Encryptio
 }
 
 /** With a fault the result is not to be used: a wrong setting reads as its default. */
-function readAll(
-  env: NodeJS.ProcessEnv,
-  kinds: LedgerKinds,
-  onFault: (fault: string) => void,
-): Config {
+function readAll(env: NodeJS.ProcessEnv, kinds: LedgerKinds, onFault: (fault: string) => void) {
   const reader = settingsReader(env, onFault);
   const { text, whole, choice, attempt } = reader;
   return {
@@ -222,7 +90,10 @@ function readAll(
       host: text("ADMIN_HOST"),
       port: whole("ADMIN_PORT"),
       temporalUiUrl: attempt(null, () => temporalUiUrl(env)),
-      consoleHosts: choice("CONSOLE") === "on" ? attempt(new Set(), () => consoleHosts(env)) : null,
+      consoleHosts:
+        choice("CONSOLE") === "on"
+          ? attempt<ReadonlySet<string>>(new Set(), () => consoleHosts(env))
+          : null,
     },
     database: {
       url: attempt("", () => databaseUrl(env)),

@@ -74,9 +74,6 @@ export const secrets = [
   "TEMPORAL_PAYLOAD_KEYS_BEFORE",
 ] as const;
 
-/** The addresses that webhook endpoints and ledgers may have. */
-export type Addresses = (typeof addresses)[number];
-
 /** The levels of the log, the most severe first. */
 export type LogLevel = (typeof choices)["LOG_LEVEL"]["words"][number];
 
