@@ -7,14 +7,13 @@ import type { Exchange, HttpRequest, HttpResponse } from "../rest/exchange.ts";
 import { responseHeaders } from "../rest/handler.ts";
 import { hasBody } from "../rest/read-body.ts";
 import { closeAfterAnswer, lingerAfterAnswer, respond } from "../rest/respond.ts";
-import { beginExchange } from "./begin-exchange.ts";
 import { createKeylessQueue } from "./limits/keyless-queue.ts";
 import type { KeylessRequests } from "./limits/keyless-requests.ts";
 import type { SlowBodies } from "./limits/slow-request-bodies.ts";
 import type { UnreadAnswers } from "./limits/stalled-responses.ts";
 import type { UnfinishedBodies } from "./limits/unfinished-bodies.ts";
 import { isRefused, noteAnswered, noteTaken, refuseSocket, takeLast } from "./refuse-socket.ts";
-import { isWellFormed, replaceHost, takeOriginForm } from "./request-form.ts";
+import { beginExchange, isWellFormed, replaceHost, takeOriginForm } from "./request-head.ts";
 import type { HttpAnswer } from "./system-endpoints.ts";
 
 /** One finished request for the log. It has nothing of the header, query or body. */

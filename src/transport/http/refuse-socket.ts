@@ -3,9 +3,9 @@
  * arrive) and ends the connection.
  */
 import type { Socket } from "node:net";
+import { newId } from "../../store/database/ids.ts";
 import { errorEnvelope } from "../rest/error-envelope.ts";
 import type { HttpRequest, HttpResponse } from "../rest/exchange.ts";
-import { newRequestId } from "./request-id.ts";
 
 const answers = {
   400: {
@@ -121,7 +121,7 @@ function writeRefusal(socket: Socket, status: keyof typeof answers): void {
     return;
   }
   const { reason, code, message } = answers[status];
-  const requestId = newRequestId();
+  const requestId = newId();
   const body = errorEnvelope({
     type: "invalid_request_error",
     code,

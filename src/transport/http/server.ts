@@ -146,7 +146,6 @@ function http2Options(limits: HttpLimits) {
     // default is 1,000.
     maxSessionInvalidFrames: 100,
     maxSessionRejectedStreams: 100,
-    maxSessionMemory: limits.sessionMegabytes,
   };
 }
 

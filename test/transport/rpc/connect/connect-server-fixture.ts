@@ -11,8 +11,8 @@ import { SubscriptionService } from "../../../../src/gen/proto/billing/v1/subscr
 import { UsageService } from "../../../../src/gen/proto/billing/v1/usage_pb.ts";
 import { textFormats } from "../../../../src/services/text-formats.ts";
 import type { Admission } from "../../../../src/store/access/api-keys.ts";
-import { credentialsOf } from "../../../../src/transport/http/credentials.ts";
 import type { Readiness } from "../../../../src/transport/http/readiness.ts";
+import { credentialsOf } from "../../../../src/transport/http/request-head.ts";
 import { jsonCheck } from "../../../../src/transport/rest/check-json.ts";
 import type { HttpRequest, HttpResponse } from "../../../../src/transport/rest/exchange.ts";
 import { hasBody } from "../../../../src/transport/rest/read-body.ts";
