@@ -20,7 +20,7 @@ import {
   wakeSignal,
 } from "./contract.ts";
 import { startEverything } from "./minute-steps.ts";
-import { databaseBatch } from "./policies.ts";
+import { batches } from "./policies.ts";
 import { continueInNewRun, counted, countOf, endAs, isLongRun } from "./run-end.ts";
 
 const wake = defineSignal(wakeSignal);
@@ -43,7 +43,7 @@ export async function organisationBilling({
 }: OrganisationBillingInput): Promise<RunResult> {
   // Created here because its queue is that of the workflow's own worker.
   const { countDue, billBatch } = proxyActivities<BillingActivities>({
-    ...databaseBatch,
+    ...batches,
     taskQueue: billingQueue(workflowInfo().taskQueue),
     summary: "perform what is due",
   });

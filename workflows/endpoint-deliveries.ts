@@ -18,11 +18,11 @@ import {
   type RunResult,
   wakeSignal,
 } from "./contract.ts";
-import { deliveryBatches, idleBatchMs, maxDeliveryWaitMs } from "./policies.ts";
+import { batches, idleBatchMs, maxDeliveryWaitMs } from "./policies.ts";
 import { continueInNewRun, counted, endAs, isLongRun } from "./run-end.ts";
 
 const { deliverDue } = proxyActivities<DeliveryActivities>({
-  ...deliveryBatches,
+  ...batches,
   summary: "send the endpoint what is due",
 });
 
@@ -45,13 +45,13 @@ export async function endpointDeliveries({
   });
   for (;;) {
     isWoken = false;
-    const batches = await deliverDue(endpoint);
-    all = add(all, batches);
+    const batch = await deliverDue(endpoint);
+    all = add(all, batch);
     setCurrentDetails(describe(all));
-    if (!isWoken && batches.nextInMs !== 0) {
-      if (batches.nextInMs === null) return endAs("done", describe(all));
-      if (batches.nextInMs > maxDeliveryWaitMs) return endAs("rescheduled", describe(all));
-      await condition(() => isWoken, Math.max(batches.nextInMs, idleBatchMs));
+    if (!isWoken && batch.nextInMs !== 0) {
+      if (batch.nextInMs === null) return endAs("done", describe(all));
+      if (batch.nextInMs > maxDeliveryWaitMs) return endAs("rescheduled", describe(all));
+      await condition(() => isWoken, Math.max(batch.nextInMs, idleBatchMs));
     }
     if (isLongRun())
       await continueInNewRun<typeof endpointDeliveries>({ ...endpoint, counts: all });

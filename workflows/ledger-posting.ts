@@ -18,11 +18,11 @@ import {
   type RunResult,
   wakeSignal,
 } from "./contract.ts";
-import { highVolume, idleBatchMs, ledgerBatch, lingerTime, maxWaitMs } from "./policies.ts";
+import { batches, highVolume, idleBatchMs, lingerTime, maxWaitMs } from "./policies.ts";
 import { continueInNewRun, counted, endAs, isLongRun } from "./run-end.ts";
 
 const { postBatch } = proxyActivities<PostingActivities>({
-  ...ledgerBatch,
+  ...batches,
   summary: "post waiting documents",
 });
 

@@ -8,7 +8,7 @@ import type { BillingActivities } from "../src/worker/activities/billing/billing
 import type { PublishingActivities } from "../src/worker/activities/events/publish-changes.ts";
 import type { LedgerSyncActivities } from "../src/worker/activities/sync/ledger-sync.ts";
 import type { DuePage, DuePageInput, RunResult } from "./contract.ts";
-import { databaseBatch, maxStepMs } from "./policies.ts";
+import { batches, maxStepMs } from "./policies.ts";
 import { counted, countOf, endAs } from "./run-end.ts";
 
 type StepActivities = Pick<BillingActivities, "startDue"> &
@@ -52,7 +52,7 @@ async function startAll({ activity, work, noun }: Step, endMs: number): Promise<
   let started = 0;
   for (let input: DuePageInput | null = { after: null }; input !== null; ) {
     const { [activity]: start } = proxyActivities<StepActivities>({
-      ...databaseBatch,
+      ...batches,
       scheduleToCloseTimeout: Math.max(endMs - Date.now(), 1),
       summary: `start ${work} for each ${noun} that has something due`,
     });

@@ -5,7 +5,7 @@
 import { proxyActivities, setCurrentDetails, workflowInfo } from "@temporalio/workflow";
 import type { PublishingActivities } from "../src/worker/activities/events/publish-changes.ts";
 import { billingQueue, type OrganisationEventsInput, type RunResult } from "./contract.ts";
-import { databaseBatch } from "./policies.ts";
+import { batches } from "./policies.ts";
 import { continueInNewRun, counted, endAs, isLongRun } from "./run-end.ts";
 
 /** Publishes one organisation's changes up to a time and starts the deliveries to each endpoint. */
@@ -13,7 +13,7 @@ export async function organisationEvents(input: OrganisationEventsInput): Promis
   // On the queue of billing: a large billing run leaves much to publish, and neither may take every
   // connection.
   const { publishBatch } = proxyActivities<PublishingActivities>({
-    ...databaseBatch,
+    ...batches,
     taskQueue: billingQueue(workflowInfo().taskQueue),
     summary: "combine changes into events, and start their deliveries",
   });

@@ -2,29 +2,14 @@
 import type { ActivityOptions } from "@temporalio/workflow";
 
 /**
- * A batch of work with the ledger: one or more calls, sequential or of several kinds at once, each
- * with its own shorter deadline. Its failures are the database's, because the ledger's are
- * outcomes. It is retried until the database is back, at most every ten seconds. The worker
- * heartbeats (`src/worker/temporal/heartbeats.ts`): the batch of a killed worker is repeated after
- * ten seconds. A batch that was only slow meets its repetition without harm, because its jobs are
- * leased.
+ * A batch: calls to the ledger with their own shorter deadlines, chunks of the database, or the
+ * deliveries of some seconds. Its failures are the database's, because those of a ledger or an
+ * endpoint are outcomes. It is retried until the database is back, at most every ten seconds. The
+ * worker heartbeats (`src/worker/temporal/heartbeats.ts`): the batch of a killed worker is repeated
+ * after ten seconds. A batch that was only slow meets its repetition without harm, because jobs and
+ * deliveries are leased, and a chunk is one transaction.
  */
-export const ledgerBatch: ActivityOptions = {
-  startToCloseTimeout: "2 minutes",
-  heartbeatTimeout: "10 seconds",
-  retry: {
-    initialInterval: "200 milliseconds",
-    backoffCoefficient: 2,
-    maximumInterval: "10 seconds",
-  },
-};
-
-/**
- * A read of the database, or two seconds of chunks performed there. It is retried until the
- * database is back. The work of a killed worker is repeated after ten seconds, without harm: a
- * chunk is one transaction.
- */
-export const databaseBatch: ActivityOptions = {
+export const batches: ActivityOptions = {
   startToCloseTimeout: "2 minutes",
   heartbeatTimeout: "10 seconds",
   retry: {
@@ -64,21 +49,6 @@ export const highVolume = 100;
  * worker holds.
  */
 export const idleBatchMs = 250;
-
-/**
- * Deliveries to one endpoint: five seconds of them, twenty if answers are slow, and the 16 seconds
- * of a request. Failures are the database's, because an endpoint's are outcomes. After a killed
- * worker it is repeated; what that worker had claimed is left until its lease is over.
- */
-export const deliveryBatches: ActivityOptions = {
-  startToCloseTimeout: "2 minutes",
-  heartbeatTimeout: "10 seconds",
-  retry: {
-    initialInterval: "200 milliseconds",
-    backoffCoefficient: 2,
-    maximumInterval: "10 seconds",
-  },
-};
 
 /**
  * The longest wait of an endpoint's workflow for its next attempt. It covers the first three pauses

@@ -20,7 +20,7 @@ import {
   type RunResult,
   type TestClockInput,
 } from "./contract.ts";
-import { databaseBatch } from "./policies.ts";
+import { batches } from "./policies.ts";
 import { continueInNewRun, counted, endAs, isLongRun } from "./run-end.ts";
 
 const advance = defineSignal(advanceSignal);
@@ -30,7 +30,7 @@ const progressQuery = defineQuery<ClockProgressReport | null>(progressName);
 export async function testClock({ progress: known, ...order }: TestClockInput): Promise<RunResult> {
   // Created here because its queue is that of the workflow's own worker.
   const { advanceBatch } = proxyActivities<TestClockActivities>({
-    ...databaseBatch,
+    ...batches,
     taskQueue: billingQueue(workflowInfo().taskQueue),
     summary: "move the clock on and perform what is due",
   });

@@ -22,7 +22,7 @@ import {
   type WorkBatch,
   wakeSignal,
 } from "./contract.ts";
-import { idleBatchMs, ledgerBatch, maxWaitMs } from "./policies.ts";
+import { batches, idleBatchMs, maxWaitMs } from "./policies.ts";
 import { continueInNewRun, endAs, isLongRun } from "./run-end.ts";
 
 const wake = defineSignal(wakeSignal);
@@ -58,7 +58,7 @@ async function workInBatches<Input>(
 }
 
 const { allocateBatch } = proxyActivities<CreditAllocationActivities>({
-  ...ledgerBatch,
+  ...batches,
   summary: "apply held credit to an invoice",
 });
 
@@ -71,7 +71,7 @@ export async function creditAllocation(input: CreditAllocationInput): Promise<Ru
 }
 
 const { amendBatch } = proxyActivities<AmendmentActivities>({
-  ...ledgerBatch,
+  ...batches,
   summary: "amend the invoice in the ledger",
 });
 
@@ -85,7 +85,7 @@ export async function invoiceAmendment(input: InvoiceAmendmentInput): Promise<Ru
 
 const { endBatch } = proxyActivities<{ endBatch(input: EndSubscriptionInput): Promise<WorkBatch> }>(
   {
-    ...ledgerBatch,
+    ...batches,
     summary: "remove invoices in the ledger, then end",
   },
 );
@@ -100,7 +100,7 @@ export async function endSubscription(input: EndSubscriptionInput): Promise<RunR
 }
 
 const { syncBatch } = proxyActivities<LedgerSyncActivities>({
-  ...ledgerBatch,
+  ...batches,
   summary: "read the ledger's changes",
 });
 

@@ -29,7 +29,7 @@ const firstBatches: Readonly<Record<string, string>> = {
   ledgerSync: "const batch = await work(input);",
   testClock: "const batch = await advanceBatch(order);",
   organisationEvents: "const batch = await publishBatch(input);",
-  endpointDeliveries: "const batches = await deliverDue(endpoint);",
+  endpointDeliveries: "const batch = await deliverDue(endpoint);",
 };
 
 function typeOf(name: string): string {
