@@ -17,7 +17,6 @@ import { billingQueue, webhookQueue } from "../../../workflows/contract.ts";
 import { workflowBundleFile } from "../../assets.ts";
 import type { TemporalClient, TemporalSettings } from "./connect.ts";
 import { beating } from "./heartbeats.ts";
-import { inOneThread } from "./one-workflow-thread.ts";
 import { type ScheduleTrouble, watchSchedule } from "./schedule-watch.ts";
 import { refuseOtherQueue } from "./schedules.ts";
 import { missingSearchAttributes } from "./search-attributes.ts";
@@ -122,10 +121,9 @@ export async function runWorker(
   settings: WorkerSettings,
 ): Promise<RunningWorker> {
   const forActivities = new Set<string>();
-  const OneThreadWorker = inOneThread(Worker);
   const createWorker = (options: WorkerOptions): Promise<Worker> => {
     if (options.workflowBundle === undefined) forActivities.add(options.taskQueue);
-    return OneThreadWorker.create(options);
+    return Worker.create(options);
   };
   Runtime.install({
     ...(settings.telemetryOptions && { telemetryOptions: settings.telemetryOptions }),
