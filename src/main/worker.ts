@@ -30,7 +30,6 @@ import type { TemporalClient } from "../worker/temporal/connect.ts";
 import { chooseCoreMetrics } from "../worker/temporal/core-metrics.ts";
 import { startDispatcher } from "../worker/temporal/dispatcher.ts";
 import { createLedgerWork } from "../worker/temporal/ledger-work.ts";
-import { createOtherWork } from "../worker/temporal/other-work.ts";
 import { runWorker } from "../worker/temporal/run-worker.ts";
 import { OtherQueue } from "../worker/temporal/schedules.ts";
 import { createStartWork } from "../worker/temporal/start-work.ts";
@@ -99,10 +98,8 @@ export async function startWorker(
     onAnswered: logAnswer(log),
   });
   const work = createWork(config, log, temporal, pool);
-  const otherWork = createOtherWork();
-  const observers = { log, metrics, hasOtherWork: otherWork.isThere };
-  const webhooks = openWebhooks(config, pool, encryption, observers);
-  const lingering = openLingeringPlaces(config, log, pool, otherWork.whileLingering);
+  const webhooks = openWebhooks(config, pool, encryption, { log, metrics });
+  const lingering = openLingeringPlaces(config, log, pool, (wait) => wait());
   const shared = { config, log, metrics, pool, encryption, adapters, work, lingering };
   // Before the first activity, so that no transaction waits for the client with its locks held.
   await warmUp(pool).catch((err) =>
@@ -114,7 +111,7 @@ export async function startWorker(
     activities: { ...activitiesOf(shared), ...webhooks.activities },
     log,
     onSchedule: metrics.onSchedule,
-    interceptors: [...(tracing.temporal?.activities ?? []), activityContext, otherWork.interceptor],
+    interceptors: [...(tracing.temporal?.activities ?? []), activityContext],
     ...(tracing.temporal && { sinks: tracing.temporal.sinks }),
     ...(core && { telemetryOptions: core.telemetryOptions }),
   }).catch(asSetting);

@@ -47,15 +47,7 @@ export function openWebhooks(
   config: Config,
   pool: Pool,
   encryption: Encryption,
-  {
-    log,
-    metrics,
-    hasOtherWork,
-  }: {
-    readonly log: Log;
-    readonly metrics: WorkerMetrics;
-    readonly hasOtherWork: () => boolean;
-  },
+  { log, metrics }: { readonly log: Log; readonly metrics: WorkerMetrics },
 ) {
   const poster = createPoster({ mode: config.webhooks.addresses });
   const stopping = new AbortController();
@@ -66,7 +58,7 @@ export function openWebhooks(
     }),
     poster: tracedPoster(poster),
     permits: createRequestPermits(),
-    pace: createDeliveryPace(hasOtherWork),
+    pace: createDeliveryPace(),
     firstPauseMs: config.webhooks.firstPauseMs,
     stopping: stopping.signal,
     onDisabled: (endpoint, reason) =>

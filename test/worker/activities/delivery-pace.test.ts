@@ -5,10 +5,9 @@ import { expect, test } from "vitest";
 import { createDeliveryPace } from "../../../src/worker/activities/events/delivery-pace.ts";
 
 function paced() {
-  let [nowMs, busy, isAlone] = [0, 0, false];
+  let [nowMs, busy] = [0, 0];
   const pauses: number[] = [];
   const pace = createDeliveryPace(
-    () => !isAlone,
     () => busy,
     () => nowMs,
     async (ms) => void pauses.push(ms),
@@ -22,10 +21,7 @@ function paced() {
     }
     return [...pauses];
   };
-  const alone = (is: boolean) => {
-    isAlone = is;
-  };
-  return { windows, alone, pace, pauses };
+  return { windows, pace, pauses };
 }
 
 test("a process that has time sends without a pause", async () => {
@@ -49,14 +45,4 @@ test("within a window the pause stays as it is", async () => {
   await pace();
   await pace();
   expect(pauses).toEqual([1, 1, 1]);
-});
-
-test("without other work a process is busy longer, and pauses once some begins", async () => {
-  const { windows, alone } = paced();
-  alone(true);
-  expect(await windows(20, 0.89)).toEqual([]);
-  expect((await windows(3, 0.95)).length).toBe(3);
-  expect((await windows(20, 0.89)).at(-1)).toBeLessThan(2);
-  alone(false);
-  expect((await windows(2, 0.89))[0]).toBe(10);
 });

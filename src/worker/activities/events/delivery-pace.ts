@@ -1,7 +1,7 @@
 /**
  * The pace and the number of requests to webhook endpoints. A worker process does other work, and
- * callers wait for some of it. While there is some, each request pauses longer if the process has
- * less than half of its time free. A process without other work leaves a tenth.
+ * callers wait for some of it: each request pauses longer while the process has less than half of
+ * its time free.
  */
 import { performance } from "node:perf_hooks";
 import { setTimeout as wait } from "node:timers/promises";
@@ -9,20 +9,14 @@ import { setTimeout as wait } from "node:timers/promises";
 /** Pauses before a request. Returns at once if the process has time. */
 export type DeliveryPace = () => Promise<void>;
 
-/**
- * The share of its time that the process may be busy before requests pause: with other work, and
- * without. The rest is for work that begins.
- */
-const [maxShare, maxShareAsOnlyWork] = [0.5, 0.9];
+/** The share of its time that the process may be busy before requests pause. */
+const maxShare = 0.5;
 
 /** How often the share is measured. A shorter window would measure single statements. */
 const windowMs = 25;
 
 /** The longest pause. Each of five requests still continues at least ten times a second. */
 const maxMs = 100;
-
-/** The least pause when other work has begun: about that of ten endpoints at half of the time. */
-const yieldMs = 10;
 
 /** How a pause grows above the share and shrinks below it, with each window. */
 const [growth, leastMs, shrinking] = [1.5, 1, 0.7];
@@ -40,29 +34,19 @@ function measureProcess(): MeasureShare {
   };
 }
 
-/**
- * Creates the pace of one process. `hasOtherWork` returns whether there is work besides deliveries.
- * `now` is in milliseconds.
- */
+/** Creates the pace of one process. `now` is in milliseconds. */
 export function createDeliveryPace(
-  hasOtherWork: () => boolean,
   measure: MeasureShare = measureProcess(),
   now: () => number = () => performance.now(),
   pause: (ms: number) => Promise<unknown> = wait,
 ): DeliveryPace {
   let measuredMs = now();
   let pauseMs = 0;
-  let wasOnlyWork = false;
   return async () => {
     if (now() - measuredMs >= windowMs) {
       measuredMs = now();
-      const isOnlyWork = !hasOtherWork();
-      const busy = measure();
-      if (wasOnlyWork && !isOnlyWork && busy > maxShare) pauseMs = Math.max(pauseMs, yieldMs);
-      else if (busy > (isOnlyWork ? maxShareAsOnlyWork : maxShare))
-        pauseMs = Math.min(Math.max(pauseMs * growth, leastMs), maxMs);
+      if (measure() > maxShare) pauseMs = Math.min(Math.max(pauseMs * growth, leastMs), maxMs);
       else pauseMs = pauseMs * shrinking < leastMs ? 0 : pauseMs * shrinking;
-      wasOnlyWork = isOnlyWork;
     }
     if (pauseMs > 0) await pause(pauseMs);
   };

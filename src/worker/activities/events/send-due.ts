@@ -28,12 +28,6 @@ import { type DeliverParts, exhaust, type Progress, record, type Sending } from 
  */
 const claimAtMost = 50;
 
-/**
- * A claim that is sent faster than the first doubles the next claim. One slower than the second
- * halves it.
- */
-const [quickMs, slowMs] = [500, 2_000];
-
 /** Sends and returns how many deliveries it claimed. */
 export async function sendDue(
   parts: DeliverParts,
@@ -53,8 +47,6 @@ export async function sendDue(
     done: [],
     target: { url: endpoint.url, secrets: [] },
     failures: endpoint.failures,
-    claimSize: isProbe ? 1 : requestsAtOnce,
-    claimedAtMs: performance.now(),
     claimed: 0,
     underWay: 0,
     isOver: false,
@@ -110,16 +102,12 @@ async function claimMore(sending: Sending): Promise<void> {
   const { parts, key, progress } = sending;
   try {
     await record(sending);
-    const nowMs = performance.now();
-    const isTime = nowMs < (sending.underWay > 0 ? progress.hardEndMs : progress.softEndMs);
+    const endMs = sending.underWay > 0 ? progress.hardEndMs : progress.softEndMs;
+    const isTime = performance.now() < endMs;
     const endpoint = isTime ? await parts.store.load(key) : null;
     sending.isOver ||=
       endpoint === null || endpoint.isDisabled || endpoint.openMs !== null || !isDue(endpoint);
     if (sending.isOver || endpoint === null) return;
-    const tookMs = nowMs - sending.claimedAtMs;
-    if (tookMs < quickMs) sending.claimSize = Math.min(2 * sending.claimSize, claimAtMost);
-    if (tookMs > slowMs)
-      sending.claimSize = Math.max(Math.ceil(sending.claimSize / 2), requestsAtOnce);
     await claim(sending, endpoint);
   } catch (error) {
     sending.isOver = true;
@@ -134,9 +122,8 @@ const isDue = ({ dueMs }: EndpointState) => dueMs !== null && dueMs <= 0;
  * ended. It repeats until something can be sent.
  */
 async function claim(sending: Sending, endpoint: EndpointState): Promise<void> {
-  const { parts, key, progress } = sending;
-  sending.claimedAtMs = performance.now();
-  const claimed = await parts.store.claim(key, sending.claimSize);
+  const { parts, key, progress, isProbe } = sending;
+  const claimed = await parts.store.claim(key, isProbe ? 1 : claimAtMost);
   crashPoint("delivery_loaded");
   sending.claimed += claimed.length;
   sending.isOver ||= claimed.length === 0;

@@ -29,8 +29,6 @@ export interface Sending {
   target: Target;
   /** Consecutive failures, including those not recorded yet. */
   failures: number;
-  claimSize: number;
-  claimedAtMs: number;
   claimed: number;
   underWay: number;
   isOver: boolean;
