@@ -13,7 +13,8 @@ import { createDeps } from "../services/deps.ts";
 import { services } from "../services/index.ts";
 import { createIdempotencyStore } from "../store/access/idempotency.ts";
 import type { Pool } from "../store/database/pool.ts";
-import { createOutcomes, type Outcomes } from "../store/ledger-jobs/job-notifications.ts";
+import { wakeBatches } from "../store/ledger-jobs/batch-wakes.ts";
+import { createOutcomes } from "../store/ledger-jobs/job-notifications.ts";
 import { findRunNames } from "../store/ledger-jobs/run-names.ts";
 import { createStore, warmUp } from "../store/tenant.ts";
 import type { UsageCounts } from "../store/usage/ingest.ts";
@@ -54,7 +55,7 @@ export async function startApi(
   const stores = openStores(config, log);
   const { metrics, pool, outcomes, keys } = stores;
   const temporal = openTemporal(config, metrics, tracing);
-  const work = createWork(config, log, temporal, stores);
+  const work = createWork(config, log, temporal, pool);
   const onIssued = (organisationId: string) => void work.wake(organisationId);
   const onUsage = (counts: UsageCounts) => countUsage(metrics, counts);
   const store = createStore(pool, onIssued, onUsage);
@@ -194,12 +195,7 @@ function reportContradictions(log: Log, { contradictions }: Metrics) {
  * The starts of workflows. Work whose start fails is started by the dispatcher. A start with an
  * unknown outcome counts as begun, so that its request waits for the ledger.
  */
-function createWork(
-  { taskQueue }: Config,
-  log: Log,
-  { client }: TemporalClient,
-  { pool, outcomes: { lingering } }: { readonly pool: Pool; readonly outcomes: Outcomes },
-) {
+function createWork({ taskQueue }: Config, log: Log, { client }: TemporalClient, pool: Pool) {
   const onUnwoken = (organisationId: string, err: unknown) => {
     log.warn(
       { organisationId, err },
@@ -212,7 +208,7 @@ function createWork(
     return isOutcomeUnknown(err);
   };
   return {
-    ...createLedgerWork(client, taskQueue, onUnwoken, lingering),
+    ...createLedgerWork(client, taskQueue, onUnwoken, (id) => wakeBatches(pool, id)),
     ...createStartWork(client, taskQueue, onUnstarted, (run) => findRunNames(pool, run)),
   };
 }

@@ -10,7 +10,7 @@ import type { Encryption } from "../store/database/encryption.ts";
 import type { Pool } from "../store/database/pool.ts";
 import { createAllocations } from "../store/ledger-jobs/allocations/claim-allocations.ts";
 import { createAmendments } from "../store/ledger-jobs/amendments/amendments.ts";
-import { createKnownBatches } from "../store/ledger-jobs/lingering-batches.ts";
+import { listenToWakes, wakeBatches } from "../store/ledger-jobs/batch-wakes.ts";
 import { createPostingStore } from "../store/ledger-jobs/posting-store.ts";
 import { findRunNames } from "../store/ledger-jobs/run-names.ts";
 import { findStaleJobs } from "../store/ledger-jobs/stale-jobs.ts";
@@ -22,7 +22,10 @@ import { createTestClockActivities } from "../worker/activities/billing/test-clo
 import { createPublishingActivities } from "../worker/activities/events/publish-changes.ts";
 import { createCreditAllocation } from "../worker/activities/posting/allocate-credit.ts";
 import { createAmendment } from "../worker/activities/posting/amend-invoice.ts";
-import type { LingeringPlaces } from "../worker/activities/posting/lingering-places.ts";
+import {
+  createLingeringPlaces,
+  type LingeringPlaces,
+} from "../worker/activities/posting/lingering-places.ts";
 import { createPostingActivities } from "../worker/activities/posting/posting.ts";
 import { createEndSubscriptionActivities } from "../worker/activities/subscriptions/end-subscription.ts";
 import { createLedgerSyncActivities } from "../worker/activities/sync/ledger-sync.ts";
@@ -48,7 +51,6 @@ import { noTracing, type Tracing } from "./telemetry/tracing.ts";
 import { createWorkerMetrics, type WorkerMetrics } from "./telemetry/worker-metrics.ts";
 import { activityContext } from "./worker/activity-context.ts";
 import { startCleanups } from "./worker/cleanups.ts";
-import { openLingeringPlaces } from "./worker/lingering-places.ts";
 import {
   observedAmendments,
   observedPosting,
@@ -99,7 +101,10 @@ export async function startWorker(
   });
   const work = createWork(config, log, temporal, pool);
   const webhooks = openWebhooks(config, pool, encryption, { log, metrics });
-  const lingering = openLingeringPlaces(config, log, pool, (wait) => wait());
+  const lingering = createLingeringPlaces();
+  const wakes = listenToWakes(config.database.url, lingering.wake, (err) =>
+    log.warn({ err }, "wake-ups: connection lost"),
+  );
   const shared = { config, log, metrics, pool, encryption, adapters, work, lingering };
   // Before the first activity, so that no transaction waits for the client with its locks held.
   await warmUp(pool).catch((err) =>
@@ -131,7 +136,7 @@ export async function startWorker(
       webhooks.stopSending();
       lingering.stop();
       await Promise.all([dispatcher, worker, ...cleanups].map((part) => part.stop()));
-      await Promise.all([lingering.close(), adapters.close(), webhooks.close(), health.stop()]);
+      await Promise.all([wakes.close(), adapters.close(), webhooks.close(), health.stop()]);
       await temporal.close();
       await pool.end();
     },
@@ -148,10 +153,8 @@ function createWork({ taskQueue }: Config, log: Log, { client }: TemporalClient,
     log.warn({ workflowId, err }, "a workflow could not be started; trying again");
     return false;
   };
-  // A worker gets no reports, so each of its wake-ups goes both ways.
-  const lingering = createKnownBatches(pool);
   return {
-    ...createLedgerWork(client, taskQueue, onUnwoken, lingering),
+    ...createLedgerWork(client, taskQueue, onUnwoken, (id) => wakeBatches(pool, id)),
     ...createStartWork(client, taskQueue, onUnstarted, (run) => findRunNames(pool, run)),
   };
 }

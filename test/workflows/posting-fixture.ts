@@ -67,7 +67,12 @@ export async function startPostingFixture(): Promise<PostingFixture> {
     activities: { postBatch },
   });
   const running = worker.run();
-  const work = createLedgerWork(client, taskQueue, () => false);
+  const work = createLedgerWork(
+    client,
+    taskQueue,
+    () => false,
+    async () => undefined,
+  );
   return {
     client,
     add: async (organisationId) => {

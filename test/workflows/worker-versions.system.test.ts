@@ -97,7 +97,12 @@ afterAll(async () => {
 });
 
 async function wake(organisationId: string, by = client): Promise<void> {
-  const work = createLedgerWork(by, taskQueue, () => false);
+  const work = createLedgerWork(
+    by,
+    taskQueue,
+    () => false,
+    async () => undefined,
+  );
   await until("it is woken", () => work.wake(organisationId));
 }
 

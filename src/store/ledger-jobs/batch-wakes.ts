@@ -1,42 +1,38 @@
 /**
- * The worker's side of lingering batches: wake-ups that it gets, and reports of the batches that
- * linger in it.
+ * Wake-ups of posting batches that linger, by PostgreSQL's NOTIFY: one takes less than a
+ * millisecond, and a workflow task 25. Nothing depends on it: the batch reads the database as well,
+ * and each wake-up is also a signal to the workflow (POSTING-3).
  */
-import { listen } from "../database/listen.ts";
-import type { Executor } from "../database/sql/statement.ts";
-import { outcomesChannel } from "./job-notifications.ts";
-import { endedMark, lingeringMark, notify, wakesChannel } from "./lingering-batches.ts";
+import { type Listening, listen } from "../database/listen.ts";
+import { sql } from "../database/sql/sql.ts";
+import { command, type Executor } from "../database/sql/statement.ts";
 
-/** Wake-ups for the lingering batches of a worker, and its reports. */
-export interface BatchWakes {
-  /** Reports which organisations have a lingering batch here, and which have none any more. */
-  report(lingering: readonly string[], ended: readonly string[]): Promise<void>;
-  close(): Promise<void>;
-}
+/** The channel. Its payload is an organisation's id. */
+const channel = "ledger_wakes";
 
 /** Listens to wake-ups. `onWake` gets the organisation, or null if any may have been missed. */
 export function listenToWakes(
   databaseUrl: string,
-  pool: Executor,
   onWake: (organisationId: string | null) => void,
   onError: (error: Error) => void,
-): BatchWakes {
-  const listening = listen({
+): Listening {
+  return listen({
     databaseUrl,
     name: "wakes",
-    channel: wakesChannel,
+    channel,
     onPart: onWake,
     onListening: () => onWake(null),
     onError,
   });
-  return {
-    report: async (lingering, ended) => {
-      const parts = [
-        ...lingering.map((id) => `${lingeringMark}${id}`),
-        ...ended.map((id) => `${endedMark}${id}`),
-      ];
-      if (parts.length > 0) await notify(pool, outcomesChannel, parts.join());
-    },
-    close: () => listening.close(),
-  };
+}
+
+const notifyChannel = command({
+  name: "notify",
+  planned: "once",
+  text: sql`SELECT FROM pg_notify($1, $2)`,
+});
+
+/** Wakes the organisation's lingering batches, of all processes. */
+export async function wakeBatches(pool: Executor, organisationId: string): Promise<void> {
+  await notifyChannel(pool, channel, organisationId);
 }

@@ -9,7 +9,6 @@ import type { Pool } from "../database/pool.ts";
 import { bool, pick } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
-import { createKnownBatches, type LingeringBatches } from "./lingering-batches.ts";
 
 /**
  * A job's state. `waiting`: the ledger has not decided. Then `reason` and `message` describe the
@@ -31,8 +30,6 @@ export interface Outcomes {
    * rescheduled past `untilMs`. It returns what is known then.
    */
   watch(jobIds: readonly string[]): Watch;
-  /** The posting batches that linger, as workers report on the same channel. */
-  readonly lingering: LingeringBatches;
   close(): Promise<void>;
 }
 
@@ -73,7 +70,6 @@ export function createOutcomes(
 ): Outcomes {
   const watchers: Watchers = new Map();
   const last: LastNotifications = new Map();
-  const known = createKnownBatches(pool);
   const wake = (id: string, isDone: boolean) => {
     for (const watcher of watchers.get(id) ?? []) watcher(id, isDone);
   };
@@ -82,7 +78,6 @@ export function createOutcomes(
     name: "outcomes",
     channel: outcomesChannel,
     onPart: (part) => {
-      if (known.read(part)) return;
       const isDone = part.startsWith(doneMark);
       const id = isDone ? part.slice(doneMark.length) : part;
       remember(last, id, isDone);
@@ -95,7 +90,6 @@ export function createOutcomes(
   });
   return {
     watch: (jobIds) => startWatch(pool, watchers, last, jobIds),
-    lingering: known,
     close: () => listening.close(),
   };
 }

@@ -1,10 +1,8 @@
 /**
  * Wakes an organisation's ledger workflow with `signalWithStart`, so that no wake-up is missed and
- * only one workflow runs. A posting batch of it that lingers is woken through PostgreSQL instead.
- * During and shortly after a wake-up, further wake-ups of this organisation by this process are
- * coalesced into the next one.
+ * only one workflow runs. A posting batch of it that lingers is woken through PostgreSQL as well,
+ * which is faster.
  */
-import { setTimeout as pause } from "node:timers/promises";
 import type { Client } from "@temporalio/client";
 import { WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from "@temporalio/client";
 import {
@@ -13,7 +11,6 @@ import {
   ledgerWorkflowId,
   wakeSignal,
 } from "../../../workflows/contract.ts";
-import { type LingeringBatches, reportEveryMs } from "../../store/ledger-jobs/lingering-batches.ts";
 import { typedAttributes } from "./search-attributes.ts";
 
 /** Wakes the ledger workflows of organisations. */
@@ -38,79 +35,26 @@ export const engineDeadlineMs = 3_000;
 export const maxRun = "1 hour";
 
 /**
- * The least time between two wake-ups of one organisation by this process. A batch takes longer, so
- * more wake-ups only load the engine. With 32 callers they were a third of its work and of the
- * worker's.
- */
-const signalGapMs = 20;
-
-/** The same of wake-ups through PostgreSQL. One takes less than a millisecond. */
-const notifyGapMs = 2;
-
-/**
- * How long after a wake-up through PostgreSQL the next report of a lingering batch is awaited. If
- * none came, its worker may be gone, and the workflow is signalled.
- */
-const reportAwaitedMs = 2 * reportEveryMs;
-
-/**
- * A wake-up in progress. After `landed` the next one may start. All callers that came in the
- * meantime share `next`.
- */
-interface Flight {
-  readonly landed: Promise<void>;
-  next: Promise<boolean> | null;
-}
-
-/**
- * Creates wake-ups over a client. `onError` decides what a failed one resolves to. Without
- * `lingering` every wake-up goes through Temporal.
+ * Creates wake-ups over a client. `onError` decides what a failed one resolves to. `notify` wakes a
+ * batch of the workflow that lingers. If it fails, the batch reads the work itself.
  */
 export function createLedgerWork(
   client: Client,
   taskQueue: string,
   onError: (organisationId: string, error: unknown) => boolean,
-  lingering?: LingeringBatches,
+  notify: (organisationId: string) => Promise<void>,
 ): PostingWakes {
-  const signal = coalesced(signalGapMs, (organisationId) =>
-    client
-      .withDeadline(Date.now() + engineDeadlineMs, () =>
-        client.workflow.signalWithStart(ledgerPostingType, signalOf(taskQueue, organisationId)),
-      )
-      .then(() => true)
-      .catch((error: unknown) => onError(organisationId, error)),
-  );
-  if (lingering === undefined) return { wake: signal };
-
-  const notify = coalesced(notifyGapMs, (organisationId) =>
-    lingering.wake(organisationId).then(
-      () => true,
-      () => false,
-    ),
-  );
-  /** The last wake-up of each organisation through PostgreSQL that no report has followed yet. */
-  const notifiedAtMs = new Map<string, number>();
-  const check = (organisationId: string) => {
-    setTimeout(() => {
-      const atMs = notifiedAtMs.get(organisationId) ?? 0;
-      const isReported = (lingering.reportedAtMs(organisationId) ?? 0) > atMs;
-      if (!isReported && performance.now() - atMs < reportAwaitedMs) return check(organisationId);
-      notifiedAtMs.delete(organisationId);
-      if (!isReported) void signal(organisationId);
-    }, reportAwaitedMs).unref();
-  };
   return {
     wake: async (organisationId) => {
-      if (!lingering.lingers(organisationId)) {
-        // One may linger that this process does not know of yet. It does not get the signal.
-        void notify(organisationId);
-        return signal(organisationId);
+      void notify(organisationId).catch(() => undefined);
+      try {
+        await client.withDeadline(Date.now() + engineDeadlineMs, () =>
+          client.workflow.signalWithStart(ledgerPostingType, signalOf(taskQueue, organisationId)),
+        );
+        return true;
+      } catch (error) {
+        return onError(organisationId, error);
       }
-      if (!(await notify(organisationId))) return signal(organisationId);
-      const isChecked = notifiedAtMs.has(organisationId);
-      notifiedAtMs.set(organisationId, performance.now());
-      if (!isChecked) check(organisationId);
-      return true;
     },
   };
 }
@@ -132,33 +76,5 @@ function signalOf(taskQueue: string, organisationId: string) {
       OrganisationId: organisationId,
       JobKind: "post_documents",
     }),
-  };
-}
-
-/**
- * Coalesces the wake-ups of each organisation: one at a time, and the next one for all callers that
- * came in the meantime.
- */
-function coalesced(
-  gapMs: number,
-  send: (organisationId: string) => Promise<boolean>,
-): PostingWakes["wake"] {
-  const flights = new Map<string, Flight>();
-  const fly = (organisationId: string): Promise<boolean> => {
-    const sent = send(organisationId);
-    const landed = Promise.all([sent, pause(gapMs)]).then(() => {
-      if (flight.next === null) flights.delete(organisationId);
-    });
-    const flight: Flight = { landed, next: null };
-    flights.set(organisationId, flight);
-    return sent;
-  };
-  return (organisationId) => {
-    const flight = flights.get(organisationId);
-    if (flight === undefined) return fly(organisationId);
-    // The wake-up in progress may predate this caller's commit. One more follows it, for all
-    // callers.
-    flight.next ??= flight.landed.then(() => fly(organisationId));
-    return flight.next;
   };
 }

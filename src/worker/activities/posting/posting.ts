@@ -2,13 +2,11 @@
  * The batches of an organisation's ledger workflow: groups of documents, one after the other, and
  * then a wait for the next (POSTING-3).
  */
-import { setTimeout as pause } from "node:timers/promises";
 import type { LedgerPostingInput, PostingBatch } from "../../../../workflows/contract.ts";
 import { isRecorded } from "../../../store/database/trace-context.ts";
-import { groupSize } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { OpenJobs } from "../../../store/ledger-jobs/jobs.ts";
 import type { PostingStore } from "../../../store/ledger-jobs/posting-store.ts";
-import { type LingeringPlace, type LingeringPlaces, lingeringIdleMs } from "./lingering-places.ts";
+import type { LingeringPlace, LingeringPlaces } from "./lingering-places.ts";
 import { type PostingDependencies, postGroup } from "./post-group.ts";
 
 /** The dependencies of batches. Without `lingering` no batch lingers. */
@@ -46,26 +44,17 @@ const callGapMs = 1_000;
  */
 const batchMs = 1_000;
 
+/** How long a batch lingers without a new document. */
+const lingeringIdleMs = 10_000;
+
 /** The longest lingering batch. Then the workflow shows its progress and runs the next at once. */
 const maxLingeringMs = 30_000;
 
-/**
- * How often a lingering batch reads what waits. It finds what a lost notification announced, and
- * what a process of the previous version announced through Temporal only.
- */
+/** How often a lingering batch reads what waits. It finds what a lost notification announced. */
 const readEveryMs = 500;
-
-/**
- * How long a busy batch collects documents before its next group. A group costs 20 ms of
- * processor time in all processes, whatever the number of its documents.
- */
-const collectMs = 15;
 
 /** The most numbers of documents in a result, for people. A busy batch posts thousands. */
 const maxNumbers = 10;
-
-/** A group of so many documents is a busy batch's. A single caller never waits. */
-const busyFrom = 4;
 
 /**
  * Creates the activities over these dependencies. Each batch reads the database again, so a retry
@@ -80,7 +69,7 @@ export function createPostingActivities(parts: BatchDependencies): PostingActivi
       try {
         return await postBatch(parts, coalesce, place, organisationId);
       } finally {
-        await place?.leave();
+        place?.leave();
       }
     },
   };
@@ -98,7 +87,7 @@ async function postBatch(
   organisationId: string,
 ): Promise<PostingBatch> {
   const beganMs = performance.now();
-  let workedAtMs = beganMs;
+  let workedAtMs: number | null = null;
   let posted = 0;
   let refused = 0;
   const numbers: { posted: string[]; refused: string[] } = { posted: [], refused: [] };
@@ -127,28 +116,18 @@ async function postBatch(
     if (hasWorked) workedAtMs = nowMs;
     const maxMs = place === null || atOnce > 1 ? batchMs : maxLingeringMs;
     const endMs = beganMs + maxMs;
-    const isBusy = group.posted >= busyFrom && group.waiting < groupSize;
     // A group without work may have missed a job that came while it read what is open.
     if (group.nextInMs === 0 && (hasWorked || !isRepeat)) {
       if (nowMs >= endMs || place?.isStopping()) return result;
       isRepeat = !hasWorked;
-      if (hasWorked) place?.worked();
-      if (isBusy) await pause(collectMs);
       continue;
     }
     if (place === null || group.paused !== null || group.nextInMs === 0) return result;
-    if (hasWorked) place.worked();
-    const idleEndMs = workedAtMs + lingeringIdleMs;
-    const store = parts.openStore(organisationId);
-    const lingerEndMs = Math.min(idleEndMs, beganMs + maxLingeringMs);
-    const open = await place.linger(() => linger(store, place, group, lingerEndMs));
-    if (open === null) {
-      if (isBusy) await pause(collectMs);
-      continue;
-    }
-    // Callers may still count on this batch, so the workflow runs the next at once.
-    const isCountedOn = place.isStopping() || performance.now() < idleEndMs;
-    return { ...result, ...open, ...(isCountedOn && { nextInMs: 0 }) };
+    // A batch that a late signal began, and that found nothing, does not linger.
+    if (workedAtMs === null) return result;
+    const lingerEndMs = Math.min(workedAtMs + lingeringIdleMs, beganMs + maxLingeringMs);
+    const open = await linger(parts.openStore(organisationId), place, group, lingerEndMs);
+    if (open !== null) return { ...result, ...open };
   }
 }
 
