@@ -2,6 +2,7 @@
  * Starts or wakes the workflows of stale jobs. A job is stale if Temporal was down, a process died
  * between its commit and its wake-up, or a pause is over. INVARIANT-9.
  */
+import { setTimeout as wait } from "node:timers/promises";
 import {
   amendmentWorkflowId,
   clockWorkflowId,
@@ -39,8 +40,8 @@ export function startDispatcher(
   work: PostingWakes & StartWork,
   onError: (error: unknown) => void,
 ): Dispatcher {
-  let stopped = false;
-  let wakeUp: () => void = () => undefined;
+  const stopping = new AbortController();
+  const { signal } = stopping;
   const startedAt = new Map<string, number>();
   const start = async (workflowId: string, stale: StaleJobs): Promise<void> => {
     const now = performance.now();
@@ -48,7 +49,7 @@ export function startDispatcher(
     if (await startStaleJobs(work, stale)) startedAt.set(workflowId, now);
   };
   const search = async (): Promise<void> => {
-    while (!stopped) {
+    while (!signal.aborted) {
       try {
         const found = await findStaleJobs(graceMs);
         const stale = new Map(found.map((one) => [workflowIdOf(one), one]));
@@ -56,27 +57,20 @@ export function startDispatcher(
           if (!stale.has(workflowId)) startedAt.delete(workflowId);
         for (const [workflowId, one] of stale) {
           // With Temporal down each start takes seconds, and a stop must not wait for all of them.
-          if (stopped) return;
+          if (signal.aborted) return;
           await start(workflowId, one);
         }
       } catch (error) {
         onError(error);
       }
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, searchEveryMs);
-        wakeUp = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
+      await wait(searchEveryMs, undefined, { signal }).catch(() => undefined);
     }
   };
   const searching = search();
   return {
-    stop: async () => {
-      stopped = true;
-      wakeUp();
-      await searching;
+    stop: () => {
+      stopping.abort();
+      return searching;
     },
   };
 }

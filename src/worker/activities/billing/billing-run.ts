@@ -6,6 +6,7 @@
 import type { BillingBatch, DuePage, DuePageInput } from "../../../../workflows/contract.ts";
 import { crashPoint } from "../../../crash-points.ts";
 import type { BillingRunStore, Parked } from "../../../store/billing/billing-run.ts";
+import { pageSize, startPage } from "../start-page.ts";
 
 /** The dependencies of the billing run. */
 interface BillingDependencies {
@@ -37,12 +38,6 @@ export interface BillingActivities {
   billBatch(order: BillingOrder): Promise<BillingBatch>;
 }
 
-/** Organisations on a page. All are started within seconds, so the activity stays short. */
-const pageSize = 500;
-
-/** Concurrent starts. The engine answers several in the time of one. */
-const startsAtOnce = 16;
-
 /**
  * How long a batch continues with further chunks. A result for each chunk would cost the engine and
  * the worker as much as the chunk. It is shorter than the grace of a stopping worker.
@@ -52,28 +47,10 @@ const batchMs = 2_000;
 /** Creates the activities over these dependencies. */
 export function createBilling(deps: BillingDependencies): BillingActivities {
   return {
-    startDue: ({ after }) => startDue(deps, after),
+    startDue: async ({ after }) =>
+      startPage(await deps.store.findDueOrganisations(after, pageSize), deps.startBilling),
     countDue: async ({ organisationId }) => (await deps.store.countDue(organisationId)).due,
     billBatch: ({ organisationId }) => billBatch(deps, organisationId),
-  };
-}
-
-async function startDue(
-  { store, startBilling }: BillingDependencies,
-  after: string | null,
-): Promise<DuePage> {
-  const page = await store.findDueOrganisations(after, pageSize);
-  const waiting = page.values();
-  let started = 0;
-  // One queue for all starters: each takes the next organisation when its last one is started.
-  const starter = async (): Promise<void> => {
-    for (const organisationId of waiting) if (await startBilling(organisationId)) started += 1;
-  };
-  await Promise.all(Array.from({ length: startsAtOnce }, starter));
-  return {
-    found: page.length,
-    started,
-    next: page.length < pageSize ? null : (page.at(-1) ?? null),
   };
 }
 

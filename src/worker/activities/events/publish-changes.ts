@@ -13,6 +13,7 @@ import { crashPoint } from "../../../crash-points.ts";
 import type { EndpointKey } from "../../../store/events/due-endpoints.ts";
 import type { OutboxStore } from "../../../store/events/outbox.ts";
 import type { Unpublished } from "../../../store/events/publish-isolated.ts";
+import { pageSize, startEach, startPage } from "../start-page.ts";
 
 /** The dependencies of publishing. */
 export interface PublishingDependencies {
@@ -39,15 +40,6 @@ export interface PublishingActivities {
   startDeliveriesDue(input: DuePageInput): Promise<DuePage>;
   publishBatch(input: OrganisationEventsInput): Promise<PublishingBatch>;
 }
-
-/**
- * Organisations or endpoints on a page. All are started within seconds, so the activity stays
- * short.
- */
-const pageSize = 500;
-
-/** Concurrent starts. The engine answers several in the time of one. */
-const startsAtOnce = 16;
 
 /**
  * How long a batch continues with further chunks. It is shorter than the grace of a stopping
@@ -82,11 +74,7 @@ async function startChanged(
 ): Promise<DuePage> {
   const { organisationIds, now } = await store.findChangedOrganisations(after, pageSize);
   const until = now.toISOString();
-  const started = await startEach(organisationIds, (organisationId) =>
-    startEvents({ organisationId, until }),
-  );
-  const found = organisationIds.length;
-  return { found, started, next: found < pageSize ? null : (organisationIds.at(-1) ?? null) };
+  return startPage(organisationIds, (organisationId) => startEvents({ organisationId, until }));
 }
 
 /**
@@ -138,9 +126,7 @@ async function startDeliveriesDue(
   after: string | null,
 ): Promise<DuePage> {
   const endpoints = await store.findAllDueEndpoints(after, pageSize);
-  const started = await startEach(endpoints, startDeliveries);
-  const next = endpoints.length < pageSize ? null : (endpoints.at(-1)?.endpointId ?? null);
-  return { found: endpoints.length, started, next };
+  return startPage(endpoints, startDeliveries, ({ endpointId }) => endpointId);
 }
 
 /**
@@ -156,21 +142,4 @@ async function startOwnDeliveries(
     crashPoint("delivery_started");
     return isStarted;
   });
-}
-
-/**
- * Starts each, several at once, and returns how many were started. One queue for all: each starter
- * takes the next one when its last is started.
- */
-async function startEach<T>(
-  all: readonly T[],
-  start: (one: T) => Promise<boolean>,
-): Promise<number> {
-  const waiting = all.values();
-  let started = 0;
-  const starter = async (): Promise<void> => {
-    for (const one of waiting) if (await start(one)) started += 1;
-  };
-  await Promise.all(Array.from({ length: startsAtOnce }, starter));
-  return started;
 }

@@ -18,6 +18,7 @@ import { joinSyncResults, nothingSynced } from "../../../store/ledger-sync/obser
 import type { SyncKind } from "../../../store/ledger-sync/pending-notifications.ts";
 import type { LedgerSync, LedgerSyncTenant } from "../../../store/ledger-sync/sync-store.ts";
 import { connectionPause, limitReason, retryDelayMs } from "../posting/ledger-call.ts";
+import { pageSize, startPage } from "../start-page.ts";
 import {
   failureReason,
   isConnectionFailure,
@@ -53,12 +54,6 @@ export interface LedgerSyncActivities {
   syncBatch(input: LedgerSyncInput): Promise<WorkBatch>;
 }
 
-/** Organisations on a page. All are started within seconds, so the activity stays short. */
-const pageSize = 500;
-
-/** Concurrent starts of workflows. */
-const startsAtOnce = 16;
-
 /**
  * The longest that all reads wait because some failed. An object that can be read is still synced
  * within about a minute.
@@ -77,26 +72,9 @@ const batchMs = 1_000;
  */
 export function createLedgerSyncActivities(parts: LedgerSyncDependencies): LedgerSyncActivities {
   return {
-    startDueSyncs: ({ after }) => startDueSyncs(parts, after),
+    startDueSyncs: async ({ after }) =>
+      startPage(await parts.ledgerSync.find(after, pageSize), parts.startLedgerSync),
     syncBatch: ({ organisationId }) => syncBatch(parts, organisationId),
-  };
-}
-
-async function startDueSyncs(
-  { ledgerSync, startLedgerSync }: LedgerSyncDependencies,
-  after: string | null,
-): Promise<DuePage> {
-  const page = await ledgerSync.find(after, pageSize);
-  const waiting = page.values();
-  let started = 0;
-  const starter = async (): Promise<void> => {
-    for (const organisationId of waiting) if (await startLedgerSync(organisationId)) started += 1;
-  };
-  await Promise.all(Array.from({ length: startsAtOnce }, starter));
-  return {
-    found: page.length,
-    started,
-    next: page.length < pageSize ? null : (page.at(-1) ?? null),
   };
 }
 
