@@ -5,7 +5,7 @@
 import { describe, expect, test } from "vitest";
 import { formatInstant, readQuantity, readTimestamp } from "../../src/domain/usage/parse.ts";
 import { UsageEventSchema } from "../../src/gen/proto/billing/v1/usage_pb.ts";
-import { patternOf } from "../../src/transport/rpc/validation/describe-pattern.ts";
+import { patternOf } from "../../src/transport/rpc/validation/validate.ts";
 
 /** Of 59 faults put into the readers one by one, the last one shows after some 124,000 texts. */
 const count = 200_000;

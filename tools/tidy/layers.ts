@@ -116,7 +116,7 @@ const layers: Readonly<Record<string, Layer>> = {
     packagesNever: [...database, "@temporalio/"],
   },
   rpc: {
-    paths: ["src/transport/rpc/"],
+    paths: ["src/transport/rpc/", "src/transport/places.ts"],
     imports: [protos, "src/domain/refusal.ts", "src/store/access/", unreachable, crashPoints],
     packagesNever: [...database, "@temporalio/"],
   },

@@ -7,6 +7,7 @@ import type { Exchange, HttpRequest, HttpResponse } from "../rest/exchange.ts";
 import { responseHeaders } from "../rest/handler.ts";
 import { hasBody } from "../rest/read-body.ts";
 import { closeAfterAnswer, lingerAfterAnswer, respond } from "../rest/respond.ts";
+import type { RequestLine } from "../rpc/observe.ts";
 import { createKeylessQueue } from "./limits/keyless-queue.ts";
 import type { KeylessRequests } from "./limits/keyless-requests.ts";
 import type { SlowBodies } from "./limits/slow-request-bodies.ts";
@@ -15,29 +16,6 @@ import type { UnfinishedBodies } from "./limits/unfinished-bodies.ts";
 import { isRefused, noteAnswered, noteTaken, refuseSocket, takeLast } from "./refuse-socket.ts";
 import { beginExchange, isWellFormed, replaceHost, takeOriginForm } from "./request-head.ts";
 import type { HttpAnswer } from "./system-endpoints.ts";
-
-/** One finished request for the log. It has nothing of the header, query or body. */
-export interface RequestLine {
-  readonly requestId: string;
-  readonly httpVersion: string;
-  readonly method: string;
-  /** The path without its query. */
-  readonly path: string;
-  /** `billing.v1.SubscriptionService/CreateSubscription`. Null for an unknown path. */
-  readonly operation: string | null;
-  readonly organisationId: string | null;
-  readonly apiKeyId: string | null;
-  /** `rest`, `connect`, `grpc` or `grpc-web`. Null for system endpoints. */
-  readonly protocol: string | null;
-  readonly status: number;
-  /** The error code, null for a success. */
-  readonly code: string | null;
-  readonly durationMs: number;
-  /** False if the client disconnected before it had the whole answer. */
-  readonly answered: boolean;
-  /** The trace that the request belongs to. Absent without one. */
-  readonly traceId?: string;
-}
 
 /** Runs the handling of a request, with whatever context its log lines and spans need. */
 export type Within = (request: HttpRequest, exchange: Exchange, run: () => void) => void;

@@ -12,8 +12,9 @@ import {
 } from "node:http2";
 import type { AddressInfo, BlockList, Server, Socket } from "node:net";
 import type { HttpRequest, HttpResponse } from "../rest/exchange.ts";
+import type { RequestLine } from "../rpc/observe.ts";
 import type { LogFailure } from "../rpc/refusals.ts";
-import { exchanges, type RequestLine, type Within } from "./exchanges.ts";
+import { exchanges, type Within } from "./exchanges.ts";
 import { clientAddresses, limitConnections } from "./limits/client-addresses.ts";
 import { watchKeylessRequests } from "./limits/keyless-requests.ts";
 import { defaultLimits, type HttpLimits } from "./limits/limits.ts";
@@ -98,12 +99,8 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
       ? cleartextServer(limits, onRequest, onSession)
       : tlsServer(limits, parts.tls, onRequest, onSession);
   server.maxConnections = limits.connections;
-  const byAddress = limitConnections(
-    addressOf,
-    limits.connectionsPerAddress,
-    parts.onConnectionLimit,
-  );
-  takeConnections(server, byAddress.admit, (socket) => {
+  const admit = limitConnections(addressOf, limits.connectionsPerAddress, parts.onConnectionLimit);
+  takeConnections(server, admit, (socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });

@@ -45,8 +45,7 @@ export function restHandler(
       const pass = await parts.pass(operation, exchange.credentials, exchange.requestId, setHeader);
       exchange.organisationId = pass.caller.organisationId;
       exchange.apiKeyId = pass.caller.apiKeyId;
-      const reading = readRequest(match, request, response, exchange);
-      const message = reading instanceof Promise ? await reading : reading;
+      const message = await readRequest(match, request, response, exchange);
       exchange.abort = new AbortController();
       const answer = await parts.call(pass, message, { signal: exchange.abort.signal });
       const text = match.route.write(answer.message);
@@ -97,30 +96,23 @@ function unknownEndpoint(request: HttpRequest, exchange: Exchange): RequestFault
   );
 }
 
-/** Returns the message, or its promise if the body has not arrived yet. */
-function readRequest(
+async function readRequest(
   match: RouteMatch,
   request: HttpRequest,
   response: HttpResponse,
   exchange: Exchange,
-): Message | Promise<Message> {
+): Promise<Message> {
   const { readBody: read } = match.route;
   if (read === null) return withPathFields(match, readBare(match, request, exchange));
   assertAnnouncedSize(request);
   if (exchange.awaitsContinue) response.writeContinue();
   const hold = (bytes: number) => exchange.holdBody(exchange.apiKeyId, bytes);
-  const body = readBody(request, { hold });
-  return body instanceof Promise
-    ? body.then((bytes) => readWithBody(match, read, request, exchange, bytes))
-    : readWithBody(match, read, request, exchange, body);
+  return readWithBody(match, read, request, exchange, await readBody(request, { hold }));
 }
 
 function withPathFields({ route, parameters }: RouteMatch, message: Message): Message {
-  const { pathFields } = route;
-  for (let index = 0; index < pathFields.length; index++) {
-    const name = pathFields[index] ?? "";
+  for (const [index, name] of route.pathFields.entries())
     (message as Message & Record<string, unknown>)[name] = parameters[index];
-  }
   return message;
 }
 

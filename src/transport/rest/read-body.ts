@@ -39,16 +39,12 @@ interface BodyLimits {
 }
 
 /**
- * Returns the bytes of the body, empty if there is none. They are no promise if they have arrived:
- * each promise on the way of a request costs as much as its routing. Throws a `RequestFault`
+ * Returns the bytes of the body, empty if there is none. Throws a `RequestFault`
  * `request_too_large` as soon as the body is known to be over the limit, and
  * `temporarily_unavailable` if too many bodies are unfinished. The rest stays unread. Throws
  * `invalid_parameter` if the body ends early.
  */
-export function readBody(
-  request: HttpRequest,
-  limits: BodyLimits = {},
-): Uint8Array | Promise<Uint8Array> {
+export async function readBody(request: HttpRequest, limits: BodyLimits = {}): Promise<Uint8Array> {
   const { maxBytes = maxBodyBytes } = limits;
   if (!hasBody(request)) return empty;
   // A small body has arrived with its head, and HTTP/1.1 has it buffered, so no event is awaited.
@@ -82,14 +78,13 @@ function collected(
   { hold = () => true, signal }: BodyLimits,
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    // A chunk is copied, because it would keep all that was read from the connection with it.
-    let body = empty;
+    let chunks: Buffer[] = [];
     let length = 0;
     const release = () => {
       request.off("data", onData);
       hold(0);
       // The request may stay open as long as its client sends.
-      body = empty;
+      chunks = [];
     };
     const stop = (reason: unknown) => {
       release();
@@ -97,22 +92,11 @@ function collected(
       reject(reason);
     };
     const onData = (chunk: Buffer) => {
-      const longer = length + chunk.length;
-      if (longer > maxBytes) {
-        stop(tooLarge(maxBytes));
-        return;
-      }
-      if (!hold(longer)) {
-        stop(tooManyUnfinished());
-        return;
-      }
-      if (longer > body.length) {
-        const larger = Buffer.allocUnsafe(Math.max(longer, Math.min(2 * body.length, maxBytes)));
-        larger.set(body.subarray(0, length));
-        body = larger;
-      }
-      body.set(chunk, length);
-      length = longer;
+      length += chunk.length;
+      if (length > maxBytes) stop(tooLarge(maxBytes));
+      else if (!hold(length)) stop(tooManyUnfinished());
+      // A chunk would keep all that was read from the connection with it.
+      else chunks.push(Buffer.from(chunk));
     };
     const endedEarly = () => {
       release();
@@ -122,7 +106,7 @@ function collected(
     request.once("close", endedEarly);
     request.once("end", () => {
       request.off("close", endedEarly);
-      resolve(body.subarray(0, length));
+      resolve(Buffer.concat(chunks));
       release();
     });
     signal?.addEventListener("abort", () => stop(signal.reason), { once: true });

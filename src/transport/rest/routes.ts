@@ -44,23 +44,15 @@ interface Segment {
  */
 export function compileRoutes(operations: readonly Operation[]): FindRoute {
   const root = newSegment();
-  // A path without parameters is found whole, which costs less than word by word.
-  const whole = new Map<string, Segment>();
   for (const operation of operations) {
     const http = httpRoute(operation.method);
     if (http === null) continue;
     const leaf = http.path.split("/").reduce(childFor, root);
     assert(!leaf.byVerb.has(http.verb), `${http.verb} ${http.path} is the path of two operations`);
     leaf.byVerb.set(http.verb, compileRoute(operation));
-    if (http.pathParameters.length === 0) whole.set(http.path, leaf);
   }
-  return (verb, path) => {
-    const route = whole.get(path)?.byVerb.get(verb);
-    return route === undefined ? find(root, verb, path) : { route, parameters: none };
-  };
+  return (verb, path) => find(root, verb, path.split("/"), 0);
 }
-
-const none: readonly string[] = [];
 
 function newSegment(): Segment {
   return { words: new Map(), parameter: null, byVerb: new Map() };
@@ -99,11 +91,7 @@ function compileRoute(operation: Operation): Route {
  * A word comes before a parameter. If nothing of the verb stands below the word, it is the
  * parameter's value: `GET /v1/subscriptions/preview` asks for the subscription `preview`.
  */
-function find(root: Segment, verb: string, path: string): RouteMatch | null {
-  return findBelow(root, verb, path.split("/"), 0);
-}
-
-function findBelow(
+function find(
   segment: Segment,
   verb: string,
   words: readonly string[],
@@ -115,9 +103,9 @@ function findBelow(
     return route === undefined ? null : { route, parameters: [] };
   }
   const child = segment.words.get(word);
-  const match = child === undefined ? null : findBelow(child, verb, words, index + 1);
+  const match = child === undefined ? null : find(child, verb, words, index + 1);
   if (match !== null || segment.parameter === null || word === "") return match;
-  const below = findBelow(segment.parameter, verb, words, index + 1);
+  const below = find(segment.parameter, verb, words, index + 1);
   return below && { route: below.route, parameters: [decode(word), ...below.parameters] };
 }
 

@@ -3,6 +3,7 @@
  * Nothing waits here: a call over a limit is refused, and its client repeats it.
  */
 import { Refusal } from "../../domain/refusal.ts";
+import { createPlaces } from "../places.ts";
 
 /** Runs a call of an organisation or an operator, or refuses it. */
 type LimitCalls = <T>(callerId: string, run: () => Promise<T>) => Promise<T>;
@@ -30,21 +31,14 @@ export const publicCallLimits: CallLimits = {
 
 /** Creates the limit of a process. */
 export function createCallLimit({ max, maxOfCaller, tooBusyText }: CallLimits): LimitCalls {
-  const inProgress = new Map<string, number>();
-  let all = 0;
+  const places = createPlaces<string>({ inAll: max, ofOne: maxOfCaller });
   return async (callerId, run) => {
-    const count = inProgress.get(callerId) ?? 0;
-    if (all >= max || count >= maxOfCaller)
-      throw new Refusal("temporarily_unavailable", tooBusyText, null, 1);
-    inProgress.set(callerId, count + 1);
-    all += 1;
+    const leave = places.enter(callerId);
+    if (leave === null) throw new Refusal("temporarily_unavailable", tooBusyText, null, 1);
     try {
       return await run();
     } finally {
-      all -= 1;
-      const left = (inProgress.get(callerId) ?? 1) - 1;
-      if (left > 0) inProgress.set(callerId, left);
-      else inProgress.delete(callerId);
+      leave();
     }
   };
 }

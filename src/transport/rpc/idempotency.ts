@@ -4,19 +4,9 @@
  * IDEMPOTENCY-3.
  */
 import { createHash } from "node:crypto";
-import {
-  clone,
-  type DescField,
-  type DescMessage,
-  fromBinary,
-  getOption,
-  type Message,
-  toBinary,
-} from "@bufbuild/protobuf";
+import { clone, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { crashPoint } from "../../crash-points.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import { field as fieldOption } from "../../gen/proto/billing/options/v1/options_pb.ts";
-import { http } from "../../gen/proto/google/api/annotations_pb.ts";
 import type { Begun, Claim, IdempotencyStore } from "../../store/access/idempotency.ts";
 import { isDatabaseUnreachable } from "../../store/database/unreachable.ts";
 import type { Answer } from "./call.ts";
@@ -50,11 +40,11 @@ const retryAfterSeconds = 2;
 export function createIdempotency(store: IdempotencyStore): Idempotency {
   return {
     run: async (keyed, execute) => {
-      const { output } = keyed.pass.operation.method;
+      const { operation } = keyed.pass;
       const begun = await begin(store, keyed);
       switch (begun.kind) {
         case "replay":
-          return { message: fromBinary(output, begun.response), replayed: true };
+          return { message: fromBinary(operation.method.output, begun.response), replayed: true };
         case "conflict":
           throw new Refusal(
             "idempotency_conflict",
@@ -67,7 +57,7 @@ export function createIdempotency(store: IdempotencyStore): Idempotency {
         }
         case "begun":
           crashPoint("key_begun");
-          return finish(store, begun.claim, output, execute);
+          return finish(store, begun.claim, operation, execute);
       }
     },
   };
@@ -94,14 +84,15 @@ async function begin(
 async function finish(
   store: IdempotencyStore,
   claim: Claim,
-  output: DescMessage,
+  operation: Operation,
   execute: () => Promise<Message>,
 ): Promise<Answer> {
+  const { output } = operation.method;
   let message: Message;
   let response: Uint8Array;
   try {
     message = await execute();
-    response = toBinary(output, withoutSecrets(output, message));
+    response = toBinary(output, withoutSecrets(operation, message));
   } catch (error) {
     await store.release(claim);
     throw error;
@@ -113,28 +104,12 @@ async function finish(
     : { message: fromBinary(output, other), replayed: true };
 }
 
-/**
- * Returns the message without its fields with the option `secret`, because secrets are shown once
- * and never stored.
- */
-function withoutSecrets(output: DescMessage, message: Message): Message {
-  const secrets = secretsOf(output);
+/** Returns the message without its secrets. */
+function withoutSecrets({ method, secrets }: Operation, message: Message): Message {
   if (secrets.length === 0) return message;
-  const kept = clone(output, message) as Message & Record<string, unknown>;
+  const kept = clone(method.output, message) as Message & Record<string, unknown>;
   for (const { localName } of secrets) kept[localName] = "";
   return kept;
-}
-
-/** Reading an option from its descriptor takes a tenth of a millisecond. */
-const knownSecrets = new WeakMap<DescMessage, readonly DescField[]>();
-
-function secretsOf(output: DescMessage): readonly DescField[] {
-  let secrets = knownSecrets.get(output);
-  if (secrets === undefined) {
-    secrets = output.fields.filter((field) => getOption(field, fieldOption).secret);
-    knownSecrets.set(output, secrets);
-  }
-  return secrets;
 }
 
 /**
@@ -147,22 +122,10 @@ export function fingerprintOf(operation: Operation, request: Message): Uint8Arra
   return createHash("sha256").update(operation.name).update("\0").update(bytes).digest();
 }
 
-const knownTemplates = new WeakMap<Operation, string>();
-
-/**
- * Returns the REST path with its ids, for people who inspect the stored keys:
- * `/v1/subscriptions/{id}/units`.
- */
-function pathOf(operation: Operation, request: Message): string {
-  let template = knownTemplates.get(operation);
-  if (template === undefined) {
-    const { pattern } = getOption(operation.method, http);
-    template =
-      pattern.case === "get" || pattern.case === "post" ? pattern.value : `/${operation.name}`;
-    knownTemplates.set(operation, template);
-  }
-  const { fields } = operation.method.input;
-  return template.replace(/\{([a-z_]+)\}/g, (whole, name: string) => {
+/** Returns the REST path with its ids, for people who inspect the stored keys. */
+function pathOf({ path, method }: Operation, request: Message): string {
+  const { fields } = method.input;
+  return path.replace(/\{([a-z_]+)\}/g, (whole, name: string) => {
     const field = fields.find((one) => one.name === name);
     return field === undefined
       ? whole

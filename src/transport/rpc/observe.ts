@@ -11,22 +11,20 @@ import { Refusal } from "../../domain/refusal.ts";
 import { credentialIdOf, organisationIdOf, type Principal } from "./caller.ts";
 import type { Pass } from "./gate/gate.ts";
 
-/** A finished request as the port reports it. */
-interface ObservedRequest {
+/** One finished request as the port reports it. It has nothing of the header, query or body. */
+export interface RequestLine {
   readonly requestId: string;
-  /** `1.1` or `2.0`. */
   readonly httpVersion: string;
-  /** The HTTP verb. */
   readonly method: string;
   /** The path without its query. */
   readonly path: string;
   /** `billing.v1.SubscriptionService/CreateSubscription`. Null for an unknown path. */
   readonly operation: string | null;
   readonly organisationId: string | null;
-  /** `rest`, `connect`, `grpc` or `grpc-web`, if the port knows it. */
-  readonly protocol?: string | null;
   /** The id of the key or of the operator's token, never its value. */
-  readonly apiKeyId?: string | null;
+  readonly apiKeyId: string | null;
+  /** `rest`, `connect`, `grpc` or `grpc-web`. Null for system endpoints. */
+  readonly protocol: string | null;
   readonly status: number;
   /** The error code, null for a success. */
   readonly code: string | null;
@@ -50,7 +48,7 @@ interface ObserveParts {
 /** The observer of the requests of a process. */
 export interface RequestObserver {
   /** Reports one finished request to log and metrics. */
-  readonly observe: (request: ObservedRequest) => void;
+  readonly observe: (request: RequestLine) => void;
   /** Writes what was counted, and ends the counts. */
   readonly stop: () => void;
 }
@@ -92,8 +90,8 @@ export function createRequestObserver({ log, requests }: ObserveParts): RequestO
 }
 
 /** A fault of ours has its line, so that it can be found by its `Request-Id`. */
-function isCounted({ apiKeyId, code }: ObservedRequest): boolean {
-  return (apiKeyId ?? null) === null && code !== "internal_error";
+function isCounted({ apiKeyId, code }: RequestLine): boolean {
+  return apiKeyId === null && code !== "internal_error";
 }
 
 /** Runs a call inside a span of its operation. Without tracing this costs a microsecond. */

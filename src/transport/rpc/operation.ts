@@ -3,15 +3,18 @@
  * (billing/options/v1). Gate, transport and manual share them, so they cannot disagree.
  */
 import {
+  type DescField,
   type DescMethod,
   type DescMethodUnary,
   type DescService,
   getOption,
 } from "@bufbuild/protobuf";
 import {
+  field as fieldOption,
   IdempotencyKeyRule,
   operation as operationOption,
 } from "../../gen/proto/billing/options/v1/options_pb.ts";
+import { http } from "../../gen/proto/google/api/annotations_pb.ts";
 
 /** A method of the public contract with its rules. */
 export interface Operation {
@@ -28,6 +31,10 @@ export interface Operation {
   readonly partialStatus: number | null;
   /** Whether an absent body is read as `{}`. */
   readonly bodyOptional: boolean;
+  /** The REST path with its parameters, `/v1/subscriptions/{id}/units`, or the name without one. */
+  readonly path: string;
+  /** The fields of the response that are shown once and never stored. */
+  readonly secrets: readonly DescField[];
 }
 
 function keyRule(rule: IdempotencyKeyRule): Operation["idempotencyKey"] {
@@ -49,6 +56,7 @@ export function operationOf(method: DescMethod): Operation {
   if (method.methodKind !== "unary")
     throw new Error(`${method.parent.typeName}/${method.name} is not unary`);
   const option = getOption(method, operationOption);
+  const { pattern } = getOption(method, http);
   return {
     name: `${method.parent.typeName}/${method.name}`,
     method: method as DescMethodUnary,
@@ -58,6 +66,11 @@ export function operationOf(method: DescMethod): Operation {
     successStatus: option.successStatus === 0 ? 200 : option.successStatus,
     partialStatus: option.partialStatus === 0 ? null : option.partialStatus,
     bodyOptional: option.bodyOptional,
+    path:
+      pattern.case === "get" || pattern.case === "post"
+        ? pattern.value
+        : `/${method.parent.typeName}/${method.name}`,
+    secrets: method.output.fields.filter((field) => getOption(field, fieldOption).secret),
   };
 }
 

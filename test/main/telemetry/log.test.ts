@@ -13,6 +13,7 @@ function logged(write: (log: ReturnType<typeof createLog>) => void): Record<stri
 }
 
 const request = {
+  protocol: null,
   requestId: "request-1",
   httpVersion: "1.1",
   method: "POST",

@@ -12,11 +12,11 @@ import { InvoiceService } from "../../../src/gen/proto/billing/v1/invoices_pb.ts
 import { OrganisationService } from "../../../src/gen/proto/billing/v1/organisation_pb.ts";
 import { SubscriptionService } from "../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import { UsageService } from "../../../src/gen/proto/billing/v1/usage_pb.ts";
-import type { RequestLine } from "../../../src/transport/http/exchanges.ts";
 import { type HttpParts, type HttpPort, startHttp } from "../../../src/transport/http/server.ts";
 import { type GatewayParts, restHandler } from "../../../src/transport/rest/handler.ts";
 import { compileRoutes } from "../../../src/transport/rest/routes.ts";
 import type { Pass } from "../../../src/transport/rpc/gate/gate.ts";
+import type { RequestLine } from "../../../src/transport/rpc/observe.ts";
 import { jobsOf, type Operation } from "../../../src/transport/rpc/operation.ts";
 import { createReportError } from "../../../src/transport/rpc/refusals.ts";
 

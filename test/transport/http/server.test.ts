@@ -15,9 +15,9 @@ import {
 import { afterEach, describe, expect, test } from "vitest";
 import { OrganisationService } from "../../../src/gen/proto/billing/v1/organisation_pb.ts";
 import { createMetrics } from "../../../src/main/telemetry/metrics.ts";
-import { exchangeOf, type RequestLine } from "../../../src/transport/http/exchanges.ts";
+import { exchangeOf } from "../../../src/transport/http/exchanges.ts";
 import type { HttpParts } from "../../../src/transport/http/server.ts";
-import { createRequestObserver } from "../../../src/transport/rpc/observe.ts";
+import { createRequestObserver, type RequestLine } from "../../../src/transport/rpc/observe.ts";
 import { type Answer, startPort, type TestPort } from "./port-fixture.ts";
 import { certificate } from "./tls-fixture.ts";
 

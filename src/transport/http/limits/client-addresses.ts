@@ -1,6 +1,7 @@
 /** The address that a client is limited by, and the limit of connections for one address. */
 import type { Http2Session } from "node:http2";
 import { type BlockList, isIPv6, type Socket } from "node:net";
+import { createPlaces } from "../../places.ts";
 
 /** Returns the address that a connection is limited by, or null for no limit. */
 export type AddressOf = (connection: Socket | Http2Session) => string | null;
@@ -50,38 +51,23 @@ function networkOf(address: string): string {
   return `${first.slice(0, 4).join(":")}::/64`;
 }
 
-/** Counts the connections of every address. */
-interface ConnectionLimit {
-  /**
-   * Counts a connection until it closes. Returns false, without counting, if its address already
-   * holds the allowed number.
-   */
-  admit(socket: Socket): boolean;
-}
-
-/** Creates the limit. `onLimit` is called for every refused connection. */
+/**
+ * Creates the limit. It counts a connection until it closes, and returns false, without counting,
+ * if its address already holds the allowed number. `onLimit` is called for every refused
+ * connection.
+ */
 export function limitConnections(
   addressOfConnection: AddressOf,
-  most: number,
+  max: number,
   onLimit: (address: string) => void,
-): ConnectionLimit {
-  const counts = new Map<string, number>();
-  return {
-    admit(socket) {
-      const address = addressOfConnection(socket);
-      if (address === null) return true;
-      const count = counts.get(address) ?? 0;
-      if (count >= most) {
-        onLimit(address);
-        return false;
-      }
-      counts.set(address, count + 1);
-      socket.once("close", () => {
-        const left = (counts.get(address) ?? 1) - 1;
-        if (left === 0) counts.delete(address);
-        else counts.set(address, left);
-      });
-      return true;
-    },
+): (socket: Socket) => boolean {
+  const places = createPlaces<string>({ inAll: Number.POSITIVE_INFINITY, ofOne: max });
+  return (socket) => {
+    const address = addressOfConnection(socket);
+    if (address === null) return true;
+    const leave = places.enter(address);
+    if (leave === null) onLimit(address);
+    else socket.once("close", leave);
+    return leave !== null;
   };
 }

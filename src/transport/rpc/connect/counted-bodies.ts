@@ -14,17 +14,11 @@ interface CountedBodyParts {
   readonly reportError: (values: ContextValues | undefined, error: unknown) => Error;
 }
 
-/** Replaces the first `count` handlers of a router by handlers that count the bodies they read. */
-export function countBodies(
-  handlers: UniversalHandler[],
-  count: number,
-  parts: CountedBodyParts,
-): void {
-  for (const [index, handler] of handlers.slice(0, count).entries()) {
-    const counting = (request: UniversalServerRequest) =>
-      handler({ ...request, body: counted(request, parts) });
-    handlers[index] = Object.assign(counting, handler);
-  }
+/** Returns a handler that counts the bodies it reads. */
+export function countBodies(handler: UniversalHandler, parts: CountedBodyParts): UniversalHandler {
+  const counting = (request: UniversalServerRequest) =>
+    handler({ ...request, body: counted(request, parts) });
+  return Object.assign(counting, handler);
 }
 
 async function* counted(

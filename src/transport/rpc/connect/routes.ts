@@ -14,6 +14,7 @@ import {
   type HandlerContext,
   type ServiceImpl,
 } from "@connectrpc/connect";
+import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import {
   type ConnectNodeAdapterOptions,
   compressionBrotli,
@@ -109,6 +110,27 @@ export function connectRoutes<C extends Principal = Caller>(
     state.record.code = report.code;
     return report;
   };
+  const guards = {
+    admit: async (method: DescMethod, values: ContextValues | undefined, response: Headers) => {
+      const operation = operations.get(method);
+      if (operation !== undefined) await admit(parts, operation, stateOf(values), response);
+    },
+    reportError: (values: ContextValues | undefined, error: unknown) =>
+      reportError(stateOf(values), error),
+  };
+  const bodies = {
+    check: ({ input }: DescMethod) => parts.checkJson(input),
+    hold: (values: ContextValues | undefined, bytes: number) => {
+      const { record } = stateOf(values);
+      return record.holdBody(record.apiKeyId ?? null, bytes);
+    },
+    reportError: (values: ContextValues | undefined, error: unknown) =>
+      connectErrorOf(guards.reportError(values, error)),
+    compressions,
+    readMaxBytes,
+  };
+  const guard = (handler: UniversalHandler) =>
+    countBodies(checkJsonBodies(refuseUnsupportedRequests(handler, guards), bodies), bodies);
 
   return {
     readMaxBytes,
@@ -141,28 +163,9 @@ export function connectRoutes<C extends Principal = Caller>(
     routes: (router) => {
       for (const binding of bindings)
         router.service(binding.service, implementationOf(binding, parts, reportError));
-      const firstHandler = router.handlers.length;
+      const guarded = router.handlers.map(guard);
+      router.handlers.splice(0, guarded.length, ...guarded);
       for (const open of parts.open ?? []) open(router);
-      refuseUnsupportedRequests(router.handlers, firstHandler, {
-        admit: async (method, values, response) => {
-          const operation = operations.get(method);
-          if (operation !== undefined) await admit(parts, operation, stateOf(values), response);
-        },
-        reportError: (values, error) => reportError(stateOf(values), error),
-      });
-      checkJsonBodies(router.handlers, firstHandler, {
-        check: ({ input }) => parts.checkJson(input),
-        reportError: (values, error) => connectErrorOf(reportError(stateOf(values), error)),
-        compressions,
-        readMaxBytes,
-      });
-      countBodies(router.handlers, firstHandler, {
-        hold: (values, bytes) => {
-          const { record } = stateOf(values);
-          return record.holdBody(record.apiKeyId ?? null, bytes);
-        },
-        reportError: (values, error) => connectErrorOf(reportError(stateOf(values), error)),
-      });
     },
   };
 }

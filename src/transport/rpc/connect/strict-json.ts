@@ -29,20 +29,17 @@ interface StrictJsonParts {
 }
 
 /**
- * Replaces the first `count` handlers of a router by handlers that check JSON requests. The body is
- * read when the library requests it, which is after the gate.
+ * Returns a handler that checks JSON requests. The body is read when the library requests it, which
+ * is after the gate.
  */
 export function checkJsonBodies(
-  handlers: UniversalHandler[],
-  count: number,
+  handler: UniversalHandler,
   parts: StrictJsonParts,
-): void {
-  for (const [index, handler] of handlers.slice(0, count).entries()) {
-    const check = parts.check(handler.method);
-    const checking = (request: UniversalServerRequest) =>
-      handler(checked(handler, request, check, parts));
-    handlers[index] = Object.assign(checking, handler);
-  }
+): UniversalHandler {
+  const check = parts.check(handler.method);
+  const checking = (request: UniversalServerRequest) =>
+    handler(checked(handler, request, check, parts));
+  return Object.assign(checking, handler);
 }
 
 type Check = (body: Uint8Array) => void;

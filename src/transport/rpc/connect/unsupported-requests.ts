@@ -25,37 +25,31 @@ interface UnsupportedRequestDependencies {
   readonly reportError: (values: ContextValues | undefined, error: unknown) => ErrorReport;
 }
 
-/**
- * Replaces the first `count` handlers of a router by handlers that answer wrong methods and content
- * types in full.
- */
+/** Returns a handler that answers wrong methods and content types in full. */
 export function refuseUnsupportedRequests(
-  handlers: UniversalHandler[],
-  count: number,
+  handler: UniversalHandler,
   parts: UnsupportedRequestDependencies,
-): void {
-  for (const [index, handler] of handlers.slice(0, count).entries()) {
-    const guarded = async (request: UniversalServerRequest): Promise<UniversalServerResponse> => {
-      if (!handler.allowedMethods.includes(request.method)) {
-        return refuse(request, parts, 404, new Headers(), unknownMethod(handler, request));
-      }
-      if (
-        request.method === "GET" ||
-        handler.supportedContentType(request.header.get("Content-Type"))
-      ) {
-        return handler(request);
-      }
-      const header = new Headers();
-      try {
-        await parts.admit(handler.method, request.contextValues, header);
-      } catch (error) {
-        return refuse(request, parts, null, header, error);
-      }
-      const message = "The Content-Type is none of Connect, gRPC or gRPC-Web";
-      return refuse(request, parts, 415, header, new Refusal("invalid_parameter", message));
-    };
-    handlers[index] = Object.assign(guarded, handler);
-  }
+): UniversalHandler {
+  const guarded = async (request: UniversalServerRequest): Promise<UniversalServerResponse> => {
+    if (!handler.allowedMethods.includes(request.method)) {
+      return refuse(request, parts, 404, new Headers(), unknownMethod(handler, request));
+    }
+    if (
+      request.method === "GET" ||
+      handler.supportedContentType(request.header.get("Content-Type"))
+    ) {
+      return handler(request);
+    }
+    const header = new Headers();
+    try {
+      await parts.admit(handler.method, request.contextValues, header);
+    } catch (error) {
+      return refuse(request, parts, null, header, error);
+    }
+    const message = "The Content-Type is none of Connect, gRPC or gRPC-Web";
+    return refuse(request, parts, 415, header, new Refusal("invalid_parameter", message));
+  };
+  return Object.assign(guarded, handler);
 }
 
 function unknownMethod(handler: UniversalHandler, request: UniversalServerRequest): Refusal {

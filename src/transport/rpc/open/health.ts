@@ -7,8 +7,8 @@ import {
   Health,
   HealthCheckResponse_ServingStatus as Status,
 } from "../../../gen/proto/grpc/health/v1/health_pb.ts";
+import { createPlaces, type Places } from "../../places.ts";
 import { connectionOf, type OpenRoutes } from "../connect/routes.ts";
-import { createPlaces, type Places } from "./stream-places.ts";
 
 /** The dependencies of the health service. */
 interface HealthParts {
@@ -28,7 +28,8 @@ interface HealthParts {
 /** What watches may take of the process. They need no key. */
 export interface WatchLimits {
   readonly inAll: number;
-  readonly perConnection: number;
+  /** Of one connection. */
+  readonly ofOne: number;
   /** The time after which a watch ends, in milliseconds. */
   readonly watchMs: number;
 }
@@ -38,7 +39,7 @@ export interface WatchLimits {
  * about 11 MB. gRPC servers commonly end a whole connection after half an hour. Clients watch again
  * without a pause.
  */
-const defaultLimits: WatchLimits = { inAll: 1_000, perConnection: 16, watchMs: 30 * 60_000 };
+const defaultLimits: WatchLimits = { inAll: 1_000, ofOne: 16, watchMs: 30 * 60_000 };
 
 /**
  * Watches that were opened together end at times that differ by up to this share, so that they do
@@ -55,7 +56,7 @@ export function healthRoutes({
 }: HealthParts): OpenRoutes {
   const names = new Set(["", ...services]);
   const status = async () => ((await isServing()) ? Status.SERVING : Status.NOT_SERVING);
-  const places = createPlaces(limits);
+  const places = createPlaces<object>(limits);
   return (router) =>
     router.service(Health, {
       check: async ({ service }) => {
@@ -100,7 +101,7 @@ export function healthRoutes({
  * could cut others off by taking every place. After Unimplemented a client continues without
  * watching (gRFC A17). After any other code it stops sending requests.
  */
-function enter(places: Places, connection: object): () => void {
+function enter(places: Places<object>, connection: object): () => void {
   const leave = places.enter(connection);
   if (leave !== null) return leave;
   throw new ConnectError("too many watches are open", Code.Unimplemented);

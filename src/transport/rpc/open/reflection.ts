@@ -11,13 +11,14 @@ import { file_google_rpc_error_details } from "../../../gen/proto/google/rpc/err
 import { Health } from "../../../gen/proto/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../../gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../../gen/proto/grpc/reflection/v1alpha/reflection_pb.ts";
+import { createPlaces } from "../../places.ts";
 import { connectionOf, type OpenRoutes } from "../connect/routes.ts";
-import { createPlaces } from "./stream-places.ts";
 
 /** What clients without a key may take of the process by reflection. */
 export interface ReflectionLimits {
   readonly inAll: number;
-  readonly perConnection: number;
+  /** Of one connection. */
+  readonly ofOne: number;
   /** Questions of one stream. */
   readonly questions: number;
 }
@@ -26,7 +27,7 @@ export interface ReflectionLimits {
  * A tool opens a stream or two and asks for each service, then for files by name: some dozens of
  * questions. A stream ends with its body, and the port accepts a body for 30 s at most.
  */
-const defaultLimits: ReflectionLimits = { inAll: 32, perConnection: 4, questions: 256 };
+const defaultLimits: ReflectionLimits = { inAll: 32, ofOne: 4, questions: 256 };
 
 /** A question and its answer in both versions. Their messages differ only in the package. */
 interface Question {
@@ -65,7 +66,7 @@ export function reflectionRoutes(
   limits = defaultLimits,
 ): OpenRoutes {
   const answer = createAnswerer([...services, Health, ServerReflection, ServerReflectionAlpha]);
-  const places = createPlaces(limits);
+  const places = createPlaces<object>(limits);
   const replies = async function* <Q extends Question>(
     questions: AsyncIterable<Q>,
     { values }: HandlerContext,

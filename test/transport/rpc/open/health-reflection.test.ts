@@ -35,11 +35,11 @@ function serve(now: boolean): void {
 const anHour = 3_600_000;
 
 beforeAll(async () => {
-  const reflection = { inAll: 3, perConnection: 2, questions: 5 };
+  const reflection = { inAll: 3, ofOne: 2, questions: 5 };
   server = await startServer({
     admission: () => admitted([]),
     readiness,
-    watches: { inAll: 5, perConnection: 3, watchMs: anHour },
+    watches: { inAll: 5, ofOne: 3, watchMs: anHour },
     reflection,
   });
 });
@@ -107,7 +107,7 @@ describe("health", () => {
     const brief = await startServer({
       admission: () => admitted([]),
       readiness,
-      watches: { inAll: 1, perConnection: 1, watchMs: 50 },
+      watches: { inAll: 1, ofOne: 1, watchMs: 50 },
     });
     const client = createClient(Health, createGrpcTransport({ baseUrl: brief.http2Url }));
     // One after the other: each has given its place back.

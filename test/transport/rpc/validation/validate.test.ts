@@ -31,10 +31,10 @@ import {
 import { UsageEventSchema, UsageService } from "../../../../src/gen/proto/billing/v1/usage_pb.ts";
 import { textFormats } from "../../../../src/services/text-formats.ts";
 import {
+  createValidate,
   describePattern,
   patternOf,
-} from "../../../../src/transport/rpc/validation/describe-pattern.ts";
-import { createValidate } from "../../../../src/transport/rpc/validation/validate.ts";
+} from "../../../../src/transport/rpc/validation/validate.ts";
 
 const schema = CreateSubscriptionRequestSchema;
 type Changes = MessageInitShape<typeof schema>;
