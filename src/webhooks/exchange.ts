@@ -1,7 +1,4 @@
-/**
- * Sends one request and reads the beginning of its answer, within deadlines. It handles the HTTP
- * client's events itself: a stream and an abort signal for each request cost more than the rest.
- */
+/** Sends one request and reads the beginning of its answer, within deadlines. */
 import type { Dispatcher } from "undici";
 import { NotSent } from "./connect.ts";
 
@@ -47,76 +44,49 @@ export const keptBytes = 1024;
  * Sends once over a connection of `agent`. It never rejects. An answer counts from its status on,
  * whatever happens to the rest.
  */
-export function exchange(
+export async function exchange(
   agent: Dispatcher,
-  request: ExchangeRequest,
-  deadlines: Deadlines,
-): Promise<ExchangeOutcome> {
-  return new Promise((resolve) => start(agent, request, deadlines, resolve));
-}
-
-function start(
-  agent: Dispatcher,
-  { origin, path, headers, body, signal }: ExchangeRequest,
+  { signal, ...request }: ExchangeRequest,
   { totalMs, restMs }: Deadlines,
-  resolve: (outcome: ExchangeOutcome) => void,
-): void {
+): Promise<ExchangeOutcome> {
   const startedAt = performance.now();
   const latencyMs = () => Math.round(performance.now() - startedAt);
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  let answered: Omit<Extract<ExchangeOutcome, { kind: "answered" }>, "beginning"> | null = null;
-  let running: Dispatcher.DispatchController | null = null;
-  let stopped: Error | null = null;
-  let isOver = false;
-  let restTimer: NodeJS.Timeout | undefined;
-  const end = (error: unknown) => {
-    isOver = true;
-    clearTimeout(totalTimer);
-    clearTimeout(restTimer);
-    signal?.removeEventListener("abort", onAbort);
-    if (answered === null) resolve({ kind: "failed", error, latencyMs: latencyMs() });
-    else resolve({ ...answered, beginning: Buffer.concat(chunks) });
-  };
-  const stop = (error: Error) => {
-    stopped = error;
-    end(error);
-    running?.abort(error);
-  };
-  const cut = () => stop(new NotSent("its answer was cut"));
-  const onAbort = () => stop(new NotSent("the request was stopped"));
-  const totalTimer = setTimeout(
-    () => stop(new NotSent(`no answer came within ${totalMs / 1000} seconds`)),
-    totalMs,
-  );
+  const stopping = new AbortController();
+  const stop = (why: string) => stopping.abort(new NotSent(why));
+  const onAbort = () => stop("the request was stopped");
   signal?.addEventListener("abort", onAbort);
   if (signal?.aborted) onAbort();
-  else agent.dispatch({ origin, path, method: "POST", headers, body }, handler());
-
-  function handler(): Dispatcher.DispatchHandler {
-    return {
-      onRequestStart: (controller) => {
-        // The deadline may end before the connection is ready. Then nothing is sent over it.
-        if (stopped !== null) controller.abort(stopped);
-        running = controller;
-      },
-      onResponseStart: (_controller, status, { "retry-after": retryAfter }) => {
-        if (status < 200) return;
-        answered = { kind: "answered", status, retryAfter, latencyMs: latencyMs() };
-        // A slow answer must not occupy a connection. Most have ended before the microtask.
-        queueMicrotask(() => {
-          if (!isOver) restTimer = setTimeout(cut, restMs);
-        });
-      },
-      // It reads on, up to a limit, so that the connection can be reused.
-      onResponseData: (_controller, chunk) => {
-        if (length <= keptBytes) chunks.push(chunk);
-        length += chunk.length;
-        if (length >= readBytes) cut();
-      },
-      onResponseEnd: () => end(null),
-      // Also called after each stop, whose outcome is the first one.
-      onResponseError: (_controller, error) => end(error),
-    };
+  const late = `no answer came within ${totalMs / 1000} seconds`;
+  const timers = [setTimeout(() => stop(late), totalMs)];
+  try {
+    const options = { ...request, method: "POST", signal: stopping.signal } as const;
+    const { statusCode: status, headers, body } = await agent.request(options);
+    const answered = { status, retryAfter: headers["retry-after"], latencyMs: latencyMs() };
+    // A slow answer must not occupy a connection.
+    timers.push(setTimeout(() => stop("its answer was cut"), restMs));
+    return { kind: "answered", ...answered, beginning: await beginningOf(body) };
+  } catch (error) {
+    return { kind: "failed", error, latencyMs: latencyMs() };
+  } finally {
+    for (const timer of timers) clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
   }
+}
+
+/** It reads on behind what is kept, up to a limit, so that the connection can be reused. */
+async function beginningOf(body: Dispatcher.ResponseData["body"]): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  // Without a listener the failure of a cut answer would end the process.
+  body.on("error", () => undefined);
+  try {
+    for await (const chunk of body as AsyncIterable<Uint8Array>) {
+      if (length <= keptBytes) chunks.push(chunk);
+      length += chunk.length;
+      if (length >= readBytes) break;
+    }
+  } catch {
+    // What came of the answer is enough.
+  }
+  return Buffer.concat(chunks);
 }

@@ -96,9 +96,8 @@ export function createPoster(options: PosterOptions): Poster {
     keepAliveTimeout: 1_500,
     keepAliveMaxTimeout: 1_500,
   });
-  const targetOf = rememberTargets(mode);
   return {
-    post: (post) => send(agent, post, targetOf(post.url), { totalMs, restMs }),
+    post: (post) => send(agent, post, readTarget(post.url, mode), { totalMs, restMs }),
     close: () => agent.destroy(),
   };
 }
@@ -107,25 +106,6 @@ export function createPoster(options: PosterOptions): Poster {
 type Target =
   | { readonly origin: string; readonly path: string; readonly fault: null }
   | { readonly fault: string };
-
-/** The most URLs whose form is remembered: more than the endpoints that a process calls at once. */
-const rememberedUrls = 500;
-
-/**
- * Returns the targets of URLs. The rules read only the URL, so each is checked once. What a name
- * means on the network is checked for each connection.
- */
-function rememberTargets(mode: AddressMode): (url: string) => Target {
-  const targets = new Map<string, Target>();
-  return (url) => {
-    const known = targets.get(url);
-    if (known !== undefined) return known;
-    const target = readTarget(url, mode);
-    if (targets.size >= rememberedUrls) targets.clear();
-    targets.set(url, target);
-    return target;
-  };
-}
 
 function readTarget(url: string, mode: AddressMode): Target {
   const fault = urlFault(url, mode);
