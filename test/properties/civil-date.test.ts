@@ -15,9 +15,9 @@ import {
   isTimezone,
   parseCivilDate,
   startOfDay,
+  timezoneNames,
   todayIn,
 } from "../../src/domain/calendar/civil-date.ts";
-import { timezoneNames } from "../../src/domain/calendar/timezone-names.ts";
 import { someDate } from "./arbitraries.ts";
 
 const msPerDay = 86_400_000;
