@@ -30,7 +30,7 @@ import { createPublicTransports } from "./api/public-transports.ts";
 import { publishedOpenapi, yamlAnswer } from "./api/published-openapi.ts";
 import { withinRequest } from "./api/request-context.ts";
 import { type HealthPortParts, openHealthPort } from "./health-port.ts";
-import { createLedgerAdapters, disconnectedText, logAnswer } from "./ledger/ledger-adapters.ts";
+import { createLedgerAdapters } from "./ledger/ledger-adapters.ts";
 import { createLedgerConnect } from "./ledger/ledger-connect.ts";
 import { ledgerWebhookEndpoints } from "./ledger/ledger-webhook-endpoints.ts";
 import { awaitSchema, openReadiness } from "./readiness.ts";
@@ -228,8 +228,7 @@ function openLedgers(
     encryption: encryptionOf(config),
     apps: config.ledger.apps,
     metrics,
-    onDisconnected: (organisationId) => log.warn({ organisationId }, disconnectedText),
-    onAnswered: logAnswer(log),
+    log,
   });
   const tryOut: Parameters<typeof startAdminPort>[0]["connect"] = (connection) =>
     // A trial has no budget.

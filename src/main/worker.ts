@@ -36,12 +36,7 @@ import { createLedgerWork } from "../worker/temporal/ledger-work.ts";
 import { runWorker } from "../worker/temporal/run-worker.ts";
 import { OtherQueue } from "../worker/temporal/schedules.ts";
 import { createStartWork } from "../worker/temporal/start-work.ts";
-import {
-  createLedgerAdapters,
-  disconnectedText,
-  type LedgerAdapters,
-  logAnswer,
-} from "./ledger/ledger-adapters.ts";
+import { createLedgerAdapters, type LedgerAdapters } from "./ledger/ledger-adapters.ts";
 import { createLedgerConnect } from "./ledger/ledger-connect.ts";
 import { awaitSchema } from "./readiness.ts";
 import type { Running } from "./run.ts";
@@ -96,8 +91,7 @@ export async function startWorker(
     connect: createLedgerConnect(addresses),
     encryption,
     apps,
-    onDisconnected: (organisationId) => log.warn({ organisationId }, disconnectedText),
-    onAnswered: logAnswer(log),
+    log,
   });
   const work = createWork(config, log, temporal, pool);
   const webhooks = openWebhooks(config, pool, encryption, { log, metrics });

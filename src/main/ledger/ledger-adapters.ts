@@ -23,10 +23,6 @@ import { observedBudget, observedLedger } from "./observed-ledger.ts";
 /** How long after its deadline a call may still run before its permit returns to the budget. */
 const callEndMs = 1_000;
 
-/** The log line for an authorisation that the ledger has ended. */
-export const disconnectedText =
-  "the ledger has ended its authorisation: an owner must authorise it again";
-
 /** The dependencies of the adapters. */
 interface AdapterParts {
   readonly kinds: LedgerKinds;
@@ -37,24 +33,7 @@ interface AdapterParts {
   /** Our apps, for connections by authorisation. */
   readonly apps: LedgerSettings["apps"];
   readonly metrics: Parameters<typeof observedLedger>[2];
-  /** Called when a ledger has ended an authorisation. An owner must authorise again. */
-  readonly onDisconnected: (organisationId: string) => void;
-  /** Called for a ledger's answer that is an error or has warnings. */
-  readonly onAnswered?: (organisationId: string, answer: ReportedAnswer) => void;
-}
-
-/**
- * Writes a ledger's answer to the log. A warning is logged at `warn`, for operators. An error is
- * logged at `info`, for diagnosis.
- */
-export function logAnswer(
-  log: Pick<Log, "warn" | "info">,
-): NonNullable<AdapterParts["onAnswered"]> {
-  return (organisationId, answer) => {
-    if (answer.warnings.length > 0)
-      log.warn({ organisationId, ...answer }, "the ledger warned of something that it took");
-    else log.info({ organisationId, ...answer }, "the ledger answered with an error");
-  };
+  readonly log: Pick<Log, "warn" | "info">;
 }
 
 /** The adapters of a process. The connection's kind chooses the adapter. */
@@ -106,7 +85,7 @@ function openAdapter(
   const budget = createCallBudget(pool, organisationId, leaseMs, kind.traits.calls);
   const ledger = kind.connect(connection, {
     connect: parts.connect,
-    observeAnswer: (answer) => parts.onAnswered?.(organisationId, answer),
+    observeAnswer: (answer) => logAnswer(parts.log, organisationId, answer),
     budget: observedBudget(budget, connection.kind, parts.metrics),
     ...(connection.grantKind === "custom"
       ? {}
@@ -117,7 +96,7 @@ function openAdapter(
 
 function authorisationOf(
   pool: ReturnType<typeof createPool>,
-  { encryption, apps, onDisconnected }: AdapterParts,
+  { encryption, apps, log }: AdapterParts,
   organisationId: string,
   { kind, clientId }: LedgerConnection,
 ): SharedAuthorisation {
@@ -131,8 +110,17 @@ function authorisationOf(
       ...tokens,
       disconnect: async (leaseId) => {
         await tokens.disconnect(leaseId);
-        onDisconnected(organisationId);
+        log.warn({ organisationId }, disconnectedText);
       },
     },
   };
+}
+
+const disconnectedText = "the ledger has ended its authorisation: an owner must authorise it again";
+
+/** A warning is for operators. An error is logged for diagnosis. */
+function logAnswer(log: AdapterParts["log"], organisationId: string, answer: ReportedAnswer): void {
+  if (answer.warnings.length > 0)
+    log.warn({ organisationId, ...answer }, "the ledger warned of something that it took");
+  else log.info({ organisationId, ...answer }, "the ledger answered with an error");
 }

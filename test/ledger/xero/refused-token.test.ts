@@ -9,6 +9,7 @@ import type { SharedTokens, TokenStore } from "../../../src/ledger/port/oauth-ap
 import { createXeroWire } from "../../../src/ledger/xero/wire/wire.ts";
 import { createLedgerAdapters } from "../../../src/main/ledger/ledger-adapters.ts";
 import { createLedgerConnect } from "../../../src/main/ledger/ledger-connect.ts";
+import { createLog } from "../../../src/main/telemetry/log.ts";
 import { createProcessMetrics } from "../../../src/main/telemetry/process-metrics.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import type { LedgerConnection } from "../../../src/store/ledger-connection/connections.ts";
@@ -91,7 +92,7 @@ test("an adapter is cached until its connection changes or is consented to", asy
     encryption: createEncryption(Buffer.alloc(32)),
     kinds: ledgers,
     apps: {},
-    onDisconnected: () => undefined,
+    log: createLog("test", "silent"),
   });
   const open = (consentedAt: string | null) =>
     adapters.open("organisation", { ...connection(), consentedAt });
