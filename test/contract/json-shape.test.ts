@@ -18,16 +18,12 @@ import {
 } from "../../src/gen/proto/billing/v1/usage_pb.ts";
 import { Health } from "../../src/gen/proto/grpc/health/v1/health_pb.ts";
 import {
-  allowsNumber,
   constant,
   enumJsonNames,
   httpRoute,
   isCommaSeparated,
-  isDecimal,
-  isInline,
-  isNullable,
-  isOmitEmpty,
   jsonName,
+  optionsOf,
   requestFields,
 } from "../../src/transport/rest/json-shape.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
@@ -52,13 +48,13 @@ test("an enum value is its name without prefix in lower case", () => {
 
 test("options of a field are distinguished", () => {
   expect(jsonName(field(SubscriptionSchema, "cancel_at_period_end"))).toBe("cancel_at_period_end");
-  expect(isNullable(field(SubscriptionSchema, "end_date"))).toBe(true);
-  expect(isNullable(field(SubscriptionSchema, "start_date"))).toBe(false);
-  expect(isDecimal(field(SubscriptionSchema, "renewal_value"))).toBe(true);
-  expect(isInline(field(CreateSubscriptionResponseSchema, "subscription"))).toBe(true);
-  expect(isInline(field(CreateSubscriptionResponseSchema, "invoice"))).toBe(false);
-  expect(isOmitEmpty(field(UsageEventResultSchema, "error"))).toBe(true);
-  expect(allowsNumber(field(UsageEventSchema, "quantity"))).toBe(true);
+  expect(optionsOf(field(SubscriptionSchema, "end_date")).nullable).toBe(true);
+  expect(optionsOf(field(SubscriptionSchema, "start_date")).nullable).toBe(false);
+  expect(optionsOf(field(SubscriptionSchema, "renewal_value")).decimal).toBe(true);
+  expect(optionsOf(field(CreateSubscriptionResponseSchema, "subscription")).inline).toBe(true);
+  expect(optionsOf(field(CreateSubscriptionResponseSchema, "invoice")).inline).toBe(false);
+  expect(optionsOf(field(UsageEventResultSchema, "error")).omitEmpty).toBe(true);
+  expect(optionsOf(field(UsageEventSchema, "quantity")).numberOrString).toBe(true);
   expect(constant(field(SubscriptionSchema, "object"))).toBe("subscription");
   expect(constant(field(SubscriptionSchema, "label"))).toBeNull();
   expect(isCommaSeparated(field(ListInvoicesRequestSchema, "status"))).toBe(true);
@@ -70,7 +66,7 @@ test("a nullable member has null among its types in the document, and no other h
     const type = at(properties, member.name)?.type;
     expect([member.name, Array.isArray(type) && type.includes("null")]).toEqual([
       member.name,
-      isNullable(member),
+      optionsOf(member).nullable,
     ]);
   }
 });

@@ -2,12 +2,10 @@
 import type { DescEnum, DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 import {
-  allowsNumber,
   constant,
   enumJsonNames,
   example,
-  isDecimal,
-  isNullable,
+  optionsOf,
   responseDecimalPattern,
 } from "../../src/transport/rest/json-shape.ts";
 import { description } from "./comments.ts";
@@ -84,10 +82,10 @@ function scalarSchema(field: DescField, scalar: ScalarType, direction: Direction
 function stringSchema(field: DescField, direction: Direction): JsonObject {
   const only = constant(field);
   if (only !== null) return { type: "string", const: only };
-  if (isDecimal(field)) {
+  if (optionsOf(field).decimal) {
     if (direction === "response") return { type: "string", pattern: responseDecimalPattern };
     // Not a list of types, because generators of typed clients do not support one.
-    return allowsNumber(field)
+    return optionsOf(field).numberOrString
       ? { oneOf: [{ type: "string" }, { type: "number" }] }
       : { type: "string" };
   }
@@ -129,7 +127,7 @@ function itemLimits(field: DescField, direction: Direction): JsonObject {
 }
 
 function nullable(field: DescField, schema: JsonObject): JsonObject {
-  if (!isNullable(field)) return schema;
+  if (!optionsOf(field).nullable) return schema;
   if ("$ref" in schema) return { anyOf: [schema, { type: "null" }] };
   if (Array.isArray(schema.oneOf)) return { oneOf: [...schema.oneOf, { type: "null" }] };
   return { ...schema, type: [schema.type ?? "string", "null"] };

@@ -5,11 +5,8 @@ import {
   constant,
   enumJsonNames,
   example,
-  insteadOf,
-  isInline,
-  isNullable,
-  isOmitEmpty,
   jsonName,
+  optionsOf,
   verbatimField,
 } from "../../src/transport/rest/json-shape.ts";
 import { description } from "./comments.ts";
@@ -39,7 +36,7 @@ export function requestSchema(
  */
 function alternatives(fields: readonly DescField[]): JsonObject {
   const pairs = fields
-    .map((field) => [insteadOf(field), jsonName(field)])
+    .map((field) => [optionsOf(field).insteadOf, jsonName(field)])
     .filter(([other]) => other !== "");
   if (pairs.length > 1) throw new Error("two pairs of alternatives have no form here");
   const [one = "", other = ""] = pairs[0] ?? [];
@@ -62,7 +59,7 @@ export function responseSchema(message: DescMessage, refer: Refer): JsonObject {
     type: "object",
     description: description(message),
     properties: properties(fields, (field) => fieldSchema(field, "response", refer)),
-    required: fields.filter((field) => !isOmitEmpty(field)).map(jsonName),
+    required: fields.filter((field) => !optionsOf(field).omitEmpty).map(jsonName),
   };
 }
 
@@ -71,9 +68,14 @@ export function responseSchema(message: DescMessage, refer: Refer): JsonObject {
  * message.
  */
 function shownFields(message: DescMessage): DescField[] {
-  const inline = message.fields.filter(isInline).flatMap((field) => shownFields(messageOf(field)));
+  const inline = message.fields
+    .filter((field) => optionsOf(field).inline)
+    .flatMap((field) => shownFields(messageOf(field)));
   const hidden = verbatimField(message);
-  return [...inline, ...message.fields.filter((field) => !isInline(field) && field !== hidden)];
+  return [
+    ...inline,
+    ...message.fields.filter((field) => !optionsOf(field).inline && field !== hidden),
+  ];
 }
 
 /**
@@ -82,7 +84,9 @@ function shownFields(message: DescMessage): DescField[] {
  */
 export function shownMessage(response: DescMessage): DescMessage {
   const [only, ...others] = response.fields;
-  return only !== undefined && others.length === 0 && isInline(only) ? messageOf(only) : response;
+  return only !== undefined && others.length === 0 && optionsOf(only).inline
+    ? messageOf(only)
+    : response;
 }
 
 /**
@@ -93,9 +97,9 @@ export function responseExample(message: DescMessage): JsonObject {
   return Object.assign(
     {},
     ...message.fields
-      .filter((field) => !isOmitEmpty(field) && field !== verbatimField(message))
+      .filter((field) => !optionsOf(field).omitEmpty && field !== verbatimField(message))
       .map((field) =>
-        isInline(field)
+        optionsOf(field).inline
           ? (example(field) ?? responseExample(messageOf(field)))
           : { [jsonName(field)]: shown(field) },
       ),
@@ -126,7 +130,7 @@ function shown(field: DescField): JsonValue {
     case "enum":
       return enumJsonNames(field.enum)[0] ?? "";
     case "scalar":
-      if (isNullable(field)) return null;
+      if (optionsOf(field).nullable) return null;
       if (field.scalar === ScalarType.BOOL) return false;
       if (field.scalar === ScalarType.INT32) return 0;
       throw new Error(`${field} needs an example`);

@@ -48,15 +48,12 @@ export function refuseText(): never {
 /** Character codes of the tokens. */
 export const quote = 0x22;
 export const comma = 0x2c;
-export const minus = 0x2d;
 export const colon = 0x3a;
 export const openBracket = 0x5b;
 export const backslash = 0x5c;
 export const closeBracket = 0x5d;
 export const openBrace = 0x7b;
 export const closeBrace = 0x7d;
-const zero = 0x30;
-const nine = 0x39;
 
 /**
  * Skips white space and returns the next character (NaN at the end of the text) without consuming
@@ -140,27 +137,4 @@ export function takeNumberText(cursor: Cursor): string | null {
   if (match === null) return null;
   cursor.at = numberToken.lastIndex;
   return match[0];
-}
-
-/**
- * Consumes an integer in its plain form. Returns NaN, and consumes nothing, for other forms such as
- * `5.0`, `5e0`, `05` and `-0`. Beyond 2^53 the value is not exact, but the caller's range ends far
- * below.
- */
-export function takeInteger(cursor: Cursor): number {
-  const { text } = cursor;
-  const negative = text.charCodeAt(cursor.at) === minus;
-  const start = negative ? cursor.at + 1 : cursor.at;
-  let at = start;
-  let value = 0;
-  let code = text.charCodeAt(at);
-  while (code >= zero && code <= nine) {
-    value = value * 10 + (code - zero);
-    code = text.charCodeAt(++at);
-  }
-  const leadingZero = text.charCodeAt(start) === zero && (at > start + 1 || negative);
-  const fraction = code === 0x2e || code === 0x65 || code === 0x45;
-  if (at === start || leadingZero || fraction) return Number.NaN;
-  cursor.at = at;
-  return negative ? -value : value;
 }

@@ -22,7 +22,8 @@ import { http as httpExtension } from "../../gen/proto/google/api/annotations_pb
 /** Reading them from the descriptor each time is a tenth of the API's start. */
 const knownOptions = new WeakMap<DescField, FieldOptions>();
 
-function optionsOf(field: DescField): FieldOptions {
+/** Returns the options of a field, which say what is special about its form in JSON. */
+export function optionsOf(field: DescField): FieldOptions {
   let options = knownOptions.get(field);
   if (options === undefined) {
     options = getOption(field, fieldExtension);
@@ -88,51 +89,11 @@ export function jsonName(field: DescField): string {
 }
 
 /**
- * Whether the members of this message replace the field, so that the response shows the bare
- * object.
- */
-export function isInline(field: DescField): boolean {
-  return optionsOf(field).inline;
-}
-
-/**
- * In responses the member is always present, `null` if unset. In requests `null` is accepted and
- * means unset.
- */
-export function isNullable(field: DescField): boolean {
-  return optionsOf(field).nullable;
-}
-
-/** Whether the text is a decimal. In responses it has exactly four places (`19.9900`). */
-export function isDecimal(field: DescField): boolean {
-  return optionsOf(field).decimal;
-}
-
-/** Whether responses leave the member out if it is unset. */
-export function isOmitEmpty(field: DescField): boolean {
-  return optionsOf(field).omitEmpty;
-}
-
-/**
  * Returns the field whose text is the JSON of its whole message in responses, or null if the
  * message has none.
  */
 export function verbatimField(message: DescMessage): DescField | null {
   return message.fields.find((field) => optionsOf(field).verbatim) ?? null;
-}
-
-/**
- * Whether requests may send a JSON number as well as a string. The digits that were sent are kept.
- */
-export function allowsNumber(field: DescField): boolean {
-  return optionsOf(field).numberOrString;
-}
-
-/**
- * Returns the name of the field that this one may replace in requests, or `""` if there is none.
- */
-export function insteadOf(field: DescField): string {
-  return optionsOf(field).insteadOf;
 }
 
 /**

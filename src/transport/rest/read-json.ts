@@ -26,14 +26,12 @@ import {
   takeWord,
 } from "./json-cursor.ts";
 import { collectFaults, skipFault } from "./json-faults.ts";
-import { isInline, isNullable, jsonName } from "./json-shape.ts";
+import { jsonName, optionsOf } from "./json-shape.ts";
 import { compileEnum, compileScalar, type JsonForm, type ReadValue } from "./read-scalar.ts";
 import { RequestFault } from "./request-fault.ts";
 
 interface Member {
   readonly localName: string;
-  /** One bit of the set of members read so far. One operation finds a duplicate. */
-  readonly bit: number;
   readonly nullable: boolean;
   readonly read: ReadValue;
 }
@@ -43,8 +41,6 @@ interface Member {
  * bound the depth.
  */
 const maxDepth = 32;
-/** One bit of an integer for each member. */
-const maxMembers = 31;
 /** The longest unknown member name that an error repeats: long enough to be recognised. */
 const maxPublishedNameLength = 100;
 /**
@@ -111,10 +107,9 @@ function compileMembers(
 ): (cursor: Cursor) => Message & Record<string, unknown> {
   assert(depth <= maxDepth, `${message.typeName} is nested too deeply`);
   const fields = message.fields.filter((field) => !without.includes(field.name));
-  assert(fields.length <= maxMembers, `${message.typeName} has too many fields`);
   const members = new Map<string, Member>();
-  for (const [index, field] of fields.entries()) {
-    const member = compileMember(field, index, depth, form);
+  for (const field of fields) {
+    const member = compileMember(field, depth, form);
     for (const name of namesOf(field, form)) members.set(name, member);
   }
 
@@ -126,7 +121,8 @@ function compileMembers(
       cursor.at++;
       return value;
     }
-    for (let seen = 0; ; ) {
+    const seen = new Set<Member>();
+    for (;;) {
       if (peek(cursor) !== quote) refuseText();
       const name = takeString(cursor);
       const member = members.get(name);
@@ -135,8 +131,8 @@ function compileMembers(
       const start = cursor.at;
       try {
         if (member === undefined) return refuseName(cursor, name, [...members.keys()]);
-        if ((seen & member.bit) !== 0) refuseValue(cursor, "is given twice");
-        seen |= member.bit;
+        if (seen.has(member)) refuseValue(cursor, "is given twice");
+        seen.add(member);
         take(cursor, colon);
         peek(cursor);
         const read = member.nullable && takeWord(cursor, "null") ? undefined : member.read(cursor);
@@ -166,13 +162,11 @@ function refuseName(cursor: Cursor, name: string, names: readonly string[]): nev
   return refuseValue(cursor, `is not a member of this request${nearestQuestion(name, names)}`);
 }
 
-function compileMember(field: DescField, index: number, depth: number, form: JsonForm): Member {
-  assert(!isInline(field), `${field}: an inline field has no meaning in a request`);
-  const bit = 1 << index;
+function compileMember(field: DescField, depth: number, form: JsonForm): Member {
+  assert(!optionsOf(field).inline, `${field}: an inline field has no meaning in a request`);
   return {
     localName: field.localName,
-    bit,
-    nullable: isNullable(field),
+    nullable: optionsOf(field).nullable,
     read: compileValue(field, depth, form),
   };
 }

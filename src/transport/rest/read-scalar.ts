@@ -9,12 +9,11 @@ import {
   type Cursor,
   quote,
   refuseValue,
-  takeInteger,
   takeNumberText,
   takeString,
   takeWord,
 } from "./json-cursor.ts";
-import { allowsNumber, enumJsonName } from "./json-shape.ts";
+import { enumJsonName, optionsOf } from "./json-shape.ts";
 
 /** Reads one value. The cursor is at its first character. */
 export type ReadValue = (cursor: Cursor) => unknown;
@@ -33,7 +32,9 @@ export type JsonForm = "contract" | "protobuf";
 export function compileScalar(field: DescField, scalar: ScalarType, form: JsonForm): ReadValue {
   switch (scalar) {
     case ScalarType.STRING:
-      return form === "contract" && allowsNumber(field) ? readStringOrNumber : readString;
+      return form === "contract" && optionsOf(field).numberOrString
+        ? readStringOrNumber
+        : readString;
     case ScalarType.INT32:
       return readInt32;
     case ScalarType.BOOL:
@@ -54,8 +55,10 @@ function readStringOrNumber(cursor: Cursor): string {
 }
 
 function readInt32(cursor: Cursor): number {
-  const value = takeInteger(cursor);
-  if (Number.isNaN(value)) refuseValue(cursor, "must be a whole number, written plainly");
+  const text = takeNumberText(cursor);
+  if (text === null || !/^(?:0|-?[1-9][0-9]*)$/.test(text))
+    return refuseValue(cursor, "must be a whole number, written plainly");
+  const value = Number(text);
   if (value > maxInt32 || value < minInt32) refuseValue(cursor, "is out of range");
   return value;
 }

@@ -5,14 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import {
-  enumJsonName,
-  isInline,
-  isNullable,
-  isOmitEmpty,
-  jsonName,
-  verbatimField,
-} from "./json-shape.ts";
+import { enumJsonName, jsonName, optionsOf, verbatimField } from "./json-shape.ts";
 
 /** A message, or its initialiser. An unset field with implicit presence is its zero value. */
 type Fields = Readonly<Record<string, unknown>>;
@@ -57,9 +50,9 @@ function compileVerbatim({ localName }: DescField): WriteValue {
 }
 
 function compileMember(field: DescField): (message: Fields) => string {
-  const key = isInline(field) ? "" : `${JSON.stringify(jsonName(field))}:`;
+  const key = optionsOf(field).inline ? "" : `${JSON.stringify(jsonName(field))}:`;
   const unset = unsetMember(field, key);
-  const write = isInline(field) ? compileInline(field) : compileValue(field);
+  const write = optionsOf(field).inline ? compileInline(field) : compileValue(field);
   return (message) => {
     const value = message[field.localName];
     if (value === undefined || value === null) return unset ?? assert.fail(`${field} is unset`);
@@ -74,9 +67,9 @@ function compileInline(field: DescField): WriteValue {
 
 /** Returns the whole member for an unset field. Null if the field must be set. */
 function unsetMember(field: DescField, key: string): string | null {
-  if (isInline(field)) return null;
-  if (isNullable(field)) return `${key}null`;
-  if (isOmitEmpty(field) || field.proto.proto3Optional) return "";
+  if (optionsOf(field).inline) return null;
+  if (optionsOf(field).nullable) return `${key}null`;
+  if (optionsOf(field).omitEmpty || field.proto.proto3Optional) return "";
   if (field.fieldKind === "list") return `${key}[]`;
   if (field.fieldKind !== "scalar") return null;
   if (field.scalar === ScalarType.STRING) return `${key}""`;

@@ -10,7 +10,7 @@ import {
   type MessageShape,
   toJson,
 } from "@bufbuild/protobuf";
-import { enumJsonName, isInline, jsonName } from "../../../../src/transport/rest/json-shape.ts";
+import { enumJsonName, jsonName, optionsOf } from "../../../../src/transport/rest/json-shape.ts";
 
 /** A JSON object, as requests and responses are. */
 export type Json = JsonObject;
@@ -31,7 +31,7 @@ function shaped(schema: DescMessage, json: JsonObject): JsonObject {
     const name = jsonName(field);
     const value = json[name];
     if (value === undefined) return [];
-    if (isInline(field) && field.message !== undefined && isObject(value))
+    if (optionsOf(field).inline && field.message !== undefined && isObject(value))
       return Object.entries(shaped(field.message, value));
     const one = (element: JsonValue): JsonValue => {
       if (field.enum !== undefined) return wordOf(field.enum, element);

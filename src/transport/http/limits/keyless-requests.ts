@@ -3,12 +3,12 @@
  * request with it was admitted. Requests with a proven key are never limited here, so they continue
  * during a flood of other requests.
  */
+import { hash } from "node:crypto";
 import { constants } from "node:http2";
 import type { Exchange, HttpRequest, HttpResponse } from "../../rest/exchange.ts";
 import { hasBody } from "../../rest/read-body.ts";
 import type { AddressOf } from "./client-addresses.ts";
 import type { HttpLimits } from "./limits.ts";
-import { createProvenCredentials, digestOf } from "./proven-credentials.ts";
 import type { RefusedRequests } from "./refused-requests.ts";
 import { createSlots, type Slot, type SlotHolder } from "./slots.ts";
 
@@ -123,4 +123,35 @@ function isRefused({ statusCode }: HttpResponse, { apiKeyId, code }: Exchange): 
 function end(response: HttpResponse): void {
   if (response.stream === undefined) response.destroy();
   else response.stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+/** The credentials that were admitted lately. They are known by their digests. */
+interface ProvenCredentials {
+  has(digest: string): boolean;
+  /** Records that a request with these credentials was admitted. */
+  add(digest: string): void;
+  /** Records that they are invalid. */
+  delete(digest: string): void;
+}
+
+/** Returns the digest of a value: a key stays in this process no longer than its request. */
+export function digestOf(credential: string): string {
+  return hash("sha256", credential, "base64");
+}
+
+/** Keeps the `max` credentials that were admitted last. */
+export function createProvenCredentials(max: number): ProvenCredentials {
+  /** In the order of their last admission. */
+  const digests = new Set<string>();
+  return {
+    has: (digest) => digests.has(digest),
+    add: (digest) => {
+      digests.delete(digest);
+      digests.add(digest);
+      if (digests.size <= max) return;
+      const [oldest] = digests;
+      if (oldest !== undefined) digests.delete(oldest);
+    },
+    delete: (digest) => void digests.delete(digest),
+  };
 }

@@ -26,28 +26,15 @@ export type TextFormats = ReadonlyMap<TextFormat, TextFormatRule>;
 type Fields = Readonly<Record<string, unknown>> & {
   readonly $unknown?: readonly { readonly no: number }[];
 };
-type CheckMessage = (message: Fields, at: Place | null, report: ReportFault) => void;
-type CheckValue = (
-  value: unknown,
-  above: Place | null,
-  name: string | number,
-  report: ReportFault,
-) => void;
+/** Checks what is at `path`, which is empty for the whole request. */
+type CheckMessage = (message: Fields, path: string, report: ReportFault) => void;
+type CheckValue = (value: unknown, path: string, report: ReportFault) => void;
 
 /** Receives a fault: the field's path, null for the whole request, and what is wrong with it. */
 export type ReportFault = (path: string | null, faultText: string) => void;
 
-/**
- * A position by its name and its parent. Its path is built only for an error, because most requests
- * are valid.
- */
-interface Place {
-  readonly above: Place | null;
-  readonly name: string | number;
-}
-
-function pathOf(above: Place | null, name: string | number): string {
-  return above === null ? String(name) : `${pathOf(above.above, above.name)}.${name}`;
+function pathOf(path: string, name: string | number): string {
+  return path === "" ? String(name) : `${path}.${name}`;
 }
 
 /**
@@ -59,7 +46,7 @@ export function compileStringRules(
   formats: TextFormats,
 ): (value: object, report: ReportFault) => void {
   const check = compileMessage(message, formats, new Map());
-  return (value, report) => check(value as Fields, null, report);
+  return (value, report) => check(value as Fields, "", report);
 }
 
 /** A message that contains itself finds its own incomplete check in `known`. */
@@ -71,8 +58,8 @@ function compileMessage(
   const done = known.get(message);
   if (done !== undefined) return done;
   const checks: CheckMessage[] = [refuseUnknown];
-  const check: CheckMessage = (value, at, report) => {
-    for (const one of checks) one(value, at, report);
+  const check: CheckMessage = (value, path, report) => {
+    for (const one of checks) one(value, path, report);
   };
   known.set(message, check);
   for (const field of message.fields) {
@@ -87,10 +74,10 @@ function compileMessage(
 
 function checkMember(field: DescField, check: CheckValue): CheckMessage {
   const { localName, name, oneof } = field;
-  return (message, at, report) => {
+  return (message, path, report) => {
     const value =
       oneof === undefined ? message[localName] : chosen(message[oneof.localName], localName);
-    if (value !== undefined) check(value, at, name, report);
+    if (value !== undefined) check(value, pathOf(path, name), report);
   };
 }
 
@@ -105,9 +92,9 @@ function checkOnlyWith(
   const needed = message.fields.find((field) => field.name === onlyWith);
   if (needed?.scalar !== ScalarType.BOOL)
     throw new Error(`${message}: ${name} stands only with ${onlyWith}, which is no boolean`);
-  return (value, at, report) => {
+  return (value, path, report) => {
     if (value[localName] === undefined || value[needed.localName] === true) return;
-    report(pathOf(at, name), `is allowed only where ${onlyWith} is true`);
+    report(pathOf(path, name), `is allowed only where ${onlyWith} is true`);
   };
 }
 
@@ -123,11 +110,11 @@ function checkInsteadOf(
   const other = message.fields.find((field) => field.name === insteadOf);
   if (other === undefined)
     throw new Error(`${message}: ${name} stands for ${insteadOf}, which it does not have`);
-  return (value, at, report) => {
+  return (value, path, report) => {
     const isSent = value[localName] !== undefined;
     if (isSent !== (value[other.localName] !== undefined)) return;
-    if (isSent) report(pathOf(at, name), `must not be given together with ${insteadOf}`);
-    else report(pathOf(at, insteadOf), `or ${name} must be given`);
+    if (isSent) report(pathOf(path, name), `must not be given together with ${insteadOf}`);
+    else report(pathOf(path, insteadOf), `or ${name} must be given`);
   };
 }
 
@@ -136,10 +123,9 @@ function chosen(oneof: unknown, localName: string): unknown {
   return name === localName ? value : undefined;
 }
 
-const refuseUnknown: CheckMessage = (message, at, report) => {
+const refuseUnknown: CheckMessage = (message, path, report) => {
   const field = message.$unknown?.[0];
-  if (field === undefined) return;
-  report(at === null ? null : pathOf(at.above, at.name), `has no field number ${field.no}`);
+  if (field !== undefined) report(path || null, `has no field number ${field.no}`);
 };
 
 function compileField(
@@ -151,25 +137,15 @@ function compileField(
   const { message } = field;
   const one =
     message !== undefined
-      ? compilePart(message, formats, known)
+      ? (compileMessage(message, formats, known) as CheckValue)
       : field.scalar === ScalarType.STRING
         ? compileText(field, formats)
         : null;
   if (one === null || field.fieldKind !== "list") return one;
-  return (value, above, name, report) => {
-    const elements = value as readonly unknown[];
-    const at = { above, name };
-    for (let index = 0; index < elements.length; index++) one(elements[index], at, index, report);
+  return (value, path, report) => {
+    for (const [index, element] of (value as readonly unknown[]).entries())
+      one(element, pathOf(path, index), report);
   };
-}
-
-function compilePart(
-  message: DescMessage,
-  formats: TextFormats,
-  known: Map<DescMessage, CheckMessage>,
-): CheckValue {
-  const check = compileMessage(message, formats, known);
-  return (value, above, name, report) => check(value as Fields, { above, name }, report);
 }
 
 function compileText(field: DescField, formats: TextFormats): CheckValue {
@@ -180,15 +156,15 @@ function compileText(field: DescField, formats: TextFormats): CheckValue {
   const { holds, must } = rule;
   // Without presence an empty text counts as not sent, and `required` decides about it.
   const isOptional = field.presence === FeatureSet_FieldPresence.IMPLICIT;
-  return (value, above, name, report) => {
-    checkText(value, above, name, report);
+  return (value, path, report) => {
+    checkText(value, path, report);
     if (isOptional && value === "") return;
-    if (!holds(value as string)) report(pathOf(above, name), must);
+    if (!holds(value as string)) report(path, must);
   };
 }
 
-const checkText: CheckValue = (value, above, name, report) => {
+const checkText: CheckValue = (value, path, report) => {
   const text = value as string;
-  if (text.includes("\0")) report(pathOf(above, name), "has a NUL character");
-  if (!text.isWellFormed()) report(pathOf(above, name), "has half of a surrogate pair");
+  if (text.includes("\0")) report(path, "has a NUL character");
+  if (!text.isWellFormed()) report(path, "has half of a surrogate pair");
 };

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import {
   createProvenCredentials,
   digestOf,
-} from "../../../../src/transport/http/limits/proven-credentials.ts";
+} from "../../../../src/transport/http/limits/keyless-requests.ts";
 
 test("the credentials that were admitted last are known, and older ones are forgotten", () => {
   const proven = createProvenCredentials(3);
