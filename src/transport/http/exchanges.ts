@@ -8,6 +8,7 @@ import { responseHeaders } from "../rest/handler.ts";
 import { hasBody } from "../rest/read-body.ts";
 import { closeAfterAnswer, lingerAfterAnswer, respond } from "../rest/respond.ts";
 import type { RequestLine } from "../rpc/observe.ts";
+import { createKeylessQueue } from "./limits/keyless-queue.ts";
 import type { KeylessRequests } from "./limits/keyless-requests.ts";
 import type { SlowBodies } from "./limits/slow-request-bodies.ts";
 import type { UnreadAnswers } from "./limits/stalled-responses.ts";
@@ -68,6 +69,7 @@ export function exchangeOf(request: object): Exchange | undefined {
 export function exchanges(
   parts: ExchangeParts,
 ): (request: HttpRequest, response: HttpResponse, awaitsContinue: boolean) => void {
+  const keyless = createKeylessQueue();
   return (request, response, awaitsContinue) => {
     if (request.stream === undefined) {
       // After a request that ends the connection, later ones are not carried out, because they
@@ -102,10 +104,14 @@ export function exchanges(
     request.on("error", ignore);
     response.on("error", ignore);
     if (release === null) refuseExcess(request, response, exchange);
-    else {
+    else if (!isOpenService(exchange)) {
       const run = () => dispatch(parts, request, response, exchange);
       if (parts.within === undefined) run();
       else parts.within(request, exchange, run);
+    } else {
+      keyless.enter(request.stream?.session ?? request.socket, () => {
+        if (!(request.stream ?? response).destroyed) dispatch(parts, request, response, exchange);
+      });
     }
   };
 }

@@ -123,7 +123,9 @@ const isDue = ({ dueMs }: EndpointState) => dueMs !== null && dueMs <= 0;
  */
 async function claim(sending: Sending, endpoint: EndpointState): Promise<void> {
   const { parts, key, progress, isProbe } = sending;
-  const claimed = await parts.store.claim(key, isProbe ? 1 : claimAtMost);
+  // The first claim shows whether the endpoint answers.
+  const first = isProbe ? 1 : requestsAtOnce;
+  const claimed = await parts.store.claim(key, sending.claimed === 0 ? first : claimAtMost);
   crashPoint("delivery_loaded");
   sending.claimed += claimed.length;
   sending.isOver ||= claimed.length === 0;
