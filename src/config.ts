@@ -9,6 +9,7 @@ import { BlockList } from "node:net";
 import { ledgers } from "./ledger/index.ts";
 import { readLedgerSettings } from "./ledger/ledger-settings.ts";
 import type { LedgerKinds } from "./ledger/port/ledger-kind.ts";
+import { tlsFiles } from "./main/settings/pem.ts";
 import {
   consoleHosts,
   databaseUrl,
@@ -21,7 +22,6 @@ import {
 } from "./main/settings/read-settings.ts";
 import { resolveSecrets, secretNames } from "./main/settings/secret-files.ts";
 import { readTemporalSettings } from "./main/settings/temporal-settings.ts";
-import { tlsFiles } from "./main/settings/tls-files.ts";
 import { createEncryption, type Encryption } from "./store/database/encryption.ts";
 import { trustedProxiesOf } from "./transport/http/limits/trusted-proxies.ts";
 

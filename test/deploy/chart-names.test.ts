@@ -10,7 +10,7 @@ import { parse } from "yaml";
 import { type Config, readConfig } from "../../src/config.ts";
 import { ledgers } from "../../src/ledger/index.ts";
 import { secretNames } from "../../src/main/settings/secret-files.ts";
-import { readTemporalOnly } from "../../src/main/settings/temporal-only.ts";
+import { readTemporalOnly } from "../../src/main/settings/temporal-settings.ts";
 import { deployed, imagePrograms, isSetting, ports } from "./deployed-names.ts";
 import { type Manifest, renderChart, renderings } from "./rendered-chart.ts";
 

@@ -3,23 +3,11 @@
  * load nothing from other hosts, and the headers hold them to it.
  */
 import { readdirSync, readFileSync } from "node:fs";
-import { extname, join, sep } from "node:path";
-import { entityTagOf, publishedFile } from "../../transport/http/published-file.ts";
+import { join, sep } from "node:path";
+import { contentTypeOf, entityTagOf, publishedFile } from "../../transport/http/published-file.ts";
 import type { HttpAnswer } from "../../transport/http/system-endpoints.ts";
 import type { HttpRequest } from "../../transport/rest/exchange.ts";
 import { respond } from "../../transport/rest/respond.ts";
-
-const contentTypes: Readonly<Record<string, string>> = {
-  ".html": "text/html; charset=utf-8",
-  ".md": "text/markdown; charset=utf-8",
-  ".txt": "text/plain; charset=utf-8",
-  ".css": "text/css; charset=utf-8",
-  ".js": "text/javascript; charset=utf-8",
-  ".json": "application/json",
-  ".png": "image/png",
-  ".svg": "image/svg+xml",
-  ".woff2": "font/woff2",
-};
 
 const headers = [
   "Content-Security-Policy",
@@ -48,7 +36,7 @@ export function docsSite(folder: string): DocsSite {
       .map(({ parentPath, name }) => {
         const file = join(parentPath, name);
         const address = file.slice(folder.length).replaceAll(sep, "/");
-        const contentType = contentTypes[extname(name)] ?? "application/octet-stream";
+        const contentType = contentTypeOf(name);
         return [address.replace(/\.html$/, ""), { contentType, body: readFileSync(file) }] as const;
       }),
   );

@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import { connectTemporal } from "../../worker/temporal/connect.ts";
 import { messageOf, OtherQueue } from "../../worker/temporal/schedules.ts";
 import { setUpTemporal } from "../../worker/temporal/set-up.ts";
-import { readTemporalOnly, type TemporalOnly } from "../settings/temporal-only.ts";
+import { readTemporalOnly, type TemporalOnly } from "../settings/temporal-settings.ts";
 import { unknownSettings, unknownText } from "../settings/unknown-settings.ts";
 
 const usage = "Usage: npm run schedules [-- --move]";

@@ -4,20 +4,11 @@
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { extname, join } from "node:path";
+import { join } from "node:path";
+import { contentTypeOf } from "../../transport/http/published-file.ts";
 import type { HttpAnswer } from "../../transport/http/system-endpoints.ts";
 import type { Exchange } from "../../transport/rest/exchange.ts";
 import { respond } from "../../transport/rest/respond.ts";
-
-const contentTypes: Readonly<Record<string, string>> = {
-  ".js": "text/javascript; charset=utf-8",
-  ".css": "text/css; charset=utf-8",
-  ".svg": "image/svg+xml",
-  ".png": "image/png",
-  ".ico": "image/x-icon",
-  ".woff2": "font/woff2",
-  ".json": "application/json",
-};
 
 /** The encodings in which a file may lie beside itself, the smallest first. */
 const encodings = { br: ".br", gzip: ".gz" } as const;
@@ -74,7 +65,7 @@ function readFiles(folder: string): ReadonlyMap<string, ConsoleFile> {
     paths.map((path) => {
       const address = `/console${path.slice(folder.length).replaceAll("\\", "/")}`;
       const file = {
-        contentType: contentTypes[extname(path)] ?? "application/octet-stream",
+        contentType: contentTypeOf(path),
         isAsset: address.startsWith(assetsPath),
         plain: readFileSync(path),
         br: readIfThere(path + encodings.br),

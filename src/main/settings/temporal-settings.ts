@@ -13,7 +13,14 @@ import {
 } from "@temporalio/envconfig";
 import type { TemporalSettings } from "../../worker/temporal/connect.ts";
 import { certificateOf, checkPair, type Pem, readPem } from "./pem.ts";
-import { type OnFault, type SettingsReader, secretKey, secretKeysBefore } from "./read-settings.ts";
+import {
+  type OnFault,
+  type SettingsReader,
+  secretKey,
+  secretKeysBefore,
+  settingsReader,
+} from "./read-settings.ts";
+import { resolveSecrets } from "./secret-files.ts";
 
 type Source = ClientConfigTLS["clientCert"];
 
@@ -112,4 +119,30 @@ function pemOf(name: string, source: NonNullable<Source>, onFault: OnFault): Pem
   if ("path" in source) return readPem(name, source.path, onFault);
   const { data } = source;
   return { setting: name, text: typeof data === "string" ? data : Buffer.from(data).toString() };
+}
+
+/** The settings of Temporal, and the task queue of the installation. */
+export interface TemporalOnly {
+  readonly temporal: TemporalSettings;
+  readonly taskQueue: string;
+}
+
+const temporalSecrets = [
+  "TEMPORAL_API_KEY",
+  "TEMPORAL_PAYLOAD_KEY",
+  "TEMPORAL_PAYLOAD_KEYS_BEFORE",
+];
+
+/**
+ * Reads the settings of programs that only need Temporal, such as the set-up of a deployment.
+ * Throws an Error with one line for each wrong one.
+ */
+export function readTemporalOnly(env: NodeJS.ProcessEnv): TemporalOnly {
+  const secrets = resolveSecrets(env, temporalSecrets);
+  const faults = [...secrets.faults];
+  const onFault = (fault: string) => void faults.push(fault);
+  const reader = settingsReader(secrets.env, onFault);
+  const temporal = readTemporalSettings(secrets.env, reader, onFault);
+  if (faults.length > 0) throw new Error(faults.join("\n"));
+  return { temporal, taskQueue: reader.text("TASK_QUEUE") };
 }

@@ -3,6 +3,7 @@
  * each time whether it has changed, by its entity tag. REQUEST-3.
  */
 import { createHash } from "node:crypto";
+import { extname } from "node:path";
 import { respond } from "../rest/respond.ts";
 import type { HttpAnswer } from "./system-endpoints.ts";
 
@@ -16,6 +17,24 @@ export interface PublishedFile {
   readonly headers?: readonly string[];
   /** The value of `Cache-Control`, if not every use asks whether the file has changed. */
   readonly caching?: string;
+}
+
+const contentTypes: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".md": "text/markdown; charset=utf-8",
+  ".txt": "text/plain; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".json": "application/json",
+  ".png": "image/png",
+  ".svg": "image/svg+xml",
+  ".ico": "image/x-icon",
+  ".woff2": "font/woff2",
+};
+
+/** Returns the content type of a file by its name. */
+export function contentTypeOf(name: string): string {
+  return contentTypes[extname(name)] ?? "application/octet-stream";
 }
 
 /** Returns a strong entity tag, a hash of the bytes. */

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readTemporalOnly } from "../../../src/main/settings/temporal-only.ts";
+import { readTemporalOnly } from "../../../src/main/settings/temporal-settings.ts";
 import { certificate } from "../../transport/http/tls-fixture.ts";
 
 let folder: string;

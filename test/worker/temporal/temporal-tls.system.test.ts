@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { Client, Connection } from "@temporalio/client";
 import { NativeConnection } from "@temporalio/worker";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { readTemporalOnly } from "../../../src/main/settings/temporal-only.ts";
+import { readTemporalOnly } from "../../../src/main/settings/temporal-settings.ts";
 import { checkTemporal, connectTemporal } from "../../../src/worker/temporal/connect.ts";
 import { billingScheduleId } from "../../../workflows/contract.ts";
 import { allow } from "../../support/slowness.ts";

@@ -1,5 +1,5 @@
 /** What the local start does of a deployment: search attributes and the schedule. */
-import { readTemporalOnly } from "../../../../src/main/settings/temporal-only.ts";
+import { readTemporalOnly } from "../../../../src/main/settings/temporal-settings.ts";
 import { connectTemporal } from "../../../../src/worker/temporal/connect.ts";
 import { OtherQueue } from "../../../../src/worker/temporal/schedules.ts";
 import { setUpTemporal } from "../../../../src/worker/temporal/set-up.ts";
