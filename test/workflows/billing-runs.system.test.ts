@@ -80,26 +80,6 @@ describe("the billing schedule", () => {
     expect(state).toMatchObject({ paused: true, note: "an incident is open" });
     await handle(runs).unpause();
   });
-
-  test("is left alone with a warning if the server has no schedules", async () => {
-    const { refuseOtherQueue } = await import("../../src/worker/temporal/schedules.ts");
-    const lacking = Object.assign(new Error("unknown method"), {
-      code: 12,
-      details: "",
-      metadata: {},
-    });
-    const none = () => Promise.reject(lacking);
-    const failing = { schedule: { getHandle: () => ({ describe: none }) } };
-    const warnings: string[] = [];
-    const log = {
-      info: () => undefined,
-      warn: (_: unknown, line?: string) => void warnings.push(line ?? ""),
-    };
-    const check = await refuseOtherQueue(failing as never, "billing", log);
-    await until("it is logged", async () => warnings.length > 0);
-    expect(warnings).toEqual([expect.stringMatching(/could not be read$/)]);
-    check.stop();
-  });
 });
 
 describe.concurrent("the billing of an organisation", () => {

@@ -18,7 +18,7 @@ import { workflowBundleFile } from "../../assets.ts";
 import type { TemporalClient, TemporalSettings } from "./connect.ts";
 import { beating } from "./heartbeats.ts";
 import { type ScheduleTrouble, watchSchedule } from "./schedule-watch.ts";
-import { refuseOtherQueue } from "./schedules.ts";
+import { assertOwnQueue, OtherQueue } from "./schedules.ts";
 import { missingSearchAttributes } from "./search-attributes.ts";
 
 /** The part of a process's log that a worker writes to. */
@@ -135,12 +135,13 @@ export async function runWorker(
   });
   const connection = await connect(settings);
   await warnOfAttributes(temporal, settings);
-  const ownQueue = await refuseOtherQueue(temporal.client, settings.taskQueue, settings.log).catch(
-    async (error: unknown) => {
-      await connection.close();
-      throw error;
-    },
-  );
+  await assertOwnQueue(temporal.client, settings.taskQueue).catch(async (err: unknown) => {
+    // What cannot be read is checked again each minute, and only warned of.
+    if (!(err instanceof OtherQueue))
+      return settings.log.warn({ err }, "the schedule could not be read");
+    await connection.close();
+    throw err;
+  });
   const shared = {
     connection,
     namespace: temporal.namespace,
@@ -179,7 +180,7 @@ export async function runWorker(
     for (const worker of workers) if (worker.getState() === "RUNNING") worker.shutdown();
   };
   // If one worker fails, the process is of no use without it.
-  const done = Promise.race([Promise.all(runs), ownQueue.refused])
+  const done = Promise.all(runs)
     .finally(async () => {
       shutDown();
       await Promise.allSettled(runs);
@@ -196,7 +197,6 @@ export async function runWorker(
       workers.filter((worker) => !isPolling(worker)).map(({ options }) => options.taskQueue),
     stop: async () => {
       watch.stop();
-      ownQueue.stop();
       shutDown();
       await done;
     },

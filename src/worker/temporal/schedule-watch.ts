@@ -11,7 +11,7 @@ import {
 } from "@temporalio/client";
 import { billingScheduleId, type RunResult } from "../../../workflows/contract.ts";
 import type { WorkerLog } from "./run-worker.ts";
-import { isUnimplemented, messageOf } from "./schedules.ts";
+import { messageOf } from "./schedules.ts";
 
 /** The possible faults of the schedule. */
 export const troubleReasons = [
@@ -43,7 +43,7 @@ const passing: readonly ScheduleTrouble["reason"][] = ["late", "failed"];
 
 type Runs = Pick<Client, "schedule" | "workflow">;
 
-/** Returns the fault of the schedule at `now`. Rejects if the server has no schedules at all. */
+/** Returns the fault of the schedule at `now`. */
 export async function checkSchedule(
   client: Runs,
   taskQueue: string,
@@ -55,7 +55,6 @@ export async function checkSchedule(
   } catch (error) {
     if (error instanceof ScheduleNotFoundError)
       return { reason: "missing", words: "is missing: npm run schedules creates it" };
-    if (isUnimplemented(error)) throw error;
     return { reason: "unknown", words: `could not be read: ${messageOf(error)}` };
   }
 }
@@ -127,13 +126,7 @@ export function watchSchedule(
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   const check = async (): Promise<void> => {
-    let found: ScheduleTrouble | null;
-    try {
-      found = await checkSchedule(client, taskQueue);
-    } catch {
-      // The start of the worker has logged it already.
-      return;
-    }
+    const found = await checkSchedule(client, taskQueue);
     if (stopped) return;
     const isNew =
       found !== null && passing.includes(found.reason) && before?.reason !== found.reason;

@@ -5,7 +5,6 @@
  */
 import {
   type Client,
-  isGrpcServiceError,
   ScheduleAlreadyRunning,
   ScheduleNotFoundError,
   type ScheduleOptions,
@@ -15,7 +14,6 @@ import {
 } from "@temporalio/client";
 import type { Workflow } from "@temporalio/common";
 import { billingRunType, billingScheduleId } from "../../../workflows/contract.ts";
-import type { WorkerLog } from "./run-worker.ts";
 import { typedAttributes } from "./search-attributes.ts";
 
 /** The interval of the schedule. What falls due at midnight begins within the minute. */
@@ -29,12 +27,6 @@ const catchupWindow = "1 minute";
  * only a run that waits for a worker takes longer. The next run must not wait for a stuck one.
  */
 const runTimeout = "10 minutes";
-
-/** The pause before a schedule that could not be read is read again. */
-const retryMs = 10_000;
-
-/** gRPC's code for a method that the server does not have. */
-const unimplemented = 12;
 
 /**
  * The schedule uses another task queue. If this worker took it over, the workers of that queue
@@ -138,52 +130,8 @@ async function writeSchedule(
   }
 }
 
-/** The check of a worker's start, with retries. `refused` rejects if a retry throws OtherQueue. */
-export interface QueueCheck {
-  readonly refused: Promise<never>;
-  stop(): void;
-}
-
-/**
- * Checks that the schedule uses no other task queue, and retries until it knows. Resolves after the
- * first try. Rejects with OtherQueue. A server without schedules is logged once.
- */
-export async function refuseOtherQueue(
-  client: Schedules,
-  taskQueue: string,
-  log: WorkerLog,
-): Promise<QueueCheck> {
-  let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
-  const refused = Promise.withResolvers<never>();
-  const check = async (): Promise<void> => {
-    try {
-      await assertOwnQueue(client, taskQueue);
-    } catch (err) {
-      if (err instanceof OtherQueue) throw err;
-      const isLacking = isUnimplemented(err);
-      log.warn({ err }, `the schedule could not be read${isLacking ? "" : "; trying again"}`);
-      if (!isLacking && !stopped) timer = setTimeout(() => check().catch(refused.reject), retryMs);
-    }
-  };
-  await check();
-  return {
-    refused: refused.promise,
-    stop: () => {
-      stopped = true;
-      clearTimeout(timer);
-    },
-  };
-}
-
 /** Returns the message of an error, with that of the server's error, which the library wraps. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
-}
-
-/** Whether the server has no schedules at all. The library may wrap its error. */
-export function isUnimplemented(error: unknown): boolean {
-  if (isGrpcServiceError(error)) return error.code === unimplemented;
-  return error instanceof Error && error.cause !== undefined && isUnimplemented(error.cause);
 }
