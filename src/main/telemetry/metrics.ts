@@ -1,24 +1,10 @@
 /** The metrics of an API process in the format of Prometheus. */
 import { Counter, Histogram } from "prom-client";
 import type { RequestLabel } from "../../transport/rpc/observe.ts";
-import { createProcessMetrics, type ProcessMetrics } from "./process-metrics.ts";
+import { createProcessMetrics } from "./process-metrics.ts";
 
 /** All metrics of an API process. */
-export interface Metrics extends ProcessMetrics {
-  /**
-   * Seconds of finished requests, by operation, protocol and outcome (`ok`, an error code,
-   * `client_gone`).
-   */
-  readonly requests: Histogram<RequestLabel>;
-  /** Requests that one statement admitted or refused. Above 1 if the API is busy. */
-  readonly admissions: Histogram;
-  /** Failed attempts to complete, release or renew an idempotency key. Each is retried. */
-  readonly idempotencyTrouble: Counter;
-  /** Reported usage events by verdict (`created`, `duplicate`, `rejected`) and timing. */
-  readonly usageEvents: Counter<"verdict" | "timing">;
-  /** Explanations that give another amount than their document has: a defect of the service. */
-  readonly contradictions: Counter;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 /** From half a millisecond (a read) to 15 seconds, the longest wait for the ledger (POSTING-4). */
 const secondsBuckets = [
@@ -26,12 +12,13 @@ const secondsBuckets = [
 ];
 
 /** Creates the metrics of an API process. */
-export function createMetrics(): Metrics {
+export function createMetrics() {
   const metrics = createProcessMetrics();
   const registers = [metrics.registry];
   return {
     ...metrics,
-    requests: new Histogram({
+    /** By outcome: `ok`, an error code, `client_gone`. */
+    requests: new Histogram<RequestLabel>({
       name: "billing_request_duration_seconds",
       help: "Seconds from the arrival of a request to the end of its response.",
       labelNames: ["operation", "protocol", "outcome"],
@@ -49,12 +36,14 @@ export function createMetrics(): Metrics {
       help: "Failed attempts to complete, release or renew an idempotency key.",
       registers,
     }),
+    /** By verdict: `created`, `duplicate`, `rejected`. */
     usageEvents: new Counter({
       name: "billing_usage_events_total",
       help: "Reported usage events by verdict, and created ones by whether their period was open.",
       labelNames: ["verdict", "timing"],
       registers,
     }),
+    /** A defect of the service. */
     contradictions: new Counter({
       name: "billing_explanation_contradictions_total",
       help: "Explanations that gave another amount than their document has.",

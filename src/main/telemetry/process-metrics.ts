@@ -6,19 +6,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
 /** The metrics of any process. */
-export interface ProcessMetrics {
-  readonly registry: Registry;
-  /** The content type and text of the answer of `/metrics`. */
-  readonly text: () => Promise<{ readonly contentType: string; readonly text: string }>;
-  /** Seconds until a connection of the pool was free: `ok`, or `failed` if none was in time. */
-  readonly acquires: Histogram<"outcome">;
-  /** Seconds of calls to Temporal, with their retries. */
-  readonly temporalCalls: Histogram<"call" | "outcome">;
-  /** Seconds of calls of the ledger's port, each of one request or more. */
-  readonly ledgerCalls: Histogram<"ledger" | "call" | "outcome">;
-  /** Answers of the call budget: `granted`, or the limit that was reached. */
-  readonly ledgerPermits: Counter<"ledger" | "outcome">;
-}
+export type ProcessMetrics = ReturnType<typeof createProcessMetrics>;
 
 /** Connections of a pool, as pg counts them. */
 export interface PoolCounts {
@@ -35,9 +23,9 @@ const callBuckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 
 /**
  * Creates the metrics of a process, with those of Node (event loop, memory, garbage collection).
- * `append` returns text of other metrics, which the answer of `/metrics` ends with.
+ * `text` is the answer of `/metrics`. `append` returns text of other metrics, with which it ends.
  */
-export function createProcessMetrics(append?: () => Promise<string>): ProcessMetrics {
+export function createProcessMetrics(append?: () => Promise<string>) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
@@ -47,6 +35,7 @@ export function createProcessMetrics(append?: () => Promise<string>): ProcessMet
       const parts = await Promise.all([registry.metrics(), append?.() ?? ""]);
       return { contentType: registry.contentType, text: parts.join("") };
     },
+    /** `ok`, or `failed` if none was free in time. */
     acquires: new Histogram({
       name: "billing_database_acquire_seconds",
       help: "Seconds until a connection of the pool was free.",

@@ -2,22 +2,13 @@
 import { Counter, Gauge } from "prom-client";
 import { billingScheduleId } from "../../../workflows/contract.ts";
 import { type ScheduleTrouble, troubleReasons } from "../../worker/temporal/schedule-watch.ts";
-import { createProcessMetrics, type ProcessMetrics } from "./process-metrics.ts";
+import { createProcessMetrics } from "./process-metrics.ts";
 
 /** All metrics of a worker process. */
-export interface WorkerMetrics extends ProcessMetrics {
-  /** Sets the gauge of the fault found to 1 and every other to 0. */
-  readonly onSchedule: (trouble: ScheduleTrouble | null) => void;
-  /** Recorded outcomes of ledger jobs by kind and outcome. */
-  readonly jobs: Counter<"kind" | "outcome">;
-  /** Attempts to deliver events, by outcome. */
-  readonly deliveries: Counter<"outcome">;
-  /** Subscriptions that billing parked. */
-  readonly parked: Counter;
-}
+export type WorkerMetrics = ReturnType<typeof createWorkerMetrics>;
 
 /** Creates the metrics. `core` returns the text of Temporal's own metrics. */
-export function createWorkerMetrics(core?: () => Promise<string>): WorkerMetrics {
+export function createWorkerMetrics(core?: () => Promise<string>) {
   const metrics = createProcessMetrics(core);
   const registers = [metrics.registry];
   const trouble = new Gauge({
@@ -28,6 +19,7 @@ export function createWorkerMetrics(core?: () => Promise<string>): WorkerMetrics
     labelNames: ["schedule", "reason"],
     registers,
   });
+  /** Sets the gauge of the fault found to 1 and every other to 0. */
   const onSchedule = (found: ScheduleTrouble | null): void => {
     for (const reason of troubleReasons)
       trouble.set({ schedule: billingScheduleId, reason }, found?.reason === reason ? 1 : 0);
