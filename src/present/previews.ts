@@ -9,11 +9,13 @@ import type { DocumentToExplain } from "../domain/explanation/render.ts";
 import type { CreditNoteDraft } from "../domain/model/credit-note.ts";
 import type { Invoice, InvoiceAmendment, InvoiceLineDraft } from "../domain/model/invoice.ts";
 import { formatDecimal, negate, sum } from "../domain/money/decimal.ts";
-import type {
-  Preview,
-  PreviewedCreditNote,
-  PreviewedInvoice,
-  PreviewedRemoval,
+import {
+  isAmending,
+  isRepriced,
+  type Preview,
+  type PreviewedCreditNote,
+  type PreviewedInvoice,
+  type PreviewedRemoval,
 } from "../domain/previews/preview.ts";
 import type { Upcoming } from "../domain/previews/upcoming.ts";
 import type { ExplanationSchema } from "../gen/proto/billing/v1/explanations_pb.ts";
@@ -52,9 +54,9 @@ export function presentPreview(
     object: "subscription_preview",
     subscription: presentSubscription(subscription, plan),
     issuedInvoices: issued.map((one) => presentIssued(one, shown)),
-    amendedInvoices: amended.flatMap(({ invoiceId }) => {
-      const invoice = stored.get(invoiceId);
-      if (invoice === undefined || !isChanged(invoice, shown)) return [];
+    amendedInvoices: amended.flatMap((amendment) => {
+      const invoice = stored.get(amendment.invoiceId);
+      if (invoice === undefined || !isAmending(invoice, amendment)) return [];
       return [presentAmended(invoice, shown)];
     }),
     removedInvoices: removed.map((removal) => presentRemoval(removal, shown)),
@@ -124,9 +126,7 @@ function amendedLines(
   shown: ShownPreview,
 ): readonly InvoiceLineDraft[] {
   const repriced = lines.map((line) =>
-    line.kind !== "plan" || planLine === null || textOf(line) === textOf(planLine)
-      ? line
-      : repricedLine(line, planLine, shown),
+    planLine !== null && isRepriced(line, planLine) ? repricedLine(line, planLine, shown) : line,
   );
   return [...repriced, ...added];
 }
@@ -154,19 +154,6 @@ function presentIssued(
     ...presentInvoice(draft, linesOf(id, shown), shown),
     overdue: isDue,
   };
-}
-
-/** An amendment to the units that an invoice bills already changes nothing. */
-function isChanged({ id, lines }: Invoice, shown: ShownPreview): boolean {
-  return linesOf(id, shown).some((line, index) => {
-    const before = lines[index];
-    return before === undefined || textOf(line) !== textOf(before);
-  });
-}
-
-/** What an amendment may change of a line. */
-function textOf({ units, description, unitPrice, amount: of }: InvoiceLineDraft): string {
-  return [units, description, amount(unitPrice), formatDecimal(of)].join(" ");
 }
 
 function presentAmended(

@@ -40,9 +40,9 @@ export function previewCreation(
     running: null,
     today: todayIn(subscription.timezone, subscription.createdAt),
   };
-  return [invoice, renewalInvoice].reduce(
+  return [invoice, renewalInvoice].reduce<Preview>(
     (now, draft) => (draft === null ? now : issue(now, { draft, deferredIds: [] })),
-    unchanged(state),
+    { ...unchanged(state), was: null },
   );
 }
 

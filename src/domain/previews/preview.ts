@@ -11,8 +11,15 @@ import type {
   PeriodState,
 } from "../model/billing-state.ts";
 import type { CreditNoteDraft } from "../model/credit-note.ts";
-import type { InvoiceAmendment, InvoiceDraft } from "../model/invoice.ts";
+import type {
+  Invoice,
+  InvoiceAmendment,
+  InvoiceDraft,
+  InvoiceLineDraft,
+} from "../model/invoice.ts";
+import type { Subscription } from "../model/subscription.ts";
 import type { OpenUsage } from "../model/usage.ts";
+import { formatDecimal } from "../money/decimal.ts";
 
 /**
  * An invoice that would be issued. `id` names it within the preview alone. `deferred`: the deferred
@@ -48,10 +55,12 @@ export interface PreviewedRemoval {
 export type PreviewAssumption = "invoices_accepted" | "amendments_accepted" | "removals_accepted";
 
 /**
- * The outcome of an operation. `state` is the subscription's state afterwards, with every invoice
- * that would be issued still to be sent.
+ * The outcome of an operation. `was` is the subscription before it, and before what is due; null if
+ * there was none. `state` is its state afterwards, with every invoice that would be issued still to
+ * be sent.
  */
 export interface Preview {
+  readonly was: Subscription | null;
   readonly state: BillingState;
   readonly issued: readonly PreviewedInvoice[];
   readonly amended: readonly InvoiceAmendment[];
@@ -65,7 +74,8 @@ const noNumber = "(new)";
 
 /** Returns the preview of nothing: the state as it is. */
 export function unchanged(state: BillingState): Preview {
-  return { state, issued: [], amended: [], removed: [], creditNotes: [], assumptions: [] };
+  const nothing = { issued: [], amended: [], removed: [], creditNotes: [], assumptions: [] };
+  return { was: state.subscription, state, ...nothing };
 }
 
 /**
@@ -165,6 +175,26 @@ export function issue(
 /** Issues a credit note. */
 export function credit(preview: Preview, draft: CreditNoteDraft, isDue = false): Preview {
   return { ...preview, creditNotes: [...preview.creditNotes, { draft, isDue }] };
+}
+
+/** Whether a line is the plan line of its invoice, which this one would change. */
+export function isRepriced(line: InvoiceLineDraft, planLine: InvoiceLineDraft): boolean {
+  return line.kind === "plan" && amendableText(line) !== amendableText(planLine);
+}
+
+/** What an amendment may change of a line. */
+function amendableText({ units, description, unitPrice, amount }: InvoiceLineDraft): string {
+  const price = unitPrice === null ? "" : formatDecimal(unitPrice);
+  return [units, description, price, formatDecimal(amount)].join(" ");
+}
+
+/** Whether an amendment changes an invoice. One to the units that it bills already does not. */
+export function isAmending(
+  { lines }: Pick<Invoice, "lines">,
+  { planLine, added }: InvoiceAmendment,
+): boolean {
+  if (added.length > 0) return true;
+  return planLine !== null && lines.some((line) => isRepriced(line, planLine));
 }
 
 /**
