@@ -113,6 +113,7 @@ const layers: Readonly<Record<string, Layer>> = {
       "src/transport/rpc/gate/api-key.ts",
       "src/present/",
     ],
+    typesOf: ["src/services/"],
     packagesNever: [...database, "@temporalio/"],
   },
   rpc: {

@@ -4,7 +4,6 @@
  */
 import type { DescService } from "@bufbuild/protobuf";
 import { Refusal, type RefusalCode } from "../../domain/refusal.ts";
-import type { SubscriptionService } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
 import type { Ledger } from "../../ledger/port/ledger.ts";
 import {
   findLedgerKind,
@@ -12,6 +11,7 @@ import {
   type LedgerKinds,
 } from "../../ledger/port/ledger-kind.ts";
 import type { Contradiction } from "../../present/explanations.ts";
+import type { subscriptionService } from "../../services/subscriptions/index.ts";
 import type { Acting } from "../../store/admin/acting-tenant.ts";
 import type { AdminStore } from "../../store/admin/admin-store.ts";
 import { type Actor, otherRequest } from "../../store/admin/changes.ts";
@@ -46,7 +46,7 @@ export interface AdminDependencies {
   /** The deadline of one call to a ledger, in milliseconds. */
   readonly callDeadlineMs: number;
   /** The platform's own methods, for an operator that acts on behalf of a platform. */
-  readonly platform: (acting: Acting) => Implementation<typeof SubscriptionService>;
+  readonly platform: (acting: Acting) => ReturnType<typeof subscriptionService>;
   /** Wakes the organisation's posting workflow. Returns false if Temporal could not be reached. */
   readonly wake: (organisationId: string) => Promise<boolean>;
   /** Starts the organisation's billing workflow. Returns false if Temporal could not be reached. */

@@ -16,7 +16,7 @@ import { changeUnits } from "./change-units.ts";
 import { createSubscription } from "./create.ts";
 import { endSubscription } from "./end.ts";
 import { historyMethods } from "./history.ts";
-import { previewMethods } from "./previews.ts";
+import { type PreviewMethods, previewMethods } from "./previews.ts";
 import { restoreSubscription } from "./restore.ts";
 
 /**
@@ -24,7 +24,9 @@ import { restoreSubscription } from "./restore.ts";
  * refuses as its own method does: `createSubscription`, `changeUnits`, `endSubscription`,
  * `restoreSubscription`.
  */
-export function subscriptionService(deps: Deps): Implementation<typeof SubscriptionService> {
+export function subscriptionService(
+  deps: Deps,
+): Omit<Implementation<typeof SubscriptionService>, keyof PreviewMethods> & PreviewMethods {
   const get = getObject(deps, ({ subscriptions }) => subscriptions, "subscription_not_found");
   const present = ({ subscription, plan }: PlannedSubscription) =>
     presentSubscription(subscription, plan);

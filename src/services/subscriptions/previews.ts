@@ -9,6 +9,7 @@ import { laterOfClock } from "../../domain/calendar/test-clock.ts";
 import { checkNothingRuns } from "../../domain/model/billing-state.ts";
 import type { Invoice } from "../../domain/model/invoice.ts";
 import { previewEnd } from "../../domain/previews/end.ts";
+import { type PreviewedEvents, previewedEvents } from "../../domain/previews/events.ts";
 import {
   noId,
   previewCreation,
@@ -34,14 +35,23 @@ import { readUnitsChange } from "./change-units.ts";
 import { readCreation } from "./create.ts";
 import { readEnd } from "./end.ts";
 
-type Methods = Pick<
-  Implementation<typeof SubscriptionService>,
+type Service = Implementation<typeof SubscriptionService>;
+type Previewing =
   | "previewCreateSubscription"
   | "previewChangeUnits"
   | "previewEndSubscription"
-  | "previewRestoreSubscription"
-  | "getUpcomingInvoice"
->;
+  | "previewRestoreSubscription";
+
+/** The answer of a preview. Only operators are shown the events: its public message has none. */
+export interface PreviewAnswer {
+  readonly preview: MessageInitShape<typeof SubscriptionPreviewSchema>;
+  readonly events: readonly PreviewedEvents[];
+}
+
+/** The methods. */
+export type PreviewMethods = Pick<Service, "getUpcomingInvoice"> & {
+  readonly [Name in Previewing]: (...call: Parameters<Service[Name]>) => Promise<PreviewAnswer>;
+};
 
 /** What a preview is shown by. Those of a subscription that does not exist yet find no invoices. */
 type Reads = Pick<PreviewReads, "now" | "invoices">;
@@ -53,7 +63,7 @@ type Show = (preview: Preview, upcoming: Upcoming | null, reads: Reads) => Promi
  * Returns the methods. Each preview refuses as its operation decides, in the same order. The
  * upcoming invoice refuses `subscription_not_found` and `invalid_state`.
  */
-export function previewMethods(deps: Pick<Deps, "tenant" | "onContradiction">): Methods {
+export function previewMethods(deps: Pick<Deps, "tenant" | "onContradiction">): PreviewMethods {
   const showTo =
     ({ caller }: Call): Show =>
     async (preview, upcoming, reads) => ({
@@ -77,31 +87,24 @@ export function previewMethods(deps: Pick<Deps, "tenant" | "onContradiction">): 
         facts.organisation,
         decideCreation({ ...facts, now }, wanted),
       );
-      return { preview: await present(preview, { now, invoices: async () => [] }, showTo(call)) };
+      return present(preview, { now, invoices: async () => [] }, showTo(call));
     },
-    previewChangeUnits: async (request, call) => ({
-      preview: await deps
+    previewChangeUnits: (request, call) =>
+      deps
         .tenant(call)
         .previews.onSubscription(request.id, (reads, before) =>
           present(previewUnitsChange(before, readUnitsChange(request)), reads, showTo(call)),
         ),
-    }),
-    previewEndSubscription: async (request, call) => ({
-      preview: await deps
-        .tenant(call)
-        .previews.onSubscription(request.id, async (reads, before) => {
-          const facts = await reads.endFacts(before.state);
-          return present(previewEnd(before, facts, readEnd(request)), reads, showTo(call));
-        }),
-    }),
-    previewRestoreSubscription: async (request, call) => ({
-      preview: await deps
-        .tenant(call)
-        .previews.onSubscription(request.id, async (reads, before) => {
-          const facts = await reads.restorationFacts(before.state);
-          return present(previewRestoration(before, facts), reads, showTo(call));
-        }),
-    }),
+    previewEndSubscription: (request, call) =>
+      deps.tenant(call).previews.onSubscription(request.id, async (reads, before) => {
+        const facts = await reads.endFacts(before.state);
+        return present(previewEnd(before, facts, readEnd(request)), reads, showTo(call));
+      }),
+    previewRestoreSubscription: (request, call) =>
+      deps.tenant(call).previews.onSubscription(request.id, async (reads, before) => {
+        const facts = await reads.restorationFacts(before.state);
+        return present(previewRestoration(before, facts), reads, showTo(call));
+      }),
     getUpcomingInvoice: async ({ id }, call) => ({
       upcomingInvoice: await deps
         .tenant(call)
@@ -129,13 +132,13 @@ function nothingUpcoming({ state: { subscription } }: Preview): Refusal {
   return new Refusal("invalid_state", `The subscription ${is}: no invoice is upcoming.`);
 }
 
-async function present(
-  preview: Preview,
-  reads: Reads,
-  show: Show,
-): Promise<MessageInitShape<typeof SubscriptionPreviewSchema>> {
+async function present(preview: Preview, reads: Reads, show: Show): Promise<PreviewAnswer> {
   const upcoming = upcomingUnlessRefused(preview);
-  return presentPreview(await show(preview, upcoming, reads), upcoming);
+  const shown = await show(preview, upcoming, reads);
+  return {
+    preview: presentPreview(shown, upcoming),
+    events: previewedEvents(preview, shown.stored),
+  };
 }
 
 /** Usage that cannot be billed refuses the renewal, but not this operation (USAGE-9). */

@@ -1,6 +1,6 @@
 /**
  * SubscriptionService of the admin API, its previews: the platform's own previews decide, so an
- * operator sees what the platform would. ADMIN-13, PREVIEW-1
+ * operator sees what the platform would, and which events it gets. ADMIN-13, PREVIEW-1, PREVIEW-8
  */
 import { create } from "@bufbuild/protobuf";
 import type { SubscriptionService } from "../../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
@@ -11,6 +11,7 @@ import {
   GetUpcomingInvoiceRequestSchema,
   RestoreSubscriptionRequestSchema,
 } from "../../../gen/proto/billing/v1/subscriptions_pb.ts";
+import type { PreviewAnswer } from "../../../services/subscriptions/previews.ts";
 import type { Caller } from "../../../transport/rpc/caller.ts";
 import { present } from "../../present/present.ts";
 import type { AdminCall, AdminDependencies, AdminImplementation } from "../dependencies.ts";
@@ -40,29 +41,29 @@ export function previewMethods(deps: Pick<AdminDependencies, "store" | "platform
       const platformRequest = create(CreateSubscriptionRequestSchema, wanted);
       const { organisationId, now } = platformCall.caller;
       const previewedState = await states.creation(organisationId, request.customerCode, now);
-      const { preview } = await platform.previewCreateSubscription(platformRequest, platformCall);
-      return { ...present("preview", preview ?? null), previewedState };
+      const previewed = await platform.previewCreateSubscription(platformRequest, platformCall);
+      return { ...shown(previewed), previewedState };
     },
     previewChangeUnits: async ({ $typeName: _, $unknown: __, ...request }, call) => {
       const { platform, platformCall, wanted } = await begin(deps, request, call);
       const platformRequest = create(ChangeUnitsRequestSchema, wanted);
       const state = await stateOf(platformCall.caller, request.id);
-      const { preview } = await platform.previewChangeUnits(platformRequest, platformCall);
-      return { ...present("preview", preview ?? null), ...state };
+      const previewed = await platform.previewChangeUnits(platformRequest, platformCall);
+      return { ...shown(previewed), ...state };
     },
     previewEndSubscription: async ({ $typeName: _, $unknown: __, ...request }, call) => {
       const { platform, platformCall, wanted } = await begin(deps, request, call);
       const platformRequest = create(EndSubscriptionRequestSchema, wanted);
       const state = await stateOf(platformCall.caller, request.id);
-      const { preview } = await platform.previewEndSubscription(platformRequest, platformCall);
-      return { ...present("preview", preview ?? null), ...state };
+      const previewed = await platform.previewEndSubscription(platformRequest, platformCall);
+      return { ...shown(previewed), ...state };
     },
     previewRestoreSubscription: async ({ $typeName: _, $unknown: __, ...request }, call) => {
       const { platform, platformCall, wanted } = await begin(deps, request, call);
       const platformRequest = create(RestoreSubscriptionRequestSchema, wanted);
       const state = await stateOf(platformCall.caller, request.id);
-      const { preview } = await platform.previewRestoreSubscription(platformRequest, platformCall);
-      return { ...present("preview", preview ?? null), ...state };
+      const previewed = await platform.previewRestoreSubscription(platformRequest, platformCall);
+      return { ...shown(previewed), ...state };
     },
     getUpcomingInvoice: async ({ $typeName: _, $unknown: __, ...request }, call) => {
       const { platform, platformCall, wanted } = await begin(deps, request, call);
@@ -70,6 +71,13 @@ export function previewMethods(deps: Pick<AdminDependencies, "store" | "platform
       const { upcomingInvoice } = await platform.getUpcomingInvoice(platformRequest, platformCall);
       return { ...present("upcomingInvoice", upcomingInvoice ?? null) };
     },
+  };
+}
+
+function shown({ preview, events }: PreviewAnswer) {
+  return {
+    preview,
+    events: events.map(({ type, count, objectIds }) => ({ type, count, objects: [...objectIds] })),
   };
 }
 
