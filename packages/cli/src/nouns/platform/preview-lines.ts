@@ -20,6 +20,9 @@ export async function previewLines(json: Json, work: Work): Promise<readonly str
   const preview = json as unknown as SubscriptionPreview;
   const { terminal } = work;
   const { subscription, upcoming_invoice: upcoming = null, deferred_lines: deferred } = preview;
+  const events = preview.events.map(({ type, count }) =>
+    count === 1 ? type : `${type} × ${count}`,
+  );
   const [plan, ...was] = await Promise.all([
     subscription === undefined ? null : planOf(work, subscription.plan),
     ...preview.amended_invoices.map((one) => subtotalNow(work, one)),
@@ -70,6 +73,9 @@ export async function previewLines(json: Json, work: Work): Promise<readonly str
           }),
         ]),
     ...(upcoming === null ? [] : renewalDocuments(terminal, upcoming)),
+    ...(events.length === 0
+      ? []
+      : ["", ...layText(terminal, `The platform is told: ${enumerated(events)}.`)]),
     ...assumed(preview.assumptions).flatMap((text) => ["", ...layText(terminal, text)]),
   ];
 }

@@ -142,4 +142,6 @@ export interface SubscriptionPreview {
   readonly deferred_lines: readonly ShownLine[];
   readonly upcoming_invoice?: Upcoming;
   readonly assumptions: readonly string[];
+  /** What the platform is told by webhooks. */
+  readonly events: readonly { readonly type: string; readonly count: number }[];
 }

@@ -112,6 +112,16 @@ test("a preview shows each document with its lines, their derivation and its sum
   );
 });
 
+test("a preview ends with the events that the platform gets, and how many", async ({ server }) => {
+  const events = [
+    { type: "subscription.updated", count: 1 },
+    { type: "invoice.created", count: 2 },
+  ];
+  server.answer({ PreviewRestoreSubscription: () => ({ preview: {}, events }) });
+  const { out } = await run(`subscriptions preview-restore ${id}`, { env: server.env });
+  expect(out).toMatch(/\nThe platform is told: subscription.updated and invoice.created × 2.\n$/);
+});
+
 test("an upcoming invoice shows each document with the names of its lines", async ({ server }) => {
   server.answer({ GetUpcomingInvoice: () => ({ upcomingInvoice }) });
   const { out } = await run(`subscriptions upcoming ${id}`, { env: server.env });
