@@ -52,6 +52,11 @@ consoleTest(
     await page.getByLabel(/^Now/).check();
     await page.getByLabel(/^Delete its unsent invoices/).check();
     await page.getByLabel("Reason").fill("They asked for it");
+    const events = page.getByRole("region", { name: "Events" });
+    await events.getByText("invoice.deleted").waitFor();
+    await events.getByText("No endpoint is sent them.").waitFor();
+    const kinds = await events.getByRole("listitem").allInnerTexts();
+    expect(kinds).toEqual(["subscription.ended", "invoice.deleted"]);
     const button = page.getByRole("button", { name: /End now and remove invoice INV-/ });
     await page.getByLabel(/type the customer's code: ACME/).fill("OTHER");
     expect(await button.isDisabled()).toBe(true);

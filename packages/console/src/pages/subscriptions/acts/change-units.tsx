@@ -78,7 +78,7 @@ export function ChangeUnits({ subscription, about, onClose, leave }: Subscriptio
       leave,
     }),
   });
-  const preview = act.preview?.preview;
+  const { preview, events } = act.preview ?? {};
   const subtotals = useSubtotals(preview);
   const what =
     form.units === undefined ? "Change units" : `Change to ${grouped(form.units)} ${word}`;
@@ -92,7 +92,7 @@ export function ChangeUnits({ subscription, about, onClose, leave }: Subscriptio
       about={about}
       effect={effect}
       onClose={onClose}
-      shown={preview && <Previewed {...{ preview, before: subscription, subtotals }} />}
+      shown={preview && <Previewed {...{ preview, events, before: subscription, subtotals }} />}
     >
       <FieldRow>
         <TextInput

@@ -30,7 +30,7 @@ export function End({ subscription, about, onClose, leave }: SubscriptionActProp
       leave,
     }),
   });
-  const preview = act.preview?.preview;
+  const { preview, events } = act.preview ?? {};
   const effect = effectOf(isNow ? "End now" : `End on ${dayText(renewalDate)}`, preview);
   const isRemoving = preview !== undefined && preview.removedInvoices.length > 0;
   return (
@@ -42,7 +42,7 @@ export function End({ subscription, about, onClose, leave }: SubscriptionActProp
       isDangerous={isNow}
       {...(isRemoving && { typed: { text: customerCode, what: "customer's code" } })}
       onClose={onClose}
-      shown={preview && <Previewed preview={preview} before={subscription} />}
+      shown={preview && <Previewed {...{ preview, events, before: subscription }} />}
     >
       <Choices
         label="When"

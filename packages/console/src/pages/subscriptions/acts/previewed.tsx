@@ -1,10 +1,11 @@
-/** What an act would do to a subscription: its facts, its documents, and what is assumed. */
+/** What an act would do to a subscription: its facts, documents and events, and what is assumed. */
 import { useQuery } from "@connectrpc/connect-query";
 import styles from "../../../act/changes.module.css";
 import { amountDifference, type Change, Changes, numberDifference } from "../../../act/changes.tsx";
 import { useOrganisation } from "../../../data/organisation.tsx";
 import { dayText } from "../../../design/values/instant.tsx";
 import { grouped } from "../../../design/values/money.tsx";
+import type { PreviewedEvents } from "../../../gen/billing/admin/v1/subscription_previews_pb.ts";
 import { SubscriptionService } from "../../../gen/billing/admin/v1/subscriptions_pb.ts";
 import { PreviewAssumption, type UpcomingInvoice } from "../../../gen/billing/v1/previews_pb.ts";
 import {
@@ -16,24 +17,27 @@ import { intervalText } from "../../../words/choices.ts";
 import { invoiceTypes } from "../../../words/states.ts";
 import type { Subtotals } from "./amended.ts";
 import { PreviewedDocument } from "./previewed-document.tsx";
+import { Events } from "./previewed-events.tsx";
 import { moneyText, stateText } from "./words.ts";
 
 /** A preview, and what there is now. */
 interface PreviewedProps {
   readonly preview: SubscriptionPreview;
+  readonly events: readonly PreviewedEvents[] | undefined;
   /** The subscription as it is. Absent for one that is created. */
   readonly before?: Subscription;
   readonly subtotals?: Subtotals;
 }
 
 /** Shows the preview. */
-export function Previewed({ preview, before, subtotals }: PreviewedProps) {
+export function Previewed({ preview, events = [], before, subtotals }: PreviewedProps) {
   const changes = useChanges(preview, before);
   return (
     <>
       {changes.length > 0 && <Changes changes={changes} />}
       {before === undefined && preview.subscription && <Created {...preview.subscription} />}
       <Documents preview={preview} subtotals={subtotals ?? new Map()} />
+      <Events events={events} />
       <Assumptions assumptions={preview.assumptions} />
     </>
   );

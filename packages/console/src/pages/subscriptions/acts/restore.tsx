@@ -20,7 +20,7 @@ export function Restore({ subscription, about, onClose, leave }: SubscriptionAct
       leave,
     }),
   });
-  const preview = act.preview?.preview;
+  const { preview, events } = act.preview ?? {};
   const effect = effectOf("Restore it", preview);
   return (
     <ActDrawer
@@ -29,7 +29,7 @@ export function Restore({ subscription, about, onClose, leave }: SubscriptionAct
       about={about}
       effect={effect}
       onClose={onClose}
-      shown={preview && <Previewed preview={preview} before={subscription} />}
+      shown={preview && <Previewed {...{ preview, events, before: subscription }} />}
     />
   );
 }

@@ -84,7 +84,7 @@ function WithTerms({ customer, plan }: { readonly customer: Customer; readonly p
       },
     }),
   });
-  const preview = act.preview?.preview;
+  const { preview, events } = act.preview ?? {};
   const effect = effectOf("Create it", preview);
   return (
     <form
@@ -101,7 +101,7 @@ function WithTerms({ customer, plan }: { readonly customer: Customer; readonly p
               <ActPreview
                 act={act}
                 effect={effect}
-                shown={preview && <Previewed preview={preview} />}
+                shown={preview && <Previewed {...{ preview, events }} />}
               />
               <div className={styles.pageFoot}>
                 <ReasonField act={act} />
