@@ -3,13 +3,6 @@
  * between its commit and its wake-up, or a pause is over. INVARIANT-9.
  */
 import { setTimeout as wait } from "node:timers/promises";
-import {
-  amendmentWorkflowId,
-  clockWorkflowId,
-  creditWorkflowId,
-  ledgerWorkflowId,
-  terminationWorkflowId,
-} from "../../../workflows/contract.ts";
 import type { StaleJobs } from "../../store/ledger-jobs/stale-jobs.ts";
 import type { PostingWakes } from "./ledger-work.ts";
 import type { StartWork } from "./start-work.ts";
@@ -42,23 +35,23 @@ export function startDispatcher(
 ): Dispatcher {
   const stopping = new AbortController();
   const { signal } = stopping;
+  /** By the members of the work, which choose its workflow. */
   const startedAt = new Map<string, number>();
-  const start = async (workflowId: string, stale: StaleJobs): Promise<void> => {
+  const start = async (key: string, stale: StaleJobs): Promise<void> => {
     const now = performance.now();
-    if (now - (startedAt.get(workflowId) ?? Number.NEGATIVE_INFINITY) < restartMs) return;
-    if (await startStaleJobs(work, stale)) startedAt.set(workflowId, now);
+    if (now - (startedAt.get(key) ?? Number.NEGATIVE_INFINITY) < restartMs) return;
+    if (await startStaleJobs(work, stale)) startedAt.set(key, now);
   };
   const search = async (): Promise<void> => {
     while (!signal.aborted) {
       try {
         const found = await findStaleJobs(graceMs);
-        const stale = new Map(found.map((one) => [workflowIdOf(one), one]));
-        for (const workflowId of startedAt.keys())
-          if (!stale.has(workflowId)) startedAt.delete(workflowId);
-        for (const [workflowId, one] of stale) {
+        const stale = new Map(found.map((one) => [JSON.stringify(one), one]));
+        for (const key of startedAt.keys()) if (!stale.has(key)) startedAt.delete(key);
+        for (const [key, one] of stale) {
           // With Temporal down each start takes seconds, and a stop must not wait for all of them.
           if (signal.aborted) return;
-          await start(workflowId, one);
+          await start(key, one);
         }
       } catch (error) {
         onError(error);
@@ -73,21 +66,6 @@ export function startDispatcher(
       return searching;
     },
   };
-}
-
-function workflowIdOf(work: StaleJobs): string {
-  switch (work.kind) {
-    case "posting":
-      return ledgerWorkflowId(work.organisationId);
-    case "amendment":
-      return amendmentWorkflowId(work.jobId);
-    case "allocation":
-      return creditWorkflowId(work.subscriptionId);
-    case "termination":
-      return terminationWorkflowId(work.terminationId);
-    case "clock":
-      return clockWorkflowId(work.organisationId);
-  }
 }
 
 function startStaleJobs(work: PostingWakes & StartWork, stale: StaleJobs): Promise<boolean> {

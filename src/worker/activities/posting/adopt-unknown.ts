@@ -6,7 +6,7 @@ import { presenceOf } from "../../../domain/billing/document-presence.ts";
 import type { ClaimedJobs } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import type { UnknownDocument } from "../../../store/ledger-jobs/unknown-documents.ts";
-import { attemptOf, failureOutcome, type GroupOutcome, joinOutcomes } from "./ledger-call.ts";
+import { againOutcome, failureOutcome, type GroupOutcome, joinOutcomes } from "./ledger-call.ts";
 import type { FoundDocument } from "./number-taken.ts";
 import {
   type CallSettings,
@@ -85,7 +85,12 @@ async function adoptUnknownDocuments<
   const isOpen = ({ contactId }: Document) => open.some((one) => one.contactId === contactId);
   const waiting = unmatched.filter(isOpen).map((document): PostingOutcome => {
     const { number } = open.find(({ contactId }) => contactId === document.contactId) ?? document;
-    return again(document, undecidedPauseMs, `the ledger has ${number}, unknown since a restore`);
+    return againOutcome(
+      document,
+      undecidedPauseMs,
+      false,
+      `the ledger has ${number}, unknown since a restore`,
+    );
   });
   const groups: GroupOutcome[] = [{ outcomes: waiting, failures: [] }];
   for (let first = 0; first < matches.length; first += kind.lookUpAtOnce) {
@@ -139,7 +144,7 @@ async function adopt<Document extends DocumentToSend, Draft, Found extends Found
     const isOurs = unknown.documentId !== null || taken.has(unknown.ledgerId);
     if (found !== null && isOurs) return kind.done(document, found);
     const delayMs = isOurs ? undecidedPauseMs : 0;
-    return again(document, delayMs, `${unknown.number} is no longer there to take`);
+    return againOutcome(document, delayMs, false, `${unknown.number} is no longer there to take`);
   });
   return { outcomes, failures: [] };
 }
@@ -165,10 +170,6 @@ function isSame(
 function textOf(lines: readonly { readonly description: string; readonly amount: string }[]) {
   // A ledger may remove outer blanks.
   return JSON.stringify(lines.map(({ description, amount }) => [description.trim(), amount]));
-}
-
-function again(document: DocumentToSend, delayMs: number, reason: string): PostingOutcome {
-  return { ...attemptOf(document), kind: "again", delayMs, countsAsAttempt: false, reason };
 }
 
 function rowKindOf({ name }: { readonly name: "invoice" | "credit note" }) {

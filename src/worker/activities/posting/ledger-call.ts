@@ -109,15 +109,19 @@ function chunksOf<T>(all: readonly T[], most: number): readonly (readonly T[])[]
   return starts.map((start) => all.slice(start, start + most));
 }
 
+/** Returns the outcome of a job that is sent again after a pause. */
+export function againOutcome(
+  job: Carried,
+  delayMs: number,
+  countsAsAttempt: boolean,
+  reason: string,
+): UndoneOutcome & { readonly kind: "again" } {
+  return { ...attemptOf(job), kind: "again", delayMs, countsAsAttempt, reason };
+}
+
 /** Returns the outcome that puts a job back at once, because it does not fit this batch. */
 export function rescheduleOutcome(job: Carried): UndoneOutcome {
-  return {
-    ...attemptOf(job),
-    kind: "again",
-    delayMs: 0,
-    countsAsAttempt: false,
-    reason: "next batch",
-  };
+  return againOutcome(job, 0, false, "next batch");
 }
 
 /**
@@ -133,9 +137,8 @@ export function failureOutcome(
   isSingle: boolean,
 ): UndoneOutcome {
   const attempt = attemptOf(job);
-  const again = (delayMs: number, countsAsAttempt: boolean, reason: string): UndoneOutcome => {
-    return { ...attempt, kind: "again", delayMs, countsAsAttempt, reason };
-  };
+  const again = (delayMs: number, countsAsAttempt: boolean, reason: string) =>
+    againOutcome(job, delayMs, countsAsAttempt, reason);
   switch (failure.kind) {
     case "refused": {
       const message = failure.messages.join(" ") || "Refused";
@@ -192,13 +195,7 @@ export function refusalOutcome(
 export function missingOutcome(job: Carried): UndoneOutcome {
   // Each time it was sent and then looked up: two attempts.
   const delayMs = job.attempts <= batchAttempts ? 0 : retryDelayMs(Math.ceil(job.attempts / 2));
-  return {
-    ...attemptOf(job),
-    kind: "again",
-    delayMs,
-    countsAsAttempt: true,
-    reason: "not in the ledger: sent again",
-  };
+  return againOutcome(job, delayMs, true, "not in the ledger: sent again");
 }
 
 /** Groups the look-ups of a batch into calls of `atOnce`. `later` did not fit. */

@@ -2,7 +2,7 @@
 import type { LedgerInvoiceStatus } from "../../../ledger/port/ledger.ts";
 import type { UndoneOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import { renumberedReason } from "../../../store/ledger-jobs/renumber.ts";
-import { attemptOf, type Carried } from "./ledger-call.ts";
+import { againOutcome, attemptOf, type Carried } from "./ledger-call.ts";
 
 /** A document that a look-up found. */
 export interface FoundDocument {
@@ -63,9 +63,8 @@ export function numberUsedOutcome(
   isForeign: boolean,
 ): UndoneOutcome {
   if (isForeign && job.renumbered < renumberLimit) {
-    const again = { kind: "again", delayMs: 0, countsAsAttempt: false } as const;
-    const changed = { isRenumbered: true, isRemembered: true } as const;
-    return { ...attemptOf(job), ...again, ...changed, reason: renumberedReason };
+    const again = againOutcome(job, 0, false, renumberedReason);
+    return { ...again, isRenumbered: true, isRemembered: true };
   }
   const many = isForeign ? `, as were the ${renumberLimit} before: choose another prefix` : "";
   const message = `The number ${job.number} is taken by another ${name} in the ledger${many}.`;

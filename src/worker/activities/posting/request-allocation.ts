@@ -27,6 +27,7 @@ import type {
 import type { AllocationToSend } from "../../../store/ledger-jobs/allocations/claim-allocations.ts";
 import type { UndoneOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import {
+  againOutcome,
   attemptOf,
   failedLookupOutcome,
   failureOutcome,
@@ -88,14 +89,7 @@ export async function requestAllocation(
   const found = await readDocuments(ledger, job, deadlineMs);
   if (found.kind !== "ok") {
     const reason = `refused, and not read since: ${answer.reason}`;
-    const delayMs = retryDelayMs(job.attempts);
-    const again = {
-      ...attemptOf(job),
-      kind: "again",
-      delayMs,
-      countsAsAttempt: true,
-      reason,
-    } as const;
+    const again = againOutcome(job, retryDelayMs(job.attempts), true, reason);
     return undone({ ...again, isRemembered: true }, found);
   }
   const { note, invoice } = found;
@@ -193,13 +187,7 @@ function decide(
     };
   if (compare(possible, amount) === 0) return null;
   const reason = `only ${formatShort(possible)} can be put there`;
-  const outcome = {
-    ...attemptOf(job),
-    kind: "again",
-    delayMs: 0,
-    countsAsAttempt: true,
-    reason,
-  } as const;
+  const outcome = againOutcome(job, 0, true, reason);
   return { outcome, amount: formatDecimal(possible), observed };
 }
 

@@ -27,7 +27,7 @@ import type {
   AmendmentToSend,
 } from "../../../store/ledger-jobs/amendments/amendments.ts";
 import type { NamedLine } from "../../../store/ledger-jobs/document-outcomes.ts";
-import { attemptOf, failureOutcome, retryDelayMs } from "./ledger-call.ts";
+import { againOutcome, failureOutcome, retryDelayMs } from "./ledger-call.ts";
 import { lineOf } from "./post-documents.ts";
 import { standingLines } from "./standing-lines.ts";
 
@@ -279,8 +279,7 @@ function undone(
 }
 
 function again(amendment: AmendmentToSend, reason: string): AmendmentOutcome {
-  const delayMs = retryDelayMs(amendment.attempts);
-  return { ...attemptOf(amendment), kind: "again", delayMs, countsAsAttempt: true, reason };
+  return againOutcome(amendment, retryDelayMs(amendment.attempts), true, reason);
 }
 
 function refused(refusal: Refusal, invoice: SyncedInvoice | null): AmendmentOutcome {
