@@ -75,9 +75,9 @@ it("the documents of a thousand lives of changes, ends and restorations are prov
       ];
       texts.push(...(await expectProved(plan.currency, issued)));
     }),
-    { numRuns: 1_000 },
+    { numRuns: 500 },
   );
-  expect(texts.length).toBeGreaterThan(2_000);
+  expect(texts.length).toBeGreaterThan(1_000);
   await expectTwinAgrees(texts);
 });
 
@@ -88,9 +88,9 @@ it("the documents of lives with usage, also late, are proved", async () => {
       const life = steps.reduce<UsedLife>((before, step) => step(before), beginLife(order));
       texts.push(...(await expectProved(life.state.plan.currency, life.issued)));
     }),
-    { numRuns: 500 },
+    { numRuns: 250 },
   );
-  expect(texts.length).toBeGreaterThan(400);
+  expect(texts.length).toBeGreaterThan(200);
   await expectTwinAgrees(texts);
 });
 
@@ -109,8 +109,8 @@ it("a proration of a life names the change that set the units from which it star
         seen.set(kind, (seen.get(kind) ?? 0) + 1);
       }
     }),
-    { numRuns: 1_000 },
+    { numRuns: 500 },
   );
   for (const kind of ["creation", "change"])
-    expect([kind, (seen.get(kind) ?? 0) > 100]).toEqual([kind, true]);
+    expect([kind, (seen.get(kind) ?? 0) > 50]).toEqual([kind, true]);
 });

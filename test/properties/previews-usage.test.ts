@@ -53,9 +53,9 @@ it("billing in memory leaves the usage that billing in the store leaves", () => 
         if (issued.length > 1) overdue += 1;
       },
     ),
-    { numRuns: 1_000 },
+    { numRuns: 500 },
   );
-  expect(overdue).toBeGreaterThan(100);
+  expect(overdue).toBeGreaterThan(50);
 });
 
 const linesOf = (due: DueDecision) => [
@@ -90,7 +90,7 @@ it("the upcoming invoice has the lines that billing on each day until the renewa
       expect(lines.map(lineText).toSorted()).toEqual(billed.map(lineText).toSorted());
       if (billed.some(({ kind }) => kind === "usage")) withUsage += 1;
     }),
-    { numRuns: 1_000 },
+    { numRuns: 500 },
   );
-  expect(withUsage).toBeGreaterThan(100);
+  expect(withUsage).toBeGreaterThan(50);
 });

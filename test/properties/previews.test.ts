@@ -233,7 +233,7 @@ describe("a preview", () => {
           life = isLate ? life : after;
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: 500 },
     );
     for (const name of [
       "pass done",
@@ -246,7 +246,7 @@ describe("a preview", () => {
       "removals",
       "overdue",
     ])
-      expect([name, (seen.get(name) ?? 0) > 100]).toEqual([name, true]);
+      expect([name, (seen.get(name) ?? 0) > 50]).toEqual([name, true]);
   });
 
   it("has an upcoming invoice of the lines that the renewal then bills", () => {
@@ -285,8 +285,8 @@ describe("a preview", () => {
           life = both(life, step)[2];
         }
       }),
-      { numRuns: 500 },
+      { numRuns: 250 },
     );
-    expect(upcomings).toBeGreaterThan(500);
+    expect(upcomings).toBeGreaterThan(250);
   });
 });

@@ -247,12 +247,12 @@ describe("a restored subscription after any changes, ends and restorations", () 
           }
         });
       }),
-      { numRuns: 1500 },
+      { numRuns: 750 },
     );
     for (const done of ["pass", "end now", "end period_end", "restore", "change"]) {
-      expect([done, (seen.get(done) ?? 0) > 500]).toEqual([done, true]);
+      expect([done, (seen.get(done) ?? 0) > 250]).toEqual([done, true]);
     }
-    expect(seen.get("go on")).toBeGreaterThan(30);
+    expect(seen.get("go on")).toBeGreaterThan(15);
   });
 
   it("has billed exactly what the model says of its current and next period", () => {
@@ -282,10 +282,10 @@ describe("a restored subscription after any changes, ends and restorations", () 
           }
         });
       }),
-      { numRuns: 1500 },
+      { numRuns: 750 },
     );
-    expect(restorations).toBeGreaterThan(500);
-    expect(reissued).toBeGreaterThan(300);
+    expect(restorations).toBeGreaterThan(250);
+    expect(reissued).toBeGreaterThan(150);
   });
 
   it("leaves nothing billed of a next period that does not begin", () => {
@@ -312,10 +312,10 @@ describe("a restored subscription after any changes, ends and restorations", () 
           seen.set(kind, (seen.get(kind) ?? 0) + 1);
         });
       }),
-      { numRuns: 1500 },
+      { numRuns: 750 },
     );
     for (const kind of ["nothing", "reversed before", "reversed"]) {
-      expect([kind, (seen.get(kind) ?? 0) > 50]).toEqual([kind, true]);
+      expect([kind, (seen.get(kind) ?? 0) > 25]).toEqual([kind, true]);
     }
   });
 
