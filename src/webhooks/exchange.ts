@@ -8,8 +8,6 @@ export interface ExchangeRequest {
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: string | Uint8Array;
-  /** Ends the request before its deadline, as a failure. */
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** The deadlines of a request, and of its answer after the status, in milliseconds. */
@@ -46,16 +44,13 @@ export const keptBytes = 1024;
  */
 export async function exchange(
   agent: Dispatcher,
-  { signal, ...request }: ExchangeRequest,
+  request: ExchangeRequest,
   { totalMs, restMs }: Deadlines,
 ): Promise<ExchangeOutcome> {
   const startedAt = performance.now();
   const latencyMs = () => Math.round(performance.now() - startedAt);
   const stopping = new AbortController();
   const stop = (why: string) => stopping.abort(new NotSent(why));
-  const onAbort = () => stop("the request was stopped");
-  signal?.addEventListener("abort", onAbort);
-  if (signal?.aborted) onAbort();
   const late = `no answer came within ${totalMs / 1000} seconds`;
   const timers = [setTimeout(() => stop(late), totalMs)];
   try {
@@ -69,7 +64,6 @@ export async function exchange(
     return { kind: "failed", error, latencyMs: latencyMs() };
   } finally {
     for (const timer of timers) clearTimeout(timer);
-    signal?.removeEventListener("abort", onAbort);
   }
 }
 

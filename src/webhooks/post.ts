@@ -28,8 +28,6 @@ export interface Post {
   readonly body: string | Uint8Array;
   /** The signature and other headers of the sender. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Ends the request before its deadline, as a failure. */
-  readonly signal?: AbortSignal;
 }
 
 /**
@@ -116,14 +114,14 @@ function readTarget(url: string, mode: AddressMode): Target {
 
 async function send(
   agent: Dispatcher,
-  { body, headers, signal }: Post,
+  { body, headers }: Post,
   target: Target,
   deadlines: Deadlines,
 ): Promise<PostOutcome> {
   if (target.fault !== null)
     return { kind: "failed", error: `the address ${target.fault}`, latencyMs: 0 };
   const { origin, path } = target;
-  const request = { origin, path, headers: headersOf(headers), body, signal };
+  const request = { origin, path, headers: headersOf(headers), body };
   const outcome = await exchange(agent, request, deadlines);
   const { latencyMs } = outcome;
   if (outcome.kind === "failed")
