@@ -24,11 +24,7 @@ export function readInstant(text: string): Date | null {
  */
 export function readExpiry(text: string | undefined, now: Date): Date | null {
   if (text === undefined) return null;
-  const instant = readInstant(text);
-  if (instant === null) {
-    const message = "expires_at must be an instant with its offset, such as 2027-01-31T00:00:00Z";
-    throw new Refusal("invalid_parameter", message, "expires_at");
-  }
+  const instant = requireInstant("expires_at", text);
   if (instant <= now)
     throw new Refusal("invalid_parameter", "expires_at must be in the future", "expires_at");
   return instant;
@@ -39,7 +35,11 @@ export function readExpiry(text: string | undefined, now: Date): Date | null {
  * it is no instant.
  */
 export function readInstantOf(param: string, text: string | undefined): Date | null {
-  if (text === undefined) return null;
+  return text === undefined ? null : requireInstant(param, text);
+}
+
+/** The instant of a text. Refuses `invalid_parameter` if it is none. */
+export function requireInstant(param: string, text: string): Date {
   const instant = readInstant(text);
   if (instant !== null) return instant;
   const message = `${param} must be an instant with its offset, such as 2027-01-31T00:00:00Z`;

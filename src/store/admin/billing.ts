@@ -3,7 +3,7 @@
  * POSTING-8.
  */
 
-import { type CivilDate, civilDate } from "../../domain/calendar/civil-date.ts";
+import { civilDate } from "../../domain/calendar/civil-date.ts";
 import type { SubscriptionStatus } from "../../domain/model/subscription.ts";
 import { columns } from "../../gen/columns.ts";
 import { type BillingCounts, countDue } from "../billing/due-organisations.ts";
@@ -18,18 +18,6 @@ import { day, pick, type RowOf } from "../database/sql/columns.ts";
 import { columnsOf, sql } from "../database/sql/sql.ts";
 import { type Actor, type Change, type Changed, type Changes, changed } from "./changes.ts";
 import { findLeftover, listLeftovers } from "./leftovers/list-leftovers.ts";
-
-/** A parked subscription. `nextAttemptAt` may be in the past. */
-export interface ParkedSubscription {
-  readonly id: string;
-  readonly customerId: string;
-  readonly planId: string;
-  readonly status: SubscriptionStatus;
-  readonly renewalDate: CivilDate;
-  readonly reason: string;
-  readonly attempts: number;
-  readonly nextAttemptAt: Date;
-}
 
 /** An organisation's billing. Null stands for a subscription that does not exist. */
 export type BillingStore = ReturnType<typeof createBillingStore>;
@@ -51,7 +39,10 @@ const parked = listing("parked_subscriptions", {
   read: readParked,
 });
 
-function readParked(row: RowOf<typeof parkedRow>): ParkedSubscription {
+/** A parked subscription. `nextAttemptAt` may be in the past. */
+export type ParkedSubscription = ReturnType<typeof readParked>;
+
+function readParked(row: RowOf<typeof parkedRow>) {
   const { parkedReason, parkedAttempts, parkedUntil, ...subscription } = row;
   return {
     ...subscription,

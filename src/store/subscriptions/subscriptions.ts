@@ -9,7 +9,10 @@ import {
   subscriptionSource,
 } from "../billing/subscription-row.ts";
 import { planRow, readPlan } from "../catalogue/catalogue.ts";
+import { isId } from "../database/ids.ts";
 import { type Filter, filter, listing } from "../database/page.ts";
+import type { Pool } from "../database/pool.ts";
+import { db } from "../database/prisma/client.ts";
 import { jsonRow } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
 
@@ -51,3 +54,12 @@ export const subscriptionListing = listing(
   },
   subscriptionFilters({ customer: "", customerCode: "", status: "active" }),
 );
+
+/** Whether the organisation has a subscription with this id. */
+export async function hasSubscription(
+  pool: Pool,
+  organisationId: string,
+  id: string,
+): Promise<boolean> {
+  return isId(id) && (await db(pool).subscription.count({ where: { organisationId, id } })) > 0;
+}

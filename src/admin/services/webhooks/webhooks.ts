@@ -15,7 +15,7 @@ import { endpointLimit } from "../../../store/admin/webhooks/webhook-endpoints.t
 import { urlFault } from "../../../webhooks/address.ts";
 import { newSecret } from "../../../webhooks/sign.ts";
 import { deliveryStates, endpointStatuses } from "../../present/enums.ts";
-import { readInstant } from "../../present/read-values.ts";
+import { readInstantOf, requireInstant } from "../../present/read-values.ts";
 import { presentDelivery, presentEndpoint, presentWhole } from "../../present/webhooks.ts";
 import {
   type AdminCall,
@@ -149,8 +149,8 @@ function deliveryMethods(
         endpointId: request.endpoint ?? null,
         state: wordOf(deliveryStates, request.state),
         eventType: request.eventType ?? null,
-        since: request.since === undefined ? null : readTime(request.since, "since"),
-        until: request.until === undefined ? null : readTime(request.until, "until"),
+        since: readInstantOf("since", request.since),
+        until: readInstantOf("until", request.until),
       };
       const { data, hasMore } = await deliveries.list(id, filters, pageOf(request));
       return { data: data.map(presentDelivery), hasMore };
@@ -181,8 +181,8 @@ function resends(
     resendWebhookDeliveries: async (request, call) => {
       const { id: organisationId } = await requireOrganisation(deps, request.organisation);
       const { id: endpointId, includeDelivered, afterEvent = null, kinds } = request;
-      const since = readTime(request.since, "since");
-      const until = request.until === undefined ? null : readTime(request.until, "until");
+      const since = requireInstant("since", request.since);
+      const until = readInstantOf("until", request.until);
       requireKinds(kinds);
       // The limit holds for the first call of a series. The calls after it carry `after_event`.
       if (afterEvent === null && Date.now() - since.getTime() > retentionMs) {
@@ -270,11 +270,4 @@ function changedKinds({
   if (!allKinds) return kinds.length === 0 ? undefined : kinds;
   if (kinds.length === 0) return [];
   throw new Refusal("invalid_parameter", "kinds and all_kinds exclude each other", "all_kinds");
-}
-
-function readTime(text: string, param: "since" | "until"): Date {
-  const instant = readInstant(text);
-  if (instant !== null) return instant;
-  const message = `${param} must be an instant with its offset, such as 2027-01-31T00:00:00Z`;
-  throw new Refusal("invalid_parameter", message, param);
 }

@@ -17,30 +17,15 @@ import { query } from "../../database/sql/statement.ts";
 import { type Actor, type Changed, type Changes, changed } from "../changes.ts";
 
 /** A request for consent as it is stored: the hash of its state, never the state. */
-interface NewConsent {
-  /** The kind of ledger. */
-  readonly kind: string;
-  readonly operatorId: string;
-  readonly tokenId: string;
+interface NewConsent
+  extends Pick<LedgerConsent, "kind" | "operatorId" | "tokenId" | "redirectUrl" | "consoleOrigin"> {
   readonly stateHash: Uint8Array;
   readonly verifier: string;
-  readonly redirectUrl: string;
-  /** Where the console is that requests it, null for the command line. */
-  readonly consoleOrigin: string | null;
   readonly lifeMs: number;
 }
 
 /** A request that is being answered, and the operator who started it. */
-export interface UsedConsent {
-  readonly organisationId: string;
-  readonly kind: string;
-  readonly operatorId: string;
-  readonly operatorName: string;
-  readonly tokenId: string;
-  readonly verifier: string;
-  readonly redirectUrl: string;
-  readonly consoleOrigin: string | null;
-}
+export type UsedConsent = NonNullable<Awaited<ReturnType<typeof use>>>;
 
 /** The tokens of a consent. `freshMs` is how long the access token may be used. */
 export interface ConsentTokens {
@@ -231,11 +216,7 @@ const useState = query({
  */
 const unreadable = "The stored request cannot be decrypted with our keys: start another one.";
 
-async function use(
-  pool: Pool,
-  encryption: Encryption,
-  stateHash: Uint8Array,
-): Promise<UsedConsent | null> {
+async function use(pool: Pool, encryption: Encryption, stateHash: Uint8Array) {
   const [row] = await useState(pool, Buffer.from(stateHash));
   if (row === undefined) return null;
   const { encryptedVerifier: bytes, encryptionKeyId: keyId, ...consent } = row;

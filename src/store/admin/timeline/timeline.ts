@@ -6,7 +6,6 @@
 import { isId } from "../../database/ids.ts";
 import type { Page } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
-import { db } from "../../database/prisma/client.ts";
 import {
   bigint,
   instant,
@@ -19,6 +18,7 @@ import {
 } from "../../database/sql/columns.ts";
 import { joinSql, sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
+import { hasSubscription } from "../../subscriptions/subscriptions.ts";
 import { entriesText } from "./timeline-entries.ts";
 
 /** The kinds of entries. */
@@ -253,12 +253,8 @@ export async function listTimeline(
     kinds,
     limit + 1,
   );
-  if (rows.length === 0 && !(await exists(pool, organisationId, subscriptionId))) return null;
+  if (rows.length === 0 && !(await hasSubscription(pool, organisationId, subscriptionId)))
+    return null;
   const data = rows.slice(0, limit).map((row) => ({ ...row, micros: BigInt(row.micros) }));
   return { data, hasMore: rows.length > limit };
-}
-
-async function exists(pool: Pool, organisationId: string, id: string): Promise<boolean> {
-  const where = { organisationId, id };
-  return (await db(pool).subscription.findFirst({ where, select: { id: true } })) !== null;
 }

@@ -8,13 +8,12 @@ import { columns } from "../../../gen/columns.ts";
 import { openUsage } from "../../billing/usage-sums.ts";
 import { readDecimal } from "../../catalogue/catalogue.ts";
 import { binding } from "../../database/bind.ts";
-import { isId } from "../../database/ids.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
-import { db } from "../../database/prisma/client.ts";
 import { bool, pick, type RowOf, text } from "../../database/sql/columns.ts";
 import { sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
+import { hasSubscription } from "../../subscriptions/subscriptions.ts";
 import { wasDropped } from "../../usage/event-rows.ts";
 import { type EventFilters, getUsageEvent, listUsageEvents } from "../../usage/usage-events.ts";
 import { requireUsagePosition } from "../../usage/usage-position.ts";
@@ -97,12 +96,6 @@ export function createUsageStore(pool: Pool) {
     /** Whether an event with this id was dropped. */
     wasDropped: bound(wasDropped),
   };
-}
-
-async function hasSubscription(pool: Pool, organisationId: string, id: string): Promise<boolean> {
-  if (!isId(id)) return false;
-  const where = { organisationId, id };
-  return (await db(pool).subscription.findFirst({ where, select: { id: true } })) !== null;
 }
 
 const usageRow = {

@@ -4,6 +4,7 @@
  */
 
 import { columns } from "../../../gen/columns.ts";
+import type { WebhookAttempt } from "../../../gen/prisma/client.ts";
 import { isId } from "../../database/ids.ts";
 import {
   type Filter,
@@ -45,14 +46,7 @@ export type DeliveryView = RowOf<typeof deliveryRow>;
  * A request that was sent. `status` and `answer` are null if no answer came, `error` if it was
  * delivered.
  */
-export interface AttemptView {
-  readonly number: number;
-  readonly at: Date;
-  readonly latencyMs: number;
-  readonly status: number | null;
-  readonly error: string | null;
-  readonly answer: string | null;
-}
+export type AttemptView = Omit<WebhookAttempt, "organisationId" | "deliveryId">;
 
 /** A delivery with its last attempts, oldest first, and the body that is sent. */
 export interface WholeDelivery extends DeliveryView {
