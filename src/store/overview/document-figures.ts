@@ -119,6 +119,8 @@ export async function countDocuments(pool: Pool, organisationId: string): Promis
   };
 }
 
+const isOfLastDay = sql`d.finished_at > now() - interval '24 hours'`;
+
 /** SQL: how many deliveries endpoint `w` has in this state. */
 const deliveries = (state: Sql) =>
   countUpTo(
@@ -136,7 +138,7 @@ const readEndpoints = query({
       w.url,
       w.status,
       w.failing_since,
-      ${deliveries(sql`d.state = 'exhausted' AND d.finished_at > now() - interval '24 hours'`)} AS failed,
+      ${deliveries(sql`d.state = 'exhausted' AND ${isOfLastDay}`)} AS failed,
       ${deliveries(sql`d.state = 'pending'`)} AS waiting
     FROM webhook_endpoints w
     WHERE w.organisation_id = $1

@@ -86,8 +86,8 @@ export function createConnectionStore(pool: Pool, changes: Changes, encryption: 
       return connection === null ? [] : loadOthers(pool, organisationId, connection.tenantId);
     },
     /**
-     * Ends the connection on our side: its secrets are deleted and its tenant is kept. Null if there
-     * is none.
+     * Ends the connection on our side: its secrets are deleted and its tenant is kept. Null if
+     * there is none.
      */
     disconnect: (actor: Actor, organisationId: string, reason: string) =>
       run(actor, (tx) => disconnect(tx, organisationId, reason)),
