@@ -2,6 +2,7 @@
  * The answers of a ledger: a value, or one of the ways in which a call can fail (LEDGER-2). Part of
  * the ledger's port. Import these types from `ledger.ts`.
  */
+import type { HttpSilence } from "./http/exchange.ts";
 
 /**
  * The reason of a refusal, for rules that depend on it. The failure's `messages` have the ledger's
@@ -69,3 +70,26 @@ export type LedgerFailure =
 
 /** A ledger's answer: the value, or the failure. */
 export type LedgerAnswer<T> = { readonly kind: "ok"; readonly value: T } | LedgerFailure;
+
+/** Returns a refusal with one message. */
+export function refused(reason: LedgerRefusalReason, message: string): LedgerFailure {
+  return { kind: "refused", reason, messages: [message] };
+}
+
+/** The refusal of an id that nothing has. */
+export const notFound = refused("not_found", "Not found in the ledger.");
+
+/** Whether the ledger does not have the object. */
+export function isMissing(answer: LedgerAnswer<unknown>): boolean {
+  return answer.kind === "refused" && answer.reason === "not_found";
+}
+
+/** Returns the failure of an answer that cannot be parsed. A write may have taken effect. */
+export function unreadable(cause: string, isWrite: boolean): LedgerFailure {
+  return { kind: "unavailable", outcome: isWrite ? "unknown" : "not_sent", cause };
+}
+
+/** Returns the failure of a request without an answer. A read may always be repeated. */
+export function failureOfSilence({ sent, cause }: HttpSilence, isWrite: boolean): LedgerFailure {
+  return unreadable(cause, sent && isWrite);
+}

@@ -3,9 +3,9 @@
  * change seldom, so a process reads them once in a while.
  */
 import { type ExactObject, filledTextOf, objectOf } from "../port/exact-json.ts";
+import { unreadable } from "../port/failures.ts";
 import type { BegunCall } from "../port/http/begun-call.ts";
 import type { LedgerAnswer } from "../port/ledger.ts";
-import { unreadable } from "./wire/failure.ts";
 import { dateOf, idOf, idsOf } from "./wire/values.ts";
 import type { TrytonSearch, TrytonWire } from "./wire/wire.ts";
 

@@ -2,10 +2,11 @@
  * Contacts are parties. Tryton keeps one name of a party, so that a person's names are two of its
  * contact mechanisms beside the e-mail address.
  */
-import { type ExactJson, type ExactObject, filledTextOf, objectsOf } from "../port/exact-json.ts";
+import { type ExactObject, filledTextOf, objectsOf } from "../port/exact-json.ts";
+import { notFound, refused, unreadable } from "../port/failures.ts";
 import type { BegunCall } from "../port/http/begun-call.ts";
 import type { LedgerAnswer, LedgerContact, LedgerContactDraft } from "../port/ledger.ts";
-import { notFound, refused, refusedId, unreadable } from "./wire/failure.ts";
+import { refusedId } from "./wire/failure.ts";
 import { idOf, instantOf } from "./wire/values.ts";
 import { idValue, type TrytonWire } from "./wire/wire.ts";
 
@@ -51,16 +52,12 @@ export function readContact(party: ExactObject): LedgerContact | undefined {
     lastName: mechanismOf("other", lastNameLabel),
     email: mechanismOf("email"),
     status: party.active === true ? "active" : "archived",
-    mergedInto: replacementOf(party.replaced_by),
+    mergedInto: idOf(party.replaced_by) ?? null,
     // Tryton does not say it of a party.
     isCustomer: false,
     isSupplier: false,
     updatedAt,
   };
-}
-
-function replacementOf(value: ExactJson | undefined): string | null {
-  return idOf(value) ?? null;
 }
 
 /** Returns one contact, also an archived one, or `not_found`. */

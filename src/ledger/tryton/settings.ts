@@ -1,5 +1,6 @@
 /** The organisation behind a connection with the check of what billing needs, and mapping lists. */
 import { objectOf } from "../port/exact-json.ts";
+import { refused } from "../port/failures.ts";
 import type { BegunCall } from "../port/http/begun-call.ts";
 import type {
   LedgerAnswer,
@@ -9,7 +10,6 @@ import type {
   LedgerOrganisation,
 } from "../port/ledger.ts";
 import { type Books, type BooksReader, noTaxCode, periodOf } from "./books.ts";
-import { refused } from "./wire/failure.ts";
 import type { TrytonWire } from "./wire/wire.ts";
 
 /**

@@ -3,6 +3,7 @@
  * cannot be parsed never blocks the others (LEDGER-5).
  */
 import { type ExactObject, filledTextOf, objectOf } from "../port/exact-json.ts";
+import { isMissing, unreadable } from "../port/failures.ts";
 import type {
   LedgerAnswer,
   LedgerChanged,
@@ -12,7 +13,7 @@ import type {
   LedgerFound,
 } from "../port/ledger.ts";
 import { unitPlaces } from "./documents/write-document.ts";
-import { isTooLarge, refusedId, unreadable } from "./wire/failure.ts";
+import { isTooLarge, refusedId } from "./wire/failure.ts";
 import { instantOf, readContact, readCreditNote, readInvoice } from "./wire/read-shapes.ts";
 import type { XeroCall, XeroWire } from "./wire/wire.ts";
 
@@ -162,7 +163,7 @@ async function askNamed<Changed extends { readonly id: string }>(
       ? { path: `/${resource.member}/${ids[0]}`, query: unitPlaces }
       : { path: `/${resource.member}`, query: { ...paged, ...resource.named } };
   const answer = await askList(wire, call, resource, request, null);
-  if (answer.kind === "refused" && answer.reason === "not_found" && resource.named === null) {
+  if (isMissing(answer) && resource.named === null) {
     return { kind: "ok", value: { found: [], unread: [] } };
   }
   if (answer.kind !== "ok") {

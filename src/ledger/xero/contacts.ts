@@ -1,5 +1,6 @@
 /** Contacts in Xero: list by change, get, find by our code, create (XERO-10). */
 import { type ExactObject, filledTextOf, objectsOf } from "../port/exact-json.ts";
+import { isMissing, unreadable } from "../port/failures.ts";
 import type {
   LedgerAnswer,
   LedgerContact,
@@ -9,7 +10,7 @@ import type {
 } from "../port/ledger.ts";
 import { listChanges } from "./changes.ts";
 import { createEach } from "./documents/create-each.ts";
-import { refusedId, unreadable } from "./wire/failure.ts";
+import { refusedId } from "./wire/failure.ts";
 import { readContact } from "./wire/read-shapes.ts";
 import { fitsPath } from "./wire/where.ts";
 import type { XeroCall, XeroWire } from "./wire/wire.ts";
@@ -71,8 +72,7 @@ async function askByNumber(
   code: string,
 ): Promise<LedgerAnswer<readonly LedgerContact[]>> {
   const answer = await askContacts(wire, call, `/Contacts/${encodeURIComponent(code)}`, {});
-  const isMissing = answer.kind === "refused" && answer.reason === "not_found";
-  return isMissing ? { kind: "ok", value: [] } : answer;
+  return isMissing(answer) ? { kind: "ok", value: [] } : answer;
 }
 
 // The search also covers names and e-mail addresses. It reads page by page until the code is found

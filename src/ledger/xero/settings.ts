@@ -1,12 +1,12 @@
 /** The data for an operator's mapping: Xero's organisation, accounts, tax rates and currencies. */
 import { type ExactObject, filledTextOf, objectsOf } from "../port/exact-json.ts";
+import { unreadable } from "../port/failures.ts";
 import type {
   LedgerAnswer,
   LedgerMappingKind,
   LedgerMappingOption,
   LedgerOrganisation,
 } from "../port/ledger.ts";
-import { unreadable } from "./wire/failure.ts";
 import { dateOf } from "./wire/read-shapes.ts";
 import type { XeroCall, XeroWire } from "./wire/wire.ts";
 

@@ -1,9 +1,9 @@
 /** What each answer of Xero means to billing: the table of facts-ledger section 5.2. */
 import { describe, expect, test } from "vitest";
+import { failureOfSilence } from "../../../src/ledger/port/failures.ts";
 import type { HttpReply } from "../../../src/ledger/port/http/exchange.ts";
 import {
   failureOfReply,
-  failureOfSilence,
   isElementRefused,
   messagesOf,
   readReply,

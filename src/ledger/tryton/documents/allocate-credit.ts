@@ -6,6 +6,8 @@
  * person's client or Tryton's own schedule does it.
  */
 import { scaledOf } from "../../port/decimal-text.ts";
+import { checkDrift } from "../../port/drift.ts";
+import { isMissing, notFound, refused, unreadable } from "../../port/failures.ts";
 import type { BegunCall } from "../../port/http/begun-call.ts";
 import type {
   LedgerAnswer,
@@ -15,10 +17,9 @@ import type {
   LedgerInvoice,
 } from "../../port/ledger.ts";
 import { type Books, type BooksReader, periodOf } from "../books.ts";
-import { isMissing, notFound, refused, unreadable } from "../wire/failure.ts";
+import { getContact } from "../contacts.ts";
 import { dateValue, decimalValue, idOf } from "../wire/values.ts";
 import { idValue, type TrytonWire } from "../wire/wire.ts";
-import { checkDrift } from "./amend-invoice.ts";
 import { documentModel } from "./create-documents.ts";
 import { getDocument } from "./find-documents.ts";
 import { creditNoteOf, invoiceOf } from "./read-document.ts";
@@ -45,7 +46,7 @@ export async function allocateCredit(
   if (note.kind !== "ok") return note;
   if (invoice.kind !== "ok") return invoice;
   if (books.kind !== "ok") return books;
-  const drift = await checkDrift(wire, call, invoice.value, meaning);
+  const drift = await checkDrift(invoice.value, meaning, (id) => getContact(wire, call, id));
   if (drift.kind !== "ok") return drift;
   const fault = faultOf(application, note.value, invoice.value);
   if (fault !== null) return fault;

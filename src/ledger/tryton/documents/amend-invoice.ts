@@ -1,7 +1,7 @@
 /** Changes the lines of a draft. Tryton takes the whole change in one request, or nothing of it. */
-import { maxMerges } from "../../../domain/customers/sync-contact.ts";
-import { hasContact, refusedDrift } from "../../port/drift.ts";
+import { checkDrift } from "../../port/drift.ts";
 import { objectsOf } from "../../port/exact-json.ts";
+import { refused, unreadable } from "../../port/failures.ts";
 import type { BegunCall } from "../../port/http/begun-call.ts";
 import type {
   LedgerAmended,
@@ -9,18 +9,16 @@ import type {
   LedgerInvoice,
   LedgerInvoiceAmendment,
   LedgerLineChange,
-  LedgerMeaning,
 } from "../../port/ledger.ts";
 import { hasContent, type PlacedChange, placeChanges } from "../../port/lines/placed-changes.ts";
+import { refusedMoney } from "../../port/removal.ts";
 import type { BooksReader } from "../books.ts";
 import { getContact } from "../contacts.ts";
-import { isMissing, refused, unreadable } from "../wire/failure.ts";
 import { idOf, idsOf } from "../wire/values.ts";
 import { idValue, type TrytonWire } from "../wire/wire.ts";
 import { documentModel } from "./create-documents.ts";
 import { changedDocument, getDocument } from "./find-documents.ts";
 import { documentFields, invoiceOf, type TrytonDocument } from "./read-document.ts";
-import { refusedMoney } from "./remove-invoice.ts";
 import { descriptionOf, writeLine } from "./write-document.ts";
 
 /** Reads the invoice, decides whether it may change, and changes it. */
@@ -40,7 +38,9 @@ export async function amendInvoice(
   }
   const fault = refusedMoney(invoice);
   if (fault !== null) return fault;
-  const drift = await checkDrift(wire, call, invoice, meaning);
+  const drift = await checkDrift(invoice, meaning, (contactId) =>
+    getContact(wire, call, contactId),
+  );
   if (drift.kind !== "ok") return drift;
   const placed = placeChanges(invoice.lines, changes, descriptionOf);
   if (placed.some(({ change, lineId }) => change.ledgerLineId !== null && lineId === null))
@@ -97,23 +97,4 @@ function amended(
   return lineIds.length === placed.length
     ? { kind: "ok", value: { invoice, lineIds } }
     : unreadable("the answer does not show all changed lines", isWrite);
-}
-
-/** Whether the amounts of the invoice mean what ours do. Merges of our contact are followed. */
-export async function checkDrift(
-  wire: TrytonWire,
-  call: BegunCall,
-  invoice: LedgerInvoice,
-  meaning: LedgerMeaning | undefined,
-): Promise<LedgerAnswer<null>> {
-  if (meaning === undefined) return { kind: "ok", value: null };
-  let ours = meaning;
-  for (let merge = 0; merge < maxMerges && !hasContact(invoice, ours); merge += 1) {
-    const contact = await getContact(wire, call, ours.contactId);
-    if (isMissing(contact)) break;
-    if (contact.kind !== "ok") return contact;
-    if (contact.value.mergedInto === null) break;
-    ours = { ...ours, contactId: contact.value.mergedInto };
-  }
-  return refusedDrift(invoice, meaning, hasContact(invoice, ours)) ?? { kind: "ok", value: null };
 }

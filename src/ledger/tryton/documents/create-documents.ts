@@ -7,10 +7,11 @@
  */
 import { scaledOf } from "../../port/decimal-text.ts";
 import type { ExactObject } from "../../port/exact-json.ts";
+import { isMissing, notFound, refused, unreadable } from "../../port/failures.ts";
 import type { BegunCall } from "../../port/http/begun-call.ts";
 import type { LedgerAnswer, LedgerFailure, LedgerFirstStatus } from "../../port/ledger.ts";
 import { type Books, type BooksReader, periodOf } from "../books.ts";
-import { isMissing, notFound, refused, refusedId, unreadable } from "../wire/failure.ts";
+import { refusedId } from "../wire/failure.ts";
 import { dateOf, dateValue, idOf } from "../wire/values.ts";
 import { idValue, type TrytonWire } from "../wire/wire.ts";
 import { noteOf } from "./link.ts";

@@ -1,14 +1,9 @@
 /** Removes an invoice: a draft is deleted, a posted one is cancelled by a counter-move. */
 import { presenceOf } from "../../../domain/billing/document-presence.ts";
-import { isUnsent } from "../../../domain/billing/issued-invoices.ts";
+import { refused } from "../../port/failures.ts";
 import type { BegunCall } from "../../port/http/begun-call.ts";
-import type {
-  LedgerAnswer,
-  LedgerFailure,
-  LedgerInvoice,
-  LedgerRemoval,
-} from "../../port/ledger.ts";
-import { isMissing, refused } from "../wire/failure.ts";
+import type { LedgerAnswer, LedgerInvoice, LedgerRemoval } from "../../port/ledger.ts";
+import { checkRemoval } from "../../port/removal.ts";
 import { noAmount } from "../wire/values.ts";
 import type { TrytonWire } from "../wire/wire.ts";
 import { documentModel } from "./create-documents.ts";
@@ -16,35 +11,18 @@ import { changedDocument, getDocument } from "./find-documents.ts";
 import { removedNoteOf } from "./link.ts";
 import { documentFields, invoiceOf } from "./read-document.ts";
 
-/**
- * Reads the invoice, then removes it. One that is not there counts as removed: Tryton forgets what
- * is deleted. Money on it is refused before any change (LEDGER-3).
- */
+/** Reads the invoice, then removes it. Tryton forgets what is deleted. */
 export async function removeInvoice(
   wire: TrytonWire,
   call: BegunCall,
   id: string,
-  { onlyUnsent } = { onlyUnsent: false },
+  which?: { readonly onlyUnsent: boolean },
 ): Promise<LedgerAnswer<LedgerRemoval>> {
-  const current = await getDocument(wire, call, id, invoiceOf);
-  if (isMissing(current)) return { kind: "ok", value: { outcome: "not_found", invoice: null } };
-  if (current.kind !== "ok") return current;
-  const invoice = current.value;
-  if (presenceOf(invoice) === "nowhere")
-    return { kind: "ok", value: { outcome: "already_removed", invoice } };
-  const fault = refusedMoney(invoice);
-  if (fault !== null) return fault;
-  if (onlyUnsent && !isUnsent(invoice))
-    return refused("wrong_status", `Invoice ${invoice.number} was approved or sent.`);
-  const isIssued = invoice.status === "approved" || invoice.status === "paid";
-  return isIssued ? cancel(wire, call, invoice) : remove(wire, call, invoice);
-}
-
-/** Returns the refusal of a change because of money on the invoice, or null. */
-export function refusedMoney(invoice: LedgerInvoice): LedgerFailure | null {
-  if (invoice.amountPaid === noAmount && invoice.amountCredited === noAmount) return null;
-  const message = `Invoice ${invoice.number} has payments or credit notes allocated to it.`;
-  return refused("has_payment_or_credit", message);
+  const checked = checkRemoval(await getDocument(wire, call, id, invoiceOf), which);
+  if (checked.kind !== "removable") return checked;
+  return checked.isIssued
+    ? cancel(wire, call, checked.invoice)
+    : remove(wire, call, checked.invoice);
 }
 
 async function cancel(

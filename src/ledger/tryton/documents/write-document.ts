@@ -1,6 +1,7 @@
 /** Writes a new document for Tryton. What its books would refuse is refused before a call. */
 import { scaledOf } from "../../port/decimal-text.ts";
 import { numberToken } from "../../port/exact-json.ts";
+import { refused } from "../../port/failures.ts";
 import type {
   LedgerAnswer,
   LedgerCreditNoteDraft,
@@ -11,7 +12,6 @@ import type {
 import { type ExactLine, exactLine } from "../../port/lines/exact-line.ts";
 import { type Books, noTaxCode, periodOf } from "../books.ts";
 import { trytonTraits } from "../wire/connection.ts";
-import { refused } from "../wire/failure.ts";
 import { dateValue, decimalValue } from "../wire/values.ts";
 import { idValue } from "../wire/wire.ts";
 import { noteOf } from "./link.ts";

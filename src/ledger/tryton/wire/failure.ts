@@ -3,35 +3,13 @@
  * the status decides (LEDGER-21).
  */
 import { type ExactJson, filledTextOf, objectOf, readExactJson } from "../../port/exact-json.ts";
-import type { HttpReply, HttpSilence } from "../../port/http/exchange.ts";
-import type { LedgerAnswer, LedgerFailure, LedgerRefusalReason } from "../../port/ledger.ts";
-
-/** Returns a refusal in our words. */
-export function refused(reason: LedgerRefusalReason, message: string): LedgerFailure {
-  return { kind: "refused", reason, messages: [message] };
-}
-
-/** The refusal of an id that nothing has. */
-export const notFound = refused("not_found", "Not found in the ledger.");
+import { notFound, refused, unreadable } from "../../port/failures.ts";
+import type { HttpReply } from "../../port/http/exchange.ts";
+import type { LedgerAnswer, LedgerFailure } from "../../port/ledger.ts";
 
 /** Returns the refusal of an id that is not a whole number, or null. Tryton's ids are numbers. */
 export function refusedId(id: string): LedgerFailure | null {
   return /^[1-9]\d{0,17}$/.test(id) ? null : notFound;
-}
-
-/** Whether the ledger does not have the object. */
-export function isMissing(answer: LedgerAnswer<unknown>): boolean {
-  return answer.kind === "refused" && answer.reason === "not_found";
-}
-
-/** Returns the failure of an answer that cannot be parsed. A write may have taken effect. */
-export function unreadable(cause: string, isWrite: boolean): LedgerFailure {
-  return { kind: "unavailable", outcome: isWrite ? "unknown" : "not_sent", cause };
-}
-
-/** Returns the failure of a request without an answer. */
-export function failureOfSilence({ sent, cause }: HttpSilence, isWrite: boolean): LedgerFailure {
-  return { kind: "unavailable", outcome: sent && isWrite ? "unknown" : "not_sent", cause };
 }
 
 /** Returns the JSON of a good answer, or the failure. */

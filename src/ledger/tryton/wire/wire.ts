@@ -12,12 +12,13 @@ import {
   objectsOf,
   writeExactJson,
 } from "../../port/exact-json.ts";
+import { failureOfSilence, unreadable } from "../../port/failures.ts";
 import type { BegunCall } from "../../port/http/begun-call.ts";
 import { createAgent, exchange } from "../../port/http/exchange.ts";
 import type { LedgerAnswer } from "../../port/ledger.ts";
 import type { LedgerCredentials, LedgerOptions } from "../../port/ledger-kind.ts";
 import { placeOf, type TrytonPlace } from "./connection.ts";
-import { failureOfSilence, readReply, unreadable } from "./failure.ts";
+import { readReply } from "./failure.ts";
 
 /** A search. A domain is Tryton's list of conditions. */
 export interface TrytonSearch {

@@ -2,7 +2,9 @@
  * Changes the lines of an invoice in Xero. It reads the invoice and writes all lines back only if
  * one differs (XERO-9).
  */
+import { checkDrift } from "../../port/drift.ts";
 import { type ExactObject, objectsOf, writeExactJson } from "../../port/exact-json.ts";
+import { refused, unreadable } from "../../port/failures.ts";
 import type {
   LedgerAmended,
   LedgerAnswer,
@@ -10,17 +12,11 @@ import type {
   LedgerInvoice,
   LedgerInvoiceAmendment,
 } from "../../port/ledger.ts";
-import {
-  isElementRefused,
-  messagesOf,
-  refusedBecause,
-  refusedId,
-  unreadable,
-} from "../wire/failure.ts";
+import { refusedMoney } from "../../port/removal.ts";
+import { getContact } from "../contacts.ts";
+import { isElementRefused, messagesOf, refusedBecause, refusedId } from "../wire/failure.ts";
 import { readInvoice } from "../wire/read-shapes.ts";
 import type { XeroCall, XeroWire } from "../wire/wire.ts";
-import { checkDrift } from "./invoice-drift.ts";
-import { refusedMoney } from "./invoices.ts";
 import { amendedLineIds, amendLines, type LineAmendment } from "./line-amendment.ts";
 import { unitPlaces } from "./write-document.ts";
 
@@ -44,8 +40,8 @@ export async function amendInvoice(
   call: XeroCall,
   amendment: LedgerInvoiceAmendment,
 ): Promise<LedgerAnswer<LedgerAmended>> {
-  const refused = refusedId(amendment.id);
-  if (refused !== null) return refused;
+  const unknown = refusedId(amendment.id);
+  if (unknown !== null) return unknown;
   const path = `/Invoices/${amendment.id}`;
   const current = await wire.ask(call, { method: "GET", path, query: unitPlaces });
   if (current.kind !== "ok") return current;
@@ -55,19 +51,16 @@ export async function amendInvoice(
     return unreadable("the invoice cannot be read", false);
   const no = refusedStatus(invoice, amendment) ?? refusedMoney(invoice);
   if (no !== null) return no;
-  const drift = await checkDrift(wire, call, invoice, amendment.meaning);
+  const drift = await checkDrift(invoice, amendment.meaning, (contactId) =>
+    getContact(wire, call, contactId),
+  );
   if (drift.kind !== "ok") return drift;
 
   const lines = amendLines(objectsOf(element.LineItems), amendment.changes);
   if (lines === undefined) return unreadable("a line of the invoice cannot be read", false);
   // Its content might exist in other words. An added line would then bill it twice.
-  if (lines.isGone) {
-    return {
-      kind: "refused",
-      reason: "drift",
-      messages: [`A line of invoice ${invoice.number} is not there any more.`],
-    };
-  }
+  if (lines.isGone)
+    return refused("drift", `A line of invoice ${invoice.number} is not there any more.`);
   if (lines.isSame) return amended(invoice, lines, false);
 
   const echoed = echoedMembers.filter(
@@ -109,7 +102,7 @@ function refusedStatus(
   const message =
     `Invoice ${invoice.number} is ${statusWords[invoice.status]}; ` +
     `its lines can be changed while it is ${open}.`;
-  return { kind: "refused", reason: "wrong_status", messages: [message] };
+  return refused("wrong_status", message);
 }
 
 function amended(

@@ -5,6 +5,7 @@
  */
 import { strict as assert } from "node:assert";
 import { type ExactObject, objectsOf, writeExactJson } from "../../port/exact-json.ts";
+import { unreadable } from "../../port/failures.ts";
 import type { LedgerAnswer } from "../../port/ledger.ts";
 import { foldText } from "../../port/texts.ts";
 import {
@@ -14,7 +15,6 @@ import {
   readReply,
   refusedBecause,
   refusedElements,
-  unreadable,
 } from "../wire/failure.ts";
 import type { XeroCall, XeroWire } from "../wire/wire.ts";
 

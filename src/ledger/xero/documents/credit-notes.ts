@@ -1,11 +1,13 @@
 /** Sales credit notes in Xero: create, get, find by our number, allocate their credit. */
 import { scaledOf } from "../../port/decimal-text.ts";
+import { checkDrift } from "../../port/drift.ts";
 import {
   type ExactObject,
   filledTextOf,
   objectsOf,
   writeExactJson,
 } from "../../port/exact-json.ts";
+import { isMissing, unreadable } from "../../port/failures.ts";
 import type {
   LedgerAnswer,
   LedgerCreditApplication,
@@ -14,18 +16,12 @@ import type {
   LedgerFailure,
 } from "../../port/ledger.ts";
 import { foldText } from "../../port/texts.ts";
-import {
-  isElementRefused,
-  messagesOf,
-  refusedBecause,
-  refusedId,
-  unreadable,
-} from "../wire/failure.ts";
+import { getContact } from "../contacts.ts";
+import { isElementRefused, messagesOf, refusedBecause, refusedId } from "../wire/failure.ts";
 import { readCreditNote } from "../wire/read-shapes.ts";
 import { fitsPath, whereIs } from "../wire/where.ts";
 import type { XeroCall, XeroWire } from "../wire/wire.ts";
 import { createEach } from "./create-each.ts";
-import { checkDrift } from "./invoice-drift.ts";
 import { getInvoice } from "./invoices.ts";
 import { unitPlaces, writeDocument } from "./write-document.ts";
 import { writeAmount } from "./write-line.ts";
@@ -82,7 +78,7 @@ export async function findCreditNotes(
   const found: LedgerCreditNote[] = [];
   for (const number of new Set(numbers)) {
     const answer = await askByNumber(wire, call, number);
-    if (answer.kind === "refused" && answer.reason === "not_found") continue;
+    if (isMissing(answer)) continue;
     if (answer.kind !== "ok") return answer;
     const elements = objectsOf(answer.value.CreditNotes).filter((element) =>
       isWanted(element, foldText(number)),
@@ -132,7 +128,7 @@ export async function allocateCredit(
   if (meaning !== undefined) {
     const invoice = await getInvoice(wire, call, invoiceId);
     if (invoice.kind !== "ok") return invoice;
-    const drift = await checkDrift(wire, call, invoice.value, meaning);
+    const drift = await checkDrift(invoice.value, meaning, (id) => getContact(wire, call, id));
     if (drift.kind !== "ok") return drift;
   }
   const allocation = { Invoice: { InvoiceID: invoiceId }, Amount: writeAmount(amount), Date: date };

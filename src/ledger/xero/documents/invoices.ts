@@ -1,27 +1,20 @@
 /** Sales invoices in Xero: create, get, find by our number, remove. */
-import { presenceOf } from "../../../domain/billing/document-presence.ts";
-import { isUnsent } from "../../../domain/billing/issued-invoices.ts";
 import {
   type ExactObject,
   filledTextOf,
   objectsOf,
   writeExactJson,
 } from "../../port/exact-json.ts";
+import { unreadable } from "../../port/failures.ts";
 import type {
   LedgerAnswer,
-  LedgerFailure,
   LedgerInvoice,
   LedgerInvoiceDraft,
   LedgerRemoval,
 } from "../../port/ledger.ts";
+import { checkRemoval } from "../../port/removal.ts";
 import { foldText } from "../../port/texts.ts";
-import {
-  isElementRefused,
-  isTooLarge,
-  messagesOf,
-  refusedBecause,
-  unreadable,
-} from "../wire/failure.ts";
+import { isElementRefused, isTooLarge, messagesOf, refusedBecause } from "../wire/failure.ts";
 import { readInvoice } from "../wire/read-shapes.ts";
 import { shortGroups, whereIs } from "../wire/where.ts";
 import type { XeroCall, XeroWire } from "../wire/wire.ts";
@@ -135,43 +128,18 @@ async function askInvoices(
   return { kind: "ok", value: invoices };
 }
 
-/**
- * Reads the invoice, then deletes it (draft, awaiting approval) or voids it (approved). An invoice
- * that is already removed counts as done. Money on it is refused before any call to void it
- * (LEDGER-3). With `onlyUnsent` an approved or sent invoice is refused too.
- */
+/** Reads the invoice, then deletes it (draft, awaiting approval) or voids it (approved). */
 export async function removeInvoice(
   wire: XeroWire,
   call: XeroCall,
   id: string,
-  { onlyUnsent } = { onlyUnsent: false },
+  which?: { readonly onlyUnsent: boolean },
 ): Promise<LedgerAnswer<LedgerRemoval>> {
-  const current = await getInvoice(wire, call, id);
-  if (current.kind === "refused" && current.reason === "not_found") {
-    return { kind: "ok", value: { outcome: "not_found", invoice: null } };
-  }
-  if (current.kind !== "ok") return current;
-  const invoice = current.value;
-  if (presenceOf(invoice) === "nowhere") {
-    return { kind: "ok", value: { outcome: "already_removed", invoice } };
-  }
-  const refused = refusedMoney(invoice);
-  if (refused !== null) return refused;
-  if (onlyUnsent && !isUnsent(invoice)) {
-    return {
-      kind: "refused",
-      reason: "wrong_status",
-      messages: [`Invoice ${invoice.number} was approved or sent.`],
-    };
-  }
-  const isApproved = invoice.status === "approved" || invoice.status === "paid";
-  const outcome = isApproved ? "voided" : "deleted";
-  const removed = await setStatus(
-    wire,
-    call,
-    invoice.id,
-    outcome === "voided" ? "VOIDED" : "DELETED",
-  );
+  const checked = checkRemoval(await getInvoice(wire, call, id), which);
+  if (checked.kind !== "removable") return checked;
+  const outcome = checked.isIssued ? "voided" : "deleted";
+  const status = checked.isIssued ? "VOIDED" : "DELETED";
+  const removed = await setStatus(wire, call, checked.invoice.id, status);
   return removed.kind === "ok"
     ? { kind: "ok", value: { outcome, invoice: removed.value } }
     : removed;
@@ -196,16 +164,6 @@ function readOne(answer: LedgerAnswer<ExactObject>, isWrite: boolean): LedgerAns
   return invoice
     ? { kind: "ok", value: invoice }
     : unreadable("the invoice cannot be read", isWrite);
-}
-
-/**
- * Returns the refusal of a change because of money on the invoice, or null. The status does not
- * decide: an invoice with total zero is `paid` once approved, and has no money on it.
- */
-export function refusedMoney(invoice: LedgerInvoice): LedgerFailure | null {
-  if (Number(invoice.amountPaid) === 0 && Number(invoice.amountCredited) === 0) return null;
-  const message = `Invoice ${invoice.number} has payments or credit notes allocated to it.`;
-  return { kind: "refused", reason: "has_payment_or_credit", messages: [message] };
 }
 
 function isWanted(element: ExactObject, wanted: ReadonlySet<string> | null): boolean {

@@ -10,7 +10,8 @@ import {
   objectsOf,
   readExactJson,
 } from "../../port/exact-json.ts";
-import { type HttpReply, type HttpSilence, tooLargeCause } from "../../port/http/exchange.ts";
+import { notFound, refused, unreadable } from "../../port/failures.ts";
+import { type HttpReply, tooLargeCause } from "../../port/http/exchange.ts";
 import type { LedgerAnswer, LedgerFailure, LedgerRefusalReason } from "../../port/ledger.ts";
 
 // Only the text distinguishes the reasons, and texts change. The first pattern that fits any
@@ -96,8 +97,7 @@ export function refusedBecause(messages: readonly string[]): LedgerFailure {
  * could name another resource in a path.
  */
 export function refusedId(id: string): LedgerFailure | null {
-  if (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id)) return null;
-  return { kind: "refused", reason: "not_found", messages: ["Not found in the ledger."] };
+  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id) ? null : notFound;
 }
 
 /**
@@ -124,15 +124,6 @@ export function isElementRefused(element: ExactObject): boolean {
 }
 
 /**
- * Returns the failure of a call without an answer. A read changes nothing, so it may always be
- * repeated.
- */
-export function failureOfSilence(silence: HttpSilence, isWrite: boolean): LedgerFailure {
-  const outcome = silence.sent && isWrite ? "unknown" : "not_sent";
-  return { kind: "unavailable", outcome, cause: silence.cause };
-}
-
-/**
  * Returns a 2xx answer as an object. Any other answer, and a 2xx that cannot be parsed, becomes a
  * failure.
  */
@@ -151,17 +142,8 @@ export function isTooLarge(failure: LedgerFailure): boolean {
 
 /** A bad answer that the ledger repeats for the same idempotency key (XERO-2). */
 function remembered(cause: string, isWrite: boolean): LedgerFailure {
-  return {
-    kind: "unavailable",
-    outcome: isWrite ? "unknown" : "not_sent",
-    cause,
-    isRemembered: true,
-  };
-}
-
-/** Returns the failure of an answer that cannot be parsed. A write may have taken effect. */
-export function unreadable(cause: string, isWrite: boolean): LedgerFailure {
-  return { kind: "unavailable", outcome: isWrite ? "unknown" : "not_sent", cause };
+  const outcome = isWrite ? "unknown" : "not_sent";
+  return { kind: "unavailable", outcome, cause, isRemembered: true };
 }
 
 /** Returns the failure for a status other than 2xx. */
@@ -186,18 +168,10 @@ export function failureOfReply(reply: HttpReply, isWrite: boolean): LedgerFailur
     case 403:
       return forbidden(body);
     case 404:
-      return {
-        kind: "refused",
-        reason: "not_found",
-        messages: [detailOf(body) ?? "Not found in the ledger."],
-      };
+      return refused("not_found", detailOf(body) ?? "Not found in the ledger.");
     case 409:
     case 412:
-      return {
-        kind: "refused",
-        reason: "stale",
-        messages: [detailOf(body) ?? "Changed in the ledger meanwhile."],
-      };
+      return refused("stale", detailOf(body) ?? "Changed in the ledger meanwhile.");
     case 429:
       return rateLimited(reply);
   }
@@ -255,8 +229,7 @@ function forbidden(body: ExactObject | undefined): LedgerFailure {
   if (goneConnectionPattern.test(detail))
     return { kind: "unauthorised", why: "disconnected", message: detail };
   const lack = "The person who connected the ledger lacks a right there.";
-  const message = `${lack} The ledger says: ${detail}`;
-  return { kind: "refused", reason: "not_permitted", messages: [message] };
+  return refused("not_permitted", `${lack} The ledger says: ${detail}`);
 }
 
 function rateLimited(reply: HttpReply): LedgerFailure {

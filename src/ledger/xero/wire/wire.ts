@@ -5,13 +5,14 @@
 import type { Agent } from "undici";
 import { type CallPermits, createPermits } from "../../port/call-permits.ts";
 import type { ExactObject } from "../../port/exact-json.ts";
+import { failureOfSilence } from "../../port/failures.ts";
 import type { BegunCall } from "../../port/http/begun-call.ts";
 import { createAgent, exchange, type HttpReply, tooLargeCause } from "../../port/http/exchange.ts";
 import type { LedgerAnswer, LedgerFailure } from "../../port/ledger.ts";
 import { createSharedTokenSource } from "../auth/authorised-tokens.ts";
 import { createTokenSource, type TokenSource } from "../auth/tokens.ts";
 import type { XeroConnection, XeroLimitsLeft, XeroOptions } from "./connection.ts";
-import { failureOfSilence, readReply } from "./failure.ts";
+import { readReply } from "./failure.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { correlationIdOf, reportedAnswerOf, userAgent } from "./reported-answers.ts";
 
