@@ -168,10 +168,6 @@ function adapterOf(
         }),
       ),
     listMappingOptions: (asked, kind) => call(asked, () => ok(lists[kind])),
-    listContacts: (asked, { since: from }) =>
-      call(asked, () =>
-        ok({ contacts: since("contacts", from) as port.LedgerContact[], cursor: null }),
-      ),
     listChanges: <Kind extends port.LedgerChangeKind>(
       asked: port.LedgerCall,
       { kind, since: from }: port.LedgerChangeQuery<Kind>,

@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import pg from "pg";
 import { expect } from "vitest";
-import type { LedgerContactPage } from "../../../src/ledger/port/ledger.ts";
+import type { LedgerChangePage, LedgerContact } from "../../../src/ledger/port/ledger.ts";
 import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
 import { freshDatabase } from "../../../test/support/database.ts";
 import { freePort } from "../../../test/support/ports.ts";
@@ -108,10 +108,13 @@ test("two thousand contacts of one second are all listed, page by page", async (
   const listed = new Set<string>();
   let cursor: string | null = null;
   do {
-    const page: LedgerContactPage = okOf(
-      await ledger.listContacts(aCall(), cursor === null ? {} : { cursor }),
+    const page: LedgerChangePage<LedgerContact> = okOf(
+      await ledger.listChanges(aCall(), {
+        kind: "contacts",
+        ...(cursor === null ? {} : { cursor }),
+      }),
     );
-    for (const { id } of page.contacts) listed.add(id);
+    for (const { id } of page.changes) listed.add(id);
     cursor = page.cursor;
   } while (cursor !== null);
   expect(listed).toEqual(new Set(made));

@@ -30,18 +30,3 @@ export interface LedgerContactDraft {
   readonly lastName: string | null;
   readonly email: string | null;
 }
-
-/**
- * Which contacts to list: those changed at or after `since` (ISO 8601). Without `since` all are
- * listed. `cursor` is the previous page's.
- */
-export interface LedgerContactQuery {
-  readonly since?: string;
-  readonly cursor?: string;
-}
-
-/** A page of contacts. `cursor` null is the end. A contact may come on two pages: merge by id. */
-export interface LedgerContactPage {
-  readonly contacts: readonly LedgerContact[];
-  readonly cursor: string | null;
-}

@@ -12,12 +12,7 @@ import type {
   LedgerChangeQuery,
   LedgerFound,
 } from "./changes.ts";
-import type {
-  LedgerContact,
-  LedgerContactDraft,
-  LedgerContactPage,
-  LedgerContactQuery,
-} from "./contacts.ts";
+import type { LedgerContact, LedgerContactDraft } from "./contacts.ts";
 import type {
   LedgerAmended,
   LedgerCreditApplication,
@@ -105,11 +100,6 @@ export interface Ledger {
     call: LedgerCall,
     query: { readonly kind: Kind; readonly ids: readonly string[] },
   ): Promise<LedgerAnswer<LedgerFound<LedgerChanged[Kind]>>>;
-  /** Returns a page of contacts, also archived ones, newest change first. */
-  listContacts(
-    call: LedgerCall,
-    query: LedgerContactQuery,
-  ): Promise<LedgerAnswer<LedgerContactPage>>;
   /** Returns one contact, or `refused`, `not_found`. */
   getContact(call: LedgerCall, id: string): Promise<LedgerAnswer<LedgerContact>>;
   /** Returns the contacts with these codes, also archived ones, with one call a code. */

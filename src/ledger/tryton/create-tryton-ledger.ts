@@ -36,12 +36,6 @@ export function createTrytonLedger(connection: LedgerCredentials, options: Ledge
       return listChanges(wire, begun, query);
     },
     getMany: (call, query) => getMany(wire, beginCall(call), query),
-    listContacts: async (call, query) => {
-      const answer = await listChanges(wire, beginCall(call), { kind: "contacts", ...query });
-      if (answer.kind !== "ok") return answer;
-      const { changes: contacts, cursor } = answer.value;
-      return { kind: "ok", value: { contacts, cursor } };
-    },
     getContact: (call, id) => getContact(wire, beginCall(call), id),
     findContacts: (call, { codes }) => findContacts(wire, beginCall(call), codes),
     createContacts: (call, drafts) => createContacts(wire, beginCall(call), drafts),

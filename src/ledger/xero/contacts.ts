@@ -1,14 +1,7 @@
-/** Contacts in Xero: list by change, get, find by our code, create (XERO-10). */
+/** Contacts in Xero: get, find by our code, create (XERO-10). */
 import { type ExactObject, filledTextOf, objectsOf } from "../port/exact-json.ts";
 import { isMissing, unreadable } from "../port/failures.ts";
-import type {
-  LedgerAnswer,
-  LedgerContact,
-  LedgerContactDraft,
-  LedgerContactPage,
-  LedgerContactQuery,
-} from "../port/ledger.ts";
-import { listChanges } from "./changes.ts";
+import type { LedgerAnswer, LedgerContact, LedgerContactDraft } from "../port/ledger.ts";
 import { createEach } from "./documents/create-each.ts";
 import { refusedId } from "./wire/failure.ts";
 import { readContact } from "./wire/read-shapes.ts";
@@ -17,18 +10,6 @@ import type { XeroCall, XeroWire } from "./wire/wire.ts";
 
 // Xero's largest page (XERO-6).
 const pageSize = 1_000;
-
-/** Returns a page of contacts, also archived ones, newest change first. */
-export async function listContacts(
-  wire: XeroWire,
-  call: XeroCall,
-  query: LedgerContactQuery,
-): Promise<LedgerAnswer<LedgerContactPage>> {
-  const answer = await listChanges(wire, call, { ...query, kind: "contacts" });
-  if (answer.kind !== "ok") return answer;
-  const { changes: contacts, cursor } = answer.value;
-  return { kind: "ok", value: { contacts, cursor } };
-}
 
 /** Returns one contact, or `not_found`. */
 export async function getContact(

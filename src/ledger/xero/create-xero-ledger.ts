@@ -2,7 +2,7 @@
 import { beginCall } from "../port/http/begun-call.ts";
 import type { Ledger } from "../port/ledger.ts";
 import { getMany, listChanges } from "./changes.ts";
-import { createContacts, findContacts, getContact, listContacts } from "./contacts.ts";
+import { createContacts, findContacts, getContact } from "./contacts.ts";
 import { amendInvoice } from "./documents/amend-invoice.ts";
 import {
   allocateCredit,
@@ -27,7 +27,6 @@ export function createXeroLedger(connection: XeroConnection, options: XeroOption
     listMappingOptions: (call, kind) => listMappingOptions(wire, beginCall(call), kind),
     listChanges: (call, query) => listChanges(wire, beginCall(call), query),
     getMany: (call, query) => getMany(wire, beginCall(call), query),
-    listContacts: (call, query) => listContacts(wire, beginCall(call), query),
     getContact: (call, id) => getContact(wire, beginCall(call), id),
     findContacts: (call, query) => findContacts(wire, beginCall(call), query.codes),
     createContacts: (call, drafts) => createContacts(wire, beginCall(call), drafts),

@@ -14,7 +14,6 @@ const methods = {
   listMappingOptions: true,
   listChanges: true,
   getMany: true,
-  listContacts: true,
   getContact: true,
   findContacts: true,
   createContacts: true,

@@ -135,7 +135,8 @@ async function recordEverything(): Promise<readonly Exchange[]> {
   const contact = okOf(contacts[0]);
   okOf(await ledger.getContact(call, contact.id));
   okOf(await ledger.findContacts(call, { codes: [contact.code ?? ""] }));
-  okOf(await ledger.listContacts(call, { since: "2026-01-01T00:00:00.000Z" }));
+  const since = "2026-01-01T00:00:00.000Z";
+  okOf(await ledger.listChanges(call, { kind: "contacts", since }));
   const drafts = [
     invoiceDraft(contact.id, {
       status: "approved",

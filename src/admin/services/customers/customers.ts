@@ -35,13 +35,16 @@ export function customerService(
   return {
     listLedgerContacts: async (request) => {
       const { id } = await requireOrganisation(deps, request.organisation);
-      const query = request.cursor === undefined ? {} : { cursor: request.cursor };
-      const page = await askLedger(deps, id, (ledger, call) => ledger.listContacts(call, query));
+      const query = {
+        kind: "contacts",
+        ...(request.cursor === undefined ? {} : { cursor: request.cursor }),
+      } as const;
+      const page = await askLedger(deps, id, (ledger, call) => ledger.listChanges(call, query));
       const known = await customers.findByContacts(
         id,
-        page.contacts.map((contact) => contact.id),
+        page.changes.map((contact) => contact.id),
       );
-      const data = page.contacts.filter((contact) =>
+      const data = page.changes.filter((contact) =>
         isWanted(contact, known.has(contact.id), request),
       );
       return {

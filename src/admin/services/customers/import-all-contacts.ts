@@ -48,11 +48,11 @@ export function isOnlySupplier({
 export function importAllContacts(deps: AdminDependencies): Method {
   return async ({ organisation, cursor, search, includeSuppliers }, call) => {
     const owner = await requireOrganisation(deps, organisation);
-    const query = cursor === undefined ? {} : { cursor };
+    const query = { kind: "contacts", ...(cursor === undefined ? {} : { cursor }) } as const;
     const page = await askLedger(deps, owner.id, (ledger, options) =>
-      ledger.listContacts({ ...options, isBackground: true }, query),
+      ledger.listChanges({ ...options, isBackground: true }, query),
     );
-    const wanted = distinct(page.contacts).filter((contact) => isFound(contact, search));
+    const wanted = distinct(page.changes).filter((contact) => isFound(contact, search));
     const known = await deps.store.customers.findByContacts(
       owner.id,
       wanted.map(({ id }) => id),
