@@ -46,18 +46,22 @@ export interface LedgerLineDraft {
 }
 
 /**
- * An invoice to create. `number` was reserved and saved before the call. It is the natural key
- * (POSTING-2). `sourceUrl` links to this service and proves that a document found later is ours.
- * Null sends none. `lineAmounts` says whether amounts contain tax.
+ * A credit note to create. `number` was reserved and saved before the call. It is the natural key
+ * (POSTING-2), unless the kind has no unique numbers: then `sourceUrl` is, which links to this
+ * service and proves that a document found later is ours. Null sends none.
  */
-export interface LedgerInvoiceDraft extends LedgerMeaning {
+export interface LedgerCreditNoteDraft extends LedgerMeaning {
   readonly number: string;
   readonly reference: string;
   readonly issueDate: string;
-  readonly dueDate: string;
   readonly status: LedgerFirstStatus;
   readonly sourceUrl: string | null;
   readonly lines: readonly LedgerLineDraft[];
+}
+
+/** An invoice to create. */
+export interface LedgerInvoiceDraft extends LedgerCreditNoteDraft {
+  readonly dueDate: string;
 }
 
 /**
@@ -140,19 +144,6 @@ export interface LedgerAmended {
 }
 
 /**
- * A credit note to create. `number` was reserved and saved before the call. It is the natural key
- * (POSTING-2), unless the kind has no unique numbers: then `sourceUrl` is.
- */
-export interface LedgerCreditNoteDraft extends LedgerMeaning {
-  readonly number: string;
-  readonly reference: string;
-  readonly issueDate: string;
-  readonly status: LedgerFirstStatus;
-  readonly sourceUrl: string | null;
-  readonly lines: readonly LedgerLineDraft[];
-}
-
-/**
  * Credit of a note applied to an invoice on `date`. `id` is empty if the ledger does not return
  * one.
  */
@@ -164,25 +155,13 @@ export interface LedgerAllocation {
 }
 
 /**
- * A sales credit note as the ledger has it. Amounts have four places. `total` contains tax.
- * `sourceUrl` is null if the ledger keeps no link of a credit note.
+ * A sales credit note as the ledger has it. `sourceUrl` is null if the ledger keeps no link of a
+ * credit note.
  */
-export interface LedgerCreditNote extends Omit<LedgerMeaning, "lineAmounts"> {
-  readonly id: string;
-  readonly number: string;
-  readonly reference: string;
-  readonly lineAmounts: LedgerLineAmounts | null;
-  readonly status: LedgerInvoiceStatus;
-  readonly issueDate: string;
-  readonly subtotal: string;
-  readonly tax: string;
-  readonly total: string;
+export interface LedgerCreditNote
+  extends Omit<LedgerInvoice, "dueDate" | "amountDue" | "amountPaid" | "amountCredited"> {
   readonly remainingCredit: string;
-  readonly sent: boolean;
-  readonly sourceUrl: string | null;
-  readonly lines: readonly LedgerLine[];
   readonly allocations: readonly LedgerAllocation[];
-  readonly updatedAt: string;
 }
 
 /**

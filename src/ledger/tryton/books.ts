@@ -122,9 +122,8 @@ async function readBooks(wire: TrytonWire, call: BegunCall): Promise<LedgerAnswe
     if (answer.kind !== "ok") return answer;
     found.push(answer.value);
   }
-  const [companies = [], accounts = [], taxes = [], configurations = [], journals = []] = found;
-  const periods = found[5] ?? [];
-  const company = readCompany(companies[0]);
+  const [companies, accounts = [], taxes = [], configurations, journals = [], periods = []] = found;
+  const company = readCompany(companies?.[0]);
   if (company === undefined) return unreadable("the company cannot be read", false);
   const journalOf = (type: string) => idOf(journals.find((one) => one.type === type)) ?? null;
   return {
@@ -135,7 +134,7 @@ async function readBooks(wire: TrytonWire, call: BegunCall): Promise<LedgerAnswe
       taxes: taxes.map(readTax),
       salesJournal: journalOf("revenue"),
       generalJournal: journalOf("general"),
-      receivable: idOf(configurations[0]?.default_account_receivable) ?? null,
+      receivable: idOf(configurations?.[0]?.default_account_receivable) ?? null,
       periods: periods.map(readPeriod),
     },
   };

@@ -13,7 +13,7 @@ import type {
   LedgerFound,
 } from "../port/ledger.ts";
 import { everyParty, partyFields, partyModel, readContact } from "./contacts.ts";
-import { documentModel, ofCompany } from "./documents/create-documents.ts";
+import { documentModel, ofCompany } from "./documents/find-documents.ts";
 import {
   creditNoteOf,
   documentFields,

@@ -18,10 +18,10 @@ import type {
 } from "../../port/ledger.ts";
 import { type Books, type BooksReader, periodOf } from "../books.ts";
 import { getContact } from "../contacts.ts";
+import { beforePosting } from "../wire/failure.ts";
 import { dateValue, decimalValue, idOf } from "../wire/values.ts";
 import { idValue, type TrytonWire } from "../wire/wire.ts";
-import { documentModel } from "./create-documents.ts";
-import { getDocument } from "./find-documents.ts";
+import { documentModel, getDocument } from "./find-documents.ts";
 import { creditNoteOf, invoiceOf } from "./read-document.ts";
 
 /** The model of entries in the books. */
@@ -97,28 +97,23 @@ async function postMove(
   for (const move of earlier.value) {
     if (move.state === "posted") return { kind: "ok", value: null };
     const answer = await remove(idOf(move) ?? "");
-    if (answer.kind !== "ok" && !isMissing(answer)) return beforeEnd(answer);
+    if (answer.kind !== "ok" && !isMissing(answer)) return beforePosting(answer);
   }
   const created = await wire.create(call, moveModel, values.value, ["state"]);
   if (created.kind === "refused") return { ...created, reason: "amount_exceeds" };
-  if (created.kind !== "ok") return beforeEnd(created);
+  if (created.kind !== "ok") return beforePosting(created);
   const id = idOf(created.value) ?? "";
   const all = await moves();
   if (all.kind !== "ok") return all;
   if (all.value.length !== 1) {
     const answer = await remove(id);
-    if (answer.kind !== "ok") return beforeEnd(answer);
-    return beforeEnd(unreadable("another attempt was still on its way", true));
+    if (answer.kind !== "ok") return beforePosting(answer);
+    return unreadable("another attempt was still on its way", false);
   }
   const posted = await wire.act(call, { model: moveModel, id }, "post", ["state"]);
   if (posted.kind === "ok") return { kind: "ok", value: null };
   if (posted.kind === "refused") await remove(id);
   return posted;
-}
-
-/** Before a move is posted nothing counts, so that a lost answer can be repeated freely. */
-function beforeEnd(failure: LedgerFailure): LedgerFailure {
-  return failure.kind === "unavailable" ? { ...failure, outcome: "not_sent" } : failure;
 }
 
 async function writeMove(

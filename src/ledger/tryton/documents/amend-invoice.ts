@@ -16,8 +16,7 @@ import type { BooksReader } from "../books.ts";
 import { getContact } from "../contacts.ts";
 import { idOf, idsOf } from "../wire/values.ts";
 import { idValue, type TrytonWire } from "../wire/wire.ts";
-import { documentModel } from "./create-documents.ts";
-import { changedDocument, getDocument } from "./find-documents.ts";
+import { changedDocument, documentModel, getDocument } from "./find-documents.ts";
 import { documentFields, invoiceOf, type TrytonDocument } from "./read-document.ts";
 import { descriptionOf, writeLine } from "./write-document.ts";
 

@@ -7,32 +7,29 @@
  */
 import { scaledOf } from "../../port/decimal-text.ts";
 import type { ExactObject } from "../../port/exact-json.ts";
-import { isMissing, notFound, refused, unreadable } from "../../port/failures.ts";
+import { isMissing, refused, unreadable } from "../../port/failures.ts";
 import type { BegunCall } from "../../port/http/begun-call.ts";
 import type { LedgerAnswer, LedgerFailure, LedgerFirstStatus } from "../../port/ledger.ts";
 import { type Books, type BooksReader, periodOf } from "../books.ts";
-import { refusedId } from "../wire/failure.ts";
+import { everyParty, partyModel } from "../contacts.ts";
+import { beforePosting, refusedId } from "../wire/failure.ts";
 import { dateOf, dateValue, idOf } from "../wire/values.ts";
 import { idValue, type TrytonWire } from "../wire/wire.ts";
+import {
+  changedDocument,
+  documentModel,
+  getDocument,
+  type ReadKind,
+  searchDocuments,
+} from "./find-documents.ts";
 import { noteOf } from "./link.ts";
 import { documentFields, readDocument, type TrytonDocument } from "./read-document.ts";
 import { type DocumentParty, type Draft, writeDocument } from "./write-document.ts";
 
-/** The model of every document. */
-export const documentModel = "account.invoice";
-
-/** The conditions of the company's documents to customers. */
-export function ofCompany({ companyId }: TrytonWire): readonly (readonly unknown[])[] {
-  return [
-    ["company", "=", companyId],
-    ["type", "=", "out"],
-  ];
-}
-
-/** The kind of documents to create. `read` reads a finished one. */
-export interface CreatedKind<Created> {
+/** The kind of documents to create. */
+interface CreatedKind<Created> {
   readonly sign: 1 | -1;
-  readonly read: (document: TrytonDocument) => Created | undefined;
+  readonly read: ReadKind<Created>;
 }
 
 /** A call with what its steps need. */
@@ -51,18 +48,14 @@ export async function createDocuments<Created>(
   { sign, read }: CreatedKind<Created>,
 ): Promise<LedgerAnswer<readonly LedgerAnswer<Created>[]>> {
   if (drafts.length === 0) return { kind: "ok", value: [] };
+  const contactIds = drafts.map(({ contactId }) => contactId);
   const [books, parties] = await Promise.all([
     reader.read(call),
-    findParties(
-      wire,
-      call,
-      drafts.map(({ contactId }) => contactId),
-    ),
+    findParties(wire, call, contactIds),
   ]);
   if (books.kind !== "ok") return books;
   if (parties.kind !== "ok") return parties;
   const creation = { wire, call, books: books.value };
-  const created: LedgerAnswer<Created>[] = [];
   // In the order of their dates, which Tryton's numbers follow.
   const byDate = [...drafts].sort((one, other) => (one.issueDate < other.issueDate ? -1 : 1));
   const answers = new Map<Draft, LedgerAnswer<Created>>();
@@ -73,9 +66,8 @@ export async function createDocuments<Created>(
     if (answer.kind === "refused") reader.drop();
     answers.set(draft, answer.kind === "ok" ? finished(read(answer.value)) : answer);
   }
-  for (const draft of drafts)
-    created.push(answers.get(draft) ?? unreadable("the document was not sent", false));
-  return { kind: "ok", value: created };
+  const missing = unreadable("the document was not sent", false);
+  return { kind: "ok", value: drafts.map((draft) => answers.get(draft) ?? missing) };
 }
 
 function finished<Created>(created: Created | undefined): LedgerAnswer<Created> {
@@ -84,19 +76,15 @@ function finished<Created>(created: Created | undefined): LedgerAnswer<Created> 
     : { kind: "ok", value: created };
 }
 
-const partyFields = ["active", "addresses", "account_receivable"];
-
 async function findParties(
   wire: TrytonWire,
   call: BegunCall,
   contactIds: readonly string[],
 ): Promise<LedgerAnswer<ReadonlyMap<string, DocumentParty>>> {
   const ids = [...new Set(contactIds.filter((id) => refusedId(id) === null))].map(idValue);
-  const domain = [
-    ["id", "in", ids],
-    ["active", "in", [true, false]],
-  ];
-  const answer = await wire.search(call, "party.party", { domain, fields: partyFields });
+  const domain = [everyParty, ["id", "in", ids]];
+  const fields = ["active", "addresses", "account_receivable"];
+  const answer = await wire.search(call, partyModel, { domain, fields });
   if (answer.kind !== "ok") return answer;
   const parties = answer.value.map((party) => {
     const { addresses } = party;
@@ -115,9 +103,9 @@ async function createOne(
 ): Promise<LedgerAnswer<TrytonDocument>> {
   const { wire, call } = creation;
   const answer = await wire.create(call, documentModel, values, documentFields);
-  if (answer.kind !== "ok") return beforeEnd(answer);
+  if (answer.kind !== "ok") return beforePosting(answer);
   const ours = readDocument(answer.value);
-  if (ours === undefined) return notSent("the draft cannot be read");
+  if (ours === undefined) return unreadable("the draft cannot be read", false);
   const kept = await keepOne(creation, ours, draft);
   if (kept.kind !== "ok" || !kept.value.isUnfinished) return kept;
   const document = kept.value;
@@ -160,7 +148,7 @@ async function keepOne(
   if (rest.kind !== "ok") return rest;
   const finishedOne = rest.value.find((one) => !one.isUnfinished);
   if (finishedOne === undefined && rest.value.length > (equal === undefined ? 0 : 1))
-    return notSent("a draft of an earlier attempt is still there");
+    return unreadable("a draft of an earlier attempt is still there", false);
   const kept = finishedOne ?? rest.value[0];
   if (kept === undefined) return { kind: "ok", value: ours };
   const answer = await discard(creation, ours);
@@ -176,22 +164,17 @@ function isSameContent(one: TrytonDocument, other: TrytonDocument): boolean {
   return contentOf(one) === contentOf(other);
 }
 
-async function listOthers(
+/** The other documents with the draft's number and link. */
+function listOthers(
   { wire, call }: Creation,
   ours: TrytonDocument,
   { number, sourceUrl }: Draft,
 ): Promise<LedgerAnswer<readonly TrytonDocument[]>> {
-  const domain = [...ofCompany(wire), ["reference", "=", number]];
-  const order = [["id", "ASC"]] as const;
-  const answer = await wire.search(call, documentModel, { domain, fields: documentFields, order });
-  if (answer.kind !== "ok") return answer;
-  const documents = answer.value.map(readDocument).filter((one) => one !== undefined);
-  return {
-    kind: "ok",
-    value: documents.filter(
-      ({ shared }) => shared.id !== ours.shared.id && shared.sourceUrl === sourceUrl,
-    ),
-  };
+  return searchDocuments(wire, call, [["reference", "=", number]], (document) => {
+    const { shared } = document;
+    const isOther = shared.id !== ours.shared.id && shared.sourceUrl === sourceUrl;
+    return isOther ? document : undefined;
+  });
 }
 
 /**
@@ -204,16 +187,7 @@ async function discard(
 ): Promise<LedgerAnswer<null>> {
   const answer = await wire.remove(call, { model: documentModel, id: shared.id });
   if (answer.kind === "ok" || answer.kind === "refused") return { kind: "ok", value: null };
-  return beforeEnd(answer);
-}
-
-/** Before a draft is posted nothing counts, so that a lost answer can be repeated freely. */
-function beforeEnd(failure: LedgerFailure): LedgerFailure {
-  return failure.kind === "unavailable" ? notSent(failure.cause) : failure;
-}
-
-function notSent(cause: string): LedgerFailure {
-  return { kind: "unavailable", outcome: "not_sent", cause };
+  return beforePosting(answer);
 }
 
 /** Gives the document its status, which ends it. */
@@ -263,12 +237,9 @@ async function readNow(
   { wire, call }: Creation,
   { shared }: TrytonDocument,
 ): Promise<LedgerAnswer<TrytonDocument>> {
-  const domain = [["id", "=", idValue(shared.id)]];
-  const answer = await wire.search(call, documentModel, { domain, fields: documentFields });
-  if (answer.kind === "unavailable") return { ...answer, outcome: "unknown" };
-  if (answer.kind !== "ok") return answer;
-  const [element] = answer.value;
-  return documentOf(element === undefined ? notFound : { kind: "ok", value: element });
+  const answer = await getDocument(wire, call, shared.id, whole);
+  if (isMissing(answer)) return deletedMeanwhile;
+  return answer.kind === "unavailable" ? { ...answer, outcome: "unknown" } : answer;
 }
 
 /** The last day on which a document of the fiscal year of this day has its number. */
@@ -292,10 +263,9 @@ async function latestNumbered(
 }
 
 function documentOf(answer: LedgerAnswer<ExactObject>): LedgerAnswer<TrytonDocument> {
-  if (isMissing(answer)) return unreadable("another process deleted the draft", true);
-  if (answer.kind !== "ok") return answer;
-  const document = readDocument(answer.value);
-  return document === undefined
-    ? unreadable("the document cannot be read", true)
-    : { kind: "ok", value: document };
+  return isMissing(answer) ? deletedMeanwhile : changedDocument(answer, whole);
 }
+
+const deletedMeanwhile = unreadable("another process deleted the draft", true);
+
+const whole = (document: TrytonDocument) => document;

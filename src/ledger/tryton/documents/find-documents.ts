@@ -6,9 +6,19 @@ import type { BegunCall } from "../../port/http/begun-call.ts";
 import type { LedgerAnswer, LedgerDocumentQuery } from "../../port/ledger.ts";
 import { refusedId } from "../wire/failure.ts";
 import { idValue, type TrytonWire } from "../wire/wire.ts";
-import { documentModel, ofCompany } from "./create-documents.ts";
 import { linkCondition } from "./link.ts";
 import { documentFields, readDocument, type TrytonDocument } from "./read-document.ts";
+
+/** The model of every document. */
+export const documentModel = "account.invoice";
+
+/** The conditions of the company's documents to customers. */
+export function ofCompany({ companyId }: TrytonWire): readonly (readonly unknown[])[] {
+  return [
+    ["company", "=", companyId],
+    ["type", "=", "out"],
+  ];
+}
 
 /** Reads a finished document of one kind, or undefined for one of the other kind. */
 export type ReadKind<Found> = (document: TrytonDocument) => Found | undefined;

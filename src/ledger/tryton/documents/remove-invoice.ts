@@ -6,8 +6,7 @@ import type { LedgerAnswer, LedgerInvoice, LedgerRemoval } from "../../port/ledg
 import { checkRemoval } from "../../port/removal.ts";
 import { noAmount } from "../wire/values.ts";
 import type { TrytonWire } from "../wire/wire.ts";
-import { documentModel } from "./create-documents.ts";
-import { changedDocument, getDocument } from "./find-documents.ts";
+import { changedDocument, documentModel, getDocument } from "./find-documents.ts";
 import { removedNoteOf } from "./link.ts";
 import { documentFields, invoiceOf } from "./read-document.ts";
 

@@ -6,7 +6,7 @@ import type { BegunCall } from "../../port/http/begun-call.ts";
 import { idOf, instantValue } from "../wire/values.ts";
 import type { TrytonWire } from "../wire/wire.ts";
 import { creditMark, moveModel } from "./allocate-credit.ts";
-import { documentModel, ofCompany } from "./create-documents.ts";
+import { documentModel, ofCompany } from "./find-documents.ts";
 import { unfinishedCondition } from "./link.ts";
 
 /** Longer than any call and its look-up: no attempt needs an older draft. */

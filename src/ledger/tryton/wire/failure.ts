@@ -12,6 +12,11 @@ export function refusedId(id: string): LedgerFailure | null {
   return /^[1-9]\d{0,17}$/.test(id) ? null : notFound;
 }
 
+/** Before a document is posted nothing counts, so that a lost answer can be repeated freely. */
+export function beforePosting(failure: LedgerFailure): LedgerFailure {
+  return failure.kind === "unavailable" ? { ...failure, outcome: "not_sent" } : failure;
+}
+
 /** Returns the JSON of a good answer, or the failure. */
 export function readReply(reply: HttpReply, isWrite: boolean): LedgerAnswer<ExactJson> {
   if (reply.status === 204) return { kind: "ok", value: null };
