@@ -5,9 +5,11 @@
 import { randomUUID } from "node:crypto";
 import { createPermits } from "../../src/ledger/port/call-permits.ts";
 import { refusedDrift } from "../../src/ledger/port/drift.ts";
+import { notFound, refused } from "../../src/ledger/port/failures.ts";
 import type * as port from "../../src/ledger/port/ledger.ts";
 import type { LedgerKind } from "../../src/ledger/port/ledger-kind.ts";
 import type { LedgerTraits } from "../../src/ledger/port/ledger-traits.ts";
+import { checkRemoval, refusedMoney } from "../../src/ledger/port/removal.ts";
 import { foldText } from "../../src/ledger/port/texts.ts";
 import {
   changeInvoice,
@@ -295,7 +297,7 @@ function amend(
   const invoice = documents.invoices.get(id);
   if (invoice === undefined) return refused("not_found", `There is no invoice ${id}`);
   const fault = allowed.includes(invoice.status)
-    ? (moneyFaultOf(invoice) ?? driftOf(documents, invoice, meaning))
+    ? (refusedMoney(invoice) ?? driftOf(documents, invoice, meaning))
     : refused("wrong_status", `Invoice ${invoice.number} is ${invoice.status}`);
   if (fault !== null) return fault;
   const lines = [...invoice.lines];
@@ -369,27 +371,13 @@ function remove(
   id: string,
   which: { readonly onlyUnsent: boolean } | undefined,
 ): port.LedgerAnswer<port.LedgerRemoval> {
-  const invoice = documents.invoices.get(id);
-  if (invoice === undefined) return ok({ outcome: "not_found", invoice: null });
-  if (invoice.status === "voided") return ok({ outcome: "already_removed", invoice });
-  if (which?.onlyUnsent) return refused("wrong_status", "Every invoice here is approved");
-  const fault = moneyFaultOf(invoice);
-  if (fault !== null) return fault;
-  return ok({
-    outcome: "voided",
-    invoice: changeInvoice(documents, invoice, { status: "voided" }),
-  });
-}
-
-function moneyFaultOf({ amountPaid, amountCredited }: port.LedgerInvoice) {
-  const isTouched = isMore(amountPaid, zero) || isMore(amountCredited, zero);
-  return isTouched ? refused("has_payment_or_credit", "Money is on this invoice") : null;
+  const found = documents.invoices.get(id);
+  const checked = checkRemoval(found === undefined ? notFound : ok(found), which);
+  if (checked.kind !== "removable") return checked;
+  const invoice = changeInvoice(documents, checked.invoice, { status: "voided" });
+  return ok({ outcome: "voided", invoice });
 }
 
 function ok<T>(value: T): { readonly kind: "ok"; readonly value: T } {
   return { kind: "ok", value };
-}
-
-function refused(reason: port.LedgerRefusalReason, message: string) {
-  return { kind: "refused", reason, messages: [message] } as const;
 }

@@ -13,6 +13,7 @@ import {
   sum,
   ZERO,
 } from "../../../domain/money/decimal.ts";
+import { isMissing } from "../../../ledger/port/failures.ts";
 import type {
   Ledger,
   LedgerCall,
@@ -107,10 +108,6 @@ type ObservedDocuments =
 
 function readCall(deadlineMs: number): LedgerCall {
   return { deadlineMs, jobKeys: [], isBackground: true };
-}
-
-function isMissing(failure: LedgerFailure): boolean {
-  return failure.kind === "refused" && failure.reason === "not_found";
 }
 
 /**

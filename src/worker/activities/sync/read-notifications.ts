@@ -4,6 +4,7 @@
  * read first. A notification that cannot be synced is kept with its reason (LEDGER-5).
  */
 import { isMerged, maxMerges, resolveMerges } from "../../../domain/customers/sync-contact.ts";
+import { isMissing } from "../../../ledger/port/failures.ts";
 import type {
   Ledger,
   LedgerCall,
@@ -219,7 +220,7 @@ async function requestContacts(
       // A merged contact is read once more together with the others.
       const again = isMerged(answer.value) ? { ...nothingSynced, again: [id] } : null;
       synced.push(again ?? (await syncObserved(store, "contacts", [answer.value], queriedAt)));
-    } else if (answer.kind === "refused" && answer.reason === "not_found") lost.push(id);
+    } else if (isMissing(answer)) lost.push(id);
     else
       return {
         ...(await loseContacts(store, synced, lost)),
