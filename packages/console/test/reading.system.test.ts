@@ -297,3 +297,20 @@ consoleTest("an id is copied by its button, and readers hear it", async ({ open,
   const copied = await page.evaluate<string>("navigator.clipboard.readText()");
   expect(copied).toBe(data.sandbox.organisationId);
 });
+
+consoleTest(
+  "an invoice has the ledger's own number beside ours",
+  async ({ open, data, system }) => {
+    const { page, problems } = await open();
+    const list = `/console/o/${data.sandbox.organisationId}/invoices`;
+    await page.goto(list);
+    await untilShown(page);
+    const id = await idOfRow(page);
+    await system.pool.query("UPDATE invoices SET ledger_number = 'I2026-1' WHERE id = $1", [id]);
+    await page.goto(`${list}/${id}`);
+    await untilShown(page);
+    await page.getByText("in the ledger I2026-1").waitFor();
+    expect(await look(page, "an invoice")).toEqual([]);
+    expect(problems).toEqual([]);
+  },
+);

@@ -147,6 +147,7 @@ export function presentDocument(document: AdminDocument): MessageInitShape<typeo
     created: document.createdAt.toISOString(),
     ...present("job", document.operation === null ? null : documentJobs[document.operation]),
     ...present("invoice", document.invoiceId),
+    ...present("ledgerNumber", document.ledgerNumber),
   };
 }
 

@@ -62,6 +62,7 @@ export interface CreditNote {
   readonly customerId: string;
   readonly subscriptionId: string;
   readonly number: string;
+  readonly ledgerNumber: string | null;
   readonly reference: string | null;
   readonly status: DocumentStatus;
   readonly currency: string;

@@ -87,11 +87,13 @@ export interface InvoiceLedgerState {
 /**
  * An invoice as it is read. `total` is the ledger's once synced, tax included; before that it is
  * the subtotal (OBJECT-9). `amountDue` is what is neither paid nor credited. `sent`: whether the
- * ledger sent it to the customer.
+ * ledger sent it to the customer. `ledgerNumber` is the ledger's own, null where numbers are ours
+ * (LEDGER-24).
  */
 export interface Invoice {
   readonly id: string;
   readonly number: string;
+  readonly ledgerNumber: string | null;
   readonly reference: string | null;
   readonly type: InvoiceType;
   readonly customerId: string;

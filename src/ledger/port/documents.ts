@@ -88,10 +88,12 @@ export interface LedgerLine {
 /**
  * An invoice as the ledger has it. Amounts have four places. `total` contains tax. `lineAmounts` is
  * null if the ledger did not report it. `sourceUrl` is ours if this service created the invoice.
+ * `ledgerNumber`: the ledger's own number, where numbers are the ledger's. Null before it has one.
  */
 export interface LedgerInvoice extends Omit<LedgerMeaning, "lineAmounts"> {
   readonly id: string;
   readonly number: string;
+  readonly ledgerNumber?: string | null;
   readonly reference: string;
   readonly lineAmounts: LedgerLineAmounts | null;
   readonly status: LedgerInvoiceStatus;

@@ -8,7 +8,7 @@ export interface LedgerTraits {
   readonly documents: DocumentRules;
   /**
    * Whose numbers documents have. `theirs`: the ledger numbers a document when it is approved, and
-   * keeps ours as its reference.
+   * keeps ours as its reference. Documents are read with both (LEDGER-24).
    */
   readonly numbers: "ours" | "theirs";
   /**

@@ -9,7 +9,15 @@ import { joinSql, type Sql, sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
 
 /** By what an object was found, in the order of the hits. */
-export type SearchedBy = "id" | "number" | "code" | "email" | "label" | "event_id" | "request_id";
+export type SearchedBy =
+  | "id"
+  | "number"
+  | "ledger_number"
+  | "code"
+  | "email"
+  | "label"
+  | "event_id"
+  | "request_id";
 
 const hitRow = {
   by: text.as<SearchedBy>(),
@@ -64,6 +72,8 @@ const findById = query({
 const texts: readonly (readonly [by: Sql, kind: Sql, table: Sql, column: Sql])[] = [
   [sql`'number'`, sql`'invoice'`, sql`invoices`, sql`number`],
   [sql`'number'`, sql`'credit_note'`, sql`credit_notes`, sql`number`],
+  [sql`'ledger_number'`, sql`'invoice'`, sql`invoices`, sql`ledger_number`],
+  [sql`'ledger_number'`, sql`'credit_note'`, sql`credit_notes`, sql`ledger_number`],
   [sql`'code'`, sql`'customer'`, sql`customers`, sql`code`],
   [sql`'email'`, sql`'customer'`, sql`customers`, sql`email`],
   [sql`'label'`, sql`'subscription'`, sql`subscriptions`, sql`label`],

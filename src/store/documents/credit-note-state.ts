@@ -16,7 +16,13 @@ import {
   type ObservedAllocation,
 } from "./compare-allocations.ts";
 import { changesOfDue, queueSync, reduceDue } from "./due-after-allocations.ts";
-import { driftOf, identityColumns, identityRecord, type ObservedIdentity } from "./ledger-drift.ts";
+import {
+  driftOf,
+  identityColumns,
+  identityRecord,
+  ledgerNumber,
+  type ObservedIdentity,
+} from "./ledger-drift.ts";
 
 /**
  * SQL text of the error of an invoice whose observed state does not fit the columns here. Only an
@@ -121,6 +127,7 @@ const saveNote = command({
       ledger_reported_at = now(),
       ledger_subtotal = coalesce($8, d.ledger_subtotal),
       ledger_drift = ${driftOf("credit_notes")},
+      ledger_number = ${ledgerNumber},
       sync_error = CASE
         WHEN d.status <> 'not_in_external' THEN d.sync_error
       END,
@@ -245,6 +252,7 @@ const saveInvoice = command({
       ledger_updated_at = coalesce($7, d.ledger_updated_at),
       ledger_subtotal = coalesce($8, d.ledger_subtotal),
       ledger_drift = ${driftOf("invoices")},
+      ledger_number = ${ledgerNumber},
       sync_error = nullif(d.sync_error, ${unfitText})
     FROM jsonb_to_record($9) AS r (${identityColumns})
     WHERE d.organisation_id = $1 AND d.id = $2

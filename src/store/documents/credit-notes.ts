@@ -37,6 +37,7 @@ const noteMembers = {
     "remainingCredit",
     "sent",
     "ledgerCreditNoteId",
+    "ledgerNumber",
     "syncError",
     "createdAt",
   ),

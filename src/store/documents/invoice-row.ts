@@ -62,6 +62,7 @@ export const invoiceMembers = {
     "periodEnd",
     "sent",
     "ledgerInvoiceId",
+    "ledgerNumber",
     "syncError",
     "createdAt",
   ),

@@ -5,9 +5,13 @@
 import type { LedgerDrift } from "../../domain/ledger/drift.ts";
 import { joinSql, literal, type Sql, sql } from "../database/sql/sql.ts";
 
-/** A document's members in the ledger that are compared with ours. Absent if they were not read. */
+/**
+ * A document's members in the ledger that are compared with ours, and the ledger's own number of
+ * it. Absent if they were not read.
+ */
 export interface ObservedIdentity {
   readonly number?: string;
+  readonly ledgerNumber?: string | null | undefined;
   readonly reference?: string;
   readonly currency?: string;
   readonly lineAmounts?: string | null;
@@ -18,14 +22,18 @@ export interface ObservedIdentity {
 
 /** SQL: the columns of a record with an observed identity. */
 export const identityColumns = sql`number text, reference text, currency text, line_amounts text,
-  contact_id text, issue_date text, due_date date`;
+  contact_id text, issue_date text, due_date date, ledger_number text`;
 
 /** Returns the record of an observed identity. */
 export function identityRecord(observed: ObservedIdentity): object {
   const { number, reference, currency, lineAmounts, contactId, issueDate, dueDate } = observed;
   const names = { line_amounts: lineAmounts, contact_id: contactId, issue_date: issueDate };
-  return { number, reference, currency, ...names, due_date: dueDate };
+  const theirs = { due_date: dueDate, ledger_number: observed.ledgerNumber };
+  return { number, reference, currency, ...names, ...theirs };
 }
+
+/** SQL: the ledger's own number of row `d` after its observation `r`. */
+export const ledgerNumber = sql`coalesce(r.ledger_number, d.ledger_number)`;
 
 const folded = (text: Sql) => sql`lower(btrim(regexp_replace(${text}, '\s+', ' ', 'g')))`;
 const differs = (observed: Sql, ours: Sql) =>

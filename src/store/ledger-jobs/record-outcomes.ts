@@ -39,16 +39,17 @@ const record = query({
 WITH result AS (
   SELECT * FROM jsonb_to_recordset($2) AS r(${jobRecordType}, ledger_id text, status text,
     subtotal numeric, total numeric, amount_due numeric, remaining numeric, sent boolean,
-    updated_at timestamptz, lines jsonb)
+    updated_at timestamptz, ledger_number text, lines jsonb)
 ), job AS (
   UPDATE ledger_jobs o SET ${recordedJob}
   FROM result r WHERE o.organisation_id = $1 AND ${leasedJob}
   RETURNING o.id, o.kind, o.subscription_id, o.invoice_id, o.credit_note_id, o.customer_id,
     r.state, r.message, r.ledger_id, r.status, r.subtotal, r.total, r.amount_due, r.remaining,
-    r.sent, r.updated_at, r.lines
+    r.sent, r.updated_at, r.ledger_number, r.lines
 ), invoice AS (
   UPDATE invoices i SET status = coalesce(job.status, 'not_in_external'),
     ledger_invoice_id = coalesce(job.ledger_id, i.ledger_invoice_id),
+    ledger_number = job.ledger_number,
     total = coalesce(job.total, i.total), amount_due = coalesce(job.amount_due, i.amount_due),
     sent = coalesce(job.sent, i.sent),
     ledger_subtotal = coalesce(job.subtotal, i.ledger_subtotal),
@@ -65,6 +66,7 @@ WITH result AS (
   -- its allocations are saved.
   UPDATE credit_notes n SET status = coalesce(job.status, 'not_in_external'),
     ledger_credit_note_id = coalesce(job.ledger_id, n.ledger_credit_note_id),
+    ledger_number = job.ledger_number,
     total = coalesce(job.total, n.total),
     remaining_credit = coalesce(job.remaining, n.remaining_credit),
     applied_elsewhere = coalesce(job.total - job.remaining, n.applied_elsewhere),
@@ -197,7 +199,7 @@ function outcomeRecord(outcome: PostingOutcome): object {
   switch (outcome.kind) {
     case "invoice_done":
     case "credit_note_done": {
-      const { ledgerId, status, subtotal, total, sent, updatedAt } = outcome;
+      const { ledgerId, status, subtotal, total, sent, updatedAt, ledgerNumber } = outcome;
       const document = {
         ledger_id: ledgerId,
         status,
@@ -205,6 +207,7 @@ function outcomeRecord(outcome: PostingOutcome): object {
         total,
         sent,
         updated_at: updatedAt,
+        ledger_number: ledgerNumber,
       };
       const left =
         outcome.kind === "invoice_done"

@@ -11,7 +11,12 @@ import { bool, pick, type RowOf } from "../database/sql/columns.ts";
 import { columnsOf, sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
 import { type ObservedNoteState, saveObservedNote } from "../documents/credit-note-state.ts";
-import { driftOf, identityColumns, identityRecord } from "../documents/ledger-drift.ts";
+import {
+  driftOf,
+  identityColumns,
+  identityRecord,
+  ledgerNumber,
+} from "../documents/ledger-drift.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
 import {
@@ -30,8 +35,9 @@ export type ObservedCreditNote = ObservedNoteState & Dated;
 const observedNote = sql`jsonb_to_recordset($2) AS r(id text, status text, total numeric,
     remaining numeric, sent boolean, updated_at timestamptz, ${identityColumns})
   JOIN credit_notes d ON d.organisation_id = $1 AND d.ledger_credit_note_id = r.id`;
-const isOtherNote = sql`(d.status, d.total, d.remaining_credit, d.sent, d.ledger_drift)
-    IS DISTINCT FROM (r.status, r.total, r.remaining, r.sent, ${driftOf("credit_notes")})`;
+const isOtherNote = sql`(d.status, d.total, d.remaining_credit, d.sent, d.ledger_drift,
+      d.ledger_number) IS DISTINCT FROM (r.status, r.total, r.remaining, r.sent,
+      ${driftOf("credit_notes")}, ${ledgerNumber})`;
 
 const syncedNote = {
   ...pick(columns.creditNote, "id", "subscriptionId"),

@@ -13,7 +13,12 @@ import { identifier, sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
 import { type ObservedInvoiceState, unfitText } from "../documents/credit-note-state.ts";
 import { stands } from "../documents/document-presence.ts";
-import { driftOf, identityColumns, identityRecord } from "../documents/ledger-drift.ts";
+import {
+  driftOf,
+  identityColumns,
+  identityRecord,
+  ledgerNumber,
+} from "../documents/ledger-drift.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import {
   type Dated,
@@ -36,9 +41,9 @@ const observedInvoice = sql`jsonb_to_recordset($2) AS r(id text, status text, su
     total numeric, amount_due numeric, sent boolean, updated_at timestamptz,
     ${identityColumns})
   JOIN invoices d ON d.organisation_id = $1 AND d.ledger_invoice_id = r.id`;
-const isOtherInvoice = sql`(d.status, d.total, d.amount_due, d.sent, d.due_date, d.ledger_drift)
-    IS DISTINCT FROM (r.status, r.total, r.amount_due, r.sent, coalesce(r.due_date, d.due_date),
-      ${drift})`;
+const isOtherInvoice = sql`(d.status, d.total, d.amount_due, d.sent, d.due_date, d.ledger_drift,
+      d.ledger_number) IS DISTINCT FROM (r.status, r.total, r.amount_due, r.sent,
+      coalesce(r.due_date, d.due_date), ${drift}, ${ledgerNumber})`;
 
 const isDifferent = sql`(${isOtherInvoice} OR d.ledger_updated_at IS DISTINCT FROM r.updated_at
     OR d.sync_error = ${unfitText})`;
@@ -75,6 +80,7 @@ const writeEvaluated = query({
           r.updated_at,
           r.due_date,
           ${drift} AS drift,
+          ${ledgerNumber} AS ledger_number,
           ${isOtherInvoice} AS is_other,
           ${verdict("invoices")} AS verdict
         FROM ${observedInvoice}
@@ -91,6 +97,7 @@ const writeEvaluated = query({
           sent = e.sent,
           due_date = coalesce(e.due_date, i.due_date),
           ledger_drift = e.drift,
+          ledger_number = e.ledger_number,
           ledger_updated_at = e.updated_at,
           ledger_subtotal = coalesce(e.subtotal, i.ledger_subtotal),
           ledger_reported_at = now(),
@@ -279,19 +286,15 @@ export async function findNumbers(
   kind: SyncedDocumentKind,
   ledgerIds: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
+  const ids = { in: [...ledgerIds] };
   const found =
     kind === "invoices"
-      ? (
-          await db(pool).invoice.findMany({
-            where: { organisationId, ledgerInvoiceId: { in: [...ledgerIds] } },
-            select: { number: true, ledgerInvoiceId: true },
-          })
-        ).map(({ number, ledgerInvoiceId }) => [ledgerInvoiceId, number] as const)
-      : (
-          await db(pool).creditNote.findMany({
-            where: { organisationId, ledgerCreditNoteId: { in: [...ledgerIds] } },
-            select: { number: true, ledgerCreditNoteId: true },
-          })
-        ).map(({ number, ledgerCreditNoteId }) => [ledgerCreditNoteId, number] as const);
-  return new Map(found.flatMap(([id, number]) => (id === null ? [] : [[id, number]])));
+      ? await db(pool).invoice.findMany({ where: { organisationId, ledgerInvoiceId: ids } })
+      : await db(pool).creditNote.findMany({ where: { organisationId, ledgerCreditNoteId: ids } });
+  return new Map(
+    found.map((row) => {
+      const id = "ledgerInvoiceId" in row ? row.ledgerInvoiceId : row.ledgerCreditNoteId;
+      return [id ?? "", row.number];
+    }),
+  );
 }

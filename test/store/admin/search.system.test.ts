@@ -12,6 +12,9 @@ const test = usageTest.extend("found", perFile, async ({ fixture }) => {
   const { pool } = fixture;
   const [organisation, subscription] = await fixture.metered();
   await pool.query("UPDATE subscriptions SET label = '50%_\\ Büro' WHERE id = $1", [subscription]);
+  await pool.query("UPDATE invoices SET ledger_number = 'I2026-1' WHERE organisation_id = $1", [
+    organisation,
+  ]);
   const [other] = await fixture.metered();
   await pool.query(
     `INSERT INTO audit_log (id, operator_name, operation, organisation_id, target_kind, target_id,
@@ -38,6 +41,8 @@ const test = usageTest.extend("found", perFile, async ({ fixture }) => {
 test("each kind of text is found whole and by its beginning", async ({ found: { ids, find } }) => {
   expect(await find("inv-0001")).toEqual([`number invoice ${ids.invoice}`]);
   expect(await find("INV-00")).toEqual([`number invoice ${ids.invoice} …`]);
+  expect(await find("I2026-1")).toEqual([`ledger_number invoice ${ids.invoice}`]);
+  expect(await find("i2026")).toEqual([`ledger_number invoice ${ids.invoice} …`]);
   expect(await find("acme")).toEqual([`code customer ${ids.customer}`]);
   expect(await find("A@ACME.")).toEqual([`email customer ${ids.customer} …`]);
   expect(await find("50%_\\ b")).toEqual([`label subscription ${ids.subscription} …`]);
@@ -101,6 +106,7 @@ test("a search reads a few rows among thousands", async ({ fixture, found: { ids
         id: copiedId("id"),
         subscription_id: copiedId("subscription_id"),
         number: "t.number || '-' || n",
+        ledger_number: "t.ledger_number || '-' || n",
       },
     };
     for (const [table, values] of Object.entries(tables)) {
@@ -109,7 +115,15 @@ test("a search reads a few rows among thousands", async ({ fixture, found: { ids
     }
   });
   await pool.query("ANALYZE");
-  for (const text of ["inv-", "acme", "a@acme.example", "50%", "nothing", ids.subscription])
+  for (const text of [
+    "inv-",
+    "i2026-",
+    "acme",
+    "a@acme.example",
+    "50%",
+    "nothing",
+    ids.subscription,
+  ])
     for (const scope of [ids.organisation, null])
       expect(
         await dearStatements(pool, 300, (observed) => search(observed, scope, text)),

@@ -120,6 +120,7 @@ const changes: Readonly<Record<string, Changes>> = {
     ledger_updated_at: "ledger_updated_at = now()",
     ledger_subtotal: "ledger_subtotal = 30",
     ledger_drift: "ledger_drift = jsonb_build_object('currency', 'EUR')",
+    ledger_number: "ledger_number = 'I2026-1'",
   },
   invoice_lines: {
     id: never,
@@ -174,6 +175,7 @@ const changes: Readonly<Record<string, Changes>> = {
     ledger_updated_at: "ledger_updated_at = now()",
     ledger_subtotal: "ledger_subtotal = 6",
     ledger_drift: "ledger_drift = jsonb_build_object('currency', 'EUR')",
+    ledger_number: "ledger_number = 'I2026-1'",
   },
   allocations: {
     id: never,

@@ -65,6 +65,18 @@ describe.concurrent("an invoice", () => {
     expect(again.changed).toBe(0);
   });
 
+  test("keeps the ledger's own number once it is observed", async ({ pool }) => {
+    const { party, id } = await withInvoice(pool, "draft");
+    const sync = async (changes: Parameters<typeof observedInvoice>[1]) => {
+      await open(pool, party).syncInvoices([observedInvoice(id, changes)], await clockOf(party));
+      const where = { organisationId: party.organisationId };
+      return (await tables(pool).invoice.findFirstOrThrow({ where })).ledgerNumber;
+    };
+    expect(await sync({ ledgerNumber: null })).toBeNull();
+    expect(await sync({ ledgerNumber: "I2026-1" })).toBe("I2026-1");
+    expect(await sync({ amountDue: "60", updatedAt: ledgerTime(1) })).toBe("I2026-1");
+  });
+
   test("that a person approved gets held credit planned", async ({ pool }) => {
     const party = await addConnectedParty(pool);
     await addNote(party, "30");

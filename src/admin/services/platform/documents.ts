@@ -45,6 +45,7 @@ export function invoiceService(deps: Dependencies): AdminImplementation<typeof I
       return {
         invoice: presentInvoice(invoice),
         ...present("ledgerUrl", pageIn("invoice", invoice.ledger.invoiceId)),
+        ...present("ledgerNumber", invoice.ledgerNumber),
       };
     },
   };
@@ -68,6 +69,7 @@ export function creditNoteService(
       return {
         creditNote: presentCreditNote(note),
         ...present("ledgerUrl", pageIn("credit_note", note.ledger.invoiceId)),
+        ...present("ledgerNumber", note.ledgerNumber),
       };
     },
   };

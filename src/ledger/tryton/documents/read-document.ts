@@ -76,7 +76,7 @@ export function readDocument(element: ExactObject): TrytonDocument | undefined {
   if (untaxed === undefined || tax === undefined || total === undefined) return undefined;
   const isCreditNote = total < 0n || (total === 0n && untaxed < 0n);
   const sign = isCreditNote ? -1n : 1n;
-  const ledgerNumber = filledTextOf(element.number) ?? "";
+  const ledgerNumber = filledTextOf(element.number) ?? null;
   const lines = objectsOf(element.lines).filter(({ type }) => type === "line");
   const note = readNote(lines.map((line) => filledTextOf(line.note) ?? "").find(Boolean) ?? "");
   const state =
@@ -97,7 +97,8 @@ export function readDocument(element: ExactObject): TrytonDocument | undefined {
     due: due * sign,
     shared: {
       id,
-      number: filledTextOf(element.reference) ?? ledgerNumber,
+      number: filledTextOf(element.reference) ?? ledgerNumber ?? "",
+      ledgerNumber,
       reference: filledTextOf(element.description) ?? "",
       contactId,
       lineAmounts: "exclusive",
@@ -169,7 +170,10 @@ function dueOf(
 }
 
 // A draft that is cancelled had no number. It can be made a draft again, and counts as deleted.
-function statusOf(state: string | undefined, number: string): LedgerInvoiceStatus | undefined {
+function statusOf(
+  state: string | undefined,
+  number: string | null,
+): LedgerInvoiceStatus | undefined {
   switch (state) {
     case "draft":
       return "draft";
@@ -180,7 +184,7 @@ function statusOf(state: string | undefined, number: string): LedgerInvoiceStatu
     case "paid":
       return "paid";
     case "cancelled":
-      return number === "" ? "deleted" : "voided";
+      return number === null ? "deleted" : "voided";
     default:
       return undefined;
   }

@@ -35,7 +35,7 @@ export const operations = {
 
 const documentRow = {
   ...pick(columns.invoice, "id", "number", "customerId", "subscriptionId", "currency", "total"),
-  ...pick(columns.invoice, "subtotal", "ledgerSubtotal", "syncError", "createdAt"),
+  ...pick(columns.invoice, "subtotal", "ledgerSubtotal", "ledgerNumber", "syncError", "createdAt"),
   kind: text.as<DocumentKind>(),
   state: text.as<DocumentState>(),
   status: text.as<DocumentStatus>(),
@@ -72,13 +72,14 @@ function readDocument(row: RowOf<typeof documentRow>) {
 const documents = sql`(
   SELECT 'invoice' AS kind, d.organisation_id, d.id, d.seq, d.number, d.status, d.customer_id,
     d.subscription_id, d.currency, d.total, d.subtotal, d.ledger_subtotal,
-    ${currentDrift(sql`d`)} AS ledger_drift, d.ledger_invoice_id AS ledger_id, d.sync_error,
-    0 AS remaining_credit, d.created_at
+    ${currentDrift(sql`d`)} AS ledger_drift, d.ledger_invoice_id AS ledger_id, d.ledger_number,
+    d.sync_error, 0 AS remaining_credit, d.created_at
   FROM invoices d
   UNION ALL
   SELECT 'credit_note', d.organisation_id, d.id, d.seq, d.number, d.status, d.customer_id,
     d.subscription_id, d.currency, d.total, d.subtotal, d.ledger_subtotal,
-    ${currentDrift(sql`d`)}, d.ledger_credit_note_id, d.sync_error, d.remaining_credit, d.created_at
+    ${currentDrift(sql`d`)}, d.ledger_credit_note_id, d.ledger_number, d.sync_error,
+    d.remaining_credit, d.created_at
   FROM credit_notes d
 )`;
 
@@ -167,7 +168,7 @@ const documentTable = {
   columns: sql`t.id, t.kind, t.number, s.state, t.status, t.customer_id,
     t.subscription_id, t.currency, t.total, t.subtotal,
     t.ledger_subtotal, t.ledger_drift,
-    t.ledger_id, t.sync_error,
+    t.ledger_id, t.ledger_number, t.sync_error,
     t.created_at,
     coalesce(o.kind,
       CASE WHEN ${isNeverThere(sql`t`, sql`ledger_id`)} THEN 'create_' || t.kind END) AS operation,

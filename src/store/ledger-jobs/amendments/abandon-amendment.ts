@@ -20,7 +20,12 @@ import { sql } from "../../database/sql/sql.ts";
 import { command } from "../../database/sql/statement.ts";
 import { stands } from "../../documents/document-presence.ts";
 import { type Issuing, issueCreditNotes, issueInvoices } from "../../documents/issue-documents.ts";
-import { driftOf, identityColumns, identityRecord } from "../../documents/ledger-drift.ts";
+import {
+  driftOf,
+  identityColumns,
+  identityRecord,
+  ledgerNumber,
+} from "../../documents/ledger-drift.ts";
 import { saveSheets } from "../../documents/line-facts.ts";
 import { appendLines } from "../../documents/save-amendment.ts";
 import { plain, reportedValues } from "../document-outcomes.ts";
@@ -207,6 +212,7 @@ const leave = command({
       sent = coalesce($6, d.sent),
       due_date = coalesce(r.due_date, d.due_date),
       ledger_drift = ${driftOf("invoices")},
+      ledger_number = ${ledgerNumber},
       ledger_updated_at = coalesce($7, d.ledger_updated_at),
       ledger_reported_at = now(),
       ledger_subtotal = coalesce($10, d.ledger_subtotal),

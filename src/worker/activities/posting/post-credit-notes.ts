@@ -58,6 +58,7 @@ function done(note: CreditNoteToSend, found: LedgerCreditNote): PostingOutcome {
     ...attemptOf(note),
     kind: "credit_note_done",
     ledgerId: found.id,
+    ledgerNumber: found.ledgerNumber,
     status: found.status,
     subtotal: found.subtotal,
     total: found.total,

@@ -74,6 +74,7 @@ function done(invoice: InvoiceToSend, found: LedgerInvoice): PostingOutcome {
     ...attemptOf(invoice),
     kind: "invoice_done",
     ledgerId: found.id,
+    ledgerNumber: found.ledgerNumber,
     status: found.status,
     subtotal: found.subtotal,
     total: found.total,

@@ -48,6 +48,7 @@ export const documents: Noun = {
         "id",
         "kind",
         "number",
+        "ledger_number",
         "job",
         "state",
         "total",

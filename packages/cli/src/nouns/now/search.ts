@@ -19,8 +19,9 @@ export const search: Noun = {
       summary: "Find objects by an id or the beginning of a text. `billing search TEXT` is enough.",
       details:
         "Ids of objects, usage events and requests are found whole. The number of a document, " +
-        "the code or e-mail address of a customer and the label of a subscription are found by " +
-        "their beginning, in any case. At most 20 are shown, whole matches first.",
+        "here or in the ledger, the code or e-mail address of a customer and the label of a " +
+        "subscription are found by their beginning, in any case. At most 20 are shown, whole " +
+        "matches first.",
       examples: [
         "search SUB-0042",
         "search pay@acme.example",

@@ -130,7 +130,8 @@ async function head(
   document: ShownInvoice | ShownCreditNote,
   more: Json,
 ): Promise<readonly string[]> {
-  const { id, customer, subscription, status, reference, ledger_url: page } = document;
+  const { id, customer, subscription, status, reference, ledger_number, ledger_url } = document;
+  const there = [ledger_number, ledger_url].filter((one) => one !== undefined);
   const { code, name } = await callJson(connection, CustomerService.method.getCustomer, {
     organisation,
     id: customer,
@@ -142,7 +143,7 @@ async function head(
     ...(reference === undefined ? {} : { reference }),
     subscription,
     id,
-    ...(page === undefined ? {} : { "in the ledger": page }),
+    ...(there.length === 0 ? {} : { "in the ledger": there.join(", ") }),
   });
   return text.trimEnd().split("\n");
 }

@@ -38,6 +38,7 @@ export interface ShownInvoice {
   readonly lines: readonly ShownLine[];
   readonly ledger?: { readonly invoice_id?: string; readonly sync_error?: string };
   readonly ledger_url?: string;
+  readonly ledger_number?: string;
 }
 
 /** A credit note. */
@@ -62,6 +63,7 @@ export interface ShownCreditNote {
   }[];
   readonly ledger?: { readonly credit_note_id?: string; readonly sync_error?: string };
   readonly ledger_url?: string;
+  readonly ledger_number?: string;
 }
 
 /** A subscription. */

@@ -98,6 +98,13 @@ test.for([
   expect(out.split("\n")[0]).toBe(sentence);
 });
 
+test("an invoice shows the ledger's own number and its page there", async ({ server }) => {
+  const there = { ledgerNumber: "I2026-1", ledgerUrl: "http://ledger.test/1" };
+  server.answer({ GetInvoice: () => ({ invoice, ...there }) });
+  const { out } = await run(`invoices get ${invoice.id}`, { env: server.env });
+  expect(out).toMatch(/^in the ledger +I2026-1, http:\/\/ledger\.test\/1$/m);
+});
+
 test("a subscription is a sentence and its settings", async ({ server }) => {
   server.answer({ GetSubscription: () => ({ subscription }), GetPlan: () => ({ plan }) });
   const { out } = await run(`subscriptions get ${id}`, { env: server.env });

@@ -42,6 +42,7 @@ export function DocumentPage(props: DocumentPageProps) {
   const { id: organisation } = useOrganisation();
   const explanation = useExplanation(document.id);
   const read = useQuery(DocumentService.method.getDocument, { organisation, id: document.id });
+  const ledgerNumber = read.data?.document?.ledgerNumber;
   return (
     <Page
       title={document.number}
@@ -56,7 +57,12 @@ export function DocumentPage(props: DocumentPageProps) {
           </Link>
         </>
       }
-      beside={<DocumentMark of={document} />}
+      beside={
+        <>
+          {ledgerNumber && <span className="muted">in the ledger {ledgerNumber}</span>}
+          <DocumentMark of={document} />
+        </>
+      }
       lead={lead}
       acts={ledgerUrl && <LedgerLink url={ledgerUrl} />}
     >
@@ -102,11 +108,16 @@ function LedgerLink({ url }: { readonly url: string }) {
 }
 
 function LedgerFacts({ document }: { readonly document: Document }) {
-  const { attempts, created, nextAttemptAt, id, ledgerSubtotal, ledgerDifferences } = document;
+  const { attempts, created, nextAttemptAt, id } = document;
+  const { ledgerNumber, ledgerSubtotal, ledgerDifferences } = document;
   const facts: (Fact | false)[] = [
     ["Issued", <Instant key="created" at={created} />],
     attempts > 0 && ["Attempts since a retry", String(attempts)],
     nextAttemptAt !== undefined && ["Next attempt", <Instant key="next" at={nextAttemptAt} />],
+    ledgerNumber !== undefined && [
+      "Number there",
+      <Copyable key="number" text={ledgerNumber} what="number in the ledger" />,
+    ],
     ledgerSubtotal !== undefined && [
       "Subtotal there",
       <Money key="subtotal" amount={ledgerSubtotal} currency={document.currency} />,
