@@ -12,3 +12,6 @@ CREATE INDEX invoices_search_ledger_number ON invoices (organisation_id,
 CREATE INDEX credit_notes_search_ledger_number ON credit_notes (organisation_id,
   lower(ledger_number) text_pattern_ops)
   WHERE ledger_number <> '';
+
+-- Up to which invoice drafts were looked up. LEDGER-25.
+ALTER TABLE ledger_sync_cursors ADD COLUMN drafts_checked_to BIGINT NOT NULL DEFAULT 0;

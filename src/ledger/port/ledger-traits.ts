@@ -20,7 +20,7 @@ export interface LedgerTraits {
   readonly notifications: "webhooks" | "none";
   /**
    * `remembers`: a removed document stays there as removed. `forgets_drafts`: a deleted draft is
-   * gone, and nothing reports it.
+   * gone, and nothing reports it, so that the sync looks drafts up (LEDGER-25).
    */
   readonly removal: "remembers" | "forgets_drafts";
   /** The most characters of a contact's code. A longer customer code is shortened. */

@@ -9,7 +9,7 @@ import type { Pool } from "../database/pool.ts";
 import { float, instant, type RowOf, text } from "../database/sql/columns.ts";
 import { identifier, joinSql, literal, type Sql, sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
-import { notifyPartPaid } from "./notify-part-paid.ts";
+import { notifyDrafts, notifyPartPaid } from "./notify-unreported.ts";
 import { type SyncKind, syncKinds, takenAt } from "./pending-notifications.ts";
 import { firstSyncAt } from "./sync-cursors.ts";
 
@@ -176,11 +176,17 @@ const claimPage = query({
 
 /**
  * The next page of the running sync, or the first page of one that is due. Null if neither exists,
- * or if its page has just failed.
+ * or if its page has just failed. `forgetsDrafts`: the ledger does not report that a draft was
+ * deleted, so that the drafts are looked up too.
  */
-export async function claimSyncPage(pool: Pool, organisationId: string): Promise<SyncPage | null> {
+export async function claimSyncPage(
+  pool: Pool,
+  organisationId: string,
+  forgetsDrafts = false,
+): Promise<SyncPage | null> {
   const begun = await beginSync(pool, organisationId);
   if (begun === 1) await notifyPartPaid(pool, organisationId);
+  if (begun === 1 && forgetsDrafts) await notifyDrafts(pool, organisationId);
   const [row] = await claimPage(pool, organisationId, overlapMs);
   return row === undefined ? null : { ...row, since: row.since.toISOString() };
 }

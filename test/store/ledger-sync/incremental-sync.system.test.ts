@@ -1,10 +1,12 @@
 /**
- * When an incremental sync runs and from which cursors it reads. Partly paid invoices are read once
- * a day, because the ledger does not report that they were e-mailed.
+ * When an incremental sync runs and from which cursors it reads, and the documents that it has read
+ * because the ledger reports some of their changes in no list. LEDGER-18, LEDGER-25
  */
 import type pg from "pg";
 import { describe, expect } from "vitest";
+import { inTransaction } from "../../../src/store/database/pool.ts";
 import { databaseTest as test } from "../../support/fixtures.ts";
+import { copiedId, copyRows } from "../../support/row-copies.ts";
 import { fromNow, tables } from "../../support/rows.ts";
 import { addInvoice, ledgerIdOf, type Party } from "../ledger-jobs/credit-party.ts";
 import {
@@ -194,6 +196,7 @@ async function syncedSince(
   pool: pg.Pool,
   party: Party,
   highWater: string | null,
+  forgetsDrafts = false,
 ): Promise<Record<string, number>> {
   await tables(pool).ledgerSyncCursor.updateMany({
     where: { organisationId: party.organisationId },
@@ -201,7 +204,7 @@ async function syncedSince(
   });
   const since: Record<string, number> = {};
   for (;;) {
-    const page = await open(pool, party).claimSyncPage();
+    const page = await open(pool, party).claimSyncPage(forgetsDrafts);
     if (page === null) return since;
     since[page.kind] = Date.parse(page.since);
     await open(pool, party).endPage(page, { cursor: null, highWater, changed: 0 });
@@ -254,4 +257,35 @@ test("an incremental sync reads partly paid, unsent invoices once a day", async 
   });
   await syncedSince(pool, party, null);
   expect(await notificationsOf(party)).toHaveLength(2);
+});
+
+test("an incremental sync looks up 200 drafts in turn if the ledger forgets deleted ones", async ({
+  pool,
+}) => {
+  const party = await addConnectedParty(pool);
+  const { organisationId } = party;
+  await addInvoice(party, "100", { status: "draft" });
+  await inTransaction(pool, async (client) => {
+    await client.query("SET LOCAL session_replication_role = replica");
+    const values = {
+      id: copiedId("id"),
+      number: "t.number || '-' || n",
+      ledger_invoice_id: "t.ledger_invoice_id || n",
+    };
+    await copyRows(client, { organisationId, table: "invoices", copies: 300, values });
+  });
+  await addInvoice(party, "100", { status: "awaiting_approval" });
+  await addInvoice(party, "100");
+  await syncedSince(pool, party, null);
+  expect(await notificationsOf(party)).toEqual([]);
+  const looked = async () => {
+    await syncedSince(pool, party, null, true);
+    const found = await notificationsOf(party);
+    await tables(pool).ledgerNotification.deleteMany({ where: { organisationId } });
+    return found;
+  };
+  const [first, second, again] = [await looked(), await looked(), await looked()];
+  expect([first.length, second.length]).toEqual([200, 102]);
+  expect(new Set([...first, ...second]).size).toBe(302);
+  expect(again).toEqual(first);
 });

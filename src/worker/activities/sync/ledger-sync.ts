@@ -155,7 +155,8 @@ async function readNext(
     (byNotifications.failure === null || isConnectionFailure(byNotifications.failure))
   )
     return byNotifications;
-  const page = await reader.store.claimSyncPage();
+  const forgetsDrafts = reader.ledger.traits.removal === "forgets_drafts";
+  const page = await reader.store.claimSyncPage(forgetsDrafts);
   if (page === null) return byNotifications;
   const byIncrementalSync = await readPage(parts, organisationId, reader, page);
   if (byNotifications === null) return byIncrementalSync;
