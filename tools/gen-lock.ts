@@ -1,6 +1,6 @@
 /**
- * Runs one generator at a time. A lock file holds its owner's process id, so that a second
- * generator waits and a dead process's lock is taken over.
+ * Runs one generator at a time. A lock file names its owner, so that a second generator waits and
+ * the lock of a process that is gone is taken over.
  */
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -13,18 +13,30 @@ import { setTimeout as pause } from "node:timers/promises";
 const retryMs = 50;
 
 /**
- * Runs `work` while holding the lock at `path`. Waits as long as another living process holds it.
+ * Runs `work` while holding the lock at `path`. Waits as long as another living process holds it,
+ * and says so once.
  */
-export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
+export async function withLock<T>(
+  path: string,
+  say: (line: string) => void,
+  work: () => Promise<T>,
+): Promise<T> {
   mkdirSync(dirname(path), { recursive: true });
   const mine = `${path}.${process.pid}`;
-  writeFileSync(mine, String(process.pid));
+  writeFileSync(mine, nameOf(process.pid) ?? "");
   try {
+    let isSaid = false;
     while (!taken(mine, path)) {
-      const owner = readOwner(path);
-      if (owner !== null && !isAlive(owner) && readOwner(path) === owner)
-        rmSync(path, { force: true });
-      else await pause(retryMs);
+      const owner = textAt(path);
+      if (owner === null) continue;
+      const pid = Number.parseInt(owner, 10);
+      if (nameOf(pid) !== owner) {
+        if (textAt(path) === owner) rmSync(path, { force: true });
+        continue;
+      }
+      if (!isSaid) say(`waits for process ${pid}, which is at it`);
+      isSaid = true;
+      await pause(retryMs);
     }
     try {
       return await work();
@@ -49,11 +61,25 @@ function taken(mine: string, path: string): boolean {
   }
 }
 
-function readOwner(path: string): number | null {
+/**
+ * Names a living process: by its id, and where there is `/proc` by its start too, because an id is
+ * used again. Null for one that is gone, also if nobody has noticed its end.
+ */
+function nameOf(pid: number): string | null {
+  if (!(pid > 0)) return null;
+  if (textAt("/proc/self/stat") === null) return isAlive(pid) ? String(pid) : null;
+  // What follows the name of its program, which is in parentheses.
+  const fields = textAt(`/proc/${pid}/stat`)?.split(") ").at(-1)?.split(" ") ?? [];
+  const [state = "X"] = fields;
+  return state === "X" || state === "Z" ? null : `${pid} ${fields[19]}`;
+}
+
+function textAt(path: string): string | null {
   try {
-    return Number(readFileSync(path, "utf8"));
+    return readFileSync(path, "utf8");
   } catch (error) {
-    if (isErrno(error, "ENOENT")) return null;
+    // A process may end while it is read.
+    if (isErrno(error, "ENOENT") || isErrno(error, "ESRCH")) return null;
     throw error;
   }
 }

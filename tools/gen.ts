@@ -24,7 +24,8 @@ const stamps = join(root, "src/gen/.stamps");
 /** Standard output belongs to the program that runs after this one. */
 const lines = countingOn(process.stderr);
 
-if (steps.some(isDue)) await withLock(join(root, "src/gen/.lock"), generateAll);
+const say = (line: string) => lines.log(`gen: ${line}`);
+if (steps.some(isDue)) await withLock(join(root, "src/gen/.lock"), say, generateAll);
 
 async function generateAll(): Promise<void> {
   mkdirSync(stamps, { recursive: true });

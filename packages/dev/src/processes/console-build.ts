@@ -17,13 +17,14 @@ const sources = [
 
 /** Returns once `dist/console` has what the sources say. */
 export async function ensureConsole(log: (line: string) => void): Promise<void> {
-  await withLock(join(root, "src/gen/.console-lock"), async () => {
+  const say = (words: string) => log(`${"Console".padEnd(12)} ${words}`);
+  await withLock(join(root, "src/gen/.console-lock"), say, async () => {
     const index = join(root, "dist/console/index.html");
     const builtMs = existsSync(index) ? statSync(index).mtimeMs : 0;
     if (sources.every((path) => newestMs(join(root, path)) < builtMs)) return;
     const began = performance.now();
     await awaitProgram(root, "node", ["tools/build-console.ts"]);
-    log(`${"Console".padEnd(12)} built (${((performance.now() - began) / 1_000).toFixed(1)} s)`);
+    say(`built (${((performance.now() - began) / 1_000).toFixed(1)} s)`);
   });
 }
 
