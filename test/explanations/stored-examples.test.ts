@@ -5,7 +5,11 @@
 import { describe, expect, it } from "vitest";
 import { verify } from "../../packages/verify/src/verify.ts";
 import { storedFacts } from "../../src/domain/explanation/facts.ts";
-import { describeExplanation } from "../../src/domain/explanation/for-person.ts";
+import {
+  describeExplanation,
+  describeFact,
+  describeSource,
+} from "../../src/domain/explanation/for-person.ts";
 import { sheetName, sheetText, showSheet } from "../../src/domain/explanation/price-sheet.ts";
 import { rules } from "../../src/domain/explanation/rules.ts";
 import { hash } from "./explained.ts";
@@ -44,6 +48,16 @@ describe.each(examples)("the stored example $name", ({ stored, explanation }) =>
       reason: "does_not_follow",
     });
   });
+});
+
+it("every fact and its source are said in words", () => {
+  const facts = examples.flatMap(({ explanation }) =>
+    explanation.lines.flatMap((line) => line.facts),
+  );
+  for (const fact of facts) {
+    expect(describeFact(fact)).toMatch(/^[A-Z][a-z ]+(?: \d+)?$/);
+    expect(describeSource(fact.source)).toMatch(/^[a-z ]+(?: \d+)?$/);
+  }
 });
 
 it("every version of a rule has a stored example", () => {

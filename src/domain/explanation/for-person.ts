@@ -1,7 +1,7 @@
 /** Tells a person how the amounts of a document came about, a few lines each, with the dates. */
 import { formatDecimal, parseDecimal } from "../money/decimal.ts";
 import type { ShownSheet } from "./price-sheet.ts";
-import type { Derivation, Explanation, ShownLine, ShownStep } from "./shown.ts";
+import type { Derivation, Explanation, ShownFact, ShownLine, ShownStep } from "./shown.ts";
 
 /** What the document shows of a line: its name, and the days that it is for or from. */
 export interface LineHeading {
@@ -163,6 +163,44 @@ const describers: Readonly<Record<ShownLine["rule"], (line: DescribedLine) => re
       `${out("credited")} credited, less ${out("charged")} that was charged before`,
     ],
   };
+
+const factWords: Readonly<Record<string, string>> = {
+  units: "Units",
+  discount_percent: "Discount",
+  sheet: "Price",
+  quantity: "Quantity",
+  price: "Price of one",
+  from_units: "Units before",
+  to_units: "Units afterwards",
+  effective_date: "From",
+  period_start: "Period begins",
+  period_end: "Period ends",
+  before: "Quantity on earlier bills",
+  priced: "Quantity that earlier bills charged",
+  billed: "Billed",
+  opposite: "Credited before",
+  earlier: "Charged before",
+  credited: "Credited",
+  charged: "Charged before",
+};
+
+/** Returns the words for a fact, of those that are counted with its number. */
+export function describeFact({ name }: Pick<ShownFact, "name">): string {
+  const [, counted = name, number = ""] = /^(\w+)_(\d+)$/.exec(name) ?? [];
+  return `${factWords[counted] ?? name} ${number}`.trim();
+}
+
+const sourceWords: Readonly<Record<string, string>> = {
+  unit_change: "change of units",
+  usage_bill: "usage bill",
+  invoice_line: "line of an invoice",
+  credit_note_line: "line of a credit note",
+};
+
+/** Returns the words for the object that a fact comes from. */
+export function describeSource({ object, bill }: ShownFact["source"]): string {
+  return `${sourceWords[object] ?? object}${bill === undefined ? "" : ` ${bill}`}`;
+}
 
 function unitsOf({ fact, document }: DescribedLine, name: string): string {
   const free = sheetOf(document, fact("sheet"))?.free_units ?? 0;

@@ -1,6 +1,7 @@
 /** The facts of a line with where each comes from, and its price sheet as a table. */
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { describeFact, describeSource } from "../../../../src/domain/explanation/for-person.ts";
 import type { NamedSheet, ShownFact, ShownLine } from "../../../../src/domain/explanation/shown.ts";
 import { useOrganisation } from "../data/organisation.tsx";
 import { Day } from "../design/values/instant.tsx";
@@ -20,10 +21,10 @@ export function FactsOfLine({
       <tbody>
         {line.facts.map((fact) => (
           <tr key={fact.name}>
-            <th scope="row">{fact.name.replaceAll("_", " ")}</th>
+            <th scope="row">{describeFact(fact)}</th>
             <td>{valueOfFact(fact, sheets)}</td>
             <td>
-              <Source fact={fact} sheets={sheets} />
+              <Source of={fact.source} />
             </td>
           </tr>
         ))}
@@ -57,29 +58,23 @@ function Sheet({ sheet }: { readonly sheet: NamedSheet }) {
   );
 }
 
+const pages = {
+  plan: "/o/$organisation/plans/$id",
+  subscription: "/o/$organisation/subscriptions/$id",
+  period: "/o/$organisation/subscriptions/$id",
+  usage_bill: "/o/$organisation/subscriptions/$id",
+} as const;
+
 /** What the fact is a field of, as a link if there is a page. */
-function Source({
-  fact,
-  sheets,
-}: {
-  readonly fact: ShownFact;
-  readonly sheets: readonly NamedSheet[];
-}) {
+function Source({ of }: { readonly of: ShownFact["source"] }) {
   const { id: organisation } = useOrganisation();
-  const { object, id, field } = fact.source;
-  const words = `${object.replaceAll("_", " ")}, ${field.replaceAll("_", " ")}`;
-  const plan = sheets.find(({ name }) => name === fact.value)?.plan;
-  if (plan !== undefined)
-    return (
-      <Link to="/o/$organisation/plans/$id" params={{ organisation, id: plan }}>
-        plan
-      </Link>
-    );
-  if (id !== undefined && ["subscription", "period", "usage_bill"].includes(object))
-    return (
-      <Link to="/o/$organisation/subscriptions/$id" params={{ organisation, id }}>
-        {words}
-      </Link>
-    );
-  return <span className="muted">{words}</span>;
+  const { object, id, field } = of;
+  const words = <span title={`${object} ${field}`}>{describeSource(of)}</span>;
+  const page = Object.entries(pages).find(([name]) => name === object)?.[1];
+  if (id === undefined || page === undefined) return <span className="muted">{words}</span>;
+  return (
+    <Link to={page} params={{ organisation, id }}>
+      {words}
+    </Link>
+  );
 }
