@@ -31,7 +31,7 @@ consoleTest(
     expect(await page.getByLabel("New total of seats").isDisabled()).toBe(true);
     await page.unroute(change);
     await page.getByRole("button", { name: /^Try again: Change to 13 seats/ }).click();
-    await untilDone(page, /^Done: Change to 13 seats/);
+    await untilDone(page, /^Done: Raised to 13 seats/);
     expect(new Set(keys).size).toBe(1);
     expect(keys.length).toBe(2);
     await expect.poll(() => page.getByText(/Units from 10 to 13/).count()).toBe(1);
@@ -55,7 +55,7 @@ consoleTest(
     await page.getByText("Your session has ended").waitFor({ state: "hidden" });
     expect(await reasonOf(page)).toBe("Their new office");
     await effectButton(page, "14").and(page.locator(":enabled")).click();
-    await untilDone(page, /^Done: Change to 14 seats/);
+    await untilDone(page, /^Done: Raised to 14 seats/);
   },
 );
 
@@ -92,7 +92,7 @@ consoleTest(
       await page.unroute(change);
     }
     await effectButton(page, "15").click();
-    await untilDone(page, /^Done: Change to 15 seats/);
+    await untilDone(page, /^Done: Raised to 15 seats/);
   },
 );
 
@@ -110,6 +110,6 @@ consoleTest(
     expect(await effectButton(page, "16").isDisabled()).toBe(true);
     await page.getByRole("button", { name: "Load again" }).click();
     await effectButton(page, "16").and(page.locator(":enabled")).click();
-    await untilDone(page, /^Done: Change to 16 seats/);
+    await untilDone(page, /^Done: Raised to 16 seats/);
   },
 );

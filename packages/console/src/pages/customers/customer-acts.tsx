@@ -24,7 +24,7 @@ export function CustomerActs({ customer }: { readonly customer: Customer }) {
             "It gets no new subscriptions, and ended ones cannot be restored. Those that " +
             "it has go on."
           }
-          done={`${name} is inactive`}
+          done={`${name} was deactivated`}
         />
       ) : (
         <Act
@@ -34,7 +34,7 @@ export function CustomerActs({ customer }: { readonly customer: Customer }) {
           request={request}
           effect="Activate the customer"
           about="It can have new subscriptions again."
-          done={`${name} is active`}
+          done={`${name} was activated`}
         />
       )}
       <Act
@@ -49,7 +49,7 @@ export function CustomerActs({ customer }: { readonly customer: Customer }) {
           "Name, e-mail and everything else that says who it is are removed here for " +
           "good. Documents stay, with their amounts. The ledger's contact is not touched."
         }
-        done="The customer is erased"
+        done="The personal data was erased"
       />
     </>
   );

@@ -44,7 +44,9 @@ export function ImportCustomers({ isPrimary = true }: { readonly isPrimary?: boo
         return count === 1 ? "Import 1 customer" : `Import ${count} customers`;
       }}
       about="A customer is a contact of the ledger. Nothing is changed there."
-      done={({ imported }) => `${imported} customers are imported`}
+      done={({ imported }) =>
+        imported === 1 ? "1 customer was imported" : `${imported} customers were imported`
+      }
       result={({ results }) => <Results results={results} />}
     >
       {(typed) => <Contacts typed={typed} />}

@@ -40,7 +40,7 @@ export function RetryDocument({ id, label, isPrimary = false }: RetryDocumentPro
         "The ledger is asked again at once. Nothing is charged twice: the ledger has " +
         "each document once."
       }
-      done={`${label} is on its way to the ledger`}
+      done={`${label} was sent on its way to the ledger`}
     />
   );
 }

@@ -23,7 +23,7 @@ export function CheckConnection() {
       request={() => ({ organisation })}
       effect="Ask the ledger"
       about="One call to the ledger. Nothing is changed."
-      done={({ ok }) => (ok ? "The connection works" : "The connection does not work")}
+      done={({ ok }) => (ok ? "The ledger answered" : "The connection failed")}
       result={({ ok, problem, ledger, warnings }) => (
         <>
           <State
@@ -60,7 +60,9 @@ export function SyncNow() {
       request={() => ({ organisation })}
       effect="Read what changed"
       about="It is read by itself every few minutes. This does it at once."
-      done={({ finished }) => (finished ? "The ledger was read" : "The ledger is being read")}
+      done={({ finished }) =>
+        finished ? "The ledger was read" : "Reading of the ledger was begun"
+      }
     />
   );
 }
@@ -91,7 +93,7 @@ export function Reconcile() {
         "After a restored backup the ledger may have documents that this database does " +
         "not know. They are listed, and nothing is changed."
       }
-      done={({ data }) => `${data.length} unknown documents`}
+      done={({ data }) => `The ledger was read: ${data.length} documents are unknown here`}
       result={({ data, read, hasMore }) => (
         <p>
           {read} documents of the ledger were read, and {data.length} of them are unknown here.
@@ -128,7 +130,7 @@ export function Disconnect() {
         "Documents wait from then on, and no new invoice reaches the ledger. Nothing " +
         "is lost: all of it goes on once the same ledger is connected again."
       }
-      done="The ledger is disconnected"
+      done="The ledger was disconnected"
     />
   );
 }
@@ -195,7 +197,7 @@ export function ConnectLedger({
       })}
       effect="Check and connect"
       about={about}
-      done="The ledger is connected"
+      done="The ledger was connected"
       result={({ ledger, warnings }) => (
         <>
           <State word="The ledger is connected" tone="ok" />

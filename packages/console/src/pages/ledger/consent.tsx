@@ -35,7 +35,7 @@ export function Authorise() {
         "Somebody who may administer the ledger signs in there and consents. The link " +
         "works once, for ten minutes, in a browser that reaches this console."
       }
-      done="The link is ready"
+      done="The link was made"
       result={({ url, expiresAt }) => <Consent url={url} expiresAt={expiresAt} />}
     />
   );

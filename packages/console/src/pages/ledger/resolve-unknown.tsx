@@ -33,7 +33,7 @@ export function ResolveUnknown({ id, number }: { readonly id: string; readonly n
           in the ledger in addition to it. Look there first whether it is real.
         </p>
       }
-      done={`${number} is decided`}
+      done={`${number} was decided`}
     />
   );
 }

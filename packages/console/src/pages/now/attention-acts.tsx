@@ -75,7 +75,7 @@ export function RetrySubscription({ id, label }: { readonly id: string; readonly
         "Billing performs what is due. If it cannot, the subscription stays parked " +
         "with the reason."
       }
-      done="Billing tries it now"
+      done="Billing was asked to try it"
     />
   );
 }
@@ -90,7 +90,7 @@ function RunBilling() {
       request={() => ({ organisation })}
       effect="Bill what is due"
       about="It begins by itself each minute. This begins at once, and does each renewal once."
-      done={({ started }) => (started ? "Billing has begun" : "Billing was running already")}
+      done={({ started }) => (started ? "Billing was started" : "Billing was running already")}
     />
   );
 }

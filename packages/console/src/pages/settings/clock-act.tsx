@@ -48,7 +48,7 @@ export function AdvanceClock() {
       effect={({ by, count }) => `Advance the clock by ${stepText(by, Number(count))}`}
       about="Everything that falls due on the way happens, in its order. A clock never goes back."
       shown={(preview) => <FallsDue of={preview} />}
-      done="The clock is being advanced"
+      done="The clock was set going"
     >
       {(typed) => <Slider typed={typed} />}
     </Act>

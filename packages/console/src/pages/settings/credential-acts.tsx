@@ -84,7 +84,7 @@ export function CreateApiKey() {
             };
       }}
       effect="Create the key"
-      done="The key is created"
+      done="The key was created"
       result={({ value }) => <ValueOf value={value} what="key" />}
     />
   );
@@ -104,7 +104,7 @@ export function RevokeApiKey({ apiKey: { id, name, status } }: { readonly apiKey
       request={() => ({ organisation, id })}
       effect="Revoke the key"
       about="Whatever uses it is refused from then on. It cannot be brought back."
-      done="The key is revoked"
+      done="The key was revoked"
     />
   );
 }
@@ -139,7 +139,7 @@ export function CreateOperator() {
       request={({ name = "", role }) => ({ name, role: Number(role) as OperatorRole })}
       effect="Create the operator"
       about="A person or a program. It signs in with a token, which is made afterwards."
-      done="The operator is created"
+      done="The operator was created"
     />
   );
 }
@@ -167,7 +167,7 @@ export function OperatorActs({ operator }: { readonly operator: Operator }) {
             expiresAt: endOf(textOf(values, "expires_at")),
           })}
           effect="Create the token"
-          done="The token is created"
+          done="The token was created"
           result={({ value }) => <ValueOf value={value} what="token" />}
         />
       )}
@@ -194,7 +194,7 @@ export function OperatorActs({ operator }: { readonly operator: Operator }) {
           active: isTicked(values, "active"),
         })}
         effect="Save"
-        done={`${name} is saved`}
+        done={`${name} was saved`}
       />
     </div>
   );
@@ -214,7 +214,7 @@ export function RevokeToken({ token: { id, name, status } }: { readonly token: O
       request={() => ({ id })}
       effect="Revoke the token"
       about="Sessions that began with it end at once. It cannot be brought back."
-      done="The token is revoked"
+      done="The token was revoked"
     />
   );
 }
@@ -231,7 +231,7 @@ export function EndSession({ id }: { readonly id: string }) {
       request={() => ({ id })}
       effect="End the session"
       about="That browser is signed out."
-      done="The session is ended"
+      done="The session was ended"
     />
   );
 }
@@ -248,7 +248,7 @@ export function EndAllSessions() {
       request={() => ({})}
       effect="End all of them"
       about="All browsers are signed out, and so is this one."
-      done="All sessions are ended"
+      done="All sessions were ended"
     />
   );
 }

@@ -124,7 +124,7 @@ export function CreateOrganisation({ isFirst = false }: { readonly isFirst?: boo
         "An organisation has its customers, plans and ledger. What is chosen here can " +
         "be changed later, except whether it is a sandbox."
       }
-      done={({ organisation }) => `${organisation?.name} is created`}
+      done={({ organisation }) => `${organisation?.name} was created`}
       onDone={({ organisation }) =>
         organisation &&
         navigate({ to: "/o/$organisation/overview", params: { organisation: organisation.id } })
@@ -153,7 +153,7 @@ export function UpdateOrganisation({ organisation }: { readonly organisation: Or
       })}
       effect="Save the settings"
       about="They hold for what is billed from now on."
-      done="The settings are saved"
+      done="The settings were saved"
     />
   );
 }

@@ -30,7 +30,7 @@ export function SetSetupMode() {
           : "From then on subscriptions are billed: what is due is invoiced by itself."
       }
       shown={(preview) => <Effects of={preview} />}
-      done={setupMode ? "Setup Mode is on" : "Setup Mode is off"}
+      done={setupMode ? "Setup Mode was turned on" : "Setup Mode was turned off"}
     />
   );
 }

@@ -28,7 +28,7 @@ export function VoidEvent({ event: { id, voidedAt, billed } }: { readonly event:
       effect="Void the event"
       about="It does not count and is not listed. The audit log has it, for good."
       shown={(preview) => <Change of={preview} />}
-      done="The event is voided"
+      done="The event was voided"
       isDangerous
     />
   );

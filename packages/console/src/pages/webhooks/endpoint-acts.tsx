@@ -66,7 +66,7 @@ export function CreateEndpoint({ isPrimary = true }: { readonly isPrimary?: bool
       request={(values) => ({ organisation, ...membersOf(values) })}
       effect="Create the endpoint"
       about="Each event is sent to it at once, signed with its secret."
-      done="The endpoint is created"
+      done="The endpoint was created"
       result={({ secret }) => <SecretOf secret={secret} />}
     />
   );
@@ -87,7 +87,7 @@ export function EnableEndpoint({ id }: { readonly id: string }) {
         "Events are sent to it from now on. What happened meanwhile can be sent again " +
         "afterwards."
       }
-      done="The endpoint is enabled"
+      done="The endpoint was enabled"
     />
   );
 }
@@ -104,7 +104,7 @@ export function SendTestEvent({ id }: { readonly id: string }) {
       request={() => ({ organisation, id })}
       effect="Send it"
       about="An event without content, signed as all others. Its delivery says what was answered."
-      done="The test event is on its way"
+      done="The test event was sent on its way"
       onDone={({ delivery }) =>
         delivery &&
         void navigate({
@@ -127,7 +127,7 @@ export function ResendDelivery({ id }: { readonly id: string }) {
       request={() => ({ organisation, id })}
       effect="Send it again"
       about="A receiver knows a repeat by the event's id."
-      done="The event is on its way"
+      done="The event was sent on its way"
     />
   );
 }
@@ -155,7 +155,7 @@ export function EndpointActs({ endpoint }: { readonly endpoint: WebhookEndpoint 
           includeDelivered: isTicked(values, "include_delivered"),
         })}
         effect="Send them again"
-        done="Events are sent again"
+        done="Events were sent on their way again"
         result={({ resent, added, lastEvent }) => (
           <p>
             {resent} are sent again, and {added} for the first time.
@@ -174,7 +174,7 @@ export function EndpointActs({ endpoint }: { readonly endpoint: WebhookEndpoint 
           return { organisation, id, ...members, allKinds: members.kinds.length === 0 };
         }}
         effect="Save"
-        done="The endpoint is saved"
+        done="The endpoint was saved"
       />
       <Act
         label="Rotate secret"
@@ -205,7 +205,7 @@ export function EndpointActs({ endpoint }: { readonly endpoint: WebhookEndpoint 
           "The secret of now goes on signing beside the new one for 24 hours, so that " +
           "the receiver can change without a gap."
         }
-        done="The secret is rotated"
+        done="The secret was rotated"
         result={({ secret }) => <SecretOf secret={secret} />}
       />
       {isEnabled && (
@@ -217,7 +217,7 @@ export function EndpointActs({ endpoint }: { readonly endpoint: WebhookEndpoint 
           request={() => ({ organisation, id })}
           effect="Disable it"
           about="Nothing is sent to it any more. What happens meanwhile can be sent again later."
-          done="The endpoint is disabled"
+          done="The endpoint was disabled"
         />
       )}
     </>

@@ -16,11 +16,14 @@ export function BreakOff({ subscription, about, onClose, leave }: SubscriptionAc
     method: SubscriptionService.method.breakOff,
     preview: SubscriptionService.method.previewBreakOff,
     request: { organisation, id },
-    done: ({ breakOff: became }, answer) => ({
-      words: "Break off what waits for the ledger",
-      differences: differencesOf(became, answer?.breakOff),
-      leave,
-    }),
+    done: ({ breakOff: became }, answer) => {
+      const numbers = became?.documents.map(({ number }) => number ?? "").join(", ");
+      return {
+        words: `What waited was broken off. ${numbers ? `Issued: ${numbers}` : "Nothing was issued"}`,
+        differences: differencesOf(became, answer?.breakOff),
+        leave,
+      };
+    },
   });
   const shown = act.preview?.breakOff;
   return (

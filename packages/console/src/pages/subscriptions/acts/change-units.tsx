@@ -18,7 +18,7 @@ import type { SubscriptionActProps } from "./acts.tsx";
 import { useSubtotals } from "./amended.ts";
 import { Previewed } from "./previewed-later.ts";
 import { typedUnits } from "./typed-units.ts";
-import { effectOf, invoiceDifferences, subscriptionDifferences } from "./words.ts";
+import { doneOf, effectOf, invoiceDifferences, subscriptionDifferences } from "./words.ts";
 
 /** When the rest of the period is charged: with the next renewal only, or by the day. */
 type Charging = "from_renewal" | "now" | "on_renewal";
@@ -52,7 +52,7 @@ function useUnitsForm({ units: before, id }: Subscription) {
       ? null
       : { organisation, id, units, document, ...(charging !== "from_renewal" && prorated) };
   return {
-    ...{ text, setText, units, charging, setCharging },
+    ...{ text, setText, units, isMore, charging, setCharging },
     ...{ effectiveDate, setEffectiveDate, document, setDocument, request },
   };
 }
@@ -62,12 +62,18 @@ export function ChangeUnits({ subscription, about, onClose, leave }: Subscriptio
   const form = useUnitsForm(subscription);
   const labels = usePlan(subscription.plan)?.unitLabels;
   const word = (form.units === 1 ? labels?.singular : labels?.plural) ?? "units";
+  const total = `${grouped(form.units ?? 0)} ${word}`;
   const act = useAct({
     method: SubscriptionService.method.changeUnits,
     preview: SubscriptionService.method.previewChangeUnits,
     request: form.request,
     done: ({ subscription: became, change }, answer) => ({
-      words: effect,
+      words: doneOf(
+        `${form.isMore ? "Raised" : "Lowered"} to ${total}`,
+        answer?.preview,
+        [change?.invoice, change?.renewalInvoice],
+        subtotals,
+      ),
       differences: [
         ...subscriptionDifferences(became, answer?.preview),
         ...invoiceDifferences(change?.renewalInvoice ?? change?.invoice, [
@@ -80,8 +86,7 @@ export function ChangeUnits({ subscription, about, onClose, leave }: Subscriptio
   });
   const { preview, events } = act.preview ?? {};
   const subtotals = useSubtotals(preview);
-  const what =
-    form.units === undefined ? "Change units" : `Change to ${grouped(form.units)} ${word}`;
+  const what = form.units === undefined ? "Change units" : `Change to ${total}`;
   const effect = effectOf(what, preview, subtotals);
   const needsDocument =
     form.document !== undefined || isRefusedFor(act.previewError, "document_required");

@@ -9,7 +9,7 @@ import { SubscriptionService } from "../../../gen/billing/admin/v1/subscriptions
 import { EndWhen } from "../../../gen/billing/v1/subscriptions_pb.ts";
 import type { SubscriptionActProps } from "./acts.tsx";
 import { Previewed } from "./previewed-later.ts";
-import { effectOf, subscriptionDifferences } from "./words.ts";
+import { doneOf, effectOf, subscriptionDifferences } from "./words.ts";
 
 /** The drawer that ends a subscription. */
 export function End({ subscription, about, onClose, leave }: SubscriptionActProps) {
@@ -25,7 +25,7 @@ export function End({ subscription, about, onClose, leave }: SubscriptionActProp
     preview: SubscriptionService.method.previewEndSubscription,
     request: { organisation, id, when, ...removals },
     done: ({ subscription: became }, answer) => ({
-      words: effect,
+      words: doneOf(isNow ? "Ended" : `Set to end on ${dayText(renewalDate)}`, answer?.preview),
       differences: subscriptionDifferences(became, answer?.preview),
       leave,
     }),

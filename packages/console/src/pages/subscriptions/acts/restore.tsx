@@ -5,7 +5,7 @@ import { useOrganisation } from "../../../data/organisation.tsx";
 import { SubscriptionService } from "../../../gen/billing/admin/v1/subscriptions_pb.ts";
 import type { SubscriptionActProps } from "./acts.tsx";
 import { Previewed } from "./previewed-later.ts";
-import { effectOf, subscriptionDifferences } from "./words.ts";
+import { doneOf, effectOf, subscriptionDifferences } from "./words.ts";
 
 /** The drawer that restores a subscription. */
 export function Restore({ subscription, about, onClose, leave }: SubscriptionActProps) {
@@ -15,7 +15,7 @@ export function Restore({ subscription, about, onClose, leave }: SubscriptionAct
     preview: SubscriptionService.method.previewRestoreSubscription,
     request: { organisation, id: subscription.id },
     done: ({ subscription: became }, answer) => ({
-      words: effect,
+      words: doneOf("Restored", answer?.preview),
       differences: subscriptionDifferences(became, answer?.preview),
       leave,
     }),

@@ -25,41 +25,55 @@ export const moneyText = (amount: string, currency: string) =>
 const total = (documents: readonly { readonly subtotal: string }[]) =>
   formatDecimal(sum(documents.map(({ subtotal }) => parseDecimal(subtotal))));
 
-/** Returns what the preview does to documents, as phrases: `raise invoice INV-7 by NZD 48.39`. */
-function documentPhrases(preview: SubscriptionPreview, subtotals: Subtotals): readonly string[] {
-  const {
-    issuedInvoices: issued,
-    amendedInvoices: amended,
-    creditNotes,
-    removedInvoices,
-  } = preview;
+/** What becomes of documents: what the button says, and what is said once it was done. */
+type Phrase = readonly [effect: string, done: string];
+
+/** Returns what the preview does to documents: `raise invoice INV-7 by NZD 48.39`. */
+function phrasesOf(preview: SubscriptionPreview, subtotals: Subtotals): readonly Phrase[] {
+  const { issuedInvoices: issued, amendedInvoices, creditNotes, removedInvoices } = preview;
   const currency = preview.subscription?.currency ?? "";
-  const deferred = preview.deferredLines.map(({ amount }) => ({ subtotal: amount }));
-  const removed = removedInvoices.map(({ number }) => number ?? "the new one");
+  const sumOf = (all: readonly { readonly subtotal: string }[]) => moneyText(total(all), currency);
+  const credit = sumOf(creditNotes);
+  const deferred = sumOf(preview.deferredLines.map(({ amount }) => ({ subtotal: amount })));
   return [
-    issued.length > 0 &&
-      `issue ${issued.length === 1 ? "an invoice" : `${issued.length} invoices`} of ` +
-        moneyText(total(issued), currency),
-    ...amended.map((invoice) => amendPhrase(invoice, subtotals)),
-    creditNotes.length > 0 && `credit ${moneyText(total(creditNotes), currency)}`,
-    deferred.length > 0 && `add ${moneyText(total(deferred), currency)} to the renewal`,
-    removed.length > 0 &&
-      `remove ${removed.length === 1 ? "invoice" : "invoices"} ${list(removed)}`,
-  ].filter((phrase) => phrase !== false);
+    ...(issued.length > 0 ? [issuePhrase(issued, sumOf(issued))] : []),
+    ...amendedInvoices.map((invoice) => amendPhrase(invoice, subtotals)),
+    ...(creditNotes.length > 0 ? [[`credit ${credit}`, `${credit} was credited`] as const] : []),
+    ...(preview.deferredLines.length > 0
+      ? [[`add ${deferred} to the renewal`, `${deferred} was added to the renewal`] as const]
+      : []),
+    ...(removedInvoices.length > 0 ? [removePhrase(removedInvoices)] : []),
+  ];
+}
+
+function issuePhrase(issued: readonly PreviewInvoice[], sum: string): Phrase {
+  const count = issued.length;
+  const what = count === 1 ? "an invoice" : `${count} invoices`;
+  const [{ number = undefined } = {}] = issued;
+  const named = number === undefined ? capital(what) : `Invoice ${number}`;
+  return [`issue ${what} of ${sum}`, `${named} of ${sum} ${count === 1 ? "was" : "were"} issued`];
 }
 
 function amendPhrase(
   { invoice, number, subtotal, currency }: PreviewInvoice,
   subtotals: Subtotals,
-): string {
+): Phrase {
   const named = `invoice ${number ?? ""}`.trim();
+  const amended: Phrase = [`amend ${named}`, `${capital(named)} was amended`];
   const was = subtotals.get(invoice ?? "");
-  const by = was === undefined ? null : subtract(parseDecimal(subtotal), parseDecimal(was));
-  if (was === undefined || by === null) return `amend ${named}`;
-  const sign = compare(parseDecimal(subtotal), parseDecimal(was));
-  if (sign === 0) return `amend ${named}`;
-  const size = moneyText(formatDecimal(by).replace("-", ""), currency);
-  return `${sign > 0 ? "raise" : "lower"} ${named} by ${size}`;
+  const sign = was === undefined ? 0 : compare(parseDecimal(subtotal), parseDecimal(was));
+  if (was === undefined || sign === 0) return amended;
+  const by = formatDecimal(subtract(parseDecimal(subtotal), parseDecimal(was)));
+  const size = moneyText(by.replace("-", ""), currency);
+  const [act, done] = sign > 0 ? ["raise", "raised"] : ["lower", "lowered"];
+  return [`${act} ${named} by ${size}`, `${capital(named)} was ${done} by ${size}`];
+}
+
+function removePhrase(removed: SubscriptionPreview["removedInvoices"]): Phrase {
+  const numbers = list(removed.map(({ number }) => number ?? "the new one"));
+  const [what, were] = removed.length === 1 ? ["invoice", "was"] : ["invoices", "were"];
+  const unless = removed.some(({ onlyIfUnsent }) => onlyIfUnsent) ? ", unless it was sent" : "";
+  return [`remove ${what} ${numbers}`, `${capital(what)} ${numbers} ${were} removed${unless}`];
 }
 
 const list = (texts: readonly string[]) => new Intl.ListFormat("en-GB").format(texts);
@@ -70,8 +84,39 @@ export function effectOf(
   preview: SubscriptionPreview | undefined,
   subtotals: Subtotals = new Map(),
 ): string {
-  return list([act, ...(preview === undefined ? [] : documentPhrases(preview, subtotals))]);
+  const phrases = preview === undefined ? [] : phrasesOf(preview, subtotals);
+  return list([act, ...phrases.map(([effect]) => effect)]);
 }
+
+/**
+ * Returns what was done: `Raised to 12 seats. Invoice INV-7 was raised by NZD 48.39`. The invoices
+ * that came take the place of the previewed ones.
+ */
+export function doneOf(
+  act: string,
+  preview: SubscriptionPreview | undefined,
+  came: readonly (Invoice | undefined)[] = [],
+  subtotals: Subtotals = new Map(),
+): string {
+  if (preview === undefined) return act;
+  const { amendedInvoices: amended, issuedInvoices: issued } = preview;
+  const invoices = came.filter((invoice) => invoice !== undefined);
+  const news = invoices.find(({ id }) => amended.every(({ invoice }) => invoice !== id));
+  const happened = {
+    ...preview,
+    amendedInvoices: amended.map((each) =>
+      asCame(
+        each,
+        invoices.find(({ id }) => id === each.invoice),
+      ),
+    ),
+    issuedInvoices: issued.length === 1 ? issued.map((each) => asCame(each, news)) : issued,
+  };
+  return [act, ...phrasesOf(happened, subtotals).map(([, done]) => done)].join(". ");
+}
+
+const asCame = (previewed: PreviewInvoice, came: Invoice | undefined): PreviewInvoice =>
+  came === undefined ? previewed : { ...previewed, number: came.number, subtotal: came.subtotal };
 
 /** A fact of a subscription that acts change, in words. */
 const facts: readonly (readonly [name: string, of: (subscription: Subscription) => string])[] = [

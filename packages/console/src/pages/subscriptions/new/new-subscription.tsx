@@ -14,7 +14,7 @@ import { CustomerService } from "../../../gen/billing/admin/v1/customers_pb.ts";
 import { SubscriptionService } from "../../../gen/billing/admin/v1/subscriptions_pb.ts";
 import type { Customer } from "../../../gen/billing/v1/customers_pb.ts";
 import { Previewed } from "../acts/previewed-later.ts";
-import { effectOf, invoiceDifferences, subscriptionDifferences } from "../acts/words.ts";
+import { doneOf, effectOf, invoiceDifferences, subscriptionDifferences } from "../acts/words.ts";
 import { CustomerChoice } from "./customer-choice.tsx";
 import page from "./new.module.css";
 import { PlanChoice } from "./plan-choice.tsx";
@@ -72,7 +72,7 @@ function WithTerms({ customer, plan }: { readonly customer: Customer; readonly p
     preview: SubscriptionService.method.previewCreateSubscription,
     request: terms.request && { ...codes, ...terms.request },
     done: ({ subscription: became, invoice }, answer) => ({
-      words: effect,
+      words: doneOf("Created", answer?.preview, [invoice]),
       differences: [
         ...subscriptionDifferences(became, answer?.preview),
         ...invoiceDifferences(invoice, answer?.preview?.issuedInvoices.slice(0, 1) ?? []),
