@@ -35,7 +35,7 @@ consoleTest(
     await effectButton(page, "12").and(page.locator(":enabled")).waitFor();
     await tabTo(page, "BUTTON");
     await page.keyboard.press("Enter");
-    await untilDone(page, /^Done: Change to 12 seats/);
+    await untilDone(page, /^Done: Raised to 12 seats\. Invoice INV-\d+ (?:was raised by|of) NZD/);
     await expect.poll(() => page.evaluate(focused)).toMatch(/Units from 10 to 12|INV-|event/);
     expect((await stateOf(on, id)).units).toBe(12);
     expect(problems).toEqual([]);
@@ -62,12 +62,12 @@ consoleTest(
     expect(await button.isDisabled()).toBe(true);
     await page.getByLabel(/type the customer's code: ACME/).fill("ACME");
     await button.click();
-    await untilDone(page, /^Done: End now and remove invoice/);
+    await untilDone(page, /^Done: Ended\. Invoice INV-\d+ was removed/);
     expect((await stateOf(on, id)).status).toBe("ended");
     await page.getByRole("button", { name: "Restore" }).click();
     await page.getByLabel("Reason").fill("A mistake");
     await page.getByRole("button", { name: /Restore it/ }).click();
-    await untilDone(page, /^Done: Restore it/);
+    await untilDone(page, /^Done: Restored/);
     expect((await stateOf(on, id)).status).toBe("active");
     expect(problems).toEqual([]);
   },
@@ -91,7 +91,7 @@ consoleTest(
       .getByRole("button", { name: /Create it and issue an invoice of NZD.87\.50/ })
       .click();
     await page.getByRole("heading", { level: 1, name: "From the console" }).waitFor();
-    await untilDone(page, /^Done: Create it/);
+    await untilDone(page, /^Done: Created\. Invoice INV-\d+ of NZD.87\.50 was issued/);
     expect(faults).toEqual([]);
     expect(problems).toEqual([]);
   },
@@ -109,13 +109,13 @@ consoleTest(
     await openAct(other.page, on, id, "units");
     await typeUnits(other.page, "11");
     await effectButton(other.page, "11").click();
-    await untilDone(other.page, /^Done: Change to 11 seats/);
+    await untilDone(other.page, /^Done: Raised to 11 seats/);
     await effectButton(page, "12").click();
     await page.getByText(/changed since the preview, so nothing was done/).waitFor();
     expect(await page.getByLabel("Reason").inputValue()).toBe("Their new office");
     await page.getByText("from 11").waitFor();
     await effectButton(page, "12").and(page.locator(":enabled")).click();
-    await untilDone(page, /^Done: Change to 12 seats/);
+    await untilDone(page, /^Done: Raised to 12 seats/);
     expect((await stateOf(on, id)).units).toBe(12);
   },
 );
@@ -141,7 +141,8 @@ consoleTest(
     const waits = { subscriptionId: id, kind: "end_subscription" };
     await expect.poll(() => jobs.count({ where: waits })).toBe(1);
     const { page, problems } = await open();
-    await openAct(page, on, id, "break_off");
+    await page.goto(`/console/o/${data.sandbox.organisationId}/subscriptions/${id}`);
+    await page.getByRole("button", { name: "Break off what waits" }).click();
     const waiting = /^the subscription is being ended, 0 of 1 invoices removed/;
     await page.getByRole("dialog").getByText(waiting).waitFor();
     await page.getByLabel("Reason").fill("The ledger was closed");
@@ -149,7 +150,8 @@ consoleTest(
     expect(await button.isDisabled()).toBe(true);
     await page.getByLabel(/type the customer's code: ACME/).fill("ACME");
     await button.click();
-    await untilDone(page, /^Done: Break off what waits for the ledger/);
+    await untilDone(page, /^Done: What waited was broken off\. Nothing was issued/);
+    await page.getByRole("button", { name: "Break off what waits" }).waitFor({ state: "detached" });
     await ended;
     await pause("NULL");
     expect((await stateOf(on, id)).status).toBe("active");

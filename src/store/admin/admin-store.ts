@@ -11,7 +11,7 @@ import { createAttentionStore } from "./attention/attention.ts";
 import { listAudit } from "./audit.ts";
 import { createAuditedTenants } from "./audited-tenant.ts";
 import { createBillingStore } from "./billing.ts";
-import { previewRunning } from "./break-off.ts";
+import { isBreakOffDue, previewRunning } from "./break-off.ts";
 import { findCatalogueCurrencies } from "./catalogue/catalogue.ts";
 import { createChargeStore } from "./catalogue/charges.ts";
 import { createMeterStore } from "./catalogue/meters.ts";
@@ -71,6 +71,7 @@ export function createAdminStore({ reading: pool, writing }: AdminPools, encrypt
     documents: createDocumentStore(pool),
     billing: createBillingStore(pool, changes),
     previewBreakOff: bound(previewRunning),
+    isBreakOffDue: bound(isBreakOffDue),
     /** The states that previews of subscriptions show. */
     previewedStates: { subscription: bound(subscriptionState), creation: bound(creationState) },
     usage: createUsageStore(pool),

@@ -7,6 +7,9 @@ import { loadOrganisation } from "../billing/locked-subscription.ts";
 import { isId } from "../database/ids.ts";
 import { inSnapshot, type Pool, type Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
+import { bool } from "../database/sql/columns.ts";
+import { sql } from "../database/sql/sql.ts";
+import { query } from "../database/sql/statement.ts";
 import {
   type BreakOff,
   breakOff,
@@ -22,6 +25,34 @@ export interface BreakOffToSave {
   readonly id: string;
   readonly subscriptionId: string;
   readonly reason: string;
+}
+
+// By the index of the one such job that a subscription has.
+const readDue = query({
+  name: "is_break_off_due",
+  text: sql`
+    SELECT
+      EXISTS (
+        SELECT
+        FROM ledger_jobs j
+        WHERE
+          j.organisation_id = $1
+          AND j.subscription_id = $2
+          AND j.kind IN ('amend_invoice', 'end_subscription')
+          AND j.state IN ('ready', 'sending', 'uncertain')
+      ) AS is_due
+  `,
+  row: { isDue: bool },
+});
+
+/** Whether the subscription has something to break off. */
+export async function isBreakOffDue(
+  pool: Pool,
+  organisationId: string,
+  id: string,
+): Promise<boolean> {
+  const [row] = await readDue(pool, organisationId, id);
+  return row?.isDue === true;
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
+import { isBreakOffDue } from "../../../src/store/admin/break-off.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { createAmendments } from "../../../src/store/ledger-jobs/amendments/amendments.ts";
 import { createTerminations } from "../../../src/store/subscriptions/end-removals.ts";
@@ -42,6 +43,15 @@ async function endUnderWay(fixture: UsageFixture) {
 }
 
 const gone = { status: "deleted", total: "125", amountDue: "0", sent: false } as const;
+
+test("a break-off is due while an end waits for the ledger, and not afterwards", async ({
+  fixture,
+}) => {
+  const { organisation, id } = await endUnderWay(fixture);
+  expect(await isBreakOffDue(fixture.pool, organisation, id)).toBe(true);
+  await operatorWrites(fixture.pool).breakOff(organisation, id);
+  expect(await isBreakOffDue(fixture.pool, organisation, id)).toBe(false);
+});
 
 test("the outcome of a removal under way is not recorded after its end was broken off", async ({
   fixture,

@@ -49,6 +49,7 @@ export function subscriptionService(
         ...present("workflowsUrl", pages?.ofSubscription(id)),
         ...present("failedWorkflowsUrl", pages?.failed(owner.id)),
         ...present("waitingWorkflowsUrl", pages?.waiting(owner.id)),
+        waitsForLedger: await deps.store.isBreakOffDue(owner.id, id),
       };
     },
     listSubscriptionTimeline: listSubscriptionTimeline(deps),

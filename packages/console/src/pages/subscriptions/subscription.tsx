@@ -40,12 +40,19 @@ export function SubscriptionPage() {
   const read = useQuery(SubscriptionService.method.getSubscription, { organisation, id });
   const subscription = read.data?.subscription;
   // A page that is open stays, with what is typed in it, if a later read fails.
-  if (subscription !== undefined) return <Whole subscription={subscription} />;
+  if (subscription !== undefined)
+    return <Whole subscription={subscription} waits={read.data?.waitsForLedger === true} />;
   if (read.error) return <ErrorState error={read.error} onAgain={() => void read.refetch()} />;
   return <Skeleton lines={8} />;
 }
 
-function Whole({ subscription }: { readonly subscription: Subscription }) {
+function Whole({
+  subscription,
+  waits,
+}: {
+  readonly subscription: Subscription;
+  readonly waits: boolean;
+}) {
   const { id: organisation, today } = useOrganisation();
   const { id, customer, customerCode, label, status, plan: planId } = subscription;
   const plan = usePlan(planId);
@@ -70,7 +77,7 @@ function Whole({ subscription }: { readonly subscription: Subscription }) {
             : wordsOf(subscriptionStates, status))}
         />
       }
-      acts={<SubscriptionActs subscription={subscription} />}
+      acts={<SubscriptionActs subscription={subscription} waits={waits} />}
     >
       <FactRow facts={factsOf(subscription, plan, today)} />
       {isRunning && <PeriodBar subscription={subscription} />}

@@ -26,7 +26,14 @@ const drawers: Readonly<Record<string, ComponentType<SubscriptionActProps>>> = {
 };
 
 /** The buttons of the acts that the subscription's state allows. */
-export function SubscriptionActs({ subscription }: { readonly subscription: Subscription }) {
+export function SubscriptionActs({
+  subscription,
+  waits,
+}: {
+  readonly subscription: Subscription;
+  /** Whether something of it waits for the ledger. */
+  readonly waits: boolean;
+}) {
   const { open } = useOpenAct();
   const plan = usePlan(subscription.plan);
   if (!useMayAct()) return null;
@@ -43,7 +50,7 @@ export function SubscriptionActs({ subscription }: { readonly subscription: Subs
       {isRunning && hasUnits && button("units", "Change units")}
       {(cancelAtPeriodEnd || status === SubscriptionStatus.ENDED) && button("restore", "Restore")}
       {isRunning && button("end", cancelAtPeriodEnd ? "End now" : "End")}
-      {isRunning && button("break_off", "Break off what waits")}
+      {waits && button("break_off", "Break off what waits")}
     </>
   );
 }
