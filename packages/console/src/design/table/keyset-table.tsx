@@ -24,14 +24,17 @@ interface KeysetTableProps<Row> {
   readonly list: ListAnswer<Row>;
   readonly columns: readonly Column<Row>[];
   readonly idOf: (row: Row) => string;
-  /** The page of a row. The first column becomes its link. */
-  readonly to?: (row: Row) => LinkProps;
+  /** The page of a row, if it has one. The first column becomes its link. */
+  readonly to?: (row: Row) => LinkProps | undefined;
+  /** Where all of it is listed, if not here. Null: nowhere. The address has no place in it then. */
+  readonly all?: LinkProps | null;
   /** What stands in place of an empty table. */
   readonly empty: ReactNode;
 }
 
 /** Shows one page of a list. Its place in the list is `after` of the address. */
-export function KeysetTable<Row>({ name, list, columns, idOf, to, empty }: KeysetTableProps<Row>) {
+export function KeysetTable<Row>(props: KeysetTableProps<Row>) {
+  const { name, list, columns, idOf, to, all, empty } = props;
   const { data, error, isPlaceholderData } = list;
   const rows = data?.data;
   useEffect(() => {
@@ -55,26 +58,40 @@ export function KeysetTable<Row>({ name, list, columns, idOf, to, empty }: Keyse
             </tr>
           </thead>
           <tbody className={isPlaceholderData ? styles.old : undefined}>
-            {rows?.map((row) => (
-              <tr key={idOf(row)}>
-                {columns.map((column, index) => (
-                  <td key={column.title} className={classOf(column)}>
-                    {index === 0 && to ? (
-                      <Link {...to(row)} data-row-link className={styles.link}>
-                        {column.cell(row)}
-                      </Link>
-                    ) : (
-                      column.cell(row)
-                    )}
-                  </td>
-                ))}
-              </tr>
-            )) ?? <Bones columns={columns} />}
+            {rows?.map((row) => <Row key={idOf(row)} {...{ row, columns }} link={to?.(row)} />) ?? (
+              <Bones columns={columns} />
+            )}
           </tbody>
         </table>
       </div>
-      <Steps list={list} idOf={idOf} />
+      {all === undefined ? <Steps list={list} idOf={idOf} /> : <OfAll list={list} all={all} />}
     </>
+  );
+}
+
+function Row<Of>({
+  row,
+  columns,
+  link,
+}: {
+  readonly row: Of;
+  readonly columns: readonly Column<Of>[];
+  readonly link: LinkProps | undefined;
+}) {
+  return (
+    <tr>
+      {columns.map((column, index) => (
+        <td key={column.title} className={classOf(column)}>
+          {index === 0 && link ? (
+            <Link {...link} data-row-link className={styles.link}>
+              {column.cell(row)}
+            </Link>
+          ) : (
+            column.cell(row)
+          )}
+        </td>
+      ))}
+    </tr>
   );
 }
 
@@ -93,6 +110,20 @@ function Bones<Row>({ columns }: { readonly columns: readonly Column<Row>[] }) {
       ))}
     </tr>
   ));
+}
+
+/** Says that there are more than are shown. */
+function OfAll<Row>({
+  list,
+  all,
+}: Pick<KeysetTableProps<Row>, "list"> & { all: LinkProps | null }) {
+  if (!list.data?.hasMore) return null;
+  return (
+    <div className={styles.steps}>
+      <span className="muted">{list.data.data.length} shown, more exist</span>
+      {all && <Link {...all}>All of them</Link>}
+    </div>
+  );
 }
 
 /** Newer and older. What the address says survives a reload. */

@@ -100,6 +100,7 @@ function Everybody() {
           list={theirs}
           columns={tokens}
           idOf={({ id }) => id}
+          all={null}
           empty={<EmptyState title="No tokens" />}
         />
       </Section>

@@ -32,6 +32,11 @@ export function SubscriptionDocuments({
             to: "/o/$organisation/invoices/$id",
             params: { organisation, id: row.id },
           })}
+          all={{
+            to: "/o/$organisation/invoices",
+            params: { organisation },
+            search: { [of]: id },
+          }}
           empty={<EmptyState title="No invoices yet" />}
         />
       </Section>
@@ -45,6 +50,11 @@ export function SubscriptionDocuments({
             to: "/o/$organisation/credit-notes/$id",
             params: { organisation, id: row.id },
           })}
+          all={{
+            to: "/o/$organisation/credit-notes",
+            params: { organisation },
+            search: { [of]: id },
+          }}
           empty={<EmptyState title="No credit notes" />}
         />
       </Section>

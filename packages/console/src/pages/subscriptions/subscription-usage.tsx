@@ -1,5 +1,6 @@
 /** What a subscription used, by period and meter. */
-import { useList } from "../../data/list.ts";
+import { useSearch } from "@tanstack/react-router";
+import { pageSize, useList } from "../../data/list.ts";
 import { useOrganisation } from "../../data/organisation.tsx";
 import { EmptyState } from "../../design/page/empty-state.tsx";
 import { Section } from "../../design/page/page.tsx";
@@ -16,9 +17,14 @@ const withActs: readonly Column<UsageEvent>[] = [
 /** Lists the usage of a subscription, and its last events. */
 export function SubscriptionUsage({ id, meter }: { readonly id: string; readonly meter?: string }) {
   const { id: organisation } = useOrganisation();
-  const request = { organisation, subscription: id, limit: 25, meter };
-  const usage = useList(UsageService.method.listUsage, request);
-  const events = useList(UsageService.method.listUsageEvents, request);
+  const { after }: { readonly after?: string } = useSearch({ strict: false });
+  const request = { organisation, subscription: id, meter };
+  const usage = useList(UsageService.method.listUsage, { ...request, limit: 100 });
+  const events = useList(UsageService.method.listUsageEvents, {
+    ...request,
+    limit: pageSize,
+    startingAfter: after,
+  });
   return (
     <>
       <Section title="By period">
@@ -27,6 +33,7 @@ export function SubscriptionUsage({ id, meter }: { readonly id: string; readonly
           list={usage}
           columns={usageColumns}
           idOf={({ id: each }) => each}
+          all={null}
           empty={<EmptyState title="No usage yet">Its plan may have no meter.</EmptyState>}
         />
       </Section>

@@ -63,6 +63,7 @@ export function WebhooksPage() {
           list={endpoints}
           columns={columns}
           idOf={({ id }) => id}
+          all={null}
           to={({ id }) => ({ to: "/o/$organisation/webhooks/$id", params: { organisation, id } })}
           empty={
             <EmptyState title="No endpoints yet" docs="webhooks">
