@@ -1,12 +1,16 @@
 /** Usage of one subscription, which the page asks for, by period and event. */
+import { createQueryOptions, useTransport } from "@connectrpc/connect-query";
+import { useQueries } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
 import { pageSize, useList } from "../../data/list.ts";
 import { useOrganisation } from "../../data/organisation.tsx";
 import { EmptyState } from "../../design/page/empty-state.tsx";
 import { Page, Section } from "../../design/page/page.tsx";
 import { Filters } from "../../design/table/filters.tsx";
-import { KeysetTable } from "../../design/table/keyset-table.tsx";
+import { type Column, KeysetTable } from "../../design/table/keyset-table.tsx";
+import { PlanService } from "../../gen/billing/admin/v1/catalogue_pb.ts";
 import { SubscriptionService } from "../../gen/billing/admin/v1/subscriptions_pb.ts";
+import type { Subscription } from "../../gen/billing/v1/subscriptions_pb.ts";
 import { subscriptionColumns } from "../subscriptions/columns.tsx";
 import { SubscriptionUsage } from "../subscriptions/subscription-usage.tsx";
 
@@ -46,7 +50,24 @@ function OfSubscription({ id }: { readonly id: string }) {
   );
 }
 
-/** The subscriptions, of which one is chosen. */
+/** Returns the names of the meters by the id of their plan. */
+function useMeters(subscriptions: readonly Subscription[]): ReadonlyMap<string, readonly string[]> {
+  const { id: organisation } = useOrganisation();
+  const transport = useTransport();
+  const answers = useQueries({
+    queries: [...new Set(subscriptions.map(({ plan }) => plan))].map((id) => ({
+      ...createQueryOptions(PlanService.method.getPlan, { organisation, id }, { transport }),
+      staleTime: 300_000,
+    })),
+  });
+  return new Map(
+    answers.flatMap(({ data }) =>
+      data?.plan ? [[data.plan.id, data.plan.meters.map(({ name }) => name)] as const] : [],
+    ),
+  );
+}
+
+/** The subscriptions, of which one with a meter is chosen. */
 function Choice() {
   const { id: organisation, today } = useOrganisation();
   const { after } = useSearch({ from: "/signed-in/o/$organisation/usage" });
@@ -55,18 +76,31 @@ function Choice() {
     limit: pageSize,
     startingAfter: after,
   });
+  const meters = useMeters(list.data?.data ?? []);
+  const metersOf: Column<Subscription> = {
+    title: "Meters",
+    cell: ({ plan }) => {
+      const names = meters.get(plan);
+      if (names?.length === 0) return <span className="muted">none, so it has no usage</span>;
+      return names?.join(", ") ?? "…";
+    },
+  };
   return (
     <Section title="Of which subscription?">
       <KeysetTable
         name="Subscriptions"
         list={list}
-        columns={subscriptionColumns(today)}
+        columns={[...subscriptionColumns(today).slice(0, 3), metersOf]}
         idOf={({ id }) => id}
-        to={({ id }) => ({
-          to: "/o/$organisation/usage",
-          params: { organisation },
-          search: { subscription: id },
-        })}
+        to={({ id, plan }) =>
+          meters.get(plan)?.length
+            ? {
+                to: "/o/$organisation/usage",
+                params: { organisation },
+                search: { subscription: id },
+              }
+            : undefined
+        }
         empty={<EmptyState title="No subscriptions yet" />}
       />
     </Section>
