@@ -69,6 +69,43 @@ consoleTest(
 );
 
 consoleTest(
+  "the page of a customer says what is billed next, and what it comes to within a month",
+  async ({ open, data }) => {
+    const { page, problems } = await open();
+    await page.goto(`/console/o/${data.sandbox.organisationId}/customers?code=GLOBEX`);
+    await page.locator("[data-row-link]").first().click();
+    const next = page.getByRole("region", { name: "Next invoices" });
+    const row = next.getByRole("row", { name: /Metered/ });
+    // 10 seats at 12.50, and 1,400 of the 2,400 calls at 0.002. Another one has 3 units at 7.
+    await row.getByRole("cell", { name: "NZD 127.80" }).waitFor();
+    await next.getByRole("row", { name: /With a refused invoice.* NZD 21.00/ }).waitFor();
+    expect(await next.getByRole("row").count()).toBe(3);
+    await next.getByRole("definition").filter({ hasText: "NZD 148.80" }).waitFor();
+    expect(await next.getByRole("term").allInnerTexts()).toEqual([
+      expect.stringMatching(/^Until \d+ \w+ \d{4}$/),
+    ]);
+    expect(problems).toEqual([]);
+  },
+);
+
+consoleTest(
+  "usage is asked for of subscriptions with a meter, and others say that they have none",
+  async ({ open, data }) => {
+    const { page } = await open();
+    await page.goto(`/console/o/${data.sandbox.organisationId}/usage`);
+    const without = page.getByRole("row", { name: /Active, with a one-off charge/ });
+    await without.getByText("none, so it has no usage").waitFor();
+    expect(await without.getByRole("link").filter({ hasText: "ACME" }).count()).toBe(0);
+    await page
+      .getByRole("row", { name: /Metered/ })
+      .getByRole("link", { name: /GLOBEX/ })
+      .click();
+    await page.waitForURL(/subscription=/);
+    await page.getByRole("cell", { name: "2,400" }).waitFor();
+  },
+);
+
+consoleTest(
   "an empty list says what it would have, and filters that match nothing say so",
   async ({ open, data }) => {
     const { page } = await open();

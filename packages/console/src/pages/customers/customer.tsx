@@ -1,6 +1,7 @@
 /** One customer, with its subscriptions and documents. */
 import { useQuery } from "@connectrpc/connect-query";
 import { type LinkProps, useParams, useSearch } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
 import { useList } from "../../data/list.ts";
 import { useOrganisation } from "../../data/organisation.tsx";
 import { EmptyState } from "../../design/page/empty-state.tsx";
@@ -17,8 +18,12 @@ import { SubscriptionService } from "../../gen/billing/admin/v1/subscriptions_pb
 import { customerStates, wordsOf } from "../../words/states.ts";
 import { subscriptionColumns } from "../subscriptions/columns.tsx";
 import { SubscriptionDocuments } from "../subscriptions/subscription-documents.tsx";
-
 import { CustomerActs } from "./customer-acts.tsx";
+
+// The page shows without it.
+const NextInvoices = lazy(async () => ({
+  default: (await import("./next-invoices.tsx")).NextInvoices,
+}));
 
 const route = { from: "/signed-in/o/$organisation/customers/$id" } as const;
 
@@ -50,6 +55,9 @@ export function CustomerPage() {
           ["Since", <Instant key="s" at={created} withTime={false} />],
         ]}
       />
+      <Suspense fallback={<Skeleton />}>
+        <NextInvoices customer={id} />
+      </Suspense>
       <LinkTabs
         name="Parts of the customer"
         tabs={[
@@ -76,6 +84,7 @@ function Subscriptions({ customer }: { readonly customer: string }) {
       list={list}
       columns={subscriptionColumns(today)}
       idOf={({ id }) => id}
+      all={{ to: "/o/$organisation/subscriptions", params: { organisation }, search: { customer } }}
       to={({ id }) => ({ to: "/o/$organisation/subscriptions/$id", params: { organisation, id } })}
       empty={<EmptyState title="No subscriptions">This customer buys nothing yet.</EmptyState>}
     />

@@ -1,5 +1,5 @@
 /** What invoices that a preview amends come to now. */
-import { callUnaryMethod, createConnectQueryKey, useTransport } from "@connectrpc/connect-query";
+import { createQueryOptions, useTransport } from "@connectrpc/connect-query";
 import { useQueries } from "@tanstack/react-query";
 import { useOrganisation } from "../../../data/organisation.tsx";
 import { InvoiceService } from "../../../gen/billing/admin/v1/invoices_pb.ts";
@@ -15,13 +15,7 @@ export function useSubtotals(preview: SubscriptionPreview | undefined): Subtotal
   const schema = InvoiceService.method.getInvoice;
   const ids = (preview?.amendedInvoices ?? []).flatMap(({ invoice }) => invoice ?? []);
   const answers = useQueries({
-    queries: ids.map((id) => {
-      const input = { organisation, id };
-      return {
-        queryKey: createConnectQueryKey({ schema, input, transport, cardinality: "finite" }),
-        queryFn: () => callUnaryMethod(transport, schema, input),
-      };
-    }),
+    queries: ids.map((id) => createQueryOptions(schema, { organisation, id }, { transport })),
   });
   return new Map(
     answers.flatMap(({ data }) =>
