@@ -21,7 +21,7 @@ const overview = createRoute({
 const attention = createRoute({
   ...inOrganisation,
   path: "attention",
-  validateSearch: texts("kind", "after"),
+  validateSearch: texts("kind", "reason", "answer", "after"),
   component: lazyRouteComponent(() => import("./pages/now/attention.tsx"), "AttentionPage"),
 });
 

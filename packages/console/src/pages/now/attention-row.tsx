@@ -1,11 +1,11 @@
 /** The things that wait for a person: what each is, since when, why, and what is alike. */
-import { Link } from "@tanstack/react-router";
+import { Link, useSearch } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense, useState } from "react";
 import { useOrganisation } from "../../data/organisation.tsx";
 import { Instant } from "../../design/values/instant.tsx";
 import { grouped } from "../../design/values/money.tsx";
 import { Dot } from "../../design/values/state.tsx";
-import type { Attention } from "../../gen/billing/admin/v1/attention_pb.ts";
+import { type Attention, AttentionKind } from "../../gen/billing/admin/v1/attention_pb.ts";
 import { attentionKinds, kindWord, severityTones } from "../../words/attention.ts";
 import { ObjectLink } from "../activity/object-link.tsx";
 import styles from "./now.module.css";
@@ -58,6 +58,8 @@ export function AttentionRows({
 function AttentionRow({ of, onAll }: { readonly of: Attention; readonly onAll: () => void }) {
   const { id: organisation } = useOrganisation();
   const { kind, label, objectKind, objectId, since, message, answer, sameReasonCount } = of;
+  const { reason } = of;
+  const isFiltered = "reason" in useSearch({ strict: false });
   return (
     <li className={styles.waiting}>
       <span className={styles.dot}>
@@ -72,11 +74,19 @@ function AttentionRow({ of, onAll }: { readonly of: Attention; readonly onAll: (
         </p>
         <p>{message}</p>
         {answer !== undefined && <blockquote className={styles.quote}>{answer}</blockquote>}
-        {sameReasonCount > 1 && (
+        {sameReasonCount > 1 && kind === AttentionKind.RENEWALS_OVERDUE && (
+          <p className="muted">{countText(sameReasonCount)} subscriptions</p>
+        )}
+        {sameReasonCount > 1 && kind !== AttentionKind.RENEWALS_OVERDUE && !isFiltered && (
           <Link
             to="/o/$organisation/attention"
             params={{ organisation }}
-            search={{ kind: kindWord(kind) }}
+            // What differs in the ledger is other words for the same reason.
+            search={{
+              kind: kindWord(kind),
+              reason,
+              answer: kind === AttentionKind.DOCUMENT_DRIFT ? undefined : answer,
+            }}
             className={styles.alike}
           >
             {countText(sameReasonCount)} with this reason

@@ -1,7 +1,7 @@
 /** The queue of what waits for a person, the most severe first. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Button } from "@mantine/core";
-import { type LinkProps, useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, type LinkProps, useNavigate, useSearch } from "@tanstack/react-router";
 import { pageSize, useList } from "../../data/list.ts";
 import { useOrganisation } from "../../data/organisation.tsx";
 import { EmptyState } from "../../design/page/empty-state.tsx";
@@ -17,6 +17,7 @@ import {
 import { attentionKinds, kindWord } from "../../words/attention.ts";
 import { choiceOf } from "../../words/choices.ts";
 import { AttentionRows, countText } from "./attention-row.tsx";
+import styles from "./now.module.css";
 
 const route = { from: "/signed-in/o/$organisation/attention" } as const;
 
@@ -27,7 +28,8 @@ export function AttentionPage() {
   const list = useList(AttentionService.method.listAttention, {
     organisation,
     kind: choiceOf(AttentionKind, search.kind),
-    limit: pageSize,
+    // The service lists a kind: those of a reason are looked for in as many as it lists at once.
+    limit: search.reason === undefined ? pageSize : 100,
     startingAfter: search.after,
   });
   return (
@@ -46,13 +48,26 @@ export function AttentionPage() {
 
 function Queue({ answer: { data, hasMore, checked } }: { readonly answer: ListAttentionResponse }) {
   const navigate = useNavigate();
+  const wanted = useSearch(route);
   const last = data.at(-1);
+  const rows = data.filter(
+    ({ reason, answer }) =>
+      reason === (wanted.reason ?? reason) && answer === (wanted.answer ?? answer),
+  );
   return (
     <>
+      {wanted.reason !== undefined && (
+        <p className={styles.reason}>
+          Those with the reason “{wanted.answer ?? rows[0]?.message ?? wanted.reason}”.{" "}
+          <Link to="." search={{ kind: wanted.kind } as LinkProps["search"]}>
+            All of this kind
+          </Link>
+        </p>
+      )}
       <AttentionRows
-        rows={data}
+        rows={rows}
         empty={
-          <EmptyState title="Nothing needs a person">
+          <EmptyState title={hasMore ? "None among these" : "Nothing needs a person"}>
             Checked <Instant at={checked} />.
           </EmptyState>
         }
