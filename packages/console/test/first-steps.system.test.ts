@@ -95,6 +95,7 @@ consoleTest(
       .waitFor();
     await perform(page, "Create <i>Team</i>");
     await page.getByRole("heading", { level: 1, name: "<i>Team</i>" }).waitFor();
+    await page.getByText("It is a draft: nobody can have it yet.").waitFor();
     await page.getByRole("button", { name: "Activate" }).click();
     await perform(page, "Make it Active");
     await page.getByText("Active", { exact: true }).waitFor();

@@ -130,6 +130,14 @@ consoleTest(
     await page.goto(`/console/o/${data.sandbox.organisationId}/attention`);
     const all = page.getByRole("button", { name: "Retry all of this reason" });
     await expect.poll(() => all.count()).toBe(2);
+    const rows = page.getByRole("main").locator("ul > li");
+    const other = await rows.count();
+    expect(other).toBeGreaterThan(2);
+    await page.getByRole("link", { name: "2 with this reason" }).first().click();
+    await page.getByText("Those with the reason “Account code '200' has been").waitFor();
+    await expect.poll(() => rows.count()).toBe(2);
+    await page.getByRole("link", { name: "All of this kind" }).click();
+    await expect.poll(() => rows.count()).toBe(other);
     await page.getByRole("button", { name: "Retry", exact: true }).first().click();
     await drawer(page).getByText("It is created in the ledger").waitFor();
     await drawer(page).getByRole("button", { name: "Close" }).click();
@@ -197,6 +205,7 @@ consoleTest(
     };
     await page.goto(`${below}/charges`);
     await page.getByRole("button", { name: "Account", exact: true }).first().click();
+    await drawer(page).getByRole("button", { name: "Map it" }).waitFor();
     await map("Revenue account", "201", "Map it");
     await page.goto(`${below}/ledger?tab=mapping`);
     const row = page.getByRole("row", { name: /charge hardware-key/ });

@@ -31,17 +31,22 @@ const moves: Readonly<Record<number, readonly CatalogueStatus[]>> = {
   [CatalogueStatus.LEGACY]: [CatalogueStatus.ACTIVE],
 };
 
-function statusField(present: CatalogueStatus, without?: CatalogueStatus): Field {
-  return {
-    name: "status",
-    label: "Status",
-    choices: (moves[present] ?? [])
-      .filter((value) => value !== without)
-      .map((value) => [
-        String(value),
-        `${wordsOf(catalogueStates, value).word}: ${meanings[value] ?? ""}`,
-      ]),
-  };
+/** The one move from a draft or a legacy plan. */
+const activation = {
+  label: "Activate",
+  about: "New subscriptions can have it from then on.",
+  fields: [{ name: "status", label: "", kind: "hidden", initial: String(CatalogueStatus.ACTIVE) }],
+} as const;
+
+/** What an act on the status asks. */
+function statusAct(present: CatalogueStatus, without?: CatalogueStatus) {
+  const values = (moves[present] ?? []).filter((value) => value !== without);
+  if (values.every((value) => value === CatalogueStatus.ACTIVE)) return activation;
+  const choices = values.map((value): [string, string] => [
+    String(value),
+    `${wordsOf(catalogueStates, value).word}: ${meanings[value] ?? ""}`,
+  ]);
+  return { label: "Change status", fields: [{ name: "status", label: "Status", choices }] };
 }
 
 /** Changes the status of a plan. */
@@ -50,14 +55,13 @@ export function SetPlanStatus({ plan: { id, name, status } }: { readonly plan: P
   if (moves[status] === undefined) return null;
   return (
     <Act
-      label={status === CatalogueStatus.DRAFT ? "Activate" : "Change status"}
+      {...statusAct(status)}
       title={`Status of ${name}`}
       method={PlanService.method.setPlanStatus}
       isPrimary={status === CatalogueStatus.DRAFT}
-      fields={[statusField(status)]}
       request={(values) => ({ organisation, id, status: Number(values.status) as CatalogueStatus })}
       effect={(values) => `Make it ${wordsOf(catalogueStates, Number(values.status)).word}`}
-      done={`${name} has another status`}
+      done={({ plan }) => `${name} was made ${wordsOf(catalogueStates, plan?.status ?? 0).word}`}
     />
   );
 }
@@ -108,7 +112,7 @@ export function CreateCharge() {
       request={(values) => ({ organisation, ...chargeMembers(values) })}
       effect="Create the charge"
       about="It begins as a draft: activate it once it is right."
-      done="The charge is created"
+      done={({ charge }) => `${charge?.name} was created, as a draft`}
     />
   );
 }
@@ -134,23 +138,24 @@ export function ChargeActs({ charge }: { readonly charge: Charge }) {
         }}
         effect="Save"
         about={isUsed && "It is on invoices, so that its code and price cannot be changed."}
-        done={`${name} is saved`}
+        done={`${name} was saved`}
       />
       <SetMapping label="Account" name={name} of={{ charge: id }} mapping={charge} />
       {moves[status] && (
         <Act
           isInRow
-          label="Status"
+          {...statusAct(status, CatalogueStatus.LEGACY)}
           title={`Status of ${name}`}
           method={ChargeService.method.setChargeStatus}
-          fields={[statusField(status, CatalogueStatus.LEGACY)]}
           request={(values) => ({
             organisation,
             id,
             status: Number(values.status) as CatalogueStatus,
           })}
           effect={(values) => `Make it ${wordsOf(catalogueStates, Number(values.status)).word}`}
-          done={`${name} has another status`}
+          done={({ charge: became }) =>
+            `${name} was made ${wordsOf(catalogueStates, became?.status ?? 0).word}`
+          }
         />
       )}
     </div>
@@ -187,7 +192,7 @@ export function CreateMeter() {
       })}
       effect="Create the meter"
       about="The platform reports usage to its code. A plan says what it costs."
-      done="The meter is created"
+      done="The meter was created"
     />
   );
 }
@@ -212,7 +217,7 @@ export function MeterActs({ meter }: { readonly meter: Meter }) {
           unitLabel: textOf(values, "unit_label"),
         })}
         effect="Save"
-        done={`${name} is saved`}
+        done={`${name} was saved`}
       />
       <SetMapping label="Account" name={name} of={{ meter: id }} mapping={meter} />
       <Act
@@ -232,7 +237,7 @@ export function MeterActs({ meter }: { readonly meter: Meter }) {
               "billed all the same."
             : "It takes usage again."
         }
-        done={`${name} is ${isActive ? "inactive" : "active"}`}
+        done={`${name} was ${isActive ? "deactivated" : "activated"}`}
       />
     </div>
   );

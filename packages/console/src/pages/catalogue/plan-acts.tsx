@@ -204,7 +204,7 @@ export function CreatePlan({ isPrimary = true }: { readonly isPrimary?: boolean 
       }}
       effect={({ name }) => (name?.trim() ? `Create ${name.trim()}` : "Create the plan")}
       about="It begins as a draft: activate it on its page once it is right."
-      done="The plan is created"
+      done={({ plan }) => `${plan?.name} was created, as a draft`}
       onDone={({ plan }) =>
         plan &&
         navigate({ to: "/o/$organisation/plans/$id", params: { organisation, id: plan.id } })
@@ -220,7 +220,7 @@ export function EditPlan({ plan }: { readonly plan: Plan }) {
   const { id: organisation } = useOrganisation();
   const { id, name, currency, type } = plan;
   const shared = { label: "Edit", title: `Edit ${name}`, method: method.updatePlan };
-  const saved = { effect: "Save", done: `${name} is saved` };
+  const saved = { effect: "Save", done: `${name} was saved` };
   if (plan.subscriptions > 0)
     return (
       <Act

@@ -3,11 +3,13 @@ import { useQuery } from "@connectrpc/connect-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { ErrorState } from "../../design/page/error-state.tsx";
 import { FactRow } from "../../design/page/facts.tsx";
-import { Page, Section, Skeleton } from "../../design/page/page.tsx";
+import { Card, Page, Section, Skeleton } from "../../design/page/page.tsx";
 import { grouped, Money } from "../../design/values/money.tsx";
 import { State } from "../../design/values/state.tsx";
+import forms from "../../forms/forms.module.css";
 import { type PlanMeter, PlanService } from "../../gen/billing/admin/v1/catalogue_pb.ts";
 import { PlanType } from "../../gen/billing/v1/catalogue_pb.ts";
+import { CatalogueStatus } from "../../gen/billing/v1/common_pb.ts";
 import { intervalText } from "../../words/choices.ts";
 import { catalogueStates, planTypes, wordsOf } from "../../words/states.ts";
 import { SetMapping } from "../ledger/mapping-act.tsx";
@@ -26,6 +28,7 @@ export function PlanPage() {
   const { name, code, status, type, interval, currency, minimumUnits, freeUnits } = plan;
   const hasUnits = type !== PlanType.FLAT_FEE;
   const word = plan.unitLabels?.plural ?? "units";
+  const isDraft = status === CatalogueStatus.DRAFT;
   return (
     <Page
       title={name}
@@ -33,7 +36,7 @@ export function PlanPage() {
       lead={code}
       acts={
         <>
-          <SetPlanStatus plan={plan} />
+          {!isDraft && <SetPlanStatus plan={plan} />}
           <EditPlan plan={plan} />
           <SetMapping
             isInRow={false}
@@ -45,6 +48,16 @@ export function PlanPage() {
         </>
       }
     >
+      {isDraft && (
+        <Section title="Draft" isQuiet>
+          <Card>
+            <p>It is a draft: nobody can have it yet. Look at what it costs before.</p>
+            <div className={forms.row}>
+              <SetPlanStatus plan={plan} />
+            </div>
+          </Card>
+        </Section>
+      )}
       <FactRow
         facts={[
           ["Prices", planTypes[type]],

@@ -28,7 +28,8 @@ export interface Mapped {
 export function SetMapping({ name, of, mapping, label = "Choose", isInRow = true }: Mapped) {
   const { id: organisation } = useOrganisation();
   const { revenueAccount: account = "", taxType: tax = "" } = mapping ?? {};
-  const isCleared = (values: Values) => values.revenue_account === "" && values.tax_type === "";
+  const isCleared = (values: Values) =>
+    account + tax !== "" && values.revenue_account === "" && values.tax_type === "";
   return (
     <Act
       label={label}
@@ -54,7 +55,11 @@ export function SetMapping({ name, of, mapping, label = "Choose", isInRow = true
         "Invoices that are issued from now on have them. Those that the ledger refused " +
         "take them when they are retried."
       }
-      done={`${name} is mapped`}
+      done={({ mapping: became }) =>
+        became?.revenueAccount === undefined && became?.taxType === undefined
+          ? `The mapping of ${name} was cleared`
+          : `${name} was mapped`
+      }
     >
       {(typed) => <Options typed={typed} isDefault={Object.keys(of).length === 0} />}
     </Act>

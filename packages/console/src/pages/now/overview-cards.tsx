@@ -76,7 +76,10 @@ function ledgerFacts({ state, reason, lastSync, callsLeft, callsLimit }: LedgerF
     callsLeft !== undefined &&
       callsLimit !== undefined && [
         "Calls left today",
-        `${grouped(callsLeft)} of about ${grouped(callsLimit)}`,
+        // The limit is the most that it ever reported, which may be what is left.
+        callsLeft < callsLimit
+          ? `${grouped(callsLeft)} of about ${grouped(callsLimit)}`
+          : grouped(callsLeft),
       ],
   ];
   return all.filter((fact) => fact !== false);
