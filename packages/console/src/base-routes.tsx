@@ -43,14 +43,3 @@ export const organisation = createRoute({
 
 /** The options of a page of an organisation. */
 export const inOrganisation = { getParentRoute: () => organisation } as const;
-
-/** The components in each state. A build has no such page, nor what it imports. */
-export const gallery = import.meta.env.DEV
-  ? [
-      createRoute({
-        getParentRoute: () => root,
-        path: "/_gallery",
-        component: lazyRouteComponent(() => import("./pages/gallery/gallery.tsx"), "GalleryPage"),
-      }),
-    ]
-  : [];

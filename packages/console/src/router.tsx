@@ -1,7 +1,6 @@
 /** The addresses of the console. Each page is loaded when it is opened. */
 import { createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import {
-  gallery,
   inOrganisation,
   organisation,
   organisations,
@@ -235,7 +234,6 @@ const audit = createRoute({
 });
 
 const tree = root.addChildren([
-  ...gallery,
   signIn,
   signedIn.addChildren([
     organisations,

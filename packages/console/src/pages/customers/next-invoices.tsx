@@ -43,13 +43,13 @@ export function NextInvoices({ customer }: { readonly customer: string }) {
     ({ status }) => status === SubscriptionStatus.ACTIVE || status === SubscriptionStatus.PENDING,
   );
   const rows = useRows(running?.slice(0, maxRead));
-  const isPart = list.data?.hasMore || (running && running.length > maxRead);
+  const isPart = list.data?.hasMore || (running ?? []).length > maxRead;
   return (
     <Section
       title="Next invoices"
       beside={
         <span className="muted">
-          {isPart ? `Of the first ${maxRead} subscriptions, before tax` : "Before tax"}
+          {isPart && rows ? `Of the first ${rows.length} that run, before tax` : "Before tax"}
         </span>
       }
     >
