@@ -6,7 +6,7 @@ import { EmptyState } from "../../design/page/empty-state.tsx";
 import { ErrorState } from "../../design/page/error-state.tsx";
 import { Page, Section, Skeleton } from "../../design/page/page.tsx";
 import { Instant } from "../../design/values/instant.tsx";
-import { AttentionService } from "../../gen/billing/admin/v1/attention_pb.ts";
+import { type Attention, AttentionService } from "../../gen/billing/admin/v1/attention_pb.ts";
 import {
   type GetOverviewResponse,
   OverviewService,
@@ -38,13 +38,17 @@ export function OverviewPage() {
   );
 }
 
-/** At most five of what waits, or that nothing does. */
+/** At most five of what waits, of each reason the first, or that nothing does. */
 function Waiting() {
   const { id: organisation } = useOrganisation();
-  const request = { organisation, limit: 5 };
+  const request = { organisation, limit: 25 };
   const { data } = useQuery(AttentionService.method.listAttention, request);
   if (data === undefined) return <p className={styles.calm}>Looking for what needs a person …</p>;
-  const { data: rows, hasMore, checked } = data;
+  const { data: all, checked } = data;
+  const isAlike = (a: Attention, b: Attention) =>
+    a.kind === b.kind && a.reason === b.reason && a.answer === b.answer;
+  const firsts = all.filter((each, index) => all.findIndex((one) => isAlike(one, each)) === index);
+  const rows = firsts.slice(0, 5);
   return (
     <Section
       title="Needs a person"
@@ -52,7 +56,7 @@ function Waiting() {
       beside={
         rows.length > 0 && (
           <Link to="/o/$organisation/attention" params={{ organisation }}>
-            {hasMore ? "All of it" : "The queue"}
+            {rows.length < all.length ? "All of it" : "The queue"}
           </Link>
         )
       }
