@@ -30,6 +30,11 @@ export function choicesOf(
   });
 }
 
+/** Returns `a month` or `every 3 months`. */
+export function everyText(interval: { unit: string; count: number } | undefined): string {
+  return `${interval?.count === 1 ? "a" : "every"} ${intervalText(interval)}`;
+}
+
 /** Returns `3 months` or `month`. */
 export function intervalText(interval: { unit: string; count: number } | undefined): string {
   if (interval === undefined) return "";

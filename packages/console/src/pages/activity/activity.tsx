@@ -19,12 +19,15 @@ const typed = [
 ];
 
 const columns: readonly Column<Event>[] = [
-  { title: "Event", cell: ({ type }) => <Named name={eventWords(type)} sub={type} /> },
+  {
+    title: "Event",
+    cell: ({ type, created }) => <Named name={eventWords(type)} sub={<Instant at={created} />} />,
+  },
   {
     title: "Object",
     cell: ({ objectKind, objectId }) => <ObjectLink kind={objectKind} id={objectId} />,
   },
-  { title: "Time", cell: ({ created }) => <Instant at={created} />, from: "tablet" },
+  { title: "Type", cell: ({ type }) => <code>{type}</code>, from: "tablet" },
 ];
 
 /** Lists events, newest first. */

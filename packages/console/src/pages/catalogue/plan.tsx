@@ -10,7 +10,7 @@ import forms from "../../forms/forms.module.css";
 import { type PlanMeter, PlanService } from "../../gen/billing/admin/v1/catalogue_pb.ts";
 import { PlanType } from "../../gen/billing/v1/catalogue_pb.ts";
 import { CatalogueStatus } from "../../gen/billing/v1/common_pb.ts";
-import { intervalText } from "../../words/choices.ts";
+import { everyText, intervalText } from "../../words/choices.ts";
 import { catalogueStates, planTypes, wordsOf } from "../../words/states.ts";
 import { SetMapping } from "../ledger/mapping-act.tsx";
 import { SetPlanStatus } from "./catalogue-acts.tsx";
@@ -86,7 +86,7 @@ export function PlanPage() {
         ]}
       />
       {hasUnits && (
-        <Section title={`What it costs a ${intervalText(interval)}`}>
+        <Section title={`What it costs ${everyText(interval)}`}>
           <PlanCurve plan={plan} />
         </Section>
       )}

@@ -11,7 +11,7 @@ import { grouped, Money } from "../../design/values/money.tsx";
 import { State } from "../../design/values/state.tsx";
 import { type Plan, PlanService } from "../../gen/billing/admin/v1/catalogue_pb.ts";
 import { CatalogueStatus } from "../../gen/billing/v1/common_pb.ts";
-import { choiceOf, choicesOf, intervalText } from "../../words/choices.ts";
+import { choiceOf, choicesOf, everyText } from "../../words/choices.ts";
 import { catalogueStates, planTypes, wordsOf } from "../../words/states.ts";
 
 import { CreatePlan } from "./plan-acts.tsx";
@@ -28,7 +28,7 @@ const columns: readonly Column<Plan>[] = [
   },
   {
     title: "Price",
-    cell: (plan) => <Named name={<Price plan={plan} />} sub={`a ${intervalText(plan.interval)}`} />,
+    cell: (plan) => <Named name={<Price plan={plan} />} sub={everyText(plan.interval)} />,
     isNumber: true,
   },
 ];

@@ -9,12 +9,13 @@ import { ErrorState } from "../../design/page/error-state.tsx";
 import { FactRow } from "../../design/page/facts.tsx";
 import { LinkTabs } from "../../design/page/link-tabs.tsx";
 import { Page, Skeleton } from "../../design/page/page.tsx";
-import { KeysetTable } from "../../design/table/keyset-table.tsx";
+import { type Column, KeysetTable } from "../../design/table/keyset-table.tsx";
 import { Copyable } from "../../design/values/copyable.tsx";
 import { Instant } from "../../design/values/instant.tsx";
 import { State } from "../../design/values/state.tsx";
 import { CustomerService } from "../../gen/billing/admin/v1/customers_pb.ts";
 import { SubscriptionService } from "../../gen/billing/admin/v1/subscriptions_pb.ts";
+import type { Subscription } from "../../gen/billing/v1/subscriptions_pb.ts";
 import { customerStates, wordsOf } from "../../words/states.ts";
 import { subscriptionColumns } from "../subscriptions/columns.tsx";
 import { SubscriptionDocuments } from "../subscriptions/subscription-documents.tsx";
@@ -74,6 +75,12 @@ export function CustomerPage() {
   );
 }
 
+/** In place of the customer, who is the same. */
+const label: Column<Subscription> = {
+  title: "Subscription",
+  cell: ({ label: text, id }) => text || id.slice(0, 8),
+};
+
 function Subscriptions({ customer }: { readonly customer: string }) {
   const { id: organisation, today } = useOrganisation();
   const request = { organisation, customer, limit: 100 };
@@ -82,7 +89,7 @@ function Subscriptions({ customer }: { readonly customer: string }) {
     <KeysetTable
       name="Subscriptions"
       list={list}
-      columns={subscriptionColumns(today)}
+      columns={[label, ...subscriptionColumns(today).slice(1)]}
       idOf={({ id }) => id}
       all={{ to: "/o/$organisation/subscriptions", params: { organisation }, search: { customer } }}
       to={({ id }) => ({ to: "/o/$organisation/subscriptions/$id", params: { organisation, id } })}

@@ -76,19 +76,29 @@ function ledgerFacts({ state, reason, lastSync, callsLeft, callsLimit }: LedgerF
     callsLeft !== undefined &&
       callsLimit !== undefined && [
         "Calls left today",
-        // The limit is the most that it ever reported, which may be what is left.
-        callsLeft < callsLimit
-          ? `${grouped(callsLeft)} of about ${grouped(callsLimit)}`
+        callsLeft < aboutAs(callsLimit)
+          ? `${grouped(callsLeft)} of about ${grouped(aboutAs(callsLimit))}`
           : grouped(callsLeft),
       ],
   ];
   return all.filter((fact) => fact !== false);
 }
 
+/** The most that the ledger reported is its limit or a little less: 4,998 stands for 5,000. */
+function aboutAs(reported: number): number {
+  const step = 10 ** Math.max(0, String(reported).length - 2);
+  return Math.ceil(reported / step) * step;
+}
+
 function endpointFact(endpoint: EndpointFigures, organisation: string): Fact {
   const { id, url, status, failed, waiting } = endpoint;
   const name = (
-    <Link to="/o/$organisation/webhooks/$id" params={{ organisation, id }}>
+    <Link
+      to="/o/$organisation/webhooks/$id"
+      params={{ organisation, id }}
+      title={url}
+      className={styles.endpoint}
+    >
       {url}
     </Link>
   );

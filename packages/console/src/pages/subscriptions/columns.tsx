@@ -5,7 +5,7 @@ import { awayText, Day, daysBetween } from "../../design/values/instant.tsx";
 import { grouped, Money } from "../../design/values/money.tsx";
 import { State } from "../../design/values/state.tsx";
 import { type Subscription, SubscriptionStatus } from "../../gen/billing/v1/subscriptions_pb.ts";
-import { intervalText } from "../../words/choices.ts";
+import { everyText } from "../../words/choices.ts";
 import { subscriptionStates, wordsOf } from "../../words/states.ts";
 import { PlanName } from "../catalogue/plan-name.tsx";
 
@@ -40,7 +40,7 @@ export function subscriptionColumns(today: string): readonly Column<Subscription
       cell: ({ renewalValue, currency, interval }) => (
         <Named
           name={<Money amount={renewalValue} currency={currency} />}
-          sub={`a ${intervalText(interval)}`}
+          sub={everyText(interval)}
         />
       ),
       isNumber: true,

@@ -3,10 +3,15 @@ import { useList } from "../../data/list.ts";
 import { useOrganisation } from "../../data/organisation.tsx";
 import { EmptyState } from "../../design/page/empty-state.tsx";
 import { Section } from "../../design/page/page.tsx";
-import { KeysetTable } from "../../design/table/keyset-table.tsx";
+import { type Column, KeysetTable } from "../../design/table/keyset-table.tsx";
 import { CreditNoteService } from "../../gen/billing/admin/v1/credit_notes_pb.ts";
 import { InvoiceService } from "../../gen/billing/admin/v1/invoices_pb.ts";
 import { creditNoteColumns, invoiceColumns } from "../documents/columns.tsx";
+
+/** All of them are the same customer's. */
+function ofOneCustomer<Row>(columns: readonly Column<Row>[]): readonly Column<Row>[] {
+  return columns.filter(({ title }) => title !== "Customer");
+}
 
 /** Lists the documents that a subscription has, or a customer. */
 export function SubscriptionDocuments({
@@ -26,7 +31,7 @@ export function SubscriptionDocuments({
         <KeysetTable
           name="Invoices"
           list={invoices}
-          columns={invoiceColumns}
+          columns={ofOneCustomer(invoiceColumns)}
           idOf={({ id: each }) => each}
           to={(row) => ({
             to: "/o/$organisation/invoices/$id",
@@ -44,7 +49,7 @@ export function SubscriptionDocuments({
         <KeysetTable
           name="Credit notes"
           list={credits}
-          columns={creditNoteColumns}
+          columns={ofOneCustomer(creditNoteColumns)}
           idOf={({ id: each }) => each}
           to={(row) => ({
             to: "/o/$organisation/credit-notes/$id",

@@ -15,7 +15,7 @@ import type { Plan } from "../../gen/billing/admin/v1/catalogue_pb.ts";
 import { CustomerService } from "../../gen/billing/admin/v1/customers_pb.ts";
 import { SubscriptionService } from "../../gen/billing/admin/v1/subscriptions_pb.ts";
 import { type Subscription, SubscriptionStatus } from "../../gen/billing/v1/subscriptions_pb.ts";
-import { intervalText } from "../../words/choices.ts";
+import { everyText } from "../../words/choices.ts";
 import { subscriptionStates, wordsOf } from "../../words/states.ts";
 import { PlanName, usePlan } from "../catalogue/plan-name.tsx";
 import { SubscriptionActDrawer, SubscriptionActs } from "./acts/acts.tsx";
@@ -115,7 +115,7 @@ function factsOf(subscription: Subscription, plan: Plan | undefined, today: stri
     [
       "Value at renewal",
       <>
-        <Money amount={renewalValue} currency={currency} /> a {intervalText(interval)}
+        <Money amount={renewalValue} currency={currency} /> {everyText(interval)}
       </>,
     ],
     endDate === undefined && [

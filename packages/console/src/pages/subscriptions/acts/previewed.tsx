@@ -13,7 +13,7 @@ import {
   type SubscriptionPreview,
   SubscriptionStatus,
 } from "../../../gen/billing/v1/subscriptions_pb.ts";
-import { intervalText } from "../../../words/choices.ts";
+import { everyText } from "../../../words/choices.ts";
 import { invoiceTypes } from "../../../words/states.ts";
 import type { Subtotals } from "./amended.ts";
 import { PreviewedDocument } from "./previewed-document.tsx";
@@ -46,7 +46,7 @@ export function Previewed({ preview, events = [], before, subtotals }: Previewed
 /** What a new subscription is like. */
 function Created(subscription: Subscription) {
   const { startDate, renewalDate, renewalValue, currency, interval, endDate } = subscription;
-  const value = `${moneyText(renewalValue, currency)} a ${intervalText(interval)}`;
+  const value = `${moneyText(renewalValue, currency)} ${everyText(interval)}`;
   return (
     <Changes
       changes={[
