@@ -10,7 +10,7 @@ import {
 import { formatDecimal, ZERO } from "../../../../src/domain/money/decimal.ts";
 import { amountText, grouped } from "../design/values/money.tsx";
 import styles from "./charts.module.css";
-import { linearScale } from "./scale.ts";
+import { linearScale, markText } from "./scale.ts";
 
 /** What the curve needs of a plan. */
 interface PriceCurveProps {
@@ -77,7 +77,7 @@ export function PriceCurve({ plan, maxUnits, unitWord }: PriceCurveProps) {
                 y2={y(tick)}
               />
               <text className={styles.label} x={size.left - 8} y={y(tick) + 4} textAnchor="end">
-                {grouped(tick)}
+                {markText(tick)}
               </text>
             </g>
           ))}
@@ -89,7 +89,7 @@ export function PriceCurve({ plan, maxUnits, unitWord }: PriceCurveProps) {
               y={size.height - 10}
               textAnchor="middle"
             >
-              {grouped(tick)}
+              {markText(tick)}
             </text>
           ))}
           <path className={styles.line} d={`M${path}`} />

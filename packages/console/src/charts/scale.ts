@@ -1,10 +1,18 @@
 /** A linear scale with round ends, and its marks. */
 import { nice, ticks } from "d3-array";
+import { grouped } from "../design/values/money.tsx";
 
 /** Places on an axis. */
 export interface Scale {
   (value: number): number;
   readonly marks: readonly number[];
+}
+
+const compact = new Intl.NumberFormat("en-GB", { notation: "compact" });
+
+/** Returns the text of a mark: `250,000` or `2.5M`, so that it fits beside the axis. */
+export function markText(mark: number): string {
+  return mark < 1_000_000 ? grouped(mark) : compact.format(mark);
 }
 
 /** Maps 0 to `most`, or to the round number above it, to pixels. `count` marks at about. */
