@@ -11,7 +11,7 @@ import { type Fact, FactRow } from "../../design/page/facts.tsx";
 import { Section, Skeleton } from "../../design/page/page.tsx";
 import { Named } from "../../design/table/named.tsx";
 import table from "../../design/table/table.module.css";
-import { awayText, Day, daysBetween, dayText } from "../../design/values/instant.tsx";
+import { awayText, daysBetween, dayText } from "../../design/values/instant.tsx";
 import { Money } from "../../design/values/money.tsx";
 import { SubscriptionService } from "../../gen/billing/admin/v1/subscriptions_pb.ts";
 import type { UpcomingInvoice } from "../../gen/billing/v1/previews_pb.ts";
@@ -131,7 +131,6 @@ function Rows({ rows }: { readonly rows: readonly Row[] }) {
         <thead>
           <tr>
             <th scope="col">Subscription</th>
-            <th scope="col">Date</th>
             <th scope="col" className={table.numeric}>
               Amount
             </th>
@@ -149,20 +148,21 @@ function Rows({ rows }: { readonly rows: readonly Row[] }) {
                   <Named name={label || id.slice(0, 8)} sub={<PlanWords id={plan} />} />
                 </Link>
               </td>
-              <td>
-                <Named
-                  name={<Day date={date} />}
-                  sub={invoice?.issued ? "issued already" : awayText(daysBetween(today, date))}
-                />
-              </td>
               <td className={table.numeric}>
-                {invoice ? (
-                  <Money amount={invoice.subtotal} currency={invoice.currency} />
-                ) : isUnknown ? (
-                  "not known yet"
-                ) : (
-                  "none"
-                )}
+                <Named
+                  name={
+                    invoice ? (
+                      <Money amount={invoice.subtotal} currency={invoice.currency} />
+                    ) : isUnknown ? (
+                      "not known yet"
+                    ) : (
+                      "none"
+                    )
+                  }
+                  sub={`${dayText(date)}, ${
+                    invoice?.issued ? "issued already" : awayText(daysBetween(today, date))
+                  }`}
+                />
               </td>
             </tr>
           ))}
