@@ -19,7 +19,11 @@ import { ChargeActs, CreateCharge } from "./catalogue-acts.tsx";
 const columns: readonly Column<Charge>[] = [
   { title: "Name", cell: ({ name, code }) => <Named name={name} sub={code} /> },
   { title: "State", cell: ({ status }) => <State {...wordsOf(catalogueStates, status)} /> },
-  { title: "Description", cell: ({ description }) => description ?? "–", from: "desktop" },
+  {
+    title: "Description",
+    cell: ({ description }) => <Named name={description || "–"} />,
+    from: "desktop",
+  },
   {
     title: "On invoices",
     cell: ({ invoiceLines }) => grouped(invoiceLines),
@@ -31,7 +35,7 @@ const columns: readonly Column<Charge>[] = [
     cell: ({ price, currency }) => <Money amount={price} currency={currency} />,
     isNumber: true,
   },
-  { title: "Acts", cell: (charge) => <ChargeActs charge={charge} />, from: "tablet" },
+  { title: "Acts", cell: (charge) => <ChargeActs charge={charge} /> },
 ];
 
 /** Lists charges, newest first. */

@@ -26,7 +26,7 @@ const columns: readonly Column<Meter>[] = [
     from: "desktop",
   },
   { title: "Plans", cell: ({ plans }) => grouped(plans), isNumber: true },
-  { title: "Acts", cell: (meter) => <MeterActs meter={meter} />, from: "tablet" },
+  { title: "Acts", cell: (meter) => <MeterActs meter={meter} /> },
 ];
 
 /** Lists meters, newest first. */

@@ -17,13 +17,17 @@ export interface SubscriptionActProps {
   readonly leave: () => string;
 }
 
-/** The drawers by the word of the address, loaded when one is opened. */
-const drawers: Readonly<Record<string, ComponentType<SubscriptionActProps>>> = {
-  units: lazy(async () => ({ default: (await import("./change-units.tsx")).ChangeUnits })),
-  end: lazy(async () => ({ default: (await import("./end.tsx")).End })),
-  restore: lazy(async () => ({ default: (await import("./restore.tsx")).Restore })),
-  break_off: lazy(async () => ({ default: (await import("./break-off.tsx")).BreakOff })),
+/** Loads the drawer of each act, by the word of the address. */
+const loads = {
+  units: async () => ({ default: (await import("./change-units.tsx")).ChangeUnits }),
+  end: async () => ({ default: (await import("./end.tsx")).End }),
+  restore: async () => ({ default: (await import("./restore.tsx")).Restore }),
+  break_off: async () => ({ default: (await import("./break-off.tsx")).BreakOff }),
 };
+
+const drawers: Readonly<Record<string, ComponentType<SubscriptionActProps>>> = Object.fromEntries(
+  Object.entries(loads).map(([act, load]) => [act, lazy(load)]),
+);
 
 /** The buttons of the acts that the subscription's state allows. */
 export function SubscriptionActs({
@@ -40,8 +44,13 @@ export function SubscriptionActs({
   const { status, cancelAtPeriodEnd } = subscription;
   const isRunning = status === SubscriptionStatus.ACTIVE || status === SubscriptionStatus.PENDING;
   const hasUnits = plan !== undefined && plan.type !== PlanType.FLAT_FEE;
-  const button = (act: string, words: string) => (
-    <Button key={act} variant="default" onClick={() => open(act)}>
+  const button = (act: keyof typeof loads, words: string) => (
+    <Button
+      key={act}
+      variant="default"
+      onPointerEnter={() => void loads[act]()}
+      onClick={() => open(act)}
+    >
       {words}
     </Button>
   );
