@@ -170,7 +170,7 @@ const calendar = createRoute({
 const usage = createRoute({
   ...inOrganisation,
   path: "usage",
-  validateSearch: texts("subscription", "meter", "after"),
+  validateSearch: texts("subscription", "meter", "plan", "after"),
   component: lazyRouteComponent(() => import("./pages/usage/usage.tsx"), "UsagePage"),
 });
 

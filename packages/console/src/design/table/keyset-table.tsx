@@ -24,8 +24,8 @@ interface KeysetTableProps<Row> {
   readonly list: ListAnswer<Row>;
   readonly columns: readonly Column<Row>[];
   readonly idOf: (row: Row) => string;
-  /** The page of a row, if it has one. The first column becomes its link. */
-  readonly to?: (row: Row) => LinkProps | undefined;
+  /** The page of a row. The first column becomes its link. */
+  readonly to?: (row: Row) => LinkProps;
   /** Where all of it is listed, if not here. Null: nowhere. The address has no place in it then. */
   readonly all?: LinkProps | null;
   /** What stands in place of an empty table. */
@@ -58,40 +58,26 @@ export function KeysetTable<Row>(props: KeysetTableProps<Row>) {
             </tr>
           </thead>
           <tbody className={isPlaceholderData ? styles.old : undefined}>
-            {rows?.map((row) => <Row key={idOf(row)} {...{ row, columns }} link={to?.(row)} />) ?? (
-              <Bones columns={columns} />
-            )}
+            {rows?.map((row) => (
+              <tr key={idOf(row)}>
+                {columns.map((column, index) => (
+                  <td key={column.title} className={classOf(column)}>
+                    {index === 0 && to ? (
+                      <Link {...to(row)} data-row-link className={styles.link}>
+                        {column.cell(row)}
+                      </Link>
+                    ) : (
+                      column.cell(row)
+                    )}
+                  </td>
+                ))}
+              </tr>
+            )) ?? <Bones columns={columns} />}
           </tbody>
         </table>
       </div>
       {all === undefined ? <Steps list={list} idOf={idOf} /> : <OfAll list={list} all={all} />}
     </>
-  );
-}
-
-function Row<Of>({
-  row,
-  columns,
-  link,
-}: {
-  readonly row: Of;
-  readonly columns: readonly Column<Of>[];
-  readonly link: LinkProps | undefined;
-}) {
-  return (
-    <tr>
-      {columns.map((column, index) => (
-        <td key={column.title} className={classOf(column)}>
-          {index === 0 && link ? (
-            <Link {...link} data-row-link className={styles.link}>
-              {column.cell(row)}
-            </Link>
-          ) : (
-            column.cell(row)
-          )}
-        </td>
-      ))}
-    </tr>
   );
 }
 

@@ -18,8 +18,9 @@ export function BreakOff({ subscription, about, onClose, leave }: SubscriptionAc
     request: { organisation, id },
     done: ({ breakOff: became }, answer) => {
       const numbers = became?.documents.map(({ number }) => number ?? "").join(", ");
+      const issued = numbers ? `Issued: ${numbers}` : "Nothing was issued";
       return {
-        words: `What waited was broken off. ${numbers ? `Issued: ${numbers}` : "Nothing was issued"}`,
+        words: `What waited was broken off. ${issued}`,
         differences: differencesOf(became, answer?.breakOff),
         leave,
       };
