@@ -24,7 +24,14 @@ const columns: readonly Column<AuditEntry>[] = [
     title: "What",
     cell: (entry) => (
       <>
-        <Named name={inWords(entry.operation)} sub={`by ${entry.operatorName}`} />
+        <Named
+          name={inWords(entry.operation)}
+          sub={
+            <>
+              by {entry.operatorName}, <Instant at={entry.created} />
+            </>
+          }
+        />
         <Change entry={entry} />
       </>
     ),
@@ -33,7 +40,6 @@ const columns: readonly Column<AuditEntry>[] = [
     title: "Object",
     cell: ({ targetKind, target }) => <ObjectLink kind={targetKind} id={target} />,
   },
-  { title: "Time", cell: ({ created }) => <Instant at={created} />, from: "tablet" },
 ];
 
 /** `subscription_service.change_units` or `ChangeUnits` as words. */

@@ -27,7 +27,7 @@ import {
 } from "./credential-acts.tsx";
 
 const operators: readonly Column<Operator>[] = [
-  { title: "Name", cell: ({ name }) => name },
+  { title: "Name", cell: ({ name }) => <Named name={name} /> },
   { title: "Role", cell: ({ role }) => operatorRoles[role] },
   {
     title: "State",
@@ -118,7 +118,7 @@ function Sessions() {
       <Card>
         <FactList
           facts={list.map(({ id, userAgent, current, created, endsAt }) => [
-            current ? "This browser" : userAgent,
+            current ? "This browser" : <Named key={id} name={userAgent} />,
             <span key={id}>
               since <Instant at={created} />, ends <Instant at={endsAt} /> at the latest{" "}
               {!current && <EndSession id={id} />}
