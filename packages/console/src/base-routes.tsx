@@ -1,12 +1,12 @@
 /** The addresses that have others below them, and those without an organisation. */
 import { createRootRoute, createRoute, lazyRouteComponent, Outlet } from "@tanstack/react-router";
 import { texts } from "./search-params.ts";
-import { NotFound } from "./shell/not-found.tsx";
+import { NotFound, NothingHere } from "./shell/not-found.tsx";
 import { OrganisationLayout } from "./shell/organisation-layout.tsx";
 import { SignedIn } from "./shell/signed-in.tsx";
 
 /** Everything. */
-export const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
+export const root = createRootRoute({ component: Outlet, notFoundComponent: NothingHere });
 
 /** The sign-in, for nobody. */
 export const signIn = createRoute({
@@ -39,6 +39,7 @@ export const organisation = createRoute({
   getParentRoute: () => signedIn,
   path: "/o/$organisation",
   component: OrganisationLayout,
+  notFoundComponent: NotFound,
 });
 
 /** The options of a page of an organisation. */

@@ -124,6 +124,7 @@ consoleTest(
     await page.getByText("There is no such object").waitFor();
     await page.goto(`${below}/nowhere`);
     await page.getByRole("heading", { level: 1, name: "No such page" }).waitFor();
+    await page.getByRole("link", { name: "Overview" }).waitFor();
   },
 );
 

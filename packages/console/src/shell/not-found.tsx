@@ -15,6 +15,15 @@ export function NotFound() {
   );
 }
 
+/** The same without the frame of an organisation. */
+export function NothingHere() {
+  return (
+    <main style={{ padding: "1.5rem" }}>
+      <NotFound />
+    </main>
+  );
+}
+
 /** Says that the page has a defect. Nothing of the service depends on it. */
 export function PageError({ error, reset }: ErrorComponentProps) {
   return (
