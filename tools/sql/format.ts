@@ -1,6 +1,7 @@
 /** Lays out the statements of a source file as Prettier does with its plugin for SQL. */
 import { format } from "prettier";
 import * as plugin from "prettier-plugin-sql-cst";
+import { pack } from "./pack.ts";
 import { type SqlTemplate, sqlTemplates } from "./templates.ts";
 
 const maxColumns = 100;
@@ -28,7 +29,8 @@ async function layOut(source: string, template: SqlTemplate): Promise<string | n
   const indent = (/^ */.exec(line)?.[0].length ?? 0) + 2;
   const { text, restore } = withNames(source, template);
   try {
-    const lines = (await print(text, maxColumns - indent)).split("\n");
+    const width = maxColumns - indent;
+    const lines = pack((await print(text, width)).split("\n"), width);
     const only = lines.length === 1 ? restore(lines[0] ?? "") : null;
     if (only !== null && line.length + only.length + 2 <= maxColumns) return only;
     const indented = lines.map((each) => (each === "" ? "" : " ".repeat(indent) + each));

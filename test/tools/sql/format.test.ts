@@ -27,6 +27,30 @@ test("a statement that is laid out stays as it is", async () => {
   expect(await formatStatements(laidOut)).toBe(laidOut);
 });
 
+const packed = `const issue = sql\`
+  INSERT INTO invoices
+    (
+      organisation_id, subscription_id, number, reference, type, status, currency, subtotal, total,
+      issue_date
+    )
+  SELECT
+    $1, r.subscription_id, r.number, r.reference, r.type, r.status, r.currency, r.subtotal,
+    CASE WHEN r.is_credit AND r.total > 0 THEN -r.total ELSE r.total END AS total,
+    count(*) FILTER (WHERE r.issue_date IS NOT NULL) AS dates
+  FROM
+    jsonb_to_recordset($2) AS r (
+      subscription_id uuid, number text, reference text, type text, status text, currency text,
+      subtotal numeric, total numeric, is_credit boolean, issue_date date
+    )
+\`;
+`;
+
+test("plain items of a list share lines, and a short case has one", async () => {
+  const aLineEach = packed.replaceAll(", ", ",\n      ").replace(" ELSE", "\n      ELSE");
+  expect(await formatStatements(aLineEach)).toBe(packed);
+  expect(await formatStatements(packed)).toBe(packed);
+});
+
 test.for([
   ["a short statement", "const one = sql`SELECT id FROM organisations WHERE id = $1`;\n"],
   ["a fragment", "const due = sql`d.state = 'pending'   AND d.due_at <= now()`;\n"],
