@@ -91,17 +91,8 @@ const admitKeys = query({
   timeLimitMs: admissionTimeoutMs,
   text: sql`
     SELECT
-      ordinal,
-      api_key_id,
-      organisation_id,
-      scopes,
-      livemode,
-      can_create_ledger_contacts,
-      usage_allowed,
-      organisation_now AS now,
-      counted AS is_counted,
-      remaining,
-      reset_seconds
+      ordinal, api_key_id, organisation_id, scopes, livemode, can_create_ledger_contacts,
+      usage_allowed, organisation_now AS now, counted AS is_counted, remaining, reset_seconds
     FROM admit_api_keys($1::bytea[], $2::integer)
   `,
   row: admissionRow,

@@ -141,13 +141,7 @@ const beginRequest = query({
     SELECT outcome, response
     FROM
       begin_idempotent_request(
-        $1,
-        $2,
-        $3,
-        $4,
-        $5,
-        $6,
-        $7,
+        $1, $2, $3, $4, $5, $6, $7,
         $8 * interval '1 ms',
         $9 * interval '1 ms'
       )

@@ -72,13 +72,8 @@ const admitOperators = query({
   timeLimitMs: admissionTimeoutMs,
   text: sql`
     SELECT
-      h.place::integer AS ordinal,
-      a.token_id,
-      a.operator_id,
-      a.operator_name AS name,
-      a.operator_role AS role,
-      NULL::uuid AS session_id,
-      NULL::boolean AS is_use_due
+      h.place::integer AS ordinal, a.token_id, a.operator_id, a.operator_name AS name,
+      a.operator_role AS role, NULL::uuid AS session_id, NULL::boolean AS is_use_due
     FROM
       (
         SELECT hash, place
@@ -88,12 +83,7 @@ const admitOperators = query({
       CROSS JOIN LATERAL admit_operator(h.hash) a
     UNION ALL
     SELECT
-      h.place::integer,
-      s.token_id,
-      s.operator_id,
-      o.name,
-      o.role,
-      s.id,
+      h.place::integer, s.token_id, s.operator_id, o.name, o.role, s.id,
       s.last_used_at < now() - interval '1 minute'
     FROM
       unnest($1::bytea[]) WITH ORDINALITY AS h (hash, place)

@@ -98,38 +98,14 @@ const saveEntries = command({
   text: sql`
     INSERT INTO audit_log
       (
-        id,
-        operator_id,
-        operator_name,
-        token_id,
-        operation,
-        request_id,
-        target_kind,
-        target_id,
-        organisation_id,
-        before,
-        after
+        id, operator_id, operator_name, token_id, operation, request_id, target_kind, target_id,
+        organisation_id, before, after
       )
     SELECT
-      r.id,
-      $1,
-      $2,
-      $3,
-      $4,
-      $5,
-      r.target_kind,
-      r.target_id,
-      r.organisation_id,
-      r.before,
-      r.after
+      r.id, $1, $2, $3, $4, $5, r.target_kind, r.target_id, r.organisation_id, r.before, r.after
     FROM
       jsonb_to_recordset($6) AS r (
-        position int,
-        id uuid,
-        target_kind text,
-        target_id uuid,
-        organisation_id uuid,
-        before jsonb,
+        position int, id uuid, target_kind text, target_id uuid, organisation_id uuid, before jsonb,
         after jsonb
       )
     ORDER BY r.position

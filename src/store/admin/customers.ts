@@ -121,43 +121,16 @@ const saveImported = query({
   text: sql`
     INSERT INTO customers
       (
-        id,
-        organisation_id,
-        code,
-        name,
-        company_name,
-        first_name,
-        last_name,
-        email,
-        status,
-        ledger_contact_id,
-        created_at
+        id, organisation_id, code, name, company_name, first_name, last_name, email, status,
+        ledger_contact_id, created_at
       )
     SELECT
-      r.id,
-      $1,
-      r.code,
-      r.name,
-      r."companyName",
-      r."firstName",
-      r."lastName",
-      r.email,
-      r.status,
-      r."ledgerContactId",
-      r."createdAt"
+      r.id, $1, r.code, r.name, r."companyName", r."firstName", r."lastName", r.email, r.status,
+      r."ledgerContactId", r."createdAt"
     FROM
       jsonb_to_recordset($2) AS r (
-        position int,
-        id uuid,
-        code text,
-        name text,
-        "companyName" text,
-        "firstName" text,
-        "lastName" text,
-        email text,
-        status text,
-        "ledgerContactId" text,
-        "createdAt" timestamptz
+        position int, id uuid, code text, name text, "companyName" text, "firstName" text,
+        "lastName" text, email text, status text, "ledgerContactId" text, "createdAt" timestamptz
       )
     ORDER BY r.position
     ON CONFLICT DO NOTHING

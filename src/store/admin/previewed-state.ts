@@ -55,10 +55,7 @@ const readSubscription = query({
       jsonb_build_array(
         to_jsonb(s) - ARRAY['due_at', 'parked_until', 'parked_reason', 'parked_attempts'],
         ($3::timestamptz AT TIME ZONE s.timezone)::date,
-        o.setup_mode,
-        o.invoice_create_days,
-        o.first_invoice_status,
-        o.due_days,
+        o.setup_mode, o.invoice_create_days, o.first_invoice_status, o.due_days,
         o.catalogue_version,
         (
           SELECT jsonb_agg(to_jsonb(p) ORDER BY p.index)
@@ -70,15 +67,10 @@ const readSubscription = query({
             jsonb_agg(
               jsonb_build_array(
                 i.id,
-                CASE
-                  WHEN i.status = 'scheduled' THEN o.first_invoice_status
-                  ELSE i.status
-                END,
+                CASE WHEN i.status = 'scheduled' THEN o.first_invoice_status ELSE i.status END,
                 i.subtotal,
                 i.amount_due = i.total,
-                i.sent,
-                i.ledger_drift,
-                i.sync_error
+                i.sent, i.ledger_drift, i.sync_error
               )
               ORDER BY i.seq
             )
@@ -135,11 +127,7 @@ const readCreation = query({
   text: sql`
     SELECT
       jsonb_build_array(
-        o.catalogue_version,
-        o.timezone,
-        o.setup_mode,
-        o.invoice_create_days,
-        o.due_days,
+        o.catalogue_version, o.timezone, o.setup_mode, o.invoice_create_days, o.due_days,
         ($3::timestamptz AT TIME ZONE o.timezone)::date,
         c.status,
         (

@@ -163,14 +163,11 @@ const loadClock = query({
   name: "load_test_clock",
   text: sql`
     SELECT
-      ${columnsOf(sql`o`, organisationRow)},
-      a.started_from,
-      a.target,
+      ${columnsOf(sql`o`, organisationRow)}, a.started_from, a.target,
       coalesce(a.performed, 0) AS performed,
       coalesce(a.issued, 0) AS issued,
       coalesce(a.parked, 0) AS parked,
-      a.started_at,
-      a.finished_at,
+      a.started_at, a.finished_at,
       date_trunc('milliseconds', clock_timestamp()) AS real_time
     FROM
       organisations o

@@ -42,8 +42,7 @@ export const readDue = backlog(
   "backlog_due",
   sql`
     SELECT
-      due.count,
-      due.oldest_seconds,
+      due.count, due.oldest_seconds,
       ${counted(sql`subscriptions`, sql`t.parked_until IS NOT NULL`)} AS parked
     FROM
       (
@@ -77,17 +76,14 @@ export const readJobs = backlog(
   "backlog_jobs",
   sql`
     SELECT
-      kind,
-      reason,
+      kind, reason,
       count(*)::int AS count,
       ${seconds(sql`min(created_at)`)} AS oldest_seconds,
       count(*) FILTER (WHERE lease_until < now())::int AS expired
     FROM
       (
         SELECT
-          j.kind,
-          j.created_at,
-          j.lease_until,
+          j.kind, j.created_at, j.lease_until,
           CASE
             WHEN c.organisation_id IS NULL THEN 'unconnected'
             WHEN c.disconnected_at IS NOT NULL THEN 'disconnected'

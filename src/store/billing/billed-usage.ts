@@ -22,42 +22,16 @@ const insertBills = command({
   text: sql`
     INSERT INTO usage_bills
       (
-        organisation_id,
-        subscription_id,
-        bill,
-        period_index,
-        meter_id,
-        events,
-        quantity,
-        priced,
-        amount,
-        invoice_id,
-        credit_note_id
+        organisation_id, subscription_id, bill, period_index, meter_id, events, quantity, priced,
+        amount, invoice_id, credit_note_id
       )
     SELECT
-      $1,
-      r.subscription_id,
-      r.bill,
-      r.period_index,
-      r.meter_id,
-      r.events,
-      r.quantity,
-      r.priced,
-      r.amount,
-      r.invoice_id,
-      r.credit_note_id
+      $1, r.subscription_id, r.bill, r.period_index, r.meter_id, r.events, r.quantity, r.priced,
+      r.amount, r.invoice_id, r.credit_note_id
     FROM
       jsonb_to_recordset($2) AS r (
-        subscription_id uuid,
-        bill int,
-        period_index int,
-        meter_id uuid,
-        events bigint,
-        quantity numeric,
-        priced numeric,
-        amount numeric,
-        invoice_id uuid,
-        credit_note_id uuid
+        subscription_id uuid, bill int, period_index int, meter_id uuid, events bigint,
+        quantity numeric, priced numeric, amount numeric, invoice_id uuid, credit_note_id uuid
       )
   `,
 });

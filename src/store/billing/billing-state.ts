@@ -34,11 +34,7 @@ const readStates = query({
   planned: "once",
   text: sql`
     SELECT
-      ${subscriptionColumns},
-      t.current_period,
-      t.due_at,
-      t.usage_bill,
-      t.usage_billed,
+      ${subscriptionColumns}, t.current_period, t.due_at, t.usage_bill, t.usage_billed,
       (
         SELECT c.id
         FROM unit_changes c
@@ -100,12 +96,7 @@ const readStates = query({
         FROM
           (
             SELECT
-              i.id,
-              i.number,
-              i.type,
-              i.period_index,
-              i.status,
-              i.total::text,
+              i.id, i.number, i.type, i.period_index, i.status, i.total::text,
               (
                 i.amount_due - (
                   SELECT coalesce(sum(c.amount), 0)

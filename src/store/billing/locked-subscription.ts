@@ -195,29 +195,13 @@ const writePeriods = command({
   name: "save_periods",
   text: sql`
     INSERT INTO periods AS p (
-      organisation_id,
-      subscription_id,
-      index,
-      previous_index,
-      start_date,
-      end_date,
-      billed_units,
-      billed_by,
-      setup_mode,
-      proration_closed,
-      billed_separately
+      organisation_id, subscription_id, index, previous_index, start_date, end_date, billed_units,
+      billed_by, setup_mode, proration_closed, billed_separately
     )
     SELECT
-      $1,
-      r.subscription_id,
-      r.index,
+      $1, r.subscription_id, r.index,
       nullif(r.index, 0) - 1,
-      r.start_date,
-      r.end_date,
-      r.billed_units,
-      r.billed_by,
-      r.setup_mode,
-      r.proration_closed,
+      r.start_date, r.end_date, r.billed_units, r.billed_by, r.setup_mode, r.proration_closed,
       r.billed_separately
     FROM ${periodColumns.source(sql`r`, 2)}
     ORDER BY r.subscription_id, r.index

@@ -57,9 +57,7 @@ const writeClock = command({
         UPDATE clock_advances
         SET
           moved_at = clock_timestamp(),
-          finished_at = CASE
-            WHEN $3 THEN clock_timestamp()
-          END
+          finished_at = CASE WHEN $3 THEN clock_timestamp() END
         WHERE organisation_id = $1
       )
     UPDATE organisations

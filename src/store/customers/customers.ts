@@ -91,17 +91,8 @@ const save = command({
       customer AS (
         INSERT INTO customers
           (
-            id,
-            organisation_id,
-            code,
-            name,
-            company_name,
-            first_name,
-            last_name,
-            email,
-            status,
-            request_hash,
-            created_at
+            id, organisation_id, code, name, company_name, first_name, last_name, email, status,
+            request_hash, created_at
           )
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
         RETURNING id

@@ -61,11 +61,7 @@ const saveAllocations = command({
         SELECT *
         FROM
           jsonb_to_recordset($3) AS r (
-            id uuid,
-            invoice_id uuid,
-            amount numeric,
-            date date,
-            status text,
+            id uuid, invoice_id uuid, amount numeric, date date, status text,
             ledger_allocation_id text
           )
       ),
@@ -83,22 +79,11 @@ const saveAllocations = command({
       )
     INSERT INTO allocations
       (
-        id,
-        organisation_id,
-        credit_note_id,
-        invoice_id,
-        amount,
-        date,
-        status,
-        sync_status,
+        id, organisation_id, credit_note_id, invoice_id, amount, date, status, sync_status,
         ledger_allocation_id
       )
     SELECT
-      row.id,
-      $1,
-      $2,
-      row.invoice_id,
-      row.amount,
+      row.id, $1, $2, row.invoice_id, row.amount,
       row.date::timestamp AT TIME ZONE 'UTC',
       'active',
       'synced',
@@ -128,9 +113,7 @@ const saveNote = command({
       ledger_subtotal = coalesce($8, d.ledger_subtotal),
       ledger_drift = ${driftOf("credit_notes")},
       ledger_number = ${ledgerNumber},
-      sync_error = CASE
-        WHEN d.status <> 'not_in_external' THEN d.sync_error
-      END,
+      sync_error = CASE WHEN d.status <> 'not_in_external' THEN d.sync_error END,
       applied_elsewhere = $4::numeric - $6::numeric - (
         SELECT coalesce(sum(a.amount), 0)
         FROM allocations a

@@ -39,10 +39,7 @@ const reduceDueOf = command({
     UPDATE invoices i
     SET
       amount_due = due.left,
-      status = CASE
-        WHEN due.left = 0 THEN 'paid'
-        ELSE 'approved'
-      END,
+      status = CASE WHEN due.left = 0 THEN 'paid' ELSE 'approved' END,
       ledger_reported_at = now()
     FROM
       (

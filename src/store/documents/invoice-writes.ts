@@ -30,54 +30,15 @@ export function insertLinesAt(position: Sql): Sql {
   return sql`
     INSERT INTO invoice_lines
       (
-        id,
-        organisation_id,
-        invoice_id,
-        position,
-        kind,
-        name,
-        description,
-        units,
-        quantity,
-        unit_price,
-        amount,
-        period_start,
-        period_end,
-        from_units,
-        to_units,
-        days_remaining,
-        days_in_period,
-        charge_id,
-        meter_id,
-        revenue_account,
-        tax_type,
-        amending,
-        facts
+        id, organisation_id, invoice_id, position, kind, name, description, units, quantity,
+        unit_price, amount, period_start, period_end, from_units, to_units, days_remaining,
+        days_in_period, charge_id, meter_id, revenue_account, tax_type, amending, facts
       )
     SELECT
-      r.id,
-      $1,
-      r.invoice_id,
-      ${position},
-      r.kind,
-      r.name,
-      r.description,
-      r.units,
-      r.quantity,
-      r.unit_price,
-      r.amount,
-      r.period_start,
-      r.period_end,
-      r.from_units,
-      r.to_units,
-      r.days_remaining,
-      r.days_in_period,
-      r.charge_id,
-      r.meter_id,
-      r.revenue_account,
-      r.tax_type,
-      r.amending,
-      r.facts
+      r.id, $1, r.invoice_id, ${position}, r.kind, r.name, r.description, r.units, r.quantity,
+      r.unit_price, r.amount, r.period_start, r.period_end, r.from_units, r.to_units,
+      r.days_remaining, r.days_in_period, r.charge_id, r.meter_id, r.revenue_account, r.tax_type,
+      r.amending, r.facts
   `;
 }
 

@@ -50,12 +50,7 @@ const loadSince = query({
   text: sql`
     SELECT
       'invoice' AS kind,
-      i.id,
-      i.number,
-      i.type,
-      i.currency,
-      i.subtotal::text AS subtotal,
-      i.seq
+      i.id, i.number, i.type, i.currency, i.subtotal::text AS subtotal, i.seq
     FROM invoices i
     WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.seq > $3
     UNION ALL

@@ -47,10 +47,7 @@ const reprice = command({
           AND l.invoice_id = $2
           AND l.kind = 'plan'
           AND (l.units, l.description, l.unit_price, l.amount) IS DISTINCT FROM (
-            $3::int,
-            $4::text,
-            $5::numeric,
-            $6::numeric
+            $3::int, $4::text, $5::numeric, $6::numeric
           )
         RETURNING l.id
       ),

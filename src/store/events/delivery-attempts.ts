@@ -82,28 +82,10 @@ const record = query({
         SELECT *, clock_timestamp() - ago_ms * interval '1 millisecond' AS at
         FROM
           unnest(
-            $3::uuid[],
-            $4::timestamptz[],
-            $5::float8[],
-            $6::int[],
-            $7::int[],
-            $8::text[],
-            $9::text[],
-            $10::text[],
-            $11::float8[],
-            $12::boolean[],
-            $21::timestamptz[]
+            $3::uuid[], $4::timestamptz[], $5::float8[], $6::int[], $7::int[], $8::text[],
+            $9::text[], $10::text[], $11::float8[], $12::boolean[], $21::timestamptz[]
           ) AS r (
-            id,
-            began_at,
-            ago_ms,
-            latency_ms,
-            status,
-            error,
-            answer,
-            verdict,
-            pause_ms,
-            restarts,
+            id, began_at, ago_ms, latency_ms, status, error, answer, verdict, pause_ms, restarts,
             claimed_until
           )
       ),
@@ -148,14 +130,8 @@ const record = query({
               0
             )
           END,
-          succeeded_at = CASE
-            WHEN $14 THEN now()
-            ELSE w.succeeded_at
-          END,
-          status = CASE
-            WHEN $19::text IS NULL THEN w.status
-            ELSE 'disabled'
-          END,
+          succeeded_at = CASE WHEN $14 THEN now() ELSE w.succeeded_at END,
+          status = CASE WHEN $19::text IS NULL THEN w.status ELSE 'disabled' END,
           disabled_at = CASE
             WHEN $19::text IS NULL THEN w.disabled_at
             ELSE coalesce(w.disabled_at, now())
@@ -171,21 +147,9 @@ const record = query({
       verdicts AS (SELECT count(*) = 0 AS has_moved FROM health),
       locked AS MATERIALIZED (
         SELECT
-          d.id,
-          r.began_at,
-          r.at,
-          r.latency_ms,
-          r.status,
-          r.error,
-          r.answer,
-          r.pause_ms,
-          r.restarts,
+          d.id, r.began_at, r.at, r.latency_ms, r.status, r.error, r.answer, r.pause_ms, r.restarts,
           r.claimed_until,
-          CASE
-            WHEN v.has_moved
-            AND r.verdict = 'gone' THEN 'failed'
-            ELSE r.verdict
-          END AS verdict
+          CASE WHEN v.has_moved AND r.verdict = 'gone' THEN 'failed' ELSE r.verdict END AS verdict
         FROM
           webhook_deliveries d
           JOIN results r ON r.id = d.id
@@ -225,21 +189,14 @@ const record = query({
             WHEN d.began_at <> r.began_at THEN d.due_at
             ELSE least(
               now() + r.pause_ms * interval '1 millisecond',
-              CASE
-                WHEN r.restarts THEN r.at
-                ELSE d.began_at
-              END + $20 * interval '1 millisecond'
+              CASE WHEN r.restarts THEN r.at ELSE d.began_at END + $20 * interval '1 millisecond'
             )
           END,
           claimed_until = CASE
             WHEN d.state = 'pending'
             AND r.verdict = 'failed' THEN nullif(d.claimed_until, r.claimed_until)
           END,
-          began_at = CASE
-            WHEN r.restarts
-            AND d.began_at = r.began_at THEN r.at
-            ELSE d.began_at
-          END
+          began_at = CASE WHEN r.restarts AND d.began_at = r.began_at THEN r.at ELSE d.began_at END
         FROM locked r
         WHERE ${isOwn} AND d.id = r.id
         RETURNING d.id, d.attempts, d.state, r.at, r.latency_ms, r.status, r.error, r.answer

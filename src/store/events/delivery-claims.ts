@@ -66,11 +66,7 @@ const claim = query({
         RETURNING d.id, d.event_id, d.began_at, d.attempts, d.claimed_until, d.due_at
       )
     SELECT
-      c.id,
-      c.event_id,
-      e.body,
-      e.traceparent,
-      c.began_at::text AS began_at,
+      c.id, c.event_id, e.body, e.traceparent, c.began_at::text AS began_at,
       c.claimed_until::text AS claimed_until,
       (1000 * extract(epoch FROM now() - c.began_at))::float8 AS age_ms,
       CASE

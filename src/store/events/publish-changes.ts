@@ -164,8 +164,7 @@ const takeEntries = query({
         RETURNING c.seq, c.object_kind, c.object_id, c.change, c.traceparent
       )
     SELECT
-      object_kind AS kind,
-      object_id AS id,
+      object_kind AS kind, object_id AS id,
       array_agg(DISTINCT change) AS changes,
       (array_agg(traceparent ORDER BY seq) FILTER (WHERE traceparent IS NOT NULL))[1] AS traceparent
     FROM taken

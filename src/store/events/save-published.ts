@@ -47,27 +47,13 @@ const save = command({
       event AS (
         INSERT INTO events
           (
-            organisation_id,
-            created_at,
-            clock_at,
-            object_kind,
-            object_id,
-            id,
-            type,
-            sequence,
-            body,
+            organisation_id, created_at, clock_at, object_kind, object_id, id, type, sequence, body,
             traceparent
           )
         SELECT $1, $2, $17, *
         FROM
           unnest(
-            $7::text[],
-            $8::uuid[],
-            $9::uuid[],
-            $10::text[],
-            $11::bigint[],
-            $12::text[],
-            $16::text[]
+            $7::text[], $8::uuid[], $9::uuid[], $10::text[], $11::bigint[], $12::text[], $16::text[]
           )
       )
     INSERT INTO webhook_deliveries (organisation_id, id, event_id, endpoint_id)

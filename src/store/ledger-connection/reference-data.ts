@@ -83,12 +83,7 @@ const save = command({
   name: "save_reference_data",
   text: sql`
     INSERT INTO ledger_reference_data AS o (
-      organisation_id,
-      kind,
-      tenant_id,
-      data,
-      fetched_at,
-      next_read_at
+      organisation_id, kind, tenant_id, data, fetched_at, next_read_at
     )
     VALUES ($1, $2, $3, $4, now() - $5 * interval '1 millisecond', now() + ${maxAge})
     ON CONFLICT (organisation_id, kind) DO UPDATE

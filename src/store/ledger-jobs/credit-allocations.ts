@@ -65,21 +65,16 @@ const plan = query({
     INSERT INTO ledger_jobs
       (id, organisation_id, kind, state, subscription_id, credit_note_id, invoice_id, amount)
     SELECT
-      party.job_id,
-      $1,
+      party.job_id, $1,
       'allocate_credit',
       'ready',
-      party.subscription_id,
-      pair.credit_note_id,
-      pair.invoice_id,
-      pair.amount
+      party.subscription_id, pair.credit_note_id, pair.invoice_id, pair.amount
     FROM
       organisations o
       CROSS JOIN unnest($2::uuid[], $3::uuid[]) AS party (subscription_id, job_id)
       CROSS JOIN LATERAL (
         SELECT
-          n.id AS credit_note_id,
-          i.id AS invoice_id,
+          n.id AS credit_note_id, i.id AS invoice_id,
           least(n.remaining_credit, i.amount_due) AS amount
         FROM
           credit_notes n

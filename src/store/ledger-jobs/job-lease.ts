@@ -61,10 +61,7 @@ export const notifyCallers = sql`
     job,
     pg_notify(
       ${literal(outcomesChannel)},
-      CASE
-        WHEN job.state = 'done' THEN ${literal(doneMark)}
-        ELSE ''
-      END || job.id
+      CASE WHEN job.state = 'done' THEN ${literal(doneMark)} ELSE '' END || job.id
     )
 `;
 
@@ -190,18 +187,12 @@ const rescheduling = (
           UPDATE ledger_jobs t
           SET
             reason = $4,
-            state = CASE
-              WHEN t.state = 'ready' THEN 'ready'
-              ELSE 'uncertain'
-            END,
+            state = CASE WHEN t.state = 'ready' THEN 'ready' ELSE 'uncertain' END,
             not_before = CASE
               WHEN t.state = 'ready' THEN greatest(t.not_before, until.instant)
               ELSE t.not_before
             END,
-            lease_until = CASE
-              WHEN t.state = 'ready' THEN t.lease_until
-              ELSE until.instant
-            END
+            lease_until = CASE WHEN t.state = 'ready' THEN t.lease_until ELSE until.instant END
           FROM until
           WHERE
             t.organisation_id = $1

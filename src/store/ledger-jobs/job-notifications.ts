@@ -165,10 +165,7 @@ const readJobs = query({
   name: "read_job_outcomes",
   text: sql`
     SELECT
-      id,
-      state,
-      reason,
-      message,
+      id, state, reason, message,
       (state = 'ready' AND not_before > $3) AS rescheduled
     FROM ledger_jobs
     WHERE organisation_id = $1 AND id = ANY ($2::uuid[])

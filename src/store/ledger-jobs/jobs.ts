@@ -39,8 +39,7 @@ export const reschedule: Command<[organisationId: string, ms: number, reason: st
       waiting AS (
         SELECT o.id
         FROM
-          ledger_jobs o,
-          until
+          ledger_jobs o, until
         WHERE o.organisation_id = $1 AND o.state = 'ready' AND o.not_before < until.instant
         FOR NO KEY UPDATE OF o SKIP LOCKED
       ),
@@ -50,8 +49,7 @@ export const reschedule: Command<[organisationId: string, ms: number, reason: st
           not_before = until.instant,
           reason = $3
         FROM
-          until,
-          waiting
+          until, waiting
         WHERE o.organisation_id = $1 AND o.id = waiting.id
         RETURNING o.id
       ),

@@ -39,14 +39,8 @@ const save = command({
           r.*
         FROM
           jsonb_to_recordset($2) AS r (
-            job_id uuid,
-            attempt int,
-            outcome text,
-            reason text,
-            message text,
-            http_status int,
-            correlation_id text,
-            duration_ms int
+            job_id uuid, attempt int, outcome text, reason text, message text, http_status int,
+            correlation_id text, duration_ms int
           )
           JOIN ledger_jobs j ON j.organisation_id = $1 AND j.id = r.job_id
         WHERE j.attempts = r.attempt AND num_nonnulls(j.credit_note_id, j.invoice_id) > 0
@@ -67,26 +61,13 @@ const save = command({
       )
     INSERT INTO ledger_attempts
       (
-        organisation_id,
-        document_id,
-        job_kind,
-        outcome,
-        reason,
-        message,
-        http_status,
-        correlation_id,
-        duration_ms
+        organisation_id, document_id, job_kind, outcome, reason, message, http_status,
+        correlation_id, duration_ms
       )
     SELECT
-      $1,
-      document_id,
-      kind,
-      outcome,
-      reason,
+      $1, document_id, kind, outcome, reason,
       nullif(message, ''),
-      http_status,
-      correlation_id,
-      duration_ms
+      http_status, correlation_id, duration_ms
     FROM attempt
   `,
 });

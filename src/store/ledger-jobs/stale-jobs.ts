@@ -60,10 +60,7 @@ const findStale = query({
   text: sql`
     SELECT DISTINCT
       t.organisation_id,
-      CASE
-        WHEN t.kind = ANY ($2) THEN 'posting'
-        ELSE t.kind
-      END AS kind,
+      CASE WHEN t.kind = ANY ($2) THEN 'posting' ELSE t.kind END AS kind,
       CASE
         WHEN t.kind IN (
           'amend_invoice',
@@ -71,12 +68,8 @@ const findStale = query({
           'end_subscription'
         ) THEN t.subscription_id
       END AS subscription_id,
-      CASE
-        WHEN t.kind = 'amend_invoice' THEN t.invoice_id
-      END AS invoice_id,
-      CASE
-        WHEN t.kind IN ('amend_invoice', 'end_subscription') THEN t.id
-      END AS job_id,
+      CASE WHEN t.kind = 'amend_invoice' THEN t.invoice_id END AS invoice_id,
+      CASE WHEN t.kind IN ('amend_invoice', 'end_subscription') THEN t.id END AS job_id,
       CASE
         WHEN t.kind = 'end_subscription' THEN (
           SELECT s.customer_id

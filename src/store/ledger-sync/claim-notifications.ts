@@ -173,9 +173,7 @@ const findDue = query({
     GROUP BY kind, failures >= ${maxBatchFailures}
     ORDER BY
       failures >= ${maxBatchFailures},
-      CASE
-        WHEN min(failures) >= ${maxBatchFailures} THEN min(try_at)
-      END,
+      CASE WHEN min(failures) >= ${maxBatchFailures} THEN min(try_at) END,
       min(failures),
       kind
   `,

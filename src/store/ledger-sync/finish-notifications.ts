@@ -41,9 +41,7 @@ const finish = command({
         SET
           failures = 0,
           reason = kept.reason,
-          changed_at = CASE
-            WHEN kept.reason IS NOT NULL THEN h.changed_at
-          END,
+          changed_at = CASE WHEN kept.reason IS NOT NULL THEN h.changed_at END,
           try_at = now() + CASE
             WHEN kept.reason IS NULL THEN greatest(interval '1 second', (now() - h.received_at) / 2)
             ELSE least(${maxPause}, greatest(interval '1 minute', now() - h.received_at))

@@ -93,8 +93,7 @@ const readState = query({
         WHERE organisation_id = $1 AND NOT EXISTS (SELECT FROM created)
       )
     SELECT
-      reason,
-      failures,
+      reason, failures,
       greatest(
         0,
         coalesce(ceil(1000 * extract(epoch FROM not_before - now())), 0)
@@ -150,9 +149,7 @@ const claimPage = query({
   planned: "once",
   text: sql`
     SELECT
-      s.sync_kind AS kind,
-      s.sync_cursor AS cursor,
-      ${takenAt} AS taken_at,
+      s.sync_kind AS kind, s.sync_cursor AS cursor, ${takenAt} AS taken_at,
       coalesce(
         CASE s.sync_kind
           WHEN 'contacts' THEN s.contacts_since
@@ -265,9 +262,7 @@ const reschedule = command({
       not_before = now() + $2 * interval '1 millisecond',
       reason = coalesce(
         $3,
-        CASE
-          WHEN sync_kind IS NOT NULL THEN reason
-        END
+        CASE WHEN sync_kind IS NOT NULL THEN reason END
       ),
       failures = CASE
         WHEN $3::text IS NULL

@@ -70,15 +70,11 @@ export const notifyDrafts = command({
       ),
       moved AS (
         UPDATE ledger_sync_cursors
-        SET
-          drafts_checked_to = (
-            SELECT
-              CASE
-                WHEN count(*) < ${maxLooked} THEN 0
-                ELSE max(seq)
-              END
-            FROM picked
-          )
+        SET drafts_checked_to = (
+          SELECT
+            CASE WHEN count(*) < ${maxLooked} THEN 0 ELSE max(seq) END
+          FROM picked
+        )
         WHERE organisation_id = $1
       )
     INSERT INTO ledger_notifications (organisation_id, kind, ledger_id)

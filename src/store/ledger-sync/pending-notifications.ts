@@ -38,12 +38,8 @@ const save = command({
   text: sql`
     INSERT INTO ledger_notifications AS n (organisation_id, kind, ledger_id, changed_at)
     SELECT
-      $1,
-      $2,
-      ledger_id,
-      CASE
-        WHEN bool_and(changed_at IS NOT NULL) THEN max(changed_at)
-      END
+      $1, $2, ledger_id,
+      CASE WHEN bool_and(changed_at IS NOT NULL) THEN max(changed_at) END
     FROM unnest($3::text[], $4::timestamptz[]) AS h (ledger_id, changed_at)
     GROUP BY ledger_id
     ORDER BY ledger_id
@@ -58,10 +54,7 @@ const save = command({
           WHEN $5 THEN n.try_at
           ELSE least(
             n.try_at,
-            now() + CASE
-              WHEN n.reason IS NULL THEN interval '0'
-              ELSE interval '1 minute'
-            END
+            now() + CASE WHEN n.reason IS NULL THEN interval '0' ELSE interval '1 minute' END
           )
         END,
         changed_at = CASE

@@ -46,13 +46,7 @@ const holdSynced = query({
   name: "hold_synced_customer",
   text: sql`
     SELECT
-      id,
-      name,
-      first_name,
-      last_name,
-      email,
-      status,
-      ledger_contact_id,
+      id, name, first_name, last_name, email, status, ledger_contact_id,
       deactivated_at IS NOT NULL AS is_deactivated
     FROM customers
     WHERE

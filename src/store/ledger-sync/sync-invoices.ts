@@ -69,19 +69,9 @@ const writeEvaluated = query({
     WITH
       evaluated AS (
         SELECT
-          d.id AS own_id,
-          d.subscription_id,
-          d.ledger_invoice_id AS ledger_id,
-          r.status,
-          r.subtotal,
-          r.total,
-          r.amount_due,
-          r.sent,
-          r.updated_at,
-          r.due_date,
-          ${drift} AS drift,
-          ${ledgerNumber} AS ledger_number,
-          ${isOtherInvoice} AS is_other,
+          d.id AS own_id, d.subscription_id, d.ledger_invoice_id AS ledger_id, r.status, r.subtotal,
+          r.total, r.amount_due, r.sent, r.updated_at, r.due_date, ${drift} AS drift,
+          ${ledgerNumber} AS ledger_number, ${isOtherInvoice} AS is_other,
           ${verdict("invoices")} AS verdict
         FROM ${observedInvoice}
         WHERE ${isDifferent} AND d.subscription_id = ANY ($4::uuid[])
@@ -216,8 +206,7 @@ const losing = (kind: SyncedDocumentKind) =>
       WITH
         evaluated AS (
           SELECT
-            d.id AS own_id,
-            d.${ledgerIdColumn[kind]} AS ledger_id,
+            d.id AS own_id, d.${ledgerIdColumn[kind]} AS ledger_id,
             coalesce(d.ledger_reported_at >= $3::timestamptz, false) OR ${isBusy[kind]} AS is_busy
           FROM ${identifier(kind)} d
           WHERE

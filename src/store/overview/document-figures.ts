@@ -58,8 +58,7 @@ const countStates = query({
           AND o.kind IN ('create_invoice', 'create_credit_note', 'amend_invoice', 'allocate_credit')
       ) AS waiting,
       (${drifting(invoice)} + ${drifting(creditNote)})::int AS drift,
-      absent.count,
-      absent.oldest
+      absent.count, absent.oldest
     FROM
       (
         SELECT count(*)::int AS count, min(created_at) AS oldest
@@ -134,10 +133,7 @@ const readEndpoints = query({
   timeLimitMs,
   text: sql`
     SELECT
-      w.id,
-      w.url,
-      w.status,
-      w.failing_since,
+      w.id, w.url, w.status, w.failing_since,
       ${deliveries(sql`d.state = 'exhausted' AND ${isOfLastDay}`)} AS failed,
       ${deliveries(sql`d.state = 'pending'`)} AS waiting
     FROM webhook_endpoints w

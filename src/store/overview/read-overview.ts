@@ -30,20 +30,13 @@ const readRow = query({
   name: "read_overview",
   text: sql`
     SELECT
-      v.figures,
-      v.as_of,
+      v.figures, v.as_of,
       c.organisation_id IS NOT NULL AS is_connected,
       c.disconnected_at IS NOT NULL AS is_disconnected,
       c.disconnected_reason,
-      CASE
-        WHEN c.paused_until > now() THEN c.paused_reason
-      END AS paused_reason,
-      CASE
-        WHEN c.paused_until > now() THEN c.paused_until
-      END AS paused_until,
-      s.synced_at,
-      b.day_remaining,
-      b.day_observed_at,
+      CASE WHEN c.paused_until > now() THEN c.paused_reason END AS paused_reason,
+      CASE WHEN c.paused_until > now() THEN c.paused_until END AS paused_until,
+      s.synced_at, b.day_remaining, b.day_observed_at,
       greatest(s.day_most, b.day_remaining) AS day_most
     FROM
       organisations o

@@ -90,8 +90,7 @@ const readInvoices = query({
       (SELECT min(seq) AS last, min(created_at) AS oldest FROM chunk) l
       LEFT JOIN (
         SELECT
-          period_start AS date,
-          currency,
+          period_start AS date, currency,
           sync_error IS NOT NULL AS is_failed,
           count(*)::int AS count,
           sum(subtotal) AS value

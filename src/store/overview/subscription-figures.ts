@@ -81,9 +81,7 @@ const readGroups = query({
       (SELECT max(seq) AS last FROM chunk) l
       LEFT JOIN (
         SELECT
-          status,
-          end_date,
-          ${whileOpen},
+          status, end_date, ${whileOpen},
           count(*)::int AS count,
           (count(*) FILTER (WHERE start_date > $3 AND status <> 'pending'))::int AS started
         FROM chunk

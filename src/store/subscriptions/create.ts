@@ -57,9 +57,7 @@ const loadFacts = query({
   planned: "once",
   text: sql`
     SELECT
-      ${organisationColumns},
-      o.catalogue_version,
-      o.test_clock,
+      ${organisationColumns}, o.catalogue_version, o.test_clock,
       (
         SELECT s.request_hash
         FROM subscriptions s

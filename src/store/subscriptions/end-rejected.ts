@@ -32,16 +32,9 @@ const refuse = command({
         UPDATE removals r
         SET
           finished_at = now(),
-          state = CASE
-            WHEN r.step = $3 THEN 'refused'
-            ELSE 'left'
-          END,
-          reason = CASE
-            WHEN r.step = $3 THEN $4
-          END,
-          message = CASE
-            WHEN r.step = $3 THEN $5
-          END
+          state = CASE WHEN r.step = $3 THEN 'refused' ELSE 'left' END,
+          reason = CASE WHEN r.step = $3 THEN $4 END,
+          message = CASE WHEN r.step = $3 THEN $5 END
         WHERE r.organisation_id = $1 AND r.termination_id = $2 AND r.state = 'waiting'
         RETURNING r.invoice_id, r.state
       )

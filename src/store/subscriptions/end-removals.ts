@@ -82,13 +82,7 @@ const readStored = query({
   name: "read_termination",
   text: sql`
     SELECT
-      o.state,
-      e.ended,
-      o.reason,
-      r.current,
-      r.removals,
-      r.removed,
-      r.left,
+      o.state, e.ended, o.reason, r.current, r.removals, r.removed, r.left,
       CASE
         WHEN o.finished_at IS NULL THEN greatest(
           0,
@@ -220,9 +214,7 @@ const releaseHeld = command({
           not_before = now() + $4 * interval '1 millisecond',
           lease_until = NULL,
           reason = $5,
-          first_sent_at = CASE
-            WHEN NOT $6 THEN o.first_sent_at
-          END
+          first_sent_at = CASE WHEN NOT $6 THEN o.first_sent_at END
         WHERE o.organisation_id = $1 AND ${isHeld}
         RETURNING o.id
       )

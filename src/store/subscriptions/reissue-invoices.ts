@@ -31,8 +31,7 @@ const readRemovedInvoices = query({
   name: "load_removed_invoices",
   text: sql`
     SELECT
-      ${invoiceColumns},
-      t.period_index,
+      ${invoiceColumns}, t.period_index,
       EXISTS (
         SELECT 1
         FROM deferred_lines d
@@ -54,10 +53,7 @@ const readRemovedInvoices = query({
           AND r.invoice_id = t.id
           AND r.state = 'removed'
           AND NOT r.reissued
-          AND CASE
-            WHEN $4::uuid IS NULL THEN e.ended
-            ELSE e.id = $4
-          END
+          AND CASE WHEN $4::uuid IS NULL THEN e.ended ELSE e.id = $4 END
           AND e.seq > (
             SELECT coalesce(max(m.seq), 0)
             FROM restorations m

@@ -229,10 +229,7 @@ const leave = command({
       amount_due = coalesce($6::numeric, i.amount_due),
       sent = coalesce($7::boolean, i.sent),
       ledger_updated_at = coalesce($8::timestamptz, i.ledger_updated_at),
-      ledger_reported_at = CASE
-        WHEN $4::text IS NULL THEN i.ledger_reported_at
-        ELSE now()
-      END
+      ledger_reported_at = CASE WHEN $4::text IS NULL THEN i.ledger_reported_at ELSE now() END
     FROM removal
     WHERE i.organisation_id = $1 AND i.id = removal.invoice_id
   `,

@@ -55,32 +55,17 @@ const readNextPeriod = query({
         FROM
           (
             SELECT
-              d.seq,
-              l.position,
-              l.id,
-              d.id AS invoice_id,
-              d.number,
-              l.name,
-              l.description,
-              l.amount::text,
-              l.revenue_account,
-              l.tax_type
+              d.seq, l.position, l.id, d.id AS invoice_id, d.number, l.name, l.description,
+              l.amount::text, l.revenue_account, l.tax_type
             FROM
               invoices d
               JOIN invoice_lines l ON l.organisation_id = $1 AND l.invoice_id = d.id
             WHERE ${isOtherInvoice} AND ${counts(sql`d`)} AND ${isInvoiceLine}
             UNION ALL
             SELECT
-              d.seq,
-              l.position,
-              l.id,
-              NULL,
-              d.number,
-              l.name,
-              l.description,
+              d.seq, l.position, l.id, NULL, d.number, l.name, l.description,
               (-l.amount)::text,
-              l.revenue_account,
-              l.tax_type
+              l.revenue_account, l.tax_type
             FROM
               credit_notes d
               JOIN credit_note_lines l ON l.organisation_id = $1 AND l.credit_note_id = d.id

@@ -57,12 +57,7 @@ const readPeriods = query({
   name: "list_periods",
   text: sql`
     SELECT
-      p.subscription_id,
-      p.index,
-      p.start_date,
-      p.end_date,
-      p.billed_units,
-      p.setup_mode,
+      p.subscription_id, p.index, p.start_date, p.end_date, p.billed_units, p.setup_mode,
       s.price_override
     FROM
       periods p

@@ -124,13 +124,7 @@ const insert = command({
       termination AS (
         INSERT INTO terminations
           (
-            id,
-            organisation_id,
-            subscription_id,
-            end_when,
-            ended,
-            request_id,
-            request_hash,
+            id, organisation_id, subscription_id, end_when, ended, request_id, request_hash,
             requested_by
           )
         VALUES ($2, $1, $3, $4, false, $6, $7, $10)
@@ -187,12 +181,7 @@ const readOpenInvoices = query({
   name: "load_open_invoices",
   text: sql`
     SELECT
-      i.id,
-      i.number,
-      i.type,
-      i.period_index,
-      i.status,
-      i.total,
+      i.id, i.number, i.type, i.period_index, i.status, i.total,
       i.ledger_invoice_id IS NOT NULL AS in_ledger,
       i.sent,
       i.amount_due - (

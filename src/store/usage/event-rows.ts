@@ -32,15 +32,8 @@ const insert = query({
   text: sql`
     INSERT INTO usage_events
       (
-        organisation_id,
-        event_id,
-        subscription_id,
-        meter_id,
-        period_index,
-        bill,
-        quantity,
-        occurred_at,
-        created_at
+        organisation_id, event_id, subscription_id, meter_id, period_index, bill, quantity,
+        occurred_at, created_at
       )
     SELECT *
     FROM ${eventColumns.source(sql`r`, 1)}
@@ -94,11 +87,7 @@ const readStored = query({
       ${idColumns.source(sql`r`, 1)}
       CROSS JOIN LATERAL (
         SELECT
-          u.organisation_id,
-          u.event_id,
-          u.subscription_id,
-          u.meter_id,
-          u.quantity,
+          u.organisation_id, u.event_id, u.subscription_id, u.meter_id, u.quantity,
           ${microseconds(sql`u.occurred_at`)} AS occurred_at
         FROM usage_events u
         WHERE u.organisation_id = r.organisation_id AND u.event_id = r.event_id

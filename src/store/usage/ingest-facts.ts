@@ -101,16 +101,8 @@ const readFacts = query({
       ) o
       LEFT JOIN LATERAL (
         SELECT
-          s.id,
-          s.plan_id,
-          s.status,
-          s.timezone,
-          s.start_date,
-          s.billing_day,
-          s.interval_unit,
-          s.interval_count,
-          s.end_date,
-          ${microseconds(sql`s.ended_at`)} AS ended_at,
+          s.id, s.plan_id, s.status, s.timezone, s.start_date, s.billing_day, s.interval_unit,
+          s.interval_count, s.end_date, ${microseconds(sql`s.ended_at`)} AS ended_at,
           CASE
             WHEN EXISTS (
               SELECT
@@ -121,8 +113,7 @@ const readFacts = query({
                 AND j.state IN ('ready', 'sending', 'uncertain')
             ) THEN s.renewal_date
           END AS running_end_date,
-          s.current_period,
-          s.usage_bill,
+          s.current_period, s.usage_bill,
           s.due_at IS NULL AS is_undue
         FROM subscriptions s
         WHERE s.organisation_id = r.organisation_id AND s.id = r.id

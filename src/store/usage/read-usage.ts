@@ -127,8 +127,7 @@ const readUsage = query({
   text: sql`
     SELECT
       ${columnsOf(sql`s`, termsRow)},
-      ${planMetersJson(sql`s.organisation_id`, sql`s.plan_id`)} AS meters,
-      ${takenJson} AS taken,
+      ${planMetersJson(sql`s.organisation_id`, sql`s.plan_id`)} AS meters, ${takenJson} AS taken,
       ${waitingJson} AS waiting
     FROM subscriptions s
     WHERE s.organisation_id = $1 AND s.id = $2

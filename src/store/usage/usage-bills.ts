@@ -44,22 +44,11 @@ const readBills = query({
   name: "list_usage_bills",
   text: sql`
     SELECT
-      b.subscription_id,
-      b.bill,
-      b.period_index,
-      b.meter_id,
-      b.events,
-      b.quantity,
-      b.amount,
-      b.invoice_id,
-      b.credit_note_id,
+      b.subscription_id, b.bill, b.period_index, b.meter_id, b.events, b.quantity, b.amount,
+      b.invoice_id, b.credit_note_id,
       coalesce(e.quantity, 0) AS before,
       coalesce(e.priced, 0) AS priced,
-      m.code AS meter_code,
-      s.currency,
-      s.start_date,
-      s.billing_day,
-      s.interval_count,
+      m.code AS meter_code, s.currency, s.start_date, s.billing_day, s.interval_count,
       s.interval_unit
     FROM
       usage_bills b

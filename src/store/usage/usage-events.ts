@@ -100,11 +100,7 @@ const listEvents = eventsOf(
       AND (
         $6::int IS NULL
         OR (u.bill, u.period_index, u.meter_id, u.created_at, u.event_id) < (
-          $6,
-          $7::int,
-          $8::uuid,
-          $9::timestamptz,
-          $10
+          $6, $7::int, $8::uuid, $9::timestamptz, $10
         )
       )
     ORDER BY ${order(sql`u`)}

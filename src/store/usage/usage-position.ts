@@ -16,11 +16,7 @@ const findPosition = query({
   name: "find_usage_position",
   text: sql`
     SELECT
-      s.timezone,
-      s.start_date,
-      s.billing_day,
-      s.interval_unit,
-      s.interval_count,
+      s.timezone, s.start_date, s.billing_day, s.interval_unit, s.interval_count,
       coalesce(o.test_clock, now()) AS now,
       EXISTS (
         SELECT

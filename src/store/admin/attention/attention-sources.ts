@@ -40,16 +40,9 @@ function things(thing: Thing, from: Sql): Sql {
   const { answer = sql`NULL`, same = sql`''`, count = sql`1` } = thing;
   return sql`
     SELECT
-      ${organisationId} AS organisation_id,
-      ${place} AS place,
-      ${objectKind} AS object_kind,
-      ${objectId} AS object_id,
-      ${label} AS label,
-      ${since} AS since,
-      ${reason} AS reason,
-      ${answer} AS answer,
-      ${same} AS same,
-      ${count} AS count
+      ${organisationId} AS organisation_id, ${place} AS place, ${objectKind} AS object_kind,
+      ${objectId} AS object_id, ${label} AS label, ${since} AS since, ${reason} AS reason,
+      ${answer} AS answer, ${same} AS same, ${count} AS count
     FROM ${from}
   `;
 }

@@ -39,10 +39,7 @@ const readLines = ofKinds((kind) =>
     name: `read_retried_${kind}_lines`,
     text: sql`
       SELECT
-        l.name,
-        l.amount,
-        ${account} AS revenue_account,
-        ${taxType} AS tax_type,
+        l.name, l.amount, ${account} AS revenue_account, ${taxType} AS tax_type,
         (${account}, ${taxType}) IS DISTINCT FROM (l.revenue_account, l.tax_type) AS mapped_again
       FROM
         ${documentKinds[kind].lines} l

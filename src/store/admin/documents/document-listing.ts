@@ -92,10 +92,7 @@ const open = sql`o.state IN ('ready', 'sending', 'uncertain')`;
 const waiting = sql`
   SELECT
     o.*,
-    CASE
-      WHEN o.state = 'ready' THEN o.not_before
-      ELSE o.lease_until
-    END AS next_attempt_at
+    CASE WHEN o.state = 'ready' THEN o.not_before ELSE o.lease_until END AS next_attempt_at
   FROM ledger_jobs o
   WHERE
     o.organisation_id = t.organisation_id

@@ -29,8 +29,7 @@ const reserve = ofKinds((kind) =>
         )
       SELECT ${documentNumber(documentKinds[kind].numberPrefix, sql`k.reserved`)} AS number
       FROM
-        counter k,
-        organisations o
+        counter k, organisations o
       WHERE o.id = $1
     `,
     row: { number: text },
@@ -61,10 +60,7 @@ export const mappedLines: Readonly<Record<DocumentKind, Sql>> = {
       k.id,
       coalesce(c.tax_type, m.tax_type, p.tax_type, o.tax_type) AS tax_type,
       coalesce(
-        c.revenue_account,
-        m.revenue_account,
-        p.revenue_account,
-        o.revenue_account
+        c.revenue_account, m.revenue_account, p.revenue_account, o.revenue_account
       ) AS revenue_account
     FROM
       invoice_lines k
@@ -143,13 +139,7 @@ const insertJob = command({
   text: sql`
     INSERT INTO ledger_jobs
       (
-        id,
-        organisation_id,
-        kind,
-        state,
-        subscription_id,
-        invoice_id,
-        credit_note_id,
+        id, organisation_id, kind, state, subscription_id, invoice_id, credit_note_id,
         skip_validation
       )
     VALUES ($1, $2, $3, 'ready', $4, $5, $6, true)

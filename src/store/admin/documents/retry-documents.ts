@@ -174,14 +174,10 @@ const repeatJob = command({
     INSERT INTO ledger_jobs
       (id, organisation_id, kind, state, subscription_id, invoice_id, skip_validation, joins)
     SELECT
-      $3,
-      o.organisation_id,
+      $3, o.organisation_id,
       'amend_invoice',
       'ready',
-      o.subscription_id,
-      o.invoice_id,
-      true,
-      o.joins
+      o.subscription_id, o.invoice_id, true, o.joins
       AND EXISTS (
         SELECT 1
         FROM invoice_lines l

@@ -188,8 +188,7 @@ const useState = query({
         WHERE state_hash = $1
         FOR UPDATE
       ) before,
-      operators o,
-      operator_tokens t
+      operators o, operator_tokens t
     WHERE
       c.organisation_id = before.organisation_id
       AND c.used_at IS NULL

@@ -39,14 +39,11 @@ const getSync = first<LedgerSyncView, [organisationId: string]>(
     name: "get_ledger_sync",
     text: sql`
       SELECT
-        s.began_at,
-        s.synced_at AS ended_at,
+        s.began_at, s.synced_at AS ended_at,
         s.sync_kind IS NOT NULL OR coalesce(s.next_sync_at <= now(), false) AS is_waiting,
         CASE
           WHEN p.until > now() THEN coalesce(
-            CASE
-              WHEN c.paused_until > now() THEN c.paused_reason
-            END,
+            CASE WHEN c.paused_until > now() THEN c.paused_reason END,
             s.reason
           )
           WHEN p.is_retried THEN s.reason

@@ -36,8 +36,7 @@ export type AdminUnknownDocument = RowOf<typeof unknownRow>;
 /** SQL: `unknownRow` of the unknown documents `u`. `$1` is the organisation. */
 export const selectUnknown = sql`
   SELECT
-    ${columnsOf(sql`u`, documentRow)},
-    c.id AS customer_id,
+    ${columnsOf(sql`u`, documentRow)}, c.id AS customer_id,
     CASE u.kind
       WHEN 'invoice' THEN EXISTS (
         SELECT 1
@@ -79,8 +78,7 @@ const bringForward = command({
     UPDATE ledger_jobs j
     SET not_before = now()
     FROM
-      customers c,
-      subscriptions s
+      customers c, subscriptions s
     WHERE
       j.organisation_id = $1
       AND c.organisation_id = $1
@@ -173,11 +171,7 @@ const readNamed = query({
   name: "read_named_document",
   text: sql`
     SELECT
-      d.kind,
-      d.subscription_id,
-      d.currency,
-      d.status,
-      c.ledger_contact_id AS contact_id
+      d.kind, d.subscription_id, d.currency, d.status, c.ledger_contact_id AS contact_id
     FROM
       (
         SELECT 'invoice' AS kind, customer_id, subscription_id, currency, status

@@ -158,49 +158,17 @@ const saveUnknown = command({
   name: "save_unknown_documents",
   text: sql`
     INSERT INTO unknown_documents AS u (
-      organisation_id,
-      kind,
-      ledger_id,
-      number,
-      contact_id,
-      status,
-      currency,
-      reference,
-      issue_date,
-      subtotal,
-      total,
-      lines,
-      state
+      organisation_id, kind, ledger_id, number, contact_id, status, currency, reference, issue_date,
+      subtotal, total, lines, state
     )
     SELECT
-      $1,
-      $2,
-      r."ledgerId",
-      r.number,
-      r."contactId",
-      r.status,
-      r.currency,
-      r.reference,
-      r."issueDate",
-      r.subtotal,
-      r.total,
-      r.lines,
-      CASE
-        WHEN ${stands(sql`r`)} THEN 'open'
-        ELSE 'removed'
-      END
+      $1, $2, r."ledgerId", r.number, r."contactId", r.status, r.currency, r.reference,
+      r."issueDate", r.subtotal, r.total, r.lines,
+      CASE WHEN ${stands(sql`r`)} THEN 'open' ELSE 'removed' END
     FROM
       jsonb_to_recordset($3) AS r (
-        "ledgerId" text,
-        number text,
-        "contactId" text,
-        status text,
-        currency text,
-        reference text,
-        "issueDate" date,
-        subtotal numeric,
-        total numeric,
-        lines jsonb
+        "ledgerId" text, number text, "contactId" text, status text, currency text, reference text,
+        "issueDate" date, subtotal numeric, total numeric, lines jsonb
       )
     ORDER BY r."ledgerId"
     ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE
@@ -211,10 +179,7 @@ const saveUnknown = command({
         subtotal = excluded.subtotal,
         total = excluded.total,
         lines = excluded.lines,
-        state = CASE
-          WHEN u.state IN ('open', 'removed') THEN excluded.state
-          ELSE u.state
-        END
+        state = CASE WHEN u.state IN ('open', 'removed') THEN excluded.state ELSE u.state END
   `,
 });
 

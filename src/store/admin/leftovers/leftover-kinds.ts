@@ -25,8 +25,7 @@ const isMissing = sql`(i.type IN ('renewal', 'first') AND EXISTS (SELECT FROM re
 export const unbilled = sql`
   SELECT
     'unbilled_amendment' AS kind,
-    i.id AS object_id,
-    i.subscription_id,
+    i.id AS object_id, i.subscription_id,
     ARRAY[i.number] AS numbers,
     coalesce(
       (
@@ -80,11 +79,9 @@ export const unbilled = sql`
 export const withoutCounterpart = sql`
   SELECT
     'end_without_counterpart',
-    l.id,
-    i.subscription_id,
+    l.id, i.subscription_id,
     ARRAY[n.number, i.number],
-    l.amount,
-    i.currency
+    l.amount, i.currency
   FROM
     invoices i
     JOIN credit_notes n
@@ -98,8 +95,7 @@ export const withoutCounterpart = sql`
   UNION ALL
   SELECT
     'end_without_counterpart',
-    l.id,
-    n.subscription_id,
+    l.id, n.subscription_id,
     ARRAY[i.number, n.number],
     -l.amount,
     n.currency
@@ -137,13 +133,9 @@ export const withoutCounterpart = sql`
 export const removedStands = sql`
   SELECT
     'removed_stands',
-    i.id,
-    i.subscription_id,
+    i.id, i.subscription_id,
     ARRAY[i.number],
-    CASE
-      WHEN ${isMissing} THEN i.subtotal
-      ELSE 0
-    END,
+    CASE WHEN ${isMissing} THEN i.subtotal ELSE 0 END,
     i.currency
   FROM invoices i
   WHERE

@@ -47,10 +47,7 @@ export type Leftover = RowOf<typeof leftoverRow>;
 const leftovers = sql`
   SELECT
     t.kind || '.' || t.object_id AS id,
-    t.kind,
-    t.object_id,
-    t.subscription_id,
-    t.numbers,
+    t.kind, t.object_id, t.subscription_id, t.numbers,
     t.amount::numeric(20, 4) AS amount,
     t.currency
   FROM (${joinSql([unbilled, withoutCounterpart, removedStands, setupModeUsage], " UNION ALL ")}) t

@@ -174,8 +174,7 @@ const loadUsage = query({
   name: "load_usage_to_credit",
   text: sql`
     SELECT
-      m.name,
-      m.id AS meter_id,
+      m.name, m.id AS meter_id,
       sum(b.amount) AS amount,
       (max(b.invoice_id::text))::uuid AS invoice_id,
       max(m.revenue_account) AS revenue_account,
@@ -224,10 +223,7 @@ const setBilled = command({
     UPDATE periods p
     SET
       billed_separately = true,
-      billed_units = CASE
-        WHEN p.billed_units = $4 THEN $5
-        ELSE p.billed_units
-      END
+      billed_units = CASE WHEN p.billed_units = $4 THEN $5 ELSE p.billed_units END
     WHERE p.organisation_id = $1 AND p.subscription_id = $2 AND p.index = $3
   `,
 });

@@ -49,17 +49,8 @@ const increaseRow = {
 // it was measured from, so that a period with one is left out.
 const removed = sql`
   SELECT
-    i.id,
-    i.seq,
-    i.number,
-    i.subscription_id,
-    p.index,
-    p.start_date,
-    p.end_date,
-    p.billed_units,
-    l.units,
-    s.current_period,
-    s.units AS units_now,
+    i.id, i.seq, i.number, i.subscription_id, p.index, p.start_date, p.end_date, p.billed_units,
+    l.units, s.current_period, s.units AS units_now,
     p.start_date::timestamp AT TIME ZONE s.timezone AS start_instant,
     s.status = 'active'
     AND NOT s.cancel_at_period_end

@@ -28,11 +28,7 @@ function entry({ of, rank, kind, from, detail = sql``, ...more }: Entry): Sql {
   const { document = none, requestedBy = none } = more;
   return sql`
     SELECT
-      ${id} AS id,
-      ${at} AS at,
-      ${rank} AS rank,
-      ${kind} AS kind,
-      ${document} AS document_id,
+      ${id} AS id, ${at} AS at, ${rank} AS rank, ${kind} AS kind, ${document} AS document_id,
       ${requestedBy} AS requested_by,
       jsonb_build_object(${detail}) AS detail
     FROM ${from}

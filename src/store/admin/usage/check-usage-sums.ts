@@ -95,11 +95,7 @@ const readDropped = query({
   planned: "each time",
   text: sql`
     SELECT
-      subscription_id,
-      bill,
-      period_index,
-      meter_id,
-      dropped_events AS events,
+      subscription_id, bill, period_index, meter_id, dropped_events AS events,
       dropped_quantity AS quantity
     FROM usage_sums
     WHERE subscription_id = ANY ($1::uuid[]) AND organisation_id = $2 AND dropped_events > 0
@@ -125,10 +121,7 @@ const summing = (events: Sql) => ({
   planned: "each time" as const,
   text: sql`
     SELECT
-      subscription_id,
-      bill,
-      period_index,
-      meter_id,
+      subscription_id, bill, period_index, meter_id,
       count(*) AS events,
       sum(quantity) AS quantity
     FROM ${events}

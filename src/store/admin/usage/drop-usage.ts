@@ -84,18 +84,12 @@ const findDifference = query({
       ) g
       LEFT JOIN usage_sums u
         ON (u.subscription_id, u.bill, u.period_index, u.meter_id) = (
-          g.subscription_id,
-          g.bill,
-          g.period_index,
-          g.meter_id
+          g.subscription_id, g.bill, g.period_index, g.meter_id
         )
         AND u.organisation_id = $1
       LEFT JOIN usage_bills b
         ON (b.subscription_id, b.bill, b.period_index, b.meter_id) = (
-          g.subscription_id,
-          g.bill,
-          g.period_index,
-          g.meter_id
+          g.subscription_id, g.bill, g.period_index, g.meter_id
         )
         AND b.organisation_id = $1
       CROSS JOIN LATERAL (

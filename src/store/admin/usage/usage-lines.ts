@@ -34,10 +34,7 @@ const loadPage = query({
   text: sql`
     SELECT
       e.event_id,
-      CASE
-        WHEN e.occurred_at < $3::timestamptz
-        AND ${isDroppable} THEN ${usageLine}
-      END AS line
+      CASE WHEN e.occurred_at < $3::timestamptz AND ${isDroppable} THEN ${usageLine} END AS line
     FROM
       (
         SELECT *

@@ -145,8 +145,7 @@ const resendPage = query({
       (SELECT count(*)::int FROM resent) AS resent,
       (SELECT count(*)::int FROM added) AS added,
       (SELECT count(*)::int FROM page) AS found,
-      l.seq,
-      l.id
+      l.seq, l.id
     FROM (SELECT seq, id FROM page ORDER BY seq DESC LIMIT 1) l
   `,
   /** The counts of a page, and its last event. */

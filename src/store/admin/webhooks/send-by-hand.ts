@@ -33,8 +33,7 @@ const lockEndpoint = query({
   name: "lock_webhook_endpoint",
   text: sql`
     SELECT
-      ${columnsOf(sql`w`, shownRow)},
-      o.livemode,
+      ${columnsOf(sql`w`, shownRow)}, o.livemode,
       date_trunc('milliseconds', now()) AS now
     FROM
       webhook_endpoints w

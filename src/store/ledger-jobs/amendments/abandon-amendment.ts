@@ -118,9 +118,7 @@ const moveLines = command({
       d.organisation_id = $1
       AND d.invoice_id = $2
       AND (d.period_end, d.from_units, d.to_units) = (
-        line.period_end,
-        line.from_units,
-        line.to_units
+        line.period_end, line.from_units, line.to_units
       )
   `,
 });
@@ -202,11 +200,7 @@ const leave = command({
   text: sql`
     UPDATE invoices d
     SET
-      status = CASE
-        WHEN $3 = 'not_in_external'
-        AND NOT ${stands(sql`d`)} THEN d.status
-        ELSE $3
-      END,
+      status = CASE WHEN $3 = 'not_in_external' AND NOT ${stands(sql`d`)} THEN d.status ELSE $3 END,
       total = coalesce($4, d.total),
       amount_due = coalesce($5, d.amount_due),
       sent = coalesce($6, d.sent),

@@ -106,12 +106,8 @@ const readState = first<RowOf<typeof amendmentState>, [organisationId: string, j
     name: "read_amendment_state",
     text: sql`
       SELECT
-        i.number,
-        t.attempts,
-        t.reason,
-        CASE
-          WHEN t.finished_at IS NULL THEN ${msUntil(dueAt)}
-        END AS next_in_ms,
+        i.number, t.attempts, t.reason,
+        CASE WHEN t.finished_at IS NULL THEN ${msUntil(dueAt)} END AS next_in_ms,
         CASE
           WHEN t.finished_at IS NULL THEN NULL
           WHEN t.state = 'done'

@@ -24,8 +24,7 @@ export const lackingChanges = sql`
   FROM
     (
       SELECT
-        c.id,
-        o.seq,
+        c.id, o.seq,
         o.state = 'refused' OR o.reason = ${literal(movedReason)} AS is_lacking,
         max(o.seq) FILTER (WHERE o.state = 'done' AND o.reason IS NULL) OVER () AS done_seq
       FROM
