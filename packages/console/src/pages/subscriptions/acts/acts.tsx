@@ -1,6 +1,6 @@
 /** The acts on a subscription: their buttons, and the drawer of the one that the address names. */
 import { Button } from "@mantine/core";
-import { type ComponentType, lazy, type ReactNode, Suspense } from "react";
+import { type ComponentType, type ReactNode, useEffect, useState } from "react";
 import { useOpenAct } from "../../../act/open-act.ts";
 import { useMayAct } from "../../../data/operator.tsx";
 import { PlanType } from "../../../gen/billing/v1/catalogue_pb.ts";
@@ -25,9 +25,17 @@ const loads = {
   break_off: async () => ({ default: (await import("./break-off.tsx")).BreakOff }),
 };
 
-const drawers: Readonly<Record<string, ComponentType<SubscriptionActProps>>> = Object.fromEntries(
-  Object.entries(loads).map(([act, load]) => [act, lazy(load)]),
-);
+type Drawer = ComponentType<SubscriptionActProps>;
+
+/** The drawer once it is loaded. React shows one that suspended 0.3 s later at the earliest. */
+function useDrawer(act: string | undefined): Drawer | undefined {
+  const [drawer, setDrawer] = useState<{ readonly of: string; readonly Drawer: Drawer }>();
+  useEffect(() => {
+    const [, load] = Object.entries(loads).find(([name]) => name === act) ?? [];
+    void load?.().then((part) => setDrawer({ of: act ?? "", Drawer: part.default }));
+  }, [act]);
+  return drawer?.of === act ? drawer?.Drawer : undefined;
+}
 
 /** The buttons of the acts that the subscription's state allows. */
 export function SubscriptionActs({
@@ -70,16 +78,12 @@ export function SubscriptionActDrawer({
   about,
 }: Pick<SubscriptionActProps, "subscription" | "about">) {
   const { act, close } = useOpenAct();
-  const Drawer = drawers[act ?? ""];
+  const Drawer = useDrawer(act);
   if (!useMayAct() || Drawer === undefined) return null;
   const leave = () => {
     const { pathname } = globalThis.location;
     close();
     return pathname;
   };
-  return (
-    <Suspense>
-      <Drawer key={act} {...{ subscription, about, onClose: close, leave }} />
-    </Suspense>
-  );
+  return <Drawer key={act} {...{ subscription, about, onClose: close, leave }} />;
 }
