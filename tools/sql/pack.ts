@@ -1,4 +1,4 @@
-/** Packs what Prettier lays out with a line for each word: lists of plain names, and short cases. */
+/** Packs what Prettier lays out in a line for each word: lists of plain names, and short cases. */
 
 /** A name, qualified or cast, perhaps with a type or an alias behind it. */
 const item = /^[\w$."]+(::\w+(\[\])?)?( (AS )?[\w"]+(\[\])?)?,?$/;
