@@ -6,7 +6,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { EndSubscriptionInput, InvoiceAmendmentInput } from "../../workflows/contract.ts";
 import { crashPoint } from "../crash-points.ts";
 import type { Contradiction } from "../present/explanations.ts";
-import { isDatabaseUnreachable } from "../store/database/unreachable.ts";
+import { isDatabaseUnreachable } from "../store/database/errors.ts";
 import type { JobOutcome, Outcomes } from "../store/ledger-jobs/job-notifications.ts";
 import type { Store, Tenant } from "../store/tenant.ts";
 import type { Call } from "../transport/rpc/caller.ts";

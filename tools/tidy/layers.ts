@@ -38,7 +38,7 @@ const enumWords = "src/transport/rpc/validation/enum-words.ts";
 const nearestName = "src/domain/nearest-name.ts";
 
 /** Names the errors of a database that cannot be reached. */
-const unreachable = "src/store/database/unreachable.ts";
+const unreachable = "src/store/database/errors.ts";
 
 /** The paths of the files that the code reads, from sources and in a build. */
 const assets = "src/assets.ts";

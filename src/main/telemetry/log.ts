@@ -2,8 +2,7 @@
 import { writeSync } from "node:fs";
 import { type Logger, pino } from "pino";
 import type { LogLevel } from "../../config.ts";
-import { sqlState } from "../../store/database/pool.ts";
-import { isDatabaseUnreachable } from "../../store/database/unreachable.ts";
+import { isDatabaseUnreachable, sqlState } from "../../store/database/errors.ts";
 import type { LogFailure } from "../../transport/rpc/refusals.ts";
 import { logFields } from "./log-context.ts";
 

@@ -5,14 +5,9 @@
  */
 import { Refusal } from "../../domain/refusal.ts";
 import { Prisma } from "../../gen/prisma/client.ts";
+import { isDatabaseError, uniqueViolation } from "../database/errors.ts";
 import { newId } from "../database/ids.ts";
-import {
-  inTransaction,
-  isDatabaseError,
-  type Pool,
-  type Transaction,
-  uniqueViolation,
-} from "../database/pool.ts";
+import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { loadClient } from "../database/prisma/client.ts";
 import { columnOf } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";

@@ -13,10 +13,10 @@ import {
 } from "../../domain/billing/renewal.ts";
 import type { BillingState } from "../../domain/model/billing-state.ts";
 import { binding } from "../database/bind.ts";
+import { isTransient } from "../database/errors.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { sql } from "../database/sql/sql.ts";
 import { command } from "../database/sql/statement.ts";
-import { isTransient } from "../database/unreachable.ts";
 import { loadStates } from "./billing-state.ts";
 import { countDue, findDueOrganisations } from "./due-organisations.ts";
 import {

@@ -5,9 +5,10 @@
  */
 import type { Customer } from "../../domain/customers/customer.ts";
 import { columns } from "../../gen/columns.ts";
+import { isDatabaseError, uniqueViolation } from "../database/errors.ts";
 import { newId } from "../database/ids.ts";
 import { type Filter, filter, listing } from "../database/page.ts";
-import { isDatabaseError, type Pool, tracing, uniqueViolation } from "../database/pool.ts";
+import { type Pool, tracing } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
 import { pick } from "../database/sql/columns.ts";
 import { columnsOf, sql } from "../database/sql/sql.ts";

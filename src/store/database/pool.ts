@@ -5,6 +5,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { type AcquireObserver, ConnectionPool, type Statement } from "./connection.ts";
+import { sqlState } from "./errors.ts";
 import { inTransactionSpan, isTraced } from "./trace-context.ts";
 
 /** The connections of one process. A statement over it is a transaction by itself. */
@@ -146,29 +147,6 @@ export async function repeatBrokenOff<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What Prisma's adapter says about an error of pg: its kind, the SQLSTATE and the constraint. */
-interface AdapterCause {
-  readonly kind?: string;
-  readonly originalCode?: string;
-  readonly constraint?: { readonly index?: string };
-}
-
-/** Returns what Prisma's adapter says about an error. Undefined for an error of pg itself. */
-export function adapterCause(error: Error): AdapterCause | undefined {
-  // Prisma puts it into `meta` for a statement and into `cause` for a COMMIT.
-  const { meta, cause } = error as {
-    readonly cause?: AdapterCause;
-    readonly meta?: { readonly driverAdapterError?: { readonly cause?: AdapterCause } };
-  };
-  return meta?.driverAdapterError?.cause ?? cause;
-}
-
-/** Returns the SQLSTATE of an error of pg or of Prisma's client, or null if it has none. */
-export function sqlState(error: unknown): string | null {
-  if (error instanceof pg.DatabaseError) return error.code ?? null;
-  return error instanceof Error ? (adapterCause(error)?.originalCode ?? null) : null;
-}
-
 /**
  * Runs the work in one transaction on one connection. Commits when it returns and rolls back when
  * it throws. Repeats it if PostgreSQL aborted it because of other transactions. `begin` may hold
@@ -220,23 +198,6 @@ async function runOnce<T>(
     client.release(broken);
   }
 }
-
-/**
- * Whether an error is PostgreSQL's with this SQLSTATE and, if one is passed, for this constraint.
- */
-export function isDatabaseError(error: unknown, code: string, constraint?: string): boolean {
-  if (sqlState(error) !== code) return false;
-  return constraint === undefined || constraintOf(error) === constraint;
-}
-
-/** The violated constraint, or null if PostgreSQL or Prisma does not name it. */
-function constraintOf(error: unknown): string | null {
-  if (error instanceof pg.DatabaseError) return error.constraint ?? null;
-  return error instanceof Error ? (adapterCause(error)?.constraint?.index ?? null) : null;
-}
-
-/** SQLSTATE of a violated unique constraint. */
-export const uniqueViolation = "23505";
 
 /** PostgreSQL itself refuses every write, lock of a row and sequence number after this. */
 const beginSnapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";

@@ -4,10 +4,11 @@
  *
  * SQL: the new time is the server's clock plus an hour.
  */
+
+import { isTransient } from "../database/errors.ts";
 import type { Pool } from "../database/pool.ts";
 import { sql } from "../database/sql/sql.ts";
 import { command } from "../database/sql/statement.ts";
-import { isTransient } from "../database/unreachable.ts";
 import {
   type PublishedChunk,
   PublishingLocked,

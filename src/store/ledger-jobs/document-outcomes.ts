@@ -5,7 +5,7 @@
 
 import type { AnsweredRequest } from "../../domain/ledger/answered-request.ts";
 import type { ReferenceDataKind } from "../../domain/ledger/validation.ts";
-import { sqlState } from "../database/pool.ts";
+import { sqlState } from "../database/errors.ts";
 import { sql } from "../database/sql/sql.ts";
 import type { ObservedInvoiceState, ObservedNoteState } from "../documents/credit-note-state.ts";
 

@@ -8,14 +8,9 @@ import {
   syncContact,
 } from "../../domain/customers/sync-contact.ts";
 import { columns } from "../../gen/columns.ts";
+import { isDatabaseError, uniqueViolation } from "../database/errors.ts";
 import { lockInOrder } from "../database/lock-order.ts";
-import {
-  inTransaction,
-  isDatabaseError,
-  type Pool,
-  type Transaction,
-  uniqueViolation,
-} from "../database/pool.ts";
+import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
 import { bool, pick } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";

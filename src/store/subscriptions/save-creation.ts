@@ -6,15 +6,14 @@
 import { startOfDay } from "../../domain/calendar/civil-date.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import type { CreationDecision } from "../../domain/subscriptions/create.ts";
+import { isDatabaseError, uniqueViolation } from "../database/errors.ts";
 import { newId } from "../database/ids.ts";
 import {
   inTransaction,
-  isDatabaseError,
   type Pool,
   repeatBrokenOff,
   type Transaction,
   tracing,
-  uniqueViolation,
 } from "../database/pool.ts";
 import type { Executor } from "../database/prisma/client.ts";
 import { identifier, joinSql, sql } from "../database/sql/sql.ts";

@@ -4,7 +4,7 @@
  * transaction costs as much as storing a hundred events.
  */
 import type { ReportedUsage, UsageVerdict } from "../../domain/usage/ingest.ts";
-import { isDatabaseUnreachable } from "../database/unreachable.ts";
+import { isDatabaseUnreachable } from "../database/errors.ts";
 
 /**
  * Transactions at the same time in a process. They keep PostgreSQL busy while this process

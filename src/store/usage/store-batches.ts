@@ -18,14 +18,9 @@ import { formatInstant, instantOf } from "../../domain/usage/parse.ts";
 import { shareOrganisation } from "../billing/locked-subscription.ts";
 import { bucketsOf, lockToStore, tryLockToStore } from "../billing/usage-locks.ts";
 import { columnSet } from "../database/column-set.ts";
+import { isDatabaseError, uniqueViolation } from "../database/errors.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
-import {
-  inTransaction,
-  isDatabaseError,
-  type Pool,
-  type Transaction,
-  uniqueViolation,
-} from "../database/pool.ts";
+import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { sql } from "../database/sql/sql.ts";
 import { command } from "../database/sql/statement.ts";
 import { type EventIds, findDropped, insertEvents, loadStored } from "./event-rows.ts";

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { create, type DescMethodUnary, type Message } from "@bufbuild/protobuf";
 import { Refusal } from "../../domain/refusal.ts";
-import { isDatabaseUnreachable } from "../../store/database/unreachable.ts";
+import { isDatabaseUnreachable } from "../../store/database/errors.ts";
 import type { Caller, Principal } from "./caller.ts";
 import type { Pass } from "./gate/gate.ts";
 import type { Idempotency } from "./idempotency.ts";

@@ -8,7 +8,7 @@ import { clone, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { crashPoint } from "../../crash-points.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { Begun, Claim, IdempotencyStore } from "../../store/access/idempotency.ts";
-import { isDatabaseUnreachable } from "../../store/database/unreachable.ts";
+import { isDatabaseUnreachable } from "../../store/database/errors.ts";
 import type { Answer } from "./call.ts";
 import { credentialIdOf, organisationIdOf, type Principal } from "./caller.ts";
 import type { Pass } from "./gate/gate.ts";

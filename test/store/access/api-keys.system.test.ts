@@ -2,7 +2,7 @@
 import pg from "pg";
 import { describe, expect } from "vitest";
 import { type Admission, createAccess } from "../../../src/store/access/api-keys.ts";
-import { isDatabaseUnreachable } from "../../../src/store/database/unreachable.ts";
+import { isDatabaseUnreachable } from "../../../src/store/database/errors.ts";
 import { perFile, stopInTime } from "../../support/file-fixture.ts";
 import { databaseTest } from "../../support/fixtures.ts";
 import { addOrganisation, insertKey } from "../../support/organisation-builder.ts";

@@ -6,8 +6,9 @@ import pg from "pg";
 import { describe, expect } from "vitest";
 import { createChanges } from "../../../src/store/admin/changes.ts";
 import { CommitRefused } from "../../../src/store/database/connection.ts";
+import { sqlState } from "../../../src/store/database/errors.ts";
 import { newId } from "../../../src/store/database/ids.ts";
-import { inTransaction, sqlState } from "../../../src/store/database/pool.ts";
+import { inTransaction } from "../../../src/store/database/pool.ts";
 import { perFile } from "../../support/file-fixture.ts";
 import { databaseTest } from "../../support/fixtures.ts";
 

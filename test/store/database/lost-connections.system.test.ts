@@ -5,10 +5,10 @@
 import { createServer } from "node:net";
 import pg from "pg";
 import { expect } from "vitest";
+import { isDatabaseUnreachable } from "../../../src/store/database/errors.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { createPool, inTransaction, type Pool } from "../../../src/store/database/pool.ts";
 import { dbOfAll, loadClient } from "../../../src/store/database/prisma/client.ts";
-import { isDatabaseUnreachable } from "../../../src/store/database/unreachable.ts";
 import { openLine } from "../../scenario/cut-line.ts";
 import { databaseTest } from "../../support/fixtures.ts";
 import { testPool } from "../../support/pool.ts";

@@ -1,8 +1,8 @@
 /** A pool survives connections that PostgreSQL ends at the worst moment. */
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { isDatabaseUnreachable } from "../../../src/store/database/errors.ts";
 import { createPool, inTransaction } from "../../../src/store/database/pool.ts";
-import { isDatabaseUnreachable } from "../../../src/store/database/unreachable.ts";
 
 /** A message of PostgreSQL's protocol: its kind, its length with itself, its body. */
 function message(kind: string, body: Buffer): Buffer {

@@ -1,6 +1,7 @@
 /** A snapshot cannot write, lock or take a number, and sees one state. PREVIEW-2. */
 import { expect } from "vitest";
-import { inSnapshot, sqlState } from "../../../src/store/database/pool.ts";
+import { sqlState } from "../../../src/store/database/errors.ts";
+import { inSnapshot } from "../../../src/store/database/pool.ts";
 import { databaseTest as test } from "../../support/fixtures.ts";
 import { addOrganisation } from "../../support/organisation-builder.ts";
 

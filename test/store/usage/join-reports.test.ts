@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { ReportedUsage, UsageVerdict } from "../../../src/domain/usage/ingest.ts";
 import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
-import { isDatabaseUnreachable } from "../../../src/store/database/unreachable.ts";
+import { isDatabaseUnreachable } from "../../../src/store/database/errors.ts";
 import { joinReports, type UsageReport } from "../../../src/store/usage/join-reports.ts";
 
 const [quantity, occurredAt] = [readQuantity("1"), readTimestamp("2026-03-12T12:00:00Z")];

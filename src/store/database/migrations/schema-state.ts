@@ -4,7 +4,8 @@
  * them. SQL, because the table of migrations is Prisma's and no model.
  */
 import { migrationsFolder as projectMigrations } from "../../../assets.ts";
-import { createPool, isDatabaseError } from "../pool.ts";
+import { isDatabaseError } from "../errors.ts";
+import { createPool } from "../pool.ts";
 import { text } from "../sql/columns.ts";
 import { sql } from "../sql/sql.ts";
 import { query } from "../sql/statement.ts";

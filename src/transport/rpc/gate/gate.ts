@@ -6,7 +6,7 @@
 import { crashPoint } from "../../../crash-points.ts";
 import { Refusal } from "../../../domain/refusal.ts";
 import type { Access, AdmittedKey, RateWindow } from "../../../store/access/api-keys.ts";
-import { isDatabaseUnreachable } from "../../../store/database/unreachable.ts";
+import { isDatabaseUnreachable } from "../../../store/database/errors.ts";
 import type { Caller, Principal } from "../caller.ts";
 import type { Operation } from "../operation.ts";
 import { temporarilyUnavailable } from "../refusals.ts";

@@ -5,7 +5,7 @@
  */
 import { Refusal } from "../../../domain/refusal.ts";
 import type { OperatorAccess } from "../../../store/access/operator-tokens.ts";
-import { isDatabaseUnreachable } from "../../../store/database/unreachable.ts";
+import { isDatabaseUnreachable } from "../../../store/database/errors.ts";
 import { type OperatorCaller, operatorRoles } from "../caller.ts";
 import type { Operation } from "../operation.ts";
 import { temporarilyUnavailable } from "../refusals.ts";

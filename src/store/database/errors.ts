@@ -1,8 +1,8 @@
 /**
- * Errors of a database that could not be reached or was lost, of both clients: pg's own and
- * Prisma's, which wraps what pg threw. Nothing else classifies them (REQUEST-14).
+ * What errors of the database mean, of both clients: pg's own and Prisma's, which wraps what pg
+ * threw. Nothing else classifies them (REQUEST-14).
  */
-import { adapterCause, sqlState } from "./pool.ts";
+import pg from "pg";
 
 /**
  * SQLSTATE classes and codes of a server that cannot serve: connection, shutdown, starting up, too
@@ -57,3 +57,43 @@ export function isDatabaseUnreachable(error: unknown): boolean {
 export function isTransient(error: unknown): boolean {
   return isDatabaseUnreachable(error) || /^(40|53|55|57(?!014))/.test(sqlState(error) ?? "");
 }
+
+/** What Prisma's adapter says about an error of pg: its kind, the SQLSTATE and the constraint. */
+interface AdapterCause {
+  readonly kind?: string;
+  readonly originalCode?: string;
+  readonly constraint?: { readonly index?: string };
+}
+
+/** Returns what Prisma's adapter says about an error. Undefined for an error of pg itself. */
+function adapterCause(error: Error): AdapterCause | undefined {
+  // Prisma puts it into `meta` for a statement and into `cause` for a COMMIT.
+  const { meta, cause } = error as {
+    readonly cause?: AdapterCause;
+    readonly meta?: { readonly driverAdapterError?: { readonly cause?: AdapterCause } };
+  };
+  return meta?.driverAdapterError?.cause ?? cause;
+}
+
+/** Returns the SQLSTATE of an error of pg or of Prisma's client, or null if it has none. */
+export function sqlState(error: unknown): string | null {
+  if (error instanceof pg.DatabaseError) return error.code ?? null;
+  return error instanceof Error ? (adapterCause(error)?.originalCode ?? null) : null;
+}
+
+/**
+ * Whether an error is PostgreSQL's with this SQLSTATE and, if one is passed, for this constraint.
+ */
+export function isDatabaseError(error: unknown, code: string, constraint?: string): boolean {
+  if (sqlState(error) !== code) return false;
+  return constraint === undefined || constraintOf(error) === constraint;
+}
+
+/** The violated constraint, or null if PostgreSQL or Prisma does not name it. */
+function constraintOf(error: unknown): string | null {
+  if (error instanceof pg.DatabaseError) return error.constraint ?? null;
+  return error instanceof Error ? (adapterCause(error)?.constraint?.index ?? null) : null;
+}
+
+/** SQLSTATE of a violated unique constraint. */
+export const uniqueViolation = "23505";
