@@ -12,7 +12,7 @@ import type {
   LedgerChangeQuery,
   LedgerFound,
 } from "../port/ledger.ts";
-import { everyParty, partyFields, partyModel, readContact } from "./contacts.ts";
+import { everyParty, noParty, partyFields, partyModel, readContact } from "./contacts.ts";
 import { documentModel, ofCompany } from "./documents/find-documents.ts";
 import {
   creditNoteOf,
@@ -34,16 +34,35 @@ interface Resource<Changed> {
   readonly model: string;
   readonly fields: readonly string[];
   readonly domain: (wire: TrytonWire) => readonly unknown[];
+  /** The times whose change is one of the object. */
+  readonly times: readonly string[];
+  /** Conditions beside those of the times, any of which must hold. */
+  readonly besides: readonly (readonly unknown[])[];
   readonly read: Read<Changed>;
 }
 
-const documents = { model: documentModel, fields: documentFields, domain: ofCompany };
+// What was never changed has no time of a change.
+const ownTimes = ["write_date", "create_date"];
+
+/**
+ * A payment that is posted or taken back later is no change of the document that it pays, so that
+ * the times of its entry count too (LEDGER-26).
+ */
+const documents = {
+  model: documentModel,
+  fields: documentFields,
+  domain: ofCompany,
+  times: [...ownTimes, "payment_lines.write_date", "payment_lines.move.write_date"],
+  besides: [],
+};
 
 const resources: { readonly [Kind in LedgerChangeKind]: Resource<LedgerChanged[Kind]> } = {
   contacts: {
     model: partyModel,
     fields: partyFields,
     domain: () => [everyParty],
+    times: ownTimes,
+    besides: [noParty],
     read: readContact,
   },
   credit_notes: {
@@ -74,13 +93,15 @@ export async function listChanges<Kind extends LedgerChangeKind>(
   call: BegunCall,
   { kind, since, cursor }: LedgerChangeQuery<Kind>,
 ): Promise<LedgerAnswer<LedgerChangePage<LedgerChanged[Kind]>>> {
-  const { model, fields, domain, read } = resources[kind];
+  const { model, fields, domain, times, besides, read } = resources[kind];
   const [from, afterId] = cursor === undefined ? [since ?? "", "0"] : cursor.split(" ");
   const answer = await wire.search(call, model, {
     domain: [
       ...domain(wire),
       ["id", ">", idValue(afterId ?? "0")],
-      ...(from === "" || from === undefined ? [] : [changedSince(from)]),
+      ...(from === "" || from === undefined
+        ? []
+        : [["OR", ...besides, ...times.map((time) => [time, ">=", instantValue(from)])]]),
     ],
     fields,
     order: [["id", "ASC"]],
@@ -119,12 +140,6 @@ export async function getMany<Kind extends LedgerChangeKind>(
   if (answer.kind !== "ok") return answer;
   const { changes, unread } = readAll<LedgerChanged[Kind]>(answer.value, read);
   return { kind: "ok", value: { found: changes, unread: unread.filter((id) => id !== null) } };
-}
-
-// What was never changed has no time of a change.
-function changedSince(since: string): readonly unknown[] {
-  const at = instantValue(since);
-  return ["OR", ["write_date", ">=", at], ["create_date", ">=", at]];
 }
 
 function readAll<Changed>(elements: readonly ExactObject[], read: Read<Changed>) {

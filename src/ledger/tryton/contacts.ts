@@ -29,6 +29,12 @@ export const partyFields: readonly string[] = [
 /** The condition under which archived parties are found too. */
 export const everyParty = ["active", "in", [true, false]] as const;
 
+/**
+ * A condition that no party meets. Tryton adds to each list of conditions, also to an inner one,
+ * that archived parties are not found, unless the list itself names `active`.
+ */
+export const noParty = ["active", "in", []] as const;
+
 const firstNameLabel = "First name";
 const lastNameLabel = "Last name";
 

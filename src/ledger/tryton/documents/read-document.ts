@@ -15,7 +15,7 @@ import type {
   LedgerInvoice,
   LedgerInvoiceStatus,
 } from "../../port/ledger.ts";
-import { amountText, dateOf, idOf, instantOf, noAmount, scaledAmountOf } from "../wire/values.ts";
+import { amountText, dateOf, idOf, instantOf, scaledAmountOf } from "../wire/values.ts";
 import { readNote } from "./link.ts";
 
 const settlements = ["payment_lines", "reconciliation_lines"] as const;
@@ -25,6 +25,7 @@ const settlementFields = [
   "credit",
   "date",
   "move_state",
+  "reconciliation",
   "move.origin",
   "move.lines.id",
   "move.lines.debit",
@@ -127,15 +128,18 @@ export function invoiceOf(document: TrytonDocument): LedgerInvoice | undefined {
   if (isCreditNote || isUnfinished) return undefined;
   const total = scaledAmountOf(element.total_amount) ?? 0n;
   const isIssued = shared.status === "approved" || shared.status === "paid";
-  const credited = isIssued
-    ? settlementLines(element).reduce((sum, line) => sum + creditOf(line, shared.id), 0n)
-    : 0n;
+  const covered = isIssued ? total - due : 0n;
+  const credit = settlementLines(element).map((line) => creditOf(line, shared.id));
+  const credited = partOf(
+    covered,
+    credit.reduce((sum, one) => sum + one, 0n),
+  );
   return {
     ...shared,
     dueDate: dateOf(element.payment_term_date) ?? null,
     amountDue: amountText(due),
     amountCredited: amountText(credited),
-    amountPaid: amountText(isIssued ? total - due - credited : 0n),
+    amountPaid: amountText(covered - credited),
   };
 }
 
@@ -144,13 +148,20 @@ export function creditNoteOf(document: TrytonDocument): LedgerCreditNote | undef
   const { element, shared, due, isCreditNote, isUnfinished } = document;
   if (!isCreditNote || isUnfinished) return undefined;
   const isIssued = shared.status === "approved" || shared.status === "paid";
-  return {
-    ...shared,
-    remainingCredit: amountText(due),
-    allocations: isIssued
-      ? settlementLines(element).flatMap((line) => allocationsOf(line, shared.id))
-      : [],
-  };
+  let left = isIssued ? -(scaledAmountOf(element.total_amount) ?? 0n) - due : 0n;
+  const allocations = settlementLines(element).flatMap((line) => {
+    return allocationsOf(line, shared.id).flatMap(({ given, ...allocation }) => {
+      const amount = partOf(left, given);
+      left -= amount;
+      return amount > 0n ? [{ ...allocation, amount: amountText(amount) }] : [];
+    });
+  });
+  return { ...shared, remainingCredit: amountText(due), allocations };
+}
+
+/** A person may reconcile several documents and payments at once: at most `whole` is of one. */
+function partOf(whole: bigint, amount: bigint): bigint {
+  return amount < whole ? amount : whole;
 }
 
 // A draft is open with its whole total, as in other ledgers. Tryton says so once it is posted. It
@@ -162,9 +173,7 @@ function dueOf(
 ): bigint {
   if (status === "draft" || status === "awaiting_approval") return total;
   if (status !== "approved") return 0n;
-  const drafts = objectsOf(element.payment_lines).filter(
-    ({ move_state }) => move_state === "draft",
-  );
+  const drafts = openPayments(element).filter(({ move_state }) => move_state === "draft");
   const due = scaledAmountOf(element.amount_to_pay) ?? 0n;
   return drafts.reduce((sum, line) => sum - balanceOf(line), due);
 }
@@ -190,9 +199,16 @@ function statusOf(
   }
 }
 
+/** Those that no entry takes back, and that are not reconciled with the document either. */
+function openPayments(element: ExactObject): readonly ExactObject[] {
+  return objectsOf(element.payment_lines).filter(
+    ({ reconciliation }) => idOf(reconciliation) === undefined,
+  );
+}
+
 /** The lines of the receivable account that pay the document, of payments and of credit. */
 function settlementLines(element: ExactObject): readonly ExactObject[] {
-  const lines = settlements.flatMap((name) => objectsOf(element[name]));
+  const lines = [...openPayments(element), ...objectsOf(element.reconciliation_lines)];
   const posted = lines.filter(({ move_state }) => move_state === "posted");
   return [...new Map(posted.map((line) => [idOf(line), line])).values()];
 }
@@ -211,27 +227,30 @@ function balanceOf(line: ExactObject): bigint {
 /** How much of a line is the credit of a note: its move belongs to another document. */
 function creditOf(line: ExactObject, invoiceId: string): bigint {
   const origin = documentIdOf(objectOf(line.move)?.origin);
-  return origin === undefined || origin === invoiceId ? 0n : -balanceOf(line);
+  const credit = -balanceOf(line);
+  return origin === undefined || origin === invoiceId || credit < 0n ? 0n : credit;
 }
 
 /**
- * The invoices to which a line of a note's settlement gives credit. Our own move has a line for the
- * note and one for the invoice. A person reconciles the note with the line of the invoice itself.
+ * The invoices to which a line of a note's settlement gives credit, and how much at most. Our own
+ * move has a line for the note and one for the invoice. A person reconciles the note with the line
+ * of the invoice itself.
  */
-function allocationsOf(line: ExactObject, noteId: string): readonly LedgerAllocation[] {
+function allocationsOf(
+  line: ExactObject,
+  noteId: string,
+): readonly (Omit<LedgerAllocation, "amount"> & { readonly given: bigint })[] {
   const move = objectOf(line.move);
   const origin = documentIdOf(move?.origin);
   const date = dateOf(line.date) ?? "";
   const id = idOf(line) ?? "";
   if (origin !== noteId) {
-    const amount = amountText(balanceOf(line));
-    return origin === undefined || amount.startsWith("-") || amount === noAmount
-      ? []
-      : [{ id, invoiceId: origin, amount, date }];
+    const given = balanceOf(line);
+    return origin === undefined || given < 0n ? [] : [{ id, invoiceId: origin, given, date }];
   }
   return objectsOf(move?.lines).flatMap((other) => {
     const invoiceId = idOf(other.invoice_payment);
     if (invoiceId === undefined || invoiceId === noteId || idOf(other) === id) return [];
-    return [{ id, invoiceId, amount: amountText(-balanceOf(other)), date }];
+    return [{ id, invoiceId, given: -balanceOf(other), date }];
   });
 }
