@@ -13,6 +13,7 @@ import { creditNoteOf, invoiceOf } from "./documents/read-document.ts";
 import { removeInvoice } from "./documents/remove-invoice.ts";
 import { deleteStrays } from "./documents/strays.ts";
 import { describe, listMappingOptions } from "./settings.ts";
+import { createTurns } from "./turns.ts";
 import { trytonTraits } from "./wire/connection.ts";
 import { createTrytonWire } from "./wire/wire.ts";
 
@@ -26,6 +27,7 @@ const creditNotes = { sign: -1, read: creditNoteOf } as const;
 export function createTrytonLedger(connection: LedgerCredentials, options: LedgerOptions): Ledger {
   const wire = createTrytonWire(connection, options);
   const books = createBooks(wire);
+  const inTurn = createTurns();
   return {
     traits: trytonTraits,
     describe: (call) => describe(wire, books, connection.tenantId, beginCall(call)),
@@ -39,18 +41,27 @@ export function createTrytonLedger(connection: LedgerCredentials, options: Ledge
     getContact: (call, id) => getContact(wire, beginCall(call), id),
     findContacts: (call, { codes }) => findContacts(wire, beginCall(call), codes),
     createContacts: (call, drafts) => createContacts(wire, beginCall(call), drafts),
-    createInvoices: (call, drafts) =>
-      createDocuments(wire, books, beginCall(call), drafts, invoices),
+    createInvoices: (call, drafts) => {
+      const begun = beginCall(call);
+      return inTurn(begun, () => createDocuments(wire, books, begun, drafts, invoices));
+    },
     getInvoice: (call, id) => getDocument(wire, beginCall(call), id, invoiceOf),
     findInvoices: (call, query) => findDocuments(wire, beginCall(call), query, invoiceOf),
     amendInvoice: (call, amendment) => amendInvoice(wire, books, beginCall(call), amendment),
-    createCreditNotes: (call, drafts) =>
-      createDocuments(wire, books, beginCall(call), drafts, creditNotes),
+    createCreditNotes: (call, drafts) => {
+      const begun = beginCall(call);
+      return inTurn(begun, () => createDocuments(wire, books, begun, drafts, creditNotes));
+    },
     getCreditNote: (call, id) => getDocument(wire, beginCall(call), id, creditNoteOf),
     findCreditNotes: (call, query) => findDocuments(wire, beginCall(call), query, creditNoteOf),
-    allocateCredit: (call, application) =>
-      allocateCredit(wire, books, beginCall(call), application),
-    removeInvoice: (call, id, which) => removeInvoice(wire, beginCall(call), id, which),
+    allocateCredit: (call, application) => {
+      const begun = beginCall(call);
+      return inTurn(begun, () => allocateCredit(wire, books, begun, application));
+    },
+    removeInvoice: (call, id, which) => {
+      const begun = beginCall(call);
+      return inTurn(begun, () => removeInvoice(wire, begun, id, which));
+    },
     close: () => wire.close(),
   };
 }
