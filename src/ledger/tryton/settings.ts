@@ -24,6 +24,10 @@ export async function describe(
 ): Promise<LedgerAnswer<LedgerOrganisation>> {
   reader.drop();
   const [answer, rights] = await Promise.all([reader.read(call), lackOf(wire, call)]);
+  if (answer.kind === "refused" && answer.reason === "validation") {
+    const message = `The key's user does not belong to the company of the tenant ${tenantId}.`;
+    return refused("not_permitted", message);
+  }
   if (answer.kind !== "ok") return answer;
   if (rights.kind !== "ok") return rights;
   const books = answer.value;
