@@ -5,13 +5,14 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { sumEarlierUsage } from "../../../src/store/billing/usage-sums.ts";
-import { migrate } from "../../../src/store/database/migrations/migrate.ts";
+import { migrate, withClient } from "../../../src/store/database/migrations/migrate.ts";
 import { searchAttributes } from "../../../src/worker/temporal/search-attributes.ts";
 import { startPostgres } from "./postgres/postgres.ts";
-import { localHost } from "./processes/ports.ts";
+import { isListening, localHost } from "./processes/ports.ts";
 import type { Counting } from "./progress-line.ts";
 import type { StackPlan } from "./stack-plan.ts";
 import type { Parts } from "./stack-settings.ts";
+import type { LockedRecord } from "./start-record.ts";
 import { findTemporalCli } from "./temporal/temporal-cli.ts";
 import { startTemporal } from "./temporal/temporal-server.ts";
 import { startTryton, type TrytonServer } from "./tryton/server.ts";
@@ -105,20 +106,38 @@ function withoutOthersTemporal(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(others.map((name) => [name, undefined]));
 }
 
-/** Starts Tryton if the first data belong to one. */
+/**
+ * Starts Tryton if the first data are to belong to one, or if an organisation is connected to one
+ * of this machine whose books are in this PostgreSQL, unless that one runs.
+ */
 export async function startTrytonPart(
   plan: StackPlan,
   { env, log, parts }: ServerSettings,
   postgresUrl: string,
+  record: LockedRecord,
 ): Promise<TrytonServer | undefined> {
-  const { logFolder, trytonPort: port } = plan;
+  const port = plan.trytonPort ?? (await connectedPort(postgresUrl));
   if (port === undefined) return undefined;
-  const logFile = join(logFolder, "tryton.log");
+  const logFile = join(plan.logFolder, "tryton.log");
   let server: TrytonServer | undefined;
   const create = async () => {
     server = await startTryton({ env, postgresUrl, logFile, port, log });
+    await record.add("Tryton", server.child.pid);
     return server.child;
   };
   await parts.start("Tryton", create, () => `${localHost}:${port}`);
   return server;
+}
+
+/** The port of a Tryton that does not run, and that a connection leads to. */
+async function connectedPort(postgresUrl: string): Promise<number | undefined> {
+  const text = `SELECT substring(base_url FROM '\\d+$')::integer AS port
+    FROM ledger_connections JOIN pg_database ON datname = split_part(tenant_id, '/', 1)
+    WHERE kind = 'tryton' AND disconnected_at IS NULL AND starts_with(base_url, $1) LIMIT 1`;
+  const rows = await withClient(postgresUrl, async (client) => {
+    const found = await client.query<{ port: number }>(text, [`http://${localHost}:`]);
+    return found.rows;
+  });
+  const [{ port } = {}] = rows;
+  return port === undefined || (await isListening(port)) ? undefined : port;
 }

@@ -49,7 +49,7 @@ export interface Stack {
   readonly adminUrl: string;
   readonly databaseUrl: string;
   readonly demoLedgerUrl: string | undefined;
-  /** The Tryton of the first data. Undefined if they belong to the demo ledger. */
+  /** The Tryton of the first data, or of a connection. Undefined if there is none. */
   readonly tryton: TrytonServer | undefined;
   /** Our app at the demo ledger, which is not registered yet. */
   readonly demoApp: DemoApp | undefined;
@@ -123,6 +123,7 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
     MALLOC_ARENA_MAX: env.MALLOC_ARENA_MAX || "2",
     ...temporal.env,
   };
+  const tryton = await startTrytonPart(plan, settings, databaseUrl, record);
   const run = childRunner(childEnv, plan, parts, record);
   const demoLedgerUrl =
     plan.demoLedgerPort === undefined ? undefined : `http://${localHost}:${plan.demoLedgerPort}`;
@@ -139,7 +140,6 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
     running.push(run("Demo ledger", programs.demoLedger, demoLedgerDrainMs, ready, demoLedgerUrl));
   }
   const baseUrl = apiAddressOf(env, plan.apiPort);
-  const tryton = await startTrytonPart(plan, settings, databaseUrl);
   const demoWebhook = demoLedgerUrl === undefined ? undefined : newDemoWebhook(env, baseUrl);
   if (demoWebhook !== undefined) childEnv.XERO_WEBHOOK_KEY = demoWebhook.key;
   // The worker starts first, so that it ends after the API.

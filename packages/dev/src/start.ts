@@ -3,7 +3,8 @@
  * until Ctrl-C, SIGTERM or the end of a part.
  *
  * Settings: API_PORT, ADMIN_PORT, POSTGRES_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, DEMO_LEDGER_PORT,
- * WORKER_PORT, DATA_FOLDER, and LOCAL_LEDGER_PORT with `--ledger tryton`.
+ * WORKER_PORT, DATA_FOLDER, and LOCAL_LEDGER_PORT with `--ledger tryton`. A later start takes the
+ * port of the connection.
  * DATABASE_URL and TEMPORAL_ADDRESS replace parts.
  */
 
@@ -95,6 +96,7 @@ async function reportStack(stack: Stack): Promise<void> {
   log(`OpenAPI       ${baseUrl}/v1/openapi.json`);
   log(`Documentation ${baseUrl}/docs, for operators ${adminUrl}/docs`);
   if (demoLedgerUrl !== undefined) log(`Demo ledger   ${demoLedgerUrl} (its page, in a browser)`);
+  if (stack.tryton !== undefined) log(`Tryton        ${await booksOf(stack.tryton)}`);
   log(`Logs          ${stack.logFolder}`);
   reportWorkflows(temporalUiUrl);
   if (demoLedgerUrl !== undefined) {
@@ -117,12 +119,15 @@ function reportWorkflows(uiUrl: string | undefined): void {
 
 async function whereIssued(tryton: TrytonServer | undefined, demoUrl: string): Promise<string> {
   if (tryton === undefined) return `What it issued, in the demo ledger's page: ${demoUrl}`;
+  return `What it issued, in Tryton's client: ${await booksOf(tryton)}`;
+}
+
+/** How a person opens the sandbox's books, if it has any. */
+async function booksOf(tryton: TrytonServer): Promise<string> {
   const { sandboxName } = await import("./tryton/tenants.ts");
   const access = await tryton.openDatabase(sandboxName);
-  return (
-    `What it issued, in Tryton's client: ${tryton.url}, database ${sandboxName}, user admin, ` +
-    `password ${access?.password}`
-  );
+  if (access === null) return tryton.url;
+  return `${tryton.url}, database ${sandboxName}, user admin, password ${access.password}`;
 }
 
 async function trytonTenants(tryton: TrytonServer): Promise<OpenTenant> {

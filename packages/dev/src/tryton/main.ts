@@ -8,7 +8,8 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { assertNodeVersion } from "../../../../src/main/node-version.ts";
 import { dataFolderOf, withDatabaseUrl } from "../postgres/database-url.ts";
-import { defaultPorts, readPort } from "../processes/ports.ts";
+import { privateFolder } from "../private-folder.ts";
+import { assertPortsFree, defaultPorts, readPort } from "../processes/ports.ts";
 import { startTryton } from "./server.ts";
 
 assertNodeVersion(process.version);
@@ -19,12 +20,18 @@ if ((option !== undefined && option !== "--reset") || rest.length > 0) {
 }
 const { env } = process;
 const log = (line: string) => console.log(line);
-const port = readPort(env, "LOCAL_LEDGER_PORT", defaultPorts.tryton);
-const logFile = join(dataFolderOf(env), "logs", "tryton.log");
 const stopped = Promise.race(
   ["SIGINT", "SIGTERM", "SIGHUP"].map((signal) => once(process, signal)),
 );
-await withDatabaseUrl(env, log, async (postgresUrl) => {
+
+/** Runs Tryton until a signal stops it. */
+async function runTryton(postgresUrl: string): Promise<void> {
+  const port = readPort(env, "LOCAL_LEDGER_PORT", defaultPorts.tryton);
+  await assertPortsFree([{ part: "Tryton", port, setting: "LOCAL_LEDGER_PORT" }]);
+  const logFolder = join(dataFolderOf(env), "logs");
+  await privateFolder(dataFolderOf(env));
+  await privateFolder(logFolder, { whole: true });
+  const logFile = join(logFolder, "tryton.log");
   const server = await startTryton({ env, postgresUrl, logFile, port, log });
   try {
     const name = "tryton_books";
@@ -42,5 +49,12 @@ Ctrl-C stops it.`);
   } finally {
     await server.child.stop();
   }
-});
+}
+
+try {
+  await withDatabaseUrl(env, log, runTryton);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exit(1);
+}
 process.exit();

@@ -14,10 +14,9 @@ import { runQuietly } from "../processes/run-quietly.ts";
 import { type Company, type CompanySettings, rpcAt, setUpCompany } from "./company.ts";
 import { installTryton } from "./install.ts";
 
-/** A running Tryton. */
-export interface TrytonServer {
+/** The databases of a running Tryton. */
+export interface TrytonDatabases {
   readonly url: string;
-  readonly child: Child;
   /**
    * Creates a database with the template's company in place of one of this name, and returns how
    * billing connects to it.
@@ -25,6 +24,11 @@ export interface TrytonServer {
   addDatabase(name: string): Promise<TrytonAccess>;
   /** Returns how billing connects to a database that was created before. Null if there is none. */
   openDatabase(name: string): Promise<TrytonAccess | null>;
+}
+
+/** A running Tryton. */
+export interface TrytonServer extends TrytonDatabases {
+  readonly child: Child;
 }
 
 /** How billing connects to a company, and how its administrator does. */
@@ -37,12 +41,16 @@ export interface TrytonAccess {
   readonly company: Company;
 }
 
-interface ServerSettings {
-  readonly env: NodeJS.ProcessEnv;
+/** Where a Tryton of this machine and its databases are. */
+interface TrytonPlace {
   /** Any database of the PostgreSQL, in which databases can be created. */
   readonly postgresUrl: string;
-  readonly logFile: string;
   readonly port: number;
+}
+
+interface ServerSettings extends TrytonPlace {
+  readonly env: NodeJS.ProcessEnv;
+  readonly logFile: string;
   readonly log: (line: string) => void;
 }
 
@@ -68,29 +76,33 @@ const templateName = `tryton_template_${templateSettings.years[0]}`;
 
 /** Starts Tryton. The first start over a PostgreSQL prepares the template there. */
 export async function startTryton(settings: ServerSettings): Promise<TrytonServer> {
-  const { env, log, port } = settings;
-  const venv = await installTryton(env, log);
-  const template = await prepareTemplate(venv, settings);
+  const venv = await installTryton(settings.env, settings.log);
+  if ((await readKeys(settings, templateName)) === null) await prepareTemplate(venv, settings);
   const child = await startServer(venv, settings);
-  const url = addressOf(port);
-  const accessOf = async (name: string): Promise<TrytonAccess> => {
+  return { ...trytonAt(settings), child };
+}
+
+/** The databases of a Tryton that runs, and whose template is there. */
+export function trytonAt(place: TrytonPlace): TrytonDatabases {
+  const url = addressOf(place.port);
+  const openDatabase = async (name: string): Promise<TrytonAccess | null> => {
+    const keys = await readKeys(place, name);
+    if (keys === null) return null;
     const databaseUrl = `${url}/${name}`;
     await load(databaseUrl);
-    const { company, password } = template;
-    const { companyId, key } = company;
-    const tenantId = `${name}/${companyId}`;
-    return { tenantId, baseUrl: url, clientSecret: key, databaseUrl, password, company };
+    const { password, company } = keys;
+    const tenantId = `${name}/${company.companyId}`;
+    return { tenantId, baseUrl: url, clientSecret: company.key, databaseUrl, password, company };
   };
   return {
     url,
-    child,
-    openDatabase: async (name) => {
-      const isThere = await query(settings, "SELECT FROM pg_database WHERE datname = $1", [name]);
-      return isThere.length === 0 ? null : accessOf(name);
-    },
+    openDatabase,
     addDatabase: async (name) => {
-      await replaceDatabase(settings, name, templateName);
-      return accessOf(name);
+      const keys = await readKeys(place, templateName);
+      if (keys === null) throw new Error(`there is no ${templateName}`);
+      await replaceDatabase(place, name, templateName);
+      await writeKeys(place, name, keys);
+      return (await openDatabase(name)) as TrytonAccess;
     },
   };
 }
@@ -103,22 +115,30 @@ async function load(databaseUrl: string): Promise<void> {
   if (answer.status !== 401) throw new Error(`Tryton answered ${answer.status} at ${databaseUrl}`);
 }
 
-interface Template {
+/** The administrator's password, and the company with billing's key. */
+interface Keys {
   readonly password: string;
   readonly company: Company;
 }
 
-/**
- * Returns the template, which is prepared once. The comment on the database has its keys, and is
- * written last: without it the database is unfinished.
- */
-async function prepareTemplate(venv: string, settings: ServerSettings): Promise<Template> {
+/** Reads the keys of a database. Null if it is not there, or unfinished. */
+async function readKeys(place: TrytonPlace, name: string): Promise<Keys | null> {
   const [known] = await query(
-    settings,
+    place,
     "SELECT shobj_description(oid, 'pg_database') AS text FROM pg_database WHERE datname = $1",
-    [templateName],
+    [name],
   );
-  if (typeof known?.text === "string") return JSON.parse(known.text) as Template;
+  return typeof known?.text === "string" ? (JSON.parse(known.text) as Keys) : null;
+}
+
+/** Writes the keys of a database as its comment, which a copy does not take over. */
+async function writeKeys(place: TrytonPlace, name: string, keys: Keys): Promise<void> {
+  // A comment takes no parameter. Its words are JSON of names and keys without quotes.
+  await query(place, `COMMENT ON DATABASE ${name} IS '${JSON.stringify(keys)}'`);
+}
+
+/** Prepares the template. Its keys are written last. */
+async function prepareTemplate(venv: string, settings: ServerSettings): Promise<void> {
   settings.log("preparing a company in Tryton, once: about a minute");
   await replaceDatabase(settings, templateName, "template0");
   const password = randomBytes(16).toString("base64url");
@@ -128,10 +148,7 @@ async function prepareTemplate(venv: string, settings: ServerSettings): Promise<
     const databaseUrl = `${addressOf(settings.port)}/${templateName}`;
     await load(databaseUrl);
     const company = await setUpCompany(rpcAt(databaseUrl, password), templateSettings);
-    const template = { password, company };
-    // A comment takes no parameter. Its words are JSON of names and keys without quotes.
-    await query(settings, `COMMENT ON DATABASE ${templateName} IS '${JSON.stringify(template)}'`);
-    return template;
+    await writeKeys(settings, templateName, { password, company });
   } finally {
     await child.stop();
   }
@@ -174,17 +191,13 @@ function databaseEnv(postgresUrl: string): NodeJS.ProcessEnv {
   };
 }
 
-async function replaceDatabase(
-  settings: ServerSettings,
-  name: string,
-  template: string,
-): Promise<void> {
-  await query(settings, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
-  await query(settings, `CREATE DATABASE ${name} TEMPLATE ${template}`);
+async function replaceDatabase(place: TrytonPlace, name: string, template: string): Promise<void> {
+  await query(place, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  await query(place, `CREATE DATABASE ${name} TEMPLATE ${template}`);
 }
 
 function query(
-  { postgresUrl }: ServerSettings,
+  { postgresUrl }: TrytonPlace,
   text: string,
   values: readonly string[] = [],
 ): Promise<readonly Record<string, unknown>[]> {
