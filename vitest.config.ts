@@ -94,10 +94,11 @@ export default defineConfig({
         test: {
           ...onServers,
           name: "ledger",
+          globalSetup: [...onServers.globalSetup, "test/ledger/tryton/start-tryton.ts"],
           include: ["test/ledger/conformance/*.system.test.ts", trytonTests],
           env: { LEDGER_PLACES: "tryton" },
-          // One server for all files: each has a database of its own.
-          maxWorkers: 1,
+          // One Tryton for all files: each has a database of its own.
+          maxWorkers: 2,
           sequence: { groupOrder: 3 },
         },
       },

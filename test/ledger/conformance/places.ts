@@ -106,7 +106,7 @@ async function openMemoryLedger(): Promise<ConformancePlace> {
   };
 }
 
-/** Tryton's fixture installs it when it is loaded. */
+/** Only that project has Tryton's fixture. */
 async function trytonPlace(): Promise<NamedPlace> {
   const { whyNoTryton } = await import("../tryton/tryton-fixture.ts");
   return { ...placeOf("a tryton ledger", places.tryton), missing: whyNoTryton };
@@ -117,7 +117,7 @@ function placeOf(name: string, open: NamedPlace["open"]): NamedPlace {
 }
 
 async function openTryton(): Promise<ConformancePlace> {
-  const { credentialsOf, freshTryton, stopTryton } = await import("../tryton/tryton-fixture.ts");
+  const { credentialsOf, freshTryton } = await import("../tryton/tryton-fixture.ts");
   const open = async () => {
     const access = await freshTryton();
     const { tenantId: id, company } = access;
@@ -132,10 +132,7 @@ async function openTryton(): Promise<ConformancePlace> {
     kind: { areNamesUnique: false, marksCustomers: false, lineAmounts: ["exclusive", "none"] },
     another: async () => (await open()).ledger,
     xero: null,
-    close: async () => {
-      await ledger.close();
-      await stopTryton();
-    },
+    close: () => ledger.close(),
   };
 }
 
