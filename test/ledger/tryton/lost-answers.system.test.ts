@@ -3,19 +3,20 @@
  * it took effect, delivered long after everybody gave up, and with a process that died there. A
  * repeat never doubles anything (LEDGER-23).
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import {
   aCall,
   contactDraft,
   invoiceDraft,
   okOf,
 } from "../../../packages/demo-ledger/test/demo-ledger-fixture.ts";
-import { rpcAt } from "../../../packages/dev/src/tryton/company.ts";
 import type { TrytonAccess } from "../../../packages/dev/src/tryton/server.ts";
 import { ledgers } from "../../../src/ledger/index.ts";
 import type { Ledger, LedgerAnswer } from "../../../src/ledger/port/ledger.ts";
+import { withClient, withDatabase } from "../../../src/store/database/migrations/migrate.ts";
+import { readTryton } from "./both-books.ts";
 import { type Fault, type LosingProxy, startLosingProxy } from "./losing-proxy.ts";
-import { credentialsOf, freshTryton, stopTryton, whyNoTryton } from "./tryton-fixture.ts";
+import { credentialsOf, freshTryton, whyNoTryton } from "./tryton-fixture.ts";
 
 const faults: readonly Fault[] = ["before", "after", "late", "dead"];
 
@@ -35,7 +36,6 @@ describe.skipIf(whyNoTryton !== null)("a lost answer of Tryton", () => {
   afterAll(async () => {
     await ledger?.close();
     await proxy?.close();
-    await stopTryton();
   });
 
   const draftOf = (name: string) =>
@@ -45,22 +45,15 @@ describe.skipIf(whyNoTryton !== null)("a lost answer of Tryton", () => {
       status: "approved",
     });
 
-  /** The documents with this number as Tryton has them, finished or not. */
+  /** The states of documents with this number in Tryton, finished or not. */
   const inTryton = async (number: string) => {
-    const rpc = rpcAt(access.databaseUrl, access.password);
-    const context = { company: 1, companies: [1] };
-    const domain = [["reference", "=", number]];
-    const fields = ["state"];
-    const rows = await rpc(
-      "model.account.invoice.search_read",
-      domain,
-      0,
-      100,
-      [],
-      fields,
-      context,
+    const rows = await readTryton(
+      access,
+      "account.invoice",
+      [["reference", "=", number]],
+      ["state"],
     );
-    return (rows as readonly { readonly state: string }[]).map(({ state }) => state);
+    return rows.map(({ state }) => state);
   };
 
   /** Asks until the answer is certain, as the posting does: after `unknown` it looks first. */
@@ -73,6 +66,14 @@ describe.skipIf(whyNoTryton !== null)("a lost answer of Tryton", () => {
       if (answer.kind === "ok" && answer.value.every(({ kind }) => kind === "ok")) return;
     }
     throw new Error(`${name} was never posted`);
+  };
+
+  /** The ids of a posted credit note and a posted invoice. */
+  const posted = async (name: string) => {
+    const { dueDate: _, ...draft } = draftOf(`note-${name}`);
+    const [note] = okOf(await ledger.createCreditNotes(aCall(), [draft]));
+    const [invoice] = okOf(await ledger.createInvoices(aCall(), [draftOf(name)]));
+    return [okOf(note).id, okOf(invoice).id] as const;
   };
 
   const steps = {
@@ -112,15 +113,8 @@ describe.skipIf(whyNoTryton !== null)("a lost answer of Tryton", () => {
     ),
   )("$step lost ($fault) gives the credit once", async ({ step, pattern, fault }) => {
     const name = `${step} ${fault}`.replaceAll(/[^a-z]+/g, "-");
-    const { dueDate: _, ...draft } = draftOf(`note-${name}`);
-    const [note] = okOf(await ledger.createCreditNotes(aCall(), [draft]));
-    const [invoice] = okOf(await ledger.createInvoices(aCall(), [draftOf(name)]));
-    const application = {
-      creditNoteId: okOf(note).id,
-      invoiceId: okOf(invoice).id,
-      amount: "10.0000",
-      date: "2026-03-10",
-    };
+    const [creditNoteId, invoiceId] = await posted(name);
+    const application = { creditNoteId, invoiceId, amount: "10.0000", date: "2026-03-10" };
     proxy.order(pattern, fault);
     const first = await ledger.allocateCredit(aCall(name), application);
     expect(first.kind).toBe("unavailable");
@@ -141,6 +135,38 @@ describe.skipIf(whyNoTryton !== null)("a lost answer of Tryton", () => {
       amountDue: "21.5000",
       amountCredited: "10.0000",
     });
+  });
+
+  test("an unfinished draft of an hour ago is deleted by the sync, and nothing else", async () => {
+    const name = "arrives-late";
+    const finished = { ...draftOf("a-draft"), status: "draft" } as const;
+    okOf(okOf(await ledger.createInvoices(aCall(), [finished]))[0]);
+    proxy.order(/^POST \/account\.invoice$/, "late");
+    await ledger.createInvoices(aCall(), [draftOf(name)]);
+    await postUntilKnown(name);
+    await proxy.restore();
+    const [note, invoice] = await posted("stray-credit");
+    const application = { creditNoteId: note, invoiceId: invoice, amount: "1.0000" };
+    proxy.order(/^POST \/account\.move$/, "late");
+    await ledger.allocateCredit(aCall(name), { ...application, date: "2026-03-10" });
+    await proxy.restore();
+    const credit = [
+      ["state", "=", "draft"],
+      ["description", "like", "%stray-credit"],
+    ];
+    const moves = () => readTryton(access, "account.move", credit, ["id"]);
+    const sync = () => ledger.listChanges(aCall(), { kind: "invoices" });
+    okOf(await sync());
+    expect([await inTryton(name), (await moves()).length]).toEqual([["posted", "draft"], 1]);
+
+    const [database = ""] = access.tenantId.split("/");
+    await withClient(withDatabase(inject("postgresUrl"), database), async (client) => {
+      for (const table of ["account_invoice", "account_move"])
+        await client.query(`UPDATE ${table} SET create_date = create_date - interval '61 min'`);
+    });
+    okOf(await sync());
+    expect([await inTryton(name), (await moves()).length]).toEqual([["posted"], 0]);
+    expect(await inTryton("a-draft")).toEqual(["draft"]);
   });
 
   test("a lost void is repeated, and a lost deletion too", async () => {
