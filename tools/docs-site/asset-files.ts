@@ -9,6 +9,11 @@ import type { SiteFile } from "./site.ts";
 
 const font = "node_modules/@fontsource-variable/inter/files/inter-latin-wght-normal.woff2";
 
+/** The parts of the style, in the order in which later rules win. */
+const style = ["page", "frame", "text", "reference", "wide", "narrow"].map(
+  (part) => `tools/docs-site/style/${part}.css`,
+);
+
 /** Returns the files, with the licences of the packages in them. */
 export function assetFiles(root: string): readonly SiteFile[] {
   const read = (path: string) => readFileSync(join(root, path));
@@ -25,7 +30,7 @@ export function assetFiles(root: string): readonly SiteFile[] {
   });
   return [
     { path: assets.tokens.slice(1), content: tokensOf(root) },
-    { path: assets.style.slice(1), content: read("tools/docs-site/style.css") },
+    { path: assets.style.slice(1), content: Buffer.concat(style.map(read)) },
     { path: assets.font.slice(1), content: read(font) },
     { path: assets.icon.slice(1), content: read("packages/console/src/icon.svg") },
     { path: assets.script.slice(1), content: outputFiles[0]?.text ?? "" },
