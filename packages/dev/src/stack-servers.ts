@@ -116,8 +116,10 @@ export async function startTrytonPart(
   postgresUrl: string,
   record: LockedRecord,
 ): Promise<TrytonServer | undefined> {
-  const port = plan.trytonPort ?? (await connectedPort(postgresUrl));
-  if (port === undefined) return undefined;
+  const connected = await connectedDatabases(postgresUrl);
+  const port = plan.trytonPort ?? connected[0]?.port;
+  if (port === undefined || (plan.trytonPort === undefined && (await isListening(port))))
+    return undefined;
   const logFile = join(plan.logFolder, "tryton.log");
   let server: TrytonServer | undefined;
   const create = async () => {
@@ -126,18 +128,22 @@ export async function startTrytonPart(
     return server.child;
   };
   await parts.start("Tryton", create, () => `${localHost}:${port}`);
+  // Its first requests from the service may be two at once, of which Tryton fails one.
+  for (const one of connected) if (one.port === port) await server?.openDatabase(one.name);
   return server;
 }
 
-/** The port of a Tryton that does not run, and that a connection leads to. */
-async function connectedPort(postgresUrl: string): Promise<number | undefined> {
-  const text = `SELECT substring(base_url FROM '\\d+$')::integer AS port
+/** The databases that connections lead to in a Tryton of this machine, with its port. */
+async function connectedDatabases(
+  postgresUrl: string,
+): Promise<readonly { readonly name: string; readonly port: number }[]> {
+  const text = `SELECT datname AS name, substring(base_url FROM '\\d+$')::integer AS port
     FROM ledger_connections JOIN pg_database ON datname = split_part(tenant_id, '/', 1)
-    WHERE kind = 'tryton' AND disconnected_at IS NULL AND starts_with(base_url, $1) LIMIT 1`;
-  const rows = await withClient(postgresUrl, async (client) => {
-    const found = await client.query<{ port: number }>(text, [`http://${localHost}:`]);
+    WHERE kind = 'tryton' AND disconnected_at IS NULL AND starts_with(base_url, $1)`;
+  return withClient(postgresUrl, async (client) => {
+    const found = await client.query<{ name: string; port: number }>(text, [
+      `http://${localHost}:`,
+    ]);
     return found.rows;
   });
-  const [{ port } = {}] = rows;
-  return port === undefined || (await isListening(port)) ? undefined : port;
 }
