@@ -1,4 +1,4 @@
-/** The closing lines of the checks count what ran, hide nothing that did not, and say what failed. */
+/** The closing lines of the checks count what ran, hide nothing, and say what failed. */
 import { expect, test } from "vitest";
 import { summariseTests } from "../../tools/test-summary.ts";
 
