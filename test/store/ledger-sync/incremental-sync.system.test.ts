@@ -102,10 +102,10 @@ describe.concurrent("an incremental sync", () => {
     const party = await addConnectedParty(pool);
     await open(pool, party).state();
     await open(pool, party).claimSyncPage();
-    await tables(pool).ledgerSyncCursor.updateMany({
-      where: { organisationId: party.organisationId },
-      data: { requestedAt: new Date() },
-    });
+    await pool.query(
+      "UPDATE ledger_sync_cursors SET requested_at = clock_timestamp() WHERE organisation_id = $1",
+      [party.organisationId],
+    );
     expect(await syncOnce(pool, party)).toBe(1);
     const { rows } = await pool.query(
       `SELECT began_at > requested_at AS is_after FROM ledger_sync_cursors
