@@ -74,7 +74,10 @@ export function testProcess(
       gone = new Promise((resolve) => own.once("close", () => resolve()));
       const isUp = async () => {
         const code = own.exitCode ?? own.signalCode;
-        if (code !== null) throw new Error(`${script} ended with ${code}: ${output}`);
+        if (code !== null) {
+          await gone;
+          throw new Error(`${script} ended with ${code}: ${output}`);
+        }
         return isReady(output).catch(() => false);
       };
       await until(() => `${script} is ready: ${output}`, isUp);
