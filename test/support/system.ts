@@ -54,7 +54,7 @@ export interface TestSystem {
   ): Promise<CreatedOrganisation>;
   /**
    * Sends a request over REST. While the ledger and the worker run, a slow machine does not show in
-   * the documents of the answer (`askUntilPosted`).
+   * the answer (`untilBegun`) and its documents (`askUntilPosted`).
    */
   ask(verb: string, path: string, options?: RequestOptions): Promise<Answered>;
   /**
@@ -182,7 +182,7 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
     },
     ask: (verb, path, options) =>
       ledger !== null && worker.isRunning()
-        ? askUntilPosted(baseUrl, verb, path, options)
+        ? untilBegun(() => askUntilPosted(baseUrl, verb, path, options))
         : ask(`${baseUrl}${path}`, verb, options),
     askAdmin: (method, options) => {
       const path = method.startsWith("/") ? method : `/billing.admin.v1.${method}`;
