@@ -17,6 +17,10 @@ interface Named {
   readonly units: string;
 }
 
+const waits =
+  "Its end, or a change of an invoice, waits for the ledger. " +
+  "`billing subscriptions preview-break-off` shows which, `break-off` breaks it off.";
+
 /** The addresses in the Temporal UI. They are unset without its setting. */
 const workflows = [
   ["Workflows", "workflows_url"],
@@ -49,6 +53,7 @@ export async function subscriptionLines(json: Json, work: Work): Promise<readonl
   });
   return [
     ...layText(work.terminal, subscriptionText(subscription, plan)),
+    ...(json.waits_for_ledger === true ? layText(work.terminal, waits) : []),
     "",
     ...rows.trimEnd().split("\n"),
     "",

@@ -114,6 +114,17 @@ test("a subscription is a sentence and its settings", async ({ server }) => {
   expect(out).toMatch(/^label +none$/m);
 });
 
+test("a subscription says that its end or an amendment waits for the ledger", async ({ server }) => {
+  const answers = { GetSubscription: () => ({ subscription, waitsForLedger: true }) };
+  server.answer({ ...answers, GetPlan: () => ({ plan }) });
+  const { out } = await run(`subscriptions get ${id}`, { env: server.env });
+  expect(out.split("\n").slice(1, 3)).toEqual([
+    "Its end, or a change of an invoice, waits for the ledger. " +
+      "`billing subscriptions preview-break-off` shows which, `break-off` breaks it off.",
+    "",
+  ]);
+});
+
 test("a subscription has the addresses in the Temporal UI that are set", async ({ server }) => {
   const [workflowsUrl, waitingWorkflowsUrl] = ["http://ui.test/of", "http://ui.test/waiting"];
   server.answer({ GetSubscription: () => ({ subscription, workflowsUrl, waitingWorkflowsUrl }) });
