@@ -19,10 +19,11 @@ export function searchService(
       const searched = text.trim();
       const found = searched === "" ? [] : await deps.store.search(scope, searched);
       return {
-        hits: found.map(({ by, organisationId, isExact, ...hit }) => ({
+        hits: found.map(({ by, organisationId, matched, isExact, ...hit }) => ({
           ...hit,
           by: searchedBys[by],
           ...present("organisation", organisationId),
+          ...present("matched", matched),
           exact: isExact,
         })),
       };

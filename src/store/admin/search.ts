@@ -25,6 +25,7 @@ const hitRow = {
   objectId: text,
   organisationId: uuid.orNull(),
   label: text,
+  matched: text.orNull(),
   isExact: bool,
 };
 
@@ -55,12 +56,12 @@ const findById = query({
   planned: "each time",
   text: sql`
     SELECT 'id' AS by, 'organisation' AS object_kind, t.id::text AS object_id,
-      t.id AS organisation_id, t.name AS label, true AS is_exact
+      t.id AS organisation_id, t.name AS label, NULL::text AS matched, true AS is_exact
     FROM organisations t WHERE t.id = $2::uuid AND ($1::uuid IS NULL OR t.id = $1)
     UNION ALL ${joinSql(
       identified.map(
         ([kind, table, label]) => sql`
-    SELECT 'id', ${kind}, t.id::text, t.organisation_id, ${label}, true
+    SELECT 'id', ${kind}, t.id::text, t.organisation_id, ${label}, NULL, true
     FROM ${table} t WHERE t.id = $2::uuid AND ($1::uuid IS NULL OR t.organisation_id = $1)`,
       ),
       " UNION ALL ",
@@ -68,15 +69,15 @@ const findById = query({
   row: hitRow,
 });
 
-/** The texts by whose beginning an object is found, each with its index. */
-const texts: readonly (readonly [by: Sql, kind: Sql, table: Sql, column: Sql])[] = [
-  [sql`'number'`, sql`'invoice'`, sql`invoices`, sql`number`],
-  [sql`'number'`, sql`'credit_note'`, sql`credit_notes`, sql`number`],
-  [sql`'ledger_number'`, sql`'invoice'`, sql`invoices`, sql`ledger_number`],
-  [sql`'ledger_number'`, sql`'credit_note'`, sql`credit_notes`, sql`ledger_number`],
-  [sql`'code'`, sql`'customer'`, sql`customers`, sql`code`],
-  [sql`'email'`, sql`'customer'`, sql`customers`, sql`email`],
-  [sql`'label'`, sql`'subscription'`, sql`subscriptions`, sql`label`],
+/** The texts by whose beginning an object is found, each with its index, and its label. */
+const texts: readonly (readonly [by: Sql, kind: Sql, table: Sql, column: Sql, label: Sql])[] = [
+  [sql`'number'`, sql`'invoice'`, sql`invoices`, sql`number`, sql`number`],
+  [sql`'number'`, sql`'credit_note'`, sql`credit_notes`, sql`number`, sql`number`],
+  [sql`'ledger_number'`, sql`'invoice'`, sql`invoices`, sql`ledger_number`, sql`number`],
+  [sql`'ledger_number'`, sql`'credit_note'`, sql`credit_notes`, sql`ledger_number`, sql`number`],
+  [sql`'code'`, sql`'customer'`, sql`customers`, sql`code`, sql`code`],
+  [sql`'email'`, sql`'customer'`, sql`customers`, sql`email`, sql`code`],
+  [sql`'label'`, sql`'subscription'`, sql`subscriptions`, sql`label`, sql`label`],
 ];
 
 // Every text that begins with another one is before it with the last character of Unicode behind.
@@ -94,9 +95,9 @@ const finding = (name: string, condition: (column: Sql) => Sql, isExact: Sql, ot
     text: sql`
       SELECT f.* FROM organisations g CROSS JOIN LATERAL (${joinSql(
         texts.map(
-          ([by, kind, table, column]) => sql`(
-        SELECT ${by} AS by, ${kind} AS object_kind, t.id::text AS object_id,
-          t.organisation_id, t.${column} AS label, ${isExact} AS is_exact
+          ([by, kind, table, column, label]) => sql`(
+        SELECT ${by} AS by, ${kind} AS object_kind, t.id::text AS object_id, t.organisation_id,
+          t.${label} AS label, NULLIF(t.${column}, t.${label}) AS matched, ${isExact} AS is_exact
         FROM ${table} t
         WHERE t.organisation_id = g.id AND t.${column} <> '' AND ${condition(sql`t.${column}`)}
         ORDER BY lower(t.${column}) USING ~<~ LIMIT ${maxHits})`,
@@ -109,7 +110,7 @@ const finding = (name: string, condition: (column: Sql) => Sql, isExact: Sql, ot
   });
 
 const usageEvents = sql` UNION ALL (SELECT 'event_id', 'usage_event', t.event_id,
-    t.organisation_id, t.event_id, true
+    t.organisation_id, t.event_id, NULL, true
   FROM usage_events t WHERE t.organisation_id = g.id AND t.event_id = $2 LIMIT 1)`;
 
 const findWhole = finding("search_whole_texts", isWhole, sql`true`, usageEvents);
@@ -122,7 +123,8 @@ const findByRequest = query({
     SELECT
       'request_id' AS by,
       'audit_entry' AS object_kind,
-      t.id::text AS object_id, t.organisation_id, t.operation AS label, true AS is_exact
+      t.id::text AS object_id, t.organisation_id, t.operation AS label,
+      NULL::text AS matched, true AS is_exact
     FROM audit_log t
     WHERE t.request_id = $2 AND ($1::uuid IS NULL OR t.organisation_id = $1)
     ORDER BY t.seq DESC

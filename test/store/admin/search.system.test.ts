@@ -35,7 +35,9 @@ const test = usageTest.extend("found", perFile, async ({ fixture }) => {
       ({ by, objectKind, objectId, isExact }) =>
         `${by} ${objectKind} ${objectId}${isExact ? "" : " …"}`,
     );
-  return { ids, find };
+  const labels = async (text: string) =>
+    (await search(pool, organisation, text)).map(({ label, matched }) => [label, matched]);
+  return { ids, find, labels };
 });
 
 test("each kind of text is found whole and by its beginning", async ({ found: { ids, find } }) => {
@@ -52,6 +54,12 @@ test("each kind of text is found whole and by its beginning", async ({ found: { 
   expect(await find(event.slice(0, -1))).toEqual([]);
   expect(await find("request-7")).toEqual([expect.stringMatching(/^request_id audit_entry /)]);
   expect(await find("request-")).toEqual([]);
+});
+
+test("what is found by another text than its label has both", async ({ found: { labels } }) => {
+  expect(await labels("I2026-1")).toEqual([["INV-0001", "I2026-1"]]);
+  expect(await labels("a@acme.")).toEqual([["ACME", "a@acme.example"]]);
+  expect(await labels("inv-0")).toEqual([["INV-0001", null]]);
 });
 
 test("an id is found whatever it is of", async ({ found: { ids, find } }) => {

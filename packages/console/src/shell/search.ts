@@ -3,7 +3,7 @@ import { useQuery } from "@connectrpc/connect-query";
 import { useDeferredValue } from "react";
 import { useOrganisation } from "../data/organisation.tsx";
 import type { IconName } from "../design/icons.tsx";
-import { SearchService } from "../gen/billing/admin/v1/search_pb.ts";
+import { SearchedBy, SearchService } from "../gen/billing/admin/v1/search_pb.ts";
 import type { Place } from "./palette.tsx";
 
 /** Where the objects of each kind are, and their icon. */
@@ -25,9 +25,11 @@ export function useFound(typed: string): readonly Place[] {
   const enabled = text.length > 1;
   const { data } = useQuery(SearchService.method.search, { text, organisation }, { enabled });
   if (!enabled) return [];
-  return (data?.hits ?? []).flatMap(({ objectKind, objectId, label }): Place[] => {
+  return (data?.hits ?? []).flatMap(({ by, objectKind, objectId, label, matched }): Place[] => {
     const [path, icon] = places[objectKind] ?? [];
     if (path === undefined || icon === undefined) return [];
-    return [{ path: `${path}/${objectId}`, label, kind: objectKind.replaceAll("_", " "), icon }];
+    const there = by === SearchedBy.LEDGER_NUMBER ? `in the ledger ${matched}` : matched;
+    const kind = [there, objectKind.replaceAll("_", " ")].filter(Boolean).join(" · ");
+    return [{ path: `${path}/${objectId}`, label, kind, icon }];
   });
 }

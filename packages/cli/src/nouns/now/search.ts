@@ -30,14 +30,14 @@ export const search: Noun = {
       places: ["text"],
       fields: { organisation: "only in this organisation, by id or name" },
       rows: "hits",
-      columns: ["object_kind", "object_id", "label", "by", "exact", "organisation"],
+      columns: ["object_kind", "object_id", "label", "by", "matched", "exact", "organisation"],
       lines: (response, { terminal }) => {
         const hits = listOf(response.hits);
         return sentenceAndTable(terminal, sentenceOf(hits), hits, [
           { title: "what", of: ({ object_kind: kind }) => words(kind) },
           "label",
           { title: "id", of: ({ object_id: id }) => String(id) },
-          { title: "found by", of: ({ by }) => words(by) },
+          { title: "found by", of: ({ by, matched }) => [words(by), matched].join(" ").trim() },
           "organisation",
         ]);
       },

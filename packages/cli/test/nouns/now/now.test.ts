@@ -145,6 +145,18 @@ test("search shows what was found by what", async ({ server }) => {
   );
 });
 
+test("a search by the ledger's number shows ours, and theirs beside it", async ({ server }) => {
+  const hit = { by: SearchedBy.LEDGER_NUMBER, objectKind: "invoice", objectId: "0199" };
+  const hits = [{ ...hit, organisation: "0198", label: "INV-0005", matched: "I2026-1" }];
+  server.answer({ Search: () => ({ hits }) });
+  const { out } = await run("search I2026", { env: server.env });
+  expect(out.split("\n").slice(2)).toEqual([
+    "what     label     id    found by               organisation",
+    "invoice  INV-0005  0199  ledger number I2026-1  0198",
+    "",
+  ]);
+});
+
 const renewal = (count: number, amount: string) => ({
   count,
   values: count === 0 ? [] : [{ currency: "NZD", amount }],
