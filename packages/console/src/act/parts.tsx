@@ -1,6 +1,6 @@
 /** The parts of an act, in a drawer or on a page: its reason, its preview, and its button. */
 import { Button, Textarea } from "@mantine/core";
-import { type ReactNode, Suspense, useEffect } from "react";
+import { type ReactNode, useEffect } from "react";
 import { failureOf } from "../data/failure.ts";
 import { ErrorState } from "../design/page/error-state.tsx";
 import { Skeleton } from "../design/page/page.tsx";
@@ -62,9 +62,7 @@ export function ActPreview({
           </Button>
         </div>
       )}
-      <div className={isCurrent || isUnknown ? undefined : styles.stale}>
-        <Suspense fallback={<Skeleton lines={5} />}>{shown}</Suspense>
-      </div>
+      <div className={isCurrent || isUnknown ? undefined : styles.stale}>{shown}</div>
     </section>
   );
 }

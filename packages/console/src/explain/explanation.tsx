@@ -1,9 +1,9 @@
 /** How the amounts of a document came about, checked in this browser by exact arithmetic. */
 import { useQuery } from "@connectrpc/connect-query";
 import { useQuery as useAnyQuery } from "@tanstack/react-query";
-import { lazy, Suspense } from "react";
 import type { Explanation } from "../../../../src/domain/explanation/shown.ts";
 import { useOrganisation } from "../data/organisation.tsx";
+import { later } from "../design/later.tsx";
 import { Disclosure } from "../design/page/disclosure.tsx";
 import { State } from "../design/values/state.tsx";
 import { DocumentService } from "../gen/billing/admin/v1/documents_pb.ts";
@@ -11,7 +11,7 @@ import type { Explanation as Answered } from "../gen/billing/v1/explanations_pb.
 import styles from "./explanation.module.css";
 
 // What says it in words is large. It is loaded with the first explanation, behind its disclosure.
-const Explained = lazy(async () => ({ default: (await import("./explained.tsx")).Explained }));
+const Explained = later(async () => (await import("./explained.tsx")).Explained);
 
 /** An explanation with its text, which is what is verified. */
 export interface ReadExplanation {
@@ -71,9 +71,7 @@ export function Derivation({
   return (
     <Disclosure title="How it came about">
       {of && explained ? (
-        <Suspense>
-          <Explained of={of} line={explained} />
-        </Suspense>
+        <Explained of={of} line={explained} />
       ) : (
         <p className="muted">
           {reason === "issued_before"

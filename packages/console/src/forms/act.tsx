@@ -6,8 +6,9 @@ import type {
   MessageShape,
 } from "@bufbuild/protobuf";
 import { Button } from "@mantine/core";
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useIsOwner, useMayAct } from "../data/operator.tsx";
+import { later } from "../design/later.tsx";
 import type { Field, Values } from "./fields.tsx";
 
 /** How a form sees what is typed, and changes it. */
@@ -17,9 +18,10 @@ export interface Typed {
   readonly fault?: { readonly name: string; readonly message: string } | undefined;
 }
 
-const load = async () => ({ default: (await import("./act-form.tsx")).ActForm });
-// It takes the messages of any act, which `lazy` cannot say.
-const ActForm = lazy(load) as unknown as Awaited<ReturnType<typeof load>>["default"];
+const load = async () => (await import("./act-form.tsx")).ActForm;
+const form = later(load);
+// It takes the messages of any act, which `later` cannot say.
+const ActForm = form as unknown as Awaited<ReturnType<typeof load>>;
 
 /** What an act is. */
 export interface ActProps<I extends DescMessage, O extends DescMessage, P extends DescMessage> {
@@ -70,16 +72,12 @@ export function Act<I extends DescMessage, O extends DescMessage, P extends Desc
         variant={isPrimary ? "filled" : "default"}
         size={isInRow ? "compact-sm" : "sm"}
         {...(isDangerous && { color: "bad" })}
-        onPointerEnter={() => void load()}
+        onPointerEnter={() => void form.load()}
         onClick={() => setOpen(true)}
       >
         {label}
       </Button>
-      {isOpen && (
-        <Suspense>
-          <ActForm {...props} onClose={() => setOpen(false)} />
-        </Suspense>
-      )}
+      {isOpen && <ActForm {...props} onClose={() => setOpen(false)} />}
     </>
   );
 }

@@ -1,8 +1,9 @@
 /** The frame of each page: title, what stands beside it, and sections. */
-import { lazy, type ReactNode, Suspense, useEffect } from "react";
+import { type ReactNode, useEffect } from "react";
 import { useLastAct } from "../../act/last-act.ts";
 import { useOrganisationIfAny } from "../../data/organisation.tsx";
 import { focusAwaitedTitle } from "../../shell/title-focus.ts";
+import { later } from "../later.tsx";
 import styles from "./page.module.css";
 
 /** What the head of a page shows. */
@@ -45,19 +46,13 @@ export function Page({ title, above, beside, lead, acts, children }: PageProps) 
   );
 }
 
-const LastActNote = lazy(async () => ({
-  default: (await import("../../act/last-act-note.tsx")).LastActNote,
-}));
+const LastActNote = later(async () => (await import("../../act/last-act-note.tsx")).LastActNote);
 
 /** Says what was done last, if it was for this page. */
 function LastAct() {
   const done = useLastAct();
   if (done === null || done.path !== globalThis.location.pathname) return null;
-  return (
-    <Suspense>
-      <LastActNote done={done} />
-    </Suspense>
-  );
+  return <LastActNote done={done} />;
 }
 
 /** Sets the title of the window. */

@@ -1,8 +1,9 @@
 /** The filters of a list. Each is a member of the address, and a chip while it is set. */
 import { TextInput } from "@mantine/core";
 import { type LinkProps, useNavigate, useRouterState } from "@tanstack/react-router";
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { Icon } from "../icons.tsx";
+import { later } from "../later.tsx";
 import { Dropdown } from "../page/dropdown.tsx";
 import { EmptyState } from "../page/empty-state.tsx";
 import { LinkTabs } from "../page/link-tabs.tsx";
@@ -82,7 +83,7 @@ export function Filters({
   );
 }
 
-const Views = lazy(async () => ({ default: (await import("./views.tsx")).Views }));
+const Views = later(async () => (await import("./views.tsx")).Views);
 
 /** The saved views, of a list that has an address by itself in an organisation. */
 function SavedViews({ search }: { readonly search: Search }) {
@@ -98,11 +99,7 @@ function SavedViews({ search }: { readonly search: Search }) {
         </>
       }
     >
-      {(close) => (
-        <Suspense>
-          <Views page={page} search={search} onChosen={close} />
-        </Suspense>
-      )}
+      {(close) => <Views page={page} search={search} onChosen={close} />}
     </Dropdown>
   );
 }

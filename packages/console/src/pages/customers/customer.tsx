@@ -1,9 +1,9 @@
 /** One customer, with its subscriptions and documents. */
 import { useQuery } from "@connectrpc/connect-query";
 import { type LinkProps, useParams, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
 import { useList } from "../../data/list.ts";
 import { useOrganisation } from "../../data/organisation.tsx";
+import { later } from "../../design/later.tsx";
 import { EmptyState } from "../../design/page/empty-state.tsx";
 import { ErrorState } from "../../design/page/error-state.tsx";
 import { FactRow } from "../../design/page/facts.tsx";
@@ -22,9 +22,10 @@ import { SubscriptionDocuments } from "../subscriptions/subscription-documents.t
 import { CustomerActs } from "./customer-acts.tsx";
 
 // The page shows without it.
-const NextInvoices = lazy(async () => ({
-  default: (await import("./next-invoices.tsx")).NextInvoices,
-}));
+const NextInvoices = later(
+  async () => (await import("./next-invoices.tsx")).NextInvoices,
+  <Skeleton />,
+);
 
 const route = { from: "/signed-in/o/$organisation/customers/$id" } as const;
 
@@ -56,9 +57,7 @@ export function CustomerPage() {
           ["Since", <Instant key="s" at={created} withTime={false} />],
         ]}
       />
-      <Suspense fallback={<Skeleton />}>
-        <NextInvoices customer={id} />
-      </Suspense>
+      <NextInvoices customer={id} />
       <LinkTabs
         name="Parts of the customer"
         tabs={[

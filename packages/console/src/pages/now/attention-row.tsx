@@ -1,7 +1,8 @@
 /** The things that wait for a person: what each is, since when, why, and what is alike. */
 import { Link, useSearch } from "@tanstack/react-router";
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useOrganisation } from "../../data/organisation.tsx";
+import { later } from "../../design/later.tsx";
 import { Instant } from "../../design/values/instant.tsx";
 import { grouped } from "../../design/values/money.tsx";
 import { Dot } from "../../design/values/state.tsx";
@@ -10,13 +11,9 @@ import { attentionKinds, kindWord, severityTones } from "../../words/attention.t
 import { ObjectLink } from "../activity/object-link.tsx";
 import styles from "./now.module.css";
 
-const AttentionActs = lazy(async () => ({
-  default: (await import("./attention-acts.tsx")).AttentionActs,
-}));
+const AttentionActs = later(async () => (await import("./attention-acts.tsx")).AttentionActs);
 
-const AllOfReason = lazy(async () => ({
-  default: (await import("./all-of-reason.tsx")).AllOfReason,
-}));
+const AllOfReason = later(async () => (await import("./all-of-reason.tsx")).AllOfReason);
 
 /** The counts end at it. */
 export const countLimit = 1_000;
@@ -46,11 +43,7 @@ export function AttentionRows({
           ))}
         </ul>
       )}
-      {open && (
-        <Suspense>
-          <AllOfReason of={open} onClose={() => setOpen(undefined)} />
-        </Suspense>
-      )}
+      {open && <AllOfReason of={open} onClose={() => setOpen(undefined)} />}
     </>
   );
 }
@@ -97,9 +90,7 @@ function AttentionRow({ of, onAll }: { readonly of: Attention; readonly onAll: (
         since <Instant at={since} />
       </span>
       <div className={styles.acts}>
-        <Suspense>
-          <AttentionActs of={of} onAll={onAll} />
-        </Suspense>
+        <AttentionActs of={of} onAll={onAll} />
       </div>
     </li>
   );

@@ -1,12 +1,12 @@
 /** The way from an empty organisation to its first invoice, each step as the service has it. */
 import { useQuery } from "@connectrpc/connect-query";
-import { lazy, Suspense } from "react";
 import { useOrganisation } from "../../data/organisation.tsx";
+import { later } from "../../design/later.tsx";
 import { InvoiceService } from "../../gen/billing/admin/v1/invoices_pb.ts";
 import { DocumentStatus } from "../../gen/billing/v1/common_pb.ts";
 
 // Most organisations have their first invoice, and do not load the forms of the way to it.
-const Steps = lazy(async () => ({ default: (await import("./steps.tsx")).Steps }));
+const Steps = later(async () => (await import("./steps.tsx")).Steps);
 
 /** How often the steps are read again: the last of them happens by itself. */
 const refetchInterval = 3_000;
@@ -26,8 +26,6 @@ export function FirstSteps() {
   const [invoice] = data.data;
   const isPosted = invoice !== undefined && invoice.status !== DocumentStatus.NOT_IN_EXTERNAL;
   return (
-    <Suspense>
-      <Steps invoice={invoice && { id: invoice.id, number: invoice.number }} isPosted={isPosted} />
-    </Suspense>
+    <Steps invoice={invoice && { id: invoice.id, number: invoice.number }} isPosted={isPosted} />
   );
 }

@@ -1,8 +1,9 @@
 /** The steps to the first invoice, each as the service has it. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
-import { lazy, type ReactNode, Suspense } from "react";
+import type { ReactNode } from "react";
 import { useOrganisation } from "../../data/organisation.tsx";
+import { later } from "../../design/later.tsx";
 import { Card, Section } from "../../design/page/page.tsx";
 import { State } from "../../design/values/state.tsx";
 import { PlanService } from "../../gen/billing/admin/v1/catalogue_pb.ts";
@@ -13,21 +14,15 @@ import { CatalogueStatus } from "../../gen/billing/v1/common_pb.ts";
 import styles from "./first-steps.module.css";
 
 // One step is next: the forms of the others are not loaded.
-const ConnectActs = lazy(async () => ({
-  default: (await import("../ledger/act-rows.tsx")).ConnectActs,
-}));
-const SetMapping = lazy(async () => ({
-  default: (await import("../ledger/mapping-act.tsx")).SetMapping,
-}));
-const ImportCustomers = lazy(async () => ({
-  default: (await import("../customers/import-customers.tsx")).ImportCustomers,
-}));
-const CreatePlan = lazy(async () => ({
-  default: (await import("../catalogue/plan-acts.tsx")).CreatePlan,
-}));
-const SetSetupMode = lazy(async () => ({
-  default: (await import("../settings/setup-mode-act.tsx")).SetSetupMode,
-}));
+const ConnectActs = later(async () => (await import("../ledger/act-rows.tsx")).ConnectActs);
+const SetMapping = later(async () => (await import("../ledger/mapping-act.tsx")).SetMapping);
+const ImportCustomers = later(
+  async () => (await import("../customers/import-customers.tsx")).ImportCustomers,
+);
+const CreatePlan = later(async () => (await import("../catalogue/plan-acts.tsx")).CreatePlan);
+const SetSetupMode = later(
+  async () => (await import("../settings/setup-mode-act.tsx")).SetSetupMode,
+);
 
 interface Step {
   readonly title: string;
@@ -70,11 +65,7 @@ export function Steps({ invoice, isPosted }: StepsProps) {
                 )}
               </div>
               {index === next && <p className="muted">{why}</p>}
-              {index === next && (
-                <div className={styles.acts}>
-                  <Suspense>{act}</Suspense>
-                </div>
-              )}
+              {index === next && <div className={styles.acts}>{act}</div>}
             </li>
           ))}
         </ol>

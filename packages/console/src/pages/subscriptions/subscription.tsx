@@ -1,8 +1,8 @@
 /** One subscription: its facts, its next invoice, and what happened to it. */
 import { useQuery } from "@connectrpc/connect-query";
 import { Link, type LinkProps, useParams, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
 import { useOrganisation } from "../../data/organisation.tsx";
+import { later } from "../../design/later.tsx";
 import { Columns } from "../../design/page/columns.tsx";
 import { ErrorState } from "../../design/page/error-state.tsx";
 import { type Fact, FactRow } from "../../design/page/facts.tsx";
@@ -24,13 +24,17 @@ import { SubscriptionUsage } from "./subscription-usage.tsx";
 import { Timeline } from "./timeline.tsx";
 
 // What explains its lines is large, and the page shows without it.
-const Upcoming = lazy(async () => ({ default: (await import("./upcoming.tsx")).Upcoming }));
+const Upcoming = later(
+  async () => (await import("./upcoming.tsx")).Upcoming,
+  <Skeleton lines={5} />,
+);
 
-const Fields = lazy(async () => ({ default: (await import("./fields.tsx")).Fields }));
+const Fields = later(async () => (await import("./fields.tsx")).Fields, <Skeleton lines={8} />);
 
-const Documents = lazy(async () => ({
-  default: (await import("./subscription-documents.tsx")).SubscriptionDocuments,
-}));
+const Documents = later(
+  async () => (await import("./subscription-documents.tsx")).SubscriptionDocuments,
+  <Skeleton lines={8} />,
+);
 
 const route = { from: "/signed-in/o/$organisation/subscriptions/$id" } as const;
 
@@ -84,13 +88,7 @@ function Whole({
       <Columns
         name="Next invoice"
         isFirst
-        beside={
-          (isRunning || status === SubscriptionStatus.PENDING) && (
-            <Suspense fallback={<Skeleton lines={5} />}>
-              <Upcoming id={id} />
-            </Suspense>
-          )
-        }
+        beside={(isRunning || status === SubscriptionStatus.PENDING) && <Upcoming id={id} />}
       >
         <Parts subscription={subscription} />
       </Columns>
@@ -150,15 +148,11 @@ function Parts({ subscription }: { readonly subscription: Subscription }) {
     <>
       <LinkTabs name="Parts of the subscription" tabs={tabs} />
       {tab === "documents" ? (
-        <Suspense fallback={<Skeleton lines={8} />}>
-          <Documents id={subscription.id} />
-        </Suspense>
+        <Documents id={subscription.id} />
       ) : tab === "usage" ? (
         <SubscriptionUsage id={subscription.id} />
       ) : tab === "fields" ? (
-        <Suspense fallback={<Skeleton lines={8} />}>
-          <Fields subscription={subscription} />
-        </Suspense>
+        <Fields subscription={subscription} />
       ) : (
         <Timeline id={subscription.id} />
       )}

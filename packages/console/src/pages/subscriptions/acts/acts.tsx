@@ -1,8 +1,9 @@
 /** The acts on a subscription: their buttons, and the drawer of the one that the address names. */
 import { Button } from "@mantine/core";
-import { type ComponentType, type ReactNode, useEffect, useState } from "react";
+import type { ReactNode } from "react";
 import { useOpenAct } from "../../../act/open-act.ts";
 import { useMayAct } from "../../../data/operator.tsx";
+import { later } from "../../../design/later.tsx";
 import { PlanType } from "../../../gen/billing/v1/catalogue_pb.ts";
 import { type Subscription, SubscriptionStatus } from "../../../gen/billing/v1/subscriptions_pb.ts";
 import { usePlan } from "../../catalogue/plan-name.tsx";
@@ -17,25 +18,13 @@ export interface SubscriptionActProps {
   readonly leave: () => string;
 }
 
-/** Loads the drawer of each act, by the word of the address. */
-const loads = {
-  units: async () => ({ default: (await import("./change-units.tsx")).ChangeUnits }),
-  end: async () => ({ default: (await import("./end.tsx")).End }),
-  restore: async () => ({ default: (await import("./restore.tsx")).Restore }),
-  break_off: async () => ({ default: (await import("./break-off.tsx")).BreakOff }),
+/** The drawer of each act, by the word of the address. */
+const drawers = {
+  units: later(async () => (await import("./change-units.tsx")).ChangeUnits),
+  end: later(async () => (await import("./end.tsx")).End),
+  restore: later(async () => (await import("./restore.tsx")).Restore),
+  break_off: later(async () => (await import("./break-off.tsx")).BreakOff),
 };
-
-type Drawer = ComponentType<SubscriptionActProps>;
-
-/** The drawer once it is loaded. React shows one that suspended 0.3 s later at the earliest. */
-function useDrawer(act: string | undefined): Drawer | undefined {
-  const [drawer, setDrawer] = useState<{ readonly of: string; readonly Drawer: Drawer }>();
-  useEffect(() => {
-    const [, load] = Object.entries(loads).find(([name]) => name === act) ?? [];
-    void load?.().then((part) => setDrawer({ of: act ?? "", Drawer: part.default }));
-  }, [act]);
-  return drawer?.of === act ? drawer?.Drawer : undefined;
-}
 
 /** The buttons of the acts that the subscription's state allows. */
 export function SubscriptionActs({
@@ -52,11 +41,11 @@ export function SubscriptionActs({
   const { status, cancelAtPeriodEnd } = subscription;
   const isRunning = status === SubscriptionStatus.ACTIVE || status === SubscriptionStatus.PENDING;
   const hasUnits = plan !== undefined && plan.type !== PlanType.FLAT_FEE;
-  const button = (act: keyof typeof loads, words: string) => (
+  const button = (act: keyof typeof drawers, words: string) => (
     <Button
       key={act}
       variant="default"
-      onPointerEnter={() => void loads[act]()}
+      onPointerEnter={() => void drawers[act].load()}
       onClick={() => open(act)}
     >
       {words}
@@ -78,7 +67,7 @@ export function SubscriptionActDrawer({
   about,
 }: Pick<SubscriptionActProps, "subscription" | "about">) {
   const { act, close } = useOpenAct();
-  const Drawer = useDrawer(act);
+  const [, Drawer] = Object.entries(drawers).find(([name]) => name === act) ?? [];
   if (!useMayAct() || Drawer === undefined) return null;
   const leave = () => {
     const { pathname } = globalThis.location;

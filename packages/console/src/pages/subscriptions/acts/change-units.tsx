@@ -16,7 +16,7 @@ import {
 import { usePlan } from "../../catalogue/plan-name.tsx";
 import type { SubscriptionActProps } from "./acts.tsx";
 import { useSubtotals } from "./amended.ts";
-import { Previewed } from "./previewed-later.ts";
+import { Previewed } from "./previewed-later.tsx";
 import { typedUnits } from "./typed-units.ts";
 import { doneOf, effectOf, invoiceDifferences, subscriptionDifferences } from "./words.ts";
 

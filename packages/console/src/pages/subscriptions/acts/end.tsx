@@ -8,7 +8,7 @@ import { dayText } from "../../../design/values/instant.tsx";
 import { SubscriptionService } from "../../../gen/billing/admin/v1/subscriptions_pb.ts";
 import { EndWhen } from "../../../gen/billing/v1/subscriptions_pb.ts";
 import type { SubscriptionActProps } from "./acts.tsx";
-import { Previewed } from "./previewed-later.ts";
+import { Previewed } from "./previewed-later.tsx";
 import { doneOf, effectOf, subscriptionDifferences } from "./words.ts";
 
 /** The drawer that ends a subscription. */

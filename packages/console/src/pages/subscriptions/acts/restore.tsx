@@ -4,7 +4,7 @@ import { useAct } from "../../../act/use-act.ts";
 import { useOrganisation } from "../../../data/organisation.tsx";
 import { SubscriptionService } from "../../../gen/billing/admin/v1/subscriptions_pb.ts";
 import type { SubscriptionActProps } from "./acts.tsx";
-import { Previewed } from "./previewed-later.ts";
+import { Previewed } from "./previewed-later.tsx";
 import { doneOf, effectOf, subscriptionDifferences } from "./words.ts";
 
 /** The drawer that restores a subscription. */

@@ -1,9 +1,9 @@
 /** The page that creates a subscription: customer, plan, terms, and what they come to. */
 import { useQuery } from "@connectrpc/connect-query";
 import { useSearch } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
 import { useMayAct } from "../../../data/operator.tsx";
 import { useOrganisation } from "../../../data/organisation.tsx";
+import { later } from "../../../design/later.tsx";
 import { EmptyState } from "../../../design/page/empty-state.tsx";
 import { Page, Skeleton } from "../../../design/page/page.tsx";
 import { PlanService } from "../../../gen/billing/admin/v1/catalogue_pb.ts";
@@ -12,7 +12,10 @@ import { CustomerChoice } from "./customer-choice.tsx";
 import { PlanChoice } from "./plan-choice.tsx";
 
 // What previews and creates it is needed once both are chosen.
-const WithTerms = lazy(async () => ({ default: (await import("./with-terms.tsx")).WithTerms }));
+const WithTerms = later(
+  async () => (await import("./with-terms.tsx")).WithTerms,
+  <Skeleton lines={8} />,
+);
 
 /** The page. */
 export function NewSubscriptionPage() {
@@ -26,9 +29,7 @@ export function NewSubscriptionPage() {
   return (
     <Page title="New subscription" lead="Nothing is created before you have seen what it comes to.">
       {customer && plan ? (
-        <Suspense fallback={<Skeleton lines={8} />}>
-          <WithTerms key={plan.id} customer={customer} plan={plan} />
-        </Suspense>
+        <WithTerms key={plan.id} customer={customer} plan={plan} />
       ) : (
         <>
           <CustomerChoice chosen={customer} />

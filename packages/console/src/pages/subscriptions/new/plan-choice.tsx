@@ -1,6 +1,5 @@
 /** The plan of a new subscription, with its price curve once it is chosen. */
 import { Link, type LinkProps } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
 import { useList } from "../../../data/list.ts";
 import { useOrganisation } from "../../../data/organisation.tsx";
 import { EmptyState } from "../../../design/page/empty-state.tsx";
@@ -12,13 +11,10 @@ import { PlanType } from "../../../gen/billing/v1/catalogue_pb.ts";
 import { CatalogueStatus } from "../../../gen/billing/v1/common_pb.ts";
 import { intervalText } from "../../../words/choices.ts";
 import { planTypes } from "../../../words/states.ts";
+import { PlanCurve } from "../../catalogue/plan-curve.tsx";
 import { moneyText } from "../acts/words.ts";
 import styles from "./new.module.css";
 import { Chosen, Offer, Offers } from "./offers.tsx";
-
-const PlanCurve = lazy(async () => ({
-  default: (await import("../../catalogue/plan-curve.tsx")).PlanCurve,
-}));
 
 /** Shows the plan, or those to choose from. */
 export function PlanChoice({ chosen }: { readonly chosen: Plan | undefined }) {
@@ -34,9 +30,7 @@ export function PlanChoice({ chosen }: { readonly chosen: Plan | undefined }) {
           />
           {chosen.type !== PlanType.FLAT_FEE && (
             <div className={styles.curve}>
-              <Suspense fallback={<Skeleton lines={8} />}>
-                <PlanCurve plan={chosen} />
-              </Suspense>
+              <PlanCurve plan={chosen} />
             </div>
           )}
         </>

@@ -9,7 +9,7 @@ import { Section } from "../../../design/page/page.tsx";
 import type { Plan } from "../../../gen/billing/admin/v1/catalogue_pb.ts";
 import { SubscriptionService } from "../../../gen/billing/admin/v1/subscriptions_pb.ts";
 import type { Customer } from "../../../gen/billing/v1/customers_pb.ts";
-import { Previewed } from "../acts/previewed-later.ts";
+import { Previewed } from "../acts/previewed-later.tsx";
 import { doneOf, effectOf, invoiceDifferences, subscriptionDifferences } from "../acts/words.ts";
 import { CustomerChoice } from "./customer-choice.tsx";
 import page from "./new.module.css";
