@@ -65,6 +65,11 @@ consoleTest(
     await page.getByRole("option", { name: "INV-0002" }).waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "INV-0002" }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Search" }).fill("pty");
+    await page.getByRole("option", { name: "Customers with “pty”" }).click();
+    await page.waitForURL(/customers\?search=pty/);
+    await expect.poll(() => page.locator("tbody tr").count()).toBe(1);
   },
 );
 

@@ -1,4 +1,4 @@
-/** The palette: finds a page, or an object by its number, code or id. */
+/** The palette: finds a page, or an object by its name, number, code or id. */
 import { Modal, TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
@@ -19,6 +19,7 @@ export function openPalette(): void {
 /** A place that the palette leads to, below the organisation. */
 export interface Place {
   readonly path: string;
+  readonly search?: Readonly<Record<string, string>>;
   readonly label: string;
   readonly kind: string;
   readonly icon: IconName;
@@ -57,11 +58,12 @@ function Finder({ onClose }: { readonly onClose: () => void }) {
   const navigate = useNavigate();
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const places = [...useFound(text), ...pagesWith(text)].slice(0, 12);
+  const found = [...useFound(text), ...pagesWith(text)].slice(0, 11);
+  const places = [...found, ...customersWith(text)];
   const go = (place: Place | undefined) => {
     if (place === undefined) return;
     onClose();
-    void navigate({ to: `/o/${id}/${place.path}` });
+    void navigate({ to: `/o/${id}/${place.path}`, search: place.search ?? {} });
   };
   const move = (step: number) => setAt((at + step + places.length) % Math.max(places.length, 1));
   return (
@@ -69,7 +71,7 @@ function Finder({ onClose }: { readonly onClose: () => void }) {
       <TextInput
         data-autofocus
         aria-label="Search"
-        placeholder="A number, code, id, label or page"
+        placeholder="A customer, number, label, id or page"
         value={text}
         role="combobox"
         aria-expanded
@@ -107,6 +109,14 @@ function Finder({ onClose }: { readonly onClose: () => void }) {
       </div>
     </>
   );
+}
+
+/** The list finds names, of which the search has no index. */
+function customersWith(text: string): readonly Place[] {
+  const search = text.trim();
+  if (search === "") return [];
+  const label = `Customers with “${search}”`;
+  return [{ path: "customers", search: { search }, label, kind: "list", icon: "customers" }];
 }
 
 function pagesWith(text: string): readonly Place[] {
