@@ -311,6 +311,39 @@ consoleTest(
     await untilShown(page);
     await page.getByText("in the ledger I2026-1").waitFor();
     expect(await look(page, "an invoice")).toEqual([]);
+    const number = await page.locator("h1").innerText();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Search" }).fill("i2026");
+    await page.getByRole("option", { name: `${number} in the ledger I2026-1 · invoice` }).click();
+    await page.getByRole("heading", { level: 1, name: number }).waitFor();
+    expect(problems).toEqual([]);
+  },
+);
+
+consoleTest(
+  "a list on a phone says who is billed, also with a long name and a large amount",
+  async ({ open, data, system }) => {
+    const { organisationId } = data.sandbox;
+    const name = `The Very Long Name of a Company (Holdings) ${"& Sons ".repeat(11)}`.trim();
+    await system.pool.query(
+      "UPDATE customers SET name = $2 WHERE organisation_id = $1 AND code = 'GLOBEX'",
+      [organisationId, name],
+    );
+    await system.pool.query(
+      "UPDATE invoices SET total = 123456789012.34 WHERE organisation_id = $1",
+      [organisationId],
+    );
+    const { page, problems } = await open({ viewport: { width: 390, height: 844 } });
+    for (const list of ["invoices", "credit-notes", "ledger?tab=documents"]) {
+      await page.goto(`/console/o/${organisationId}/${list}`);
+      await untilShown(page);
+      expect(await page.getByRole("columnheader", { name: "Customer" }).count()).toBe(0);
+      const customers = page.locator("td:first-child a:visible", { hasText: /Acme|Sons|Initech/ });
+      const rows = await page.locator("tbody tr").count();
+      await expect.poll(() => customers.count()).toBe(rows);
+      expect(await look(page, list)).toEqual([]);
+      await page.setViewportSize({ width: 390, height: 844 });
+    }
     expect(problems).toEqual([]);
   },
 );

@@ -13,8 +13,8 @@ export interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row) => ReactNode;
   readonly isNumber?: boolean;
-  /** Where it is left out: below 1,100 px, or on a phone too. */
-  readonly from?: "tablet" | "desktop";
+  /** Where it is left out: below 1,100 px, or on a phone. There `under` is below the first column. */
+  readonly from?: "tablet" | "desktop" | "under";
 }
 
 /** A list and how its rows are shown. */
@@ -69,6 +69,12 @@ export function KeysetTable<Row>(props: KeysetTableProps<Row>) {
                     ) : (
                       column.cell(row)
                     )}
+                    {index === 0 &&
+                      columns.filter(isUnder).map(({ title, cell }) => (
+                        <div key={title} className={styles.underFirst}>
+                          {cell(row)}
+                        </div>
+                      ))}
                   </td>
                 ))}
               </tr>
@@ -80,6 +86,8 @@ export function KeysetTable<Row>(props: KeysetTableProps<Row>) {
     </>
   );
 }
+
+const isUnder = ({ from }: { readonly from?: string }) => from === "under";
 
 function classOf<Row>({ isNumber, from }: Column<Row>): string {
   return [isNumber && styles.numeric, from && styles[from]].filter(Boolean).join(" ");

@@ -29,7 +29,7 @@ export const invoiceColumns: readonly Column<Invoice>[] = [
     title: "Number",
     cell: ({ number, type }) => <Named name={number} sub={invoiceTypes[type]} />,
   },
-  { title: "Customer", cell: ({ customer }) => <CustomerName id={customer} />, from: "tablet" },
+  { title: "Customer", cell: ({ customer }) => <CustomerName id={customer} />, from: "under" },
   { title: "State", cell: (invoice) => <DocumentMark of={invoice} /> },
   { title: "Issued", cell: ({ issueDate }) => <Day date={issueDate} />, from: "desktop" },
   {
@@ -47,7 +47,7 @@ export const invoiceColumns: readonly Column<Invoice>[] = [
 /** The columns of credit notes. */
 export const creditNoteColumns: readonly Column<CreditNote>[] = [
   { title: "Number", cell: ({ number }) => number },
-  { title: "Customer", cell: ({ customer }) => <CustomerName id={customer} />, from: "tablet" },
+  { title: "Customer", cell: ({ customer }) => <CustomerName id={customer} />, from: "under" },
   { title: "State", cell: (note) => <DocumentMark of={note} /> },
   {
     title: "Credit",

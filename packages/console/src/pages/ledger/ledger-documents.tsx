@@ -20,7 +20,7 @@ import { CustomerName } from "../customers/customer-name.tsx";
 
 const columns: readonly Column<Document>[] = [
   { title: "Number", cell: ({ number }) => number },
-  { title: "Customer", cell: ({ customer }) => <CustomerName id={customer} />, from: "tablet" },
+  { title: "Customer", cell: ({ customer }) => <CustomerName id={customer} />, from: "under" },
   {
     title: "State",
     cell: ({ state, message, reason }) => (

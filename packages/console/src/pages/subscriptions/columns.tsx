@@ -18,7 +18,7 @@ export function subscriptionColumns(today: string): readonly Column<Subscription
         <Named name={customerCode} sub={label === "" ? id.slice(0, 8) : label} />
       ),
     },
-    { title: "Plan", cell: ({ plan }) => <PlanName id={plan} />, from: "tablet" },
+    { title: "Plan", cell: ({ plan }) => <PlanName id={plan} />, from: "under" },
     {
       title: "State",
       cell: ({ status, cancelAtPeriodEnd }) => (

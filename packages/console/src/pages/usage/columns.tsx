@@ -30,7 +30,7 @@ export const usageColumns: readonly Column<Usage>[] = [
         />
       ),
   },
-  { title: "Meter", cell: ({ meter }) => meter?.name, from: "tablet" },
+  { title: "Meter", cell: ({ meter }) => meter?.name, from: "under" },
   { title: "State", cell: ({ state }) => <State {...wordsOf(usageStates, state)} /> },
   { title: "Events", cell: ({ events }) => grouped(events), isNumber: true, from: "desktop" },
   { title: "Quantity", cell: ({ quantity }) => quantityText(quantity), isNumber: true },
@@ -39,7 +39,7 @@ export const usageColumns: readonly Column<Usage>[] = [
     cell: ({ amount, currency }) =>
       amount === undefined ? "–" : <Money amount={amount} currency={currency} />,
     isNumber: true,
-    from: "tablet",
+    from: "under",
   },
 ];
 
@@ -51,7 +51,7 @@ export const usageEventColumns: readonly Column<UsageEvent>[] = [
       <Named name={<code>{id}</code>} sub={voidReason === undefined ? undefined : voidReason} />
     ),
   },
-  { title: "Meter", cell: ({ meter }) => meter?.name, from: "tablet" },
+  { title: "Meter", cell: ({ meter }) => meter?.name, from: "under" },
   {
     title: "State",
     cell: ({ voidedAt, billed }) =>
