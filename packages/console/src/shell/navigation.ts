@@ -6,6 +6,8 @@ export interface NavigationPage {
   readonly path: string;
   readonly label: string;
   readonly icon: IconName;
+  /** What else a person may search it by. */
+  readonly also: string;
 }
 
 /** A group of pages with its heading. */
@@ -14,10 +16,11 @@ interface NavigationGroup {
   readonly pages: readonly NavigationPage[];
 }
 
-const page = (path: string, label: string, icon: IconName): NavigationPage => ({
+const page = (path: string, label: string, icon: IconName, also = ""): NavigationPage => ({
   path,
   label,
   icon,
+  also,
 });
 
 /** The navigation, from what is now to what is set once. */
@@ -27,7 +30,7 @@ export const navigation: readonly NavigationGroup[] = [
     pages: [
       page("overview", "Overview", "overview"),
       page("attention", "Attention", "attention"),
-      page("activity", "Activity", "activity"),
+      page("activity", "Activity", "activity", "events"),
     ],
   },
   {
@@ -35,7 +38,7 @@ export const navigation: readonly NavigationGroup[] = [
     pages: [
       page("subscriptions", "Subscriptions", "subscriptions"),
       page("customers", "Customers", "customers"),
-      page("plans", "Plans", "plans"),
+      page("plans", "Plans", "plans", "prices products"),
       page("charges", "Charges", "charges"),
       page("meters", "Meters", "meters"),
     ],
@@ -43,8 +46,8 @@ export const navigation: readonly NavigationGroup[] = [
   {
     label: "Bill",
     pages: [
-      page("invoices", "Invoices", "invoices"),
-      page("credit-notes", "Credit notes", "credits"),
+      page("invoices", "Invoices", "invoices", "payments"),
+      page("credit-notes", "Credit notes", "credits", "refunds"),
       page("usage", "Usage", "usage"),
       page("calendar", "Calendar", "calendar"),
     ],
@@ -52,7 +55,7 @@ export const navigation: readonly NavigationGroup[] = [
   {
     label: "Connect",
     pages: [
-      page("ledger", "Ledger", "ledger"),
+      page("ledger", "Ledger", "ledger", "accounting mapping"),
       page("webhooks", "Webhooks", "webhooks"),
       page("api-keys", "API keys", "keys"),
     ],
@@ -60,8 +63,8 @@ export const navigation: readonly NavigationGroup[] = [
   {
     label: "Settings",
     pages: [
-      page("organisation", "Organisation", "organisation"),
-      page("operators", "Operators", "operators"),
+      page("organisation", "Organisation", "organisation", "setup mode clock"),
+      page("operators", "Operators", "operators", "users tokens sessions"),
       page("audit", "Audit", "audit"),
     ],
   },

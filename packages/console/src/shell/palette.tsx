@@ -122,6 +122,8 @@ function customersWith(text: string): readonly Place[] {
 function pagesWith(text: string): readonly Place[] {
   return navigation
     .flatMap(({ pages }) => pages)
-    .filter(({ label }) => label.toLowerCase().includes(text.trim().toLowerCase()))
+    .filter(({ label, also }) =>
+      `${label} ${also}`.toLowerCase().includes(text.trim().toLowerCase()),
+    )
     .map((page) => ({ ...page, kind: "page" }));
 }

@@ -30,6 +30,6 @@ export function useFound(typed: string): readonly Place[] {
     if (path === undefined || icon === undefined) return [];
     const there = by === SearchedBy.LEDGER_NUMBER ? `in the ledger ${matched}` : matched;
     const kind = [there, objectKind.replaceAll("_", " ")].filter(Boolean).join(" · ");
-    return [{ path: `${path}/${objectId}`, label, kind, icon }];
+    return [{ path: `${path}/${objectId}`, label: label || objectId, kind, icon }];
   });
 }

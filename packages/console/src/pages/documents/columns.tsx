@@ -38,6 +38,13 @@ export const invoiceColumns: readonly Column<Invoice>[] = [
     from: "desktop",
   },
   {
+    title: "Still to pay",
+    cell: ({ amountDue, currency }) =>
+      Number(amountDue) === 0 ? "–" : <Money amount={amountDue} currency={currency} />,
+    isNumber: true,
+    from: "desktop",
+  },
+  {
     title: "Total",
     cell: ({ total, currency }) => <Money amount={total} currency={currency} />,
     isNumber: true,

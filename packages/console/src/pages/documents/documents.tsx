@@ -62,14 +62,15 @@ export function CreditNotesPage() {
   return (
     <Documents
       title="Credit notes"
+      lead="What was billed too much. It pays later invoices. Money is paid back in the ledger."
       list={list}
       columns={creditNoteColumns}
       dates={[{ key: "issued", label: "Issued" }]}
       to="/o/$organisation/credit-notes/$id"
       empty={
         <EmptyState title="No credit notes yet" docs="guide">
-          One is issued when a subscription ends before its period does, or a change makes what was
-          billed cheaper.
+          One is issued when a change of units or late usage makes what was billed cheaper. An end
+          gives nothing of its period back.
         </EmptyState>
       }
     />
@@ -96,6 +97,7 @@ function useRequest(search: Readonly<Record<string, string | undefined>>) {
 
 interface DocumentsProps<Row> {
   readonly title: string;
+  readonly lead?: string;
   readonly list: ListAnswer<Row>;
   readonly columns: readonly Column<Row>[];
   readonly dates: readonly DateRange[];
@@ -104,11 +106,11 @@ interface DocumentsProps<Row> {
 }
 
 function Documents<Row extends { readonly id: string }>(props: DocumentsProps<Row>) {
-  const { title, list, columns, dates, to, empty } = props;
+  const { title, lead, list, columns, dates, to, empty } = props;
   const { id: organisation } = useOrganisation();
   const filters = [...typed, ...dates.flatMap(filtersOfRange)].map(({ key }) => key);
   return (
-    <Page title={title}>
+    <Page title={title} lead={lead}>
       <Filters
         tabs={{ key: "status", choices: choicesOf(DocumentStatus, documentStatuses) }}
         typed={typed}

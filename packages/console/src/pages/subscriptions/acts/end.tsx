@@ -56,7 +56,11 @@ export function End({ subscription, about, onClose, leave }: SubscriptionActProp
                   "It can be restored until then.",
                 ] as const,
               ]),
-          [EndWhen.NOW, "Now", "Nothing of the present period is given back by itself."],
+          [
+            EndWhen.NOW,
+            "Now",
+            "Nothing of the present period is given back. A refund is made in the ledger.",
+          ],
         ]}
         value={when}
         onChange={setWhen}
