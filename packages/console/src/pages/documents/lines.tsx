@@ -38,9 +38,9 @@ export function Lines({ lines, currency, sums, below }: LinesProps) {
                 </span>
               )}
             </div>
-            {below?.(index)}
           </div>
           <span className="number">{amountText(line.amount, currency)}</span>
+          {below && <div className={styles.below}>{below(index)}</div>}
         </div>
       ))}
       {sums.map(([name, amount], index) => (
