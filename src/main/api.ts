@@ -21,7 +21,6 @@ import type { UsageCounts } from "../store/usage/ingest.ts";
 import { startHttp } from "../transport/http/server.ts";
 import { createRequestObserver } from "../transport/rpc/observe.ts";
 import { isOutcomeUnknown, type TemporalClient } from "../worker/temporal/connect.ts";
-import { createLedgerWork } from "../worker/temporal/ledger-work.ts";
 import { createStartWork } from "../worker/temporal/start-work.ts";
 import { startAdminPort } from "./admin-api.ts";
 import { warnOfConnections } from "./api/connection-warnings.ts";
@@ -196,21 +195,14 @@ function reportContradictions(log: Log, { contradictions }: Metrics) {
  * unknown outcome counts as begun, so that its request waits for the ledger.
  */
 function createWork({ taskQueue }: Config, log: Log, { client }: TemporalClient, pool: Pool) {
-  const onUnwoken = (organisationId: string, err: unknown) => {
-    log.warn(
-      { organisationId, err },
-      "the ledger workflow could not be woken; the dispatcher will",
-    );
-    return isOutcomeUnknown(err);
-  };
   const onUnstarted = (workflowId: string, err: unknown) => {
     log.warn({ workflowId, err }, "a workflow could not be started; the dispatcher will");
     return isOutcomeUnknown(err);
   };
-  return {
-    ...createLedgerWork(client, taskQueue, onUnwoken, (id) => wakeBatches(pool, id)),
-    ...createStartWork(client, taskQueue, onUnstarted, (run) => findRunNames(pool, run)),
-  };
+  return createStartWork(client, taskQueue, onUnstarted, {
+    findNames: (run) => findRunNames(pool, run),
+    notify: (organisationId) => wakeBatches(pool, organisationId),
+  });
 }
 
 /** The adapters of connected ledgers, and new ones for connections that are tried out. */

@@ -32,7 +32,6 @@ import { createLedgerSyncActivities } from "../worker/activities/sync/ledger-syn
 import type { TemporalClient } from "../worker/temporal/connect.ts";
 import { chooseCoreMetrics } from "../worker/temporal/core-metrics.ts";
 import { startDispatcher } from "../worker/temporal/dispatcher.ts";
-import { createLedgerWork } from "../worker/temporal/ledger-work.ts";
 import { runWorker } from "../worker/temporal/run-worker.ts";
 import { OtherQueue } from "../worker/temporal/schedules.ts";
 import { createStartWork } from "../worker/temporal/start-work.ts";
@@ -139,18 +138,14 @@ export async function startWorker(
 
 /** The starts of workflows. A start that fails is repeated. */
 function createWork({ taskQueue }: Config, log: Log, { client }: TemporalClient, pool: Pool) {
-  const onUnwoken = (organisationId: string, err: unknown) => {
-    log.warn({ organisationId, err }, "the ledger workflow could not be woken; trying again");
-    return false;
-  };
   const onUnstarted = (workflowId: string, err: unknown) => {
     log.warn({ workflowId, err }, "a workflow could not be started; trying again");
     return false;
   };
-  return {
-    ...createLedgerWork(client, taskQueue, onUnwoken, (id) => wakeBatches(pool, id)),
-    ...createStartWork(client, taskQueue, onUnstarted, (run) => findRunNames(pool, run)),
-  };
+  return createStartWork(client, taskQueue, onUnstarted, {
+    findNames: (run) => findRunNames(pool, run),
+    notify: (organisationId) => wakeBatches(pool, organisationId),
+  });
 }
 
 /** The activities of all workflows except the deliveries of webhooks. */

@@ -4,7 +4,7 @@
  */
 import { expect } from "vitest";
 import { inTransaction } from "../../src/store/database/pool.ts";
-import { engineDeadlineMs } from "../../src/worker/temporal/ledger-work.ts";
+import { engineDeadlineMs } from "../../src/worker/temporal/start-work.ts";
 import { systemTest as test } from "../support/fixtures.ts";
 import { freePort } from "../support/ports.ts";
 import { startSlowProxy } from "../support/slow-proxy.ts";

@@ -1,7 +1,7 @@
 /** Lingering posting batches: creations that follow each other share an activity (POSTING-3). */
 import type { Client } from "@temporalio/client";
 import { newId } from "../../src/store/database/ids.ts";
-import { createLedgerWork } from "../../src/worker/temporal/ledger-work.ts";
+import { createStartWork } from "../../src/worker/temporal/start-work.ts";
 import { defaultTaskQueue, ledgerWorkflowId } from "../../workflows/contract.ts";
 import { createSynced, subscriptionPost } from "../faults/ledger-documents.ts";
 import { reusedSystemTest as test } from "../support/fixtures.ts";
@@ -27,7 +27,7 @@ test("a creation after another begins no further batch", async ({ system, client
 test("a wake-up whose notification fails goes through Temporal", async ({ client }) => {
   const organisationId = newId();
   const failing = () => Promise.reject(new Error("no connection"));
-  const work = createLedgerWork(client, defaultTaskQueue, () => false, failing);
+  const work = createStartWork(client, defaultTaskQueue, () => false, { notify: failing });
   await until("its workflow is woken", () => work.wake(organisationId));
   await until("its workflow runs a batch", async () => {
     return (await batchesOf(client, organisationId)) > 0;

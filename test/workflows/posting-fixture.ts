@@ -6,7 +6,7 @@
 import { Client, Connection } from "@temporalio/client";
 import { NativeConnection, Worker } from "@temporalio/worker";
 import { test } from "vitest";
-import { createLedgerWork } from "../../src/worker/temporal/ledger-work.ts";
+import { createStartWork } from "../../src/worker/temporal/start-work.ts";
 import type { LedgerPostingInput, PostingBatch } from "../../workflows/contract.ts";
 import { perFile, started } from "../support/file-fixture.ts";
 import { testTemporal } from "../support/temporal.ts";
@@ -67,12 +67,7 @@ export async function startPostingFixture(): Promise<PostingFixture> {
     activities: { postBatch },
   });
   const running = worker.run();
-  const work = createLedgerWork(
-    client,
-    taskQueue,
-    () => false,
-    async () => undefined,
-  );
+  const work = createStartWork(client, taskQueue, () => false);
   return {
     client,
     add: async (organisationId) => {

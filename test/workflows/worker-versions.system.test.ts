@@ -6,8 +6,8 @@ import { randomUUID } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
 import { NativeConnection, Worker } from "@temporalio/worker";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createLedgerWork } from "../../src/worker/temporal/ledger-work.ts";
 import { versionOf } from "../../src/worker/temporal/run-worker.ts";
+import { createStartWork } from "../../src/worker/temporal/start-work.ts";
 import {
   billingScheduleId,
   type LedgerPostingInput,
@@ -97,12 +97,7 @@ afterAll(async () => {
 });
 
 async function wake(organisationId: string, by = client): Promise<void> {
-  const work = createLedgerWork(
-    by,
-    taskQueue,
-    () => false,
-    async () => undefined,
-  );
+  const work = createStartWork(by, taskQueue, () => false);
   await until("it is woken", () => work.wake(organisationId));
 }
 

@@ -4,7 +4,6 @@
  */
 import { setTimeout as wait } from "node:timers/promises";
 import type { StaleJobs } from "../../store/ledger-jobs/stale-jobs.ts";
-import type { PostingWakes } from "./ledger-work.ts";
 import type { StartWork } from "./start-work.ts";
 
 /** Finds jobs that have been due for longer than `graceMs`. */
@@ -30,7 +29,7 @@ const graceMs = 3_000;
 /** Starts the dispatcher. `onError` is called if the database could not be queried. */
 export function startDispatcher(
   findStaleJobs: FindStaleJobs,
-  work: PostingWakes & StartWork,
+  work: StartWork,
   onError: (error: unknown) => void,
 ): Dispatcher {
   const stopping = new AbortController();
@@ -68,7 +67,7 @@ export function startDispatcher(
   };
 }
 
-function startStaleJobs(work: PostingWakes & StartWork, stale: StaleJobs): Promise<boolean> {
+function startStaleJobs(work: StartWork, stale: StaleJobs): Promise<boolean> {
   switch (stale.kind) {
     case "posting":
       return work.wake(stale.organisationId);

@@ -1,10 +1,9 @@
 /**
- * Starts the workflows of single pieces of work, each with a unique id. A workflow that already
- * runs gets a signal to check again, so two starts have the effect of one and none is missed. The
- * dispatcher finds work whose start failed.
+ * Starts workflows, each with a unique id. A workflow that already runs gets a signal to check
+ * again, so two starts have the effect of one and none is missed. The dispatcher finds work whose
+ * start failed.
  */
-import type { Client } from "@temporalio/client";
-import { WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from "@temporalio/client";
+import { type Client, WorkflowIdConflictPolicy, WorkflowIdReusePolicy } from "@temporalio/client";
 import {
   advanceSignal,
   amendmentWorkflowId,
@@ -21,9 +20,12 @@ import {
   eventsWorkflowId,
   type InvoiceAmendmentInput,
   invoiceAmendmentType,
+  type LedgerPostingInput,
   type LedgerSyncInput,
+  ledgerPostingType,
   ledgerSyncType,
   ledgerSyncWorkflowId,
+  ledgerWorkflowId,
   type OrganisationBillingInput,
   type OrganisationEventsInput,
   organisationBillingType,
@@ -35,7 +37,6 @@ import {
   webhookQueue,
 } from "../../../workflows/contract.ts";
 import type { NamedRun, RunNames } from "../../store/ledger-jobs/run-names.ts";
-import { engineDeadlineMs, maxRun } from "./ledger-work.ts";
 import { type SearchAttributeName, typedAttributes } from "./search-attributes.ts";
 
 /**
@@ -43,6 +44,8 @@ import { type SearchAttributeName, typedAttributes } from "./search-attributes.t
  * could not be reached in time. A caller that waits may have true for a start that may have begun.
  */
 export interface StartWork {
+  /** Posts the organisation's documents. A batch that lingers is woken through PostgreSQL too. */
+  wake(organisationId: string): Promise<boolean>;
   startAmendment(input: InvoiceAmendmentInput): Promise<boolean>;
   startAllocation(input: CreditAllocationInput): Promise<boolean>;
   startTermination(input: EndSubscriptionInput): Promise<boolean>;
@@ -54,46 +57,68 @@ export interface StartWork {
   startDeliveries(endpoint: EndpointDeliveriesInput): Promise<boolean>;
 }
 
+/**
+ * How long a start may take. After it the caller continues, and the dispatcher starts what was
+ * missed.
+ */
+export const engineDeadlineMs = 3_000;
+
+/**
+ * How long a run may take. A run that no worker can replay must not hold its id for ever. Its work
+ * is in the database, and the next start continues it.
+ */
+const maxRun = "1 hour";
+
 interface Start {
   readonly type: string;
   readonly workflowId: string;
+  /** Its ids are search attributes of the run. */
   readonly input: object;
-  /** Sent with the start. A workflow that is about to end continues because of it. */
-  readonly signal?: string;
+  readonly jobKind: string;
+  /** A workflow that is about to end continues because of it. Null if it needs none. */
+  readonly signal?: string | null;
   /** The task queue, if it is not the common one. */
   readonly ownQueue?: string;
   /** The text in the Temporal UI: plain words without personal data (INVARIANT-8). */
   readonly summary: string;
   /** What the Temporal UI shows of its objects. */
   readonly memo?: Readonly<Record<string, unknown>>;
-  readonly attributes: Partial<Record<SearchAttributeName, string>>;
 }
 
-/** Finds what people call the objects of a run. Null if it does not know. */
-type FindNames = (run: NamedRun) => Promise<RunNames | null>;
+/** The search attribute of each id of an input. */
+const attributes: Readonly<Record<string, SearchAttributeName>> = {
+  organisationId: "OrganisationId",
+  subscriptionId: "SubscriptionId",
+  customerId: "CustomerId",
+  invoiceId: "InvoiceId",
+  endpointId: "EndpointId",
+  jobId: "JobId",
+  terminationId: "JobId",
+};
 
-/**
- * Creates starts over a client. `onError` decides what a failed one resolves to. Runs of which
- * `findNames` finds nothing have only ids.
- */
+/** What starts use of PostgreSQL. */
+interface Parts {
+  /** Finds what people call the objects of a run. A run of which it finds nothing has only ids. */
+  readonly findNames?: (run: NamedRun) => Promise<RunNames | null>;
+  /** Wakes a posting batch that lingers. If it fails, the batch reads the work itself. */
+  readonly notify?: (organisationId: string) => Promise<void>;
+}
+
+/** Creates starts over a client. `onError` decides what a failed one resolves to. */
 export function createStartWork(
   client: Client,
   taskQueue: string,
   onError: (workflowId: string, error: unknown) => boolean,
-  findNames: FindNames = async () => null,
+  { findNames, notify }: Parts = {},
 ): StartWork {
-  const start: StartOne = async ({
-    type,
-    workflowId,
-    input,
-    signal,
-    ownQueue,
-    summary,
-    memo,
-    attributes,
-  }) => {
+  const start: StartOne = async (run) => {
+    const { type, workflowId, input, jobKind, signal = wakeSignal, summary, memo } = run;
+    const ids = Object.entries(input).flatMap(([member, id]) => {
+      const name = attributes[member];
+      return name === undefined ? [] : [[name, String(id)]];
+    });
     const options = {
-      taskQueue: ownQueue ?? taskQueue,
+      taskQueue: run.ownQueue ?? taskQueue,
       workflowId,
       workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
       workflowIdConflictPolicy: WorkflowIdConflictPolicy.USE_EXISTING,
@@ -101,11 +126,11 @@ export function createStartWork(
       workflowRunTimeout: maxRun,
       staticSummary: summary,
       ...(memo && { memo }),
-      typedSearchAttributes: typedAttributes(attributes),
+      typedSearchAttributes: typedAttributes({ ...Object.fromEntries(ids), JobKind: jobKind }),
     };
     try {
       await client.withDeadline(Date.now() + engineDeadlineMs, async () => {
-        if (signal === undefined) await client.workflow.start(type, options);
+        if (signal === null) await client.workflow.start(type, options);
         else await client.workflow.signalWithStart(type, { ...options, signal, signalArgs: [] });
       });
       return true;
@@ -113,9 +138,14 @@ export function createStartWork(
       return onError(workflowId, error);
     }
   };
+  const organisation = organisationStarts(start);
   return {
+    ...organisation,
+    wake: (organisationId) => {
+      void notify?.(organisationId).catch(() => undefined);
+      return organisation.wake(organisationId);
+    },
     ...documentStarts(start, findNames),
-    ...organisationStarts(start),
     ...webhookStarts(start, webhookQueue(taskQueue)),
   };
 }
@@ -128,11 +158,11 @@ const maxLabelLength = 30;
 /** Starts of work on the documents of one subscription. Summary and memo name them. */
 function documentStarts(
   start: StartOne,
-  findNames: FindNames,
+  findNames: Parts["findNames"],
 ): Pick<StartWork, "startAmendment" | "startAllocation" | "startTermination"> {
   const shown = async (run: NamedRun, summaryOf: (invoices: string, whose: string) => string) => {
     // The names are for people, so a start goes on without them.
-    const names = await findNames(run).catch(() => null);
+    const names = await findNames?.(run).catch(() => null);
     const { label = "", invoices = [] } = names ?? {};
     const [first = "an invoice", ...others] = invoices;
     const numbers = others.length === 0 ? first : `${first} and ${others.length} more`;
@@ -146,58 +176,36 @@ function documentStarts(
         type: invoiceAmendmentType,
         workflowId: amendmentWorkflowId(jobId),
         input: { organisationId, subscriptionId, invoiceId, jobId } satisfies InvoiceAmendmentInput,
-        signal: wakeSignal,
+        jobKind: "amend_invoice",
         ...(await shown(
           { organisationId, subscriptionId, invoiceId },
           (invoices, whose) => `amends ${invoices} of subscription ${whose} in the ledger`,
         )),
-        attributes: {
-          OrganisationId: organisationId,
-          SubscriptionId: subscriptionId,
-          InvoiceId: invoiceId,
-          JobId: jobId,
-          JobKind: "amend_invoice",
-        },
       }),
     startAllocation: async ({ organisationId, subscriptionId }) =>
       start({
         type: creditAllocationType,
         workflowId: creditWorkflowId(subscriptionId),
         input: { organisationId, subscriptionId } satisfies CreditAllocationInput,
-        signal: wakeSignal,
+        jobKind: "allocate_credit",
         ...(await shown(
           { organisationId, subscriptionId },
           (_, whose) => `applies the credit of subscription ${whose} to its invoices`,
         )),
-        attributes: {
-          OrganisationId: organisationId,
-          SubscriptionId: subscriptionId,
-          JobKind: "allocate_credit",
-        },
       }),
-    startTermination: async ({ organisationId, subscriptionId, customerId, terminationId }) =>
-      start({
+    startTermination: async ({ organisationId, subscriptionId, customerId, terminationId }) => {
+      const ids = { organisationId, subscriptionId, terminationId };
+      return start({
         type: endSubscriptionType,
         workflowId: terminationWorkflowId(terminationId),
-        input: {
-          organisationId,
-          subscriptionId,
-          customerId,
-          terminationId,
-        } satisfies EndSubscriptionInput,
-        signal: wakeSignal,
+        input: { ...ids, customerId } satisfies EndSubscriptionInput,
+        jobKind: "end_subscription",
         ...(await shown(
-          { organisationId, subscriptionId, terminationId },
+          ids,
           (invoices, whose) => `removes ${invoices} in the ledger, then ends subscription ${whose}`,
         )),
-        attributes: {
-          OrganisationId: organisationId,
-          SubscriptionId: subscriptionId,
-          CustomerId: customerId,
-          JobId: terminationId,
-          JobKind: "end_subscription",
-        },
-      }),
+      });
+    },
   };
 }
 
@@ -212,22 +220,18 @@ function webhookStarts(
         type: organisationEventsType,
         workflowId: eventsWorkflowId(input.organisationId),
         input,
+        jobKind: "publish_changes",
+        signal: null,
         summary: "publishes the organisation's changes",
-        attributes: { OrganisationId: input.organisationId, JobKind: "publish_changes" },
       }),
     startDeliveries: ({ organisationId, endpointId }) =>
       start({
         type: endpointDeliveriesType,
         workflowId: deliveriesWorkflowId(endpointId),
         input: { organisationId, endpointId } satisfies EndpointDeliveriesInput,
-        signal: wakeSignal,
+        jobKind: "deliver_events",
         ownQueue,
         summary: "delivers what is due to a webhook endpoint",
-        attributes: {
-          OrganisationId: organisationId,
-          EndpointId: endpointId,
-          JobKind: "deliver_events",
-        },
       }),
   };
 }
@@ -235,34 +239,40 @@ function webhookStarts(
 /** Starts of work for an organisation, one run at a time. */
 function organisationStarts(
   start: StartOne,
-): Pick<StartWork, "startBilling" | "startClock" | "startLedgerSync"> {
+): Pick<StartWork, "wake" | "startBilling" | "startClock" | "startLedgerSync"> {
   return {
+    wake: (organisationId) =>
+      start({
+        type: ledgerPostingType,
+        workflowId: ledgerWorkflowId(organisationId),
+        input: { organisationId } satisfies LedgerPostingInput,
+        jobKind: "post_documents",
+        summary: "posts the organisation's waiting documents to its ledger",
+      }),
     startBilling: (organisationId) =>
       start({
         type: organisationBillingType,
         workflowId: billingWorkflowId(organisationId),
         input: { organisationId, progress: null } satisfies OrganisationBillingInput,
-        signal: wakeSignal,
+        jobKind: "billing",
         summary: "performs what is due for the organisation's subscriptions",
-        attributes: { OrganisationId: organisationId, JobKind: "billing" },
       }),
     startLedgerSync: (organisationId) =>
       start({
         type: ledgerSyncType,
         workflowId: ledgerSyncWorkflowId(organisationId),
         input: { organisationId } satisfies LedgerSyncInput,
-        signal: wakeSignal,
+        jobKind: "sync_ledger",
         summary: "reads the changes in the organisation's ledger",
-        attributes: { OrganisationId: organisationId, JobKind: "sync_ledger" },
       }),
     startClock: (organisationId) =>
       start({
         type: testClockType,
         workflowId: clockWorkflowId(organisationId),
         input: { organisationId, progress: null } satisfies TestClockInput,
+        jobKind: "advance_clock",
         signal: advanceSignal,
         summary: "advances the sandbox's test clock and performs what is due on the way",
-        attributes: { OrganisationId: organisationId, JobKind: "advance_clock" },
       }),
   };
 }
