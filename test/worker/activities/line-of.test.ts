@@ -1,6 +1,6 @@
 /** A line as it is sent to the ledger. */
 import { describe, expect, test } from "vitest";
-import { lineOf } from "../../../src/worker/activities/posting/post-documents.ts";
+import { lineOf } from "../../../src/worker/activities/posting/document-lines.ts";
 
 const line = {
   id: "a-line",

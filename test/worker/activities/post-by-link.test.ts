@@ -6,8 +6,10 @@ import { beforeEach, expect, test } from "vitest";
 import { unknownReferenceData } from "../../../src/domain/ledger/validation.ts";
 import type { Ledger, LedgerContact } from "../../../src/ledger/port/ledger.ts";
 import type { CreditNoteToSend, InvoiceToSend } from "../../../src/store/ledger-jobs/claim-jobs.ts";
-import { postCreditNotes } from "../../../src/worker/activities/posting/post-credit-notes.ts";
-import { postInvoices } from "../../../src/worker/activities/posting/post-invoices.ts";
+import {
+  postCreditNotes,
+  postInvoices,
+} from "../../../src/worker/activities/posting/document-kinds.ts";
 import {
   createMemoryLedger,
   type MemoryLedger,
@@ -46,6 +48,7 @@ const settings = () => ({
   publicUrl: null,
   traits: ledger.traits,
   referenceData: unknownReferenceData,
+  onPermit: () => undefined,
   // This database was never restored.
   unknown: {
     load: async () => [],

@@ -10,8 +10,8 @@ import type {
   AmendmentLine,
   AmendmentToSend,
 } from "../../../src/store/ledger-jobs/amendments/amendments.ts";
+import { standingLines as findStandingLines } from "../../../src/worker/activities/posting/document-lines.ts";
 import { faultOf } from "../../../src/worker/activities/posting/request-amendment.ts";
-import { standingLines as findStandingLines } from "../../../src/worker/activities/posting/standing-lines.ts";
 
 function ours(id: string, line: Partial<AmendmentLine> = {}): AmendmentLine {
   return {

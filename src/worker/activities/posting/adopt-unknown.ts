@@ -6,13 +6,13 @@ import { presenceOf } from "../../../domain/billing/document-presence.ts";
 import type { ClaimedJobs } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import type { UnknownDocument } from "../../../store/ledger-jobs/unknown-documents.ts";
+import { lineOf } from "./document-lines.ts";
 import { againOutcome, failureOutcome, type GroupOutcome, joinOutcomes } from "./ledger-call.ts";
-import type { FoundDocument } from "./number-taken.ts";
 import {
   type CallSettings,
   callOf,
   type DocumentToSend,
-  lineOf,
+  type FoundDocument,
   type PostedKind,
   postDocuments,
 } from "./post-documents.ts";
@@ -23,50 +23,26 @@ import {
  */
 const undecidedPauseMs = 60_000;
 
-/** The documents that are left to post, and the outcomes of the others. */
-interface Adopted<Document> {
-  readonly taken: ClaimedJobs<Document>;
-  readonly adopted: GroupOutcome;
-}
-
 /** A document here with the document of the ledger that it takes. */
 interface Match<Document> {
   readonly document: Document;
   readonly unknown: UnknownDocument;
 }
 
-/** Posts documents. Those that the ledger has from before a restore are taken, not created. */
-export async function adoptOrPost<
-  Document extends DocumentToSend,
-  Draft,
-  Found extends FoundDocument,
->(
-  kind: PostedKind<Document, Draft, Found>,
-  claimed: ClaimedJobs<Document>,
-  settings: CallSettings,
-): Promise<GroupOutcome> {
-  const { taken, adopted } = await adoptUnknownDocuments(kind, claimed, settings);
-  return joinOutcomes([adopted, await postDocuments(kind, taken, settings)]);
-}
-
 /**
- * Takes equal unknown documents. A document without an equal one waits while its customer has an
- * open one: it may be the same charge with another content. Makes no call and no query unless the
- * organisation has unknown documents.
+ * Posts documents. Those that the ledger has from before a restore are taken, not created. A
+ * document without an equal one waits while its customer has an open one: it may be the same charge
+ * with another content. Makes no call and no query for that unless the organisation has unknown
+ * documents.
  */
-async function adoptUnknownDocuments<
-  Document extends DocumentToSend,
-  Draft,
-  Found extends FoundDocument,
->(
-  kind: PostedKind<Document, Draft, Found>,
+export async function adoptOrPost<Document extends DocumentToSend, Found extends FoundDocument>(
+  kind: PostedKind<Document, Found>,
   claimed: ClaimedJobs<Document>,
-  settings: CallSettings,
-): Promise<Adopted<Document>> {
+): Promise<GroupOutcome> {
   const concerned = [...claimed.ready, ...claimed.uncertain].filter((one) => one.mayBeThere);
-  if (concerned.length === 0) return { taken: claimed, adopted: { outcomes: [], failures: [] } };
-  const unknown = await settings.unknown.load(
-    rowKindOf(kind),
+  if (concerned.length === 0) return postDocuments(kind, claimed);
+  const unknown = await kind.unknown.load(
+    kind.name,
     [...new Set(concerned.map(({ contactId }) => contactId))],
     concerned.map(kind.idOf),
   );
@@ -75,7 +51,7 @@ async function adoptUnknownDocuments<
   const takeFor = (document: Document, isReady: boolean): boolean => {
     const unknownDocument = unknown.find(({ documentId }) => documentId === kind.idOf(document));
     // An uncertain document is looked up by its own number first.
-    const index = isReady ? open.findIndex((one) => isSame(document, one, settings)) : -1;
+    const index = isReady ? open.findIndex((one) => isSame(document, one, kind)) : -1;
     const match = unknownDocument ?? (index < 0 ? undefined : open.splice(index, 1)[0]);
     if (match !== undefined) matches.push({ document, unknown: match });
     return match !== undefined;
@@ -94,28 +70,26 @@ async function adoptUnknownDocuments<
   });
   const groups: GroupOutcome[] = [{ outcomes: waiting, failures: [] }];
   for (let first = 0; first < matches.length; first += kind.lookUpAtOnce) {
-    groups.push(await adopt(kind, matches.slice(first, first + kind.lookUpAtOnce), settings));
+    groups.push(await adopt(kind, matches.slice(first, first + kind.lookUpAtOnce)));
   }
   const ready = unmatched.filter((one) => !isOpen(one));
-  return { taken: { ready, uncertain }, adopted: joinOutcomes(groups) };
+  groups.push(await postDocuments(kind, { ready, uncertain }));
+  return joinOutcomes(groups);
 }
 
 /**
  * Reads the documents as the ledger has them now, and records them as ours. One that was removed in
  * the meantime is not taken, and its document is posted in the next batch.
  */
-async function adopt<Document extends DocumentToSend, Draft, Found extends FoundDocument>(
-  kind: PostedKind<Document, Draft, Found>,
+async function adopt<Document extends DocumentToSend, Found extends FoundDocument>(
+  kind: PostedKind<Document, Found>,
   matches: readonly Match<Document>[],
-  settings: CallSettings,
 ): Promise<GroupOutcome> {
   const documents = matches.map(({ document }) => document);
   const numbers = matches.map(({ unknown }) => unknown.number);
-  const answer = await kind.find(callOf(documents, settings), { numbers });
+  const answer = await kind.find(callOf(documents, kind), { numbers });
   if (answer.kind !== "ok") {
-    const outcomes = documents.map((one) =>
-      failureOutcome(one, answer, settings.deadlineMs, false),
-    );
+    const outcomes = documents.map((one) => failureOutcome(one, answer, kind.deadlineMs, false));
     return { outcomes, failures: [answer] };
   }
   const read = matches.map((match) => {
@@ -127,13 +101,13 @@ async function adopt<Document extends DocumentToSend, Draft, Found extends Found
     };
   });
   const gone = read.filter(({ found, unknown }) => found === null && unknown.documentId === null);
-  await settings.unknown.remove(
-    rowKindOf(kind),
+  await kind.unknown.remove(
+    kind.name,
     gone.map(({ unknown }) => unknown.ledgerId),
   );
   const wanted = read.filter(({ found, unknown }) => found !== null && unknown.documentId === null);
-  const taken = await settings.unknown.adopt(
-    rowKindOf(kind),
+  const taken = await kind.unknown.adopt(
+    kind.name,
     wanted.map(({ document, unknown }) => ({
       ledgerId: unknown.ledgerId,
       documentId: kind.idOf(document),
@@ -170,8 +144,4 @@ function isSame(
 function textOf(lines: readonly { readonly description: string; readonly amount: string }[]) {
   // A ledger may remove outer blanks.
   return JSON.stringify(lines.map(({ description, amount }) => [description.trim(), amount]));
-}
-
-function rowKindOf({ name }: { readonly name: "invoice" | "credit note" }) {
-  return name === "invoice" ? "invoice" : "credit_note";
 }

@@ -1,18 +1,17 @@
-/** What happens to a document whose number another one has in the ledger (POSTING-9). */
-import type { LedgerInvoiceStatus } from "../../../ledger/port/ledger.ts";
+/**
+ * What happens to a document whose number another one has in the ledger, and whether that one has
+ * the contact of ours (POSTING-9).
+ */
+import { maxMerges } from "../../../domain/customers/sync-contact.ts";
+import type {
+  LedgerAnswer,
+  LedgerContact,
+  LedgerCreditNote,
+  LedgerFound,
+} from "../../../ledger/port/ledger.ts";
 import type { UndoneOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import { renumberedReason } from "../../../store/ledger-jobs/renumber.ts";
 import { againOutcome, attemptOf, type Carried } from "./ledger-call.ts";
-
-/** A document that a look-up found. */
-export interface FoundDocument {
-  readonly id: string;
-  readonly number: string;
-  readonly contactId: string;
-  readonly status: LedgerInvoiceStatus;
-  readonly subtotal: string;
-  readonly sourceUrl: string | null;
-}
 
 /**
  * How often a number may be refused as taken and then not be found. Once, a list may lag behind.
@@ -78,9 +77,47 @@ export function numberUsedOutcome(
  */
 export function isForeign(
   { contactId, subtotal }: { readonly contactId: string; readonly subtotal: string },
-  found: FoundDocument,
+  found: Pick<LedgerCreditNote, "contactId" | "subtotal" | "sourceUrl">,
   hasLink: boolean,
 ): boolean {
   if (found.sourceUrl !== null) return !found.sourceUrl.includes("/v1/invoices/");
   return found.contactId !== contactId || (hasLink && found.subtotal !== subtotal);
+}
+
+/** The contact that a document was to have, and the one that the ledger shows. */
+interface ContactPair {
+  readonly wanted: string;
+  readonly found: string;
+}
+
+/**
+ * Returns the pairs whose wanted contact was merged into the found one. Equal content of a document
+ * without a link to us is no proof: after a restore the ledger may have another customer's document
+ * under a number that was reserved again. Calls the ledger only if a pair differs.
+ */
+export async function findMerged(
+  pairs: readonly ContactPair[],
+  read: (ids: readonly string[]) => Promise<LedgerAnswer<LedgerFound<LedgerContact>>>,
+): Promise<LedgerAnswer<(pair: ContactPair) => boolean>> {
+  const differing = pairs.filter(({ wanted, found }) => wanted !== found);
+  const mergedInto = new Map<string, string>();
+  let ids = [...new Set(differing.map(({ wanted }) => wanted))];
+  for (let hop = 0; hop < maxMerges && ids.length > 0; hop += 1) {
+    const answer = await read(ids);
+    if (answer.kind !== "ok") return answer;
+    const merges = answer.value.found.flatMap(({ id, mergedInto: into }) =>
+      into === null ? [] : [{ id, into }],
+    );
+    for (const { id, into } of merges) mergedInto.set(id, into);
+    ids = [...new Set(merges.map(({ into }) => into))].filter((id) => !mergedInto.has(id));
+  }
+  const isSame = ({ wanted, found }: ContactPair): boolean => {
+    let id: string | undefined = wanted;
+    for (let hop = 0; hop <= maxMerges && id !== undefined; hop += 1) {
+      if (id === found) return true;
+      id = mergedInto.get(id);
+    }
+    return false;
+  };
+  return { kind: "ok", value: isSame };
 }

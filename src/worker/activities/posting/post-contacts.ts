@@ -82,7 +82,7 @@ function claims(findImported: FindImported): Claim {
 
 /** A caller waits for each contact, so no call is a background call. */
 function callOf({ deadlineMs, onPermit }: CallSettings): LedgerCall {
-  return { deadlineMs, jobKeys: [], ...(onPermit === undefined ? {} : { onPermit }) };
+  return { deadlineMs, jobKeys: [], onPermit };
 }
 
 async function createContacts(
@@ -99,8 +99,8 @@ async function createContacts(
   const drafts = contacts.map(({ code, name, firstName, lastName, email }) => ({
     code: contactNumber(code, settings.traits.maxContactCodeLength),
     name,
-    firstName: firstName,
-    lastName: lastName,
+    firstName,
+    lastName,
     email,
   }));
   const answer = await ledger.createContacts(call, drafts);
@@ -123,7 +123,7 @@ async function createContacts(
     else outcomes.push(failureOutcome(contact, element, settings.deadlineMs, true));
   }
   const found = await lookUpAll(ledger, takenNames, settings, claim, (contact) =>
-    refuse(contact, nameTaken),
+    refuse(contact, "duplicate_contact", "The ledger has another contact with this name."),
   );
   return joinOutcomes([{ outcomes, failures: [] }, found]);
 }
@@ -170,7 +170,11 @@ async function lookUpContacts(
     const found = byCode.get(numberOf(contact));
     if (found === undefined) outcomes.push(missing(contact));
     else if (isOurs(contact, found) && (await claim(found.id))) outcomes.push(done(contact, found));
-    else outcomes.push(refuse(contact, found.status === "active" ? codeTaken : codeArchived));
+    else {
+      const other = found.status === "active" ? "another" : "an archived";
+      const message = `The ledger has ${other} contact with this code.`;
+      outcomes.push(refuse(contact, "duplicate_contact_code", message));
+    }
   }
   return { outcomes, failures: [] };
 }
@@ -201,48 +205,20 @@ async function importContact(
       failures: [answer],
     };
   }
-  return { outcomes: [await validateImport(contact, answer.value, claim)], failures: [] };
-}
-
-async function validateImport(
-  contact: ContactToSend,
-  found: LedgerContact,
-  claim: Claim,
-): Promise<PostingOutcome> {
-  if (found.status !== "active") return refuse(contact, inactive);
-  return (await claim(found.id)) ? done(contact, found) : refuse(contact, imported);
+  const found = answer.value;
+  const outcome =
+    found.status !== "active"
+      ? refuse(contact, "contact_inactive", "The contact is archived in the ledger.")
+      : (await claim(found.id))
+        ? done(contact, found)
+        : refuse(contact, "already_imported", "The contact is a customer already.");
+  return { outcomes: [outcome], failures: [] };
 }
 
 function done(contact: ContactToSend, found: LedgerContact): PostingOutcome {
   return { ...attemptOf(contact), kind: "contact_done", ledgerId: found.id };
 }
 
-interface OwnRefusal {
-  readonly reason: string;
-  readonly message: string;
-}
-
-const nameTaken: OwnRefusal = {
-  reason: "duplicate_contact",
-  message: "The ledger has another contact with this name.",
-};
-const codeTaken: OwnRefusal = {
-  reason: "duplicate_contact_code",
-  message: "The ledger has another contact with this code.",
-};
-const codeArchived: OwnRefusal = {
-  reason: "duplicate_contact_code",
-  message: "The ledger has an archived contact with this code.",
-};
-const inactive: OwnRefusal = {
-  reason: "contact_inactive",
-  message: "The contact is archived in the ledger.",
-};
-const imported: OwnRefusal = {
-  reason: "already_imported",
-  message: "The contact is a customer already.",
-};
-
-function refuse(contact: ContactToSend, refusal: OwnRefusal): PostingOutcome {
-  return { ...attemptOf(contact), kind: "refused", ...refusal };
+function refuse(contact: ContactToSend, reason: string, message: string): PostingOutcome {
+  return { ...attemptOf(contact), kind: "refused", reason, message };
 }

@@ -1,31 +1,29 @@
 /**
  * Posts waiting documents of one kind and records the answers: one call for up to fifty, with an
- * outcome for each (POSTING-3). What differs between invoices and credit notes is in their own
- * files.
+ * outcome for each (POSTING-3). What differs between invoices and credit notes is in
+ * `document-kinds.ts`.
  */
 
-import {
-  type DocumentToValidate,
-  type LedgerReferenceData,
-  validateDocument,
-} from "../../../domain/ledger/validation.ts";
-import { decimalOf, equals, multiply, parseDecimal } from "../../../domain/money/decimal.ts";
+import { type LedgerReferenceData, validateDocument } from "../../../domain/ledger/validation.ts";
 import type {
   LedgerAnswer,
   LedgerCall,
   LedgerContact,
+  LedgerCreditNote,
   LedgerDocumentQuery,
   LedgerFound,
-  LedgerLineDraft,
 } from "../../../ledger/port/ledger.ts";
 import type { LedgerTraits } from "../../../ledger/port/ledger-traits.ts";
 import { foldText } from "../../../ledger/port/texts.ts";
-import type { ClaimedJobs, LineToSend } from "../../../store/ledger-jobs/claim-jobs.ts";
+import type {
+  ClaimedJobs,
+  CreditNoteToSend,
+  InvoiceToSend,
+} from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import type { UnknownDocuments } from "../../../store/ledger-jobs/unknown-documents.ts";
 import {
   attemptOf,
-  type Carried,
   failedLookupOutcome,
   failureOutcome,
   type GroupOutcome,
@@ -38,19 +36,13 @@ import {
   refusalOutcome,
   rescheduleOutcome,
 } from "./ledger-call.ts";
-import {
-  type FoundDocument,
-  isForeign,
-  numberTakenOutcome,
-  numberUsedOutcome,
-} from "./number-taken.ts";
-import { type ContactPair, findMerged } from "./same-contact.ts";
+import { findMerged, isForeign, numberTakenOutcome, numberUsedOutcome } from "./number-taken.ts";
 
 /**
  * The settings of calls: the deadline of each, the public URL of a document's link to us (null: no
  * link), the ledger's traits and its reference data.
  */
-export interface CallSettings extends Pick<LedgerCall, "onPermit"> {
+export interface CallSettings extends Required<Pick<LedgerCall, "onPermit">> {
   readonly traits: LedgerTraits;
   readonly deadlineMs: number;
   readonly publicUrl: string | null;
@@ -59,41 +51,33 @@ export interface CallSettings extends Pick<LedgerCall, "onPermit"> {
 }
 
 /** A taken job that creates a document under its reserved number (POSTING-2). */
-export interface DocumentToSend extends Carried, DocumentToValidate {
-  readonly isAwaited: boolean;
-  readonly keyVariant: number;
-  readonly numberTaken: number;
-  readonly renumbered: number;
-  readonly mayBeThere: boolean;
-  readonly contactId: string;
-  readonly reference: string;
-  readonly subtotal: string;
-  readonly lines: readonly LineToSend[];
-}
+export type DocumentToSend = InvoiceToSend | CreditNoteToSend;
+
+/** A document that a look-up found. */
+export type FoundDocument = Omit<LedgerCreditNote, "remainingCredit" | "allocations">;
 
 /**
- * A kind of documents: how they are created and found, which found one is ours, and the outcome to
- * record for it.
+ * A kind of documents with the settings of its calls: how they are created and found, which found
+ * one is ours, and the outcome to record for it.
  */
-export interface PostedKind<Document extends DocumentToSend, Draft, Found extends FoundDocument> {
-  readonly name: "invoice" | "credit note";
+export interface PostedKind<Document extends DocumentToSend, Found extends FoundDocument>
+  extends CallSettings {
+  readonly name: "invoice" | "credit_note";
   create(
     call: LedgerCall,
-    drafts: readonly Draft[],
+    documents: readonly Document[],
   ): Promise<LedgerAnswer<readonly LedgerAnswer<Found>[]>>;
   /** How many documents one call looks up. */
   readonly lookUpAtOnce: number;
   find(call: LedgerCall, query: LedgerDocumentQuery): Promise<LedgerAnswer<readonly Found[]>>;
-  /** The document's id here. */
-  idOf(document: Document): string;
-  /** The end of the document's link to us, without the host: our address may change. */
-  linkOf(document: Document): string;
-  draftOf(document: Document): Draft;
-  isOurs(document: Document, found: Found): boolean;
   readContacts(
     call: LedgerCall,
     ids: readonly string[],
   ): Promise<LedgerAnswer<LedgerFound<LedgerContact>>>;
+  /** The document's id here. */
+  idOf(document: Document): string;
+  /** Whether a found document is as requested in what only this kind has. */
+  isEqual(document: Document, found: Found): boolean;
   done(document: Document, found: Found): PostingOutcome;
 }
 
@@ -101,18 +85,14 @@ export interface PostedKind<Document extends DocumentToSend, Draft, Found extend
  * Sends ready documents and looks up uncertain ones. A document that fails validation is refused
  * without a call (POSTING-5).
  */
-export async function postDocuments<
-  Document extends DocumentToSend,
-  Draft,
-  Found extends FoundDocument,
->(
-  kind: PostedKind<Document, Draft, Found>,
-  taken: ClaimedJobs<Document>,
-  settings: CallSettings,
+export async function postDocuments<Document extends DocumentToSend, Found extends FoundDocument>(
+  kind: PostedKind<Document, Found>,
+  { ready, uncertain }: ClaimedJobs<Document>,
 ): Promise<GroupOutcome> {
-  const validated = taken.ready.map((document) => ({
+  const { referenceData, traits } = kind;
+  const validated = ready.map((document) => ({
     document,
-    fault: validateDocument(document, kind.name, settings.referenceData, settings.traits.documents),
+    fault: validateDocument(document, wordOf(kind), referenceData, traits.documents),
   }));
   const refusals = validated.flatMap(({ document, fault }): PostingOutcome[] => {
     if (fault === null) return [];
@@ -121,11 +101,11 @@ export async function postDocuments<
   });
   const { calls, later } = groupCalls(
     validated.filter(({ fault }) => fault === null).map(({ document }) => document),
-    settings.traits.calls.documents,
+    traits.calls.documents,
   );
   const outcomes = await Promise.all([
-    ...calls.map((call) => send(kind, call, settings)),
-    lookUpAll(kind, taken.uncertain, settings, null),
+    ...calls.map((documents) => send(kind, documents)),
+    lookUpAll(kind, uncertain, null),
   ]);
   return joinOutcomes([
     { outcomes: [...refusals, ...later.map(rescheduleOutcome)], failures: [] },
@@ -133,26 +113,16 @@ export async function postDocuments<
   ]);
 }
 
-/**
- * Returns a line as it is sent to the ledger. The description has the arithmetic. If it is too
- * long, its end is cut and the amount still holds. Units and price are sent only if their product
- * is the amount: with a discount or free units it is not.
- */
-export function lineOf(line: LineToSend, maxDescriptionLength: number): LedgerLineDraft {
-  const text = line.description === "" ? line.name : `${line.name}: ${line.description}`;
-  const { units, unitPrice: price, amount } = line;
-  const isPriced =
-    units !== null &&
-    price !== null &&
-    equals(multiply(decimalOf(units), parseDecimal(price)), parseDecimal(amount));
-  return {
-    description: [...text].slice(0, maxDescriptionLength).join(""),
-    quantity: isPriced ? String(units) : "1",
-    unitAmount: isPriced ? price : amount,
-    amount: line.amount,
-    accountCode: line.revenueAccount ?? "",
-    taxType: line.taxType,
-  };
+function wordOf({ name }: { readonly name: "invoice" | "credit_note" }): string {
+  return name === "invoice" ? "invoice" : "credit note";
+}
+
+/** The end of a document's link to us, without the host: our address may change. */
+export function linkOf<Document extends DocumentToSend, Found extends FoundDocument>(
+  { name, idOf }: Pick<PostedKind<Document, Found>, "name" | "idOf">,
+  document: Document,
+): string {
+  return `/v1/${name}s/${idOf(document)}`;
 }
 
 /**
@@ -164,14 +134,6 @@ export function sourceUrlOf(link: string, { publicUrl, traits }: CallSettings): 
   return traits.documents.hasUniqueNumbers ? null : link;
 }
 
-/** Whether the amounts of lines found in the ledger equal the sent ones, one by one. */
-export function sameAmounts(
-  sent: readonly { readonly amount: string }[],
-  found: readonly { readonly amount: string }[],
-): boolean {
-  return sent.map(({ amount }) => amount).join() === found.map(({ amount }) => amount).join();
-}
-
 /**
  * Returns a call about these documents. One document with a waiting caller makes the call a
  * foreground call for all.
@@ -181,26 +143,26 @@ export function callOf(
   { deadlineMs, onPermit }: CallSettings,
 ): LedgerCall {
   const isBackground = !documents.some(({ isAwaited }) => isAwaited);
-  return { deadlineMs, jobKeys: [], isBackground, ...(onPermit === undefined ? {} : { onPermit }) };
+  return { deadlineMs, jobKeys: [], isBackground, onPermit };
 }
 
-async function send<Document extends DocumentToSend, Draft, Found extends FoundDocument>(
-  kind: PostedKind<Document, Draft, Found>,
+async function send<Document extends DocumentToSend, Found extends FoundDocument>(
+  kind: PostedKind<Document, Found>,
   documents: readonly Document[],
-  settings: CallSettings,
 ): Promise<GroupOutcome> {
+  const { deadlineMs } = kind;
   const sent = observed({
-    ...callOf(documents, settings),
+    ...callOf(documents, kind),
     jobKeys: documents.map(({ id }) => id),
     // After a lost answer the key stays the same, so that a request still in progress is not done
     // twice. After a bad answer it changes.
     variant: documents.map((document) => document.keyVariant).join(),
   });
-  const answer = await kind.create(sent.call, documents.map(kind.draftOf));
+  const answer = await kind.create(sent.call, documents);
   if (answer.kind !== "ok") {
     const isSingle = documents.length === 1;
     const outcomes = documents.map((document) =>
-      failureOutcome(document, answer, settings.deadlineMs, isSingle),
+      failureOutcome(document, answer, deadlineMs, isSingle),
     );
     return { outcomes: outcomes.map(sent.answerOf), failures: [answer] };
   }
@@ -214,20 +176,19 @@ async function send<Document extends DocumentToSend, Draft, Found extends FoundD
     else if (element.kind === "refused" && element.reason === "duplicate_number")
       numberTaken.set(document, element.messages);
     else if (element.kind === "refused") outcomes.push(refusalOutcome(document, element));
-    else outcomes.push(failureOutcome(document, element, settings.deadlineMs, true));
+    else outcomes.push(failureOutcome(document, element, deadlineMs, true));
   }
-  const found = await lookUpAll(kind, [...numberTaken.keys()], settings, numberTaken);
+  const found = await lookUpAll(kind, [...numberTaken.keys()], numberTaken);
   return joinOutcomes([{ outcomes: outcomes.map(sent.answerOf), failures: [] }, found]);
 }
 
-async function lookUpAll<Document extends DocumentToSend, Draft, Found extends FoundDocument>(
-  kind: PostedKind<Document, Draft, Found>,
+async function lookUpAll<Document extends DocumentToSend, Found extends FoundDocument>(
+  kind: PostedKind<Document, Found>,
   documents: readonly Document[],
-  settings: CallSettings,
   taken: ReadonlyMap<Document, readonly string[]> | null,
 ): Promise<GroupOutcome> {
   const { calls, later } = groupLookUps(documents, kind.lookUpAtOnce);
-  const found = await Promise.all(calls.map((call) => lookUp(kind, call, settings, taken)));
+  const found = await Promise.all(calls.map((call) => lookUp(kind, call, taken)));
   return joinOutcomes([{ outcomes: later.map(lookUpLater), failures: [] }, ...found]);
 }
 
@@ -238,18 +199,17 @@ async function lookUpAll<Document extends DocumentToSend, Draft, Found extends F
  * the ledger's words for the numbers that it refused. If numbers are not unique, only the link
  * decides, and other documents do not matter.
  */
-async function lookUp<Document extends DocumentToSend, Draft, Found extends FoundDocument>(
-  kind: PostedKind<Document, Draft, Found>,
+async function lookUp<Document extends DocumentToSend, Found extends FoundDocument>(
+  kind: PostedKind<Document, Found>,
   documents: readonly Document[],
-  settings: CallSettings,
   taken: ReadonlyMap<Document, readonly string[]> | null,
 ): Promise<GroupOutcome> {
-  const { hasUniqueNumbers } = settings.traits.documents;
+  const { hasUniqueNumbers } = kind.traits.documents;
   const numbers = documents.map(({ number }) => number);
   const query = hasUniqueNumbers
     ? { numbers, areTaken: taken !== null }
-    : { numbers: [], links: documents.map(kind.linkOf) };
-  const sent = observed(callOf(documents, settings));
+    : { numbers: [], links: documents.map((document) => linkOf(kind, document)) };
+  const sent = observed(callOf(documents, kind));
   const answer = await kind.find(sent.call, query);
   if (answer.kind !== "ok") {
     const failed = documents.map((document) => failedLookupOutcome(document, answer));
@@ -259,17 +219,15 @@ async function lookUp<Document extends DocumentToSend, Draft, Found extends Foun
   const byNumber = Map.groupBy(named, (found) => foldText(found.number));
   const candidates = documents.map((document) => {
     const sameNumber = byNumber.get(foldText(document.number)) ?? [];
-    const link = kind.linkOf(document);
+    const link = linkOf(kind, document);
     const linked = answer.value.find(({ sourceUrl }) => sourceUrl?.endsWith(link) ?? false);
-    const equal = sameNumber.find((found) => kind.isOurs(document, found));
+    const equal = sameNumber.find((found) => isAsRequested(kind, document, found));
     return { document, sameNumber, linked, equal };
   });
   const pairs = candidates.flatMap(({ document, linked, equal }) =>
     linked === undefined && equal !== undefined ? [pairOf(document, equal)] : [],
   );
-  const merged = await findMerged(pairs, (ids) =>
-    kind.readContacts(callOf(documents, settings), ids),
-  );
+  const merged = await findMerged(pairs, (ids) => kind.readContacts(callOf(documents, kind), ids));
   if (merged.kind !== "ok") {
     return {
       outcomes: documents.map((document) => failedLookupOutcome(document, merged)),
@@ -285,14 +243,37 @@ async function lookUp<Document extends DocumentToSend, Draft, Found extends Foun
         ? missingOutcome(document)
         : numberTakenOutcome(document, taken.get(document) ?? []);
     }
-    const hasLink = kind.name === "invoice" && sourceUrlOf("", settings) !== null;
+    const hasLink = kind.name === "invoice" && sourceUrlOf("", kind) !== null;
     const areForeign =
       equal === undefined && sameNumber.every((one) => isForeign(document, one, hasLink));
-    return numberUsedOutcome(document, kind.name, areForeign);
+    return numberUsedOutcome(document, wordOf(kind), areForeign);
   });
   return { outcomes: outcomes.map(sent.answerOf), failures: [] };
 }
 
-function pairOf(document: DocumentToSend, found: FoundDocument): ContactPair {
+/**
+ * Whether a found document without a link may be ours: it is as requested, and ours was possibly
+ * sent before (a first attempt was not). Its contact is compared by the caller. POSTING-2.
+ */
+function isAsRequested<Document extends DocumentToSend, Found extends FoundDocument>(
+  kind: PostedKind<Document, Found>,
+  document: Document,
+  found: Found,
+): boolean {
+  const amountsOf = (lines: readonly { readonly amount: string }[]) =>
+    lines.map(({ amount }) => amount).join();
+  return (
+    document.attempts > 1 &&
+    found.sourceUrl === null &&
+    found.currency === document.currency &&
+    found.reference === document.reference &&
+    found.issueDate === document.issueDate &&
+    found.subtotal === document.subtotal &&
+    amountsOf(found.lines) === amountsOf(document.lines) &&
+    kind.isEqual(document, found)
+  );
+}
+
+function pairOf(document: DocumentToSend, found: FoundDocument) {
   return { wanted: document.contactId, found: found.contactId };
 }

@@ -10,10 +10,9 @@ import type { LedgerConnection } from "../../../store/ledger-connection/connecti
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import type { JobKind } from "../../../store/ledger-jobs/jobs.ts";
 import type { OpenPosting, PostingStore } from "../../../store/ledger-jobs/posting-store.ts";
+import { postCreditNotes, postInvoices } from "./document-kinds.ts";
 import { connectionPause, type GroupOutcome, joinOutcomes, spentBudgetMs } from "./ledger-call.ts";
 import { postContacts } from "./post-contacts.ts";
-import { postCreditNotes } from "./post-credit-notes.ts";
-import { postInvoices } from "./post-invoices.ts";
 
 /**
  * The dependencies of a batch. `openLedger` returns the adapter of a connection, which is reused

@@ -27,9 +27,8 @@ import type {
   AmendmentToSend,
 } from "../../../store/ledger-jobs/amendments/amendments.ts";
 import type { NamedLine } from "../../../store/ledger-jobs/document-outcomes.ts";
+import { lineOf, standingLines } from "./document-lines.ts";
 import { againOutcome, failureOutcome, retryDelayMs } from "./ledger-call.ts";
-import { lineOf } from "./post-documents.ts";
-import { standingLines } from "./standing-lines.ts";
 
 /** The outcome, and the failures of calls, which may pause the connection. */
 interface AmendmentAnswer {

@@ -1,8 +1,31 @@
-/** Finds the lines of an amendment in the ledger's invoice, after a call with a lost answer. */
-import type { LedgerLine } from "../../../ledger/port/ledger.ts";
+/** The lines of a document as the ledger gets them, and as it has them. */
+import { decimalOf, equals, multiply, parseDecimal } from "../../../domain/money/decimal.ts";
+import type { LedgerLine, LedgerLineDraft } from "../../../ledger/port/ledger.ts";
 import type { AmendmentLine } from "../../../store/ledger-jobs/amendments/amendments.ts";
+import type { LineToSend } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { NamedLine } from "../../../store/ledger-jobs/document-outcomes.ts";
-import { lineOf } from "./post-documents.ts";
+
+/**
+ * Returns a line as it is sent to the ledger. The description has the arithmetic. If it is too
+ * long, its end is cut and the amount still holds. Units and price are sent only if their product
+ * is the amount: with a discount or free units it is not.
+ */
+export function lineOf(line: LineToSend, maxDescriptionLength: number): LedgerLineDraft {
+  const text = line.description === "" ? line.name : `${line.name}: ${line.description}`;
+  const { units, unitPrice: price, amount } = line;
+  const isPriced =
+    units !== null &&
+    price !== null &&
+    equals(multiply(decimalOf(units), parseDecimal(price)), parseDecimal(amount));
+  return {
+    description: [...text].slice(0, maxDescriptionLength).join(""),
+    quantity: isPriced ? String(units) : "1",
+    unitAmount: isPriced ? price : amount,
+    amount: line.amount,
+    accountCode: line.revenueAccount ?? "",
+    taxType: line.taxType,
+  };
+}
 
 /**
  * How much of the longest description is not compared. A ledger's adapter may append the
@@ -11,7 +34,8 @@ import { lineOf } from "./post-documents.ts";
 const arithmeticLength = 100;
 
 /**
- * Returns the ledger's lines that match the lines to change, if all of them are there. Null if one
+ * Finds the lines of an amendment in the ledger's invoice, after a call with a lost answer. Returns
+ * the ledger's lines that match the lines to change, if all of them are there. Null if one
  * is missing. A line that is known as one of ours matches no other, also under another id.
  */
 export function standingLines(
