@@ -12,8 +12,8 @@ export interface RunResult {
   readonly words: string;
 }
 
-/** The input of `ledgerPosting`. */
-export interface LedgerPostingInput {
+/** The input of work for a whole organisation: `ledgerPosting`, `ledgerSync`, some activities. */
+export interface OrganisationInput {
   readonly organisationId: string;
 }
 
@@ -209,11 +209,6 @@ export const progressQuery = "progress";
 /** Returns the id of a test clock's workflow. One runs, or none while the clock stands. */
 export function clockWorkflowId(organisationId: string): string {
   return `clock/${organisationId}`;
-}
-
-/** The input of `ledgerSync`. */
-export interface LedgerSyncInput {
-  readonly organisationId: string;
 }
 
 /** The type of the workflow that syncs people's changes in an organisation's ledger. */

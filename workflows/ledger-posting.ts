@@ -13,7 +13,7 @@ import {
 } from "@temporalio/workflow";
 import type { PostingActivities } from "../src/worker/activities/posting/posting.ts";
 import {
-  type LedgerPostingInput,
+  type OrganisationInput,
   type PostingBatch,
   type RunResult,
   wakeSignal,
@@ -29,7 +29,7 @@ const { postBatch } = proxyActivities<PostingActivities>({
 const wake = defineSignal(wakeSignal);
 
 /** Ends when no document waits, or when every waiting one is further off than `maxWaitMs`. */
-export async function ledgerPosting(input: LedgerPostingInput): Promise<RunResult> {
+export async function ledgerPosting(input: OrganisationInput): Promise<RunResult> {
   let dirty = true;
   let posted = 0;
   let refused = 0;

@@ -12,12 +12,13 @@ import {
 } from "@temporalio/workflow";
 import type { CreditAllocationActivities } from "../src/worker/activities/posting/allocate-credit.ts";
 import type { AmendmentActivities } from "../src/worker/activities/posting/amend-invoice.ts";
+import type { EndSubscriptionActivities } from "../src/worker/activities/subscriptions/end-subscription.ts";
 import type { LedgerSyncActivities } from "../src/worker/activities/sync/ledger-sync.ts";
 import {
   type CreditAllocationInput,
   type EndSubscriptionInput,
   type InvoiceAmendmentInput,
-  type LedgerSyncInput,
+  type OrganisationInput,
   type RunResult,
   type WorkBatch,
   wakeSignal,
@@ -83,12 +84,10 @@ export async function invoiceAmendment(input: InvoiceAmendmentInput): Promise<Ru
   return workInBatches(input, amendBatch);
 }
 
-const { endBatch } = proxyActivities<{ endBatch(input: EndSubscriptionInput): Promise<WorkBatch> }>(
-  {
-    ...batches,
-    summary: "remove invoices in the ledger, then end",
-  },
-);
+const { endBatch } = proxyActivities<EndSubscriptionActivities>({
+  ...batches,
+  summary: "remove invoices in the ledger, then end",
+});
 
 /**
  * Ends one subscription: removes its invoices in the ledger one after the other, then ends it
@@ -108,6 +107,6 @@ const { syncBatch } = proxyActivities<LedgerSyncActivities>({
  * Syncs one organisation until nothing is left to read, or the rest is rescheduled for long: a
  * later run then starts it again (LEDGER-4).
  */
-export async function ledgerSync(input: LedgerSyncInput): Promise<RunResult> {
+export async function ledgerSync(input: OrganisationInput): Promise<RunResult> {
   return workInBatches(input, syncBatch);
 }

@@ -7,7 +7,7 @@ import { Client, Connection } from "@temporalio/client";
 import { NativeConnection, Worker } from "@temporalio/worker";
 import { test } from "vitest";
 import { createStartWork } from "../../src/worker/temporal/start-work.ts";
-import type { LedgerPostingInput, PostingBatch } from "../../workflows/contract.ts";
+import type { OrganisationInput, PostingBatch } from "../../workflows/contract.ts";
 import { perFile, started } from "../support/file-fixture.ts";
 import { testTemporal } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
@@ -50,7 +50,7 @@ export async function startPostingFixture(): Promise<PostingFixture> {
   const waiting = new Map<string, number>();
   const begun = new Map<string, number[]>();
   const decisions = new Map<string, () => Promise<PostingBatch>>();
-  const postBatch = async ({ organisationId }: LedgerPostingInput): Promise<PostingBatch> => {
+  const postBatch = async ({ organisationId }: OrganisationInput): Promise<PostingBatch> => {
     begun.set(organisationId, [...(begun.get(organisationId) ?? []), performance.now()]);
     const decision = decisions.get(organisationId);
     if (decision !== undefined) return decision();

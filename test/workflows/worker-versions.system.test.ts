@@ -10,8 +10,8 @@ import { versionOf } from "../../src/worker/temporal/run-worker.ts";
 import { createStartWork } from "../../src/worker/temporal/start-work.ts";
 import {
   billingScheduleId,
-  type LedgerPostingInput,
   ledgerWorkflowId,
+  type OrganisationInput,
   type PostingBatch,
 } from "../../workflows/contract.ts";
 import { startSystem, until } from "../support/system.ts";
@@ -50,7 +50,7 @@ async function startWorker(buildId: string, { options }: Client): Promise<() => 
     ...bundled,
     ...versionOf({ deployment: buildId === noVersion ? null : { name: deploymentName, buildId } }),
     activities: {
-      postBatch: async ({ organisationId }: LedgerPostingInput): Promise<PostingBatch> => {
+      postBatch: async ({ organisationId }: OrganisationInput): Promise<PostingBatch> => {
         ranOn.set(organisationId, [...(ranOn.get(organisationId) ?? []), buildId]);
         return batches.get(organisationId) ?? nothing;
       },

@@ -8,33 +8,30 @@ import type { DocumentRules } from "../billing/document-rules.ts";
 import type { FirstInvoiceStatus } from "../model/organisation-settings.ts";
 import { equals, formatDecimal, parseDecimal, sum } from "../money/decimal.ts";
 
-/** The kinds of reference data that are cached. */
-export type ReferenceDataKind = "organisation" | "accounts" | "tax_rates" | "currencies";
-
-/** Every kind, in the order in which they are read. */
-export const referenceDataKinds: readonly ReferenceDataKind[] = [
-  "organisation",
-  "accounts",
-  "tax_rates",
-  "currencies",
-];
+/** A ledger's own currency, whether it accepts others, and its lock dates (`YYYY-MM-DD`). */
+interface OrganisationData {
+  readonly currency: string;
+  readonly multicurrency: boolean;
+  readonly periodLockDate: string | null;
+  readonly yearLockDate: string | null;
+}
 
 /**
- * A ledger's reference data. A member is null if it is unknown or too old. `organisation`: its own
- * currency, whether it accepts others, and its lock dates (`YYYY-MM-DD` or null). The lists map a
- * code to whether it is active. An empty list counts as unknown.
+ * A ledger's reference data. A member is null if it is unknown or too old. The lists map a code to
+ * whether it is active. An empty list counts as unknown.
  */
 export interface LedgerReferenceData {
-  readonly organisation: {
-    readonly currency: string;
-    readonly multicurrency: boolean;
-    readonly periodLockDate: string | null;
-    readonly yearLockDate: string | null;
-  } | null;
+  readonly organisation: OrganisationData | null;
   readonly accounts: Readonly<Record<string, boolean>> | null;
   readonly tax_rates: Readonly<Record<string, boolean>> | null;
   readonly currencies: Readonly<Record<string, boolean>> | null;
 }
+
+/** The kinds of reference data that are cached, in the order in which they are read. */
+export const referenceDataKinds = ["organisation", "accounts", "tax_rates", "currencies"] as const;
+
+/** A kind of reference data. */
+export type ReferenceDataKind = (typeof referenceDataKinds)[number];
 
 /** The reference data of a ledger of which nothing is known. It rejects nothing. */
 export const unknownReferenceData: LedgerReferenceData = {
@@ -43,6 +40,29 @@ export const unknownReferenceData: LedgerReferenceData = {
   tax_rates: null,
   currencies: null,
 };
+
+/** Returns the properties of a ledger's organisation that decide whether it accepts a document. */
+export function organisationReferenceData({
+  currency,
+  multicurrency,
+  periodLockDate,
+  yearLockDate,
+}: OrganisationData): OrganisationData {
+  return { currency, multicurrency, periodLockDate, yearLockDate };
+}
+
+/**
+ * Returns a list as a record of code to active. A code with two entries is active if one of them
+ * is.
+ */
+export function referenceDataList(
+  options: readonly { readonly code: string; readonly active: boolean }[],
+): Readonly<Record<string, boolean>> {
+  const referenceData: Record<string, boolean> = {};
+  for (const { code, active } of options)
+    referenceData[code] = active || referenceData[code] === true;
+  return referenceData;
+}
 
 /**
  * A line as it would be sent. `revenueAccount` is null if none is mapped. `taxType` is null for

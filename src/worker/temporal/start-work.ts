@@ -20,8 +20,6 @@ import {
   eventsWorkflowId,
   type InvoiceAmendmentInput,
   invoiceAmendmentType,
-  type LedgerPostingInput,
-  type LedgerSyncInput,
   ledgerPostingType,
   ledgerSyncType,
   ledgerSyncWorkflowId,
@@ -245,7 +243,7 @@ function organisationStarts(
       start({
         type: ledgerPostingType,
         workflowId: ledgerWorkflowId(organisationId),
-        input: { organisationId } satisfies LedgerPostingInput,
+        input: { organisationId },
         jobKind: "post_documents",
         summary: "posts the organisation's waiting documents to its ledger",
       }),
@@ -261,7 +259,7 @@ function organisationStarts(
       start({
         type: ledgerSyncType,
         workflowId: ledgerSyncWorkflowId(organisationId),
-        input: { organisationId } satisfies LedgerSyncInput,
+        input: { organisationId },
         jobKind: "sync_ledger",
         summary: "reads the changes in the organisation's ledger",
       }),

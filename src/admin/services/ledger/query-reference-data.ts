@@ -2,10 +2,7 @@
  * Reads a ledger's reference data on an operator's behalf. The answers are cached, and documents
  * are validated against them. POSTING-5
  */
-import {
-  organisationReferenceData,
-  referenceDataList,
-} from "../../../domain/ledger/reference-data.ts";
+import { organisationReferenceData, referenceDataList } from "../../../domain/ledger/validation.ts";
 import type {
   LedgerAnswer,
   LedgerMappingKind,

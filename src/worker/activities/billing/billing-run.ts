@@ -3,19 +3,19 @@
  * and perform it in batches of chunks. After documents were issued they wake the ledger workflow.
  * PERIOD-4, POSTING-8.
  */
-import type { BillingBatch, DuePage, DuePageInput } from "../../../../workflows/contract.ts";
+import type {
+  BillingBatch,
+  DuePage,
+  DuePageInput,
+  OrganisationInput,
+} from "../../../../workflows/contract.ts";
 import { crashPoint } from "../../../crash-points.ts";
 import type { BillingRunStore, Parked } from "../../../store/billing/billing-run.ts";
 import { pageSize, startPage } from "../start-page.ts";
 
-/** The dependencies of the billing run. */
-interface BillingDependencies {
-  readonly store: BillingRunStore;
-  /**
-   * Starts the organisation's billing workflow, or leaves a running one alone. False if Temporal
-   * was not reached.
-   */
-  readonly startBilling: (organisationId: string) => Promise<boolean>;
+/** The dependencies of billing in chunks. */
+export interface ChunkDependencies {
+  readonly store: Pick<BillingRunStore, "billChunk">;
   /**
    * Wakes the organisation's ledger workflow. False if Temporal was not reached. Then the
    * dispatcher wakes it.
@@ -25,17 +25,13 @@ interface BillingDependencies {
   readonly onParked: (organisationId: string, parked: Parked) => void;
 }
 
-/** An organisation to bill. */
-interface BillingOrder {
-  readonly organisationId: string;
-}
-
-/** The activities of the billing workflows. */
-export interface BillingActivities {
-  startDue(input: DuePageInput): Promise<DuePage>;
-  /** Returns how many subscriptions of the organisation are due. */
-  countDue(order: BillingOrder): Promise<number>;
-  billBatch(order: BillingOrder): Promise<BillingBatch>;
+interface BillingDependencies extends ChunkDependencies {
+  readonly store: BillingRunStore;
+  /**
+   * Starts the organisation's billing workflow, or leaves a running one alone. False if Temporal
+   * was not reached.
+   */
+  readonly startBilling: (organisationId: string) => Promise<boolean>;
 }
 
 /**
@@ -45,18 +41,24 @@ export interface BillingActivities {
 const batchMs = 2_000;
 
 /** Creates the activities over these dependencies. */
-export function createBilling(deps: BillingDependencies): BillingActivities {
+export function createBilling(deps: BillingDependencies) {
   return {
-    startDue: async ({ after }) =>
+    startDue: async ({ after }: DuePageInput): Promise<DuePage> =>
       startPage(await deps.store.findDueOrganisations(after, pageSize), deps.startBilling),
-    countDue: async ({ organisationId }) => (await deps.store.countDue(organisationId)).due,
-    billBatch: ({ organisationId }) => billBatch(deps, organisationId),
+    /** Returns how many subscriptions of the organisation are due. */
+    countDue: async ({ organisationId }: OrganisationInput): Promise<number> =>
+      (await deps.store.countDue(organisationId)).due,
+    billBatch: ({ organisationId }: OrganisationInput): Promise<BillingBatch> =>
+      billBatch(deps, organisationId),
   };
 }
 
+/** The activities of the billing workflows. */
+export type BillingActivities = ReturnType<typeof createBilling>;
+
 /** Bills chunks one after the other, for a while. A retry finds what the first attempt left. */
 async function billBatch(
-  { store, wake, onParked }: BillingDependencies,
+  deps: BillingDependencies,
   organisationId: string,
 ): Promise<BillingBatch> {
   const endMs = performance.now() + batchMs;
@@ -66,19 +68,15 @@ async function billBatch(
   let issuedSinceWake = 0;
   let hasWoken = false;
   const notifyLedger = async (): Promise<void> => {
-    await wake(organisationId);
+    await deps.wake(organisationId);
     crashPoint("run_woken");
     issuedSinceWake = 0;
     hasWoken = true;
   };
   for (;;) {
-    const chunk = await store.billChunk(organisationId, {
-      onLoaded: () => crashPoint("chunk_loaded"),
-    });
-    if (chunk.claimed > 0) crashPoint("chunk_saved");
+    const chunk = await billChunk(deps, organisationId);
     done += chunk.claimed;
     parked += chunk.parked.length;
-    for (const parked of chunk.parked) onParked(organisationId, parked);
     issued += chunk.issued;
     issuedSinceWake += chunk.issued;
     // Wakes at once, so that the first documents are posted while further chunks are billed. Later
@@ -89,4 +87,14 @@ async function billBatch(
     if (issuedSinceWake > 0) await notifyLedger();
     return { done, parked, issued, isMore };
   }
+}
+
+/** Bills one chunk of what is due. */
+export async function billChunk({ store, onParked }: ChunkDependencies, organisationId: string) {
+  const chunk = await store.billChunk(organisationId, {
+    onLoaded: () => crashPoint("chunk_loaded"),
+  });
+  if (chunk.claimed > 0) crashPoint("chunk_saved");
+  for (const parked of chunk.parked) onParked(organisationId, parked);
+  return chunk;
 }

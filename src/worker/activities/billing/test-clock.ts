@@ -4,31 +4,19 @@
  * issued documents.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { ClockBatch, ClockProgressReport } from "../../../../workflows/contract.ts";
+import type {
+  ClockBatch,
+  ClockProgressReport,
+  OrganisationInput,
+} from "../../../../workflows/contract.ts";
 import { crashPoint } from "../../../crash-points.ts";
-import { chunkSize, type Parked } from "../../../store/billing/billing-run.ts";
+import { chunkSize } from "../../../store/billing/billing-run.ts";
 import type { ClockProgress, TestClockStore } from "../../../store/billing/test-clock.ts";
+import { billChunk, type ChunkDependencies } from "./billing-run.ts";
 
 /** The dependencies of a batch. */
-interface TestClockDependencies {
+interface TestClockDependencies extends ChunkDependencies {
   readonly store: TestClockStore;
-  /**
-   * Wakes the organisation's ledger workflow. False if Temporal was not reached. Then the
-   * dispatcher wakes it.
-   */
-  readonly wake: (organisationId: string) => Promise<boolean>;
-  /** Called for each subscription that was parked. */
-  readonly onParked: (organisationId: string, parked: Parked) => void;
-}
-
-/** The organisation of the clock. */
-interface ClockOrder {
-  readonly organisationId: string;
-}
-
-/** The activities of the clock's workflow. */
-export interface TestClockActivities {
-  advanceBatch(order: ClockOrder): Promise<ClockBatch>;
 }
 
 /**
@@ -42,9 +30,15 @@ const batchMs = 2_000;
 const lockedMs = 20;
 
 /** Creates the activities over these dependencies. */
-export function createTestClockActivities(deps: TestClockDependencies): TestClockActivities {
-  return { advanceBatch: ({ organisationId }) => advanceBatch(deps, organisationId) };
+export function createTestClockActivities(deps: TestClockDependencies) {
+  return {
+    advanceBatch: ({ organisationId }: OrganisationInput): Promise<ClockBatch> =>
+      advanceBatch(deps, organisationId),
+  };
 }
+
+/** The activities of the clock's workflow. */
+export type TestClockActivities = ReturnType<typeof createTestClockActivities>;
 
 /**
  * Advances from one due instant to the next, for a while. A retry continues from the clock's
@@ -87,17 +81,13 @@ async function advanceBatch(
  * documents were issued.
  */
 async function billInstant(
-  { store, onParked }: TestClockDependencies,
+  deps: TestClockDependencies,
   organisationId: string,
   endMs: number,
 ): Promise<boolean> {
   let hasIssued = false;
   for (;;) {
-    const chunk = await store.billChunk(organisationId, {
-      onLoaded: () => crashPoint("chunk_loaded"),
-    });
-    if (chunk.claimed > 0) crashPoint("chunk_saved");
-    for (const parked of chunk.parked) onParked(organisationId, parked);
+    const chunk = await billChunk(deps, organisationId);
     hasIssued ||= chunk.issued > 0;
     if (chunk.claimed === 0) await pause(lockedMs);
     // The next move of the clock finds whether anything is left at this instant.

@@ -10,12 +10,6 @@ import type { EndpointKey } from "../../../store/events/due-endpoints.ts";
 import { sendDue } from "./send-due.ts";
 import { type DeliverParts, exhaust, type Progress } from "./sending.ts";
 
-/** The activity of an endpoint's deliveries. */
-export interface DeliveryActivities {
-  /** Sends what is due for some seconds. Throws if the database cannot be queried. */
-  deliverDue(endpoint: EndpointKey): Promise<DeliveryBatches>;
-}
-
 /**
  * How long one activity sends. Other endpoints wait for its place, and so does a stopping worker.
  */
@@ -34,9 +28,10 @@ const endedAtOnce = 1_000;
 const claimedPauseMs = 1_000;
 
 /** Creates the activity over these dependencies. */
-export function createDelivery(parts: DeliverParts): DeliveryActivities {
+export function createDelivery(parts: DeliverParts) {
   return {
-    deliverDue: async ({ organisationId, endpointId }) => {
+    /** Sends what is due for some seconds. Throws if the database cannot be queried. */
+    deliverDue: async ({ organisationId, endpointId }: EndpointKey): Promise<DeliveryBatches> => {
       const nowMs = performance.now();
       const ends = { softEndMs: nowMs + softMs, hardEndMs: nowMs + hardMs };
       const progress: Progress = { delivered: 0, failed: 0, exhausted: 0, dropped: 0, ...ends };
@@ -46,6 +41,9 @@ export function createDelivery(parts: DeliverParts): DeliveryActivities {
     },
   };
 }
+
+/** The activity of an endpoint's deliveries. */
+export type DeliveryActivities = ReturnType<typeof createDelivery>;
 
 /** Returns in how many milliseconds something is due. */
 async function deliver(

@@ -34,13 +34,6 @@ export interface PublishingDependencies {
   readonly pause?: (ms: number) => Promise<unknown>;
 }
 
-/** The activities of the publishing workflows. */
-export interface PublishingActivities {
-  startChanged(input: DuePageInput): Promise<DuePage>;
-  startDeliveriesDue(input: DuePageInput): Promise<DuePage>;
-  publishBatch(input: OrganisationEventsInput): Promise<PublishingBatch>;
-}
-
 /**
  * How long a batch continues with further chunks. It is shorter than the grace of a stopping
  * worker.
@@ -60,22 +53,25 @@ const chunkSize = 100;
 const loadSize = 5_000;
 
 /** Creates the activities over these dependencies. */
-export function createPublishingActivities(parts: PublishingDependencies): PublishingActivities {
+export function createPublishingActivities(parts: PublishingDependencies) {
+  const { store, startEvents, startDeliveries } = parts;
   return {
-    startChanged: ({ after }) => startChanged(parts, after),
-    startDeliveriesDue: ({ after }) => startDeliveriesDue(parts, after),
-    publishBatch: (input) => publishBatch(parts, input),
+    startChanged: async ({ after }: DuePageInput): Promise<DuePage> => {
+      const { organisationIds, now } = await store.findChangedOrganisations(after, pageSize);
+      const until = now.toISOString();
+      return startPage(organisationIds, (organisationId) => startEvents({ organisationId, until }));
+    },
+    /** Starts deliveries whose pause is over or whose start was missed. */
+    startDeliveriesDue: async ({ after }: DuePageInput): Promise<DuePage> => {
+      const endpoints = await store.findAllDueEndpoints(after, pageSize);
+      return startPage(endpoints, startDeliveries, ({ endpointId }) => endpointId);
+    },
+    publishBatch: (input: OrganisationEventsInput) => publishBatch(parts, input),
   };
 }
 
-async function startChanged(
-  { store, startEvents }: PublishingDependencies,
-  after: string | null,
-): Promise<DuePage> {
-  const { organisationIds, now } = await store.findChangedOrganisations(after, pageSize);
-  const until = now.toISOString();
-  return startPage(organisationIds, (organisationId) => startEvents({ organisationId, until }));
-}
+/** The activities of the publishing workflows. */
+export type PublishingActivities = ReturnType<typeof createPublishingActivities>;
 
 /**
  * Publishes changes for a while, then starts the due deliveries. An interruption loses and doubles
@@ -118,15 +114,6 @@ async function publishForAWhile(
       if (at + chunkSize < objects.length) await pause(nowMs - beganMs);
     }
   }
-}
-
-/** Starts deliveries whose pause is over or whose start was missed. */
-async function startDeliveriesDue(
-  { store, startDeliveries }: PublishingDependencies,
-  after: string | null,
-): Promise<DuePage> {
-  const endpoints = await store.findAllDueEndpoints(after, pageSize);
-  return startPage(endpoints, startDeliveries, ({ endpointId }) => endpointId);
 }
 
 /**

@@ -18,11 +18,6 @@ interface CreditAllocationParts extends Pick<PostingDependencies, "openLedger" |
   readonly openStore: OpenAllocations;
 }
 
-/** The activities of the credit workflow. */
-export interface CreditAllocationActivities {
-  allocateBatch(input: CreditAllocationInput): Promise<WorkBatch>;
-}
-
 /**
  * The lease of an allocation, in call deadlines. An attempt makes at most three calls: look up,
  * send, look up after a refusal. A sent call may still take effect for a while. A look-up by
@@ -40,9 +35,12 @@ const batchMs = 1_000;
  * Creates the activities over these dependencies. Each batch reads the database again, so a retry
  * finds only what is left.
  */
-export function createCreditAllocation(parts: CreditAllocationParts): CreditAllocationActivities {
-  return { allocateBatch: (input) => allocateBatch(parts, input) };
+export function createCreditAllocation(parts: CreditAllocationParts) {
+  return { allocateBatch: (input: CreditAllocationInput) => allocateBatch(parts, input) };
 }
+
+/** The activities of the credit workflow. */
+export type CreditAllocationActivities = ReturnType<typeof createCreditAllocation>;
 
 async function allocateBatch(
   parts: CreditAllocationParts,

@@ -26,11 +26,6 @@ interface AmendmentParts extends Pick<PostingDependencies, "openLedger" | "callD
   readonly startAllocation: (input: CreditAllocationInput) => Promise<boolean>;
 }
 
-/** The activities of the amendment workflow. */
-export interface AmendmentActivities {
-  amendBatch(input: InvoiceAmendmentInput): Promise<WorkBatch>;
-}
-
 /**
  * The lease of an amendment, in call deadlines. It takes at most two calls, and then its outcome is
  * saved.
@@ -40,9 +35,12 @@ const leaseFactor = 3;
 /**
  * Creates the activities over these dependencies. A retried batch finds what the first one left.
  */
-export function createAmendment(parts: AmendmentParts): AmendmentActivities {
-  return { amendBatch: (input) => amendBatch(parts, input) };
+export function createAmendment(parts: AmendmentParts) {
+  return { amendBatch: (input: InvoiceAmendmentInput) => amendBatch(parts, input) };
 }
+
+/** The activities of the amendment workflow. */
+export type AmendmentActivities = ReturnType<typeof createAmendment>;
 
 async function amendBatch(
   parts: AmendmentParts,

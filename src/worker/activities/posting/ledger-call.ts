@@ -147,37 +147,19 @@ export function failureOutcome(
       return { ...again(retryDelayMs(job.attempts), true, reason), isRemembered: true };
     }
     case "rate_limited":
-      return again(failure.retryAfterMs, false, limitReason(failure));
+      return again(failure.retryAfterMs, false, reasonOf(failure));
     case "unauthorised":
       return again(unauthorisedPauseMs, false, `the ledger does not authorise us: ${failure.why}`);
     case "high_volume":
       return again(retryDelayMs(job.attempts), true, failure.message);
     case "unavailable": {
-      const remembered = failure.isRemembered === true ? ({ isRemembered: true } as const) : {};
-      return failure.outcome === "unknown"
-        ? {
-            ...attempt,
-            ...remembered,
-            kind: "uncertain",
-            delayMs: lookUpAfterMs,
-            reason: failure.cause,
-          }
-        : { ...again(retryDelayMs(job.attempts), true, failure.cause), ...remembered };
+      const { isRemembered, outcome, cause: reason } = failure;
+      const remembered = isRemembered === undefined ? {} : { isRemembered };
+      return outcome === "unknown"
+        ? { ...attempt, ...remembered, kind: "uncertain", delayMs: lookUpAfterMs, reason }
+        : { ...again(retryDelayMs(job.attempts), true, reason), ...remembered };
     }
   }
-}
-
-/**
- * Returns which limit was reached: the ledger's, or the call budget of the service, which allowed
- * no call.
- */
-export function limitReason({
-  scope,
-  isOurs,
-}: LedgerFailure & { readonly kind: "rate_limited" }): string {
-  return isOurs
-    ? `our calls to the ledger are used up: ${scope}`
-    : `rate limit of the ledger: ${scope}`;
 }
 
 /** Returns the outcome of the ledger's final refusal of one document. */
@@ -267,12 +249,31 @@ function causeOf(failure: LedgerFailure): string {
   switch (failure.kind) {
     case "refused":
       return `${failure.reason}: ${failure.messages.join(" ")}`;
-    case "rate_limited":
-      return limitReason(failure);
     case "unauthorised":
       return `${failure.why}: ${failure.message}`;
     case "high_volume":
       return failure.message;
+    default:
+      return reasonOf(failure);
+  }
+}
+
+/**
+ * Returns why a call failed, without messages, which may hold names. A spent limit is the ledger's,
+ * or the call budget of the service, which allowed no call.
+ */
+export function reasonOf(failure: LedgerFailure): string {
+  switch (failure.kind) {
+    case "refused":
+      return `the read was refused: ${failure.reason}`;
+    case "rate_limited":
+      return failure.isOurs
+        ? `our calls to the ledger are used up: ${failure.scope}`
+        : `rate limit of the ledger: ${failure.scope}`;
+    case "unauthorised":
+      return `the ledger does not let us in: ${failure.why}`;
+    case "high_volume":
+      return "the ledger has too many records to answer";
     case "unavailable":
       return failure.cause;
   }

@@ -2,7 +2,7 @@
  * The batches of an organisation's ledger workflow: groups of documents, one after the other, and
  * then a wait for the next (POSTING-3).
  */
-import type { LedgerPostingInput, PostingBatch } from "../../../../workflows/contract.ts";
+import type { OrganisationInput, PostingBatch } from "../../../../workflows/contract.ts";
 import { isRecorded } from "../../../store/database/trace-context.ts";
 import type { OpenJobs } from "../../../store/ledger-jobs/jobs.ts";
 import type { PostingStore } from "../../../store/ledger-jobs/posting-store.ts";
@@ -13,11 +13,6 @@ import { type PostingDependencies, postGroup } from "./post-group.ts";
 interface BatchDependencies extends PostingDependencies {
   /** The places of lingering batches. */
   readonly lingering?: Pick<LingeringPlaces, "take">;
-}
-
-/** The activities of the ledger workflow. */
-export interface PostingActivities {
-  postBatch(input: LedgerPostingInput): Promise<PostingBatch>;
 }
 
 /**
@@ -60,10 +55,10 @@ const maxNumbers = 10;
  * Creates the activities over these dependencies. Each batch reads the database again, so a retry
  * finds only what is left.
  */
-export function createPostingActivities(parts: BatchDependencies): PostingActivities {
+export function createPostingActivities(parts: BatchDependencies) {
   const coalesce = createCoalesce();
   return {
-    postBatch: async ({ organisationId }) => {
+    postBatch: async ({ organisationId }: OrganisationInput): Promise<PostingBatch> => {
       // A recorded trace would get the spans of all later documents.
       const place = isRecorded() ? null : (parts.lingering?.take(organisationId) ?? null);
       try {
@@ -74,6 +69,9 @@ export function createPostingActivities(parts: BatchDependencies): PostingActivi
     },
   };
 }
+
+/** The activities of the ledger workflow. */
+export type PostingActivities = ReturnType<typeof createPostingActivities>;
 
 /**
  * Posts groups one after the other while there are more. A result for each group would cost the

@@ -3,10 +3,11 @@
  * No caller waits for these calls, so calls with a waiting caller come first.
  */
 import {
+  type LedgerReferenceData,
   organisationReferenceData,
+  type ReferenceDataKind,
   referenceDataList,
-} from "../../../domain/ledger/reference-data.ts";
-import type { LedgerReferenceData, ReferenceDataKind } from "../../../domain/ledger/validation.ts";
+} from "../../../domain/ledger/validation.ts";
 import type { Ledger, LedgerAnswer, LedgerCall } from "../../../ledger/port/ledger.ts";
 import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
 import type {

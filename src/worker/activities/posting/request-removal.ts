@@ -17,6 +17,7 @@ import type {
   ReportedInvoice,
 } from "../../../store/subscriptions/end-lease.ts";
 import type { TerminationTask } from "../../../store/subscriptions/end-removals.ts";
+import { reasonOf } from "./ledger-call.ts";
 
 /** A leased invoice that is to be removed. */
 export type RemovalRequest = TerminationTask & { readonly kind: "remove" };
@@ -110,18 +111,6 @@ function reported({ status, total, amountDue, sent, updatedAt }: LedgerInvoice):
   return { status, total, amountDue, sent, updatedAt };
 }
 
-/** Returns the reason only, because messages may hold names. */
 function again(failure: LedgerFailure): RemovalAnswer {
-  switch (failure.kind) {
-    case "refused":
-      return { kind: "again", reason: `the read was refused: ${failure.reason}`, failure };
-    case "rate_limited":
-      return { kind: "again", reason: `rate limit of the ledger: ${failure.scope}`, failure };
-    case "unauthorised":
-      return { kind: "again", reason: `the ledger does not let us in: ${failure.why}`, failure };
-    case "high_volume":
-      return { kind: "again", reason: failure.message, failure };
-    case "unavailable":
-      return { kind: "again", reason: failure.cause, failure };
-  }
+  return { kind: "again", reason: reasonOf(failure), failure };
 }

@@ -27,11 +27,6 @@ interface EndSubscriptionDependencies
   readonly wake: (organisationId: string) => Promise<boolean>;
 }
 
-/** The activities of the end's workflow. */
-interface EndSubscriptionActivities {
-  endBatch(input: EndSubscriptionInput): Promise<WorkBatch>;
-}
-
 /**
  * The lease of a termination, in call deadlines. A removal makes at most two calls, and then its
  * outcome is saved.
@@ -67,11 +62,12 @@ const maxCheckPauseMs = 30_000;
 /**
  * Creates the activities over these dependencies. A retried batch finds what the first one left.
  */
-export function createEndSubscriptionActivities(
-  deps: EndSubscriptionDependencies,
-): EndSubscriptionActivities {
-  return { endBatch: (input) => endBatch(deps, input) };
+export function createEndSubscriptionActivities(deps: EndSubscriptionDependencies) {
+  return { endBatch: (input: EndSubscriptionInput) => endBatch(deps, input) };
 }
+
+/** The activities of the end's workflow. */
+export type EndSubscriptionActivities = ReturnType<typeof createEndSubscriptionActivities>;
 
 async function endBatch(
   deps: EndSubscriptionDependencies,

@@ -7,7 +7,7 @@ import type {
   CreditAllocationInput,
   DuePage,
   DuePageInput,
-  LedgerSyncInput,
+  OrganisationInput,
   WorkBatch,
 } from "../../../../workflows/contract.ts";
 import { isMerged } from "../../../domain/customers/sync-contact.ts";
@@ -17,10 +17,9 @@ import type { SyncPage, SyncState } from "../../../store/ledger-sync/incremental
 import { joinSyncResults, nothingSynced } from "../../../store/ledger-sync/observed-state.ts";
 import type { SyncKind } from "../../../store/ledger-sync/pending-notifications.ts";
 import type { LedgerSync, LedgerSyncTenant } from "../../../store/ledger-sync/sync-store.ts";
-import { connectionPause, limitReason, retryDelayMs } from "../posting/ledger-call.ts";
+import { connectionPause, reasonOf, retryDelayMs } from "../posting/ledger-call.ts";
 import { pageSize, startPage } from "../start-page.ts";
 import {
-  failureReason,
   isConnectionFailure,
   type LedgerReader,
   type ReadResult,
@@ -48,12 +47,6 @@ interface LedgerSyncDependencies {
   readonly startAllocation: (input: CreditAllocationInput) => Promise<boolean>;
 }
 
-/** The activities of the sync workflows. */
-export interface LedgerSyncActivities {
-  startDueSyncs(input: DuePageInput): Promise<DuePage>;
-  syncBatch(input: LedgerSyncInput): Promise<WorkBatch>;
-}
-
 /**
  * The longest that all reads wait because some failed. An object that can be read is still synced
  * within about a minute.
@@ -70,13 +63,17 @@ const batchMs = 1_000;
  * Creates the activities over these dependencies. Each batch reads the database again, so a retry
  * finds only what is left.
  */
-export function createLedgerSyncActivities(parts: LedgerSyncDependencies): LedgerSyncActivities {
+export function createLedgerSyncActivities(parts: LedgerSyncDependencies) {
   return {
-    startDueSyncs: async ({ after }) =>
+    startDueSyncs: async ({ after }: DuePageInput): Promise<DuePage> =>
       startPage(await parts.ledgerSync.find(after, pageSize), parts.startLedgerSync),
-    syncBatch: ({ organisationId }) => syncBatch(parts, organisationId),
+    syncBatch: ({ organisationId }: OrganisationInput): Promise<WorkBatch> =>
+      syncBatch(parts, organisationId),
   };
 }
+
+/** The activities of the sync workflows. */
+export type LedgerSyncActivities = ReturnType<typeof createLedgerSyncActivities>;
 
 /** The counts of a batch so far. */
 interface Counts {
@@ -233,12 +230,11 @@ async function failed(
     await store.pause(pause.pauseMs, pause.reason);
     return waiting(`paused: ${pause.reason}`, pause.pauseMs);
   }
+  const reason = reasonOf(failure);
   if (failure.kind === "rate_limited") {
-    const reason = limitReason(failure);
     await store.reschedule({ delayMs: failure.retryAfterMs, reason, isFailure: false });
     return waiting(`waits: ${reason}`, failure.retryAfterMs);
   }
-  const reason = failureReason(failure);
   const retryMs = retryDelayMs(failures + 1);
   const delayMs = Math.min(retryMs, maxPauseOfAllMs);
   await store.reschedule({

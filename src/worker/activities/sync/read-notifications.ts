@@ -22,6 +22,7 @@ import {
 } from "../../../store/ledger-sync/observed-state.ts";
 import type { SyncKind } from "../../../store/ledger-sync/pending-notifications.ts";
 import type { LedgerSyncTenant } from "../../../store/ledger-sync/sync-store.ts";
+import { reasonOf } from "../posting/ledger-call.ts";
 
 /** The access to the ledger and the store for one read. */
 export interface LedgerReader {
@@ -68,13 +69,6 @@ const maxSingleContacts = 2;
  */
 export function isConnectionFailure(failure: LedgerFailure): boolean {
   return failure.kind === "rate_limited" || failure.kind === "unauthorised";
-}
-
-/** Returns the reason only, because messages may hold names. */
-export function failureReason(failure: LedgerFailure): string {
-  if (failure.kind === "unavailable") return failure.cause;
-  if (failure.kind === "high_volume") return "the ledger has too many records to answer";
-  return failure.kind === "refused" ? `the read was refused: ${failure.reason}` : failure.kind;
 }
 
 /** Saves the state of objects of one kind, as observed after `queriedAt`. */
@@ -134,7 +128,7 @@ async function end(
   if (requested !== undefined) await store.finishNotifications(requested, synced.again, kept);
   // A rate limit says nothing about these objects, so they are read again unchanged.
   if (rest !== undefined && failure !== null && !isConnectionFailure(failure))
-    await store.failNotifications(rest, failureReason(failure));
+    await store.failNotifications(rest, reasonOf(failure));
   return {
     read: claimed.notifications.length - unrequestedIds.size,
     synced,
