@@ -3,8 +3,8 @@
  * it.
  */
 import { describe, expect } from "vitest";
+import type { LimitsLeft } from "../../../src/ledger/port/ledger.ts";
 import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
-import type { XeroLimitsLeft } from "../../../src/ledger/xero/wire/connection.ts";
 import {
   aCall,
   addLedgerContact,
@@ -121,16 +121,16 @@ describe("limits", () => {
 
   test("the demo ledger keeps Xero's limits if set, and answers the remaining calls", async () => {
     const strict = await startDemoLedgerFixture({ limits: { minute: 3 } });
-    const left: XeroLimitsLeft[] = [];
-    const ledger = createXeroLedger(await strict.connect(), {
-      observeLimits: (limits) => left.push(limits),
-    });
+    const left: (number | null)[] = [];
+    const end = async (limits: LimitsLeft | null) => void left.push(limits?.minute ?? null);
+    const take = async () => ({ kind: "granted", end }) as const;
+    const ledger = createXeroLedger(await strict.connect(), { budget: { take } });
     for (let call = 0; call < 3; call += 1)
       expect((await ledger.describe(aCall())).kind).toBe("ok");
     const answer = await ledger.describe(aCall());
     expect(answer).toMatchObject({ kind: "rate_limited", scope: "minute" });
     expect(answer.kind === "rate_limited" && answer.retryAfterMs).toBeGreaterThan(0);
-    expect(left.slice(0, 3).map(({ minute }) => minute)).toEqual([2, 1, 0]);
+    expect(left.slice(0, 3)).toEqual([2, 1, 0]);
     await ledger.close();
     await strict.stop();
   });

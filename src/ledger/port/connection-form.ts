@@ -29,6 +29,14 @@ export interface ConnectionField {
   readonly faultOf: (value: string) => string | null;
 }
 
+/** A field that every request has, and of which only the ledger can say whether it is right. */
+export const plainField: ConnectionField = {
+  fallback: null,
+  isSecret: false,
+  isAddress: false,
+  faultOf: () => null,
+};
+
 /** The fields of a kind of ledger. The request must not have another field. */
 export type ConnectionForm = Readonly<Partial<Record<ConnectionFieldName, ConnectionField>>>;
 

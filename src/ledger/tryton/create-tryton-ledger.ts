@@ -41,27 +41,19 @@ export function createTrytonLedger(connection: LedgerCredentials, options: Ledge
     getContact: (call, id) => getContact(wire, beginCall(call), id),
     findContacts: (call, { codes }) => findContacts(wire, beginCall(call), codes),
     createContacts: (call, drafts) => createContacts(wire, beginCall(call), drafts),
-    createInvoices: (call, drafts) => {
-      const begun = beginCall(call);
-      return inTurn(begun, () => createDocuments(wire, books, begun, drafts, invoices));
-    },
+    createInvoices: (call, drafts) =>
+      inTurn(call, (begun) => createDocuments(wire, books, begun, drafts, invoices)),
     getInvoice: (call, id) => getDocument(wire, beginCall(call), id, invoiceOf),
     findInvoices: (call, query) => findDocuments(wire, beginCall(call), query, invoiceOf),
     amendInvoice: (call, amendment) => amendInvoice(wire, books, beginCall(call), amendment),
-    createCreditNotes: (call, drafts) => {
-      const begun = beginCall(call);
-      return inTurn(begun, () => createDocuments(wire, books, begun, drafts, creditNotes));
-    },
+    createCreditNotes: (call, drafts) =>
+      inTurn(call, (begun) => createDocuments(wire, books, begun, drafts, creditNotes)),
     getCreditNote: (call, id) => getDocument(wire, beginCall(call), id, creditNoteOf),
     findCreditNotes: (call, query) => findDocuments(wire, beginCall(call), query, creditNoteOf),
-    allocateCredit: (call, application) => {
-      const begun = beginCall(call);
-      return inTurn(begun, () => allocateCredit(wire, books, begun, application));
-    },
-    removeInvoice: (call, id, which) => {
-      const begun = beginCall(call);
-      return inTurn(begun, () => removeInvoice(wire, begun, id, which));
-    },
+    allocateCredit: (call, application) =>
+      inTurn(call, (begun) => allocateCredit(wire, books, begun, application)),
+    removeInvoice: (call, id, which) =>
+      inTurn(call, (begun) => removeInvoice(wire, begun, id, which)),
     close: () => wire.close(),
   };
 }

@@ -1,5 +1,5 @@
 /** The registry entry of Xero. The demo ledger has the same API, so it is this kind as well. */
-import type { ConnectionField } from "../port/connection-form.ts";
+import { plainField } from "../port/connection-form.ts";
 import type { LedgerKind } from "../port/ledger-kind.ts";
 import { addressesAt, createXeroApp, xeroAddresses } from "./auth/app.ts";
 import { createXeroLedger } from "./create-xero-ledger.ts";
@@ -7,23 +7,15 @@ import { xeroDocumentPage } from "./document-page.ts";
 import { readXeroWebhook, xeroSignatureForm, xeroSignatureHeader } from "./webhook.ts";
 import { xeroTraits } from "./wire/connection.ts";
 
-/** Only Xero itself can say whether an id or a secret is right. */
-const plain: ConnectionField = {
-  fallback: null,
-  isSecret: false,
-  isAddress: false,
-  faultOf: () => null,
-};
-
 /** The kind that connections store as `xero`. */
 export const xero = {
   name: "Xero",
   form: {
-    tenant_id: plain,
-    client_id: plain,
-    client_secret: { ...plain, isSecret: true },
-    base_url: { ...plain, fallback: xeroAddresses.baseUrl, isAddress: true },
-    identity_url: { ...plain, fallback: xeroAddresses.identityUrl, isAddress: true },
+    tenant_id: plainField,
+    client_id: plainField,
+    client_secret: { ...plainField, isSecret: true },
+    base_url: { ...plainField, fallback: xeroAddresses.baseUrl, isAddress: true },
+    identity_url: { ...plainField, fallback: xeroAddresses.identityUrl, isAddress: true },
   },
   app: {
     addresses: (origin) => (origin === null ? xeroAddresses : addressesAt(origin)),

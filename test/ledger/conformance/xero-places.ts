@@ -12,7 +12,7 @@ import type { Body, Element, Sent } from "../../../packages/demo-ledger/test/req
 import { ledgers } from "../../../src/ledger/index.ts";
 import type { CallBudget, Ledger, LedgerAnswer } from "../../../src/ledger/port/ledger.ts";
 import { addressesAt, xeroAddresses } from "../../../src/ledger/xero/auth/app.ts";
-import { type XeroConnection, xeroDefaults } from "../../../src/ledger/xero/wire/connection.ts";
+import { type XeroConnection, xeroScopes } from "../../../src/ledger/xero/wire/connection.ts";
 import type { ConformancePlace, XeroPlace } from "./places.ts";
 
 /** What Xero does, and the memory ledger. */
@@ -254,7 +254,7 @@ async function fetchToken(
     headers: {
       authorization: `Basic ${btoa(`${from.clientId}:${from.clientSecret}`)}`,
     },
-    body: new URLSearchParams({ grant_type: "client_credentials", scope: xeroDefaults.scopes }),
+    body: new URLSearchParams({ grant_type: "client_credentials", scope: xeroScopes }),
   });
   const { access_token: token } = (await answer.json()) as { readonly access_token?: string };
   if (token === undefined) throw new Error(`no token from ${from.identityUrl}: ${answer.status}`);

@@ -8,12 +8,12 @@ import {
   writeExactJson,
 } from "../../../src/ledger/port/exact-json.ts";
 import type { LedgerLineChange } from "../../../src/ledger/port/ledger.ts";
+import { amended } from "../../../src/ledger/port/lines/placed-changes.ts";
 import {
-  amendedLineIds,
   amendLines,
   type LineAmendment,
 } from "../../../src/ledger/xero/documents/line-amendment.ts";
-import { readLine } from "../../../src/ledger/xero/wire/read-shapes.ts";
+import { readInvoice, readLine } from "../../../src/ledger/xero/wire/read-shapes.ts";
 
 const seats: ExactObject = {
   LineItemID: "line-1",
@@ -58,6 +58,28 @@ function amend(
   const amendment = amendLines(elements, changes);
   if (!amendment) throw new Error("the lines cannot be sent back");
   return amendment;
+}
+
+/** The ids of the changed lines in an answer with these lines. Undefined if it lacks one. */
+function idsIn(
+  answer: readonly ExactObject[],
+  before: readonly ExactObject[],
+  { placed }: LineAmendment,
+): readonly string[] | undefined {
+  const invoice = readInvoice({
+    InvoiceID: "invoice",
+    InvoiceNumber: "INV-1",
+    Contact: { ContactID: "contact" },
+    Status: "DRAFT",
+    CurrencyCode: "NZD",
+    DateString: "2026-03-01",
+    UpdatedDateUTC: "/Date(1540000000000)/",
+    ...{ SubTotal: "0", TotalTax: "0", Total: "0", AmountDue: "0" },
+    LineItems: answer,
+  });
+  if (invoice === undefined) throw new Error("the invoice cannot be read");
+  const found = amended(placed, before.map(readLine), invoice, true);
+  return found.kind === "ok" ? found.value.lineIds : undefined;
 }
 
 function sentOf(amendment: LineAmendment): readonly ExactObject[] {
@@ -302,23 +324,13 @@ describe("a change", () => {
       change({ ledgerLineId: "line-2", ...more }),
       change({ description: "Third" }),
     );
-    const lines = answerOf(amendment).map(readLine);
-    expect(amendedLineIds(amendment, lines)).toEqual(["new-2", "line-2", "new-3"]);
-    expect(amendedLineIds(amendment, lines.toReversed())).toEqual(["new-2", "line-2", "new-3"]);
-    for (const missing of ["new-2", "line-2", "new-3"]) {
-      expect(
-        amendedLineIds(
-          amendment,
-          lines.filter(({ ledgerLineId }) => ledgerLineId !== missing),
-        ),
-      ).toBeUndefined();
-    }
-    expect(
-      amendedLineIds(
-        amendment,
-        lines.map((line) => ({ ...line, amount: "1.0000" })),
-      ),
-    ).toBeUndefined();
+    const lines = answerOf(amendment);
+    const ids = (answer: readonly ExactObject[]) => idsIn(answer, [seats, setUp], amendment);
+    expect(ids(lines)).toEqual(["new-2", "line-2", "new-3"]);
+    expect(ids(lines.toReversed())).toEqual(["new-2", "line-2", "new-3"]);
+    for (const missing of ["new-2", "line-2", "new-3"])
+      expect(ids(lines.filter(({ LineItemID }) => LineItemID !== missing))).toBeUndefined();
+    expect(ids(lines.map((line) => ({ ...line, LineAmount: "1.00" })))).toBeUndefined();
   });
 });
 
@@ -357,7 +369,7 @@ test("repeated changes nothing and neither loses nor doubles a line", () => {
       if (amendment.isGone) return;
       sent += 1;
       const after = answerOf(amendment);
-      const ids = amendedLineIds(amendment, after.map(readLine));
+      const ids = idsIn(after, elements, amendment);
       expect(new Set(ids).size).toBe(changes.length);
       // Every line that stood is there, and unnamed ones say what they said.
       for (const element of elements) {

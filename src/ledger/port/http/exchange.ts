@@ -9,20 +9,21 @@ import type { LedgerOptions } from "../ledger-kind.ts";
 
 /** How to reach a ledger. The defaults fit every kind. */
 interface HttpOptions extends Pick<LedgerOptions, "connect"> {
-  readonly connectTimeoutMs?: number;
   readonly maxResponseBytes?: number;
   readonly connections?: number;
 }
 
-/** The defaults, each with its reason (LIMIT-1). */
-export const httpDefaults = {
-  // A slower connection will not recover within a caller's 15 seconds.
-  connectTimeoutMs: 5_000,
-  // 1,000 contacts are about 1 MB, and 50 invoices of 20 lines about 0.5 MB. This is eight times
-  // the largest honest answer.
-  maxResponseBytes: 8 * 1024 * 1024,
-  connections: 5,
-} as const satisfies HttpOptions;
+/** A slower connection will not recover within a caller's 15 seconds (LIMIT-1). */
+const connectTimeoutMs = 5_000;
+
+/**
+ * The default size limit. 1,000 contacts are about 1 MB, and 50 invoices of 20 lines about 0.5 MB.
+ * This is eight times the largest honest answer (LIMIT-1).
+ */
+const maxResponseBytes = 8 * 1024 * 1024;
+
+/** The default number of connections: as many calls as the ledgers take at once. */
+const maxConnections = 5;
 
 /**
  * An answer as received. Header names are in lower case. Of a repeated header the first value
@@ -88,11 +89,9 @@ export const tooLargeCause = "UND_ERR_RES_EXCEEDED_MAX_SIZE";
 /** Creates the connection pool that a ledger's calls share. */
 export function createAgent(options: HttpOptions): Agent {
   return new Agent({
-    connections: options.connections ?? httpDefaults.connections,
-    connect: options.connect ?? {
-      timeout: options.connectTimeoutMs ?? httpDefaults.connectTimeoutMs,
-    },
-    maxResponseSize: options.maxResponseBytes ?? httpDefaults.maxResponseBytes,
+    connections: options.connections ?? maxConnections,
+    connect: options.connect ?? { timeout: connectTimeoutMs },
+    maxResponseSize: options.maxResponseBytes ?? maxResponseBytes,
     allowH2: false,
     // One request a connection at a time. A second one behind a slow request would share its fate.
     pipelining: 1,
@@ -105,7 +104,7 @@ export function createAgent(options: HttpOptions): Agent {
  */
 export async function exchange(
   agent: Dispatcher,
-  { method, url, headers, body, maxBytes = httpDefaults.maxResponseBytes }: OutgoingRequest,
+  { method, url, headers, body, maxBytes = maxResponseBytes }: OutgoingRequest,
   signal: AbortSignal,
 ): Promise<HttpReply | HttpSilence> {
   if (signal.aborted) return { kind: "silent", sent: false, cause: "the deadline had passed" };

@@ -4,11 +4,23 @@
  */
 import { strict as assert } from "node:assert";
 import { scaledOf } from "../decimal-text.ts";
-import type { LedgerLine, LedgerLineChange, LedgerLineDraft } from "../ledger.ts";
+import { unreadable } from "../failures.ts";
+import type {
+  LedgerAmended,
+  LedgerAnswer,
+  LedgerInvoice,
+  LedgerLine,
+  LedgerLineChange,
+  LedgerLineDraft,
+} from "../ledger.ts";
 
-/** A change with the ledger's line that matches it. Null if the line must be added. */
+/**
+ * A change with the description under which the ledger gets it, and the ledger's line that matches
+ * it. Null if the line must be added.
+ */
 export interface PlacedChange {
   readonly change: LedgerLineChange;
+  readonly description: string;
   readonly lineId: string | null;
 }
 
@@ -49,16 +61,41 @@ export function placeChanges(
   const left = free.filter(({ ledgerLineId }) => !claims.includes(ledgerLineId));
   return changes.map((change) => {
     const { ledgerLineId } = change;
+    const description = descriptionOf(change);
     if (ledgerLineId !== null) {
       const matchedId = existing.has(ledgerLineId) ? ledgerLineId : (taken.get(change) ?? null);
       // Two lines of ours that were equal cannot be distinguished.
       const isSole = claims.filter((claim) => claim === matchedId).length < 2;
-      return { change, lineId: isSole ? matchedId : null };
+      return { change, description, lineId: isSole ? matchedId : null };
     }
     const index = left.findIndex((line) => isLineOf(line, change));
     const [found] = left.splice(index, index < 0 ? 0 : 1);
-    return { change, lineId: found?.ledgerLineId ?? null };
+    return { change, description, lineId: found?.ledgerLineId ?? null };
   });
+}
+
+/**
+ * Returns the amended invoice with the ids of changed and added lines, in the order of the changes.
+ * A line that existed is matched by id. An added line is matched by description and amount among
+ * the new ids.
+ */
+export function amended(
+  placed: readonly PlacedChange[],
+  before: readonly LedgerLine[],
+  invoice: LedgerInvoice,
+  isWrite: boolean,
+): LedgerAnswer<LedgerAmended> {
+  const known = new Set(before.map((line) => line.ledgerLineId));
+  const kept = new Set(invoice.lines.map((line) => line.ledgerLineId));
+  const free = invoice.lines.filter(({ ledgerLineId: id }) => id !== "" && !known.has(id));
+  const lineIds = placed.flatMap(({ change, description, lineId }) => {
+    if (lineId !== null) return kept.has(lineId) ? [lineId] : [];
+    const index = free.findIndex((line) => hasContent(line, description, change));
+    return free.splice(index, index < 0 ? 0 : 1).map((line) => line.ledgerLineId);
+  });
+  return lineIds.length === placed.length
+    ? { kind: "ok", value: { invoice, lineIds } }
+    : unreadable("the answer does not show all changed lines", isWrite);
 }
 
 /** Whether the ledger's line has this description, apart from blanks, and the change's amount. */

@@ -2,8 +2,8 @@
 import { presenceOf } from "../../../domain/billing/document-presence.ts";
 import { refused } from "../../port/failures.ts";
 import type { BegunCall } from "../../port/http/begun-call.ts";
+import { checkRemoval } from "../../port/invoice-checks.ts";
 import type { LedgerAnswer, LedgerInvoice, LedgerRemoval } from "../../port/ledger.ts";
-import { checkRemoval } from "../../port/removal.ts";
 import { noAmount } from "../wire/values.ts";
 import type { TrytonWire } from "../wire/wire.ts";
 import { changedDocument, documentModel, getDocument } from "./find-documents.ts";

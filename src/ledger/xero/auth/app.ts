@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import type { Dispatcher } from "undici";
 import { filledTextOf, objectOf, objectsOf, readExactJson } from "../../port/exact-json.ts";
+import { refused } from "../../port/failures.ts";
 import {
   createAgent,
   exchange,
@@ -19,7 +20,7 @@ import type {
   LedgerOAuthApp,
   ReachedTenants,
 } from "../../port/oauth-app.ts";
-import { xeroDefaults } from "../wire/connection.ts";
+import { xeroScopes } from "../wire/connection.ts";
 import { failureOfReply } from "../wire/failure.ts";
 import { endConnection } from "./end-connection.ts";
 import { askIdentity, freshMsOf, notSent } from "./identity.ts";
@@ -56,7 +57,7 @@ export function createXeroApp(settings: LedgerAppSettings, timeoutMs: number): L
         response_type: "code",
         client_id: settings.clientId,
         redirect_uri: redirectUrl,
-        scope: `offline_access ${xeroDefaults.scopes}`,
+        scope: `offline_access ${xeroScopes}`,
         state,
         code_challenge: createHash("sha256").update(verifier).digest("base64url"),
         code_challenge_method: "S256",
@@ -96,21 +97,13 @@ async function exchangeCode(
   };
   const answer = await askIdentity(agent, settings, grant, AbortSignal.timeout(timeoutMs));
   if (answer.kind === "invalid_grant") {
-    return {
-      kind: "refused",
-      reason: "validation",
-      messages: ["The ledger does not take the code of this consent."],
-    };
+    return refused("validation", "The ledger does not take the code of this consent.");
   }
   if (answer.kind !== "ok") return answer;
   const accessToken = filledTextOf(answer.value.access_token);
   const refreshToken = filledTextOf(answer.value.refresh_token);
   if (accessToken === undefined || refreshToken === undefined) {
-    return {
-      kind: "refused",
-      reason: "validation",
-      messages: ["The ledger gave no refresh token (offline_access)."],
-    };
+    return refused("validation", "The ledger gave no refresh token (offline_access).");
   }
   return { kind: "ok", value: { accessToken, refreshToken, freshMs: freshMsOf(answer.value) } };
 }

@@ -10,7 +10,7 @@ import { filledTextOf } from "../../port/exact-json.ts";
 import type { LedgerAnswer, LedgerFailure } from "../../port/ledger.ts";
 import type { SharedAuthorisation } from "../../port/ledger-kind.ts";
 import type { RefreshPermit, RenewedTokens } from "../../port/oauth-app.ts";
-import { xeroDefaults } from "../wire/connection.ts";
+import { tokenTimeoutMs } from "../wire/connection.ts";
 import {
   askIdentity,
   freshMsOf,
@@ -51,7 +51,6 @@ interface Unsaved {
 interface Flight {
   readonly agent: Dispatcher;
   readonly authorisation: SharedAuthorisation;
-  readonly timeoutMs: number;
   unsaved: Unsaved | null;
 }
 
@@ -62,9 +61,8 @@ interface Flight {
 export function createSharedTokenSource(
   agent: Dispatcher,
   authorisation: SharedAuthorisation,
-  tokenTimeoutMs: number = xeroDefaults.tokenTimeoutMs,
 ): TokenSource {
-  const flight: Flight = { agent, authorisation, timeoutMs: tokenTimeoutMs, unsaved: null };
+  const flight: Flight = { agent, authorisation, unsaved: null };
   return oneFlight((rejected) =>
     obtain(flight, rejected).catch((error: unknown) =>
       notSent(`the stored tokens could not be read: ${causeOf(error)}`),
@@ -73,11 +71,11 @@ export function createSharedTokenSource(
 }
 
 async function obtain(flight: Flight, rejected: string | null): Promise<LedgerAnswer<StoredToken>> {
-  const { authorisation, timeoutMs } = flight;
+  const { authorisation } = flight;
   const { app, tokens: store } = authorisation;
-  const leaseMs = timeoutMs + saveMs;
+  const leaseMs = tokenTimeoutMs + saveMs;
   // A process that holds the lease has finished or died by then, and this process can take it.
-  const end = performance.now() + leaseMs + timeoutMs;
+  const end = performance.now() + leaseMs + tokenTimeoutMs;
   while (performance.now() < end) {
     await saveUnsaved(flight, []);
     if (flight.unsaved !== null) return unsavedToken(flight.unsaved, rejected);
@@ -153,9 +151,9 @@ async function refresh(
   app: IdentityClient,
   { leaseId, refreshToken, previous }: RefreshPermit,
 ): Promise<LedgerFailure | null> {
-  const { agent, timeoutMs } = flight;
+  const { agent } = flight;
   const store = flight.authorisation.tokens;
-  const signal = AbortSignal.timeout(timeoutMs);
+  const signal = AbortSignal.timeout(tokenTimeoutMs);
   let used = refreshToken;
   const show = (token: string): Promise<IdentityAnswer> => {
     used = token;

@@ -5,8 +5,7 @@
 import type { Dispatcher } from "undici";
 import { filledTextOf } from "../../port/exact-json.ts";
 import type { LedgerAnswer } from "../../port/ledger.ts";
-import type { XeroConnection, XeroOptions } from "../wire/connection.ts";
-import { xeroDefaults } from "../wire/connection.ts";
+import { tokenTimeoutMs, type XeroConnection, xeroScopes } from "../wire/connection.ts";
 import { askIdentity, freshMsOf, grantRefused, notSent } from "./identity.ts";
 
 /**
@@ -31,12 +30,8 @@ export interface StoredToken {
 /**
  * Creates a token source for one connection. A failure means that the API call itself was not sent.
  */
-export function createTokenSource(
-  agent: Dispatcher,
-  connection: XeroConnection,
-  options: XeroOptions,
-): TokenSource {
-  return oneFlight(() => fetchToken(agent, connection, options));
+export function createTokenSource(agent: Dispatcher, connection: XeroConnection): TokenSource {
+  return oneFlight(() => fetchToken(agent, connection));
 }
 
 /**
@@ -88,16 +83,10 @@ export function oneFlight(
 async function fetchToken(
   agent: Dispatcher,
   connection: XeroConnection,
-  options: XeroOptions,
 ): Promise<LedgerAnswer<StoredToken>> {
-  const scope = options.scopes ?? xeroDefaults.scopes;
-  const signal = AbortSignal.timeout(options.tokenTimeoutMs ?? xeroDefaults.tokenTimeoutMs);
-  const answer = await askIdentity(
-    agent,
-    connection,
-    { grant_type: "client_credentials", scope },
-    signal,
-  );
+  const form = { grant_type: "client_credentials", scope: xeroScopes };
+  const signal = AbortSignal.timeout(tokenTimeoutMs);
+  const answer = await askIdentity(agent, connection, form, signal);
   if (answer.kind === "invalid_grant") return grantRefused();
   if (answer.kind !== "ok") return answer;
   const value = filledTextOf(answer.value.access_token) ?? "";

@@ -2,32 +2,22 @@
  * Changes the lines of an invoice in Xero. It reads the invoice and writes all lines back only if
  * one differs (XERO-9).
  */
-import { checkDrift } from "../../port/drift.ts";
 import { type ExactObject, objectsOf, writeExactJson } from "../../port/exact-json.ts";
 import { refused, unreadable } from "../../port/failures.ts";
+import { checkAmendment } from "../../port/invoice-checks.ts";
 import type {
   LedgerAmended,
   LedgerAnswer,
-  LedgerFailure,
   LedgerInvoice,
   LedgerInvoiceAmendment,
 } from "../../port/ledger.ts";
-import { refusedMoney } from "../../port/removal.ts";
+import { amended } from "../../port/lines/placed-changes.ts";
 import { getContact } from "../contacts.ts";
 import { isElementRefused, messagesOf, refusedBecause, refusedId } from "../wire/failure.ts";
 import { readInvoice } from "../wire/read-shapes.ts";
 import type { XeroCall, XeroWire } from "../wire/wire.ts";
-import { amendedLineIds, amendLines, type LineAmendment } from "./line-amendment.ts";
+import { amendLines } from "./line-amendment.ts";
 import { unitPlaces } from "./write-document.ts";
-
-const statusWords = {
-  draft: "a draft",
-  awaiting_approval: "awaiting approval",
-  approved: "approved",
-  paid: "paid",
-  voided: "voided",
-  deleted: "deleted",
-} as const satisfies Record<LedgerInvoice["status"], string>;
 
 // Members that are sent back as they were read. Without the first, Xero may take lines as exclusive
 // of tax. With the second, Xero refuses if the invoice was approved or removed in the meantime.
@@ -49,19 +39,17 @@ export async function amendInvoice(
   const invoice = element && readInvoice(element);
   if (!element || !invoice || !hasItsLines(element, invoice))
     return unreadable("the invoice cannot be read", false);
-  const no = refusedStatus(invoice, amendment) ?? refusedMoney(invoice);
-  if (no !== null) return no;
-  const drift = await checkDrift(invoice, amendment.meaning, (contactId) =>
+  const checked = await checkAmendment(invoice, amendment, (contactId) =>
     getContact(wire, call, contactId),
   );
-  if (drift.kind !== "ok") return drift;
+  if (checked.kind !== "ok") return checked;
 
   const lines = amendLines(objectsOf(element.LineItems), amendment.changes);
   if (lines === undefined) return unreadable("a line of the invoice cannot be read", false);
   // Its content might exist in other words. An added line would then bill it twice.
   if (lines.isGone)
     return refused("drift", `A line of invoice ${invoice.number} is not there any more.`);
-  if (lines.isSame) return amended(invoice, lines, false);
+  if (lines.isSame) return amended(lines.placed, invoice.lines, invoice, false);
 
   const echoed = echoedMembers.filter(
     (name) => typeof element[name] === "string" && element[name] !== "PAID",
@@ -81,7 +69,7 @@ export async function amendInvoice(
   if (after && isElementRefused(after)) return refusedBecause(messagesOf(after));
   const changed = after && readInvoice(after);
   return changed?.id === invoice.id
-    ? amended(changed, lines, true)
+    ? amended(lines.placed, invoice.lines, changed, true)
     : unreadable("the invoice cannot be read", true);
 }
 
@@ -91,27 +79,4 @@ function hasItsLines(element: ExactObject, invoice: LedgerInvoice): boolean {
   return (
     Array.isArray(element.LineItems) && (invoice.lines.length > 0 || Number(invoice.total) === 0)
   );
-}
-
-function refusedStatus(
-  invoice: LedgerInvoice,
-  { allowed }: LedgerInvoiceAmendment,
-): LedgerFailure | null {
-  if (allowed.includes(invoice.status)) return null;
-  const open = allowed.map((status) => statusWords[status]).join(" or ");
-  const message =
-    `Invoice ${invoice.number} is ${statusWords[invoice.status]}; ` +
-    `its lines can be changed while it is ${open}.`;
-  return refused("wrong_status", message);
-}
-
-function amended(
-  invoice: LedgerInvoice,
-  lines: LineAmendment,
-  isWrite: boolean,
-): LedgerAnswer<LedgerAmended> {
-  const lineIds = amendedLineIds(lines, invoice.lines);
-  return lineIds === undefined
-    ? unreadable("the answer does not show all changed lines", isWrite)
-    : { kind: "ok", value: { invoice, lineIds } };
 }

@@ -6,13 +6,13 @@ import {
   writeExactJson,
 } from "../../port/exact-json.ts";
 import { unreadable } from "../../port/failures.ts";
+import { checkRemoval } from "../../port/invoice-checks.ts";
 import type {
   LedgerAnswer,
   LedgerInvoice,
   LedgerInvoiceDraft,
   LedgerRemoval,
 } from "../../port/ledger.ts";
-import { checkRemoval } from "../../port/removal.ts";
 import { foldText } from "../../port/texts.ts";
 import { isElementRefused, isTooLarge, messagesOf, refusedBecause } from "../wire/failure.ts";
 import { readInvoice } from "../wire/read-shapes.ts";

@@ -2,8 +2,6 @@
  * The settings of the Xero adapter: how to reach one organisation, and the limits with their
  * reasons.
  */
-import { httpDefaults } from "../../port/http/exchange.ts";
-import type { LimitsLeft } from "../../port/ledger.ts";
 import type { LedgerCredentials, LedgerOptions } from "../../port/ledger-kind.ts";
 import type { LedgerTraits } from "../../port/ledger-traits.ts";
 
@@ -35,34 +33,18 @@ export const xeroTraits = {
   maxContactCodeLength: 50,
 } as const satisfies LedgerTraits;
 
-/** What is left of Xero's limits after an answer (XERO-7). Null if the header is absent. */
-export interface XeroLimitsLeft extends LimitsLeft {
-  readonly appMinute: number | null;
+/** Settings of the adapter. The defaults of the port fit Xero. */
+export interface XeroOptions extends LedgerOptions {
+  readonly maxResponseBytes?: number;
+  readonly connections?: number;
 }
 
 /**
- * Settings of the adapter. The defaults below fit Xero.
- * - `observeLimits`: called with the limits of every answer.
- * - `connect`: opens every connection in place of undici's connector. An error with the code
- *   `ERR_NOT_SENT` means that nothing was sent.
+ * The time for a request of tokens. Identity answers within a second or two. After this a caller
+ * still has most of its deadline left (LIMIT-1).
  */
-export interface XeroOptions extends LedgerOptions {
-  readonly connectTimeoutMs?: number;
-  readonly tokenTimeoutMs?: number;
-  readonly maxResponseBytes?: number;
-  readonly connections?: number;
-  readonly scopes?: string;
-  readonly observeLimits?: (left: XeroLimitsLeft) => void;
-}
+export const tokenTimeoutMs = 8_000;
 
-/** The defaults, each with its reason (LIMIT-1). */
-export const xeroDefaults = {
-  ...httpDefaults,
-  // Identity answers within a second or two. After this a caller still has most of its deadline
-  // left.
-  tokenTimeoutMs: 8_000,
-  connections: xeroTraits.calls.concurrent,
-  // The granular scopes that contacts, invoices, credit notes and mapping need.
-  scopes:
-    "accounting.contacts accounting.invoices accounting.payments.read accounting.settings.read",
-} as const satisfies XeroOptions;
+/** The granular scopes that contacts, invoices, credit notes and mapping need. */
+export const xeroScopes =
+  "accounting.contacts accounting.invoices accounting.payments.read accounting.settings.read";

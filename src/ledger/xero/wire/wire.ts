@@ -8,10 +8,10 @@ import type { ExactObject } from "../../port/exact-json.ts";
 import { failureOfSilence } from "../../port/failures.ts";
 import type { BegunCall } from "../../port/http/begun-call.ts";
 import { createAgent, exchange, type HttpReply, tooLargeCause } from "../../port/http/exchange.ts";
-import type { LedgerAnswer, LedgerFailure } from "../../port/ledger.ts";
+import type { LedgerAnswer, LedgerFailure, LimitsLeft } from "../../port/ledger.ts";
 import { createSharedTokenSource } from "../auth/authorised-tokens.ts";
 import { createTokenSource, type TokenSource } from "../auth/tokens.ts";
-import type { XeroConnection, XeroLimitsLeft, XeroOptions } from "./connection.ts";
+import type { XeroConnection, XeroOptions } from "./connection.ts";
 import { readReply } from "./failure.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { correlationIdOf, reportedAnswerOf, userAgent } from "./reported-answers.ts";
@@ -54,11 +54,11 @@ interface WireParts {
 /** Creates a wire with a separate connection pool. */
 export function createXeroWire(connection: XeroConnection, options: XeroOptions): XeroWire {
   const agent = createAgent(options);
-  const { authorisation, tokenTimeoutMs } = options;
+  const { authorisation } = options;
   const tokens =
     authorisation === undefined
-      ? createTokenSource(agent, connection, options)
-      : createSharedTokenSource(agent, authorisation, tokenTimeoutMs);
+      ? createTokenSource(agent, connection)
+      : createSharedTokenSource(agent, authorisation);
   const parts = { agent, tokens, permits: createPermits(options.budget), connection, options };
   return {
     send: (call, request) => send(parts, call, request),
@@ -133,22 +133,19 @@ async function attempt(
       ? null
       : reportedAnswerOf(request.method, request.path, reply);
   if (reported !== null) parts.options.observeAnswer?.(reported);
-  const left = limitsOf(reply);
-  await permit.end(left);
-  if (left !== null) parts.options.observeLimits?.(left);
+  await permit.end(limitsOf(reply));
   return { answer: reply, token: token.value };
 }
 
 /**
- * Null if the ledger rejected the call with a limit. That answer says for how long, and pauses the
- * whole connection.
+ * Returns what is left of Xero's limits (XERO-7). Null if the ledger rejected the call with a
+ * limit. That answer says for how long, and pauses the whole connection.
  */
-function limitsOf({ status, headers }: HttpReply): XeroLimitsLeft | null {
+function limitsOf({ status, headers }: HttpReply): LimitsLeft | null {
   if (status === 429) return null;
   return {
     minute: countOf(headers["x-minlimit-remaining"]),
     day: countOf(headers["x-daylimit-remaining"]),
-    appMinute: countOf(headers["x-appminlimit-remaining"]),
   };
 }
 

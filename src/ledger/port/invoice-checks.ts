@@ -1,7 +1,14 @@
-/** Whether an invoice can be removed from a ledger (LEDGER-3). The adapter removes it. */
+/** Whether an invoice can be amended in a ledger or removed from it (LEDGER-3, LEDGER-20). */
 import { presenceOf } from "../../domain/billing/document-presence.ts";
 import { isUnsent } from "../../domain/billing/issued-invoices.ts";
-import type { LedgerInvoice, LedgerRemoval } from "./documents.ts";
+import type { LedgerContact } from "./contacts.ts";
+import type {
+  LedgerInvoice,
+  LedgerInvoiceAmendment,
+  LedgerInvoiceStatus,
+  LedgerRemoval,
+} from "./documents.ts";
+import { checkDrift } from "./drift.ts";
 import { isMissing, type LedgerAnswer, type LedgerFailure, refused } from "./failures.ts";
 
 /** An invoice to remove. One that is issued is voided, another is deleted. */
@@ -31,6 +38,30 @@ export function checkRemoval(
   if (onlyUnsent && !isUnsent(invoice))
     return refused("wrong_status", `Invoice ${number} was approved or sent.`);
   return { kind: "removable", invoice, isIssued: status === "approved" || status === "paid" };
+}
+
+const statusWords = {
+  draft: "a draft",
+  awaiting_approval: "awaiting approval",
+  approved: "approved",
+  paid: "paid",
+  voided: "voided",
+  deleted: "deleted",
+} as const satisfies Record<LedgerInvoiceStatus, string>;
+
+/** Returns the refusal of an amendment by the invoice that was read, in the port's order, or ok. */
+export async function checkAmendment(
+  invoice: LedgerInvoice,
+  { allowed, meaning }: Pick<LedgerInvoiceAmendment, "allowed" | "meaning">,
+  getContact: (id: string) => Promise<LedgerAnswer<LedgerContact>>,
+): Promise<LedgerAnswer<null>> {
+  const { number, status } = invoice;
+  if (!allowed.includes(status)) {
+    const open = allowed.map((one) => statusWords[one]).join(" or ");
+    const is = `Invoice ${number} is ${statusWords[status]}`;
+    return refused("wrong_status", `${is}; its lines can be changed while it is ${open}.`);
+  }
+  return refusedMoney(invoice) ?? checkDrift(invoice, meaning, getContact);
 }
 
 /**
