@@ -5,7 +5,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { formatDecimal, parseDecimal } from "../domain/money/decimal.ts";
 import { Refusal, unknownPosition } from "../domain/refusal.ts";
-import { usageEventNotFound } from "../domain/usage/event-not-found.ts";
+import { usageEventNotFound } from "../domain/usage/void-event.ts";
 import {
   type MeterUsageSchema,
   type StoredUsageEventSchema,

@@ -80,7 +80,7 @@ describe("rounding a quotient", () => {
       fc.property(someDecimal, someDivisor, somePlaces, (numerator, denominator, places) => {
         const [n, m] = [fraction(numerator), fraction(denominator)];
         const exact = { over: n.over * m.under, under: n.under * m.over };
-        const rounded = roundQuotient(numerator, denominator, places, "half_away_from_zero");
+        const rounded = roundQuotient(numerator, denominator, places);
         expect(rounded.scale).toBe(places);
         // |rounded − exact| ≤ ½ · 10^−places, all multiplied by 2 · 10^places · |exact.under|.
         const unit = 10n ** BigInt(places);
@@ -98,8 +98,8 @@ describe("rounding a quotient", () => {
   it("is the same on both sides of zero, so that a credit equals its charge", () => {
     fc.assert(
       fc.property(someDecimal, someDivisor, somePlaces, (numerator, denominator, places) => {
-        const charge = roundQuotient(numerator, denominator, places, "half_away_from_zero");
-        const credit = roundQuotient(negate(numerator), denominator, places, "half_away_from_zero");
+        const charge = roundQuotient(numerator, denominator, places);
+        const credit = roundQuotient(negate(numerator), denominator, places);
         expect(credit).toEqual(negate(charge));
       }),
     );

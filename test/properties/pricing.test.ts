@@ -1,7 +1,7 @@
 /** What every pricing model of the registry keeps, held against prices counted unit by unit. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { prorate, shareOfDays } from "../../src/domain/billing/proration.ts";
+import { prorate } from "../../src/domain/billing/proration.ts";
 import {
   checkPlanPrices,
   type Plan,
@@ -32,6 +32,7 @@ import {
   sum,
   ZERO,
 } from "../../src/domain/money/decimal.ts";
+import { shareOfDays } from "../domain/billing/share-of-days.ts";
 import { termsOf } from "../domain/catalogue/catalogue.ts";
 import { planTypes, somePlan, someTerms } from "./arbitraries.ts";
 

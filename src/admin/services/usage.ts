@@ -6,9 +6,8 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { UsageSums } from "../../domain/billing/usage-so-far.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import { unknownPosition } from "../../domain/refusal.ts";
-import { usageEventNotFound } from "../../domain/usage/event-not-found.ts";
 import { endOfMonth, readExportedLines } from "../../domain/usage/exported-lines.ts";
-import { requireVoidable } from "../../domain/usage/void-event.ts";
+import { requireVoidable, usageEventNotFound } from "../../domain/usage/void-event.ts";
 import type {
   UsageDocumentSchema,
   UsageEventSchema,

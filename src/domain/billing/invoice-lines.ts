@@ -29,6 +29,17 @@ import { factsOfCharge, factsOfPlan, type SourcedTerms } from "./line-facts.ts";
 import { describeProration, type Proration } from "./proration.ts";
 import type { DueInvoice } from "./renewal-usage.ts";
 
+/** The members that a line has only if it bills what they are of. */
+export const bareLine = {
+  units: null,
+  quantity: null,
+  unitPrice: null,
+  period: null,
+  proration: null,
+  chargeId: null,
+  meterId: null,
+} as const satisfies Partial<InvoiceLineDraft>;
+
 /** The organisation's defaults for lines and invoices. */
 type InvoiceDefaults = Pick<OrganisationSettings, "dueDays" | "revenueAccount" | "taxType">;
 
@@ -59,17 +70,14 @@ export function planLine(
 ): InvoiceLineDraft {
   const facts = factsOfPlan(plan, terms);
   return {
+    ...bareLine,
     kind: "plan",
     name: plan.name,
     ...describePrice(plan, terms),
     units: hasUnits(plan.type) ? terms.units : null,
-    quantity: null,
     amount: amountOf(facts, plan.currency),
     facts,
     period: { start, end },
-    proration: null,
-    chargeId: null,
-    meterId: null,
     ...accountOf(plan, defaults),
   };
 }
@@ -86,18 +94,15 @@ export function chargeLine(
 ): InvoiceLineDraft {
   const facts = factsOfCharge(charge, quantity, priceOverride);
   return {
+    ...bareLine,
     kind: "charge",
     name: charge.name,
     description: charge.description ?? "",
     units: quantity,
-    quantity: null,
     unitPrice: priceOverride ?? charge.price,
     amount: amountOf(facts, charge.currency),
     facts,
-    period: null,
-    proration: null,
     chargeId: charge.id,
-    meterId: null,
     ...accountOf(charge, defaults),
   };
 }
@@ -122,18 +127,14 @@ export function prorationLine(
 ): InvoiceLineDraft {
   const { fromUnits, toUnits, daysRemaining, daysInPeriod } = proration;
   return {
+    ...bareLine,
     kind: "proration",
     name,
     description,
-    units: null,
-    quantity: null,
-    unitPrice: null,
     amount,
     ...(facts && { facts }),
     period,
     proration: { fromUnits, toUnits, daysRemaining, daysInPeriod },
-    chargeId: null,
-    meterId: null,
     ...accountOf(plan, defaults),
   };
 }

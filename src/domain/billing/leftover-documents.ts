@@ -5,7 +5,13 @@ import type { BillingState } from "../model/billing-state.ts";
 import type { CreditNoteDraft, CreditNoteLineDraft } from "../model/credit-note.ts";
 import type { InvoiceDraft } from "../model/invoice.ts";
 import { type Decimal, formatShort } from "../money/decimal.ts";
-import { draftCreditNote, draftInvoice, proratedCharge, prorationLine } from "./invoice-lines.ts";
+import {
+  bareLine,
+  draftCreditNote,
+  draftInvoice,
+  proratedCharge,
+  prorationLine,
+} from "./invoice-lines.ts";
 import type { SourcedPlan } from "./line-facts.ts";
 import { type Proration, prorate } from "./proration.ts";
 
@@ -32,12 +38,10 @@ export function chargeBack(facts: Facts, wrong: WrongReversal): InvoiceDraft {
   const { lineId, name, amount, period, billedUnits, revenueAccount, taxType } = wrong;
   const days = daysInPeriod(period);
   const line = {
+    ...bareLine,
     kind: "proration",
     name,
     description: describe(wrong, "Charges"),
-    units: null,
-    quantity: null,
-    unitPrice: null,
     amount,
     facts: { r: "reversal_charge/1", y: [], o: [[formatShort(amount), lineId]] },
     period: { start: period.start, end: period.end },
@@ -47,8 +51,6 @@ export function chargeBack(facts: Facts, wrong: WrongReversal): InvoiceDraft {
       daysRemaining: days,
       daysInPeriod: days,
     },
-    chargeId: null,
-    meterId: null,
     revenueAccount,
     taxType,
   } as const;

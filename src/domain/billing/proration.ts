@@ -10,10 +10,8 @@ import type { Plan } from "../catalogue/plan.ts";
 import { type PricedPlan, type PriceTerms, planValue } from "../catalogue/pricing/index.ts";
 import type { ProrationFacts } from "../explanation/facts.ts";
 import { amountOf } from "../explanation/named-facts.ts";
-import { placesOf, reckon } from "../explanation/reckon.ts";
-import { shareFormula } from "../explanation/rules.ts";
 import type { ProrationParts } from "../model/invoice.ts";
-import { type Decimal, decimalOf, formatShort, isNegative } from "../money/decimal.ts";
+import { type Decimal, formatShort, isNegative } from "../money/decimal.ts";
 import { factsOfProration, type SourcedPlan } from "./line-facts.ts";
 
 /**
@@ -95,21 +93,4 @@ export function describeProration({ plan, terms, proration }: DescribedProration
   const share = `${daysRemaining} of ${days} days`;
   const difference = `(${value(minuend)} − ${value(subtrahend)})`;
   return `${units}, ${share}: ${difference} × ${daysRemaining} ÷ ${days}`;
-}
-
-/**
- * Computes value × days remaining ÷ days in the period, rounded once, half away from zero, to the
- * currency's minor unit.
- */
-export function shareOfDays(
-  value: Decimal,
-  days: Pick<ProrationParts, "daysRemaining" | "daysInPeriod">,
-  currency: string,
-): Decimal {
-  return reckon(shareFormula, {
-    difference: value,
-    days_remaining: decimalOf(days.daysRemaining),
-    days_in_period: decimalOf(days.daysInPeriod),
-    places: placesOf(currency),
-  });
 }

@@ -44,23 +44,6 @@ export interface DueDecision extends ClosedUsage {
   readonly invoices: readonly DueInvoice[];
 }
 
-/** The facts that decide what is due. */
-export type DueFacts = Pick<
-  BillingState,
-  | "organisation"
-  | "subscription"
-  | "plan"
-  | "period"
-  | "nextPeriod"
-  | "endRemovedRenewal"
-  | "invoices"
-  | "deferred"
-  | "usage"
-  | "usageBills"
-  | "running"
-  | "today"
->;
-
 /**
  * The most periods that one step catches up: two years of months. It keeps the transaction of a
  * long gap short. The rest is due again at once.
@@ -90,7 +73,7 @@ interface Walk extends UsageWalk {
 
 /** Returns everything due up to today, in order, each period once; null if nothing is due. */
 export function decideDue(
-  facts: DueFacts,
+  facts: BillingState,
   { mayJoin = true }: DueOptions = {},
 ): DueDecision | null {
   const { subscription, today } = facts;
@@ -144,12 +127,12 @@ export function decideDue(
  * Usage joins no draft, because an invoice under amendment would refuse the operation. A running
  * end bills its subscription itself (STATE-2).
  */
-export function decideDueBefore(facts: DueFacts): DueDecision | null {
+export function decideDueBefore(facts: BillingState): DueDecision | null {
   return facts.running?.kind === "end_subscription" ? null : decideDue(facts, { mayJoin: false });
 }
 
 /** Begins the first period of a pending subscription. Its invoice was issued before (STATE-4). */
-function beginFirst({ organisation }: DueFacts, walk: Walk): void {
+function beginFirst({ organisation }: BillingState, walk: Walk): void {
   walk.subscription = { ...walk.subscription, status: "active" };
   walk.period = asBegun(walk.period, organisation);
   if (walk.period.setupMode) walk.periods.push(walk.period);
@@ -159,7 +142,7 @@ function beginFirst({ organisation }: DueFacts, walk: Walk): void {
  * Begins the next period. Issues its invoice unless that was issued ahead, and bills the usage of
  * the period that ends.
  */
-function renew(facts: DueFacts, walk: Walk): void {
+function renew(facts: BillingState, walk: Walk): void {
   const { next } = walk;
   const usageFacts = { ...facts, subscription: walk.subscription, period: walk.period };
   const charges = closePeriodBill(usageFacts, walk);
@@ -179,7 +162,7 @@ function renew(facts: DueFacts, walk: Walk): void {
  * on its own invoice, of the period that ends (USAGE-9).
  */
 function billUsage(
-  facts: DueFacts,
+  facts: BillingState,
   usageFacts: UsageChargeFacts,
   walk: Walk,
   charges: UsageCharges,
@@ -197,7 +180,7 @@ function billUsage(
  * Bills the usage of the last period of a subscription that is over, and usage reported for it
  * later (USAGE-9).
  */
-function billLastUsage(facts: DueFacts, walk: Walk): void {
+function billLastUsage(facts: BillingState, walk: Walk): void {
   // For a subscription that was over before, usage is loaded only if such usage exists.
   if (walk.usage === null && isOver(facts.subscription)) return;
   const usageFacts = { ...facts, period: walk.period };
@@ -210,7 +193,7 @@ function billLastUsage(facts: DueFacts, walk: Walk): void {
  * its invoice in the ledger (MONEY-5). If the period begins in Setup Mode, neither its
  * units nor its usage are billed afterwards (SETUP-3).
  */
-function beginIssued(facts: DueFacts, walk: Walk, next: PeriodState): PeriodState {
+function beginIssued(facts: BillingState, walk: Walk, next: PeriodState): PeriodState {
   const isBilled = isNextInvoiced(facts) || !hasUnits(facts.plan.type);
   const period = asBegun(next, facts.organisation);
   if (isBilled && !period.setupMode) return next;
@@ -224,7 +207,7 @@ function beginIssued(facts: DueFacts, walk: Walk, next: PeriodState): PeriodStat
  * Bills deferred amounts of a completed subscription, whose renewal never comes (UNITS-12). If it
  * completed during Setup Mode they are billed afterwards, so that they are not lost.
  */
-function billDeferred(facts: DueFacts, walk: Walk): void {
+function billDeferred(facts: BillingState, walk: Walk): void {
   if (facts.organisation.setupMode) return;
   const invoice = deferredInvoice({ ...facts, ...walk });
   if (invoice === null) return;
@@ -237,7 +220,7 @@ function billDeferred(facts: DueFacts, walk: Walk): void {
  * Setup Mode (PERIOD-3).
  */
 function isIssuedAhead(
-  { organisation, today }: DueFacts,
+  { organisation, today }: BillingState,
   { subscription, period, next }: Walk,
 ): boolean {
   if (next !== null || organisation.setupMode || !willRenew(subscription)) return false;
@@ -254,7 +237,7 @@ function isIssuedAhead(
  * the period before (DOCUMENT-3). In Setup Mode no document is issued for it (SETUP-3).
  */
 function openNextPeriod(
-  { organisation, plan, today }: DueFacts,
+  { organisation, plan, today }: BillingState,
   walk: Walk,
   charges: UsageCharges | null,
 ): PeriodState {

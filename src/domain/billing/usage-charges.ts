@@ -22,7 +22,7 @@ import {
   ZERO,
 } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
-import { accountOf, draftCreditNote, draftInvoice, tooMuch } from "./invoice-lines.ts";
+import { accountOf, bareLine, draftCreditNote, draftInvoice, tooMuch } from "./invoice-lines.ts";
 import { factsOfUsage } from "./line-facts.ts";
 
 /** Usage with the line that bills it. */
@@ -135,17 +135,15 @@ function checkAmounts(billed: readonly BilledUsage[]): void {
 function usageLine({ usage, amount }: BilledUsage, facts: UsageChargeFacts): InvoiceLineDraft {
   const { meter, period, quantity } = usage;
   return {
+    ...bareLine,
     kind: "usage",
     name: meter.name,
     description: describeUsage(usage, facts.period),
-    units: null,
     quantity,
     unitPrice: onePrice(usage),
     amount,
     facts: factsOfUsage(facts.subscription.planId, usage),
     period: { start: period.start, end: period.end },
-    proration: null,
-    chargeId: null,
     meterId: meter.id,
     ...accountOf(meter, facts.organisation),
   };

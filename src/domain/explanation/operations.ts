@@ -145,10 +145,10 @@ function lessPercent(value: Decimal, percent: Decimal): Decimal {
 }
 
 function rounded(value: Value | undefined, places: Decimal): Decimal {
-  const [to, direction] = [Number(places.unscaled), "half_away_from_zero"] as const;
+  const to = Number(places.unscaled);
   return typeof value === "object" && "dividend" in value
-    ? roundQuotient(value.dividend, value.divisor, to, direction)
-    : round(decimalIn(value), to, direction);
+    ? roundQuotient(value.dividend, value.divisor, to)
+    : round(decimalIn(value), to);
 }
 
 /** Returns the number. Throws if the value is another kind, or a quotient that is not rounded. */

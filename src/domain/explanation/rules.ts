@@ -23,20 +23,12 @@ const unitsValue = (of: string, units: string) => [
   `list${of} = price priced${of} sheet`,
   `value${of} = less_percent list${of} discount_percent`,
 ];
-const shareOfDays = [
-  "product = mul difference days_remaining",
-  "share = div product days_in_period",
-  "amount = round share places",
-];
 
 /** V: the value of a whole period after discount, not rounded. */
 export const valueFormulas = {
   "flat_fee/1": formula(flatValue),
   "plan/1": formula(unitsValue("", "units")),
 } as const;
-
-/** The share of a difference for the days that remain. */
-export const shareFormula = formula(shareOfDays);
 
 /** The formula of each rule. */
 export const rules = {
@@ -49,7 +41,9 @@ export const rules = {
     ...unitsValue("_from", "from_units"),
     ...unitsValue("_to", "to_units"),
     "difference = sub value_to value_from",
-    ...shareOfDays,
+    "product = mul difference days_remaining",
+    "share = div product days_in_period",
+    "amount = round share places",
   ]),
   "usage/1": formula([
     "whole = add before quantity",

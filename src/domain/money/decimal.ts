@@ -1,6 +1,6 @@
 /**
  * Exact decimal numbers on bigint, for money and metered quantities. Only `roundQuotient` rounds,
- * in a named direction, so that an amount is rounded exactly once (MONEY-1, MONEY-2).
+ * half away from zero, so that an amount is rounded exactly once (MONEY-1, MONEY-2).
  */
 import { assert } from "../assert.ts";
 
@@ -13,12 +13,6 @@ export interface Decimal {
   readonly unscaled: bigint;
   readonly scale: number;
 }
-
-/**
- * The direction in which an inexact quotient is rounded. Every amount is rounded half away from
- * zero (MONEY-2).
- */
-type Rounding = "half_away_from_zero";
 
 /** The decimal places of every decimal text of the API (OBJECT-2). */
 const textPlaces = 4;
@@ -138,37 +132,29 @@ export function minimum(left: Decimal, right: Decimal): Decimal {
 }
 
 /**
- * Returns numerator ÷ denominator to `places` places: the exact quotient, rounded once in the named
- * direction. This is the only division and the only rounding of the service. Multiply before
+ * Returns numerator ÷ denominator to `places` places: the exact quotient, rounded once, half away
+ * from zero. This is the only division and the only rounding of the service. Multiply before
  * dividing, and round a line once (MONEY-2).
  */
-export function roundQuotient(
-  numerator: Decimal,
-  denominator: Decimal,
-  places: number,
-  rounding: Rounding,
-): Decimal {
+export function roundQuotient(numerator: Decimal, denominator: Decimal, places: number): Decimal {
   assert(denominator.unscaled !== 0n, "division by zero");
   assert(Number.isInteger(places) && places >= 0, `not a number of places: ${places}`);
   const scale = Math.max(numerator.scale, denominator.scale);
   const dividend = widen(numerator, scale) * power(places);
   const divisor = widen(denominator, scale);
-  return { unscaled: divide(dividend, divisor, rounding), scale: places };
+  return { unscaled: divide(dividend, divisor), scale: places };
 }
 
-/** Returns the number rounded once to `places` places, in the named direction. */
-export function round(value: Decimal, places: number, rounding: Rounding): Decimal {
-  return roundQuotient(value, { unscaled: 1n, scale: 0 }, places, rounding);
+/** Returns the number rounded once to `places` places, half away from zero. */
+export function round(value: Decimal, places: number): Decimal {
+  return roundQuotient(value, { unscaled: 1n, scale: 0 }, places);
 }
 
-function divide(dividend: bigint, divisor: bigint, rounding: Rounding): bigint {
+function divide(dividend: bigint, divisor: bigint): bigint {
   const quotient = magnitude(dividend) / magnitude(divisor);
   const remainder = magnitude(dividend) % magnitude(divisor);
   const sign = dividend < 0n === divisor < 0n ? 1n : -1n;
-  switch (rounding) {
-    case "half_away_from_zero":
-      return sign * (2n * remainder >= magnitude(divisor) ? quotient + 1n : quotient);
-  }
+  return sign * (2n * remainder >= magnitude(divisor) ? quotient + 1n : quotient);
 }
 
 /** Returns the same number at another scale. Asserts that no digit is lost. */

@@ -3,19 +3,13 @@
  * what is issued once all are removed (PREVIEW-1, PREVIEW-4).
  */
 import type { BillingState, DeferredLine, IssuedInvoice } from "../model/billing-state.ts";
-import {
-  decideEnd,
-  decideEnded,
-  type EndFacts,
-  type EndRequest,
-  type OpenInvoice,
-} from "../subscriptions/end.ts";
+import { decideEnd, decideEnded, type EndFacts, type EndRequest } from "../subscriptions/end.ts";
 import {
   decideReversal,
   type NextPeriodLines,
   noNextPeriodLines,
 } from "../subscriptions/reversal.ts";
-import { applyCharges, credit, issue, type Preview } from "./preview.ts";
+import { applyCharges, credit, issue, type Preview, toBeSent } from "./preview.ts";
 
 /**
  * The facts of an end's preview, of the stored documents. `deferred`: the deferred charges that
@@ -28,7 +22,9 @@ export interface EndPreviewFacts extends Required<Omit<EndFacts, "state">> {
 /** Previews an end. Refuses as `decideEnd` does. */
 export function previewEnd(before: Preview, facts: EndPreviewFacts, request: EndRequest): Preview {
   const { state } = before;
-  const invoices = [...newInvoices(before), ...facts.invoices];
+  // Those that the preview has issued come first, the newest first. No customer has them.
+  const issued = before.issued.map(({ id, draft }) => ({ ...toBeSent(id, draft), sent: false }));
+  const invoices = [...issued.reverse(), ...facts.invoices];
   const decision = decideEnd({ state, invoices, next: facts.next }, request);
   if (decision.kind === "unchanged") return before;
   const { removals, onlyUnsent } = decision;
@@ -51,26 +47,6 @@ export function previewEnd(before: Preview, facts: EndPreviewFacts, request: End
     assumptions: removals.length === 0 ? [] : ["removals_accepted"],
   };
   return applyCharges(over, ended, { isDue: false });
-}
-
-/** The invoices that the preview has issued so far, newest first. No customer has them. */
-function newInvoices({ issued, state }: Preview): readonly OpenInvoice[] {
-  return issued
-    .map(({ id, draft }): OpenInvoice => {
-      const known = state.invoices.find((invoice) => invoice.id === id);
-      return {
-        id,
-        number: known?.number ?? "",
-        type: draft.type,
-        periodIndex: draft.periodIndex,
-        status: "scheduled",
-        total: draft.subtotal,
-        amountDue: draft.subtotal,
-        inLedger: false,
-        sent: false,
-      };
-    })
-    .reverse();
 }
 
 /** Whether the invoice bills a period that never begins once the subscription is over. */

@@ -148,7 +148,21 @@ export function issue(
   const { state, issued } = preview;
   const id = `new invoice ${issued.length}`;
   const isBilled = (line: DeferredLine) => deferredIds.includes(line.id);
-  const invoice: IssuedInvoice = {
+  const isLive = draft.periodIndex >= state.period.index;
+  return {
+    ...preview,
+    issued: [...issued, { id, draft, deferred: state.deferred.filter(isBilled), isDue }],
+    state: {
+      ...state,
+      invoices: isLive ? [toBeSent(id, draft), ...state.invoices] : state.invoices,
+      deferred: state.deferred.filter((line) => !isBilled(line)),
+    },
+  };
+}
+
+/** Returns an issued invoice as rules read it before the ledger has it. */
+export function toBeSent(id: string, draft: InvoiceDraft): IssuedInvoice {
+  return {
     id,
     number: noNumber,
     type: draft.type,
@@ -159,16 +173,6 @@ export function issue(
     inLedger: false,
     isAltered: false,
     isPlanLineKnown: false,
-  };
-  const isLive = draft.periodIndex >= state.period.index;
-  return {
-    ...preview,
-    issued: [...issued, { id, draft, deferred: state.deferred.filter(isBilled), isDue }],
-    state: {
-      ...state,
-      invoices: isLive ? [invoice, ...state.invoices] : state.invoices,
-      deferred: state.deferred.filter((line) => !isBilled(line)),
-    },
   };
 }
 

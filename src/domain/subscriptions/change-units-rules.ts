@@ -4,7 +4,7 @@ import { willRenew } from "../billing/due-date.ts";
 import { accountOf, planLine, tooMuch } from "../billing/invoice-lines.ts";
 import { notAmendable } from "../billing/issued-invoices.ts";
 import { compareDates } from "../calendar/civil-date.ts";
-import { amountLimit, hasUnits, lineAmount, maximumUnits } from "../catalogue/pricing/index.ts";
+import { hasUnits, lineAmount } from "../catalogue/pricing/index.ts";
 import {
   type BillingState,
   checkNothingRuns,
@@ -13,10 +13,11 @@ import {
   type ProratedCharge,
 } from "../model/billing-state.ts";
 import type { InvoiceAmendment } from "../model/invoice.ts";
-import { compare, formatDecimal, isNegative, isZero, subtract } from "../money/decimal.ts";
+import { isNegative, isZero, subtract } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
 import type { UnitsChangeRequest } from "./change-units.ts";
 import type { MeasuredChange } from "./change-units-proration.ts";
+import { checkUnits } from "./create-rules.ts";
 
 /**
  * Refuses `setup_mode_on`, `invalid_state` (another operation of the subscription runs),
@@ -41,31 +42,12 @@ export function checkChangeable({ organisation, subscription, plan, running }: B
     throw new Refusal("plan_has_no_units", "A flat fee plan has no units.", "units");
 }
 
-/**
- * Refuses `units_below_minimum`, `units_above_maximum`, `invalid_parameter` (more than an invoice
- * can hold), `units_unchanged`.
- */
-export function checkUnits(
+/** Refuses as `checkUnits` does, then `units_unchanged`. */
+export function checkNewUnits(
   { subscription, plan }: BillingState,
   { units }: UnitsChangeRequest,
 ): void {
-  if (units < subscription.minimumUnits) {
-    const message = `units must not be below the minimum of ${subscription.minimumUnits}.`;
-    throw new Refusal("units_below_minimum", message, "units");
-  }
-  const most = maximumUnits(plan);
-  if (most !== null && units > most) {
-    throw new Refusal(
-      "units_above_maximum",
-      `units must not be above the plan's maximum of ${most}.`,
-      "units",
-    );
-  }
-  if (compare(lineAmount(plan, { ...subscription, units }), amountLimit) >= 0) {
-    const most = formatDecimal(amountLimit);
-    const message = `units cost more than an invoice can hold: ${most} a period.`;
-    throw new Refusal("invalid_parameter", message, "units");
-  }
+  checkUnits(plan, subscription.minimumUnits, { ...subscription, units });
   if (units === subscription.units) {
     throw new Refusal("units_unchanged", `The subscription has ${units} units already.`, "units");
   }

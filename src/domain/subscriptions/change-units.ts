@@ -40,9 +40,9 @@ import {
   checkDeferred,
   checkDocument,
   checkEffectiveDate,
+  checkNewUnits,
   checkProration,
   checkRepriced,
-  checkUnits,
   requireFirstInvoice,
   requireRenewalInvoice,
 } from "./change-units-rules.ts";
@@ -91,7 +91,7 @@ export interface UnitsDecision {
  */
 export function decideUnitsChange(facts: BillingState, request: UnitsChangeRequest): UnitsDecision {
   checkChangeable(facts);
-  checkUnits(facts, request);
+  checkNewUnits(facts, request);
   checkEffectiveDate(facts, request);
   const change = measureChange(facts, request);
   checkBehaviour(facts, request, change);

@@ -8,7 +8,13 @@ import {
 } from "../calendar/civil-date.ts";
 import { type Anchor, type Interval, liesOnBillingDay, periodAt } from "../calendar/period.ts";
 import type { Charge, Plan } from "../catalogue/plan.ts";
-import { amountLimit, hasUnits, lineAmount, maximumUnits } from "../catalogue/pricing/index.ts";
+import {
+  amountLimit,
+  hasUnits,
+  lineAmount,
+  maximumUnits,
+  type PriceTerms,
+} from "../catalogue/pricing/index.ts";
 import type { Customer } from "../customers/customer.ts";
 import type { OrganisationSettings } from "../model/organisation-settings.ts";
 import { compare, formatDecimal, ZERO } from "../money/decimal.ts";
@@ -137,33 +143,30 @@ export function decideUnits(
   if (minimumUnits < plan.minimumUnits) {
     invalid("minimum_units", `minimum_units must not be below the plan's ${plan.minimumUnits}.`);
   }
+  const discountPercent = request.discountPercent ?? ZERO;
+  checkUnits(plan, minimumUnits, { units, priceOverride: request.price, discountPercent });
+  return { units, minimumUnits };
+}
+
+/**
+ * Refuses `units_below_minimum`, `units_above_maximum`, then `invalid_parameter` if the units cost
+ * more than an invoice can hold.
+ */
+export function checkUnits(plan: Plan, minimumUnits: number, terms: PriceTerms): void {
+  const { units } = terms;
   if (units < minimumUnits) {
-    throw new Refusal(
-      "units_below_minimum",
-      `units must not be below the minimum of ${minimumUnits}.`,
-      "units",
-    );
+    const message = `units must not be below the minimum of ${minimumUnits}.`;
+    throw new Refusal("units_below_minimum", message, "units");
   }
   const most = maximumUnits(plan);
   if (most !== null && units > most) {
-    throw new Refusal(
-      "units_above_maximum",
-      `units must not be above the plan's maximum of ${most}.`,
-      "units",
-    );
+    const message = `units must not be above the plan's maximum of ${most}.`;
+    throw new Refusal("units_above_maximum", message, "units");
   }
-  const terms = {
-    units,
-    priceOverride: request.price,
-    discountPercent: request.discountPercent ?? ZERO,
-  };
   if (compare(lineAmount(plan, terms), amountLimit) >= 0) {
-    invalid(
-      "units",
-      `units cost more than an invoice can hold: ${formatDecimal(amountLimit)} a period.`,
-    );
+    const limit = formatDecimal(amountLimit);
+    invalid("units", `units cost more than an invoice can hold: ${limit} a period.`);
   }
-  return { units, minimumUnits };
 }
 
 /**

@@ -4,7 +4,7 @@
  * (END-7).
  */
 import { assert } from "../assert.ts";
-import { accountOf, draftCreditNote, draftInvoice } from "../billing/invoice-lines.ts";
+import { accountOf, bareLine, draftCreditNote, draftInvoice } from "../billing/invoice-lines.ts";
 import type { DueInvoice } from "../billing/renewal-usage.ts";
 import { daysInPeriod } from "../calendar/period.ts";
 import type { BilledLine, ReversalChargeFacts, ReversalCreditFacts } from "../explanation/facts.ts";
@@ -172,12 +172,10 @@ function chargeOf(
   assert(billedUnits !== null, "a plan with units has billed units");
   const days = daysInPeriod(period);
   return {
+    ...bareLine,
     kind: "proration",
     name: plan.name,
     description: `Reverses ${parts.map(describePart).join(", ")} for ${daysOf(facts)}`,
-    units: null,
-    quantity: null,
-    unitPrice: null,
     amount: amountOf(reversal, plan.currency),
     facts: reversal,
     period: { start: period.start, end: period.end },
@@ -187,8 +185,6 @@ function chargeOf(
       daysRemaining: days,
       daysInPeriod: days,
     },
-    chargeId: null,
-    meterId: null,
     ...accountOf(plan, organisation),
   };
 }

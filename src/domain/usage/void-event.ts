@@ -3,6 +3,17 @@ import type { MeterUsage } from "../billing/usage-so-far.ts";
 import { parseDecimal, subtract } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
 
+/**
+ * Returns the refusal for an id under which no event is stored. A dropped event is not found, and
+ * its id stays taken (USAGE-18).
+ */
+export function usageEventNotFound(wasDropped: boolean): Refusal {
+  const message = wasDropped
+    ? "The usage event was billed, exported and dropped. Its id stays taken."
+    : "There is no usage event with this id.";
+  return new Refusal("usage_event_not_found", message);
+}
+
 /** What decides about an event. A document is null if none of its kind bills the event. */
 export interface VoidableEvent {
   readonly voidedAt: Date | null;

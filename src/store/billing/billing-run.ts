@@ -5,12 +5,7 @@
  */
 import { setImmediate as otherWork } from "node:timers/promises";
 import { nextDueDate } from "../../domain/billing/due-date.ts";
-import {
-  type DueDecision,
-  type DueFacts,
-  type DueOptions,
-  decideDue,
-} from "../../domain/billing/renewal.ts";
+import { type DueDecision, type DueOptions, decideDue } from "../../domain/billing/renewal.ts";
 import type { BillingState } from "../../domain/model/billing-state.ts";
 import { binding } from "../database/bind.ts";
 import { isTransient } from "../database/errors.ts";
@@ -48,7 +43,7 @@ export interface ChunkOrder {
   /** Most subscriptions to take. Default: `chunkSize`. */
   readonly size?: number;
   /** Decides what is due. Default: `decideDue`. */
-  readonly decide?: (facts: DueFacts, options: DueOptions) => DueDecision | null;
+  readonly decide?: (facts: BillingState, options: DueOptions) => DueDecision | null;
   /** Called when all is loaded and decided and nothing is written. */
   readonly onLoaded?: () => void;
   /** A test clock's own chunk. It bills only while the clock advances, and then no other does. */
@@ -116,7 +111,7 @@ export async function billChunk(
     const decide = order.decide ?? decideDue;
     // A large chunk counts as large for joining, also one by one.
     const options = { mayJoin: claimedIds.length <= maxJoining };
-    const each = { ...order, decide: (facts: DueFacts) => decide(facts, options) };
+    const each = { ...order, decide: (facts: BillingState) => decide(facts, options) };
     for (const id of claimedIds) outcomes.push(await billSingle(pool, organisationId, id, each));
     return join(outcomes);
   }

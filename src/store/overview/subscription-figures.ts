@@ -144,7 +144,7 @@ export async function reckonSubscriptions(
   const recurring = [...subscriptions].sort().map(([currency, count]) => {
     const ofCurrency = [...sums.values()].filter((one) => one.currency === currency);
     const months = ofCurrency.map(({ value, months }) =>
-      roundQuotient(value, decimalOf(months), 4, "half_away_from_zero"),
+      roundQuotient(value, decimalOf(months), 4),
     );
     return { currency, perMonth: formatDecimal(months.reduce(add, ZERO)), subscriptions: count };
   });

@@ -3,10 +3,11 @@
  * rounded once. MONEY-4.
  */
 import { describe, expect, it } from "vitest";
-import { prorate, shareOfDays } from "../../../src/domain/billing/proration.ts";
+import { prorate } from "../../../src/domain/billing/proration.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import { formatDecimal, parseDecimal } from "../../../src/domain/money/decimal.ts";
 import { planOf, type TierText, termsOf, tiersOf } from "../catalogue/catalogue.ts";
+import { shareOfDays } from "./share-of-days.ts";
 
 const d = parseDecimal;
 const june = { start: civilDate("2026-06-01"), end: civilDate("2026-07-01") };

@@ -1,7 +1,7 @@
 /** The moves of plans and charges from status to status. CATALOGUE-2. */
 import { expect, test } from "vitest";
-import { decideMove } from "../../../src/domain/catalogue/catalogue-status.ts";
 import type { CatalogueStatus } from "../../../src/domain/catalogue/plan.ts";
+import { decideMove } from "../../../src/domain/catalogue/plan.ts";
 
 const statuses: readonly CatalogueStatus[] = ["draft", "active", "inactive", "legacy"];
 const allowed = ["draft active", "active legacy", "active inactive", "legacy active"];

@@ -12,7 +12,7 @@ it.each([
   ["CLF", 4, "1234.5665"],
 ])("%s has %d places", (currency, places, rounded) => {
   expect(minorUnitDigits(currency)).toBe(places);
-  const amount = round(parseDecimal("1234.56650"), places, "half_away_from_zero");
+  const amount = round(parseDecimal("1234.56650"), places);
   expect(formatDecimal(amount)).toBe(rounded);
 });
 

@@ -4,7 +4,6 @@
  * `civil-date` and `decimal.test.ts`.
  */
 import { describe, expect, it } from "vitest";
-import { shareOfDays } from "../../../src/domain/billing/proration.ts";
 import {
   addDays,
   civilDate,
@@ -25,6 +24,7 @@ import {
   decideUnitsChange,
   type UnitsChangeRequest,
 } from "../../../src/domain/subscriptions/change-units.ts";
+import { shareOfDays } from "../billing/share-of-days.ts";
 import { planOf, termsOf, tiersOf } from "../catalogue/catalogue.ts";
 import {
   afterChange,

@@ -1,7 +1,6 @@
 /** Writes and lists charges for the admin API. A list with the count of lines is SQL. */
 
-import { decideMove } from "../../../domain/catalogue/catalogue-status.ts";
-import type { Charge } from "../../../domain/catalogue/plan.ts";
+import { type Charge, decideMove } from "../../../domain/catalogue/plan.ts";
 import { formatDecimal } from "../../../domain/money/decimal.ts";
 import { chargeListing, chargeRow, readCharge } from "../../catalogue/catalogue.ts";
 import { listing } from "../../database/page.ts";

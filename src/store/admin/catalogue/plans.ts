@@ -3,8 +3,8 @@
  * and counts are SQL.
  */
 
-import { decideMove } from "../../../domain/catalogue/catalogue-status.ts";
 import { checkMeteredPlan, type MeteredPlan } from "../../../domain/catalogue/meter.ts";
+import { decideMove } from "../../../domain/catalogue/plan.ts";
 import { planListing, planRow, readPlan } from "../../catalogue/catalogue.ts";
 import { planMeterRow, planMetersJson, readPlanMeters } from "../../catalogue/meters.ts";
 import { planColumns, planPrices } from "../../catalogue/plan-writes.ts";
