@@ -5,7 +5,7 @@ import type { ActivityOptions } from "@temporalio/workflow";
  * A batch: calls to the ledger with their own shorter deadlines, chunks of the database, or the
  * deliveries of some seconds. Its failures are the database's, because those of a ledger or an
  * endpoint are outcomes. It is retried until the database is back, at most every ten seconds. The
- * worker heartbeats (`src/worker/temporal/heartbeats.ts`): the batch of a killed worker is repeated
+ * worker heartbeats (`src/worker/temporal/run-worker.ts`): the batch of a killed worker is repeated
  * after ten seconds. A batch that was only slow meets its repetition without harm, because jobs and
  * deliveries are leased, and a chunk is one transaction.
  */

@@ -8,8 +8,7 @@ import { refusedDrift } from "../../src/ledger/port/drift.ts";
 import { notFound, refused } from "../../src/ledger/port/failures.ts";
 import { checkRemoval, refusedMoney } from "../../src/ledger/port/invoice-checks.ts";
 import type * as port from "../../src/ledger/port/ledger.ts";
-import type { LedgerKind } from "../../src/ledger/port/ledger-kind.ts";
-import type { LedgerTraits } from "../../src/ledger/port/ledger-traits.ts";
+import type { LedgerKind, LedgerTraits } from "../../src/ledger/port/ledger-kind.ts";
 import { foldText } from "../../src/ledger/port/texts.ts";
 import {
   changeInvoice,

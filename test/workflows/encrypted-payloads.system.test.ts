@@ -8,7 +8,7 @@ import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connectTemporal, dataConverterOf } from "../../src/worker/temporal/connect.ts";
 import { payloadKeyId } from "../../src/worker/temporal/payload-codec.ts";
-import { setUpTemporal } from "../../src/worker/temporal/set-up.ts";
+import { setUpTemporal } from "../../src/worker/temporal/schedules.ts";
 import { billingScheduleId, ledgerWorkflowId } from "../../workflows/contract.ts";
 import {
   createSynced,

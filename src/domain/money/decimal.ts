@@ -172,14 +172,8 @@ function widen(value: Decimal, scale: number): bigint {
   return value.unscaled * power(scale - value.scale);
 }
 
-/** Amounts have few places, and a power of bigints costs more than the sum that needs it. */
-const powers: readonly bigint[] = Array.from(
-  { length: 13 },
-  (_, exponent) => 10n ** BigInt(exponent),
-);
-
 function power(exponent: number): bigint {
-  return powers[exponent] ?? 10n ** BigInt(exponent);
+  return 10n ** BigInt(exponent);
 }
 
 function magnitude(value: bigint): bigint {

@@ -1,6 +1,6 @@
 /**
  * The calls of a ledger: their deadline and idempotency, and the limits that they obey (POSTING-6).
- * Part of the ledger's port. Import these types from `ledger.ts`.
+ * Part of the ledger's port. Callers import these types from `ledger.ts`.
  */
 import type { AnsweredRequest } from "../../domain/ledger/answered-request.ts";
 
@@ -63,4 +63,28 @@ export interface LedgerCallLimits {
   readonly day: number | null;
   readonly concurrent: number;
   readonly documents: number;
+}
+
+/**
+ * A call of the port in progress. Its deadline starts at `beginCall` and covers all its requests.
+ * At `endMs` of `performance.now()` the signal fires.
+ */
+export interface BegunCall extends Required<Omit<LedgerCall, "deadlineMs" | "variant">> {
+  readonly signal: AbortSignal;
+  readonly endMs: number;
+  readonly variant: string | null;
+}
+
+/** Starts a call and its deadline. */
+export function beginCall(call: LedgerCall): BegunCall {
+  const deadlineMs = Math.ceil(call.deadlineMs);
+  return {
+    signal: deadlineMs > 0 ? AbortSignal.timeout(deadlineMs) : AbortSignal.abort(),
+    endMs: performance.now() + deadlineMs,
+    jobKeys: call.jobKeys,
+    variant: call.variant ?? null,
+    isBackground: call.isBackground ?? false,
+    onPermit: call.onPermit ?? (() => undefined),
+    onAnswered: call.onAnswered ?? (() => undefined),
+  };
 }

@@ -3,11 +3,11 @@
  * (LEDGER-7). The service reads the entry of a stored connection's kind and names no kind itself.
  */
 import type { buildConnector } from "undici";
-import type { CallBudget } from "./call.ts";
+import type { DocumentRules } from "../../domain/billing/document-rules.ts";
+import type { CallBudget, LedgerCallLimits } from "./call.ts";
 import type { LedgerWebhook, LedgerWebhookDelivery } from "./changes.ts";
 import type { ConnectionForm } from "./connection-form.ts";
 import type { Ledger } from "./ledger.ts";
-import type { LedgerTraits } from "./ledger-traits.ts";
 import type { LedgerAppKind, LedgerAppSettings, TokenStore } from "./oauth-app.ts";
 
 /** The kinds of ledger of a process, by the name that is stored with a connection. */
@@ -34,6 +34,31 @@ export interface LedgerKind {
   ) => string | null;
   /** Creates the adapter of one connection. No connection opens before its first call. */
   connect(credentials: LedgerCredentials, options: LedgerOptions): Ledger;
+}
+
+/** What callers of an adapter must know of its kind. */
+export interface LedgerTraits {
+  readonly calls: LedgerCallLimits;
+  readonly documents: DocumentRules;
+  /**
+   * Whose numbers documents have. `theirs`: the ledger numbers a document when it is approved, and
+   * keeps ours as its reference. Documents are read with both (LEDGER-24).
+   */
+  readonly numbers: "ours" | "theirs";
+  /**
+   * How a repeated creation is known. `keys`: the ledger remembers the key of a call for a while.
+   * `drafts`: the adapter creates a draft, looks for others, and approves one.
+   */
+  readonly idempotency: "keys" | "drafts";
+  /** `webhooks`: the ledger reports changes. `none`: only the incremental sync finds them. */
+  readonly notifications: "webhooks" | "none";
+  /**
+   * `remembers`: a removed document stays there as removed. `forgets_drafts`: a deleted draft is
+   * gone, and nothing reports it, so that the sync looks drafts up (LEDGER-25).
+   */
+  readonly removal: "remembers" | "forgets_drafts";
+  /** The most characters of a contact's code. A longer customer code is shortened. */
+  readonly maxContactCodeLength: number;
 }
 
 /** The kinds of documents that a ledger has. */

@@ -25,7 +25,7 @@ import type {
   LedgerRemoval,
 } from "./documents.ts";
 import type { LedgerAnswer } from "./failures.ts";
-import type { LedgerTraits } from "./ledger-traits.ts";
+import type { LedgerTraits } from "./ledger-kind.ts";
 
 /** The members of a call and the budget of calls. */
 export type * from "./call.ts";

@@ -2,9 +2,10 @@
  * What a company's documents are made of: its currency, accounts, taxes, journals and periods. They
  * change seldom, so a process reads them once in a while.
  */
+
+import type { BegunCall } from "../port/call.ts";
 import { type ExactObject, filledTextOf, objectOf } from "../port/exact-json.ts";
 import { unreadable } from "../port/failures.ts";
-import type { BegunCall } from "../port/http/begun-call.ts";
 import type { LedgerAnswer } from "../port/ledger.ts";
 import { dateOf, idOf, idsOf } from "./wire/values.ts";
 import type { TrytonSearch, TrytonWire } from "./wire/wire.ts";

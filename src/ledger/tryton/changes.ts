@@ -2,8 +2,9 @@
  * Changes in Tryton: lists by the time of the last change, and look-ups by id. Pages follow the
  * ids, so that a change or a deletion between two pages skips nothing (LEDGER-5).
  */
+
+import type { BegunCall } from "../port/call.ts";
 import { type ExactObject, objectOf } from "../port/exact-json.ts";
-import type { BegunCall } from "../port/http/begun-call.ts";
 import type {
   LedgerAnswer,
   LedgerChanged,

@@ -2,9 +2,10 @@
  * Contacts are parties. Tryton keeps one name of a party, so that a person's names are two of its
  * contact mechanisms beside the e-mail address.
  */
+
+import type { BegunCall } from "../port/call.ts";
 import { type ExactObject, filledTextOf, objectsOf } from "../port/exact-json.ts";
 import { notFound, refused, unreadable } from "../port/failures.ts";
-import type { BegunCall } from "../port/http/begun-call.ts";
 import type { LedgerAnswer, LedgerContact, LedgerContactDraft } from "../port/ledger.ts";
 import { refusedId } from "./wire/failure.ts";
 import { idOf, instantOf } from "./wire/values.ts";

@@ -1,5 +1,5 @@
 /** Assembles the Tryton adapter: the port's operations over one wire. */
-import { beginCall } from "../port/http/begun-call.ts";
+import { beginCall } from "../port/call.ts";
 import type { Ledger } from "../port/ledger.ts";
 import type { LedgerCredentials, LedgerOptions } from "../port/ledger-kind.ts";
 import { createBooks } from "./books.ts";

@@ -1,7 +1,8 @@
 /** The organisation behind a connection with the check of what billing needs, and mapping lists. */
+
+import type { BegunCall } from "../port/call.ts";
 import { objectOf } from "../port/exact-json.ts";
 import { refused } from "../port/failures.ts";
-import type { BegunCall } from "../port/http/begun-call.ts";
 import type {
   LedgerAnswer,
   LedgerFailure,

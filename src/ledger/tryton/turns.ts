@@ -2,7 +2,7 @@
  * One change that Tryton numbers at a time. Its numbers have no gaps, so that of two posts at once
  * one fails after a few attempts, and everything before it was in vain.
  */
-import { type BegunCall, beginCall } from "../port/http/begun-call.ts";
+import { type BegunCall, beginCall } from "../port/call.ts";
 import type { LedgerAnswer, LedgerCall } from "../port/ledger.ts";
 
 /** The largest share of a call's time to wait for its turn. The rest is for Tryton. */

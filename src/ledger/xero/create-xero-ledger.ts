@@ -1,5 +1,5 @@
 /** Assembles the Xero adapter: the port's operations over one wire. */
-import { beginCall } from "../port/http/begun-call.ts";
+import { beginCall } from "../port/call.ts";
 import type { Ledger } from "../port/ledger.ts";
 import { getMany, listChanges } from "./changes.ts";
 import { createContacts, findContacts, getContact } from "./contacts.ts";

@@ -5,8 +5,7 @@
  */
 import { parseArgs } from "node:util";
 import { connectTemporal } from "../../worker/temporal/connect.ts";
-import { messageOf, OtherQueue } from "../../worker/temporal/schedules.ts";
-import { setUpTemporal } from "../../worker/temporal/set-up.ts";
+import { messageOf, OtherQueue, setUpTemporal } from "../../worker/temporal/schedules.ts";
 import { readTemporalOnly, type TemporalOnly } from "../settings/temporal-settings.ts";
 import { unknownSettings, unknownText } from "../settings/unknown-settings.ts";
 

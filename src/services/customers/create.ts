@@ -6,10 +6,10 @@
 import { strict as assert } from "node:assert";
 import { crashPoint } from "../../crash-points.ts";
 import {
+  type Customer,
   type CustomerCreationRequest,
   decideCustomer,
-} from "../../domain/customers/create-customer.ts";
-import type { Customer } from "../../domain/customers/customer.ts";
+} from "../../domain/customers/customer.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import {
   type CreateCustomerRequest,

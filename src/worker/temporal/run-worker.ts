@@ -16,9 +16,8 @@ import type { Sinks } from "@temporalio/workflow";
 import { billingQueue, webhookQueue } from "../../../workflows/contract.ts";
 import { workflowBundleFile } from "../../assets.ts";
 import type { TemporalClient, TemporalSettings } from "./connect.ts";
-import { beating } from "./heartbeats.ts";
 import { type ScheduleTrouble, watchSchedule } from "./schedule-watch.ts";
-import { assertOwnQueue, OtherQueue } from "./schedules.ts";
+import { assertOwnQueue, messageOf, OtherQueue } from "./schedules.ts";
 import { missingSearchAttributes } from "./search-attributes.ts";
 
 /** The part of a process's log that a worker writes to. */
@@ -110,6 +109,29 @@ const noWorkflows = "No workflows registered, not polling for workflow tasks";
  * sink of this name the SDK would log an error for each span.
  */
 export const unsentSpans: InjectedSinks<Sinks> = { exporter: { export: { fn: () => undefined } } };
+
+/**
+ * Several heartbeats fit into the shortest `heartbeatTimeout` of `workflows/policies.ts`. The SDK
+ * sends only as many as needed.
+ */
+const beatMs = 2_000;
+
+/**
+ * Sends heartbeats from the start of the activity to its end. By them the server notices a killed
+ * worker within seconds and retries the activity.
+ */
+const beating: ActivityInterceptorsFactory = (context) => ({
+  inbound: {
+    execute: async (input, next) => {
+      const timer = setInterval(() => context.heartbeat(), beatMs);
+      try {
+        return await next(input);
+      } finally {
+        clearInterval(timer);
+      }
+    },
+  },
+});
 
 /**
  * Connects with unlimited retries and polls until stopped. Rejects with OtherQueue if the schedule
@@ -215,8 +237,7 @@ async function connect({ log, connectionOptions }: WorkerSettings): Promise<Nati
     try {
       return await NativeConnection.connect(connectionOptions);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      log.warn(`Temporal cannot be reached, trying again: ${why}`);
+      log.warn(`Temporal cannot be reached, trying again: ${messageOf(error)}`);
       await new Promise((resolve) => setTimeout(resolve, connectRetryMs));
     }
   }
@@ -232,7 +253,7 @@ async function warnOfAttributes(
     if (missing.length > 0)
       log.warn(`search attributes are missing: ${missing.join(", ")}. Run npm run schedules`);
   } catch (error) {
-    log.warn(`search attributes: ${error instanceof Error ? error.message : String(error)}`);
+    log.warn(`search attributes: ${messageOf(error)}`);
   }
 }
 

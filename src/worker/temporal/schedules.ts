@@ -1,7 +1,7 @@
 /**
- * The schedule of the service. It belongs to a deployment: `npm run schedules` creates or changes
- * it, and no worker does. Each run asks the database what is due, so the next run makes up for a
- * missed one (PERIOD-4, ADMIN-27).
+ * What a deployment sets up in Temporal before its workers start: search attributes and the
+ * schedule. `npm run schedules` creates or changes them, and no worker does. Each run asks the
+ * database what is due, so the next run makes up for a missed one (PERIOD-4, ADMIN-27).
  */
 import {
   type Client,
@@ -14,7 +14,8 @@ import {
 } from "@temporalio/client";
 import type { Workflow } from "@temporalio/common";
 import { billingRunType, billingScheduleId } from "../../../workflows/contract.ts";
-import { typedAttributes } from "./search-attributes.ts";
+import type { TemporalClient } from "./connect.ts";
+import { ensureSearchAttributes, searchAttributes, typedAttributes } from "./search-attributes.ts";
 
 /** The interval of the schedule. What falls due at midnight begins within the minute. */
 const everyMinute = "1 minute";
@@ -128,6 +129,37 @@ async function writeSchedule(
       return { ...options, state };
     });
   }
+}
+
+/** `move` also takes over the schedule of another task queue. `log` gets one line a step. */
+interface SetUpSettings {
+  readonly taskQueue: string;
+  readonly move: boolean;
+  readonly log: (line: string) => void;
+}
+
+/**
+ * Registers missing search attributes, then creates or updates the schedule. Throws OtherQueue, and
+ * changes no schedule, if it uses another task queue and is not to be moved.
+ */
+export async function setUpTemporal(
+  { client, connection, namespace }: Pick<TemporalClient, "client" | "connection" | "namespace">,
+  { taskQueue, move, log }: SetUpSettings,
+): Promise<void> {
+  try {
+    const added = await ensureSearchAttributes(connection, namespace);
+    if (added.length > 0) log(`search attributes were registered: ${added.join(", ")}`);
+  } catch (error) {
+    // In a cloud namespace only its console may register them.
+    const names = searchAttributes.join(", ");
+    const why = messageOf(error);
+    log(`search attributes could not be registered (${why}): ${names}, all of type Keyword`);
+  }
+  if (move) await moveSchedule(client, taskQueue);
+  else await ensureSchedule(client, taskQueue);
+  log(
+    `${billingScheduleId} (namespace ${namespace}) starts its runs on the task queue ${taskQueue}`,
+  );
 }
 
 /** Returns the message of an error, with that of the server's error, which the library wraps. */

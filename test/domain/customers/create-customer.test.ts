@@ -1,6 +1,6 @@
 /** A new customer keeps the requested fields, and gets a code from its id if it has none. */
 import { expect, it } from "vitest";
-import { customerCodeOf, decideCustomer } from "../../../src/domain/customers/create-customer.ts";
+import { customerCodeOf, decideCustomer } from "../../../src/domain/customers/customer.ts";
 
 const id = "0198c0de-1234-7abc-8def-0123456789ab";
 const now = new Date("2026-06-10T12:00:00Z");

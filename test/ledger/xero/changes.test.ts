@@ -1,8 +1,8 @@
 /** Reading changes if the ledger sends unreadable or too many objects. No server. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { beginCall } from "../../../src/ledger/port/call.ts";
 import type { ExactJson, ExactObject } from "../../../src/ledger/port/exact-json.ts";
-import { beginCall } from "../../../src/ledger/port/http/begun-call.ts";
 import { tooLargeCause } from "../../../src/ledger/port/http/exchange.ts";
 import type { LedgerAnswer, LedgerChangeKind } from "../../../src/ledger/port/ledger.ts";
 import { getMany, listChanges } from "../../../src/ledger/xero/changes.ts";

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { ledgers } from "../../../src/ledger/index.ts";
-import { beginCall } from "../../../src/ledger/port/http/begun-call.ts";
+import { beginCall } from "../../../src/ledger/port/call.ts";
 import type { SharedTokens, TokenStore } from "../../../src/ledger/port/oauth-app.ts";
 import { createXeroWire } from "../../../src/ledger/xero/wire/wire.ts";
 import { createLedgerAdapters } from "../../../src/main/ledger/ledger-adapters.ts";

@@ -1,7 +1,7 @@
 /** What an operator maps by, read from answers that make no sense: without a server. */
 import { expect, test } from "vitest";
+import { beginCall } from "../../../src/ledger/port/call.ts";
 import type { ExactObject } from "../../../src/ledger/port/exact-json.ts";
-import { beginCall } from "../../../src/ledger/port/http/begun-call.ts";
 import { listMappingOptions } from "../../../src/ledger/xero/settings.ts";
 import type { XeroWire } from "../../../src/ledger/xero/wire/wire.ts";
 

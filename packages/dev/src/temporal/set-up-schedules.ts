@@ -1,8 +1,7 @@
 /** What the local start does of a deployment: search attributes and the schedule. */
 import { readTemporalOnly } from "../../../../src/main/settings/temporal-settings.ts";
 import { connectTemporal } from "../../../../src/worker/temporal/connect.ts";
-import { OtherQueue } from "../../../../src/worker/temporal/schedules.ts";
-import { setUpTemporal } from "../../../../src/worker/temporal/set-up.ts";
+import { OtherQueue, setUpTemporal } from "../../../../src/worker/temporal/schedules.ts";
 
 /**
  * Creates or changes the schedule, as a deployment does. If an external Temporal cannot be

@@ -1,5 +1,5 @@
 /** Imports contacts of the ledger as customers. Each contact is validated separately. CUSTOMER-1 */
-import { customerCodeOf } from "../../../domain/customers/create-customer.ts";
+import { customerCodeOf } from "../../../domain/customers/customer.ts";
 import { Refusal } from "../../../domain/refusal.ts";
 import {
   type ContactToImport,

@@ -5,10 +5,11 @@
  * whole. Tryton calls that paid after a reconciliation, which its REST interface does not offer: a
  * person's client or Tryton's own schedule does it.
  */
+
+import type { BegunCall } from "../../port/call.ts";
 import { scaledOf } from "../../port/decimal-text.ts";
 import { checkDrift } from "../../port/drift.ts";
 import { isMissing, notFound, refused, unreadable } from "../../port/failures.ts";
-import type { BegunCall } from "../../port/http/begun-call.ts";
 import type {
   LedgerAnswer,
   LedgerCreditApplication,

@@ -1,7 +1,8 @@
 /** Changes the lines of a draft. Tryton takes the whole change in one request, or nothing of it. */
+
+import type { BegunCall } from "../../port/call.ts";
 import { objectsOf } from "../../port/exact-json.ts";
 import { refused } from "../../port/failures.ts";
-import type { BegunCall } from "../../port/http/begun-call.ts";
 import { checkAmendment } from "../../port/invoice-checks.ts";
 import type {
   LedgerAmended,

@@ -5,10 +5,11 @@
  * one is kept and posted once the others are deleted. Two can never both be posted: the later of
  * two lists shows both, and a deleted draft cannot be posted (LEDGER-23).
  */
+
+import type { BegunCall } from "../../port/call.ts";
 import { scaledOf } from "../../port/decimal-text.ts";
 import type { ExactObject } from "../../port/exact-json.ts";
 import { isMissing, refused, unreadable } from "../../port/failures.ts";
-import type { BegunCall } from "../../port/http/begun-call.ts";
 import type { LedgerAnswer, LedgerFailure, LedgerFirstStatus } from "../../port/ledger.ts";
 import { type Books, type BooksReader, periodOf } from "../books.ts";
 import { everyParty, partyModel } from "../contacts.ts";

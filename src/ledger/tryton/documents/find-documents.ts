@@ -1,8 +1,8 @@
 /** Reads documents: one by its id, and those with these numbers or links to us. */
 
+import type { BegunCall } from "../../port/call.ts";
 import type { ExactObject } from "../../port/exact-json.ts";
 import { isMissing, notFound, unreadable } from "../../port/failures.ts";
-import type { BegunCall } from "../../port/http/begun-call.ts";
 import type { LedgerAnswer, LedgerDocumentQuery } from "../../port/ledger.ts";
 import { refusedId } from "../wire/failure.ts";
 import { idValue, type TrytonWire } from "../wire/wire.ts";

@@ -1,7 +1,7 @@
 /** Removes an invoice: a draft is deleted, a posted one is cancelled by a counter-move. */
 import { presenceOf } from "../../../domain/billing/document-presence.ts";
+import type { BegunCall } from "../../port/call.ts";
 import { refused } from "../../port/failures.ts";
-import type { BegunCall } from "../../port/http/begun-call.ts";
 import { checkRemoval } from "../../port/invoice-checks.ts";
 import type { LedgerAnswer, LedgerInvoice, LedgerRemoval } from "../../port/ledger.ts";
 import { noAmount } from "../wire/values.ts";

@@ -2,7 +2,7 @@
  * Deletes what a request left that took effect after everybody had given up on it: unfinished
  * drafts of documents and of moves that allocate credit. A person might post them.
  */
-import type { BegunCall } from "../../port/http/begun-call.ts";
+import type { BegunCall } from "../../port/call.ts";
 import { idOf, instantValue } from "../wire/values.ts";
 import type { TrytonWire } from "../wire/wire.ts";
 import { creditMark, moveModel } from "./allocate-credit.ts";

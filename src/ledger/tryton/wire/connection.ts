@@ -1,6 +1,5 @@
 /** How to reach one company of a Tryton database, and what callers must know of Tryton. */
-import type { LedgerCredentials } from "../../port/ledger-kind.ts";
-import type { LedgerTraits } from "../../port/ledger-traits.ts";
+import type { LedgerCredentials, LedgerTraits } from "../../port/ledger-kind.ts";
 
 /** The tenant of a connection: a database and the id of a company in it. */
 const tenantPattern = /^([\w.-]{1,63})\/([1-9]\d{0,8})$/;

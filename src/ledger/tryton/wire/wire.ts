@@ -3,6 +3,7 @@
  * the actions of a model. A request is one transaction there.
  */
 import type { Agent } from "undici";
+import type { BegunCall } from "../../port/call.ts";
 import { type CallPermits, createPermits } from "../../port/call-permits.ts";
 import {
   type ExactJson,
@@ -13,7 +14,6 @@ import {
   writeExactJson,
 } from "../../port/exact-json.ts";
 import { failureOfSilence, unreadable } from "../../port/failures.ts";
-import type { BegunCall } from "../../port/http/begun-call.ts";
 import { createAgent, exchange } from "../../port/http/exchange.ts";
 import type { LedgerAnswer } from "../../port/ledger.ts";
 import type { LedgerCredentials, LedgerOptions } from "../../port/ledger-kind.ts";

@@ -23,8 +23,7 @@ import { fitsPath, whereIs } from "../wire/where.ts";
 import type { XeroCall, XeroWire } from "../wire/wire.ts";
 import { createEach } from "./create-each.ts";
 import { getInvoice } from "./invoices.ts";
-import { unitPlaces, writeDocument } from "./write-document.ts";
-import { writeAmount } from "./write-line.ts";
+import { unitPlaces, writeAmount, writeDocument } from "./write-document.ts";
 
 /** Creates sales credit notes, each with its reserved number. */
 export function createCreditNotes(

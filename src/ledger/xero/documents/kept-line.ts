@@ -10,7 +10,7 @@ import {
   objectsOf,
 } from "../../port/exact-json.ts";
 import { isSameText } from "../../port/lines/placed-changes.ts";
-import type { XeroLine } from "./write-line.ts";
+import type { XeroLine } from "./write-document.ts";
 
 // No ledger number has more places. Discount rates and unit amounts have at most four.
 const numberPlaces = 12;

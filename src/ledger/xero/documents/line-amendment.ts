@@ -8,7 +8,7 @@ import type { LedgerLineChange } from "../../port/ledger.ts";
 import { type PlacedChange, placeChanges } from "../../port/lines/placed-changes.ts";
 import { readLine } from "../wire/read-shapes.ts";
 import { keepLine, replaceLine, standsAs } from "./kept-line.ts";
-import { writeLine } from "./write-line.ts";
+import { writeLine } from "./write-document.ts";
 
 /**
  * All lines to send. `isSame`: nothing would change. `isGone`: a named line does not exist any

@@ -2,8 +2,7 @@
  * The settings of the Xero adapter: how to reach one organisation, and the limits with their
  * reasons.
  */
-import type { LedgerCredentials, LedgerOptions } from "../../port/ledger-kind.ts";
-import type { LedgerTraits } from "../../port/ledger-traits.ts";
+import type { LedgerCredentials, LedgerOptions, LedgerTraits } from "../../port/ledger-kind.ts";
 
 /**
  * A connection to one Xero organisation. It is a custom connection (client credentials) unless the

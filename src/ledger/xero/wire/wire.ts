@@ -2,18 +2,18 @@
  * One call to Xero's accounting API: headers, token, deadline, and one replay with a new token
  * after 401.
  */
+import { createHash } from "node:crypto";
 import type { Agent } from "undici";
+import type { BegunCall } from "../../port/call.ts";
 import { type CallPermits, createPermits } from "../../port/call-permits.ts";
 import type { ExactObject } from "../../port/exact-json.ts";
 import { failureOfSilence } from "../../port/failures.ts";
-import type { BegunCall } from "../../port/http/begun-call.ts";
 import { createAgent, exchange, type HttpReply, tooLargeCause } from "../../port/http/exchange.ts";
 import type { LedgerAnswer, LedgerFailure, LimitsLeft } from "../../port/ledger.ts";
 import { createSharedTokenSource } from "../auth/authorised-tokens.ts";
 import { createTokenSource, type TokenSource } from "../auth/tokens.ts";
 import type { XeroConnection, XeroOptions } from "./connection.ts";
 import { readReply } from "./failure.ts";
-import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { correlationIdOf, reportedAnswerOf, userAgent } from "./reported-answers.ts";
 
 /** A call of the port in progress. */
@@ -171,16 +171,26 @@ function headersOf(
   };
   if (request.body !== undefined) headers["content-type"] = "application/json";
   if (request.method === "PUT" && call.jobKeys.length > 0) {
-    headers["idempotency-key"] = idempotencyKeyOf({
-      tenantId: connection.tenantId,
-      clientId: connection.clientId,
-      path: request.path,
-      jobKeys: call.jobKeys,
-      variant: call.variant,
-      body: request.body ?? "",
-    });
+    headers["idempotency-key"] = idempotencyKeyOf(connection, call, request);
   }
   return headers;
+}
+
+/**
+ * Returns the key of a create: 64 hex digits (Xero takes 128 characters), equal for the same jobs,
+ * variant and body. It makes a fast resend harmless, but is never the only protection (XERO-2). The
+ * tenant is included, because Xero stores keys for each app. The body is included, because a key
+ * reused with other content answers 400 for six minutes.
+ */
+export function idempotencyKeyOf(
+  { tenantId, clientId }: Pick<XeroConnection, "tenantId" | "clientId">,
+  { jobKeys, variant }: Pick<XeroCall, "jobKeys" | "variant">,
+  { path, body = "" }: Pick<XeroRequest, "path" | "body">,
+): string {
+  return createHash("sha256")
+    .update(JSON.stringify([tenantId, clientId, path, variant, jobKeys]))
+    .update(body)
+    .digest("hex");
 }
 
 function countOf(header: string | undefined): number | null {

@@ -57,10 +57,7 @@ export function createBilling(deps: BillingDependencies) {
 export type BillingActivities = ReturnType<typeof createBilling>;
 
 /** Bills chunks one after the other, for a while. A retry finds what the first attempt left. */
-async function billBatch(
-  deps: BillingDependencies,
-  organisationId: string,
-): Promise<BillingBatch> {
+async function billBatch(deps: BillingDependencies, organisationId: string): Promise<BillingBatch> {
   const endMs = performance.now() + batchMs;
   let done = 0;
   let parked = 0;

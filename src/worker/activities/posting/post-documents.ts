@@ -13,7 +13,7 @@ import type {
   LedgerDocumentQuery,
   LedgerFound,
 } from "../../../ledger/port/ledger.ts";
-import type { LedgerTraits } from "../../../ledger/port/ledger-traits.ts";
+import type { LedgerTraits } from "../../../ledger/port/ledger-kind.ts";
 import { foldText } from "../../../ledger/port/texts.ts";
 import type {
   ClaimedJobs,
