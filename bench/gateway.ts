@@ -132,7 +132,6 @@ function startGateway() {
       replayed: false,
     }),
     reportError: (error) => assert.fail(error as Error),
-    refusalOf: (fault) => fault,
   });
   return startHttp({
     host: "127.0.0.1",

@@ -37,6 +37,9 @@ const enumWords = "src/transport/rpc/validation/enum-words.ts";
 /** Finds the member that is meant by an unknown one. */
 const nearestName = "src/domain/nearest-name.ts";
 
+/** The errors that every layer throws for an expected no. */
+const refusal = "src/domain/refusal.ts";
+
 /** Names the errors of a database that cannot be reached. */
 const unreachable = "src/store/database/errors.ts";
 
@@ -97,6 +100,7 @@ const layers: Readonly<Record<string, Layer>> = {
       "src/domain/money/currency.ts",
       "src/webhooks/sign.ts",
       enumWords,
+      refusal,
       "src/version.ts",
     ],
     packagesNever: [...database, "@temporalio/"],
@@ -118,13 +122,21 @@ const layers: Readonly<Record<string, Layer>> = {
   },
   rpc: {
     paths: ["src/transport/rpc/", "src/transport/places.ts"],
-    imports: [protos, "src/domain/refusal.ts", "src/store/access/", unreachable, crashPoints],
+    imports: [protos, refusal, "src/store/access/", unreachable, crashPoints],
     packagesNever: [...database, "@temporalio/"],
   },
   rest: {
     paths: ["src/transport/rest/"],
     // The options and the HTTP rules, without any billing message.
-    imports: [`${protos}billing/options/`, `${protos}google/api/`, enumWords, nearestName],
+    imports: [
+      `${protos}billing/options/`,
+      `${protos}google/api/`,
+      enumWords,
+      nearestName,
+      refusal,
+      "src/transport/rpc/invalid-request.ts",
+      "src/transport/rpc/refusals.ts",
+    ],
     typesOf: ["src/transport/rpc/"],
     packagesNever: [...database, "@temporalio/", "undici"],
   },

@@ -1,7 +1,7 @@
 /** Converts a request from JSON to its message. */
 import type { DescMethod, Message } from "@bufbuild/protobuf";
+import { Refusal } from "../../../src/domain/refusal.ts";
 import { compileReader } from "../../../src/transport/rest/read-json.ts";
-import { RequestFault } from "../../../src/transport/rest/request-fault.ts";
 import { UsageError } from "./failures.ts";
 import type { Json } from "./output/message-json.ts";
 
@@ -13,7 +13,7 @@ export function requestMessage(method: DescMethod, request: Json): Message {
   try {
     return compileReader(method.input)(Buffer.from(JSON.stringify(request)));
   } catch (error) {
-    if (!(error instanceof RequestFault)) throw error;
+    if (!(error instanceof Refusal)) throw error;
     throw new UsageError(error.message);
   }
 }

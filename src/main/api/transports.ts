@@ -3,18 +3,15 @@
  * port has both. The port of the admin API has no REST.
  */
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { Refusal } from "../../domain/refusal.ts";
 import { exchangeOf } from "../../transport/http/exchanges.ts";
 import type { Readiness } from "../../transport/http/readiness.ts";
 import type { HttpParts } from "../../transport/http/server.ts";
-import { jsonCheck } from "../../transport/rest/check-json.ts";
 import type { HttpRequest, HttpResponse } from "../../transport/rest/exchange.ts";
 import { restHandler } from "../../transport/rest/handler.ts";
-import type { RequestFault } from "../../transport/rest/request-fault.ts";
+import { compileReader } from "../../transport/rest/read-json.ts";
 import type { Principal } from "../../transport/rpc/caller.ts";
 import { connectRoutes } from "../../transport/rpc/connect/routes.ts";
 import type { ServiceBinding } from "../../transport/rpc/implementation.ts";
-import { InvalidRequest } from "../../transport/rpc/invalid-request.ts";
 import { healthRoutes } from "../../transport/rpc/open/health.ts";
 import { reflectionRoutes } from "../../transport/rpc/open/reflection.ts";
 
@@ -45,13 +42,7 @@ export function createTransports<C extends Principal>(
     services: services.map(({ typeName }) => typeName),
   });
   const open = parts.isReflected ? [health, reflectionRoutes(services)] : [health];
-  const refusalOf = ({ code, message, param, retryAfterSeconds }: RequestFault) =>
-    new Refusal(code, message, param, retryAfterSeconds);
-  const rest = restHandler({ ...parts.rest, reportError, refusalOf });
-  const checkJson = jsonCheck(
-    ({ message, param }, allFaults) => new InvalidRequest(message, param, allFaults),
-  );
-  const recordOf = exchangeOf;
+  const rest = restHandler({ ...parts.rest, reportError });
   return {
     rest,
     connect: connectNodeAdapter({
@@ -59,8 +50,8 @@ export function createTransports<C extends Principal>(
         gate,
         call,
         reportError,
-        checkJson,
-        recordOf,
+        checkJson: (message) => compileReader(message, [], "protobuf"),
+        recordOf: exchangeOf,
         shutdownSignal,
         open,
       }),

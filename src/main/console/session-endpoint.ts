@@ -16,7 +16,6 @@ import { errorEnvelope } from "../../transport/rest/error-envelope.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../transport/rest/exchange.ts";
 import { responseHeaders } from "../../transport/rest/handler.ts";
 import { assertAnnouncedSize, assertJsonBody, readBody } from "../../transport/rest/read-body.ts";
-import { RequestFault } from "../../transport/rest/request-fault.ts";
 import { respond } from "../../transport/rest/respond.ts";
 import { hashApiKey, isOperatorToken } from "../../transport/rpc/gate/api-key.ts";
 import {
@@ -166,7 +165,5 @@ function readObject(body: Uint8Array): { readonly [name: string]: unknown } {
 }
 
 function refusalOf(error: unknown): unknown {
-  if (isDatabaseUnreachable(error)) return temporarilyUnavailable(error);
-  if (!(error instanceof RequestFault)) return error;
-  return new Refusal(error.code, error.message, error.param, error.retryAfterSeconds);
+  return isDatabaseUnreachable(error) ? temporarilyUnavailable(error) : error;
 }

@@ -4,6 +4,7 @@
  * objects to read. Content that the ledger sends is never stored.
  */
 
+import { Refusal } from "../../domain/refusal.ts";
 import type {
   LedgerNotification,
   LedgerWebhook,
@@ -11,7 +12,6 @@ import type {
 } from "../../ledger/port/ledger.ts";
 import type { HttpRequest, HttpResponse } from "../rest/exchange.ts";
 import { assertAnnouncedSize, readBody } from "../rest/read-body.ts";
-import { RequestFault } from "../rest/request-fault.ts";
 import { respond } from "../rest/respond.ts";
 import type { AddressOf } from "./limits/client-addresses.ts";
 import { createSlots } from "./limits/slots.ts";
@@ -112,7 +112,7 @@ async function bodyOf(
     return await readBody(request, { maxBytes, signal });
   } catch (error) {
     if (signal.aborted) return Number(signal.reason);
-    if (!(error instanceof RequestFault)) throw error;
+    if (!(error instanceof Refusal)) throw error;
     return error.code === "request_too_large" ? 413 : 400;
   }
 }

@@ -4,6 +4,7 @@
  * injected.
  */
 import type { Message } from "@bufbuild/protobuf";
+import { Refusal } from "../../domain/refusal.ts";
 import type { CallOperation } from "../rpc/call.ts";
 import type { Gate, SetHeader } from "../rpc/gate/gate.ts";
 import type { Operation } from "../rpc/operation.ts";
@@ -11,7 +12,6 @@ import type { ReportError } from "../rpc/refusals.ts";
 import { errorEnvelope } from "./error-envelope.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
 import { assertAnnouncedSize, assertJsonBody, hasBody, readBody } from "./read-body.ts";
-import { RequestFault } from "./request-fault.ts";
 import { respond } from "./respond.ts";
 import type { FindRoute, RouteMatch } from "./routes.ts";
 
@@ -23,8 +23,6 @@ export interface GatewayParts {
   /** Validation, idempotency and the operation itself. */
   readonly call: CallOperation;
   readonly reportError: ReportError;
-  /** Turns a fault of the transport into a refusal that the error report understands. */
-  readonly refusalOf: (fault: RequestFault) => Error;
 }
 
 /**
@@ -52,10 +50,7 @@ export function restHandler(
       if (answer.replayed) headers.push("Idempotent-Replayed", "true");
       respond(request, response, statusOf(operation, answer.message), headers, text);
     } catch (error) {
-      const report = parts.reportError(
-        error instanceof RequestFault ? parts.refusalOf(error) : error,
-        exchange.requestId,
-      );
+      const report = parts.reportError(error, exchange.requestId);
       exchange.code = report.code;
       if (report.retryAfterSeconds !== null)
         setHeader("Retry-After", String(report.retryAfterSeconds));
@@ -88,9 +83,9 @@ function replaceHeader(headers: string[], name: string, value: string): void {
   headers.push(name, value);
 }
 
-function unknownEndpoint(request: HttpRequest, exchange: Exchange): RequestFault {
+function unknownEndpoint(request: HttpRequest, exchange: Exchange): Refusal {
   // The error repeats only as much of a path as a person would read.
-  return new RequestFault(
+  return new Refusal(
     "unknown_endpoint",
     `There is no ${request.method} ${exchange.path.slice(0, 200)}`,
   );
@@ -121,7 +116,7 @@ function withPathFields({ route, parameters }: RouteMatch, message: Message): Me
  * not ignored.
  */
 function readBare(match: RouteMatch, request: HttpRequest, exchange: Exchange): Message {
-  if (hasBody(request)) throw new RequestFault("invalid_parameter", "This request takes no body");
+  if (hasBody(request)) throw new Refusal("invalid_parameter", "This request takes no body");
   return match.route.readQuery(exchange.query);
 }
 

@@ -2,7 +2,9 @@
  * Reads the tokens of a JSON text, strictly by RFC 8259, and tracks the path of the current member.
  * `read-json.ts` interprets the tokens. A number is returned as the text that was sent.
  */
-import { RequestFault } from "./request-fault.ts";
+import assert from "node:assert/strict";
+import { Refusal } from "../../domain/refusal.ts";
+import type { FieldFault } from "../rpc/invalid-request.ts";
 
 /** A position in a JSON text. One reading has one cursor, which is never shared. */
 export interface Cursor {
@@ -12,11 +14,11 @@ export interface Cursor {
   readonly path: (string | number)[];
   depth: number;
   /** Collects the faults of values, which are skipped then. Null to stop at the first fault. */
-  readonly faults: RequestFault[] | null;
+  readonly faults: FieldFault[] | null;
 }
 
 /** Returns a cursor at the start of the text. */
-export function cursorAt(text: string, faults: RequestFault[] | null = null): Cursor {
+export function cursorAt(text: string, faults: FieldFault[] | null = null): Cursor {
   return { text, at: 0, path: [], depth: 0, faults };
 }
 
@@ -34,15 +36,14 @@ function pathOf(cursor: Cursor): string | null {
  */
 export function refuseValue(cursor: Cursor, expectation: string): never {
   const path = pathOf(cursor);
-  if (path === "") {
-    throw new RequestFault("invalid_parameter", `A member with an empty name ${expectation}`);
-  }
-  throw new RequestFault("invalid_parameter", `${path ?? "The body"} ${expectation}`, path);
+  if (path === "")
+    throw new Refusal("invalid_parameter", `A member with an empty name ${expectation}`);
+  throw new Refusal("invalid_parameter", `${path ?? "The body"} ${expectation}`, path);
 }
 
 /** Refuses the text as invalid JSON: `invalid_parameter` without `param` (REQUEST-6). */
 export function refuseText(): never {
-  throw new RequestFault("invalid_parameter", "The body is not valid JSON");
+  throw new Refusal("invalid_parameter", "The body is not valid JSON");
 }
 
 /** Character codes of the tokens. */
@@ -137,4 +138,52 @@ export function takeNumberText(cursor: Cursor): string | null {
   if (match === null) return null;
   cursor.at = numberToken.lastIndex;
   return match[0];
+}
+
+/** More than fit into one error. A body may have a hundred thousand. */
+const maxFaults = 100;
+
+/**
+ * Collects the fault, and skips the value that follows `start` (its colon included). Throws the
+ * error again unless the cursor collects faults and has fewer than a hundred. REQUEST-17.
+ */
+export function skipFault(cursor: Cursor, start: number, error: unknown): void {
+  const { faults } = cursor;
+  if (faults === null || !(error instanceof Refusal) || faults.length >= maxFaults) throw error;
+  // A member with an empty name has no path.
+  if (error.param !== null) faults.push({ field: error.param, description: error.message });
+  cursor.at = start;
+  if (peek(cursor) === colon) cursor.at++;
+  skipValue(cursor);
+}
+
+/** Skips one value of a text that is valid JSON. */
+function skipValue(cursor: Cursor): void {
+  let open = 0;
+  do {
+    const code = peek(cursor);
+    assert(!Number.isNaN(code), "a text that is no JSON was read for its faults");
+    if (code === quote) skipString(cursor);
+    else if (isPunctuation(code)) cursor.at++;
+    else skipWord(cursor);
+    if (code === openBrace || code === openBracket) open++;
+    if (code === closeBrace || code === closeBracket) open--;
+  } while (open > 0);
+}
+
+function skipString(cursor: Cursor): void {
+  const { text } = cursor;
+  let at = cursor.at + 1;
+  while (at < text.length && text.charCodeAt(at) !== quote)
+    at += text.charCodeAt(at) === backslash ? 2 : 1;
+  cursor.at = at + 1;
+}
+
+/** Skips a number, `true`, `false` or `null`. */
+function skipWord(cursor: Cursor): void {
+  while (/[\w.+-]/.test(cursor.text.charAt(cursor.at))) cursor.at++;
+}
+
+function isPunctuation(code: number): boolean {
+  return [openBrace, closeBrace, openBracket, closeBracket, comma, colon].includes(code);
 }

@@ -2,8 +2,9 @@
  * Reads the bytes of a request's body within the limit, and checks its header fields against the
  * contract.
  */
+import { Refusal } from "../../domain/refusal.ts";
+import { tooManyUnfinished } from "../rpc/refusals.ts";
 import type { HttpRequest } from "./exchange.ts";
-import { RequestFault } from "./request-fault.ts";
 
 /** The limit of a body, 1 MiB (REQUEST-5). */
 const maxBodyBytes = 1_048_576;
@@ -39,10 +40,9 @@ interface BodyLimits {
 }
 
 /**
- * Returns the bytes of the body, empty if there is none. Throws a `RequestFault`
- * `request_too_large` as soon as the body is known to be over the limit, and
- * `temporarily_unavailable` if too many bodies are unfinished. The rest stays unread. Throws
- * `invalid_parameter` if the body ends early.
+ * Returns the bytes of the body, empty if there is none. Throws `request_too_large` as soon as the
+ * body is known to be over the limit, and `temporarily_unavailable` if too many bodies are
+ * unfinished. The rest stays unread. Throws `invalid_parameter` if the body ends early.
  */
 export async function readBody(request: HttpRequest, limits: BodyLimits = {}): Promise<Uint8Array> {
   const { maxBytes = maxBodyBytes } = limits;
@@ -56,20 +56,14 @@ export async function readBody(request: HttpRequest, limits: BodyLimits = {}): P
 
 const empty: Uint8Array = new Uint8Array(0);
 
-function tooLarge(maxBytes: number): RequestFault {
+function tooLarge(maxBytes: number): Refusal {
   const limit = maxBytes < maxBodyBytes ? `${maxBytes / 1024} KiB` : "1 MiB";
-  return new RequestFault("request_too_large", `The body is larger than ${limit}`);
+  return new Refusal("request_too_large", `The body is larger than ${limit}`);
 }
 
 function withinLimit(body: Uint8Array, maxBytes: number): Uint8Array {
   if (body.length > maxBytes) throw tooLarge(maxBytes);
   return body;
-}
-
-/** Refuses the body that would be one too many. The client may repeat it after a second. */
-function tooManyUnfinished(): RequestFault {
-  const message = "Too many request bodies are unfinished; please retry";
-  return new RequestFault("temporarily_unavailable", message, null, 1);
 }
 
 function collected(
@@ -100,7 +94,7 @@ function collected(
     };
     const endedEarly = () => {
       release();
-      reject(new RequestFault("invalid_parameter", "The body ended early"));
+      reject(new Refusal("invalid_parameter", "The body ended early"));
     };
     request.on("data", onData);
     request.once("close", endedEarly);
@@ -121,10 +115,8 @@ const contentType = /^application\/json(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8")
  */
 export function assertJsonBody(request: HttpRequest): void {
   const type = request.headers["content-type"];
-  if (type !== "application/json" && !contentType.test(type ?? "")) {
-    throw new RequestFault("invalid_parameter", "Content-Type must be application/json, in UTF-8");
-  }
-  if (request.headers["content-encoding"] !== undefined) {
-    throw new RequestFault("invalid_parameter", "A Content-Encoding is not accepted");
-  }
+  if (!contentType.test(type ?? ""))
+    throw new Refusal("invalid_parameter", "Content-Type must be application/json, in UTF-8");
+  if (request.headers["content-encoding"] !== undefined)
+    throw new Refusal("invalid_parameter", "A Content-Encoding is not accepted");
 }

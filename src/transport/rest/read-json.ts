@@ -8,6 +8,8 @@ import assert from "node:assert/strict";
 import { isUtf8 } from "node:buffer";
 import { create, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { nearestQuestion } from "../../domain/nearest-name.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import { type FieldFault, InvalidRequest } from "../rpc/invalid-request.ts";
 import {
   type Cursor,
   closeBrace,
@@ -21,14 +23,13 @@ import {
   quote,
   refuseText,
   refuseValue,
+  skipFault,
   take,
   takeString,
   takeWord,
 } from "./json-cursor.ts";
-import { collectFaults, skipFault } from "./json-faults.ts";
 import { jsonName, optionsOf } from "./json-shape.ts";
 import { compileEnum, compileScalar, type JsonForm, type ReadValue } from "./read-scalar.ts";
-import { RequestFault } from "./request-fault.ts";
 
 interface Member {
   readonly localName: string;
@@ -43,11 +44,12 @@ interface Member {
 const maxDepth = 32;
 /** The longest unknown member name that an error repeats: long enough to be recognised. */
 const maxPublishedNameLength = 100;
+
 /**
  * Compiles the reader of a message: UTF-8 bytes in, the message out. Members in `without` (those of
- * the path) are unknown in the body. Throws a `RequestFault` `invalid_parameter` for anything
- * except a JSON object of exactly this shape. `param` is the path of the first fault, null if the
- * body is no JSON object. REQUEST-6, REQUEST-7.
+ * the path) are unknown in the body. Throws `invalid_parameter` for anything except a JSON object of
+ * exactly this shape. `param` is the path of the first fault, null if the body is no JSON object.
+ * REQUEST-6, REQUEST-7, REQUEST-8.
  */
 export function compileReader(
   message: DescMessage,
@@ -58,33 +60,28 @@ export function compileReader(
   return (body) => {
     const text = decode(body);
     const cursor = cursorAt(text);
-    if (peek(cursor) !== openBrace) return refuseRoot(text);
+    if (peek(cursor) !== openBrace) {
+      assertJson(text);
+      throw new Refusal("invalid_parameter", "The body must be a JSON object");
+    }
     try {
       const value = readMembers(cursor);
       // After the object only white space is valid JSON.
       if (!Number.isNaN(peek(cursor))) refuseText();
       return value;
     } catch (error) {
-      if (error instanceof RequestFault && error.param !== null) {
-        assertJson(text);
-        error.allFaults = () => collectFaults(text, readMembers);
-      }
-      throw error;
+      if (!(error instanceof Refusal) || error.param === null) throw error;
+      assertJson(text);
+      throw new InvalidRequest(error.message, error.param, () => collectFaults(text, readMembers));
     }
   };
 }
 
 function decode(body: Uint8Array): string {
-  if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
-    throw new RequestFault("invalid_parameter", "The body must not begin with a byte order mark");
-  }
-  if (!isUtf8(body)) throw new RequestFault("invalid_parameter", "The body is not valid UTF-8");
+  if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf)
+    throw new Refusal("invalid_parameter", "The body must not begin with a byte order mark");
+  if (!isUtf8(body)) throw new Refusal("invalid_parameter", "The body is not valid UTF-8");
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
-}
-
-function refuseRoot(text: string): never {
-  assertJson(text);
-  throw new RequestFault("invalid_parameter", "The body must be a JSON object");
 }
 
 /**
@@ -97,6 +94,23 @@ function assertJson(text: string): void {
   } catch {
     refuseText();
   }
+}
+
+/**
+ * Returns the faults of a text that is valid JSON, in their order, and the first hundred only.
+ * Each value at fault is skipped, and the reading goes on behind it. REQUEST-17.
+ */
+function collectFaults(text: string, read: (cursor: Cursor) => unknown): readonly FieldFault[] {
+  const faults: FieldFault[] = [];
+  const cursor = cursorAt(text, faults);
+  peek(cursor);
+  try {
+    read(cursor);
+  } catch (error) {
+    // A fault that cannot be skipped ends the reading.
+    if (!(error instanceof Refusal)) throw error;
+  }
+  return faults;
 }
 
 function compileMembers(
@@ -172,18 +186,16 @@ function compileMember(field: DescField, depth: number, form: JsonForm): Member 
 }
 
 function compileValue(field: DescField, depth: number, form: JsonForm): ReadValue {
-  switch (field.fieldKind) {
-    case "scalar":
-      return compileScalar(field, field.scalar, form);
-    case "enum":
-      return compileEnum(field, form);
-    case "message":
-      return compileObject(field.message, depth, form);
-    case "list":
-      return compileList(field, depth, form);
-    case "map":
-      return assert.fail(`${field}: maps are not part of the contract`);
-  }
+  assert(field.fieldKind !== "map", `${field}: maps are not part of the contract`);
+  return field.fieldKind === "list"
+    ? listOf(compileElement(field, depth + 1, form))
+    : compileElement(field, depth, form);
+}
+
+/** Compiles the reader of the field's value, or of an element if it is a list. */
+function compileElement(field: DescField, depth: number, form: JsonForm): ReadValue {
+  if (field.message !== undefined) return compileObject(field.message, depth, form);
+  return field.enum === undefined ? compileScalar(field, form) : compileEnum(field, form);
 }
 
 function compileObject(message: DescMessage, depth: number, form: JsonForm): ReadValue {
@@ -194,12 +206,7 @@ function compileObject(message: DescMessage, depth: number, form: JsonForm): Rea
   };
 }
 
-function compileList(
-  field: DescField & { readonly fieldKind: "list" },
-  depth: number,
-  form: JsonForm,
-): ReadValue {
-  const readElement = compileElement(field, depth, form);
+function listOf(readElement: ReadValue): ReadValue {
   return (cursor) => {
     if (cursor.text.charCodeAt(cursor.at) !== openBracket) refuseValue(cursor, "must be an array");
     const elements: unknown[] = [];
@@ -226,19 +233,4 @@ function compileList(
     cursor.at++;
     return elements;
   };
-}
-
-function compileElement(
-  field: DescField & { readonly fieldKind: "list" },
-  depth: number,
-  form: JsonForm,
-): ReadValue {
-  switch (field.listKind) {
-    case "message":
-      return compileObject(field.message, depth + 1, form);
-    case "enum":
-      return compileEnum(field, form);
-    case "scalar":
-      return compileScalar(field, field.scalar, form);
-  }
 }

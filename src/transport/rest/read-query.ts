@@ -13,9 +13,9 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { nearestQuestion } from "../../domain/nearest-name.ts";
+import { Refusal } from "../../domain/refusal.ts";
 import { allowedValues } from "../rpc/validation/enum-words.ts";
 import { enumJsonName, isCommaSeparated, jsonName } from "./json-shape.ts";
-import { RequestFault } from "./request-fault.ts";
 
 type ReadText = (text: string, name: string) => unknown;
 
@@ -30,8 +30,7 @@ const maxPublishedNameLength = 100;
 
 /**
  * Compiles the reader of a query (without its question mark) into `message`. Only the listed fields
- * can be parameters. The reader throws a `RequestFault` `invalid_parameter` with the parameter's
- * name as `param`.
+ * can be parameters. The reader throws `invalid_parameter` with the parameter's name as `param`.
  */
 export function compileQueryReader(
   message: DescMessage,
@@ -43,10 +42,10 @@ export function compileQueryReader(
     if (query === "") return value;
     const seen = new Set<string>();
     for (const pair of query.split("&")) {
-      if (pair === "") throw emptyParameter();
+      if (pair === "") return fault("The query has an empty parameter: one & too many");
       const equals = pair.indexOf("=");
       const name = decode(equals === -1 ? pair : pair.slice(0, equals), null);
-      if (name === "") throw namelessParameter();
+      if (name === "") return fault("The query has a value without a parameter's name");
       const parameter = parameters.get(name);
       if (parameter === undefined) {
         const question = nearestQuestion(name, [...parameters.keys()]);
@@ -62,16 +61,12 @@ export function compileQueryReader(
   };
 }
 
-function namelessParameter(): RequestFault {
-  return new RequestFault("invalid_parameter", "The query has a value without a parameter's name");
-}
-
-function emptyParameter(): RequestFault {
-  return new RequestFault("invalid_parameter", "The query has an empty parameter: one & too many");
+function fault(message: string, param: string | null = null): never {
+  throw new Refusal("invalid_parameter", message, param);
 }
 
 function refuse(name: string, expectation: string): never {
-  throw new RequestFault("invalid_parameter", `${name} ${expectation}`, name);
+  return fault(`${name} ${expectation}`, name);
 }
 
 function shortened(name: string): string {
@@ -81,24 +76,14 @@ function shortened(name: string): string {
 }
 
 function decode(text: string, name: string | null): string {
+  const subject = name ?? "The query";
   let decoded: string;
   try {
     decoded = decodeURIComponent(text.replaceAll("+", " "));
   } catch {
-    throw new RequestFault(
-      "invalid_parameter",
-      `${name ?? "The query"} is not percent-encoded UTF-8`,
-      name,
-    );
+    return fault(`${subject} is not percent-encoded UTF-8`, name);
   }
-  if (decoded.includes("\0")) {
-    throw new RequestFault(
-      "invalid_parameter",
-      `${name ?? "The query"} must not contain NUL`,
-      name,
-    );
-  }
-  return decoded;
+  return decoded.includes("\0") ? fault(`${subject} must not contain NUL`, name) : decoded;
 }
 
 function compileParameter(field: DescField): Parameter {

@@ -29,8 +29,8 @@ const minInt32 = -2_147_483_648;
 export type JsonForm = "contract" | "protobuf";
 
 /** Compiles the reader of a scalar field. */
-export function compileScalar(field: DescField, scalar: ScalarType, form: JsonForm): ReadValue {
-  switch (scalar) {
+export function compileScalar(field: DescField, form: JsonForm): ReadValue {
+  switch (field.scalar) {
     case ScalarType.STRING:
       return form === "contract" && optionsOf(field).numberOrString
         ? readStringOrNumber

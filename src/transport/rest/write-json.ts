@@ -77,38 +77,17 @@ function unsetMember(field: DescField, key: string): string | null {
 }
 
 function compileValue(field: DescField): WriteValue {
-  switch (field.fieldKind) {
-    case "scalar":
-      return compileScalar(field, field.scalar);
-    case "enum":
-      return compileEnum(field.enum);
-    case "message":
-      return compileWriter(field.message) as WriteValue;
-    case "list":
-      return compileList(field);
-    case "map":
-      return assert.fail(`${field}: maps are not part of the contract`);
-  }
-}
-
-function compileList(field: DescField & { readonly fieldKind: "list" }): WriteValue {
+  assert(field.fieldKind !== "map", `${field}: maps are not part of the contract`);
   const write = compileElement(field);
+  if (field.fieldKind !== "list") return write;
   return (value) => `[${(value as readonly unknown[]).map(write).join()}]`;
 }
 
-function compileElement(field: DescField & { readonly fieldKind: "list" }): WriteValue {
-  switch (field.listKind) {
-    case "message":
-      return compileWriter(field.message) as WriteValue;
-    case "enum":
-      return compileEnum(field.enum);
-    case "scalar":
-      return compileScalar(field, field.scalar);
-  }
-}
-
-function compileScalar(field: DescField, scalar: ScalarType): WriteValue {
-  switch (scalar) {
+/** Compiles the writer of the field's value, or of an element if it is a list. */
+function compileElement(field: DescField): WriteValue {
+  if (field.message !== undefined) return compileWriter(field.message) as WriteValue;
+  if (field.enum !== undefined) return compileEnum(field.enum);
+  switch (field.scalar) {
     case ScalarType.STRING:
       return (value) => JSON.stringify(value);
     case ScalarType.INT32:

@@ -95,6 +95,12 @@ export function unknownOutcome(cause: unknown): Refusal {
   return refusal;
 }
 
+/** Returns the refusal of the body that would be one too many. A client may repeat it (LIMIT-4). */
+export function tooManyUnfinished(): Refusal {
+  const message = "Too many request bodies are unfinished; please retry";
+  return new Refusal("temporarily_unavailable", message, null, 1);
+}
+
 function reportOf(refusal: Refusal, requestId: string): ErrorReport {
   const { status, type } = refusals[refusal.code];
   const { code, message, param, retryAfterSeconds } = refusal;

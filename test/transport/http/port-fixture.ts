@@ -77,9 +77,7 @@ export function gatewayParts(answer: Answer): GatewayParts {
       const message = create(pass.operation.method.output, answered);
       return { message, replayed: pass.idempotencyKey === "again" };
     },
-    reportError: reportError,
-    refusalOf: ({ code, message, param, retryAfterSeconds }) =>
-      new Refusal(code, message, param, retryAfterSeconds),
+    reportError,
   };
 }
 

@@ -9,9 +9,9 @@ import { test } from "vitest";
 import { textFormats } from "../../../src/services/text-formats.ts";
 import { exchangeOf } from "../../../src/transport/http/exchanges.ts";
 import type { HttpLimits } from "../../../src/transport/http/limits/limits.ts";
-import { jsonCheck } from "../../../src/transport/rest/check-json.ts";
 import type { HttpRequest, HttpResponse } from "../../../src/transport/rest/exchange.ts";
 import { restHandler } from "../../../src/transport/rest/handler.ts";
+import { compileReader } from "../../../src/transport/rest/read-json.ts";
 import { createCall } from "../../../src/transport/rpc/call.ts";
 import { connectRoutes, type OpenRoutes } from "../../../src/transport/rpc/connect/routes.ts";
 import { generateApiKey } from "../../../src/transport/rpc/gate/api-key.ts";
@@ -43,7 +43,7 @@ export async function startTransports(
 ): Promise<TestTransports> {
   const requests: Message[] = [];
   const bindings = services.map((service) => bindAll(service, requests, answer));
-  const { findRoute, reportError, refusalOf } = gatewayParts(() => ({}));
+  const { findRoute, reportError } = gatewayParts(() => ({}));
   const gate = createGate({ access: accessOf(admitted(scopes)), permits: () => null });
   const call = createCall({
     idempotency: { run: async (_, execute) => ({ message: await execute(), replayed: false }) },
@@ -51,13 +51,13 @@ export async function startTransports(
     implementations: bindings,
     formats: textFormats,
   });
-  const rest = restHandler({ findRoute, pass: gate.pass, call, reportError, refusalOf });
+  const rest = restHandler({ findRoute, pass: gate.pass, call, reportError });
   const connect = connectNodeAdapter({
     ...connectRoutes(bindings, {
       gate,
       call,
       reportError,
-      checkJson: jsonCheck(refusalOf),
+      checkJson: (message) => compileReader(message, [], "protobuf"),
       recordOf: exchangeOf,
       open,
     }),

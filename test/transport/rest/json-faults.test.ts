@@ -1,19 +1,22 @@
 /** Every fault of a JSON body by its path, for the protocols that can name them (REQUEST-17). */
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { Refusal } from "../../../src/domain/refusal.ts";
 import { CreateSubscriptionRequestSchema } from "../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import { compileReader } from "../../../src/transport/rest/read-json.ts";
-import { RequestFault } from "../../../src/transport/rest/request-fault.ts";
+import { InvalidRequest } from "../../../src/transport/rpc/invalid-request.ts";
 
 const read = compileReader(CreateSubscriptionRequestSchema);
 
 /** The first fault's path, and the paths of all. */
-function faultsOf(text: string): readonly [string | null, readonly (string | null)[]] {
+function faultsOf(text: string): readonly [string | null, readonly string[]] {
   try {
     read(new TextEncoder().encode(text));
   } catch (error) {
-    if (!(error instanceof RequestFault)) throw error;
-    return [error.param, error.allFaults().map(({ param }) => param)];
+    if (error instanceof InvalidRequest)
+      return [error.param, error.allFaults().map(({ field }) => field)];
+    if (error instanceof Refusal) return [error.param, []];
+    throw error;
   }
   return [null, []];
 }
@@ -38,8 +41,8 @@ test("a body names each member that cannot be read, in its order", () => {
   ]);
 });
 
-test("text that is no JSON has one fault without a path", () => {
-  expect(faultsOf('{"units":"10","label":5')).toEqual([null, [null]]);
+test("text that is no JSON has no fault with a path", () => {
+  expect(faultsOf('{"units":"10","label":5')).toEqual([null, []]);
 });
 
 test("any values in place of others have a fault each, and none hides the next", () => {

@@ -5,6 +5,7 @@
 import { create, type Message } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { Refusal } from "../../../src/domain/refusal.ts";
 import { CreateCustomerRequestSchema } from "../../../src/gen/proto/billing/v1/customers_pb.ts";
 import {
   ChangeUnitsRequestSchema,
@@ -15,7 +16,6 @@ import {
 } from "../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import { ReportUsageRequestSchema } from "../../../src/gen/proto/billing/v1/usage_pb.ts";
 import { compileReader } from "../../../src/transport/rest/read-json.ts";
-import { RequestFault } from "../../../src/transport/rest/request-fault.ts";
 
 const readSubscription = compileReader(CreateSubscriptionRequestSchema);
 const readCustomer = compileReader(CreateCustomerRequestSchema);
@@ -33,7 +33,7 @@ function faultOf(
   try {
     read(typeof body === "string" ? bytes(body) : body);
   } catch (error) {
-    if (error instanceof RequestFault) return [error.code, error.param];
+    if (error instanceof Refusal) return [error.code, error.param];
     throw error;
   }
   return ["read", null];

@@ -2,6 +2,7 @@
 import { create, type DescMessage } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { Refusal } from "../../../src/domain/refusal.ts";
 import { DocumentStatus } from "../../../src/gen/proto/billing/v1/common_pb.ts";
 import {
   CustomerStatus,
@@ -9,7 +10,6 @@ import {
 } from "../../../src/gen/proto/billing/v1/customers_pb.ts";
 import { ListInvoicesRequestSchema } from "../../../src/gen/proto/billing/v1/invoices_pb.ts";
 import { compileQueryReader } from "../../../src/transport/rest/read-query.ts";
-import { RequestFault } from "../../../src/transport/rest/request-fault.ts";
 
 const readerOf = (schema: DescMessage) => compileQueryReader(schema, schema.fields);
 const readCustomers = readerOf(ListCustomersRequestSchema);
@@ -19,7 +19,7 @@ function faultOf(read: ReturnType<typeof readerOf>, query: string): [string, str
   try {
     read(query);
   } catch (error) {
-    if (error instanceof RequestFault) return [error.code, error.param];
+    if (error instanceof Refusal) return [error.code, error.param];
     throw error;
   }
   return ["read", null];

@@ -4,7 +4,7 @@
  */
 import type { ContextValues } from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerRequest } from "@connectrpc/connect/protocol";
-import { Refusal } from "../../../domain/refusal.ts";
+import { tooManyUnfinished } from "../refusals.ts";
 
 /** The count of a request, and the form of its error. */
 interface CountedBodyParts {
@@ -36,9 +36,4 @@ async function* counted(
   } finally {
     hold(contextValues, 0);
   }
-}
-
-function tooManyUnfinished(): Refusal {
-  const message = "Too many request bodies are unfinished; please retry";
-  return new Refusal("temporarily_unavailable", message, null, 1);
 }

@@ -13,16 +13,15 @@ import { textFormats } from "../../../../src/services/text-formats.ts";
 import type { Admission } from "../../../../src/store/access/api-keys.ts";
 import type { Readiness } from "../../../../src/transport/http/readiness.ts";
 import { credentialsOf } from "../../../../src/transport/http/request-head.ts";
-import { jsonCheck } from "../../../../src/transport/rest/check-json.ts";
 import type { HttpRequest, HttpResponse } from "../../../../src/transport/rest/exchange.ts";
 import { hasBody } from "../../../../src/transport/rest/read-body.ts";
+import { compileReader } from "../../../../src/transport/rest/read-json.ts";
 import { closeAfterAnswer, lingerAfterAnswer } from "../../../../src/transport/rest/respond.ts";
 import { createCall } from "../../../../src/transport/rpc/call.ts";
 import { connectRoutes, type RequestRecord } from "../../../../src/transport/rpc/connect/routes.ts";
 import { createGate } from "../../../../src/transport/rpc/gate/gate.ts";
 import type { Idempotency } from "../../../../src/transport/rpc/idempotency.ts";
 import { bind, type Implementation } from "../../../../src/transport/rpc/implementation.ts";
-import { InvalidRequest } from "../../../../src/transport/rpc/invalid-request.ts";
 import { observeCall } from "../../../../src/transport/rpc/observe.ts";
 import { healthRoutes, type WatchLimits } from "../../../../src/transport/rpc/open/health.ts";
 import {
@@ -99,9 +98,7 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
         observe: observeCall,
         implementations: bindings,
       }),
-      checkJson: jsonCheck(
-        ({ message, param }, allFaults) => new InvalidRequest(message, param, allFaults),
-      ),
+      checkJson: (message) => compileReader(message, [], "protobuf"),
       reportError: createReportError((error) => failures.push(error)),
       recordOf: (request) => recordByRequest.get(request),
       open: [
