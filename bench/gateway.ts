@@ -120,12 +120,14 @@ function startGateway() {
   };
   const rest = restHandler({
     findRoute: compileRoutes(jobsOf([SubscriptionService])),
-    pass: async (operation, { authorization }, requestId, setHeader) => {
-      assert.equal(authorization, "Bearer sk_test_1");
-      setHeader("RateLimit-Limit", "120");
-      setHeader("RateLimit-Remaining", "119");
-      setHeader("RateLimit-Reset", "60");
-      return { operation, caller, requestId, idempotencyKey: null };
+    gate: {
+      pass: async (operation, { authorization }, requestId, setHeader) => {
+        assert.equal(authorization, "Bearer sk_test_1");
+        setHeader("RateLimit-Limit", "120");
+        setHeader("RateLimit-Remaining", "119");
+        setHeader("RateLimit-Reset", "60");
+        return { operation, caller, requestId, idempotencyKey: null };
+      },
     },
     call: async (_pass, message) => ({
       message: answer(message as CreateSubscriptionRequest),

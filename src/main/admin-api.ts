@@ -22,7 +22,7 @@ import { createPool, type Pool } from "../store/database/pool.ts";
 import type { Readiness } from "../transport/http/readiness.ts";
 import { type HttpParts, startHttp } from "../transport/http/server.ts";
 import type { HttpAnswer } from "../transport/http/system-endpoints.ts";
-import { respond } from "../transport/rest/respond.ts";
+import { respond, responseHeaders } from "../transport/rest/respond.ts";
 import { createCall } from "../transport/rpc/call.ts";
 import { createCallLimit } from "../transport/rpc/call-limit.ts";
 import type { OperatorCaller } from "../transport/rpc/caller.ts";
@@ -122,7 +122,8 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
     gate,
     call,
     reportError,
-    rest: unknownPaths,
+    // This port has no REST, so every REST path is unknown.
+    findRoute: () => null,
     isReflected: config.api.grpcReflection,
   });
   const docs = docsSite(join(docsSiteFolder(), "operators"));
@@ -180,16 +181,11 @@ function consentAnswer(parts: AdminDependencies): HttpAnswer {
       error: query.get("error"),
     };
     const { status, html } = consentPage(await answerConsent(parts, answered, exchange.requestId));
-    const headers = ["Request-Id", exchange.requestId, "Content-Type", "text/html; charset=utf-8"];
-    headers.push(
-      "Cache-Control",
-      "no-store",
-      "X-Content-Type-Options",
-      "nosniff",
-      "Referrer-Policy",
-      "no-referrer",
-    );
-    headers.push("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
+    const headers = {
+      ...responseHeaders(exchange, "text/html; charset=utf-8"),
+      "Referrer-Policy": "no-referrer",
+      "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    };
     respond(request, response, status, headers, html);
   };
 }
@@ -234,10 +230,3 @@ function settingsOf({ admin, ledger, temporal, webhooks }: Config) {
     workflowPages: createWorkflowPages(admin.temporalUiUrl, temporal.namespace),
   };
 }
-
-/** This port has no REST, so every REST path is unknown and no request passes. */
-const unknownPaths = {
-  findRoute: () => null,
-  pass: () => Promise.reject(new Error("there is no REST on this port")),
-  call: () => Promise.reject(new Error("there is no REST on this port")),
-};

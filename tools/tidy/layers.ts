@@ -131,13 +131,10 @@ const layers: Readonly<Record<string, Layer>> = {
     imports: [
       `${protos}billing/options/`,
       `${protos}google/api/`,
-      enumWords,
+      "src/transport/rpc/",
       nearestName,
       refusal,
-      "src/transport/rpc/invalid-request.ts",
-      "src/transport/rpc/refusals.ts",
     ],
-    typesOf: ["src/transport/rpc/"],
     packagesNever: [...database, "@temporalio/", "undici"],
   },
   activities: {

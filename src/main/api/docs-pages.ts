@@ -9,13 +9,12 @@ import type { HttpAnswer } from "../../transport/http/system-endpoints.ts";
 import type { HttpRequest } from "../../transport/rest/exchange.ts";
 import { respond } from "../../transport/rest/respond.ts";
 
-const headers = [
-  "Content-Security-Policy",
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; " +
+const headers = {
+  "Content-Security-Policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; " +
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  "Referrer-Policy",
-  "no-referrer",
-];
+  "Referrer-Policy": "no-referrer",
+};
 
 /** A site, and what browsers are answered at other addresses. */
 export interface DocsSite {
@@ -60,10 +59,10 @@ export function docsSite(folder: string): DocsSite {
       if (request.method !== "GET" || !isAnswered || !isBrowser(request))
         return rest(request, response, exchange);
       exchange.protocol = null;
-      const common = ["Request-Id", requestId, "X-Content-Type-Options", "nosniff"];
+      const common = { "Request-Id": requestId, "X-Content-Type-Options": "nosniff" };
       if (home !== undefined)
-        return respond(request, response, 303, [...common, "Location", home], "");
-      const page = [...common, ...headers, "Content-Type", "text/html; charset=utf-8"];
+        return respond(request, response, 303, { ...common, Location: home }, "");
+      const page = { ...common, ...headers, "Content-Type": "text/html; charset=utf-8" };
       respond(request, response, 404, page, deepened(notFound, path));
     },
   };

@@ -55,7 +55,7 @@ export function createPublicTransports(parts: {
     gate,
     call,
     reportError: createReportError(createLogFailure(log)),
-    rest: { findRoute, pass: gate.pass, call },
+    findRoute,
     isReflected: config.api.grpcReflection,
   });
 }

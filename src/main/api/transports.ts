@@ -9,21 +9,20 @@ import type { HttpParts } from "../../transport/http/server.ts";
 import type { HttpRequest, HttpResponse } from "../../transport/rest/exchange.ts";
 import { restHandler } from "../../transport/rest/handler.ts";
 import { compileReader } from "../../transport/rest/read-json.ts";
+import type { FindRoute } from "../../transport/rest/routes.ts";
 import type { Principal } from "../../transport/rpc/caller.ts";
 import { connectRoutes } from "../../transport/rpc/connect/routes.ts";
 import type { ServiceBinding } from "../../transport/rpc/implementation.ts";
 import { healthRoutes } from "../../transport/rpc/open/health.ts";
 import { reflectionRoutes } from "../../transport/rpc/open/reflection.ts";
 
-type RestParts = Parameters<typeof restHandler>[0];
 type ConnectParts<C extends Principal> = Parameters<typeof connectRoutes<C>>[1];
 
 /** The parts of a port's transports. */
 interface TransportParts<C extends Principal>
   extends Pick<ConnectParts<C>, "gate" | "call" | "reportError"> {
   readonly bindings: readonly ServiceBinding<C>[];
-  /** How REST requests are routed, passed and called. */
-  readonly rest: Pick<RestParts, "findRoute" | "pass" | "call">;
+  readonly findRoute: FindRoute;
   readonly readiness: Readiness;
   /** Aborted when the process stops. */
   readonly shutdownSignal: AbortSignal;
@@ -42,7 +41,7 @@ export function createTransports<C extends Principal>(
     services: services.map(({ typeName }) => typeName),
   });
   const open = parts.isReflected ? [health, reflectionRoutes(services)] : [health];
-  const rest = restHandler({ ...parts.rest, reportError });
+  const rest = restHandler<C>(parts);
   return {
     rest,
     connect: connectNodeAdapter({

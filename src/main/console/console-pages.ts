@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { contentTypeOf } from "../../transport/http/published-file.ts";
 import type { HttpAnswer } from "../../transport/http/system-endpoints.ts";
 import type { Exchange } from "../../transport/rest/exchange.ts";
-import { respond } from "../../transport/rest/respond.ts";
+import { type HeaderFields, respond } from "../../transport/rest/respond.ts";
 
 /** The encodings in which a file may lie beside itself, the smallest first. */
 const encodings = { br: ".br", gzip: ".gz" } as const;
@@ -38,16 +38,23 @@ export function consolePages(folder: string): HttpAnswer {
       const accepted = String(request.headers["accept-encoding"] ?? "");
       const { body, encoding } = variantOf(file, accepted);
       const caching = file.isAsset ? "public, max-age=31536000, immutable" : "no-cache";
-      const headers = [...safetyHeaders(exchange, null), "Vary", "Accept-Encoding"];
-      headers.push("Content-Type", file.contentType, "Cache-Control", caching);
-      if (encoding !== null) headers.push("Content-Encoding", encoding);
+      const headers = {
+        ...safetyHeaders(exchange, null),
+        Vary: "Accept-Encoding",
+        "Content-Type": file.contentType,
+        "Cache-Control": caching,
+        ...(encoding !== null && { "Content-Encoding": encoding }),
+      };
       respond(request, response, 200, headers, body);
       return;
     }
     const isMissing = exchange.path.startsWith(assetsPath);
     const nonce = randomBytes(16).toString("base64url");
-    const headers = [...safetyHeaders(exchange, nonce), "Cache-Control", "no-store"];
-    headers.push("Content-Type", isMissing ? "text/plain" : "text/html; charset=utf-8");
+    const headers = {
+      ...safetyHeaders(exchange, nonce),
+      "Cache-Control": "no-store",
+      "Content-Type": isMissing ? "text/plain" : "text/html; charset=utf-8",
+    };
     if (isMissing) respond(request, response, 404, headers, "There is no such file.");
     else if (index === undefined) respond(request, response, 404, headers, notBuilt);
     else respond(request, response, 200, headers, index.replaceAll("__NONCE__", nonce));
@@ -90,7 +97,7 @@ function variantOf({ plain, br, gzip }: ConsoleFile, accepted: string) {
  * Holds the console to its own files and the admin API. Its styles need the nonce of the index,
  * because the components write some of them as they are shown.
  */
-function safetyHeaders({ requestId }: Exchange, nonce: string | null): string[] {
+function safetyHeaders({ requestId }: Exchange, nonce: string | null): HeaderFields {
   const styles = nonce === null ? "'self'" : `'self' 'nonce-${nonce}'`;
   const policy = [
     "default-src 'none'",
@@ -103,11 +110,13 @@ function safetyHeaders({ requestId }: Exchange, nonce: string | null): string[] 
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join("; ");
-  return [
-    ...["Request-Id", requestId, "Content-Security-Policy", policy],
-    ...["Cross-Origin-Opener-Policy", "same-origin"],
-    ...["Cross-Origin-Resource-Policy", "same-origin"],
-    ...["Referrer-Policy", "no-referrer", "X-Content-Type-Options", "nosniff"],
-    ...["Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"],
-  ];
+  return {
+    "Request-Id": requestId,
+    "Content-Security-Policy": policy,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+  };
 }

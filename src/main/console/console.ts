@@ -44,7 +44,7 @@ export function withConsole(parts: ConsoleParts, rest: HttpAnswer): HttpAnswer {
     exchange.protocol = null;
     if (isSession) return session(request, response, exchange);
     if (isPage) return pages(request, response, exchange);
-    const headers = ["Request-Id", exchange.requestId, "Location", "/console"];
+    const headers = { "Request-Id": exchange.requestId, Location: "/console" };
     respond(request, response, 303, headers, "");
   };
 }

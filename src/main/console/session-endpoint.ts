@@ -12,11 +12,9 @@ import { isDatabaseUnreachable } from "../../store/database/errors.ts";
 import { newId } from "../../store/database/ids.ts";
 import type { AddressOf } from "../../transport/http/limits/client-addresses.ts";
 import type { HttpAnswer } from "../../transport/http/system-endpoints.ts";
-import { errorEnvelope } from "../../transport/rest/error-envelope.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../transport/rest/exchange.ts";
-import { responseHeaders } from "../../transport/rest/handler.ts";
 import { assertAnnouncedSize, assertJsonBody, readBody } from "../../transport/rest/read-body.ts";
-import { respond } from "../../transport/rest/respond.ts";
+import { respondError, responseHeaders } from "../../transport/rest/respond.ts";
 import { hashApiKey, isOperatorToken } from "../../transport/rpc/gate/api-key.ts";
 import {
   type ConsoleSite,
@@ -56,21 +54,18 @@ export function sessionAnswer(parts: SessionEndpointParts): HttpAnswer {
   const limit = limitRefusals();
   return async (request, response, exchange) => {
     const read: ReadHeader = exchange.credentials.other ?? (() => null);
-    const headers = responseHeaders(exchange);
     try {
       requireOwnPage(parts.site, read);
       const isEnd = request.method === "DELETE";
       const value = isEnd
         ? await endSession(parts, read, exchange)
         : await signIn(parts, limit, request, response, exchange);
-      headers.push("Set-Cookie", sessionCookie(parts.site, read, value));
+      const headers = responseHeaders(exchange);
+      headers["Set-Cookie"] = sessionCookie(parts.site, read, value);
       response.writeHead(204, headers).end();
     } catch (error) {
       const report = parts.reportError(refusalOf(error), exchange.requestId);
-      exchange.code = report.code;
-      if (report.retryAfterSeconds !== null)
-        headers.push("Retry-After", String(report.retryAfterSeconds));
-      respond(request, response, report.status, headers, errorEnvelope(report));
+      respondError(request, response, exchange, report);
     }
   };
 }

@@ -2,12 +2,12 @@
  * Begins and ends every exchange: dispatches it by path and reports it to the log when it is over.
  */
 import { constants } from "node:http2";
-import { errorEnvelope } from "../rest/error-envelope.ts";
+import { Refusal } from "../../domain/refusal.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../rest/exchange.ts";
-import { responseHeaders } from "../rest/handler.ts";
 import { hasBody } from "../rest/read-body.ts";
-import { closeAfterAnswer, lingerAfterAnswer, respond } from "../rest/respond.ts";
+import { closeAfterAnswer, lingerAfterAnswer, respondError } from "../rest/respond.ts";
 import type { RequestLine } from "../rpc/observe.ts";
+import { createReportError, type LogFailure } from "../rpc/refusals.ts";
 import { createKeylessQueue } from "./limits/keyless-queue.ts";
 import type { KeylessRequests } from "./limits/keyless-requests.ts";
 import type { SlowBodies } from "./limits/slow-request-bodies.ts";
@@ -28,7 +28,7 @@ interface ExchangeParts {
   readonly rest: HttpAnswer;
   readonly connect: (request: HttpRequest, response: HttpResponse) => void;
   readonly log: (line: RequestLine) => void;
-  readonly logFailure: (error: unknown, requestId: string) => void;
+  readonly logFailure: LogFailure;
   readonly within?: Within;
   readonly slowBodies: SlowBodies;
   readonly unreadAnswers: UnreadAnswers;
@@ -103,7 +103,7 @@ export function exchanges(
     // process.
     request.on("error", ignore);
     response.on("error", ignore);
-    if (release === null) refuseExcess(request, response, exchange);
+    if (release === null) refuseExcess(parts, request, response, exchange);
     else if (!isOpenService(exchange)) {
       const run = () => dispatch(parts, request, response, exchange);
       if (parts.within === undefined) run();
@@ -168,19 +168,22 @@ function answer(
  * Over HTTP/1.1 answers 502, over HTTP/2 resets the stream. Nothing of the request was carried out,
  * so clients may send it again. Over HTTP/2 the reset alone says so (RFC 9113, 8.7).
  */
-function refuseExcess(request: HttpRequest, response: HttpResponse, exchange: Exchange): void {
-  const code = "temporarily_unavailable";
-  exchange.code = code;
+function refuseExcess(
+  parts: ExchangeParts,
+  request: HttpRequest,
+  response: HttpResponse,
+  exchange: Exchange,
+): void {
+  const message = "Too many requests without a valid key are open; please retry";
+  const refusal = new Refusal("temporarily_unavailable", message, null, 1);
   if (response.stream !== undefined) {
+    exchange.code = refusal.code;
     // Only the log uses this status.
     response.statusCode = 502;
     response.stream.close(constants.NGHTTP2_REFUSED_STREAM);
     return;
   }
-  const message = "Too many requests without a valid key are open; please retry";
-  const { requestId } = exchange;
-  const body = errorEnvelope({ type: "api_error", code, message, param: null, requestId });
-  respond(request, response, 502, [...responseHeaders(exchange), "Retry-After", "1"], body);
+  fail(parts, refusal, request, response, exchange);
 }
 
 /**
@@ -211,7 +214,7 @@ function connect(
   }
 }
 
-/** The last resort: answers 500 if a handler failed to answer. */
+/** Answers with an error. It is the last resort if a handler failed to answer. */
 function fail(
   parts: ExchangeParts,
   error: unknown,
@@ -219,14 +222,8 @@ function fail(
   response: HttpResponse,
   exchange: Exchange,
 ): void {
-  parts.logFailure(error, exchange.requestId);
-  const code = "internal_error";
-  exchange.code = code;
-  const message =
-    "Something went wrong on our side; please retry, and quote the request id if it goes on";
-  const { requestId } = exchange;
-  const body = errorEnvelope({ type: "api_error", code, message, param: null, requestId });
-  respond(request, response, 500, responseHeaders(exchange), body);
+  const report = createReportError(parts.logFailure)(error, exchange.requestId);
+  respondError(request, response, exchange, report);
 }
 
 function end(

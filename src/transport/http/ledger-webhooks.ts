@@ -12,7 +12,7 @@ import type {
 } from "../../ledger/port/ledger.ts";
 import type { HttpRequest, HttpResponse } from "../rest/exchange.ts";
 import { assertAnnouncedSize, readBody } from "../rest/read-body.ts";
-import { respond } from "../rest/respond.ts";
+import { respond, responseHeaders } from "../rest/respond.ts";
 import type { AddressOf } from "./limits/client-addresses.ts";
 import { createSlots } from "./limits/slots.ts";
 import type { HttpAnswer } from "./system-endpoints.ts";
@@ -123,13 +123,6 @@ function endEmpty(
   requestId: string,
   status: number,
 ): void {
-  const headers = [
-    "Request-Id",
-    requestId,
-    "Cache-Control",
-    "no-store",
-    "X-Content-Type-Options",
-    "nosniff",
-  ];
+  const { "Content-Type": _, ...headers } = responseHeaders({ requestId });
   respond(request, response, status, headers, "");
 }

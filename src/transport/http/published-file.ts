@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { extname } from "node:path";
-import { respond } from "../rest/respond.ts";
+import { type HeaderFields, respond } from "../rest/respond.ts";
 import type { HttpAnswer } from "./system-endpoints.ts";
 
 /** A file. Every answer shares the same bytes, so unread answers cost no memory. */
@@ -13,8 +13,8 @@ export interface PublishedFile {
   /** The entity tag with quotes. */
   readonly etag: string;
   readonly contentType: string;
-  /** Further header fields. Names and values alternate. */
-  readonly headers?: readonly string[];
+  /** Further header fields. */
+  readonly headers?: HeaderFields;
   /** The value of `Cache-Control`, if not every use asks whether the file has changed. */
   readonly caching?: string;
 }
@@ -44,16 +44,20 @@ export function entityTagOf(body: Buffer): string {
 
 /** Returns the answer with the file. It is 304 without a body if the client has the same bytes. */
 export function publishedFile(file: PublishedFile): HttpAnswer {
-  const { body, etag, contentType, headers: further = [], caching = "public, no-cache" } = file;
+  const { body, etag, contentType, headers: further, caching = "public, no-cache" } = file;
   return (request, response, exchange) => {
-    const headers = ["Request-Id", exchange.requestId, "X-Content-Type-Options", "nosniff"];
-    headers.push("ETag", etag, "Cache-Control", caching, ...further);
+    const headers = {
+      "Request-Id": exchange.requestId,
+      "X-Content-Type-Options": "nosniff",
+      ETag: etag,
+      "Cache-Control": caching,
+      ...further,
+    };
     if (matches(request.headers["if-none-match"], etag)) {
       response.writeHead(304, headers).end();
       return;
     }
-    headers.push("Content-Type", contentType);
-    respond(request, response, 200, headers, body);
+    respond(request, response, 200, { ...headers, "Content-Type": contentType }, body);
   };
 }
 

@@ -4,8 +4,8 @@
  */
 import type { Socket } from "node:net";
 import { newId } from "../../store/database/ids.ts";
-import { errorEnvelope } from "../rest/error-envelope.ts";
 import type { HttpRequest, HttpResponse } from "../rest/exchange.ts";
+import { errorEnvelope, responseHeaders } from "../rest/respond.ts";
 
 const answers = {
   400: {
@@ -54,12 +54,10 @@ export function noteTaken(request: HttpRequest, response: HttpResponse): void {
 export function noteAnswered({ socket }: HttpRequest, response: HttpResponse): void {
   const open = taken.get(socket);
   if (open === undefined) return;
-  // It is the first, because answers have the order of their requests. A connection that ends with
-  // several open requests may close them in another order.
-  const place =
-    open[0]?.response === response ? 0 : open.findIndex((one) => one.response === response);
-  if (place === 0) open.shift();
-  else if (place !== -1) open.splice(place, 1);
+  // Mostly the first. A connection that ends with several open requests may close them in another
+  // order.
+  const place = open.findIndex((one) => one.response === response);
+  if (place !== -1) open.splice(place, 1);
 }
 
 const refused = new WeakSet<Socket>();
@@ -122,17 +120,12 @@ function writeRefusal(socket: Socket, status: keyof typeof answers): void {
   }
   const { reason, code, message } = answers[status];
   const requestId = newId();
-  const body = errorEnvelope({
-    type: "invalid_request_error",
-    code,
-    message,
-    param: null,
-    requestId,
-  });
-  socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\nRequest-Id: ${requestId}\r\n` +
-      `Content-Type: application/json\r\n` +
-      `Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  const type = "invalid_request_error";
+  const body = errorEnvelope({ type, code, message, param: null, requestId });
+  const fields = Object.entries({
+    ...responseHeaders({ requestId }),
+    "Content-Length": Buffer.byteLength(body),
+    Connection: "close",
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${reason}\r\n${fields.join("")}\r\n${body}`);
 }

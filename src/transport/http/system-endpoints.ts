@@ -3,8 +3,7 @@
  * that is not public, metrics. No rate limit counts them (REQUEST-3).
  */
 import type { Exchange, HttpRequest, HttpResponse } from "../rest/exchange.ts";
-import { responseHeaders } from "../rest/handler.ts";
-import { respond } from "../rest/respond.ts";
+import { respond, responseHeaders } from "../rest/respond.ts";
 import { type PublishedFile, publishedFile } from "./published-file.ts";
 import type { Readiness } from "./readiness.ts";
 
@@ -67,14 +66,6 @@ function readinessAnswer(readiness: SystemEndpoints["readiness"]): HttpAnswer {
 function metricsAnswer(metrics: NonNullable<SystemEndpoints["metrics"]>): HttpAnswer {
   return async (request, response, exchange) => {
     const { contentType, text } = await metrics();
-    const headers = [
-      "Request-Id",
-      exchange.requestId,
-      "Content-Type",
-      contentType,
-      "Cache-Control",
-      "no-store",
-    ];
-    respond(request, response, 200, headers, text);
+    respond(request, response, 200, responseHeaders(exchange, contentType), text);
   };
 }

@@ -1,9 +1,10 @@
 /**
- * Writes one whole response so that the client can read it. An unread body is discarded within
+ * Writes one whole response, also of a failed request, so that the client can read it. An unread body is discarded within
  * bounds. Beyond them the connection ends.
  */
 import { constants } from "node:http2";
-import type { HttpRequest, HttpResponse } from "./exchange.ts";
+import type { ErrorReport } from "../rpc/refusals.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
 import { hasBody } from "./read-body.ts";
 
 /** An unread body up to this size is discarded, which costs less than a new connection. */
@@ -16,38 +17,69 @@ const lingeringBytes = 8_388_608;
 /** The longest time for that. It lets a client of 1 Mbit/s send a body of the limit. */
 const lingeringMs = 10_000;
 
+/** Header fields of a response by their names. */
+export type HeaderFields = Readonly<Record<string, string>>;
+
+/** Returns the header fields of a response that is not public. */
+export function responseHeaders(
+  { requestId }: Pick<Exchange, "requestId">,
+  contentType = "application/json",
+): Record<string, string> {
+  return {
+    "Request-Id": requestId,
+    "Content-Type": contentType,
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+  };
+}
+
 /**
- * Writes the status, the header fields (names and values alternate) and the body, and ends the
- * response. Does nothing if the client has disconnected.
+ * Writes the status, the header fields and the body, and ends the response. Does nothing if the
+ * client has disconnected.
  */
 export function respond(
   request: HttpRequest,
   response: HttpResponse,
   status: number,
-  headers: string[],
+  headers: HeaderFields,
   body: string | Buffer,
 ): void {
   if (response.headersSent || response.destroyed) return;
   // The delayed `end` of `lingerAfterAnswer` is for a library's answer and would drop this body.
   if (Object.hasOwn(response, "end")) Reflect.deleteProperty(response, "end");
-  const length = Buffer.byteLength(body);
-  // ASCII is the same in both encodings, and Latin-1 goes to the socket without being encoded. A
-  // buffer is written as it is.
-  const encoding = length === body.length ? "latin1" : "utf8";
-  headers.push("Content-Length", String(length));
-  if (request.complete || !hasBody(request)) {
-    response.writeHead(status, headers).end(body, encoding);
-  } else if (request.stream !== undefined) {
-    closeAfterAnswer(request);
-    response.writeHead(status, headers).end(body, encoding);
-  } else if (isDiscardable(request)) {
-    // Node discards the rest by itself once the response has ended.
-    response.writeHead(status, headers).end(body, encoding);
-  } else {
-    headers.push("Connection", "close");
-    response.writeHead(status, headers).write(body, encoding);
+  const fields = { ...headers, "Content-Length": String(Buffer.byteLength(body)) };
+  const isUnread = !request.complete && hasBody(request);
+  if (isUnread && request.stream === undefined && !isDiscardable(request)) {
+    response.writeHead(status, { ...fields, Connection: "close" }).write(body);
     linger(request, response);
+    return;
   }
+  // Over HTTP/1.1 Node discards the rest by itself once the response has ended.
+  if (isUnread) closeAfterAnswer(request);
+  response.writeHead(status, fields).end(body);
+}
+
+type EnvelopeMember = "type" | "code" | "message" | "param" | "requestId";
+
+/** Returns the body of a failed request: `{"error":{type, code, message, param?, request_id}}`. */
+export function errorEnvelope(error: Pick<ErrorReport, EnvelopeMember>): string {
+  const { type, code, message, requestId } = error;
+  const param = error.param ?? undefined;
+  return JSON.stringify({ error: { type, code, message, param, request_id: requestId } });
+}
+
+/** Answers with an error in place of the response that these headers are of (REQUEST-15). */
+export function respondError(
+  request: HttpRequest,
+  response: HttpResponse,
+  exchange: Exchange,
+  report: ErrorReport,
+  headers: HeaderFields = responseHeaders(exchange),
+): void {
+  exchange.code = report.code;
+  const seconds = report.retryAfterSeconds;
+  const retry = seconds === null ? {} : { "Retry-After": String(seconds) };
+  respond(request, response, report.status, { ...headers, ...retry }, errorEnvelope(report));
 }
 
 /**

@@ -62,15 +62,18 @@ const caller = {
 export function gatewayParts(answer: Answer): GatewayParts {
   return {
     findRoute: compileRoutes(operations),
-    pass: async (operation, { authorization, idempotencyKey }, requestId, setHeader) => {
-      if (authorization !== "Bearer sk_test_1") throw new Refusal("invalid_api_key", "No such key");
-      setHeader("RateLimit-Limit", "120");
-      return {
-        operation,
-        caller,
-        requestId,
-        idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : null,
-      };
+    gate: {
+      pass: async (operation, { authorization, idempotencyKey }, requestId, setHeader) => {
+        if (authorization !== "Bearer sk_test_1")
+          throw new Refusal("invalid_api_key", "No such key");
+        setHeader("RateLimit-Limit", "120");
+        return {
+          operation,
+          caller,
+          requestId,
+          idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : null,
+        };
+      },
     },
     call: async (pass, request, { signal }) => {
       const answered = (await answer(pass, request, signal)) as Record<string, unknown>;

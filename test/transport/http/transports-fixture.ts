@@ -51,7 +51,7 @@ export async function startTransports(
     implementations: bindings,
     formats: textFormats,
   });
-  const rest = restHandler({ findRoute, pass: gate.pass, call, reportError });
+  const rest = restHandler({ findRoute, gate, call, reportError });
   const connect = connectNodeAdapter({
     ...connectRoutes(bindings, {
       gate,
