@@ -6,34 +6,31 @@ import { Refusal } from "../../domain/refusal.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../rest/exchange.ts";
 import { hasBody } from "../rest/read-body.ts";
 import { closeAfterAnswer, lingerAfterAnswer, respondError } from "../rest/respond.ts";
-import type { RequestLine } from "../rpc/observe.ts";
-import { createReportError, type LogFailure } from "../rpc/refusals.ts";
+import { createReportError } from "../rpc/refusals.ts";
 import { createKeylessQueue } from "./limits/keyless-queue.ts";
 import type { KeylessRequests } from "./limits/keyless-requests.ts";
 import type { SlowBodies } from "./limits/slow-request-bodies.ts";
 import type { UnreadAnswers } from "./limits/stalled-responses.ts";
-import type { UnfinishedBodies } from "./limits/unfinished-bodies.ts";
+import type { countUnfinishedBodies } from "./limits/unfinished-bodies.ts";
 import { isRefused, noteAnswered, noteTaken, refuseSocket, takeLast } from "./refuse-socket.ts";
 import { beginExchange, isWellFormed, replaceHost, takeOriginForm } from "./request-head.ts";
+import type { HttpParts } from "./server.ts";
 import type { HttpAnswer } from "./system-endpoints.ts";
 
 /** Runs the handling of a request, with whatever context its log lines and spans need. */
 export type Within = (request: HttpRequest, exchange: Exchange, run: () => void) => void;
 
 /** The handlers of the paths and the observers of the exchanges. */
-interface ExchangeParts {
+interface ExchangeParts
+  extends Pick<
+    HttpParts,
+    "ledgerEndpoints" | "rest" | "connect" | "log" | "logFailure" | "within"
+  > {
   readonly systemAnswers: ReadonlyMap<string, HttpAnswer>;
-  /** Answers to `POST` in addition to those of the services, by path. */
-  readonly ledgerEndpoints?: ReadonlyMap<string, HttpAnswer>;
-  readonly rest: HttpAnswer;
-  readonly connect: (request: HttpRequest, response: HttpResponse) => void;
-  readonly log: (line: RequestLine) => void;
-  readonly logFailure: LogFailure;
-  readonly within?: Within;
   readonly slowBodies: SlowBodies;
   readonly unreadAnswers: UnreadAnswers;
   readonly keyless: KeylessRequests;
-  readonly unfinishedBodies: UnfinishedBodies;
+  readonly holdBodies: ReturnType<typeof countUnfinishedBodies>;
   readonly isDraining: () => boolean;
 }
 
@@ -69,7 +66,7 @@ export function exchangeOf(request: object): Exchange | undefined {
 export function exchanges(
   parts: ExchangeParts,
 ): (request: HttpRequest, response: HttpResponse, awaitsContinue: boolean) => void {
-  const keyless = createKeylessQueue();
+  const startInTurn = createKeylessQueue();
   return (request, response, awaitsContinue) => {
     if (request.stream === undefined) {
       // After a request that ends the connection, later ones are not carried out, because they
@@ -81,7 +78,7 @@ export function exchanges(
       }
     }
     takeOriginForm(request);
-    const exchange = beginExchange(request, awaitsContinue, parts.unfinishedBodies.open());
+    const exchange = beginExchange(request, awaitsContinue, parts.holdBodies());
     if (request.stream === undefined) {
       noteTaken(request, response);
       if (takeLast(request.socket) || parts.isDraining()) response.shouldKeepAlive = false;
@@ -109,7 +106,7 @@ export function exchanges(
       if (parts.within === undefined) run();
       else parts.within(request, exchange, run);
     } else {
-      keyless.enter(request.stream?.session ?? request.socket, () => {
+      startInTurn(request.stream?.session ?? request.socket, () => {
         if (!(request.stream ?? response).destroyed) dispatch(parts, request, response, exchange);
       });
     }
@@ -236,17 +233,18 @@ function end(
   if (!answered) exchange.abort?.abort();
   if (parts.isDraining() && response.stream === undefined) request.socket.destroySoon();
   if (unlogged.has(exchange.path)) return;
+  const { requestId, operation, organisationId, apiKeyId, protocol, code } = exchange;
   parts.log({
-    requestId: exchange.requestId,
+    requestId,
     httpVersion: request.httpVersion,
     method: request.method ?? "",
     path: exchange.path.slice(0, maxLoggedPathLength),
-    operation: exchange.operation,
-    organisationId: exchange.organisationId,
-    apiKeyId: exchange.apiKeyId,
-    protocol: exchange.protocol,
+    operation,
+    organisationId,
+    apiKeyId,
+    protocol,
     status: response.statusCode,
-    code: exchange.code,
+    code,
     durationMs: performance.now() - exchange.startedMs,
     answered,
     ...(exchange.traceId !== null && { traceId: exchange.traceId }),

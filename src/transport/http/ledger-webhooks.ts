@@ -62,7 +62,7 @@ const bodyMs = 5_000;
 export function ledgerWebhookAnswer(parts: LedgerWebhookParts): HttpAnswer {
   const { signatureHeader, signatureForm, read, record, wake, addressOf } = parts;
   const unlimited = { count: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
-  const slots = createSlots({
+  const takeSlot = createSlots({
     perConnection: unlimited,
     perAddress: { ...unlimited, count: openBodies.perAddress },
     total: { ...unlimited, count: openBodies.total },
@@ -71,7 +71,7 @@ export function ledgerWebhookAnswer(parts: LedgerWebhookParts): HttpAnswer {
     const stopped = new AbortController();
     const connection = request.stream?.session ?? request.socket;
     const evict = () => stopped.abort(503);
-    const slot = slots.take({
+    const slot = takeSlot({
       connection,
       address: addressOf(connection),
       state: () => "evictable",

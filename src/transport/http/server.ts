@@ -85,8 +85,8 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const addressOf = clientAddresses(parts.trustedProxies);
   const keyless = watchKeylessRequests(limits, addressOf, limitRefusedRequests(limits));
   const systemAnswers = systemEndpoints(parts);
-  const unfinishedBodies = countUnfinishedBodies(limits);
-  const watches = { slowBodies, unreadAnswers, unfinishedBodies, keyless };
+  const holdBodies = countUnfinishedBodies(limits);
+  const watches = { slowBodies, unreadAnswers, holdBodies, keyless };
   const onRequest = exchanges({ ...parts, systemAnswers, ...watches, isDraining: () => draining });
   const onSession = (session: ServerHttp2Session) => {
     sessions.add(session);

@@ -31,9 +31,9 @@ export const publicCallLimits: CallLimits = {
 
 /** Creates the limit of a process. */
 export function createCallLimit({ max, maxOfCaller, tooBusyText }: CallLimits): LimitCalls {
-  const places = createPlaces<string>({ inAll: max, ofOne: maxOfCaller });
+  const enter = createPlaces<string>({ inAll: max, ofOne: maxOfCaller });
   return async (callerId, run) => {
-    const leave = places.enter(callerId);
+    const leave = enter(callerId);
     if (leave === null) throw new Refusal("temporarily_unavailable", tooBusyText, null, 1);
     try {
       return await run();

@@ -9,25 +9,45 @@ import type { Logger } from "pino";
 import type { Histogram } from "prom-client";
 import { Refusal } from "../../domain/refusal.ts";
 import { credentialIdOf, organisationIdOf, type Principal } from "./caller.ts";
-import type { Pass } from "./gate/gate.ts";
+import type { GateHeaders, Pass } from "./gate/gate.ts";
+
+/** What a request is about, as far as it is known. */
+interface RequestFacts {
+  /** The `Request-Id` of the response: a UUID of version 7. */
+  readonly requestId: string;
+  /**
+   * `billing.v1.SubscriptionService/CreateSubscription`. Null until the method is found, because an
+   * unknown path must not become a label of the metrics.
+   */
+  operation: string | null;
+  /** `rest`, `connect`, `grpc` or `grpc-web`. Null for system endpoints. */
+  protocol: string | null;
+  /** The organisation of the key, once it is known. */
+  organisationId: string | null;
+  /** The id of the key or of the operator's token, never its value. */
+  apiKeyId: string | null;
+  /** The error code of the answer, null for a success. */
+  code: string | null;
+}
+
+/** What the port knows of a request, and what the handlers add for its log line. */
+export interface RequestRecord extends RequestFacts {
+  /** The headers of the gate, with their repeats, which Connect's library does not show. */
+  readonly credentials: GateHeaders;
+  /**
+   * Records how many bytes of the body are held until it is whole. Returns false, and records
+   * nothing, if the unfinished bodies of this key, or of all keys, would hold too many (LIMIT-4).
+   */
+  readonly holdBody: (apiKeyId: string | null, bytes: number) => boolean;
+}
 
 /** One finished request as the port reports it. It has nothing of the header, query or body. */
-export interface RequestLine {
-  readonly requestId: string;
+export interface RequestLine extends Readonly<RequestFacts> {
   readonly httpVersion: string;
   readonly method: string;
   /** The path without its query. */
   readonly path: string;
-  /** `billing.v1.SubscriptionService/CreateSubscription`. Null for an unknown path. */
-  readonly operation: string | null;
-  readonly organisationId: string | null;
-  /** The id of the key or of the operator's token, never its value. */
-  readonly apiKeyId: string | null;
-  /** `rest`, `connect`, `grpc` or `grpc-web`. Null for system endpoints. */
-  readonly protocol: string | null;
   readonly status: number;
-  /** The error code, null for a success. */
-  readonly code: string | null;
   readonly durationMs: number;
   /** False if the client disconnected before it had the whole answer. */
   readonly answered: boolean;

@@ -12,14 +12,7 @@ export type AddressOf = (connection: Socket | Http2Session) => string | null;
  * others.
  */
 export function clientAddresses(trustedProxies: BlockList): AddressOf {
-  const known = new WeakMap<object, string | null>();
-  return (connection) => {
-    const cached = known.get(connection);
-    if (cached !== undefined) return cached;
-    const address = addressOf(remoteAddress(connection), trustedProxies);
-    known.set(connection, address);
-    return address;
-  };
+  return (connection) => addressOf(remoteAddress(connection), trustedProxies);
 }
 
 function remoteAddress(connection: Socket | Http2Session): string | undefined {
@@ -61,11 +54,11 @@ export function limitConnections(
   max: number,
   onLimit: (address: string) => void,
 ): (socket: Socket) => boolean {
-  const places = createPlaces<string>({ inAll: Number.POSITIVE_INFINITY, ofOne: max });
+  const enter = createPlaces<string>({ inAll: Number.POSITIVE_INFINITY, ofOne: max });
   return (socket) => {
     const address = addressOfConnection(socket);
     if (address === null) return true;
-    const leave = places.enter(address);
+    const leave = enter(address);
     if (leave === null) onLimit(address);
     else socket.once("close", leave);
     return leave !== null;

@@ -4,19 +4,16 @@
  * waits for one call of each connection.
  */
 
-/** The queue of calls to be started. */
-interface KeylessQueue {
-  /** Starts the call when its connection is next. One connection is always the same object. */
-  readonly enter: (connection: object, start: () => void) => void;
-}
-
 interface Waiting {
   readonly connection: object;
   readonly starts: (() => void)[];
 }
 
-/** Creates an empty queue. The number of open streams of a connection bounds its entries. */
-export function createKeylessQueue(): KeylessQueue {
+/**
+ * Creates an empty queue. Returns a function that starts a call when its connection is next. One
+ * connection is always the same object. The number of its open streams bounds its entries.
+ */
+export function createKeylessQueue(): (connection: object, start: () => void) => void {
   /** The next connection first. */
   const waiting: Waiting[] = [];
   const ofConnection = new WeakMap<object, Waiting>();
@@ -29,17 +26,15 @@ export function createKeylessQueue(): KeylessQueue {
     if (waiting.length > 0) setImmediate(startOne);
     start?.();
   };
-  return {
-    enter: (connection, start) => {
-      const known = ofConnection.get(connection);
-      if (known !== undefined) {
-        known.starts.push(start);
-        return;
-      }
-      if (waiting.length === 0) setImmediate(startOne);
-      const added = { connection, starts: [start] };
-      ofConnection.set(connection, added);
-      waiting.push(added);
-    },
+  return (connection, start) => {
+    const known = ofConnection.get(connection);
+    if (known !== undefined) {
+      known.starts.push(start);
+      return;
+    }
+    if (waiting.length === 0) setImmediate(startOne);
+    const added = { connection, starts: [start] };
+    ofConnection.set(connection, added);
+    waiting.push(added);
   };
 }

@@ -9,7 +9,7 @@ import type { Exchange, HttpRequest, HttpResponse } from "../../rest/exchange.ts
 import { hasBody } from "../../rest/read-body.ts";
 import type { AddressOf } from "./client-addresses.ts";
 import type { HttpLimits } from "./limits.ts";
-import type { RefusedRequests } from "./refused-requests.ts";
+import type { limitRefusedRequests } from "./refused-requests.ts";
 import { createSlots, type Slot, type SlotHolder } from "./slots.ts";
 
 /** Limits requests whose key is not known to be valid. */
@@ -40,12 +40,12 @@ const refusedCodes = new Set([
 export function watchKeylessRequests(
   limits: HttpLimits,
   addressOf: AddressOf,
-  refusals: RefusedRequests,
+  countRefused: ReturnType<typeof limitRefusedRequests>,
 ): KeylessRequests {
   // Two kinds, so that a flood of one never refuses the other: health probes and requests with
   // invented keys, new keys and probes.
-  const withoutCredentials = createSlots(limits.withoutCredentials);
-  const unprovenCredentials = createSlots(limits.unprovenCredentials);
+  const takeWithout = createSlots(limits.withoutCredentials);
+  const takeUnproven = createSlots(limits.unprovenCredentials);
   const proven = createProvenCredentials(maxProven);
   const note = (digest: string, { apiKeyId, code }: Exchange): void => {
     if (apiKeyId !== null) proven.add(digest);
@@ -58,7 +58,7 @@ export function watchKeylessRequests(
       const { authorization } = exchange.credentials;
       const digest = typeof authorization === "string" ? digestOf(authorization) : null;
       const connection = request.stream === undefined ? request.socket : request.stream.session;
-      const countRefusal = () => connection !== undefined && refusals.count(connection);
+      const countRefusal = () => connection !== undefined && countRefused(connection);
       if (digest !== null && proven.has(digest)) {
         return () => {
           note(digest, exchange);
@@ -78,7 +78,7 @@ export function watchKeylessRequests(
           end(response);
         },
       };
-      const slot = (digest === null ? withoutCredentials : unprovenCredentials).take(holder);
+      const slot = (digest === null ? takeWithout : takeUnproven)(holder);
       if (slot === null) {
         countRefusal();
         return null;

@@ -41,12 +41,6 @@ export interface Slot {
   release(): void;
 }
 
-/** The slots of one kind. */
-interface Slots {
-  /** Takes a slot. Returns null if a limit is reached and no holder can be evicted. */
-  take(holder: SlotHolder): Slot | null;
-}
-
 interface Entry {
   readonly holder: SlotHolder;
   /** The narrowest first: an entry evicted there no longer counts in the wider ones. */
@@ -71,27 +65,32 @@ interface Groups<Key> {
   delete(key: Key): boolean;
 }
 
-/** Creates the slots, all of them free. */
-export function createSlots({ perConnection, perAddress, total }: SlotLimits): Slots {
+/**
+ * Creates the slots of one kind, all of them free. Returns a function that takes one. It returns
+ * null if a limit is reached and no holder can be evicted.
+ */
+export function createSlots({
+  perConnection,
+  perAddress,
+  total,
+}: SlotLimits): (holder: SlotHolder) => Slot | null {
   const connections = new WeakMap<object, Group>();
   const addresses = new Map<string, Group>();
   const all = newGroup(total, () => undefined);
 
-  return {
-    take(holder) {
-      const { connection, address } = holder;
-      const here = connections.get(connection);
-      const there = address === null ? undefined : addresses.get(address);
-      if (![here, there, all].every((group) => group === undefined || evictUntilFree(group)))
-        return null;
-      // A group is removed with its last entry, so the groups are looked up only now.
-      const groups = [groupOf(connections, connection, perConnection)];
-      if (address !== null) groups.push(groupOf(addresses, address, perAddress));
-      groups.push(all);
-      const entry: Entry = { holder, groups, bytes: 0, isHeld: true };
-      for (const { entries } of groups) entries.add(entry);
-      return { setBytes: (bytes) => setBytes(entry, bytes), release: () => remove(entry) };
-    },
+  return (holder) => {
+    const { connection, address } = holder;
+    const here = connections.get(connection);
+    const there = address === null ? undefined : addresses.get(address);
+    if (![here, there, all].every((group) => group === undefined || evictUntilFree(group)))
+      return null;
+    // A group is removed with its last entry, so the groups are looked up only now.
+    const groups = [groupOf(connections, connection, perConnection)];
+    if (address !== null) groups.push(groupOf(addresses, address, perAddress));
+    groups.push(all);
+    const entry: Entry = { holder, groups, bytes: 0, isHeld: true };
+    for (const { entries } of groups) entries.add(entry);
+    return { setBytes: (bytes) => setBytes(entry, bytes), release: () => remove(entry) };
   };
 }
 

@@ -22,31 +22,15 @@ import {
 } from "@connectrpc/connect-node";
 import type { CallOperation } from "../call.ts";
 import { type Caller, credentialIdOf, organisationIdOf, type Principal } from "../caller.ts";
-import type { Gate, GateHeaders, Pass, SetHeader } from "../gate/gate.ts";
+import type { Gate, Pass, SetHeader } from "../gate/gate.ts";
 import type { ServiceBinding } from "../implementation.ts";
+import type { RequestRecord } from "../observe.ts";
 import { type Operation, operationOf } from "../operation.ts";
 import { connectErrorOf, type ErrorReport, type ReportError } from "../refusals.ts";
 import { countBodies } from "./counted-bodies.ts";
 import { reportLibraryErrors } from "./library-faults.ts";
 import { checkJsonBodies } from "./strict-json.ts";
 import { refuseUnsupportedRequests } from "./unsupported-requests.ts";
-
-/** What the port knows of a request, and what these routes add for its log line. */
-export interface RequestRecord {
-  readonly requestId: string;
-  /** The headers of the gate, with their repeats, which the library does not show. */
-  readonly credentials: GateHeaders;
-  /** Records what the unfinished body holds. Returns false if that is too much (LIMIT-4). */
-  readonly holdBody: (apiKeyId: string | null, bytes: number) => boolean;
-  organisationId: string | null;
-  code: string | null;
-  apiKeyId?: string | null;
-  protocol?: string | null;
-  /**
-   * Set once the method is found, because an unknown path must not become a label of the metrics.
-   */
-  operation?: string | null;
-}
 
 /** Registers services that need no key (health, reflection). */
 export type OpenRoutes = (router: ConnectRouter) => void;
@@ -122,7 +106,7 @@ export function connectRoutes<C extends Principal = Caller>(
     check: ({ input }: DescMethod) => parts.checkJson(input),
     hold: (values: ContextValues | undefined, bytes: number) => {
       const { record } = stateOf(values);
-      return record.holdBody(record.apiKeyId ?? null, bytes);
+      return record.holdBody(record.apiKeyId, bytes);
     },
     reportError: (values: ContextValues | undefined, error: unknown) =>
       connectErrorOf(guards.reportError(values, error)),

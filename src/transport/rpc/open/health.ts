@@ -7,7 +7,7 @@ import {
   Health,
   HealthCheckResponse_ServingStatus as Status,
 } from "../../../gen/proto/grpc/health/v1/health_pb.ts";
-import { createPlaces, type Places } from "../../places.ts";
+import { createPlaces } from "../../places.ts";
 import { connectionOf, type OpenRoutes } from "../connect/routes.ts";
 
 /** The dependencies of the health service. */
@@ -56,7 +56,7 @@ export function healthRoutes({
 }: HealthParts): OpenRoutes {
   const names = new Set(["", ...services]);
   const status = async () => ((await isServing()) ? Status.SERVING : Status.NOT_SERVING);
-  const places = createPlaces<object>(limits);
+  const enter = createPlaces<object>(limits);
   return (router) =>
     router.service(Health, {
       check: async ({ service }) => {
@@ -68,12 +68,13 @@ export function healthRoutes({
         return { statuses: Object.fromEntries([...names].map((name) => [name, { status: now }])) };
       },
       watch: async function* ({ service }, { signal, values }) {
-        const leave = enter(places, connectionOf(values));
-        const changes = observeChanges(
-          subscribe,
-          signal,
-          limits.watchMs * (1 - spread * Math.random()),
-        );
+        const leave = enter(connectionOf(values));
+        // A refused watch must not count as unhealthy, or clients without a key could cut others
+        // off by taking every place. After Unimplemented a client continues without watching (gRFC
+        // A17). After any other code it stops sending requests.
+        if (leave === null) throw new ConnectError("too many watches are open", Code.Unimplemented);
+        const watchMs = limits.watchMs * (1 - spread * Math.random());
+        const changes = observeChanges(subscribe, signal, watchMs);
         try {
           let sent: Status | null = null;
           while (!signal.aborted) {
@@ -94,17 +95,6 @@ export function healthRoutes({
         }
       },
     });
-}
-
-/**
- * Takes a place for a watch. A refused watch must not count as unhealthy, or clients without a key
- * could cut others off by taking every place. After Unimplemented a client continues without
- * watching (gRFC A17). After any other code it stops sending requests.
- */
-function enter(places: Places<object>, connection: object): () => void {
-  const leave = places.enter(connection);
-  if (leave !== null) return leave;
-  throw new ConnectError("too many watches are open", Code.Unimplemented);
 }
 
 /** Turns changes into promises until the call is aborted or `watchMs` have passed. */

@@ -66,12 +66,12 @@ export function reflectionRoutes(
   limits = defaultLimits,
 ): OpenRoutes {
   const answer = createAnswerer([...services, Health, ServerReflection, ServerReflectionAlpha]);
-  const places = createPlaces<object>(limits);
+  const enter = createPlaces<object>(limits);
   const replies = async function* <Q extends Question>(
     questions: AsyncIterable<Q>,
     { values }: HandlerContext,
   ) {
-    const leave = places.enter(connectionOf(values));
+    const leave = enter(connectionOf(values));
     if (leave === null) throw tooMany("streams of reflection are open; try again later");
     try {
       let received = 0;

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { createKeylessQueue } from "../../../../src/transport/http/limits/keyless-queue.ts";
 
 test("of many calls of one connection and one of another, the other is second", async () => {
-  const { enter } = createKeylessQueue();
+  const enter = createKeylessQueue();
   const [greedy, prober] = [{}, {}];
   const started: string[] = [];
   for (const name of ["a", "b", "c"]) enter(greedy, () => started.push(name));
@@ -23,7 +23,7 @@ test("of many calls of one connection and one of another, the other is second", 
 });
 
 test("the queue starts again after it was empty, and a call may enter another", async () => {
-  const { enter } = createKeylessQueue();
+  const enter = createKeylessQueue();
   const connection = {};
   const started: number[] = [];
   for (const pass of [1, 2]) {

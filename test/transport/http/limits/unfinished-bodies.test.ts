@@ -159,8 +159,8 @@ test("an unfinished body of 16 KB is never refused", async () => {
 
 test("a key's bodies leave those of another key their bytes", () => {
   const all = { bodyBytes: 100, bodyBytesPerKey: 60, uncountedBodyBytes: 0 };
-  const bodies = countUnfinishedBodies(all);
-  const [one, two, other] = [bodies.open(), bodies.open(), bodies.open()];
+  const openBody = countUnfinishedBodies(all);
+  const [one, two, other] = [openBody(), openBody(), openBody()];
   expect([one("a", 60), two("a", 1), other("b", 40), other("b", 41)]).toEqual([
     true,
     false,

@@ -18,11 +18,11 @@ import { hasBody } from "../../../../src/transport/rest/read-body.ts";
 import { compileReader } from "../../../../src/transport/rest/read-json.ts";
 import { closeAfterAnswer, lingerAfterAnswer } from "../../../../src/transport/rest/respond.ts";
 import { createCall } from "../../../../src/transport/rpc/call.ts";
-import { connectRoutes, type RequestRecord } from "../../../../src/transport/rpc/connect/routes.ts";
+import { connectRoutes } from "../../../../src/transport/rpc/connect/routes.ts";
 import { createGate } from "../../../../src/transport/rpc/gate/gate.ts";
 import type { Idempotency } from "../../../../src/transport/rpc/idempotency.ts";
 import { bind, type Implementation } from "../../../../src/transport/rpc/implementation.ts";
-import { observeCall } from "../../../../src/transport/rpc/observe.ts";
+import { observeCall, type RequestRecord } from "../../../../src/transport/rpc/observe.ts";
 import { healthRoutes, type WatchLimits } from "../../../../src/transport/rpc/open/health.ts";
 import {
   type ReflectionLimits,
@@ -117,7 +117,10 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
       requestId: `request-${records.length + 1}`,
       credentials: credentialsOf(request),
       holdBody: () => true,
+      operation: null,
+      protocol: null,
       organisationId: null,
+      apiKeyId: null,
       code: null,
     };
     records.push(record);
