@@ -19,7 +19,7 @@ import { trustedProxiesOf } from "../src/transport/http/limits/trusted-proxies.t
 import { startHttp } from "../src/transport/http/server.ts";
 import { restHandler } from "../src/transport/rest/handler.ts";
 import { compileRoutes } from "../src/transport/rest/routes.ts";
-import { jobsOf } from "../src/transport/rpc/operation.ts";
+import { operationsOf } from "../src/transport/rpc/operation.ts";
 import { median, printFigure } from "./support/figure.ts";
 import { startHttpFloor } from "./support/http-floor.ts";
 import { type HttpLoad, startHttpLoad } from "./support/http-load.ts";
@@ -119,7 +119,7 @@ function startGateway() {
     now: new Date(),
   };
   const rest = restHandler({
-    findRoute: compileRoutes(jobsOf([SubscriptionService])),
+    findRoute: compileRoutes(operationsOf([SubscriptionService])),
     gate: {
       pass: async (operation, { authorization }, requestId, setHeader) => {
         assert.equal(authorization, "Bearer sk_test_1");

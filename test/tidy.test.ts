@@ -160,12 +160,12 @@ describe("the rules themselves", () => {
     );
     expect(layerFaults(at("src/domain/a.ts", 'import { b } from "./pricing/b.ts";'))).toEqual([]);
     expect(layerFaults(at("src/domain/a.ts", 'import fs from "node:fs";'))).toHaveLength(1);
-    expect(
-      layerFaults(at("src/transport/rest/a.ts", 'import { b } from "../rpc/b.ts";')),
-    ).toHaveLength(1);
-    expect(
-      layerFaults(at("src/transport/rest/a.ts", 'import type { B } from "../rpc/b.ts";')),
-    ).toEqual([]);
+    expect(layerFaults(at("src/present/a.ts", 'import { b } from "../store/b.ts";'))).toHaveLength(
+      1,
+    );
+    expect(layerFaults(at("src/present/a.ts", 'import type { B } from "../store/b.ts";'))).toEqual(
+      [],
+    );
     expect(layerFaults(at("src/services/a/b.ts", 'import pg from "pg";'))).toHaveLength(1);
     expect(
       layerFaults(at("src/services/a/b.ts", 'const x = await import("../../ledger/xero/x.ts");')),

@@ -92,6 +92,7 @@ export const steps: readonly Step[] = [
       ".proto-deps",
       "tools/openapi",
       "src/transport/rest/json-shape.ts",
+      "src/transport/rpc/validation/enum-words.ts",
       "src/transport/rpc/operation.ts",
       "src/domain/refusal.ts",
       "src/domain/events/event.ts",

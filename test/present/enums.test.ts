@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import * as adminTables from "../../src/admin/present/enums.ts";
 import { PlanType } from "../../src/gen/proto/billing/v1/catalogue_pb.ts";
 import * as tables from "../../src/present/enums.ts";
-import { enumJsonName } from "../../src/transport/rest/json-shape.ts";
+import { enumJsonName } from "../../src/transport/rpc/validation/enum-words.ts";
 import { adminMethods, methods } from "../contract/methods.ts";
 
 /** The words of every enum of the contract with their numbers. */

@@ -4,7 +4,7 @@ import { field as rulesExtension } from "@bufbuild/protovalidate/gen/buf/validat
 import { describe, expect } from "vitest";
 import { field as fieldExtension } from "../../../src/gen/proto/billing/options/v1/options_pb.ts";
 import { textFormats } from "../../../src/services/text-formats.ts";
-import { enumJsonName } from "../../../src/transport/rest/json-shape.ts";
+import { enumJsonName } from "../../../src/transport/rpc/validation/enum-words.ts";
 import { createValidate, type Validate } from "../../../src/transport/rpc/validation/validate.ts";
 import type { Noun, Verb } from "../src/noun.ts";
 import { nouns } from "../src/nouns/index.ts";

@@ -14,7 +14,7 @@ import type { Caller } from "../../transport/rpc/caller.ts";
 import { createGate } from "../../transport/rpc/gate/gate.ts";
 import { createIdempotency } from "../../transport/rpc/idempotency.ts";
 import type { ServiceBinding } from "../../transport/rpc/implementation.ts";
-import { jobsOf } from "../../transport/rpc/operation.ts";
+import { operationsOf } from "../../transport/rpc/operation.ts";
 import { createReportError } from "../../transport/rpc/refusals.ts";
 import { createLogFailure, type Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -49,7 +49,7 @@ export function createPublicTransports(parts: {
     formats: textFormats,
     limit: ({ caller }, run) => limitCalls(caller.organisationId, run),
   });
-  const findRoute = compileRoutes(jobsOf(bindings.map(({ service }) => service)));
+  const findRoute = compileRoutes(operationsOf(bindings.map(({ service }) => service)));
   return createTransports<Caller>({
     ...parts,
     gate,

@@ -8,7 +8,6 @@ import { Refusal } from "../../domain/refusal.ts";
 import type { AdmittedOperator, OperatorAccess } from "../../store/access/operator-tokens.ts";
 import type { Actor } from "../../store/admin/changes.ts";
 import type { SessionStore } from "../../store/admin/console/console-sessions.ts";
-import { isDatabaseUnreachable } from "../../store/database/errors.ts";
 import { newId } from "../../store/database/ids.ts";
 import type { AddressOf } from "../../transport/http/limits/client-addresses.ts";
 import type { HttpAnswer } from "../../transport/http/system-endpoints.ts";
@@ -23,7 +22,7 @@ import {
   sessionCookie,
 } from "../../transport/rpc/gate/browser-requests.ts";
 import type { ReadHeader } from "../../transport/rpc/gate/gate.ts";
-import { type ReportError, temporarilyUnavailable } from "../../transport/rpc/refusals.ts";
+import { answered, type ReportError } from "../../transport/rpc/refusals.ts";
 import { limitRefusals } from "./refused-sign-ins.ts";
 
 /** The dependencies of the endpoint. */
@@ -56,16 +55,16 @@ export function sessionAnswer(parts: SessionEndpointParts): HttpAnswer {
     const read: ReadHeader = exchange.credentials.other ?? (() => null);
     try {
       requireOwnPage(parts.site, read);
-      const isEnd = request.method === "DELETE";
-      const value = isEnd
-        ? await endSession(parts, read, exchange)
-        : await signIn(parts, limit, request, response, exchange);
+      const value = await answered(
+        request.method === "DELETE"
+          ? endSession(parts, read, exchange)
+          : signIn(parts, limit, request, response, exchange),
+      );
       const headers = responseHeaders(exchange);
       headers["Set-Cookie"] = sessionCookie(parts.site, read, value);
       response.writeHead(204, headers).end();
     } catch (error) {
-      const report = parts.reportError(refusalOf(error), exchange.requestId);
-      respondError(request, response, exchange, report);
+      respondError(request, response, exchange, parts.reportError(error, exchange.requestId));
     }
   };
 }
@@ -157,8 +156,4 @@ function readObject(body: Uint8Array): { readonly [name: string]: unknown } {
   } catch {
     return {};
   }
-}
-
-function refusalOf(error: unknown): unknown {
-  return isDatabaseUnreachable(error) ? temporarilyUnavailable(error) : error;
 }

@@ -4,8 +4,7 @@
  */
 import { newId } from "../../store/database/ids.ts";
 import type { Exchange, HttpRequest } from "../rest/exchange.ts";
-import type { GateHeaders } from "../rpc/gate/gate.ts";
-import type { HeaderValue } from "../rpc/gate/gate-headers.ts";
+import type { GateHeaders, HeaderValue } from "../rpc/gate/gate.ts";
 
 /** Returns the state of a new request, with a new id. */
 export function beginExchange(

@@ -7,7 +7,6 @@ import assert from "node:assert/strict";
 import type { JsonValue } from "@bufbuild/protobuf";
 import {
   type DescEnum,
-  type DescEnumValue,
   type DescField,
   type DescMessage,
   type DescMethod,
@@ -18,6 +17,7 @@ import {
   field as fieldExtension,
 } from "../../gen/proto/billing/options/v1/options_pb.ts";
 import { http as httpExtension } from "../../gen/proto/google/api/annotations_pb.ts";
+import { enumJsonName } from "../rpc/validation/enum-words.ts";
 
 /** Reading them from the descriptor each time is a tenth of the API's start. */
 const knownOptions = new WeakMap<DescField, FieldOptions>();
@@ -117,11 +117,6 @@ export function example(field: DescField): JsonValue | undefined {
 /** Whether a query parameter holds several values separated by commas (`status=draft,paid`). */
 export function isCommaSeparated(field: DescField): boolean {
   return field.fieldKind === "list";
-}
-
-/** Returns the word of an enum value in JSON: `PLAN_TYPE_PER_UNIT` is `per_unit`. */
-export function enumJsonName(value: DescEnumValue): string {
-  return value.name.slice(value.parent.sharedPrefix?.length ?? 0).toLowerCase();
 }
 
 /**

@@ -47,9 +47,9 @@ const maxPublishedNameLength = 100;
 
 /**
  * Compiles the reader of a message: UTF-8 bytes in, the message out. Members in `without` (those of
- * the path) are unknown in the body. Throws `invalid_parameter` for anything except a JSON object of
- * exactly this shape. `param` is the path of the first fault, null if the body is no JSON object.
- * REQUEST-6, REQUEST-7, REQUEST-8.
+ * the path) are unknown in the body. Throws `invalid_parameter` for anything except a JSON object
+ * of exactly this shape. `param` is the path of the first fault, null if the body is no JSON
+ * object. REQUEST-6, REQUEST-7, REQUEST-8.
  */
 export function compileReader(
   message: DescMessage,

@@ -14,8 +14,8 @@ import {
 } from "@bufbuild/protobuf";
 import { nearestQuestion } from "../../domain/nearest-name.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import { allowedValues } from "../rpc/validation/enum-words.ts";
-import { enumJsonName, isCommaSeparated, jsonName } from "./json-shape.ts";
+import { allowedValues, enumJsonName } from "../rpc/validation/enum-words.ts";
+import { isCommaSeparated, jsonName } from "./json-shape.ts";
 
 type ReadText = (text: string, name: string) => unknown;
 

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { type DescEnumValue, type DescField, ScalarType } from "@bufbuild/protobuf";
-import { allowedValues } from "../rpc/validation/enum-words.ts";
+import { allowedValues, enumJsonName } from "../rpc/validation/enum-words.ts";
 import {
   type Cursor,
   quote,
@@ -13,7 +13,7 @@ import {
   takeString,
   takeWord,
 } from "./json-cursor.ts";
-import { enumJsonName, optionsOf } from "./json-shape.ts";
+import { optionsOf } from "./json-shape.ts";
 
 /** Reads one value. The cursor is at its first character. */
 export type ReadValue = (cursor: Cursor) => unknown;

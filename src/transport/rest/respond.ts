@@ -1,6 +1,6 @@
 /**
- * Writes one whole response, also of a failed request, so that the client can read it. An unread body is discarded within
- * bounds. Beyond them the connection ends.
+ * Writes one whole response, also of a failed request, so that the client can read it. An unread
+ * body is discarded within bounds. Beyond them the connection ends.
  */
 import { constants } from "node:http2";
 import type { ErrorReport } from "../rpc/refusals.ts";

@@ -5,7 +5,8 @@
  */
 import assert from "node:assert/strict";
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import { enumJsonName, jsonName, optionsOf, verbatimField } from "./json-shape.ts";
+import { enumJsonName } from "../rpc/validation/enum-words.ts";
+import { jsonName, optionsOf, verbatimField } from "./json-shape.ts";
 
 /** A message, or its initialiser. An unset field with implicit presence is its zero value. */
 type Fields = Readonly<Record<string, unknown>>;

@@ -5,14 +5,13 @@
 import assert from "node:assert/strict";
 import { create, type DescMethodUnary, type Message } from "@bufbuild/protobuf";
 import { Refusal } from "../../domain/refusal.ts";
-import { isDatabaseUnreachable } from "../../store/database/errors.ts";
 import type { Caller, Principal } from "./caller.ts";
 import type { Pass } from "./gate/gate.ts";
 import type { Idempotency } from "./idempotency.ts";
 import type { MethodImplementation, ServiceBinding } from "./implementation.ts";
 import type { ObserveCall } from "./observe.ts";
 import { operationOf } from "./operation.ts";
-import { temporarilyUnavailable, unknownOutcome } from "./refusals.ts";
+import { answered, unknownOutcome } from "./refusals.ts";
 import type { TextFormats } from "./validation/string-rules.ts";
 import { createValidate } from "./validation/validate.ts";
 
@@ -77,13 +76,12 @@ export function createCall<C extends Principal = Caller>({
     validate(method.input, request);
     const fields = { operation: operation.name, requestId, idempotencyKey };
     const context = { caller, ...fields, signal };
+    // A read has decided nothing. The outcome of a write is unknown (REQUEST-14).
     if (operation.idempotencyKey === "none") {
-      const message = await refusing(temporarilyUnavailable, async () =>
-        implementation(request, context),
-      );
+      const message = await answered(implementation(request, context));
       return { message, replayed: false };
     }
-    const write = () => refusing(unknownOutcome, async () => implementation(request, context));
+    const write = () => answered(implementation(request, context), unknownOutcome);
     if (idempotencyKey === null) return { message: await write(), replayed: false };
     const execute = async (): Promise<Message> => create(method.output, await write());
     return idempotency.run({ pass, idempotencyKey, request }, execute);
@@ -91,21 +89,6 @@ export function createCall<C extends Principal = Caller>({
 
   return (pass, request, context) =>
     observe(pass, () => limit(pass, () => run(pass, request, context)));
-}
-
-/**
- * Refuses a call that lost the database: a read has decided nothing, the outcome of a write is
- * unknown (REQUEST-14).
- */
-async function refusing<T>(
-  refusal: (cause: unknown) => Refusal,
-  execute: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await execute();
-  } catch (error) {
-    throw isDatabaseUnreachable(error) ? refusal(error) : error;
-  }
 }
 
 function collectMethods<C extends Principal>(

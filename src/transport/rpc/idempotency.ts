@@ -7,13 +7,12 @@ import { createHash } from "node:crypto";
 import { clone, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { crashPoint } from "../../crash-points.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import type { Begun, Claim, IdempotencyStore } from "../../store/access/idempotency.ts";
-import { isDatabaseUnreachable } from "../../store/database/errors.ts";
+import type { Claim, IdempotencyStore } from "../../store/access/idempotency.ts";
 import type { Answer } from "./call.ts";
 import { credentialIdOf, organisationIdOf, type Principal } from "./caller.ts";
 import type { Pass } from "./gate/gate.ts";
 import type { Operation } from "./operation.ts";
-import { temporarilyUnavailable } from "./refusals.ts";
+import { answered } from "./refusals.ts";
 
 /** A request with an idempotency key. */
 interface KeyedRequest {
@@ -39,9 +38,16 @@ const retryAfterSeconds = 2;
 /** Creates idempotency over a store. */
 export function createIdempotency(store: IdempotencyStore): Idempotency {
   return {
-    run: async (keyed, execute) => {
-      const { operation } = keyed.pass;
-      const begun = await begin(store, keyed);
+    run: async ({ pass: { operation, caller }, idempotencyKey, request }, execute) => {
+      const begin = store.begin({
+        apiKeyId: credentialIdOf(caller),
+        organisationId: organisationIdOf(caller),
+        key: idempotencyKey,
+        operation: operation.name,
+        path: pathOf(operation, request),
+        fingerprint: fingerprintOf(operation, request),
+      });
+      const begun = await answered(begin);
       switch (begun.kind) {
         case "replay":
           return { message: fromBinary(operation.method.output, begun.response), replayed: true };
@@ -61,24 +67,6 @@ export function createIdempotency(store: IdempotencyStore): Idempotency {
       }
     },
   };
-}
-
-async function begin(
-  store: IdempotencyStore,
-  { pass, idempotencyKey, request }: KeyedRequest,
-): Promise<Begun> {
-  try {
-    return await store.begin({
-      apiKeyId: credentialIdOf(pass.caller),
-      organisationId: organisationIdOf(pass.caller),
-      key: idempotencyKey,
-      operation: pass.operation.name,
-      path: pathOf(pass.operation, request),
-      fingerprint: fingerprintOf(pass.operation, request),
-    });
-  } catch (error) {
-    throw isDatabaseUnreachable(error) ? temporarilyUnavailable(error) : error;
-  }
 }
 
 async function finish(

@@ -75,6 +75,6 @@ export function operationOf(method: DescMethod): Operation {
 }
 
 /** Returns the rules of every method of the services, in the order of the proto files. */
-export function jobsOf(services: readonly DescService[]): readonly Operation[] {
+export function operationsOf(services: readonly DescService[]): readonly Operation[] {
   return services.flatMap((service) => service.methods.map(operationOf));
 }

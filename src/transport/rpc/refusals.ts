@@ -17,6 +17,7 @@ import {
   ErrorInfoSchema,
   RetryInfoSchema,
 } from "../../gen/proto/google/rpc/error_details_pb.ts";
+import { isDatabaseUnreachable } from "../../store/database/errors.ts";
 import { type FieldFault, InvalidRequest } from "./invalid-request.ts";
 
 /**
@@ -73,14 +74,7 @@ export function createReportError(log: LogFailure): ReportError {
  * logged (REQUEST-14).
  */
 export function temporarilyUnavailable(cause: unknown): Refusal {
-  const refusal = new Refusal(
-    "temporarily_unavailable",
-    "The service cannot answer right now and did nothing; please retry",
-    null,
-    1,
-  );
-  refusal.cause = cause;
-  return refusal;
+  return unavailable("The service cannot answer right now and did nothing; please retry", cause);
 }
 
 /**
@@ -90,15 +84,29 @@ export function unknownOutcome(cause: unknown): Refusal {
   const message =
     "The service lost its database, and the request may have been done or not; " +
     "please retry it unchanged";
-  const refusal = new Refusal("temporarily_unavailable", message, null, 1);
-  refusal.cause = cause;
-  return refusal;
+  return unavailable(message, cause);
 }
 
 /** Returns the refusal of the body that would be one too many. A client may repeat it (LIMIT-4). */
 export function tooManyUnfinished(): Refusal {
-  const message = "Too many request bodies are unfinished; please retry";
-  return new Refusal("temporarily_unavailable", message, null, 1);
+  return unavailable("Too many request bodies are unfinished; please retry");
+}
+
+function unavailable(message: string, cause?: unknown): Refusal {
+  const refusal = new Refusal("temporarily_unavailable", message, null, 1);
+  return cause === undefined ? refusal : Object.assign(refusal, { cause });
+}
+
+/** Returns the answer. If the database was lost, throws this refusal in place of its error. */
+export async function answered<T>(
+  answer: Promise<T>,
+  refusal: (cause: unknown) => Refusal = temporarilyUnavailable,
+): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw isDatabaseUnreachable(error) ? refusal(error) : error;
+  }
 }
 
 function reportOf(refusal: Refusal, requestId: string): ErrorReport {

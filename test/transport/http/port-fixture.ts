@@ -17,7 +17,7 @@ import { type GatewayParts, restHandler } from "../../../src/transport/rest/hand
 import { compileRoutes } from "../../../src/transport/rest/routes.ts";
 import type { Pass } from "../../../src/transport/rpc/gate/gate.ts";
 import type { RequestLine } from "../../../src/transport/rpc/observe.ts";
-import { jobsOf, type Operation } from "../../../src/transport/rpc/operation.ts";
+import { type Operation, operationsOf } from "../../../src/transport/rpc/operation.ts";
 import { createReportError } from "../../../src/transport/rpc/refusals.ts";
 
 /** Every service of the contract. */
@@ -33,7 +33,7 @@ export const services: readonly DescService[] = [
 ];
 
 /** Every operation. */
-export const operations: readonly Operation[] = jobsOf(services);
+export const operations: readonly Operation[] = operationsOf(services);
 
 /** Reports an error by the domain's own table. */
 const reportError = createReportError(() => {});

@@ -10,7 +10,8 @@ import {
   type MessageShape,
   toJson,
 } from "@bufbuild/protobuf";
-import { enumJsonName, jsonName, optionsOf } from "../../../../src/transport/rest/json-shape.ts";
+import { jsonName, optionsOf } from "../../../../src/transport/rest/json-shape.ts";
+import { enumJsonName } from "../../../../src/transport/rpc/validation/enum-words.ts";
 
 /** A JSON object, as requests and responses are. */
 export type Json = JsonObject;

@@ -15,9 +15,9 @@ interface Refusals {
 
 /**
  * Creates the counts. Returns a function that counts a refused request of a connection. The last
- * that is allowed ends the connection. A refusal is forgiven every `refusalForgivenMs`, so that a client that tries
- * a wrong key now and then keeps its connection. Open requests are answered before the end, because
- * the connection may be a proxy's, with other clients' requests.
+ * that is allowed ends the connection. A refusal is forgiven every `refusalForgivenMs`, so that a
+ * client that tries a wrong key now and then keeps its connection. Open requests are answered
+ * before the end, because the connection may be a proxy's, with other clients' requests.
  */
 export function limitRefusedRequests({
   refusals: maxRefusals,

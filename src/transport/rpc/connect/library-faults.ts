@@ -34,32 +34,9 @@ function isOver(error: ConnectError): boolean {
   return error.code === Code.Canceled || error.code === Code.DeadlineExceeded;
 }
 
-/**
- * Returns the refusal of a request that the library could not read. `param` names the field if the
- * library names it.
- */
+/** Returns the refusal of a request that the library could not read. JSON was read before. */
 function refusalOf(error: ConnectError): Refusal {
-  if (error.code === Code.ResourceExhausted) {
+  if (error.code === Code.ResourceExhausted)
     return new Refusal("request_too_large", "The request is larger than 1 MiB");
-  }
-  const message = `The request cannot be read: ${error.rawMessage}`;
-  return new Refusal("invalid_parameter", message, fieldOf(error));
-}
-
-/**
- * protobuf's JSON reader names an unknown or repeated member in its message, and a field of a wrong
- * type in the cause.
- */
-function fieldOf(error: ConnectError): string | null {
-  const named = /(?:key "([^"]+)" is unknown|duplicate object key "([^"]+)")/.exec(
-    error.rawMessage,
-  );
-  if (named !== null) return named[1] ?? named[2] ?? null;
-  const { cause } = error;
-  const inner = cause instanceof Error ? cause.cause : undefined;
-  for (const one of [cause, inner]) {
-    if (one instanceof Error && "field" in one && typeof one.field === "function")
-      return String(one.field().name);
-  }
-  return null;
+  return new Refusal("invalid_parameter", `The request cannot be read: ${error.rawMessage}`);
 }

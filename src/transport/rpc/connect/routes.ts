@@ -5,7 +5,7 @@
  */
 
 import assert from "node:assert/strict";
-import type { DescMessage, DescMethod, DescService, Message } from "@bufbuild/protobuf";
+import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import {
   type ConnectRouter,
   type ContextValues,
@@ -15,11 +15,7 @@ import {
   type ServiceImpl,
 } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
-import {
-  type ConnectNodeAdapterOptions,
-  compressionBrotli,
-  compressionGzip,
-} from "@connectrpc/connect-node";
+import type { ConnectNodeAdapterOptions } from "@connectrpc/connect-node";
 import type { CallOperation } from "../call.ts";
 import { type Caller, credentialIdOf, organisationIdOf, type Principal } from "../caller.ts";
 import type { Gate, Pass, SetHeader } from "../gate/gate.ts";
@@ -27,10 +23,9 @@ import type { ServiceBinding } from "../implementation.ts";
 import type { RequestRecord } from "../observe.ts";
 import { type Operation, operationOf } from "../operation.ts";
 import { connectErrorOf, type ErrorReport, type ReportError } from "../refusals.ts";
-import { countBodies } from "./counted-bodies.ts";
+import { countBodies, type Guards, refuseUnsupportedRequests } from "./guards.ts";
 import { reportLibraryErrors } from "./library-faults.ts";
-import { checkJsonBodies } from "./strict-json.ts";
-import { refuseUnsupportedRequests } from "./unsupported-requests.ts";
+import { checkJsonBodies, compressions, readMaxBytes } from "./strict-json.ts";
 
 /** Registers services that need no key (health, reflection). */
 export type OpenRoutes = (router: ConnectRouter) => void;
@@ -40,11 +35,7 @@ interface ConnectParts<C extends Principal = Caller> {
   readonly gate: Gate<C>;
   readonly call: CallOperation<C>;
   readonly reportError: ReportError;
-  /**
-   * Compiles the strict check of a message's JSON, which throws a refusal. It is REST's check with
-   * protobuf's names.
-   */
-  readonly checkJson: (message: DescMessage) => (body: Uint8Array) => void;
+  readonly checkJson: Guards["checkJson"];
   /**
    * Returns the record that the port created for this request. Its id is already in the response.
    */
@@ -53,12 +44,6 @@ interface ConnectParts<C extends Principal = Caller> {
   /** Aborted when the server stops. Long watches then end. */
   readonly shutdownSignal?: AbortSignal;
 }
-
-/** The limit of a body (REQUEST-5). A compressed body counts by its unpacked size. */
-const readMaxBytes = 1024 * 1024;
-
-/** The library's own choice, repeated here because JSON is unpacked here as well. */
-const compressions = [compressionGzip, compressionBrotli];
 
 /** Set for every request before any other handler runs. */
 const stateKey = createContextKey<CallState | null>(null);
@@ -94,27 +79,20 @@ export function connectRoutes<C extends Principal = Caller>(
     state.record.code = report.code;
     return report;
   };
-  const guards = {
-    admit: async (method: DescMethod, values: ContextValues | undefined, response: Headers) => {
+  const guards: Guards = {
+    admit: async (method, values, response) => {
       const operation = operations.get(method);
       if (operation !== undefined) await admit(parts, operation, stateOf(values), response);
     },
-    reportError: (values: ContextValues | undefined, error: unknown) =>
-      reportError(stateOf(values), error),
-  };
-  const bodies = {
-    check: ({ input }: DescMethod) => parts.checkJson(input),
-    hold: (values: ContextValues | undefined, bytes: number) => {
+    report: (values, error) => reportError(stateOf(values), error),
+    hold: (values, bytes) => {
       const { record } = stateOf(values);
       return record.holdBody(record.apiKeyId, bytes);
     },
-    reportError: (values: ContextValues | undefined, error: unknown) =>
-      connectErrorOf(guards.reportError(values, error)),
-    compressions,
-    readMaxBytes,
+    checkJson: parts.checkJson,
   };
   const guard = (handler: UniversalHandler) =>
-    countBodies(checkJsonBodies(refuseUnsupportedRequests(handler, guards), bodies), bodies);
+    countBodies(checkJsonBodies(refuseUnsupportedRequests(handler, guards), guards), guards);
 
   return {
     readMaxBytes,

@@ -3,11 +3,9 @@
  * library reads them. The library would accept `"10"` for a number and `null` for anything, and
  * would name only the last member of a fault's path. REQUEST-7, REQUEST-8.
  */
-import type { DescMethod } from "@bufbuild/protobuf";
 import { base64Decode } from "@bufbuild/protobuf/wire";
-import { Code, ConnectError, type ContextValues } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import {
-  type Compression,
   encodeEnvelope,
   envelopeDecompress,
   readAllBytes,
@@ -15,30 +13,32 @@ import {
   type UniversalHandler,
   type UniversalServerRequest,
 } from "@connectrpc/connect/protocol";
+import { compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import { connectErrorOf } from "../refusals.ts";
+import type { Guards } from "./guards.ts";
 
-/** The dependencies of the check. */
-interface StrictJsonParts {
-  /** Returns the check of a method's request. The check throws a refusal at a fault. */
-  readonly check: (method: DescMethod) => (body: Uint8Array) => void;
-  /** Returns an error of the check in the form that the library reports. */
-  readonly reportError: (values: ContextValues | undefined, error: unknown) => Error;
-  /** The supported compressions. The library refuses any other. */
-  readonly compressions: readonly Compression[];
-  /** The limit of a body in bytes, unpacked. */
-  readonly readMaxBytes: number;
-}
+/** The library's own choice, repeated because JSON is unpacked here as well. */
+export const compressions = [compressionGzip, compressionBrotli];
+
+/** The limit of a body (REQUEST-5). A compressed body counts by its unpacked size. */
+export const readMaxBytes = 1024 * 1024;
 
 /**
  * Returns a handler that checks JSON requests. The body is read when the library requests it, which
  * is after the gate.
  */
-export function checkJsonBodies(
-  handler: UniversalHandler,
-  parts: StrictJsonParts,
-): UniversalHandler {
-  const check = parts.check(handler.method);
-  const checking = (request: UniversalServerRequest) =>
-    handler(checked(handler, request, check, parts));
+export function checkJsonBodies(handler: UniversalHandler, guards: Guards): UniversalHandler {
+  const read = guards.checkJson(handler.method.input);
+  const checking = (request: UniversalServerRequest) => {
+    const check = (body: Uint8Array) => {
+      try {
+        read(body);
+      } catch (error) {
+        throw connectErrorOf(guards.report(request.contextValues, error));
+      }
+    };
+    return handler(checked(handler, request, check));
+  };
   return Object.assign(checking, handler);
 }
 
@@ -48,20 +48,18 @@ function checked(
   handler: UniversalHandler,
   request: UniversalServerRequest,
   check: Check,
-  parts: StrictJsonParts,
 ): UniversalServerRequest {
   if (request.method === "GET" && handler.allowedMethods.includes("GET")) {
     const posted = postedQuery(request);
-    return posted === null ? request : { ...posted, body: checkedBody(posted, check, parts) };
+    return posted === null ? request : { ...posted, body: checkedBody(posted, check) };
   }
   if (request.method !== "POST") return request;
   const type = request.header.get("Content-Type") ?? "";
-  if (/^application\/json\b/i.test(type))
-    return { ...request, body: checkedBody(request, check, parts) };
+  if (/^application\/json\b/i.test(type)) return { ...request, body: checkedBody(request, check) };
   const enveloped = /^application\/grpc(-web)?\+json\b/i.exec(type);
   if (enveloped === null) return request;
   const endFlag = enveloped[1] === undefined ? null : webTrailerFlag;
-  return { ...request, body: checkedMessages(request, check, parts, endFlag) };
+  return { ...request, body: checkedMessages(request, check, endFlag) };
 }
 
 /** The library skips a gRPC-Web client's envelope with this flag. */
@@ -104,9 +102,8 @@ async function* queryMessage(query: URLSearchParams): AsyncIterable<Uint8Array> 
 }
 
 async function* checkedBody(
-  { body, header, contextValues }: UniversalServerRequest,
+  { body, header }: UniversalServerRequest,
   check: Check,
-  { reportError, compressions, readMaxBytes }: StrictJsonParts,
 ): AsyncIterable<Uint8Array> {
   const bytes = await readAllBytes(
     body as AsyncIterable<Uint8Array>,
@@ -117,11 +114,7 @@ async function* checkedBody(
   // The library refuses an unknown encoding before this point.
   const plain =
     compression === undefined ? bytes : await compression.decompress(bytes, readMaxBytes);
-  try {
-    check(plain);
-  } catch (error) {
-    throw reportError(contextValues, error);
-  }
+  check(plain);
   yield bytes;
 }
 
@@ -130,9 +123,8 @@ async function* checkedBody(
  * refuse by itself.
  */
 async function* checkedMessages(
-  { body, header, contextValues }: UniversalServerRequest,
+  { body, header }: UniversalServerRequest,
   check: Check,
-  { reportError, compressions, readMaxBytes }: StrictJsonParts,
   endFlag: number | null,
 ): AsyncIterable<Uint8Array> {
   const compression = compressions.find(({ name }) => name === header.get("Grpc-Encoding")) ?? null;
@@ -141,11 +133,7 @@ async function* checkedMessages(
   )) {
     if (endFlag === null || (flags & endFlag) === 0) {
       const plain = await envelopeDecompress({ flags, data }, compression, readMaxBytes);
-      try {
-        check(plain.data);
-      } catch (error) {
-        throw reportError(contextValues, error);
-      }
+      check(plain.data);
     }
     yield encodeEnvelope(flags, data);
   }

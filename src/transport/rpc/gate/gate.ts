@@ -6,12 +6,16 @@
 import { crashPoint } from "../../../crash-points.ts";
 import { Refusal } from "../../../domain/refusal.ts";
 import type { Access, AdmittedKey, RateWindow } from "../../../store/access/api-keys.ts";
-import { isDatabaseUnreachable } from "../../../store/database/errors.ts";
 import type { Caller, Principal } from "../caller.ts";
 import type { Operation } from "../operation.ts";
-import { temporarilyUnavailable } from "../refusals.ts";
+import { answered } from "../refusals.ts";
 import { hashApiKey, isApiKey } from "./api-key.ts";
-import { type HeaderValue, readBearer, readIdempotencyKey } from "./gate-headers.ts";
+
+/**
+ * A header as sent: absent, once, or several times. Repeats joined by a comma and a space count as
+ * several too.
+ */
+export type HeaderValue = string | readonly string[] | null | undefined;
 
 /** The headers that the gate checks. */
 export interface GateHeaders {
@@ -98,9 +102,7 @@ async function admit(
 ): Promise<Caller> {
   const value = readBearer(authorization);
   if (value === null || !isApiKey(value)) throw invalidApiKey(setHeader);
-  const admission = await access.admit(hashApiKey(value)).catch((error: unknown) => {
-    throw isDatabaseUnreachable(error) ? temporarilyUnavailable(error) : error;
-  });
+  const admission = await answered(access.admit(hashApiKey(value)));
   if (admission.kind === "unknown") throw invalidApiKey(setHeader);
   setRateHeaders(admission.rate, setHeader);
   if (admission.kind === "limited") {
@@ -130,4 +132,42 @@ function callerOf(key: AdmittedKey): Caller {
   const { apiKeyId, organisationId, livemode, canCreateLedgerContacts, usageAllowed, now } = key;
   const scopes = new Set(key.scopes);
   return { apiKeyId, organisationId, scopes, livemode, canCreateLedgerContacts, usageAllowed, now };
+}
+
+/**
+ * Returns the credential after `Bearer`, or null (ACCESS-1). The scheme matches in any case (RFC
+ * 9110, 11.1), the credential does not.
+ */
+export function readBearer(header: HeaderValue): string | null {
+  return typeof header === "string" ? (/^bearer +(\S+)$/i.exec(header)?.[1] ?? null) : null;
+}
+
+/**
+ * 1 to 255 printable ASCII characters without spaces (IDEMPOTENCY-1). A list joined by ", " is
+ * malformed as well.
+ */
+const idempotencyKeyForm = /^[\x21-\x7e]{1,255}$/;
+
+/**
+ * Returns the key that was sent, or null if there is none or the operation ignores it. Refuses
+ * `idempotency_key_required`, `invalid_parameter`.
+ */
+export function readIdempotencyKey(
+  rule: Operation["idempotencyKey"],
+  header: HeaderValue,
+): string | null {
+  if (rule === "none") return null;
+  if (header === undefined || header === null) {
+    if (rule === "optional") return null;
+    throw new Refusal(
+      "idempotency_key_required",
+      "This request needs the header Idempotency-Key",
+      "Idempotency-Key",
+    );
+  }
+  if (typeof header === "string" && idempotencyKeyForm.test(header)) return header;
+  const message =
+    "The header Idempotency-Key must be sent once, with 1 to 255 printable ASCII characters " +
+    "and no space";
+  throw new Refusal("invalid_parameter", message, "Idempotency-Key");
 }

@@ -5,10 +5,9 @@
  */
 import { Refusal } from "../../../domain/refusal.ts";
 import type { OperatorAccess } from "../../../store/access/operator-tokens.ts";
-import { isDatabaseUnreachable } from "../../../store/database/errors.ts";
 import { type OperatorCaller, operatorRoles } from "../caller.ts";
 import type { Operation } from "../operation.ts";
-import { temporarilyUnavailable } from "../refusals.ts";
+import { answered } from "../refusals.ts";
 import { hashApiKey, isOperatorToken } from "./api-key.ts";
 import {
   type ConsoleSite,
@@ -16,8 +15,15 @@ import {
   readSessionHash,
   requireOwnPage,
 } from "./browser-requests.ts";
-import type { Gate, GateHeaders, ReadHeader, SetHeader } from "./gate.ts";
-import { type HeaderValue, readBearer, readIdempotencyKey } from "./gate-headers.ts";
+import {
+  type Gate,
+  type GateHeaders,
+  type HeaderValue,
+  type ReadHeader,
+  readBearer,
+  readIdempotencyKey,
+  type SetHeader,
+} from "./gate.ts";
 
 /** The console, whose pages send a cookie and no token. */
 interface ConsoleAccess {
@@ -88,14 +94,6 @@ function requireConnect(read: ReadHeader): void {
     "untrusted_origin",
     "A request by cookie needs the header Connect-Protocol-Version: 1",
   );
-}
-
-async function answered<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    throw isDatabaseUnreachable(error) ? temporarilyUnavailable(error) : error;
-  }
 }
 
 /**

@@ -1,5 +1,5 @@
 /** The values that the rules of an enum field allow, for choices and for messages. */
-import { type DescEnum, type DescEnumValue, type DescField, getOption } from "@bufbuild/protobuf";
+import { type DescEnumValue, type DescField, getOption } from "@bufbuild/protobuf";
 import {
   type EnumRules,
   field as rulesExtension,
@@ -20,7 +20,7 @@ export function allowedValues(field: DescField): readonly DescEnumValue[] {
 
 /** Returns the words of these values. */
 export function enumWords(field: DescField): readonly string[] {
-  return allowedValues(field).map(({ name, parent }) => wordOf(parent, name));
+  return allowedValues(field).map(enumJsonName);
 }
 
 function rulesOf(field: DescField): EnumRules | null {
@@ -29,10 +29,7 @@ function rulesOf(field: DescField): EnumRules | null {
   return itemType?.case === "enum" ? itemType.value : null;
 }
 
-/**
- * `DOCUMENT_STATE_FAILED` is `failed`, as in JSON over REST. The zero value means unset and has no
- * word.
- */
-function wordOf({ sharedPrefix }: DescEnum, name: string): string {
-  return name.slice(sharedPrefix?.length ?? 0).toLowerCase();
+/** Returns the word of an enum value in JSON: `PLAN_TYPE_PER_UNIT` is `per_unit`. */
+export function enumJsonName({ name, parent }: DescEnumValue): string {
+  return name.slice(parent.sharedPrefix?.length ?? 0).toLowerCase();
 }

@@ -73,10 +73,9 @@ function compileMessage(
 }
 
 function checkMember(field: DescField, check: CheckValue): CheckMessage {
-  const { localName, name, oneof } = field;
+  const { localName, name } = field;
   return (message, path, report) => {
-    const value =
-      oneof === undefined ? message[localName] : chosen(message[oneof.localName], localName);
+    const value = message[localName];
     if (value !== undefined) check(value, pathOf(path, name), report);
   };
 }
@@ -118,11 +117,6 @@ function checkInsteadOf(
   };
 }
 
-function chosen(oneof: unknown, localName: string): unknown {
-  const { case: name, value } = oneof as { readonly case?: string; readonly value?: unknown };
-  return name === localName ? value : undefined;
-}
-
 const refuseUnknown: CheckMessage = (message, path, report) => {
   const field = message.$unknown?.[0];
   if (field !== undefined) report(path || null, `has no field number ${field.no}`);
@@ -133,7 +127,8 @@ function compileField(
   formats: TextFormats,
   known: Map<DescMessage, CheckMessage>,
 ): CheckValue | null {
-  if (field.fieldKind === "map") throw new Error(`${field}: maps are not part of the contract`);
+  if (field.fieldKind === "map" || field.oneof !== undefined)
+    throw new Error(`${field}: maps and choices are not part of the contract`);
   const { message } = field;
   const one =
     message !== undefined

@@ -9,7 +9,7 @@ import {
   requireOwnPage,
   sessionCookie,
 } from "../../../../src/transport/rpc/gate/browser-requests.ts";
-import type { HeaderValue } from "../../../../src/transport/rpc/gate/gate-headers.ts";
+import type { HeaderValue } from "../../../../src/transport/rpc/gate/gate.ts";
 
 const site = { isTls: false, hosts: new Set([...loopbackHosts, "console.example.com"]) };
 const value = "A".repeat(43);

@@ -1,9 +1,8 @@
 /**
- * Refuses requests to a procedure's path that no protocol accepts: another HTTP method or another
- * content type. The library would answer them with a bare status before its gate. Here they get the
- * answer of every other refusal. REQUEST-1, REQUEST-13.
+ * Guards of the library's handlers: each counts the bodies that it reads, by any protocol (LIMIT-4;
+ * REST counts its own), and refuses what no protocol accepts.
  */
-import type { DescMethod } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import type { ContextValues } from "@connectrpc/connect";
 import type {
   UniversalHandler,
@@ -12,23 +11,59 @@ import type {
 } from "@connectrpc/connect/protocol";
 import { errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { Refusal } from "../../../domain/refusal.ts";
-import { connectErrorOf, type ErrorReport } from "../refusals.ts";
+import { connectErrorOf, type ErrorReport, tooManyUnfinished } from "../refusals.ts";
 
-/** The gate and the error form for such requests. */
-interface UnsupportedRequestDependencies {
+/** What the guards need of a call, which its context values identify. */
+export interface Guards {
   /** Runs the gate of a method that has one. Throws its refusal. */
   readonly admit: (
     method: DescMethod,
     values: ContextValues | undefined,
     response: Headers,
   ) => Promise<void>;
-  readonly reportError: (values: ContextValues | undefined, error: unknown) => ErrorReport;
+  /** Returns the public form of an error, and notes its code. */
+  readonly report: (values: ContextValues | undefined, error: unknown) => ErrorReport;
+  /** Records what the unfinished body holds. Returns false if that is too much. */
+  readonly hold: (values: ContextValues | undefined, bytes: number) => boolean;
+  /**
+   * Compiles the strict check of a message's JSON, which throws a refusal. It is REST's reader with
+   * protobuf's names.
+   */
+  readonly checkJson: (message: DescMessage) => (body: Uint8Array) => unknown;
 }
 
-/** Returns a handler that answers wrong methods and content types in full. */
+/** Returns a handler that counts the bodies it reads. */
+export function countBodies(handler: UniversalHandler, parts: Guards): UniversalHandler {
+  const counting = (request: UniversalServerRequest) =>
+    handler({ ...request, body: counted(request, parts) });
+  return Object.assign(counting, handler);
+}
+
+async function* counted(
+  { body, contextValues }: UniversalServerRequest,
+  { hold, report }: Guards,
+): AsyncIterable<Uint8Array> {
+  let held = 0;
+  try {
+    for await (const chunk of body as AsyncIterable<Uint8Array>) {
+      held += chunk.byteLength;
+      if (!hold(contextValues, held))
+        throw connectErrorOf(report(contextValues, tooManyUnfinished()));
+      // A chunk would keep all that was read from the connection with it.
+      yield new Uint8Array(chunk);
+    }
+  } finally {
+    hold(contextValues, 0);
+  }
+}
+
+/**
+ * Returns a handler that answers another HTTP method and another content type in full. The library
+ * would answer them with a bare status before its gate. REQUEST-1, REQUEST-13.
+ */
 export function refuseUnsupportedRequests(
   handler: UniversalHandler,
-  parts: UnsupportedRequestDependencies,
+  parts: Guards,
 ): UniversalHandler {
   const guarded = async (request: UniversalServerRequest): Promise<UniversalServerResponse> => {
     if (!handler.allowedMethods.includes(request.method)) {
@@ -62,12 +97,12 @@ function unknownMethod(handler: UniversalHandler, request: UniversalServerReques
  */
 function refuse(
   request: UniversalServerRequest,
-  parts: UnsupportedRequestDependencies,
+  parts: Guards,
   status: number | null,
   header: Headers,
   error: unknown,
 ): UniversalServerResponse {
-  const report = parts.reportError(request.contextValues, error);
+  const report = parts.report(request.contextValues, error);
   const connectError = connectErrorOf(report);
   header.set("Content-Type", "application/json");
   for (const [name, value] of connectError.metadata) header.set(name, value);
