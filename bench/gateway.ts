@@ -15,7 +15,7 @@ import {
   SubscriptionService,
   SubscriptionStatus,
 } from "../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import { trustedProxiesOf } from "../src/transport/http/limits/trusted-proxies.ts";
+import { trustedProxies } from "../src/main/settings/read-settings.ts";
 import { startHttp } from "../src/transport/http/server.ts";
 import { restHandler } from "../src/transport/rest/handler.ts";
 import { compileRoutes } from "../src/transport/rest/routes.ts";
@@ -139,7 +139,7 @@ function startGateway() {
     host: "127.0.0.1",
     port: 0,
     tls: null,
-    trustedProxies: trustedProxiesOf({}),
+    trustedProxies: trustedProxies({}),
     onConnectionLimit: () => undefined,
     rest,
     connect: () => assert.fail("no Connect request is sent"),

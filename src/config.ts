@@ -19,11 +19,11 @@ import {
   settingsReader,
   supportContact,
   temporalUiUrl,
+  trustedProxies,
 } from "./main/settings/read-settings.ts";
 import { resolveSecrets, secretNames } from "./main/settings/secret-files.ts";
 import { readTemporalSettings } from "./main/settings/temporal-settings.ts";
 import { createEncryption, type Encryption } from "./store/database/encryption.ts";
-import { trustedProxiesOf } from "./transport/http/limits/trusted-proxies.ts";
 
 /**
  * All settings of both processes. `described-settings.ts` says what each means. A `worker` or
@@ -82,7 +82,7 @@ function readAll(env: NodeJS.ProcessEnv, kinds: LedgerKinds, onFault: (fault: st
       supportContact: attempt(null, () => supportContact(env)),
       grpcReflection: choice("GRPC_REFLECTION") === "on",
       rateLimitPerMinute: whole("RATE_LIMIT_PER_MINUTE"),
-      trustedProxies: attempt(new BlockList(), () => trustedProxiesOf(env)),
+      trustedProxies: attempt(new BlockList(), () => trustedProxies(env)),
       shutdownMs: whole("SHUTDOWN_SECONDS") * 1000,
       drainMs: whole("DRAIN_SECONDS") * 1000,
     },

@@ -34,7 +34,6 @@ import { createLedgerConnect } from "./ledger/ledger-connect.ts";
 import { ledgerWebhookEndpoints } from "./ledger/ledger-webhook-endpoints.ts";
 import { awaitSchema, openReadiness } from "./readiness.ts";
 import type { Running } from "./run.ts";
-import { assertPortsFree, type WantedPort } from "./settings/free-ports.ts";
 import { createLogFailure, type Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
 import { openPool, openTemporal } from "./telemetry/observed-parts.ts";
@@ -50,7 +49,6 @@ export async function startApi(
   kinds: LedgerKinds,
   tracing: Tracing = noTracing,
 ): Promise<Running> {
-  await assertPortsFree(portsOf(config));
   const stores = openStores(config, log);
   const { metrics, pool, outcomes, keys } = stores;
   const temporal = openTemporal(config, metrics, tracing);
@@ -124,14 +122,6 @@ export async function startApi(
       ended.resolve();
     },
   };
-}
-
-function portsOf({ api, admin, metrics }: Config): readonly WantedPort[] {
-  const always = [
-    { setting: "API_PORT", ...api },
-    { setting: "ADMIN_PORT", ...admin },
-  ];
-  return metrics === null ? always : [...always, { setting: "METRICS_PORT", ...metrics }];
 }
 
 async function openMetricsPort({ metrics: address }: Config, parts: HealthPortParts) {

@@ -2,10 +2,9 @@
  * A port for `/healthz`, `/readyz` and `/metrics` alone: the worker's, and one of the API for
  * Prometheus. It is not for the public network.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Config } from "../config.ts";
-import { listenFault } from "../transport/http/listen-fault.ts";
+import { listen } from "../transport/http/listen.ts";
 import type { Readiness } from "../transport/http/readiness.ts";
 
 /** What the port answers. */
@@ -34,7 +33,7 @@ export async function openHealthPort(
   parts: HealthPortParts,
 ): Promise<HealthPort> {
   const server = createServer((request, response) => void answer(parts, request, response));
-  const port = await listen(server, setting, address);
+  const port = await listen(server, { setting, ...address });
   const stop = (): Promise<void> =>
     new Promise((done) => {
       server.close(() => done());
@@ -68,15 +67,4 @@ async function answerOf(
 
 function json(status: number, value: object): PortAnswer {
   return { status, contentType: "application/json", text: JSON.stringify(value) };
-}
-
-function listen(
-  server: Server,
-  setting: string,
-  { host, port }: NonNullable<Config["worker"]>,
-): Promise<number> {
-  return new Promise((done, fail) => {
-    server.once("error", (cause) => fail(listenFault(cause, host, port, setting)));
-    server.listen(port, host, () => done((server.address() as AddressInfo).port));
-  });
 }

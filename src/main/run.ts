@@ -4,8 +4,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import { type Config, type ConfiguredPart, readConfig, SettingError } from "../config.ts";
 import { ledgers } from "../ledger/index.ts";
 import { assertNodeVersion } from "./node-version.ts";
-import { portFaults, wantedPorts } from "./settings/free-ports.ts";
-import { unknownSettings, unknownText } from "./settings/unknown-settings.ts";
+import { takenPorts } from "./settings/free-ports.ts";
+import { unknownSettings } from "./settings/unknown-settings.ts";
 import { onStopSignal } from "./stop-signals.ts";
 import { createLog, type Log } from "./telemetry/log.ts";
 import { startTracing, type Tracing } from "./telemetry/tracing.ts";
@@ -34,7 +34,12 @@ export async function run(
   assertNodeVersion(process.version);
   const config = await settings(part);
   const log = createLog(part, config.logLevel);
-  for (const unknown of unknownSettings(process.env, ledgers)) log.warn(unknownText(unknown));
+  for (const unknown of unknownSettings(process.env, ledgers)) log.warn(unknown);
+  const taken = await takenPorts(process.env, part);
+  if (taken.length > 0) {
+    console.error(taken.join("\n"));
+    process.exit(1);
+  }
   const tracing = await startTracing(process.env, `billing-${part}`);
   const running = await start(config, log, tracing).catch((error: unknown) => {
     // A taken port or a wrong setting is for the operator to correct, so it is shown without a
@@ -85,9 +90,8 @@ async function settings(part: ConfiguredPart): Promise<Config> {
     return readConfig(process.env, ledgers, part);
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
-    for (const fault of await portFaults(wantedPorts(process.env, part))) console.error(fault);
-    for (const unknown of unknownSettings(process.env, ledgers))
-      console.error(unknownText(unknown));
+    for (const fault of await takenPorts(process.env, part)) console.error(fault);
+    for (const unknown of unknownSettings(process.env, ledgers)) console.error(unknown);
     process.exit(1);
   }
 }

@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import { connectTemporal } from "../../worker/temporal/connect.ts";
 import { messageOf, OtherQueue, setUpTemporal } from "../../worker/temporal/schedules.ts";
 import { readTemporalOnly, type TemporalOnly } from "../settings/temporal-settings.ts";
-import { unknownSettings, unknownText } from "../settings/unknown-settings.ts";
+import { unknownSettings } from "../settings/unknown-settings.ts";
 
 const usage = "Usage: npm run schedules [-- --move]";
 
@@ -35,7 +35,7 @@ function settings(): TemporalOnly {
 
 const move = moveOf();
 // A misspelt namespace or task queue would set up another one.
-for (const unknown of unknownSettings(process.env, {})) console.error(unknownText(unknown));
+for (const unknown of unknownSettings(process.env, {})) console.error(unknown);
 const { temporal: temporalSettings, taskQueue } = settings();
 const temporal = connectTemporal(temporalSettings);
 try {

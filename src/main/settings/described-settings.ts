@@ -5,7 +5,6 @@
 
 import { defaultTaskQueue } from "../../../workflows/contract.ts";
 import { defaultFirstPauseMs } from "../../domain/events/retry-schedule.ts";
-import { defaultTrustedProxies } from "../../transport/http/limits/trusted-proxies.ts";
 import { temporalSection } from "./described-temporal.ts";
 
 /** A whole number with its default and its bounds, both included. */
@@ -58,7 +57,8 @@ export const texts = {
   METRICS_HOST: "127.0.0.1",
   TASK_QUEUE: defaultTaskQueue,
   TEMPORAL_DEPLOYMENT_NAME: "billing",
-  TRUSTED_PROXIES: defaultTrustedProxies,
+  // This machine: a local proxy, or local users.
+  TRUSTED_PROXIES: "127.0.0.0/8,::1/128",
 } as const satisfies Readonly<Record<string, string>>;
 
 /**

@@ -18,6 +18,12 @@ export interface EffectiveSetting {
 /** What is shown in place of a secret. */
 export const mask = "(secret)";
 
+/** Returns the names of all settings, with those of these kinds of ledger. */
+export function settingNames(kinds: LedgerKinds): readonly string[] {
+  const common = settingSections.flatMap(({ settings }) => settings.flatMap(({ names }) => names));
+  return [...common, ...Object.keys(kinds).flatMap((kind) => Object.values(settingNamesOf(kind)))];
+}
+
 /** Returns the settings of API and worker, in the order of the documentation. */
 export function effectiveSettings(
   env: NodeJS.ProcessEnv,
@@ -26,9 +32,7 @@ export function effectiveSettings(
   const secrets = new Set(secretNames(kinds));
   const { paths, env: resolved } = resolveSecrets(env, [...secrets]);
   const profile = profileValues(resolved);
-  const common = settingSections.flatMap(({ settings }) => settings.flatMap(({ names }) => names));
-  const ofLedgers = Object.keys(kinds).flatMap((kind) => Object.values(settingNamesOf(kind)));
-  return [...common, ...ofLedgers].map((name): EffectiveSetting => {
+  return settingNames(kinds).map((name): EffectiveSetting => {
     const path = paths.get(name);
     const shown = (value: string) => (secrets.has(name) ? masked(name, value) : value);
     if (path !== undefined) {

@@ -3,7 +3,7 @@
  * files cannot express an unset variable. A fault names the setting and what it must be. All faults
  * are collected, so that one start names them all.
  */
-import { isIPv6 } from "node:net";
+import { BlockList, isIP, isIPv6 } from "node:net";
 import { loopbackHosts } from "../../transport/rpc/gate/browser-requests.ts";
 import { choices, texts, wholeNumbers } from "./described-settings.ts";
 
@@ -107,6 +107,29 @@ export function supportContact(env: NodeJS.ProcessEnv): string | null {
     );
   }
   return value;
+}
+
+/**
+ * Returns the addresses and networks that many clients share. Throws an Error that names the entry
+ * of TRUSTED_PROXIES that is neither.
+ */
+export function trustedProxies({ TRUSTED_PROXIES: setting }: NodeJS.ProcessEnv): BlockList {
+  const list = new BlockList();
+  for (const entry of (setting || texts.TRUSTED_PROXIES).split(",")) addEntry(list, entry.trim());
+  return list;
+}
+
+function addEntry(list: BlockList, entry: string): void {
+  const [address = "", prefix, ...more] = entry.split("/");
+  const bits = isIP(address) === 6 ? 128 : 32;
+  const isPrefix = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
+  if (isIP(address) === 0 || !isPrefix || more.length > 0) {
+    throw new Error(
+      `TRUSTED_PROXIES: ${entry} must be an address such as 10.0.0.7 ` +
+        "or a network such as 10.0.0.0/8.",
+    );
+  }
+  list.addSubnet(address, Number(prefix ?? bits), bits === 128 ? "ipv6" : "ipv4");
 }
 
 const everywhere = ["0.0.0.0", "::"];

@@ -4,15 +4,8 @@
  */
 import { nearestOf } from "../../domain/nearest-name.ts";
 import type { LedgerKinds } from "../../ledger/port/ledger-kind.ts";
-import { settingNamesOf } from "../../ledger/port/oauth-app.ts";
-import { settingSections } from "./described-settings.ts";
+import { settingNames } from "./effective-settings.ts";
 import { fileSettingOf, secretNames } from "./secret-files.ts";
-
-/** A setting that nothing reads, and the name that its author probably meant. */
-export interface UnknownSetting {
-  readonly name: string;
-  readonly nearest: string | null;
-}
 
 /**
  * The settings of the local start, the demo ledger, the command line and the tests. Another program
@@ -62,17 +55,10 @@ const ofTests = /_DEMO_CLIENT_(?:ID|SECRET)$/;
 /** Any name with this beginning is a header of calls to Temporal. */
 const headers = "TEMPORAL_GRPC_META_";
 
-/** Returns the unknown settings in alphabetical order. */
-export function unknownSettings(
-  env: NodeJS.ProcessEnv,
-  kinds: LedgerKinds,
-): readonly UnknownSetting[] {
-  const ofLedgers = Object.keys(kinds).flatMap((kind) => Object.values(settingNamesOf(kind)));
-  const ours = [
-    ...settingSections.flatMap(({ settings }) => settings.flatMap((setting) => setting.names)),
-  ];
+/** Returns a warning of each unknown setting, in alphabetical order. */
+export function unknownSettings(env: NodeJS.ProcessEnv, kinds: LedgerKinds): readonly string[] {
   const files = secretNames(kinds).map(fileSettingOf);
-  const candidates = [...new Set([...ours, ...ofLedgers, ...files])];
+  const candidates = [...new Set([...settingNames(kinds), ...files])];
   const known = new Set([...candidates, ...ofOtherPrograms]);
   const groups = [...prefixes, ...Object.keys(kinds).map((kind) => `${kind.toUpperCase()}_`)];
   return Object.keys(env)
@@ -80,11 +66,9 @@ export function unknownSettings(
     .filter((name) => !known.has(name) && !name.startsWith(headers))
     .filter((name) => !ofKubernetes.test(name) && !ofTests.test(name))
     .sort()
-    .map((name) => ({ name, nearest: nearestOf(name, candidates) }));
-}
-
-/** Returns the text of a warning. */
-export function unknownText({ name, nearest }: UnknownSetting): string {
-  const advice = nearest === null ? "" : ` Is ${nearest} meant?`;
-  return `${name} is no setting of this service and has no effect.${advice}`;
+    .map((name) => {
+      const nearest = nearestOf(name, candidates);
+      const advice = nearest === null ? "" : ` Is ${nearest} meant?`;
+      return `${name} is no setting of this service and has no effect.${advice}`;
+    });
 }

@@ -10,7 +10,7 @@ import {
   type Http2Server,
   type ServerHttp2Session,
 } from "node:http2";
-import type { AddressInfo, BlockList, Server, Socket } from "node:net";
+import type { BlockList, Server, Socket } from "node:net";
 import type { HttpRequest, HttpResponse } from "../rest/exchange.ts";
 import type { RequestLine } from "../rpc/observe.ts";
 import type { LogFailure } from "../rpc/refusals.ts";
@@ -24,7 +24,7 @@ import { watchSlowBodies } from "./limits/slow-request-bodies.ts";
 import { watchUnreadAnswers } from "./limits/stalled-responses.ts";
 import { limitStreamBursts } from "./limits/stream-bursts.ts";
 import { countUnfinishedBodies } from "./limits/unfinished-bodies.ts";
-import { listenFault } from "./listen-fault.ts";
+import { listen } from "./listen.ts";
 import { peekProtocol } from "./protocol-peek.ts";
 import { refuseSocket, statusOfSocketError } from "./refuse-socket.ts";
 import { type HttpAnswer, type SystemEndpoints, systemEndpoints } from "./system-endpoints.ts";
@@ -104,10 +104,11 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
-  await listen(server, parts.host, parts.port, parts.portSetting ?? "API_PORT");
+  const { host, portSetting = "API_PORT" } = parts;
+  const port = await listen(server, { setting: portSetting, host, port: parts.port });
 
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     stop: ({ graceMs }) => {
       draining = true;
       slowBodies.stop();
@@ -230,19 +231,6 @@ function serve(
     onSession(session);
     session.setTimeout(limits.sessionIdleMs, () => session.close());
   });
-}
-
-async function listen(server: Server, host: string, port: number, setting: string): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once("error", reject);
-  server.listen({ host, port }, resolve);
-  try {
-    await promise;
-  } catch (error) {
-    throw listenFault(error, host, port, setting);
-  } finally {
-    server.off("error", reject);
-  }
 }
 
 async function drain(

@@ -1,10 +1,10 @@
 /** A set name that begins like ours and that nothing reads is found, with the nearest name. */
 import { expect, test } from "vitest";
 import { ledgers } from "../../../src/ledger/index.ts";
-import { unknownSettings, unknownText } from "../../../src/main/settings/unknown-settings.ts";
+import { unknownSettings } from "../../../src/main/settings/unknown-settings.ts";
 import { configurationPage } from "../../../tools/configuration-page.ts";
 
-const textsOf = (env: NodeJS.ProcessEnv) => unknownSettings(env, ledgers).map(unknownText);
+const textsOf = (env: NodeJS.ProcessEnv) => unknownSettings(env, ledgers);
 
 test.each([
   ["DATABASE_POOLSIZE", "DATABASE_POOL_SIZE"],

@@ -1,8 +1,8 @@
 /** By which address a client is limited, and what TRUSTED_PROXIES takes. */
 import { BlockList, type Socket } from "node:net";
 import { expect, test } from "vitest";
+import { trustedProxies } from "../../../../src/main/settings/read-settings.ts";
 import { clientAddresses } from "../../../../src/transport/http/limits/client-addresses.ts";
-import { trustedProxiesOf } from "../../../../src/transport/http/limits/trusted-proxies.ts";
 
 const socket = (remoteAddress: string | undefined) => ({ remoteAddress }) as Socket;
 
@@ -20,7 +20,7 @@ test.each([
 
 test("proxies that are trusted have no address, of either family and mapped", () => {
   const of = (setting: string | undefined, remote: string) =>
-    clientAddresses(trustedProxiesOf(setting === undefined ? {} : { TRUSTED_PROXIES: setting }))(
+    clientAddresses(trustedProxies(setting === undefined ? {} : { TRUSTED_PROXIES: setting }))(
       socket(remote),
     );
   for (const remote of ["127.0.0.1", "127.8.9.1", "::1", "::ffff:127.0.0.1"])
@@ -43,5 +43,5 @@ test.each([
   "10.0.0.1,",
   "10.0.0.0/",
 ])("TRUSTED_PROXIES=%s is refused by its name", (setting) => {
-  expect(() => trustedProxiesOf({ TRUSTED_PROXIES: setting })).toThrow(/^TRUSTED_PROXIES: /);
+  expect(() => trustedProxies({ TRUSTED_PROXIES: setting })).toThrow(/^TRUSTED_PROXIES: /);
 });

@@ -13,7 +13,7 @@ import {
 import { request as requestHttps } from "node:https";
 import { connect as connectTcp, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { trustedProxiesOf } from "../../../../src/transport/http/limits/trusted-proxies.ts";
+import { trustedProxies } from "../../../../src/main/settings/read-settings.ts";
 import type { HttpParts } from "../../../../src/transport/http/server.ts";
 import { floodOfResets } from "../../../support/http2-flood.ts";
 import { type Answer, startPort, type TestPort } from "../port-fixture.ts";
@@ -102,7 +102,7 @@ const refused = constants.NGHTTP2_REFUSED_STREAM;
 
 describe("answers that no client reads", () => {
   test("20 sessions of 100 streams hold 64 MiB of documents; a key keeps its answers", async () => {
-    const port = await open({ trustedProxies: trustedProxiesOf({}) });
+    const port = await open({ trustedProxies: trustedProxies({}) });
     const floods: Flood[] = [];
     for (let index = 0; index < 20; index += 1) floods.push(await flood(port, 100));
     await expect
@@ -155,7 +155,7 @@ describe("answers that no client reads", () => {
     };
     const port = await open({
       limits: { withoutCredentials },
-      trustedProxies: trustedProxiesOf({}),
+      trustedProxies: trustedProxies({}),
     });
     const floods: Flood[] = [];
     for (let index = 0; index < 5; index += 1)
@@ -275,7 +275,7 @@ describe("connections", () => {
     const trusting = await open({
       limits,
       tls,
-      trustedProxies: trustedProxiesOf({ TRUSTED_PROXIES: "127.0.0.2" }),
+      trustedProxies: trustedProxies({ TRUSTED_PROXIES: "127.0.0.2" }),
     });
     await connected(trusting, 10);
     expect(await statusFrom(trusting, "127.0.0.2")).toBe(200);
