@@ -143,7 +143,6 @@ function startGateway() {
     onConnectionLimit: () => undefined,
     rest,
     connect: () => assert.fail("no Connect request is sent"),
-    openapi: { body: Buffer.from("{}"), etag: `""` },
     readiness: { report: async () => ({ status: "ready", checks: {} }) },
     metrics: null,
     log: () => {},

@@ -140,7 +140,6 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
       site === null
         ? rest
         : withConsole({ config, site, access, sessions: store.sessions, reportError }, rest),
-    openapi: null,
     pages: new Map([...consentsOf(adminParts), ...docs.pages]),
     readiness: parts.readiness,
     metrics: parts.metrics,

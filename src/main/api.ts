@@ -26,7 +26,7 @@ import { startAdminPort } from "./admin-api.ts";
 import { warnOfConnections } from "./api/connection-warnings.ts";
 import { docsSite } from "./api/docs-pages.ts";
 import { createPublicTransports } from "./api/public-transports.ts";
-import { publishedOpenapi, yamlAnswer } from "./api/published-openapi.ts";
+import { openapiPages, publishedOpenapi } from "./api/published-openapi.ts";
 import { withinRequest } from "./api/request-context.ts";
 import { type HealthPortParts, openHealthPort } from "./health-port.ts";
 import { createLedgerAdapters } from "./ledger/ledger-adapters.ts";
@@ -71,7 +71,7 @@ export async function startApi(
     onConnectionLimit: warnOfConnections(log),
   };
   const { rest, connect } = createPublicTransports({ ...shared, pool, log, metrics, bindings });
-  const { openapi, pages, withBrowsers } = openDocs(config);
+  const { pages, withBrowsers } = openDocs(config);
   const port = await startHttp({
     host: config.api.host,
     port: config.api.port,
@@ -81,7 +81,6 @@ export async function startApi(
     rest: withBrowsers(rest),
     connect,
     within: withinRequest,
-    openapi,
     pages,
     ledgerEndpoints: ledgerWebhookEndpoints(config, kinds, pool, work.startLedgerSync),
     readiness,
@@ -132,8 +131,7 @@ async function openMetricsPort({ metrics: address }: Config, parts: HealthPortPa
 function openDocs({ ledger: { publicUrl }, api: { supportContact } }: Config) {
   const openapi = publishedOpenapi(readFileSync(openapiFile()), { publicUrl, supportContact });
   const { pages, withBrowsers } = docsSite(join(docsSiteFolder(), "platforms"));
-  const yaml = ["/v1/openapi.yaml", yamlAnswer(openapi.body)] as const;
-  return { openapi, pages: new Map([...pages, yaml]), withBrowsers };
+  return { pages: new Map([...pages, ...openapiPages(openapi)]), withBrowsers };
 }
 
 /** Never rejects. */

@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
-import { contentTypeOf, entityTagOf, publishedFile } from "../../transport/http/published-file.ts";
+import { contentTypeOf, publishedFile } from "../../transport/http/published-file.ts";
 import type { HttpAnswer } from "../../transport/http/system-endpoints.ts";
 import type { HttpRequest } from "../../transport/rest/exchange.ts";
 import { respond } from "../../transport/rest/respond.ts";
@@ -48,8 +48,7 @@ export function docsSite(folder: string): DocsSite {
       [...files].map(([address, { body, contentType }]) => {
         // Without the pause of a question the text of each page is in its type at once.
         const caching = contentType === "font/woff2" ? { caching: "public, max-age=604800" } : {};
-        const etag = entityTagOf(body);
-        return [address, publishedFile({ body, etag, contentType, headers, ...caching })];
+        return [address, publishedFile({ body, contentType, headers, ...caching })];
       }),
     ),
     withBrowsers: (rest) => (request, response, exchange) => {

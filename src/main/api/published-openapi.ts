@@ -3,7 +3,7 @@
  * generated clients have no server, and with whom to ask.
  */
 import { stringify } from "yaml";
-import { entityTagOf, publishedFile } from "../../transport/http/published-file.ts";
+import { publishedFile } from "../../transport/http/published-file.ts";
 import type { HttpAnswer } from "../../transport/http/system-endpoints.ts";
 
 /** What the installation adds. */
@@ -22,33 +22,36 @@ interface Document {
 }
 
 /**
+ * Returns the answers with the document, by path: as JSON, and as YAML, which is made when it is
+ * first asked for.
+ */
+export function openapiPages(json: Buffer): readonly (readonly [string, HttpAnswer])[] {
+  let yaml: HttpAnswer | undefined;
+  return [
+    ["/v1/openapi.json", publishedFile({ body: json, contentType: "application/json" })],
+    [
+      "/v1/openapi.yaml",
+      (request, response, exchange) => {
+        yaml ??= publishedFile({ body: yamlOf(json), contentType: "application/yaml" });
+        return yaml(request, response, exchange);
+      },
+    ],
+  ];
+}
+
+function yamlOf(json: Buffer): Buffer {
+  const document: unknown = JSON.parse(json.toString("utf8"));
+  return Buffer.from(stringify(document, { aliasDuplicateObjects: false, lineWidth: 0 }));
+}
+
+/**
  * Returns the generated document with absolute addresses and the contact. Without settings its
- * bytes are unchanged, and its addresses are relative. The entity tag is a hash of the bytes.
+ * bytes are unchanged, and its addresses are relative.
  */
 export function publishedOpenapi(
   generated: Buffer,
-  publisher: Publisher,
-): { readonly body: Buffer; readonly etag: string } {
-  const body = bodyOf(generated, publisher);
-  return { body, etag: entityTagOf(body) };
-}
-
-/** Returns the answer with the document as YAML. It is made when it is first asked for. */
-export function yamlAnswer(json: Buffer): HttpAnswer {
-  let answer: HttpAnswer | undefined;
-  return (request, response, exchange) => {
-    answer ??= publishedFile(yamlOf(json));
-    return answer(request, response, exchange);
-  };
-}
-
-function yamlOf(json: Buffer) {
-  const document: unknown = JSON.parse(json.toString("utf8"));
-  const body = Buffer.from(stringify(document, { aliasDuplicateObjects: false, lineWidth: 0 }));
-  return { body, etag: entityTagOf(body), contentType: "application/yaml" };
-}
-
-function bodyOf(generated: Buffer, { publicUrl, supportContact }: Publisher): Buffer {
+  { publicUrl, supportContact }: Publisher,
+): Buffer {
   if (publicUrl === null && supportContact === null) return generated;
   const document = JSON.parse(generated.toString("utf8")) as Document;
   const { info, externalDocs, servers } = document;

@@ -8,10 +8,8 @@ import { type HeaderFields, respond } from "../rest/respond.ts";
 import type { HttpAnswer } from "./system-endpoints.ts";
 
 /** A file. Every answer shares the same bytes, so unread answers cost no memory. */
-export interface PublishedFile {
+interface PublishedFile {
   readonly body: Buffer;
-  /** The entity tag with quotes. */
-  readonly etag: string;
   readonly contentType: string;
   /** Further header fields. */
   readonly headers?: HeaderFields;
@@ -37,14 +35,13 @@ export function contentTypeOf(name: string): string {
   return contentTypes[extname(name)] ?? "application/octet-stream";
 }
 
-/** Returns a strong entity tag, a hash of the bytes. */
-export function entityTagOf(body: Buffer): string {
-  return `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"`;
-}
-
-/** Returns the answer with the file. It is 304 without a body if the client has the same bytes. */
+/**
+ * Returns the answer with the file, and a hash of its bytes as a strong entity tag. It is 304
+ * without a body if the client has the same bytes.
+ */
 export function publishedFile(file: PublishedFile): HttpAnswer {
-  const { body, etag, contentType, headers: further, caching = "public, no-cache" } = file;
+  const { body, contentType, headers: further, caching = "public, no-cache" } = file;
+  const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"`;
   return (request, response, exchange) => {
     const headers = {
       "Request-Id": exchange.requestId,

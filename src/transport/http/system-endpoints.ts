@@ -1,18 +1,13 @@
 /**
- * The system endpoints, which need no key: the OpenAPI document, health, readiness and, on a port
- * that is not public, metrics. No rate limit counts them (REQUEST-3).
+ * The system endpoints, which need no key: health, readiness, published files and, on a port that
+ * is not public, metrics. No rate limit counts them (REQUEST-3).
  */
 import type { Exchange, HttpRequest, HttpResponse } from "../rest/exchange.ts";
 import { respond, responseHeaders } from "../rest/respond.ts";
-import { type PublishedFile, publishedFile } from "./published-file.ts";
 import type { Readiness } from "./readiness.ts";
 
 /** The system endpoints of a port and their sources. */
 export interface SystemEndpoints {
-  /**
-   * The document and its entity tag with quotes. Null if the port has no document.
-   */
-  readonly openapi: Pick<PublishedFile, "body" | "etag"> | null;
   readonly readiness: Pick<Readiness, "report">;
   /** Further answers to `GET`, by path. */
   readonly pages?: ReadonlyMap<string, HttpAnswer>;
@@ -31,11 +26,7 @@ export type HttpAnswer = (
 
 /** Returns the answers to `GET` by path. */
 export function systemEndpoints(parts: SystemEndpoints): ReadonlyMap<string, HttpAnswer> {
-  const contentType = "application/json";
   return new Map<string, HttpAnswer>([
-    ...(parts.openapi === null
-      ? []
-      : [["/v1/openapi.json", publishedFile({ ...parts.openapi, contentType })] as const]),
     [
       "/healthz",
       (request, response, exchange) => json(request, response, exchange, 200, { status: "ok" }),

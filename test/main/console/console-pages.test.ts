@@ -33,7 +33,6 @@ async function serve(from: string): Promise<number> {
     tls: null,
     rest: consolePages(from),
     connect: () => undefined,
-    openapi: null,
     readiness: { report: () => Promise.reject(new Error("not asked")) },
     metrics: null,
     log: () => undefined,

@@ -12,6 +12,7 @@ import { InvoiceService } from "../../../src/gen/proto/billing/v1/invoices_pb.ts
 import { OrganisationService } from "../../../src/gen/proto/billing/v1/organisation_pb.ts";
 import { SubscriptionService } from "../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import { UsageService } from "../../../src/gen/proto/billing/v1/usage_pb.ts";
+import { publishedFile } from "../../../src/transport/http/published-file.ts";
 import { type HttpParts, type HttpPort, startHttp } from "../../../src/transport/http/server.ts";
 import { type GatewayParts, restHandler } from "../../../src/transport/rest/handler.ts";
 import { compileRoutes } from "../../../src/transport/rest/routes.ts";
@@ -84,6 +85,12 @@ export function gatewayParts(answer: Answer): GatewayParts {
   };
 }
 
+/** The OpenAPI document as a page of the port. */
+export function openapiPage(body: Buffer): NonNullable<HttpParts["pages"]> {
+  const answer = publishedFile({ body, contentType: "application/json" });
+  return new Map([["/v1/openapi.json", answer]]);
+}
+
 /** A running port, the lines of its log, and the calls of its operations. */
 export interface TestPort extends HttpPort {
   readonly base: string;
@@ -111,7 +118,7 @@ export async function startPort(
     rest: restHandler(gateway),
     connect: (_request, response) =>
       response.writeHead(200, { "content-type": "application/proto" }).end(),
-    openapi: { body: Buffer.from(`{"openapi":"3.1.0"}`), etag: `"abc"` },
+    pages: openapiPage(Buffer.from(`{"openapi":"3.1.0"}`)),
     readiness: { report: async () => ({ status: "ready", checks: { database: "ok" } }) },
     metrics: async () => ({ contentType: "text/plain", text: "up 1\n" }),
     log: (line) => lines.push(line),

@@ -16,7 +16,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { trustedProxies } from "../../../../src/main/settings/read-settings.ts";
 import type { HttpParts } from "../../../../src/transport/http/server.ts";
 import { floodOfResets } from "../../../support/http2-flood.ts";
-import { type Answer, startPort, type TestPort } from "../port-fixture.ts";
+import { type Answer, openapiPage, startPort, type TestPort } from "../port-fixture.ts";
 import { certificate } from "../tls-fixture.ts";
 
 const organisation = { id: "o", object: "organisation", name: "Northwind" };
@@ -37,8 +37,8 @@ async function open(
   overrides: Partial<HttpParts> = {},
   answer: Answer = () => ({ organisation }),
 ): Promise<TestPort> {
-  const openapi = { body: Buffer.alloc(documentBytes, "x"), etag: '"x"' };
-  const port = await startPort(answer, { openapi, ...overrides });
+  const pages = openapiPage(Buffer.alloc(documentBytes, "x"));
+  const port = await startPort(answer, { pages, ...overrides });
   ports.push(port);
   return port;
 }

@@ -2,7 +2,7 @@
 import { connect as connectHttp2 } from "node:http2";
 import { connect as connectTcp, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startPort, type TestPort } from "../port-fixture.ts";
+import { openapiPage, startPort, type TestPort } from "../port-fixture.ts";
 
 const organisation = { id: "o", object: "organisation", name: "Northwind" };
 const subscription = {
@@ -104,7 +104,7 @@ describe("a slow client is ended", () => {
 describe("a client that does not read its answer is ended", () => {
   test("over HTTP/2, where its window is closed", async () => {
     const unread = await startPort(() => ({ organisation, subscription }), {
-      openapi: { body: Buffer.alloc(200_000, "x"), etag: '"x"' },
+      pages: openapiPage(Buffer.alloc(200_000, "x")),
       limits: { unreadMs: 200, checkEveryMs: 25 },
     });
     const session = connectHttp2(`http://127.0.0.1:${unread.port}`, {
@@ -124,7 +124,7 @@ describe("a client that does not read its answer is ended", () => {
 
   test("over HTTP/1.1, where it takes nothing from its socket", async () => {
     const unread = await startPort(() => ({ organisation, subscription }), {
-      openapi: { body: Buffer.alloc(20_000_000, "x"), etag: '"x"' },
+      pages: openapiPage(Buffer.alloc(20_000_000, "x")),
       limits: { unreadMs: 200, checkEveryMs: 25 },
     });
     const socket = connectTcp({ port: unread.port, host: "127.0.0.1" }).on("error", () => {});
