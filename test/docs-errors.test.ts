@@ -5,8 +5,8 @@ import { Code } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 import { type RefusalCode, refusals } from "../src/domain/refusal.ts";
 import { UsageEventErrorCodeSchema } from "../src/gen/proto/billing/v1/usage_pb.ts";
-import { enumJsonNames } from "../src/transport/rest/json-shape.ts";
 import { errorPage } from "../tools/openapi/errors.ts";
+import { enumJsonNames } from "../tools/openapi/json-values.ts";
 import { at, document, type Json } from "./contract/answer-check.ts";
 
 const folder = join(import.meta.dirname, "../docs/errors");

@@ -18,8 +18,6 @@ import {
 } from "../../src/gen/proto/billing/v1/usage_pb.ts";
 import { Health } from "../../src/gen/proto/grpc/health/v1/health_pb.ts";
 import {
-  constant,
-  enumJsonNames,
   httpRoute,
   isCommaSeparated,
   jsonName,
@@ -27,6 +25,7 @@ import {
   requestFields,
 } from "../../src/transport/rest/json-shape.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
+import { constant, enumJsonNames } from "../../tools/openapi/json-values.ts";
 import { at, document } from "./answer-check.ts";
 
 function field(message: DescMessage, name: string): DescField {

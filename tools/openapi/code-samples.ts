@@ -3,9 +3,10 @@
  * `packages/client`, and over HTTP. Viewers of the document show them (`x-codeSamples`).
  */
 import type { DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { example, jsonName, requestFields } from "../../src/transport/rest/json-shape.ts";
+import { jsonName, requestFields } from "../../src/transport/rest/json-shape.ts";
 import type { DescribedOperation } from "./described-operation.ts";
 import { curlSample, goSample, pythonSample, type SampleRequest } from "./http-samples.ts";
+import { example } from "./json-values.ts";
 import { requestExample, responseExample } from "./message-schema.ts";
 
 /** Returns the samples. Address and key are variables of the environment. */

@@ -1,14 +1,9 @@
 /** The JSON Schema of one field, in a request or in a response. */
 import type { DescEnum, DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
-import {
-  constant,
-  enumJsonNames,
-  example,
-  optionsOf,
-  responseDecimalPattern,
-} from "../../src/transport/rest/json-shape.ts";
+import { optionsOf } from "../../src/transport/rest/json-shape.ts";
 import { description } from "./comments.ts";
+import { constant, enumJsonNames, example, responseDecimalPattern } from "./json-values.ts";
 import { itemKeywords, ruleKeywords } from "./rules.ts";
 
 /** The use of a message. Requests are closed and have rules; responses are open and complete. */

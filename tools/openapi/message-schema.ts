@@ -1,16 +1,10 @@
 /** The JSON Schema of a message in a request or in a response, and its example. */
 import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
-import {
-  constant,
-  enumJsonNames,
-  example,
-  jsonName,
-  optionsOf,
-  verbatimField,
-} from "../../src/transport/rest/json-shape.ts";
+import { jsonName, optionsOf, verbatimField } from "../../src/transport/rest/json-shape.ts";
 import { description } from "./comments.ts";
 import { fieldSchema, type Refer } from "./field-schema.ts";
+import { constant, enumJsonNames, example } from "./json-values.ts";
 import { isRequired } from "./rules.ts";
 
 /** Returns the schema of a request body with these fields: closed, with its required members. */

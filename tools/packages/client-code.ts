@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { responseDecimalPattern } from "../../src/transport/rest/json-shape.ts";
+import { responseDecimalPattern } from "../openapi/json-values.ts";
 
 /** What the document has of JSON Schema. */
 interface Schema {

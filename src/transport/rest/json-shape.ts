@@ -4,20 +4,12 @@
  * it, so that the document always matches the server.
  */
 import assert from "node:assert/strict";
-import type { JsonValue } from "@bufbuild/protobuf";
-import {
-  type DescEnum,
-  type DescField,
-  type DescMessage,
-  type DescMethod,
-  getOption,
-} from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, type DescMethod, getOption } from "@bufbuild/protobuf";
 import {
   type Field as FieldOptions,
   field as fieldExtension,
 } from "../../gen/proto/billing/options/v1/options_pb.ts";
 import { http as httpExtension } from "../../gen/proto/google/api/annotations_pb.ts";
-import { enumJsonName } from "../rpc/validation/enum-words.ts";
 
 /** Reading them from the descriptor each time is a tenth of the API's start. */
 const knownOptions = new WeakMap<DescField, FieldOptions>();
@@ -96,38 +88,7 @@ export function verbatimField(message: DescMessage): DescField | null {
   return message.fields.find((field) => optionsOf(field).verbatim) ?? null;
 }
 
-/**
- * Returns the constant value of the member in responses (`customer` for `object`), or `null` if it
- * varies.
- */
-export function constant(field: DescField): string | null {
-  const { constant: value } = optionsOf(field);
-  return value === "" ? null : value;
-}
-
-/**
- * Returns the field's example, or `undefined` if it has none. `null` is an example too. Throws for
- * an example that is invalid JSON.
- */
-export function example(field: DescField): JsonValue | undefined {
-  const { example: text } = optionsOf(field);
-  return text === "" ? undefined : (JSON.parse(text) as JsonValue);
-}
-
 /** Whether a query parameter holds several values separated by commas (`status=draft,paid`). */
 export function isCommaSeparated(field: DescField): boolean {
   return field.fieldKind === "list";
 }
-
-/**
- * Returns the words of an enum in JSON, in the order of the proto file. The zero value means unset
- * and has no word.
- */
-export function enumJsonNames(descriptor: DescEnum): string[] {
-  return descriptor.values.filter(({ number }) => number !== 0).map(enumJsonName);
-}
-
-/**
- * The form of a decimal in responses: four places, and a minus sign if it is below zero (OBJECT-2).
- */
-export const responseDecimalPattern = "^-?(0|[1-9][0-9]*)\\.[0-9]{4}$";
