@@ -44,33 +44,11 @@ interface BodyLimits {
  * body is known to be over the limit, and `temporarily_unavailable` if too many bodies are
  * unfinished. The rest stays unread. Throws `invalid_parameter` if the body ends early.
  */
-export async function readBody(request: HttpRequest, limits: BodyLimits = {}): Promise<Uint8Array> {
-  const { maxBytes = maxBodyBytes } = limits;
-  if (!hasBody(request)) return empty;
-  // A small body has arrived with its head, and HTTP/1.1 has it buffered, so no event is awaited.
-  if (request.stream === undefined && request.complete) {
-    return withinLimit((request.read() as Buffer | null) ?? empty, maxBytes);
-  }
-  return collected(request, maxBytes, limits);
-}
-
-const empty: Uint8Array = new Uint8Array(0);
-
-function tooLarge(maxBytes: number): Refusal {
-  const limit = maxBytes < maxBodyBytes ? `${maxBytes / 1024} KiB` : "1 MiB";
-  return new Refusal("request_too_large", `The body is larger than ${limit}`);
-}
-
-function withinLimit(body: Uint8Array, maxBytes: number): Uint8Array {
-  if (body.length > maxBytes) throw tooLarge(maxBytes);
-  return body;
-}
-
-function collected(
+export function readBody(
   request: HttpRequest,
-  maxBytes: number,
-  { hold = () => true, signal }: BodyLimits,
+  { maxBytes = maxBodyBytes, hold = () => true, signal }: BodyLimits = {},
 ): Promise<Uint8Array> {
+  if (!hasBody(request)) return Promise.resolve(new Uint8Array(0));
   return new Promise((resolve, reject) => {
     let chunks: Buffer[] = [];
     let length = 0;
@@ -105,6 +83,11 @@ function collected(
     });
     signal?.addEventListener("abort", () => stop(signal.reason), { once: true });
   });
+}
+
+function tooLarge(maxBytes: number): Refusal {
+  const limit = maxBytes < maxBodyBytes ? `${maxBytes / 1024} KiB` : "1 MiB";
+  return new Refusal("request_too_large", `The body is larger than ${limit}`);
 }
 
 const contentType = /^application\/json(?:[ \t]*;[ \t]*charset=(?:utf-8|"utf-8"))?[ \t]*$/i;

@@ -51,9 +51,10 @@ function compileVerbatim({ localName }: DescField): WriteValue {
 }
 
 function compileMember(field: DescField): (message: Fields) => string {
-  const key = optionsOf(field).inline ? "" : `${JSON.stringify(jsonName(field))}:`;
+  const { inline } = optionsOf(field);
+  const key = inline ? "" : `${JSON.stringify(jsonName(field))}:`;
   const unset = unsetMember(field, key);
-  const write = optionsOf(field).inline ? compileInline(field) : compileValue(field);
+  const write = inline ? compileInline(field) : compileValue(field);
   return (message) => {
     const value = message[field.localName];
     if (value === undefined || value === null) return unset ?? assert.fail(`${field} is unset`);
@@ -68,9 +69,10 @@ function compileInline(field: DescField): WriteValue {
 
 /** Returns the whole member for an unset field. Null if the field must be set. */
 function unsetMember(field: DescField, key: string): string | null {
-  if (optionsOf(field).inline) return null;
-  if (optionsOf(field).nullable) return `${key}null`;
-  if (optionsOf(field).omitEmpty || field.proto.proto3Optional) return "";
+  const { inline, nullable, omitEmpty } = optionsOf(field);
+  if (inline) return null;
+  if (nullable) return `${key}null`;
+  if (omitEmpty || field.proto.proto3Optional) return "";
   if (field.fieldKind === "list") return `${key}[]`;
   if (field.fieldKind !== "scalar") return null;
   if (field.scalar === ScalarType.STRING) return `${key}""`;

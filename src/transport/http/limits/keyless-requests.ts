@@ -13,15 +13,7 @@ import type { limitRefusedRequests } from "./refused-requests.ts";
 import { createSlots, type Slot, type SlotHolder } from "./slots.ts";
 
 /** Limits requests whose key is not known to be valid. */
-export interface KeylessRequests {
-  /**
-   * Counts a request. Returns the function to call once its response has closed, or null if it
-   * must be refused because too many are open.
-   */
-  admit(request: HttpRequest, response: HttpResponse, exchange: Exchange): (() => void) | null;
-  /** Records how many bytes of a written answer the client has not read. */
-  written(response: HttpResponse): void;
-}
+export type KeylessRequests = ReturnType<typeof watchKeylessRequests>;
 
 /** As many proven keys may be in use at once. They take about two megabytes. */
 const maxProven = 20_000;
@@ -41,7 +33,7 @@ export function watchKeylessRequests(
   limits: HttpLimits,
   addressOf: AddressOf,
   countRefused: ReturnType<typeof limitRefusedRequests>,
-): KeylessRequests {
+) {
   // Two kinds, so that a flood of one never refuses the other: health probes and requests with
   // invented keys, new keys and probes.
   const takeWithout = createSlots(limits.withoutCredentials);
@@ -54,7 +46,11 @@ export function watchKeylessRequests(
   const slots = new WeakMap<HttpResponse, Slot>();
 
   return {
-    admit(request, response, exchange) {
+    /**
+     * Counts a request. Returns the function to call once its response has closed, or null if it
+     * must be refused because too many are open.
+     */
+    admit(request: HttpRequest, response: HttpResponse, exchange: Exchange): (() => void) | null {
       const { authorization } = exchange.credentials;
       const digest = typeof authorization === "string" ? digestOf(authorization) : null;
       const connection = request.stream === undefined ? request.socket : request.stream.session;
@@ -90,7 +86,8 @@ export function watchKeylessRequests(
         slot.release();
       };
     },
-    written: (response) => slots.get(response)?.setBytes(response.writableLength),
+    /** Records how many bytes of a written answer the client has not read. */
+    written: (response: HttpResponse) => slots.get(response)?.setBytes(response.writableLength),
   };
 }
 
@@ -125,33 +122,26 @@ function end(response: HttpResponse): void {
   else response.stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
-/** The credentials that were admitted lately. They are known by their digests. */
-interface ProvenCredentials {
-  has(digest: string): boolean;
-  /** Records that a request with these credentials was admitted. */
-  add(digest: string): void;
-  /** Records that they are invalid. */
-  delete(digest: string): void;
-}
-
 /** Returns the digest of a value: a key stays in this process no longer than its request. */
 export function digestOf(credential: string): string {
   return hash("sha256", credential, "base64");
 }
 
-/** Keeps the `max` credentials that were admitted last. */
-export function createProvenCredentials(max: number): ProvenCredentials {
+/** Keeps the `max` credentials that were admitted last. They are known by their digests. */
+export function createProvenCredentials(max: number) {
   /** In the order of their last admission. */
   const digests = new Set<string>();
   return {
-    has: (digest) => digests.has(digest),
-    add: (digest) => {
+    has: (digest: string) => digests.has(digest),
+    /** Records that a request with these credentials was admitted. */
+    add: (digest: string) => {
       digests.delete(digest);
       digests.add(digest);
       if (digests.size <= max) return;
       const [oldest] = digests;
       if (oldest !== undefined) digests.delete(oldest);
     },
-    delete: (digest) => void digests.delete(digest),
+    /** Records that they are invalid. */
+    delete: (digest: string) => void digests.delete(digest),
   };
 }

@@ -6,12 +6,6 @@
 import { constants, type ServerHttp2Session } from "node:http2";
 import type { HttpLimits } from "./limits.ts";
 
-/** Watches sessions for refused header blocks. */
-interface RefusedHeaders {
-  watch(session: ServerHttp2Session): void;
-  stop(): void;
-}
-
 interface Watched {
   readonly session: ServerHttp2Session;
   /** The number of its streams that became requests. */
@@ -19,10 +13,7 @@ interface Watched {
 }
 
 /** Starts the watch with the given limits. */
-export function watchRefusedHeaders({
-  headersCheckMs,
-  refusedHeaders,
-}: HttpLimits): RefusedHeaders {
+export function watchRefusedHeaders({ headersCheckMs, refusedHeaders }: HttpLimits) {
   const watched = new Set<Watched>();
   const check = () => {
     for (const { session, taken } of watched) {
@@ -34,7 +25,7 @@ export function watchRefusedHeaders({
   };
   const timer = setInterval(check, headersCheckMs).unref();
   return {
-    watch(session) {
+    watch(session: ServerHttp2Session) {
       const entry: Watched = { session, taken: 0 };
       watched.add(entry);
       session.on("stream", () => {

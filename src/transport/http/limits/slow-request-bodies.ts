@@ -17,17 +17,10 @@ interface Receiving {
 }
 
 /** Watches the bodies that are being received. */
-export interface SlowBodies {
-  /**
-   * Watches a request that has a body. A stream of messages may pause, so only the total time
-   * applies to it. Returns the function to call once its response has closed.
-   */
-  watch(request: HttpRequest, startedMs: number, isStream: boolean): () => void;
-  stop(): void;
-}
+export type SlowBodies = ReturnType<typeof watchSlowBodies>;
 
 /** Starts the watch. `refuse` answers a slow HTTP/1.1 request and ends its connection. */
-export function watchSlowBodies(limits: HttpLimits, refuse: (socket: Socket) => void): SlowBodies {
+export function watchSlowBodies(limits: HttpLimits, refuse: (socket: Socket) => void) {
   const receiving = new Set<Receiving>();
   const check = () => {
     const nowMs = performance.now();
@@ -40,7 +33,11 @@ export function watchSlowBodies(limits: HttpLimits, refuse: (socket: Socket) => 
   };
   const timer = setInterval(check, limits.checkEveryMs).unref();
   return {
-    watch(request, startedMs, isStream) {
+    /**
+     * Watches a request that has a body. A stream of messages may pause, so only the total time
+     * applies to it. Returns the function to call once its response has closed.
+     */
+    watch(request: HttpRequest, startedMs: number, isStream: boolean): () => void {
       const bytesBefore = bytesReceived(request);
       const body: Receiving = { request, startedMs, isStream, bytesBefore };
       receiving.add(body);

@@ -9,11 +9,7 @@ import type { HttpResponse } from "../../rest/exchange.ts";
 import type { HttpLimits } from "./limits.ts";
 
 /** Watches answers until their clients have read them. */
-export interface UnreadAnswers {
-  /** Returns the function that ends the watch of a response that has closed. */
-  watch(response: HttpResponse): () => void;
-  stop(): void;
-}
+export type UnreadAnswers = ReturnType<typeof watchUnreadAnswers>;
 
 interface Watched {
   readonly response: HttpResponse;
@@ -22,11 +18,7 @@ interface Watched {
 }
 
 /** Starts the watch, with a check every `checkEveryMs`. */
-export function watchUnreadAnswers({
-  unreadMs,
-  checkEveryMs,
-  unreadBytes,
-}: HttpLimits): UnreadAnswers {
+export function watchUnreadAnswers({ unreadMs, checkEveryMs, unreadBytes }: HttpLimits) {
   const open = new Set<Watched>();
   const check = () => {
     const nowMs = performance.now();
@@ -41,7 +33,8 @@ export function watchUnreadAnswers({
   };
   const timer = setInterval(check, checkEveryMs).unref();
   return {
-    watch: (response) => {
+    /** Returns the function that ends the watch of a response that has closed. */
+    watch: (response: HttpResponse): (() => void) => {
       const watched: Watched = { response, wholeSinceMs: null };
       open.add(watched);
       return () => void open.delete(watched);
@@ -57,9 +50,9 @@ interface Holding {
 
 /**
  * Returns one answer for each connection that must end, so that the others together hold at most
- * `most` bytes.
+ * `maxBytes` bytes.
  */
-function largest(open: Iterable<Watched>, most: number): readonly HttpResponse[] {
+function largest(open: Iterable<Watched>, maxBytes: number): readonly HttpResponse[] {
   const holdings = new Map<object, Holding>();
   let total = 0;
   for (const { response } of open) {
@@ -71,12 +64,12 @@ function largest(open: Iterable<Watched>, most: number): readonly HttpResponse[]
     holdings.set(connection ?? response, holding);
     total += bytes;
   }
-  if (total <= most) return [];
+  if (total <= maxBytes) return [];
   const ended: HttpResponse[] = [];
   for (const { response, bytes } of [...holdings.values()].sort(
     (one, other) => other.bytes - one.bytes,
   )) {
-    if (total <= most) break;
+    if (total <= maxBytes) break;
     total -= bytes;
     ended.push(response);
   }

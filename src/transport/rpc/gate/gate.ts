@@ -5,7 +5,7 @@
  */
 import { crashPoint } from "../../../crash-points.ts";
 import { Refusal } from "../../../domain/refusal.ts";
-import type { Access, AdmittedKey, RateWindow } from "../../../store/access/api-keys.ts";
+import type { Access, RateWindow } from "../../../store/access/api-keys.ts";
 import type { Caller, Principal } from "../caller.ts";
 import type { Operation } from "../operation.ts";
 import { answered } from "../refusals.ts";
@@ -110,7 +110,7 @@ async function admit(
     const message = `More than ${limit} requests in 60 seconds; retry in ${resetSeconds} s`;
     throw new Refusal("rate_limited", message, null, resetSeconds);
   }
-  return callerOf(admission.key);
+  return { ...admission.key, scopes: new Set(admission.key.scopes) };
 }
 
 /**
@@ -126,12 +126,6 @@ function setRateHeaders(rate: RateWindow, setHeader: SetHeader): void {
   setHeader("RateLimit-Limit", String(rate.limit));
   setHeader("RateLimit-Remaining", String(rate.remaining));
   setHeader("RateLimit-Reset", String(rate.resetSeconds));
-}
-
-function callerOf(key: AdmittedKey): Caller {
-  const { apiKeyId, organisationId, livemode, canCreateLedgerContacts, usageAllowed, now } = key;
-  const scopes = new Set(key.scopes);
-  return { apiKeyId, organisationId, scopes, livemode, canCreateLedgerContacts, usageAllowed, now };
 }
 
 /**

@@ -9,8 +9,14 @@ import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { file_google_rpc_error_details } from "../../../gen/proto/google/rpc/error_details_pb.ts";
 import { Health } from "../../../gen/proto/grpc/health/v1/health_pb.ts";
-import { ServerReflection } from "../../../gen/proto/grpc/reflection/v1/reflection_pb.ts";
-import { ServerReflection as ServerReflectionAlpha } from "../../../gen/proto/grpc/reflection/v1alpha/reflection_pb.ts";
+import {
+  ServerReflection,
+  type ServerReflectionRequest,
+} from "../../../gen/proto/grpc/reflection/v1/reflection_pb.ts";
+import {
+  type ServerReflectionRequest as AlphaRequest,
+  ServerReflection as ServerReflectionAlpha,
+} from "../../../gen/proto/grpc/reflection/v1alpha/reflection_pb.ts";
 import { createPlaces } from "../../places.ts";
 import { connectionOf, type OpenRoutes } from "../connect/routes.ts";
 
@@ -29,24 +35,8 @@ export interface ReflectionLimits {
  */
 const defaultLimits: ReflectionLimits = { inAll: 32, ofOne: 4, questions: 256 };
 
-/** A question and its answer in both versions. Their messages differ only in the package. */
-interface Question {
-  readonly host: string;
-  readonly messageRequest:
-    | {
-        readonly case:
-          | "fileByFilename"
-          | "fileContainingSymbol"
-          | "allExtensionNumbersOfType"
-          | "listServices";
-        readonly value: string;
-      }
-    | {
-        readonly case: "fileContainingExtension";
-        readonly value: { readonly containingType: string; readonly extensionNumber: number };
-      }
-    | { readonly case: undefined; readonly value?: undefined };
-}
+/** A question of either version. The messages of both differ only in the package. */
+type Question = ServerReflectionRequest | AlphaRequest;
 
 type MessageResponse =
   | { case: "fileDescriptorResponse"; value: { fileDescriptorProto: Uint8Array[] } }
