@@ -13,24 +13,20 @@ import { type Config, encryptionOf } from "../config.ts";
 import { callbackPathOf } from "../ledger/port/oauth-app.ts";
 import { createPosting, type LedgerWork } from "../services/deps.ts";
 import { subscriptionService } from "../services/subscriptions/index.ts";
-import { textFormats } from "../services/text-formats.ts";
 import type { IdempotencyStore } from "../store/access/idempotency.ts";
 import { createOperatorAccess } from "../store/access/operator-tokens.ts";
 import { createActingTenants } from "../store/admin/acting-tenant.ts";
 import { createAdminStore } from "../store/admin/admin-store.ts";
 import { createPool, type Pool } from "../store/database/pool.ts";
 import type { Readiness } from "../transport/http/readiness.ts";
-import { type HttpParts, startHttp } from "../transport/http/server.ts";
+import { type HttpParts, type HttpPort, startHttp } from "../transport/http/server.ts";
 import type { HttpAnswer } from "../transport/http/system-endpoints.ts";
 import { respond, responseHeaders } from "../transport/rest/respond.ts";
-import { createCall } from "../transport/rpc/call.ts";
 import { createCallLimit } from "../transport/rpc/call-limit.ts";
 import type { OperatorCaller } from "../transport/rpc/caller.ts";
 import { createOperatorGate } from "../transport/rpc/gate/operator-gate.ts";
-import { createIdempotency } from "../transport/rpc/idempotency.ts";
-import { createReportError } from "../transport/rpc/refusals.ts";
 import { docsSite } from "./api/docs-pages.ts";
-import { observeInContext, withinRequest } from "./api/request-context.ts";
+import { withinRequest } from "./api/request-context.ts";
 import { createTransports } from "./api/transports.ts";
 import { createWorkflowPages } from "./api/workflow-pages.ts";
 import { consoleSiteOf, withConsole } from "./console/console.ts";
@@ -62,12 +58,6 @@ interface AdminPortParts
   readonly shutdownSignal: AbortSignal;
 }
 
-/** The open port. */
-interface AdminPort {
-  readonly port: number;
-  stop(options: { readonly graceMs: number }): Promise<void>;
-}
-
 /**
  * The port has its own connections, so that no operator's read takes one from the public API. A
  * write holds one while it reads through another. With a single pool, as many writes as connections
@@ -87,8 +77,8 @@ const dearCallLimits = {
 /**
  * Opens the port. Rejects with an error that names `ADMIN_PORT` if another process has the port.
  */
-export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> {
-  const { config, keys } = parts;
+export async function startAdminPort(parts: AdminPortParts): Promise<HttpPort> {
+  const { config } = parts;
   const pools = openPools(parts);
   const encryption = encryptionOf(config);
   const store = createAdminStore(pools, encryption);
@@ -103,16 +93,7 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
   const platform = platformOf(parts, pools);
   const adminParts = { ...parts, ...settingsOf(config), store, ledgerApps, platform };
   const bindings = adminServices(adminParts);
-  const reportError = createReportError(parts.logFailure);
   const limitDearReads = createCallLimit(dearCallLimits);
-  const call = createCall<OperatorCaller>({
-    idempotency: createIdempotency(keys),
-    observe: observeInContext,
-    implementations: bindings,
-    formats: textFormats,
-    limit: ({ operation, caller }, run) =>
-      dearReads.has(operation.name) ? limitDearReads(caller.operatorId, run) : run(),
-  });
   const access = createOperatorAccess(pools.reading);
   const site = consoleSiteOf(config);
   const gate = createOperatorGate(access, site && { site, sessions: access, unattended });
@@ -120,31 +101,25 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
     ...parts,
     bindings,
     gate,
-    call,
-    reportError,
+    limit: ({ operation, caller }, run) =>
+      dearReads.has(operation.name) ? limitDearReads(caller.operatorId, run) : run(),
     // This port has no REST, so every REST path is unknown.
     findRoute: () => null,
-    isReflected: config.api.grpcReflection,
   });
   const docs = docsSite(join(docsSiteFolder(), "operators"));
   const rest = docs.withBrowsers(transports.rest);
   const port = await startHttp({
-    host: config.admin.host,
-    port: config.admin.port,
+    ...parts,
+    ...config.admin,
     portSetting: "ADMIN_PORT",
     tls: config.api.tls,
     trustedProxies: config.api.trustedProxies,
-    onConnectionLimit: parts.onConnectionLimit,
     ...transports,
     rest:
       site === null
         ? rest
-        : withConsole({ config, site, access, sessions: store.sessions, reportError }, rest),
+        : withConsole({ ...parts, site, access, sessions: store.sessions }, rest),
     pages: new Map([...consentsOf(adminParts), ...docs.pages]),
-    readiness: parts.readiness,
-    metrics: parts.metrics,
-    log: parts.log,
-    logFailure: parts.logFailure,
     within: withinRequest,
   }).catch(async (error: unknown) => {
     await pools.end();

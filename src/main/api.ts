@@ -13,15 +13,12 @@ import { createDeps } from "../services/deps.ts";
 import { services } from "../services/index.ts";
 import { createIdempotencyStore } from "../store/access/idempotency.ts";
 import type { Pool } from "../store/database/pool.ts";
-import { wakeBatches } from "../store/ledger-jobs/batch-wakes.ts";
 import { createOutcomes } from "../store/ledger-jobs/job-notifications.ts";
-import { findRunNames } from "../store/ledger-jobs/run-names.ts";
 import { createStore, warmUp } from "../store/tenant.ts";
 import type { UsageCounts } from "../store/usage/ingest.ts";
 import { startHttp } from "../transport/http/server.ts";
 import { createRequestObserver } from "../transport/rpc/observe.ts";
-import { isOutcomeUnknown, type TemporalClient } from "../worker/temporal/connect.ts";
-import { createStartWork } from "../worker/temporal/start-work.ts";
+import { isOutcomeUnknown } from "../worker/temporal/connect.ts";
 import { startAdminPort } from "./admin-api.ts";
 import { warnOfConnections } from "./api/connection-warnings.ts";
 import { docsSite } from "./api/docs-pages.ts";
@@ -36,7 +33,7 @@ import { awaitSchema, openReadiness } from "./readiness.ts";
 import type { Running } from "./run.ts";
 import { createLogFailure, type Log } from "./telemetry/log.ts";
 import { createMetrics, type Metrics } from "./telemetry/metrics.ts";
-import { openPool, openTemporal } from "./telemetry/observed-parts.ts";
+import { createWork, openPool, openTemporal } from "./telemetry/observed-parts.ts";
 import { noTracing, type Tracing } from "./telemetry/tracing.ts";
 
 /**
@@ -52,7 +49,10 @@ export async function startApi(
   const stores = openStores(config, log);
   const { metrics, pool, outcomes, keys } = stores;
   const temporal = openTemporal(config, metrics, tracing);
-  const work = createWork(config, log, temporal, pool);
+  const work = createWork(config, log, temporal, pool, {
+    next: "the dispatcher will",
+    isBegun: isOutcomeUnknown,
+  });
   const onIssued = (organisationId: string) => void work.wake(organisationId);
   const onUsage = (counts: UsageCounts) => countUsage(metrics, counts);
   const store = createStore(pool, onIssued, onUsage);
@@ -70,13 +70,11 @@ export async function startApi(
     logFailure: createLogFailure(log),
     onConnectionLimit: warnOfConnections(log),
   };
-  const { rest, connect } = createPublicTransports({ ...shared, pool, log, metrics, bindings });
+  const parts = { ...shared, ...observed, pool, metrics, bindings };
+  const { rest, connect } = createPublicTransports(parts);
   const { pages, withBrowsers } = openDocs(config);
   const port = await startHttp({
-    host: config.api.host,
-    port: config.api.port,
-    tls: config.api.tls,
-    trustedProxies: config.api.trustedProxies,
+    ...config.api,
     ...observed,
     rest: withBrowsers(rest),
     connect,
@@ -178,21 +176,6 @@ function reportContradictions(log: Log, { contradictions }: Metrics) {
   };
 }
 
-/**
- * The starts of workflows. Work whose start fails is started by the dispatcher. A start with an
- * unknown outcome counts as begun, so that its request waits for the ledger.
- */
-function createWork({ taskQueue }: Config, log: Log, { client }: TemporalClient, pool: Pool) {
-  const onUnstarted = (workflowId: string, err: unknown) => {
-    log.warn({ workflowId, err }, "a workflow could not be started; the dispatcher will");
-    return isOutcomeUnknown(err);
-  };
-  return createStartWork(client, taskQueue, onUnstarted, {
-    findNames: (run) => findRunNames(pool, run),
-    notify: (organisationId) => wakeBatches(pool, organisationId),
-  });
-}
-
 /** The adapters of connected ledgers, and new ones for connections that are tried out. */
 function openLedgers(
   config: Config,
@@ -201,15 +184,9 @@ function openLedgers(
   { pool, metrics }: { readonly pool: Pool; readonly metrics: Metrics },
 ) {
   const connect = createLedgerConnect(config.ledger.addresses);
-  const adapters = createLedgerAdapters(pool, {
-    kinds,
-    callDeadlineMs: config.ledger.callDeadlineMs,
-    connect,
-    encryption: encryptionOf(config),
-    apps: config.ledger.apps,
-    metrics,
-    log,
-  });
+  const encryption = encryptionOf(config);
+  const parts = { ...config.ledger, kinds, connect, encryption, metrics, log };
+  const adapters = createLedgerAdapters(pool, parts);
   const tryOut: Parameters<typeof startAdminPort>[0]["connect"] = (connection) =>
     // A trial has no budget.
     ledgerKindOf(kinds, connection.kind).connect(connection, { connect });

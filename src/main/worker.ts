@@ -10,9 +10,8 @@ import type { Encryption } from "../store/database/encryption.ts";
 import type { Pool } from "../store/database/pool.ts";
 import { createAllocations } from "../store/ledger-jobs/allocations/claim-allocations.ts";
 import { createAmendments } from "../store/ledger-jobs/amendments/amendments.ts";
-import { listenToWakes, wakeBatches } from "../store/ledger-jobs/batch-wakes.ts";
+import { listenToWakes } from "../store/ledger-jobs/batch-wakes.ts";
 import { createPostingStore } from "../store/ledger-jobs/posting-store.ts";
-import { findRunNames } from "../store/ledger-jobs/run-names.ts";
 import { findStaleJobs } from "../store/ledger-jobs/stale-jobs.ts";
 import { createLedgerSync } from "../store/ledger-sync/sync-store.ts";
 import { createTerminations } from "../store/subscriptions/end-removals.ts";
@@ -29,18 +28,16 @@ import {
 import { createPostingActivities } from "../worker/activities/posting/posting.ts";
 import { createEndSubscriptionActivities } from "../worker/activities/subscriptions/end-subscription.ts";
 import { createLedgerSyncActivities } from "../worker/activities/sync/ledger-sync.ts";
-import type { TemporalClient } from "../worker/temporal/connect.ts";
 import { chooseCoreMetrics } from "../worker/temporal/core-metrics.ts";
 import { startDispatcher } from "../worker/temporal/dispatcher.ts";
 import { runWorker } from "../worker/temporal/run-worker.ts";
 import { OtherQueue } from "../worker/temporal/schedules.ts";
-import { createStartWork } from "../worker/temporal/start-work.ts";
 import { createLedgerAdapters, type LedgerAdapters } from "./ledger/ledger-adapters.ts";
 import { createLedgerConnect } from "./ledger/ledger-connect.ts";
 import { awaitSchema } from "./readiness.ts";
 import type { Running } from "./run.ts";
 import type { Log } from "./telemetry/log.ts";
-import { openPool, openTemporal } from "./telemetry/observed-parts.ts";
+import { createWork, openPool, openTemporal } from "./telemetry/observed-parts.ts";
 import { noTracing, type Tracing } from "./telemetry/tracing.ts";
 import { createWorkerMetrics, type WorkerMetrics } from "./telemetry/worker-metrics.ts";
 import { activityContext } from "./worker/activity-context.ts";
@@ -82,17 +79,14 @@ export async function startWorker(
   const health = await openWorkerHealth(config, log, temporal, metrics);
   await awaitSchema(config, log);
   const pool = openPool("worker", config, log, metrics);
-  const { callDeadlineMs, addresses, apps } = config.ledger;
-  const adapters = createLedgerAdapters(pool, {
-    kinds,
-    callDeadlineMs,
-    metrics,
-    connect: createLedgerConnect(addresses),
-    encryption,
-    apps,
-    log,
+  const { callDeadlineMs, addresses } = config.ledger;
+  const connect = createLedgerConnect(addresses);
+  const parts = { ...config.ledger, kinds, connect, encryption, metrics, log };
+  const adapters = createLedgerAdapters(pool, parts);
+  const work = createWork(config, log, temporal, pool, {
+    next: "trying again",
+    isBegun: () => false,
   });
-  const work = createWork(config, log, temporal, pool);
   const webhooks = openWebhooks(config, pool, encryption, { log, metrics });
   const lingering = createLingeringPlaces();
   const wakes = listenToWakes(config.database.url, lingering.wake, (err) =>
@@ -134,18 +128,6 @@ export async function startWorker(
       await pool.end();
     },
   };
-}
-
-/** The starts of workflows. A start that fails is repeated. */
-function createWork({ taskQueue }: Config, log: Log, { client }: TemporalClient, pool: Pool) {
-  const onUnstarted = (workflowId: string, err: unknown) => {
-    log.warn({ workflowId, err }, "a workflow could not be started; trying again");
-    return false;
-  };
-  return createStartWork(client, taskQueue, onUnstarted, {
-    findNames: (run) => findRunNames(pool, run),
-    notify: (organisationId) => wakeBatches(pool, organisationId),
-  });
 }
 
 /** The activities of all workflows except the deliveries of webhooks. */

@@ -7,7 +7,7 @@ import { clientAddresses } from "../../transport/http/limits/client-addresses.ts
 import type { HttpAnswer } from "../../transport/http/system-endpoints.ts";
 import { respond } from "../../transport/rest/respond.ts";
 import type { ConsoleSite } from "../../transport/rpc/gate/browser-requests.ts";
-import type { ReportError } from "../../transport/rpc/refusals.ts";
+import { createReportError, type LogFailure } from "../../transport/rpc/refusals.ts";
 import { isBrowser } from "../api/docs-pages.ts";
 import { consolePages } from "./console-pages.ts";
 import { sessionAnswer } from "./session-endpoint.ts";
@@ -25,14 +25,15 @@ interface ConsoleParts {
   readonly site: ConsoleSite;
   readonly access: OperatorAccess;
   readonly sessions: SessionStore;
-  readonly reportError: ReportError;
+  readonly logFailure: LogFailure;
 }
 
 /** Returns the answer of the port: the console's paths, and `rest` for all others. */
 export function withConsole(parts: ConsoleParts, rest: HttpAnswer): HttpAnswer {
   const pages = consolePages(consoleFolder());
   const addressOf = clientAddresses(parts.config.api.trustedProxies);
-  const session = sessionAnswer({ ...parts, addressOf });
+  const reportError = createReportError(parts.logFailure);
+  const session = sessionAnswer({ ...parts, addressOf, reportError });
   return (request, response, exchange) => {
     const { path } = exchange;
     const isRead = request.method === "GET";

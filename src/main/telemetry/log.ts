@@ -26,17 +26,6 @@ const secretMembers: ReadonlySet<string> = new Set([
   "connectionString",
 ]);
 
-/** An error as the log shows it. */
-interface PublishFailure {
-  readonly type: string;
-  readonly message: string;
-  readonly code?: unknown;
-  readonly constraint?: unknown;
-  readonly table?: unknown;
-  readonly stack?: string;
-  readonly cause?: PublishFailure;
-}
-
 /** How long to wait for a reader that is slower than the log, in milliseconds. */
 const readerMs = 10;
 
@@ -118,7 +107,7 @@ function hideOwn(members: Record<string, unknown>): Record<string, unknown> {
  * because those are customers' data. Causes are included up to four deep. An error of a database
  * that is away has no stack: it may come with each request, and nothing in our code explains it.
  */
-function reportFailure(error: unknown, depth = 0): PublishFailure {
+function reportFailure(error: unknown, depth = 0): object {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
   const { name, message, stack, cause } = error;
   const { code, constraint, table } = error as {

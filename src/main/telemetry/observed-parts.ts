@@ -1,9 +1,12 @@
-/** The pool and the Temporal client of a process, with their metrics and traces. */
+/** The pool and the Temporal client of a process, with their metrics and traces, and its work. */
 import type { Config } from "../../config.ts";
 import { readBacklog } from "../../store/backlog/backlog.ts";
 import { createPool, type Pool } from "../../store/database/pool.ts";
+import { wakeBatches } from "../../store/ledger-jobs/batch-wakes.ts";
+import { findRunNames } from "../../store/ledger-jobs/run-names.ts";
 import { connectTemporal, type TemporalClient } from "../../worker/temporal/connect.ts";
 import { observedCalls } from "../../worker/temporal/observed-calls.ts";
+import { createStartWork } from "../../worker/temporal/start-work.ts";
 import { watchBacklog } from "./backlog-metrics.ts";
 import type { Log } from "./log.ts";
 import { type ProcessMetrics, watchPool } from "./process-metrics.ts";
@@ -41,4 +44,30 @@ export function openTemporal(
     temporalCalls.observe({ call, outcome: isDone ? "ok" : "failed" }, tookMs / 1000),
   );
   return connectTemporal(settings, [measured, ...(temporal?.client ?? [])]);
+}
+
+/** What becomes of work whose workflow could not be started. */
+interface Unstarted {
+  /** Who starts it, in the words of the log. */
+  readonly next: string;
+  /** Whether the work counts as begun, so that its request waits for the ledger. */
+  readonly isBegun: (error: unknown) => boolean;
+}
+
+/** The starts of workflows. */
+export function createWork(
+  { taskQueue }: Config,
+  log: Log,
+  { client }: TemporalClient,
+  pool: Pool,
+  { next, isBegun }: Unstarted,
+) {
+  const onUnstarted = (workflowId: string, err: unknown) => {
+    log.warn({ workflowId, err }, `a workflow could not be started; ${next}`);
+    return isBegun(err);
+  };
+  return createStartWork(client, taskQueue, onUnstarted, {
+    findNames: (run) => findRunNames(pool, run),
+    notify: (organisationId) => wakeBatches(pool, organisationId),
+  });
 }

@@ -11,25 +11,17 @@ import type { Log } from "../telemetry/log.ts";
 import type { WorkerMetrics } from "../telemetry/worker-metrics.ts";
 
 /**
- * The health of a worker. `port` is null without WORKER_PORT. Then nothing is checked.
+ * Opens the port if WORKER_PORT is set. Rejects with a SettingError if it is taken. Without the
+ * setting the port is null, and nothing is checked.
  */
-export interface WorkerHealth {
-  readonly port: number | null;
-  /** Reports the polling of this worker from now on. */
-  started(worker: Pick<RunningWorker, "unpolled">): void;
-  /** Reports `stopping` from now on. */
-  drain(): void;
-  stop(): Promise<void>;
-}
-
-/** Opens the port if WORKER_PORT is set. Rejects with a SettingError if it is taken. */
 export async function openWorkerHealth(
   config: Config,
   log: Log,
   temporal: TemporalClient,
   metrics: Pick<WorkerMetrics, "text">,
-): Promise<WorkerHealth> {
+) {
   let worker: Pick<RunningWorker, "unpolled"> | null = null;
+  /** Reports the polling of this worker from now on. */
   const started = (running: Pick<RunningWorker, "unpolled">): void => {
     worker = running;
   };
