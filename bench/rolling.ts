@@ -15,10 +15,10 @@ import {
   type CreatedOrganisation,
   createDemoOrganisation,
 } from "../packages/dev/src/demo/first-data.ts";
+import { createSettingUp } from "../packages/dev/src/demo/provision.ts";
 import { startPostgres } from "../packages/dev/src/postgres/postgres.ts";
 import { setUpSchedule } from "../packages/dev/src/temporal/set-up-schedules.ts";
 import { startTemporal } from "../packages/dev/src/temporal/temporal-server.ts";
-import { createSettingUp } from "../src/store/admin/provision.ts";
 import { createEncryption } from "../src/store/database/encryption.ts";
 import { migrate } from "../src/store/database/migrations/migrate.ts";
 import { createPool } from "../src/store/database/pool.ts";

@@ -13,9 +13,9 @@ import {
   type CreatedOrganisation,
   createDemoOrganisation,
 } from "../../packages/dev/src/demo/first-data.ts";
+import { createSettingUp } from "../../packages/dev/src/demo/provision.ts";
 import { startStack } from "../../packages/dev/src/stack.ts";
 import { collectParts } from "../../packages/dev/src/stack-settings.ts";
-import { createSettingUp } from "../../src/store/admin/provision.ts";
 import { createEncryption, type Encryption } from "../../src/store/database/encryption.ts";
 import { newId } from "../../src/store/database/ids.ts";
 import { createPool } from "../../src/store/database/pool.ts";

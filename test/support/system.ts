@@ -13,8 +13,8 @@ import {
   createDemoOrganisation,
   type DemoOrganisation,
 } from "../../packages/dev/src/demo/first-data.ts";
+import { createSettingUp } from "../../packages/dev/src/demo/provision.ts";
 import type { LedgerKinds } from "../../src/ledger/port/ledger-kind.ts";
-import { createSettingUp } from "../../src/store/admin/provision.ts";
 import { createEncryption } from "../../src/store/database/encryption.ts";
 import { newId } from "../../src/store/database/ids.ts";
 import type { OperatorRole } from "../../src/transport/rpc/caller.ts";

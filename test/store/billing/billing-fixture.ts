@@ -6,8 +6,8 @@ import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { expect, test } from "vitest";
 import { demoCatalogue } from "../../../packages/dev/src/demo/demo-catalogue.ts";
+import { createSettingUp } from "../../../packages/dev/src/demo/provision.ts";
 import { type CreationRequest, decideCreation } from "../../../src/domain/subscriptions/create.ts";
-import { createSettingUp } from "../../../src/store/admin/provision.ts";
 import {
   billChunk,
   type ChunkOrder,

@@ -12,9 +12,9 @@ import {
   startDemoLedger,
 } from "../../../packages/demo-ledger/src/server.ts";
 import { createDemoOrganisation } from "../../../packages/dev/src/demo/first-data.ts";
+import { createSettingUp } from "../../../packages/dev/src/demo/provision.ts";
 import type { Ledger } from "../../../src/ledger/port/ledger.ts";
 import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
-import { createSettingUp } from "../../../src/store/admin/provision.ts";
 import { createEncryption, type Encryption } from "../../../src/store/database/encryption.ts";
 import type { LedgerConnection } from "../../../src/store/ledger-connection/connections.ts";
 import { createReferenceDataReading } from "../../../src/store/ledger-connection/reference-data.ts";

@@ -7,8 +7,8 @@ import type { Meter, MeteredPlan, MeterPrice } from "../../../../src/domain/cata
 import type { Charge, Plan, PlanType, Tier } from "../../../../src/domain/catalogue/plan.ts";
 import { decimalOf, parseDecimal, ZERO } from "../../../../src/domain/money/decimal.ts";
 import type { LedgerContactDraft } from "../../../../src/ledger/port/ledger.ts";
-import type { OrganisationToSave } from "../../../../src/store/admin/provision.ts";
 import { newId } from "../../../../src/store/database/ids.ts";
+import type { OrganisationToSave } from "./provision.ts";
 
 const seats = { singular: "seat", plural: "seats" };
 

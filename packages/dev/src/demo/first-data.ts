@@ -10,11 +10,6 @@ import { ledgers } from "../../../../src/ledger/index.ts";
 import type { LedgerContactDraft } from "../../../../src/ledger/port/ledger.ts";
 import { ledgerKindOf } from "../../../../src/ledger/port/ledger-kind.ts";
 import { createFirstOperator } from "../../../../src/store/admin/first-operator.ts";
-import {
-  createSettingUp,
-  type OrganisationToSave,
-  type SettingUp,
-} from "../../../../src/store/admin/provision.ts";
 import { createEncryption } from "../../../../src/store/database/encryption.ts";
 import { derivedId, newId } from "../../../../src/store/database/ids.ts";
 import type { LedgerConnection } from "../../../../src/store/ledger-connection/connections.ts";
@@ -23,6 +18,7 @@ import {
   generateOperatorToken,
 } from "../../../../src/transport/rpc/gate/api-key.ts";
 import { demoCatalogue, demoContacts } from "./demo-catalogue.ts";
+import { createSettingUp, type OrganisationToSave, type SettingUp } from "./provision.ts";
 
 /** The target of the data. `secretKey` is the key of the API and worker: 32 bytes in base64. */
 export interface FirstDataSettings {

@@ -4,10 +4,9 @@ import { binding } from "../../database/bind.ts";
 import { isId } from "../../database/ids.ts";
 import type { PageRequest } from "../../database/page.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
-import { db, withoutUndefined } from "../../database/prisma/client.ts";
+import { type Db, db, withoutUndefined } from "../../database/prisma/client.ts";
 import { type Actor, type Changed, type Changes, changed, isTaken } from "../changes.ts";
 import { pageBySeq } from "../page-by-seq.ts";
-import { createCounters } from "../provision.ts";
 import { countUnbilled } from "./current-organisation.ts";
 import { previewSetupMode } from "./setup-mode-obstacles.ts";
 import {
@@ -108,5 +107,15 @@ async function create(
     organisationId: id,
     before: null,
     after,
+  });
+}
+
+/** The kinds of documents that each organisation numbers separately. */
+const counters = ["invoice", "credit_note"] as const;
+
+/** Creates the number counters of a new organisation. */
+export async function createCounters(client: Db, organisationId: string): Promise<void> {
+  await client.documentCounter.createMany({
+    data: counters.map((kind) => ({ organisationId, kind })),
   });
 }

@@ -2,16 +2,21 @@
  * Creates organisations with their settings, ledger connection, key, catalogue and customers, in
  * one transaction.
  */
-import { checkMeteredPlan, type Meter, type MeteredPlan } from "../../domain/catalogue/meter.ts";
-import type { Charge } from "../../domain/catalogue/plan.ts";
-import type { Customer } from "../../domain/customers/customer.ts";
-import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
-import { formatDecimal } from "../../domain/money/decimal.ts";
-import { planColumns, planPrices } from "../catalogue/plan-writes.ts";
-import type { Encryption } from "../database/encryption.ts";
-import { inTransaction, type Pool } from "../database/pool.ts";
-import { type Db, db, loadClient } from "../database/prisma/client.ts";
-import type { LedgerConnection } from "../ledger-connection/connections.ts";
+import {
+  checkMeteredPlan,
+  type Meter,
+  type MeteredPlan,
+} from "../../../../src/domain/catalogue/meter.ts";
+import type { Charge } from "../../../../src/domain/catalogue/plan.ts";
+import type { Customer } from "../../../../src/domain/customers/customer.ts";
+import type { OrganisationSettings } from "../../../../src/domain/model/organisation-settings.ts";
+import { formatDecimal } from "../../../../src/domain/money/decimal.ts";
+import { createCounters } from "../../../../src/store/admin/organisations/organisations.ts";
+import { planColumns, planPrices } from "../../../../src/store/catalogue/plan-writes.ts";
+import type { Encryption } from "../../../../src/store/database/encryption.ts";
+import { inTransaction, type Pool } from "../../../../src/store/database/pool.ts";
+import { type Db, db, loadClient } from "../../../../src/store/database/prisma/client.ts";
+import type { LedgerConnection } from "../../../../src/store/ledger-connection/connections.ts";
 
 /** A key to store: its hash, and the part of it that may be shown. */
 interface ApiKeyToSave {
@@ -37,9 +42,6 @@ export interface OrganisationToSave {
   readonly charges: readonly Charge[];
   readonly customers: readonly Customer[];
 }
-
-/** The kinds of documents that each organisation numbers separately. */
-const counters = ["invoice", "credit_note"] as const;
 
 /** Writes new organisations with their initial data. */
 export type SettingUp = ReturnType<typeof createSettingUp>;
@@ -110,12 +112,5 @@ async function saveAll(
   });
   await client.customer.createMany({
     data: initial.customers.map((customer) => ({ ...customer, organisationId })),
-  });
-}
-
-/** Creates the number counters of a new organisation. */
-export async function createCounters(client: Db, organisationId: string): Promise<void> {
-  await client.documentCounter.createMany({
-    data: counters.map((kind) => ({ organisationId, kind })),
   });
 }
