@@ -19,9 +19,6 @@ import { columnsOf, sql } from "../database/sql/sql.ts";
 import { type Actor, type Change, type Changed, type Changes, changed } from "./changes.ts";
 import { findLeftover, listLeftovers } from "./leftovers/list-leftovers.ts";
 
-/** An organisation's billing. Null stands for a subscription that does not exist. */
-export type BillingStore = ReturnType<typeof createBillingStore>;
-
 const parkedRow = {
   ...pick(columns.subscription, "id", "customerId", "planId", "parkedReason", "parkedAttempts"),
   status: columns.subscription.status.as<SubscriptionStatus>(),
@@ -53,7 +50,7 @@ function readParked(row: RowOf<typeof parkedRow>) {
   };
 }
 
-/** Creates the billing store over changes. */
+/** Creates the billing store over changes. Null stands for no such subscription. */
 export function createBillingStore(pool: Pool, { run }: Changes) {
   const bound = binding(pool);
   const count = bound(countDue);

@@ -53,10 +53,7 @@ interface OperatorChanges {
   readonly active?: boolean | undefined;
 }
 
-/** An organisation's keys. Null stands for a key that does not exist. */
-export type ApiKeyStore = ReturnType<typeof createApiKeyStore>;
-
-/** Creates the store of API keys over changes. */
+/** Creates the store of API keys over changes. Null stands for a key that does not exist. */
 export function createApiKeyStore(pool: Pool, { run }: Changes) {
   return {
     create: (
@@ -91,10 +88,7 @@ export function createApiKeyStore(pool: Pool, { run }: Changes) {
   };
 }
 
-/** Operators and their tokens. Null stands for one that does not exist. */
-export type OperatorStore = ReturnType<typeof createOperatorStore>;
-
-/** Creates the store of operators over changes. */
+/** Creates the store of operators over changes. Null stands for one that does not exist. */
 export function createOperatorStore(pool: Pool, { run }: Changes) {
   const get = async (id: string) =>
     isId(id) ? db(pool).operator.findFirst({ where: { id } }) : null;

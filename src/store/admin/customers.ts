@@ -49,10 +49,7 @@ declarePage(
   searchFilters({ code: "", email: "", status: "active", search: "" }),
 );
 
-/** An organisation's customers. Null stands for a customer that does not exist. */
-export type CustomerStore = ReturnType<typeof createCustomerStore>;
-
-/** Creates the customer store over changes. */
+/** Creates the customer store over changes. Null stands for one that does not exist. */
 export function createCustomerStore(pool: Pool, { run }: Changes) {
   const reads = collection(pool, customerListing, searchFilters);
   const findByContacts = async (organisationId: string, contactIds: readonly string[]) => {

@@ -62,10 +62,7 @@ const clockRow = {
   realTime: instant,
 };
 
-/** Clocks of organisations. Null stands for an organisation that does not exist. */
-export type AdminClockStore = ReturnType<typeof createAdminClockStore>;
-
-/** Creates the store of test clocks over changes. */
+/** Creates the store of test clocks over changes. Null stands for no such organisation. */
 export function createAdminClockStore(pool: Pool, { run }: Changes) {
   return {
     get: async (organisationId: string) =>

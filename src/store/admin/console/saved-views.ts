@@ -13,9 +13,6 @@ type Owner = Pick<SavedView, "operatorId" | "organisationId">;
 /** A list that nobody reads through is no help, and an answer has all of them. */
 const maxViews = 50;
 
-/** The views of operators. */
-export type SavedViewStore = ReturnType<typeof createSavedViewStore>;
-
 /** Creates the store over changes. */
 export function createSavedViewStore(pool: Pool, { run }: Changes) {
   return {

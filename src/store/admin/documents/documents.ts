@@ -29,10 +29,7 @@ export interface DocumentAttempt
   readonly outcome: AttemptOutcome;
 }
 
-/** An organisation's documents. Null stands for one that does not exist. */
-export type DocumentStore = ReturnType<typeof createDocumentStore>;
-
-/** Creates the document store over a pool. */
+/** Creates the document store over a pool. Null stands for one that does not exist. */
 export function createDocumentStore(pool: Pool) {
   const bound = binding(pool);
   return {

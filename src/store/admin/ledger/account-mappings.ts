@@ -26,9 +26,6 @@ export interface MappingTarget {
   readonly id: string;
 }
 
-/** Account mappings of organisations. */
-export type MappingStore = ReturnType<typeof createMappingStore>;
-
 /** Creates the store of mappings over changes. */
 export function createMappingStore(pool: Pool, { run }: Changes) {
   return {

@@ -42,9 +42,6 @@ interface GrantedTokens extends ConsentTokens {
   readonly ledgerConnection: string;
 }
 
-/** Connections and mappings of organisations. */
-export type ConnectionStore = ReturnType<typeof createConnectionStore>;
-
 /** Creates the connection store over changes. `encryption` is for the secrets. */
 export function createConnectionStore(pool: Pool, changes: Changes, encryption: Encryption) {
   const { run } = changes;

@@ -59,9 +59,6 @@ interface ConsentChoice {
   readonly tenants: readonly ConsentTenant[];
 }
 
-/** Consents of organisations. */
-export type ConsentStore = ReturnType<typeof createConsentStore>;
-
 /** Creates the consent store over changes. The pool is for writes that no operator's call makes. */
 export function createConsentStore(pool: Pool, { run }: Changes, encryption: Encryption) {
   return {

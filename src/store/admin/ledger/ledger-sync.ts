@@ -87,10 +87,7 @@ const getSync = first<LedgerSyncView, [organisationId: string]>(
   }),
 );
 
-/** The ledger sync for operators. Null stands for an organisation that is not connected. */
-export type LedgerSyncAdminStore = ReturnType<typeof createLedgerSyncAdminStore>;
-
-/** Creates the store of the ledger sync over changes. */
+/** Creates the store of the ledger sync over changes. Null stands for no connection. */
 export function createLedgerSyncAdminStore(pool: Pool, { run }: Changes) {
   return {
     get: binding(pool)(getSync),

@@ -42,9 +42,6 @@ export interface FoundUnknown {
   readonly lines: readonly { readonly description: string; readonly amount: string }[];
 }
 
-/** The unknown documents of an organisation. */
-export type UnknownDocumentStore = ReturnType<typeof createUnknownDocumentStore>;
-
 const dayMs = 24 * 60 * 60 * 1_000;
 
 const listOpen = query({

@@ -51,9 +51,6 @@ export interface InvoiceSearch extends DocumentSearch {
   readonly renewal: Days;
 }
 
-/** What the platform of an organisation sees. */
-export type PlatformObjects = ReturnType<typeof createPlatformObjects>;
-
 /** Creates the reads over a pool. */
 export function createPlatformObjects(pool: Pool) {
   return {

@@ -62,10 +62,7 @@ interface UsageQuery {
   readonly after: UsagePosition | null;
 }
 
-/** Usage. Null stands for a subscription or an event that the organisation does not have. */
-export type UsageStore = ReturnType<typeof createUsageStore>;
-
-/** Creates the usage store over a pool. */
+/** Creates the usage store over a pool. Null stands for no such subscription or event. */
 export function createUsageStore(pool: Pool) {
   const bound = binding(pool);
   return {

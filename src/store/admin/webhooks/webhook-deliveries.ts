@@ -63,10 +63,7 @@ interface DeliveryFilters {
   readonly until: Date | null;
 }
 
-/** An organisation's deliveries. Null stands for a delivery or endpoint that does not exist. */
-export type DeliveryHistory = ReturnType<typeof createDeliveryHistory>;
-
-/** Creates the delivery store over changes. */
+/** Creates the delivery store over changes. Null stands for no such delivery or endpoint. */
 export function createDeliveryHistory(pool: Pool, { run }: Changes) {
   return {
     list: (organisationId: string, filters: DeliveryFilters, page: PageRequest) =>

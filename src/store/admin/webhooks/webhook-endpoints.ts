@@ -37,9 +37,6 @@ interface EndpointChanges {
   readonly kinds?: readonly string[] | undefined;
 }
 
-/** An organisation's endpoints. Null stands for one that does not exist. */
-export type EndpointStore = ReturnType<typeof createEndpointStore>;
-
 /** How many endpoints of an organisation may be enabled. Each costs a request for every event. */
 export const endpointLimit = 20;
 
@@ -53,7 +50,7 @@ const secrets = {
   previousKeyId: true,
 } as const;
 
-/** Creates the endpoint store over changes. */
+/** Creates the endpoint store over changes. Null stands for one that does not exist. */
 export function createEndpointStore(pool: Pool, { run }: Changes, encryption: Encryption) {
   const encrypt = (id: string, secret: string) => {
     const { bytes, keyId } = encryption.encrypt(secret, endpointSecretBound(id));
