@@ -21,13 +21,11 @@ import {
   requireOrganisation,
 } from "./dependencies.ts";
 
-type Methods = Pick<AdminImplementation<typeof BillingService>, "listLeftovers" | "mendLeftover">;
-
 /**
  * Implements the methods. They refuse `organisation_not_found`, and `invalid_state` as the contract
  * says.
  */
-export function leftoverMethods(deps: Pick<AdminDependencies, "store" | "wake">): Methods {
+export function leftoverMethods(deps: Pick<AdminDependencies, "store" | "wake">) {
   const { billing } = deps.store;
   return {
     listLeftovers: async (request) => {
@@ -53,7 +51,7 @@ export function leftoverMethods(deps: Pick<AdminDependencies, "store" | "wake">)
         documents: mended.documents.map(presentIssued),
       };
     },
-  };
+  } satisfies Partial<AdminImplementation<typeof BillingService>>;
 }
 
 function requireLeft(leftover: Leftover | null): Leftover {

@@ -2,9 +2,7 @@
  * SubscriptionService of the admin API: breaks off an end or amendment that waits for a ledger
  * which does not come back. ADMIN-15
  */
-import type { MessageInitShape } from "@bufbuild/protobuf";
 import { requireRunning } from "../../../domain/model/billing-state.ts";
-import type { BreakOffSchema } from "../../../gen/proto/billing/admin/v1/subscription_break_off_pb.ts";
 import type { SubscriptionService } from "../../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
 import { presentSubscription } from "../../../present/objects.ts";
 import type { BreakOff } from "../../../store/subscriptions/break-off.ts";
@@ -18,18 +16,11 @@ import {
   requireOrganisation,
 } from "../dependencies.ts";
 
-type Methods = Pick<
-  AdminImplementation<typeof SubscriptionService>,
-  "breakOff" | "previewBreakOff"
->;
-
 /**
  * Implements the methods. Refuse `organisation_not_found`, `subscription_not_found`, and
  * `invalid_state` if nothing of the subscription waits for the ledger.
  */
-export function breakOffMethods(
-  deps: Pick<AdminDependencies, "store" | "wake" | "startBilling">,
-): Methods {
+export function breakOffMethods(deps: Pick<AdminDependencies, "store" | "wake" | "startBilling">) {
   return {
     previewBreakOff: async ({ organisation, id }) => {
       const owner = await requireOrganisation(deps, organisation);
@@ -61,14 +52,9 @@ export function breakOffMethods(
         breakOff: presentBreakOff(done),
       };
     },
-  };
+  } satisfies Partial<AdminImplementation<typeof SubscriptionService>>;
 }
 
-function presentBreakOff(done: BreakOff): MessageInitShape<typeof BreakOffSchema> {
-  const { running, message, documents } = done;
-  return {
-    running,
-    message,
-    documents: documents.map(presentIssued),
-  };
+function presentBreakOff({ documents, ...done }: BreakOff) {
+  return { ...done, documents: documents.map(presentIssued) };
 }

@@ -18,9 +18,8 @@ import {
   required,
   requireOrganisation,
 } from "../dependencies.ts";
-import { actingMethods } from "./acting.ts";
+import { actingMethods, previewMethods } from "./acting.ts";
 import { breakOffMethods } from "./break-off.ts";
-import { previewMethods } from "./previews.ts";
 import { listSubscriptionTimeline } from "./timeline.ts";
 
 /**

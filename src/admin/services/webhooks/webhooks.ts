@@ -45,12 +45,7 @@ export function webhookService(deps: AdminDependencies): Implementation {
   };
 }
 
-function endpointMethods(
-  deps: AdminDependencies,
-): Pick<
-  Implementation,
-  "createWebhookEndpoint" | "getWebhookEndpoint" | "listWebhookEndpoints" | "updateWebhookEndpoint"
-> {
+function endpointMethods(deps: AdminDependencies) {
   const { endpoints } = deps.store;
   return {
     createWebhookEndpoint: async (request, call) => {
@@ -101,15 +96,10 @@ function endpointMethods(
         await deps.startDeliveries({ organisationId: id, endpointId: endpoint.id });
       return { endpoint: presentEndpoint(endpoint, new Date()) };
     },
-  };
+  } satisfies Partial<Implementation>;
 }
 
-function switches(
-  deps: AdminDependencies,
-): Pick<
-  Implementation,
-  "rotateWebhookSecret" | "enableWebhookEndpoint" | "disableWebhookEndpoint"
-> {
+function switches(deps: AdminDependencies) {
   const { endpoints } = deps.store;
   return {
     rotateWebhookSecret: async ({ organisation, id, dropPrevious, dropCurrent }, call) => {
@@ -135,12 +125,10 @@ function switches(
       );
       return { endpoint: presentEndpoint(endpoint, new Date()) };
     },
-  };
+  } satisfies Partial<Implementation>;
 }
 
-function deliveryMethods(
-  deps: AdminDependencies,
-): Pick<Implementation, "listWebhookDeliveries" | "getWebhookDelivery"> {
+function deliveryMethods(deps: AdminDependencies) {
   const { deliveries } = deps.store;
   return {
     listWebhookDeliveries: async (request) => {
@@ -159,12 +147,10 @@ function deliveryMethods(
       const owner = await requireOrganisation(deps, organisation);
       return { delivery: presentWhole(requireDelivery(await deliveries.get(owner.id, id))) };
     },
-  };
+  } satisfies Partial<Implementation>;
 }
 
-function resends(
-  deps: AdminDependencies,
-): Pick<Implementation, "sendTestEvent" | "resendWebhookDelivery" | "resendWebhookDeliveries"> {
+function resends(deps: AdminDependencies) {
   const { deliveries } = deps.store;
   return {
     sendTestEvent: async ({ organisation, id }, call) => {
@@ -202,7 +188,7 @@ function resends(
       if (resent + added > 0) await deps.startDeliveries(endpoint);
       return lastEvent === null ? { resent, added } : { resent, added, lastEvent };
     },
-  };
+  } satisfies Partial<Implementation>;
 }
 
 /** After this time events are deleted. EVENT-5 */
