@@ -18,7 +18,7 @@ import type { AdminCharge } from "../../store/admin/catalogue/charges.ts";
 import type { AdminMeter } from "../../store/admin/catalogue/meters.ts";
 import type { AdminPlan } from "../../store/admin/catalogue/plans.ts";
 import { meterStatuses } from "./enums.ts";
-import { present } from "./present.ts";
+import { membersOf } from "./present.ts";
 
 /** A plan with its meters, its account mapping and the number of its subscriptions. */
 export function presentPlan({
@@ -28,8 +28,8 @@ export function presentPlan({
   const { object: _, $typeName: __, ...shown } = presentPublicPlan(plan);
   return {
     ...shown,
-    ...present("revenueAccount", plan.revenueAccount),
-    ...present("taxType", plan.taxType),
+    revenueAccount: plan.revenueAccount ?? undefined,
+    taxType: plan.taxType ?? undefined,
     subscriptions,
     meters: plan.meters.map(presentPlanMeter),
   };
@@ -59,8 +59,8 @@ export function presentCharge({
   const { object: _, $typeName: __, ...shown } = presentPublicCharge(charge);
   return {
     ...shown,
-    ...present("revenueAccount", charge.revenueAccount),
-    ...present("taxType", charge.taxType),
+    revenueAccount: charge.revenueAccount ?? undefined,
+    taxType: charge.taxType ?? undefined,
     invoiceLines,
   };
 }
@@ -68,13 +68,8 @@ export function presentCharge({
 /** A meter with its account mapping and the number of its plans. */
 export function presentMeter({ meter, plans }: AdminMeter): MessageInitShape<typeof MeterSchema> {
   return {
-    id: meter.id,
-    code: meter.code,
-    name: meter.name,
-    unitLabel: meter.unitLabel,
+    ...membersOf(meter),
     status: meterStatuses[meter.status],
-    ...present("revenueAccount", meter.revenueAccount),
-    ...present("taxType", meter.taxType),
     plans,
     created: meter.createdAt.toISOString(),
   };

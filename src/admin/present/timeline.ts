@@ -1,7 +1,6 @@
 /** Presents the entries of a subscription's timeline, each with a sentence for people. ADMIN-12 */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type {
-  TimelineDocumentSchema,
   TimelineEntrySchema,
   TimelineEventSchema,
 } from "../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
@@ -11,7 +10,6 @@ import type {
   TimelineEntry,
 } from "../../store/admin/timeline/timeline.ts";
 import { documentKinds, requesterKinds, timelineKinds } from "./enums.ts";
-import { present } from "./present.ts";
 
 /** The addresses of an entry. Null without a page. */
 interface Pages {
@@ -30,41 +28,35 @@ export function presentTimelineEntry(
     at: at.toISOString(),
     kind: timelineKinds[kind],
     summary: sentenceOf(entry),
-    ...present("requester", requester && { ...requester, kind: requesterKinds[requester.kind] }),
-    ...present("reason", entry.reason ?? detail.reason ?? null),
-    ...present("message", detail.message ?? null),
-    ...present("document", document && presentDocument(document, ledgerUrl)),
-    ...present("event", presentEvent(detail)),
-    ...present("attempts", detail.attempts || null),
-    ...present("nextAttemptAt", instantOf(detail.nextAttemptAt)),
-    ...present("organisationTime", instantOf(detail.organisationTime)),
-    ...present("workflowUrl", workflowUrl),
+    requester: requester ? { ...requester, kind: requesterKinds[requester.kind] } : undefined,
+    reason: entry.reason ?? detail.reason ?? undefined,
+    message: detail.message ?? undefined,
+    document: document
+      ? { ...document, kind: documentKinds[document.kind], ledgerUrl: ledgerUrl ?? undefined }
+      : undefined,
+    event: presentEvent(detail),
+    attempts: detail.attempts || undefined,
+    nextAttemptAt: instantOf(detail.nextAttemptAt),
+    organisationTime: instantOf(detail.organisationTime),
+    workflowUrl: workflowUrl ?? undefined,
   };
 }
 
 /** An instant of PostgreSQL's JSON as the contract writes it. */
-function instantOf(text: string | null | undefined): string | null {
-  return text === null || text === undefined ? null : new Date(text).toISOString();
+function instantOf(text: string | null | undefined): string | undefined {
+  return text ? new Date(text).toISOString() : undefined;
 }
 
-function presentDocument(
-  { kind, id, number }: TimelineDocument,
-  ledgerUrl: string | null,
-): MessageInitShape<typeof TimelineDocumentSchema> {
-  return { kind: documentKinds[kind], id, number, ...present("ledgerUrl", ledgerUrl) };
-}
-
-function presentEvent(detail: TimelineDetail): MessageInitShape<typeof TimelineEventSchema> | null {
-  const { eventId, type, deliveryId, endpointId, url, status } = detail;
-  if (eventId === undefined) return null;
-  return {
-    id: eventId,
-    type: type ?? "",
-    ...present("delivery", deliveryId ?? null),
-    ...present("endpoint", endpointId ?? null),
-    ...present("url", url ?? null),
-    ...present("status", status ?? null),
-  };
+function presentEvent({
+  eventId: id,
+  type,
+  deliveryId: delivery,
+  endpointId: endpoint,
+  url,
+  status,
+}: TimelineDetail): MessageInitShape<typeof TimelineEventSchema> | undefined {
+  if (id === undefined) return undefined;
+  return { id, type: type ?? "", delivery, endpoint, url, status: status ?? undefined };
 }
 
 /** What happened, in one sentence without a full stop. */

@@ -1,22 +1,14 @@
-/**
- * Presents webhook endpoints and deliveries as messages. Every member is listed, so that nothing is
- * exposed by accident.
- */
+/** Presents webhook endpoints and deliveries as messages. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
-  type WebhookAttemptSchema,
   type WebhookDeliverySchema,
   type WebhookEndpointSchema,
   WebhookEndpointStatus,
 } from "../../gen/proto/billing/admin/v1/webhooks_pb.ts";
-import type {
-  AttemptView,
-  DeliveryView,
-  WholeDelivery,
-} from "../../store/admin/webhooks/webhook-deliveries.ts";
+import type { DeliveryView } from "../../store/admin/webhooks/webhook-deliveries.ts";
 import type { EndpointView } from "../../store/admin/webhooks/webhook-endpoints.ts";
 import { deliveryStates, endpointStatuses } from "./enums.ts";
-import { present, presentInstant } from "./present.ts";
+import { membersOf } from "./present.ts";
 
 /**
  * An endpoint without its secrets. A pause that is over is left out, and so is an expired previous
@@ -26,21 +18,14 @@ export function presentEndpoint(
   endpoint: EndpointView,
   now: Date,
 ): MessageInitShape<typeof WebhookEndpointSchema> {
-  const toCome = (instant: Date | null) => (instant !== null && instant > now ? instant : null);
+  const toCome = (instant: Date | null) =>
+    instant !== null && instant > now ? instant.toISOString() : undefined;
   return {
-    id: endpoint.id,
+    ...membersOf(endpoint),
     organisation: endpoint.organisationId,
-    url: endpoint.url,
-    description: endpoint.description,
-    kinds: endpoint.kinds,
     status: endpointStatuses[endpoint.status] ?? WebhookEndpointStatus.UNSPECIFIED,
-    ...present("disabledReason", endpoint.disabledReason),
-    ...presentInstant("disabledAt", endpoint.disabledAt),
-    ...presentInstant("previousSecretUntil", toCome(endpoint.previousUntil)),
-    failures: endpoint.failures,
-    ...presentInstant("failingSince", endpoint.failingSince),
-    ...presentInstant("pausedUntil", toCome(endpoint.openUntil)),
-    ...presentInstant("succeededAt", endpoint.succeededAt),
+    previousSecretUntil: toCome(endpoint.previousUntil),
+    pausedUntil: toCome(endpoint.openUntil),
     created: endpoint.createdAt.toISOString(),
   };
 }
@@ -48,39 +33,11 @@ export function presentEndpoint(
 /** A delivery as lists show it. */
 export function presentDelivery(delivery: DeliveryView) {
   return {
-    id: delivery.id,
+    ...membersOf(delivery),
     endpoint: delivery.endpointId,
     event: delivery.eventId,
-    eventType: delivery.eventType,
-    objectId: delivery.objectId,
     state: deliveryStates[delivery.state],
-    attempts: delivery.attempts,
-    ...present("lastStatus", delivery.lastStatus),
-    ...present("lastError", delivery.lastError),
     began: delivery.beganAt.toISOString(),
-    ...presentInstant("finishedAt", delivery.finishedAt),
     created: delivery.createdAt.toISOString(),
   } satisfies MessageInitShape<typeof WebhookDeliverySchema>;
-}
-
-/** A delivery with its attempts and the body that is sent. */
-export function presentWhole(
-  delivery: WholeDelivery,
-): MessageInitShape<typeof WebhookDeliverySchema> {
-  return {
-    ...presentDelivery(delivery),
-    tries: delivery.tries.map(presentAttempt),
-    body: delivery.body,
-  };
-}
-
-function presentAttempt(attempt: AttemptView): MessageInitShape<typeof WebhookAttemptSchema> {
-  return {
-    number: attempt.number,
-    at: attempt.at.toISOString(),
-    latencyMs: attempt.latencyMs,
-    ...present("status", attempt.status),
-    ...present("error", attempt.error),
-    ...present("answer", attempt.answer),
-  };
 }

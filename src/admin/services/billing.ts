@@ -10,6 +10,7 @@ import type {
 } from "../../gen/proto/billing/admin/v1/billing_pb.ts";
 import { subscriptionStatuses } from "../../present/enums.ts";
 import type { ParkedSubscription } from "../../store/admin/billing.ts";
+import { membersOf } from "../present/present.ts";
 import {
   type AdminDependencies,
   type AdminImplementation,
@@ -60,13 +61,9 @@ function presentParked(
   parked: ParkedSubscription,
 ): MessageInitShape<typeof ParkedSubscriptionSchema> {
   return {
-    id: parked.id,
+    ...membersOf(parked),
     customer: parked.customerId,
     plan: parked.planId,
     status: subscriptionStatuses[parked.status],
-    renewalDate: parked.renewalDate,
-    reason: parked.reason,
-    attempts: parked.attempts,
-    nextAttemptAt: parked.nextAttemptAt.toISOString(),
   };
 }

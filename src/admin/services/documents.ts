@@ -8,16 +8,15 @@ import { Refusal } from "../../domain/refusal.ts";
 import type {
   DocumentAttemptSchema,
   DocumentService,
-  RetriedLineSchema,
 } from "../../gen/proto/billing/admin/v1/documents_pb.ts";
 import { wordOf } from "../../present/enums.ts";
 import { explained } from "../../present/explanations.ts";
-import { type RetriedLine, retryState } from "../../store/admin/documents/describe-retry.ts";
+import { retryState } from "../../store/admin/documents/describe-retry.ts";
 import type { DocumentAttempt } from "../../store/admin/documents/documents.ts";
 import { hashName } from "../../store/documents/line-facts.ts";
 import type { DocumentWork } from "../../store/ledger-jobs/stale-jobs.ts";
 import { attemptOutcomes, documentJobs, documentStates } from "../present/enums.ts";
-import { present, presentDocument } from "../present/present.ts";
+import { membersOf, presentDocument } from "../present/present.ts";
 import {
   type AdminDependencies,
   type AdminImplementation,
@@ -67,10 +66,10 @@ export function documentService(deps: Dependencies): AdminImplementation<typeof 
       const job = document.operation;
       return {
         document: presentDocument(document),
-        ...(job === null ? {} : { job: documentJobs[job] }),
+        ...(job !== null && { job: documentJobs[job] }),
         pending: retry === "bring_forward",
         takesNextNumber,
-        lines: lines.map(presentLine),
+        lines: lines.map(membersOf),
         previewedState: retryState(described),
       };
     },
@@ -98,30 +97,10 @@ function requireDocument<T>(found: T | null, by = "id"): T {
 
 function presentAttempt(attempt: DocumentAttempt): MessageInitShape<typeof DocumentAttemptSchema> {
   return {
+    ...membersOf(attempt),
     at: attempt.createdAt.toISOString(),
     job: documentJobs[attempt.operation],
     outcome: attemptOutcomes[attempt.outcome],
-    ...present("httpStatus", attempt.httpStatus),
-    ...present("reason", attempt.reason),
-    ...present("message", attempt.message),
-    ...present("correlationId", attempt.correlationId),
-    durationMs: attempt.durationMs,
-  };
-}
-
-function presentLine({
-  name,
-  amount,
-  mappedAgain,
-  revenueAccount,
-  taxType,
-}: RetriedLine): MessageInitShape<typeof RetriedLineSchema> {
-  return {
-    name,
-    amount,
-    ...present("revenueAccount", revenueAccount),
-    ...present("taxType", taxType),
-    mappedAgain,
   };
 }
 

@@ -10,7 +10,7 @@ import { documentStatuses, subscriptionStatuses } from "../../present/enums.ts";
 import type { EndpointFigures, Figures, RenewalFigures } from "../../store/overview/figures.ts";
 import type { Overview } from "../../store/overview/read-overview.ts";
 import { documentStates, endpointStatuses } from "../present/enums.ts";
-import { present, presentInstant } from "../present/present.ts";
+import { membersOf } from "../present/present.ts";
 import {
   type AdminDependencies,
   type AdminImplementation,
@@ -27,7 +27,7 @@ export function overviewService(
       const { id } = await requireOrganisation(deps, organisation);
       const overview = required(await deps.store.overview(id), "organisation_not_found");
       return {
-        ...presentInstant("asOf", overview.asOf),
+        asOf: overview.asOf?.toISOString(),
         ...(overview.figures !== null && presentFigures(overview.figures)),
         ledger: presentLedgerFigures(overview),
       };
@@ -58,7 +58,7 @@ function presentFigures(figures: Figures): Shown {
     })),
     documents: countsOf(documentStates, states).map(([state, count]) => ({ state, count })),
     invoices: countsOf(documentStatuses, statuses).map(([status, count]) => ({ status, count })),
-    notInLedger: { count: notInLedger.count, ...present("oldest", notInLedger.oldest) },
+    notInLedger: { count: notInLedger.count, oldest: notInLedger.oldest ?? undefined },
     endpoints: figures.endpoints.map(presentEndpoint),
   };
 }
@@ -80,18 +80,21 @@ function presentRenewals({ count, values }: RenewalFigures) {
 
 function presentEndpoint({ status, failingSince, ...endpoint }: EndpointFigures) {
   const shown = endpointStatuses[status] ?? WebhookEndpointStatus.UNSPECIFIED;
-  return { ...endpoint, status: shown, ...present("failingSince", failingSince) };
+  return { ...endpoint, status: shown, failingSince: failingSince ?? undefined };
 }
 
 function presentLedgerFigures(overview: Overview) {
+  const { pausedUntil, pausedReason, disconnectedReason } = overview;
   return {
     state: ledgerStateOf(overview),
-    ...presentInstant("pausedUntil", overview.pausedUntil),
-    ...present("reason", overview.disconnectedReason ?? overview.pausedReason),
-    ...presentInstant("lastSync", overview.syncedAt),
-    ...present("callsLeft", overview.dayRemaining),
-    ...present("callsLimit", overview.dayMost),
-    ...presentInstant("callsReported", overview.dayObservedAt),
+    ...membersOf({
+      pausedUntil,
+      reason: disconnectedReason ?? pausedReason,
+      lastSync: overview.syncedAt,
+      callsLeft: overview.dayRemaining,
+      callsLimit: overview.dayMost,
+      callsReported: overview.dayObservedAt,
+    }),
   };
 }
 

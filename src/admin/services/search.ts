@@ -1,7 +1,6 @@
 /** SearchService: finds objects by what a person has of them. ADMIN-21 */
 import type { SearchService } from "../../gen/proto/billing/admin/v1/search_pb.ts";
 import { searchedBys } from "../present/enums.ts";
-import { present } from "../present/present.ts";
 import {
   type AdminDependencies,
   type AdminImplementation,
@@ -22,8 +21,8 @@ export function searchService(
         hits: found.map(({ by, organisationId, matched, isExact, ...hit }) => ({
           ...hit,
           by: searchedBys[by],
-          ...present("organisation", organisationId),
-          ...present("matched", matched),
+          organisation: organisationId ?? undefined,
+          matched: matched ?? undefined,
           exact: isExact,
         })),
       };

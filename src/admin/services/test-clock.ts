@@ -1,13 +1,12 @@
 /** TestClockService: shows a sandbox's clock and advances it. CLOCK-1 */
 import { parseCivilDate } from "../../domain/calendar/civil-date.ts";
 import { type ClockRequest, requireSandbox } from "../../domain/calendar/test-clock.ts";
-import { formatDecimal } from "../../domain/money/decimal.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type {
   AdvanceTestClockRequest,
   TestClockService,
 } from "../../gen/proto/billing/admin/v1/test_clock_pb.ts";
-import { presentTestClock } from "../present/present.ts";
+import { membersOf, presentTestClock } from "../present/present.ts";
 import { readInstant } from "../present/read-values.ts";
 import {
   type AdminDependencies,
@@ -34,16 +33,7 @@ export function testClockService({
         await testClock.preview(organisation, read(request)),
         "organisation_not_found",
       );
-      return {
-        ...preview,
-        from: preview.from.toISOString(),
-        to: preview.to.toISOString(),
-        totals: preview.totals.map((total) => ({
-          ...total,
-          invoiced: formatDecimal(total.invoiced),
-          credited: formatDecimal(total.credited),
-        })),
-      };
+      return { ...membersOf(preview), totals: preview.totals.map(membersOf) };
     },
     advanceTestClock: async (request, call) => {
       const { organisation } = request;

@@ -3,17 +3,14 @@
  * exports and drops events, and voids events. USAGE-13, USAGE-17, USAGE-18
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { UsageSums } from "../../domain/billing/usage-so-far.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import { unknownPosition } from "../../domain/refusal.ts";
 import { endOfMonth, readExportedLines } from "../../domain/usage/exported-lines.ts";
 import { requireVoidable, usageEventNotFound } from "../../domain/usage/void-event.ts";
 import type {
-  UsageDocumentSchema,
   UsageEventSchema,
   UsageSchema,
   UsageService,
-  UsageSoFarSchema,
   UsageSumDifferenceSchema,
 } from "../../gen/proto/billing/admin/v1/usage_pb.ts";
 import { documentStatuses } from "../../present/enums.ts";
@@ -23,7 +20,7 @@ import { isId } from "../../store/database/ids.ts";
 import type { StoredUsageEvent } from "../../store/usage/usage-events.ts";
 import type { UsageDocument, UsagePlace } from "../../store/usage/usage-rows.ts";
 import { usageStates } from "../present/enums.ts";
-import { present } from "../present/present.ts";
+import { membersOf } from "../present/present.ts";
 import {
   type AdminDependencies,
   type AdminImplementation,
@@ -73,13 +70,13 @@ export function usageService(
       const { id } = await requireOrganisation(deps, organisation);
       const { differences, read, next } = await usage.checkSums(id, cursor ?? null);
       const data = differences.map(presentDifference);
-      return { data, read, hasMore: next !== null, ...present("nextCursor", next) };
+      return { data, read, hasMore: next !== null, nextCursor: next ?? undefined };
     },
     exportUsageEvents: async ({ organisation, lastMonth, cursor }) => {
       const owner = await requireOrganisation(deps, organisation);
       const end = endOfMonth(lastMonth, nowOf(owner));
       const { lines, next } = await usage.export(owner.id, end, cursor ?? null);
-      return { lines: [...lines], hasMore: next !== null, ...present("nextCursor", next) };
+      return { lines: [...lines], hasMore: next !== null, nextCursor: next ?? undefined };
     },
     dropUsageEvents: async (request, call) => {
       const { id } = await requireOrganisation(deps, request.organisation);
@@ -98,8 +95,8 @@ export function usageService(
       const { event, before, after, currency } = preview;
       return {
         event: presentEvent(event),
-        before: presentSoFar(before),
-        after: presentSoFar(after),
+        before: membersOf(before),
+        after: membersOf(after),
         currency,
         previewedState: preview.previewedState,
       };
@@ -134,26 +131,11 @@ function readPosition(id: string): UsagePosition {
 
 function presentUsage(usage: UsageOfPeriod): MessageInitShape<typeof UsageSchema> {
   return {
+    ...membersOf(usage),
     id: usageId(usage),
-    period: usage.period,
-    meter: usage.meter,
     state: usageStates[usage.state],
-    events: usage.events,
-    quantity: formatDecimal(usage.quantity),
-    late: usage.late,
-    ...present("amount", usage.amount === null ? null : formatDecimal(usage.amount)),
-    currency: usage.currency,
     ...presentDocuments(usage),
-    bill: usage.bill,
   };
-}
-
-function presentSoFar({
-  events,
-  quantity,
-  amount,
-}: UsageSums): MessageInitShape<typeof UsageSoFarSchema> {
-  return { events, quantity: formatDecimal(quantity), amount: formatDecimal(amount) };
 }
 
 function presentDifference({
@@ -181,32 +163,18 @@ function presentDifference({
 
 function presentEvent(event: StoredUsageEvent): MessageInitShape<typeof UsageEventSchema> {
   return {
+    ...membersOf(event),
     id: event.eventId,
     subscription: event.subscriptionId,
-    meter: event.meter,
-    quantity: event.quantity,
     timestamp: event.occurredAt,
     received: event.createdAt.toISOString(),
-    period: event.period,
-    bill: event.bill,
     billed: event.isBilled,
     ...presentDocuments(event),
-    ...present("voidedAt", event.voidedAt?.toISOString() ?? null),
-    ...present("voidReason", event.voidReason),
   };
 }
 
 function presentDocuments({ invoice, creditNote }: UsagePlace) {
-  return {
-    ...present("invoice", invoice === null ? null : presentDocument(invoice)),
-    ...present("creditNote", creditNote === null ? null : presentDocument(creditNote)),
-  };
-}
-
-function presentDocument({
-  id,
-  number,
-  status,
-}: UsageDocument): MessageInitShape<typeof UsageDocumentSchema> {
-  return { id, number, status: documentStatuses[status] };
+  const shown = (document: UsageDocument | null) =>
+    document === null ? undefined : { ...document, status: documentStatuses[document.status] };
+  return { invoice: shown(invoice), creditNote: shown(creditNote) };
 }

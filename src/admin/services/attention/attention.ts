@@ -7,7 +7,7 @@ import type {
 import { wordOf } from "../../../present/enums.ts";
 import { type AttentionItem, attentionKinds } from "../../../store/admin/attention/attention.ts";
 import { attentionKinds as kindValues } from "../../present/enums.ts";
-import { present } from "../../present/present.ts";
+import { membersOf } from "../../present/present.ts";
 import {
   type AdminDependencies,
   type AdminImplementation,
@@ -57,22 +57,16 @@ export function attentionService(
 }
 
 function presentItem(item: AttentionItem): MessageInitShape<typeof AttentionSchema> {
-  const words = attentionWords[item.kind];
+  const { severity, message, acts } = attentionWords[item.kind];
   const { organisationId: organisation } = item;
   return {
-    id: item.id,
+    ...membersOf(item),
     organisation,
     kind: kindValues[item.kind],
-    severity: words.severity,
-    objectKind: item.objectKind,
-    objectId: item.objectId,
-    label: item.label,
-    since: item.since.toISOString(),
-    reason: item.reason,
-    message: words.message(item),
-    ...present("answer", item.answer),
+    severity,
+    message: message(item),
     sameReasonCount: item.sameCount,
-    acts: words.acts(item).map(({ method, summary, arguments: more }) => ({
+    acts: acts(item).map(({ method, summary, arguments: more }) => ({
       method: `${method.parent.typeName}/${method.name}`,
       summary,
       arguments: Object.entries({ organisation, ...more }).map(([name, value]) => ({

@@ -11,7 +11,7 @@ import type { LedgerContact } from "../../../ledger/port/ledger.ts";
 import { customerStatuses, wordOf } from "../../../present/enums.ts";
 import { presentCustomer } from "../../../present/objects.ts";
 import { contactStatuses } from "../../present/enums.ts";
-import { present } from "../../present/present.ts";
+import { membersOf } from "../../present/present.ts";
 import {
   type AdminDependencies,
   type AdminImplementation,
@@ -49,19 +49,12 @@ export function customerService(
       );
       return {
         data: data.map((contact) => ({
-          id: contact.id,
-          ...present("code", contact.code),
-          name: contact.name,
-          ...present("firstName", contact.firstName),
-          ...present("lastName", contact.lastName),
-          ...present("email", contact.email),
+          ...membersOf(contact),
           status: contactStatuses[contact.status],
-          ...present("customer", known.get(contact.id)?.id ?? null),
-          isCustomer: contact.isCustomer,
-          isSupplier: contact.isSupplier,
+          customer: known.get(contact.id)?.id,
         })),
         hasMore: page.cursor !== null,
-        ...present("nextCursor", page.cursor),
+        nextCursor: page.cursor ?? undefined,
       };
     },
     importCustomers: importCustomers(deps),

@@ -11,7 +11,6 @@ import type { CustomerToImport } from "../../../store/admin/customers.ts";
 import type { AdminOrganisation } from "../../../store/admin/organisations/organisations.ts";
 import type { OperatorCaller } from "../../../transport/rpc/caller.ts";
 import type { MethodImplementation } from "../../../transport/rpc/implementation.ts";
-import { present } from "../../present/present.ts";
 import {
   type AdminCall,
   type AdminDependencies,
@@ -77,7 +76,7 @@ export function importAllContacts(deps: AdminDependencies): Method {
       rejected: rejectedCount,
       skippedSuppliers: skipped,
       hasMore: page.cursor !== null,
-      ...present("nextCursor", page.cursor),
+      nextCursor: page.cursor ?? undefined,
     };
   };
 }

@@ -10,7 +10,7 @@ import type {
   Mapping,
   MappingTarget,
 } from "../../../store/admin/ledger/account-mappings.ts";
-import { present } from "../../present/present.ts";
+import { membersOf } from "../../present/present.ts";
 import {
   type AdminDependencies,
   type AdminImplementation,
@@ -34,7 +34,7 @@ export function accountMappingService(
       const { id } = await requireOrganisation(deps, organisation);
       const mappings = await connections.mappings(id);
       return {
-        default: presentMapping(mappings.default),
+        default: membersOf(mappings.default),
         plans: mappings.plans.map(presentEntry),
         charges: mappings.charges.map(presentEntry),
         meters: mappings.meters.map(presentEntry),
@@ -49,7 +49,7 @@ export function accountMappingService(
       };
       if (!request.skipCheck) await requireMapping(deps, id, mapping);
       const saved = await connections.map(actorOf(call), id, target, mapping);
-      return { mapping: presentMapping(required(saved, `${target.kind}_not_found`)) };
+      return { mapping: membersOf(required(saved, `${target.kind}_not_found`)) };
     },
   };
 }
@@ -104,10 +104,6 @@ async function requireOption(
   }
 }
 
-function presentMapping({ revenueAccount, taxType }: Mapping) {
-  return { ...present("revenueAccount", revenueAccount), ...present("taxType", taxType) };
-}
-
 function presentEntry({ id, code, name, ...mapping }: CatalogueMapping) {
-  return { id, code, name, mapping: presentMapping(mapping) };
+  return { id, code, name, mapping: membersOf(mapping) };
 }

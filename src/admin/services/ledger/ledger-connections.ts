@@ -16,7 +16,7 @@ import type { LedgerConnection } from "../../../store/ledger-connection/connecti
 import { urlFault } from "../../../webhooks/address.ts";
 import { beginConsent, chooseTenant } from "../../oauth/consent.ts";
 import { authorisationStatuses, mappingKinds } from "../../present/enums.ts";
-import { present, presentConnection, presentLedger } from "../../present/present.ts";
+import { membersOf, presentConnection } from "../../present/present.ts";
 import { unfitCurrencies } from "../catalogue/fitting-currency.ts";
 import {
   type AdminDependencies,
@@ -63,7 +63,7 @@ export function ledgerConnectionService(
       await parts.wake(id);
       return {
         connection: presentConnection(saved),
-        ...present("ledger", ledger && presentLedger(ledger)),
+        ledger: ledger === null ? undefined : membersOf(ledger),
         warnings: await warningsOf(parts, id),
       };
     },
@@ -76,13 +76,7 @@ export function ledgerConnectionService(
       const { id } = await requireOrganisation(parts, organisation);
       const consent = await parts.store.consents.view(id);
       if (consent === null) throw new Refusal("invalid_state", "No authorisation was ever begun.");
-      const { status, tenants, failure, expiresAt } = consent;
-      return {
-        status: authorisationStatuses[status],
-        tenants: tenants.map(({ tenantId, name }) => ({ tenantId, name })),
-        ...present("failure", failure),
-        expiresAt: expiresAt.toISOString(),
-      };
+      return { ...membersOf(consent), status: authorisationStatuses[consent.status] };
     },
     chooseLedgerTenant: async ({ organisation, tenantId }, call) => {
       const { id } = await requireOrganisation(parts, organisation);
@@ -107,9 +101,9 @@ export function ledgerConnectionService(
       return {
         ok: answer.kind === "ok",
         ...(answer.kind === "ok"
-          ? { ledger: presentLedger(answer.value) }
+          ? { ledger: membersOf(answer.value) }
           : { problem: describeFailure(answer) }),
-        ...present("pausedUntil", pausedUntil ?? null),
+        pausedUntil,
         warnings: [
           ...(await warningsOf(parts, id)),
           ...(answer.kind === "ok" ? await usedNumbers(parts, id) : []),
@@ -119,15 +113,7 @@ export function ledgerConnectionService(
     listMappingOptions: async ({ organisation, kind }) => {
       const { id } = await requireOrganisation(parts, organisation);
       const list = wordOf(mappingKinds, kind) ?? "accounts";
-      const data = await queryMappingOptions(parts, id, list);
-      return {
-        data: data.map(({ code, name, active, usableForRevenue }) => ({
-          code,
-          name,
-          active,
-          usableForRevenue,
-        })),
-      };
+      return { data: [...(await queryMappingOptions(parts, id, list))] };
     },
   };
 }

@@ -8,7 +8,7 @@ import type {
   LedgerSyncService,
 } from "../../../gen/proto/billing/admin/v1/ledger_sync_pb.ts";
 import type { LedgerSyncView } from "../../../store/admin/ledger/ledger-sync.ts";
-import { present } from "../../present/present.ts";
+import { membersOf } from "../../present/present.ts";
 import {
   type AdminDependencies,
   type AdminImplementation,
@@ -68,25 +68,5 @@ function presentSync(
   organisation: string,
   sync: LedgerSyncView,
 ): MessageInitShape<typeof LedgerSyncSchema> {
-  const {
-    isWaiting: waiting,
-    problem,
-    customersChanged,
-    creditNotesChanged,
-    invoicesChanged,
-    notifications,
-  } = sync;
-  return {
-    organisation,
-    waiting,
-    customersChanged,
-    creditNotesChanged,
-    invoicesChanged,
-    notifications,
-    ...present("beganAt", sync.beganAt?.toISOString() ?? null),
-    ...present("endedAt", sync.endedAt?.toISOString() ?? null),
-    ...present("problem", problem),
-    ...present("notificationsProblem", sync.notificationsProblem),
-    ...present("notBefore", sync.notBefore?.toISOString() ?? null),
-  };
+  return { ...membersOf(sync), organisation, waiting: sync.isWaiting };
 }

@@ -15,7 +15,7 @@ import type { AdminUnknownDocument } from "../../../store/admin/ledger/resolve-u
 import type { FoundUnknown } from "../../../store/admin/ledger/unknown-documents.ts";
 import { isId } from "../../../store/database/ids.ts";
 import { documentKinds, unknownDocumentStates } from "../../present/enums.ts";
-import { present } from "../../present/present.ts";
+import { membersOf } from "../../present/present.ts";
 import {
   type AdminCall,
   type AdminDependencies,
@@ -93,8 +93,8 @@ async function reconcilePage(
   const page = await askLedger(deps, organisationId, (ledger, ledgerCall) =>
     ledger.listChanges<Kind>(ledgerCall, {
       kind: position.kind,
-      ...present("since", position.since),
-      ...present("cursor", position.cursor),
+      ...(position.since !== null && { since: position.since }),
+      ...(position.cursor !== null && { cursor: position.cursor }),
     }),
   );
   const documents: readonly (LedgerInvoice | LedgerCreditNote)[] = page.changes;
@@ -114,7 +114,7 @@ async function reconcilePage(
     read: documents.length,
     unread: page.unread.length,
     hasMore: next !== null,
-    ...present("nextCursor", next === null ? null : cursorOf(next)),
+    nextCursor: next === null ? undefined : cursorOf(next),
   };
 }
 
@@ -199,19 +199,15 @@ function readCursor(text: string): Position {
 function presentUnknown(
   unknown: AdminUnknownDocument,
 ): MessageInitShape<typeof UnknownDocumentSchema> {
-  const { ledgerId: id, number, contactId, currency, total, issueDate, isNumberTaken } = unknown;
   return {
-    id,
+    ...membersOf(unknown),
+    id: unknown.ledgerId,
     kind: documentKinds[unknown.kind],
-    number,
     state: unknownDocumentStates[unknown.state],
     status: documentStatuses[unknown.status],
-    ...present("customer", unknown.customerId),
-    ledgerContactId: contactId,
-    currency,
-    total,
-    issueDate,
-    ...present("document", unknown.documentId),
-    numberTaken: isNumberTaken,
+    customer: unknown.customerId ?? undefined,
+    ledgerContactId: unknown.contactId,
+    document: unknown.documentId ?? undefined,
+    numberTaken: unknown.isNumberTaken,
   };
 }

@@ -7,7 +7,6 @@ import type { InvoiceService } from "../../../gen/proto/billing/admin/v1/invoice
 import { documentStatuses, wordOf } from "../../../present/enums.ts";
 import { presentCreditNote, presentInvoice } from "../../../present/objects.ts";
 import type { DocumentSearch } from "../../../store/admin/platform/platform-objects.ts";
-import { present } from "../../present/present.ts";
 import { daysOf } from "../../present/read-values.ts";
 import {
   type AdminDependencies,
@@ -44,8 +43,8 @@ export function invoiceService(deps: Dependencies): AdminImplementation<typeof I
       const pageIn = await openLedgerPages(deps, owner.id);
       return {
         invoice: presentInvoice(invoice),
-        ...present("ledgerUrl", pageIn("invoice", invoice.ledger.invoiceId)),
-        ...present("ledgerNumber", invoice.ledgerNumber),
+        ledgerUrl: pageIn("invoice", invoice.ledger.invoiceId) ?? undefined,
+        ledgerNumber: invoice.ledgerNumber ?? undefined,
       };
     },
   };
@@ -68,8 +67,8 @@ export function creditNoteService(
       const pageIn = await openLedgerPages(deps, owner.id);
       return {
         creditNote: presentCreditNote(note),
-        ...present("ledgerUrl", pageIn("credit_note", note.ledger.invoiceId)),
-        ...present("ledgerNumber", note.ledgerNumber),
+        ledgerUrl: pageIn("credit_note", note.ledger.invoiceId) ?? undefined,
+        ledgerNumber: note.ledgerNumber ?? undefined,
       };
     },
   };

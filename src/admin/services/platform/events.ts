@@ -2,6 +2,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { EventSchema, EventService } from "../../../gen/proto/billing/admin/v1/events_pb.ts";
 import type { StoredEvent } from "../../../store/admin/platform/events.ts";
+import { membersOf } from "../../present/present.ts";
 import { readInstantOf } from "../../present/read-values.ts";
 import {
   type AdminDependencies,
@@ -40,12 +41,5 @@ export function eventService(
 }
 
 function presentEvent(event: StoredEvent): MessageInitShape<typeof EventSchema> {
-  return {
-    id: event.id,
-    type: event.type,
-    objectKind: event.objectKind,
-    objectId: event.objectId,
-    sequence: event.sequence,
-    created: event.createdAt.toISOString(),
-  };
+  return { ...membersOf(event), created: event.createdAt.toISOString() };
 }

@@ -9,7 +9,6 @@ import type {
 import { subscriptionStatuses, wordOf } from "../../../present/enums.ts";
 import { presentSubscription } from "../../../present/objects.ts";
 import type { SubscriptionSearch } from "../../../store/admin/platform/platform-objects.ts";
-import { present } from "../../present/present.ts";
 import { daysOf } from "../../present/read-values.ts";
 import {
   type AdminDependencies,
@@ -45,9 +44,9 @@ export function subscriptionService(
       const { workflowPages: pages } = deps;
       return {
         subscription: presentSubscription(found.subscription, found.plan),
-        ...present("workflowsUrl", pages?.ofSubscription(id)),
-        ...present("failedWorkflowsUrl", pages?.failed(owner.id)),
-        ...present("waitingWorkflowsUrl", pages?.waiting(owner.id)),
+        workflowsUrl: pages?.ofSubscription(id),
+        failedWorkflowsUrl: pages?.failed(owner.id),
+        waitingWorkflowsUrl: pages?.waiting(owner.id),
         waitsForLedger: await deps.store.isBreakOffDue(owner.id, id),
       };
     },

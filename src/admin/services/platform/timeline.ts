@@ -4,7 +4,6 @@ import type { SubscriptionService } from "../../../gen/proto/billing/admin/v1/su
 import { wordOf } from "../../../present/enums.ts";
 import type { TimelineKind, TimelinePosition } from "../../../store/admin/timeline/timeline.ts";
 import { timelineGroups } from "../../present/enums.ts";
-import { present } from "../../present/present.ts";
 import { readInstantOf } from "../../present/read-values.ts";
 import { presentTimelineEntry } from "../../present/timeline.ts";
 import {
@@ -56,7 +55,7 @@ export function listSubscriptionTimeline(
     return {
       data,
       hasMore: page.hasMore,
-      ...present("workflowsUrl", workflowPages?.ofSubscription(request.id) ?? null),
+      workflowsUrl: workflowPages?.ofSubscription(request.id),
     };
   };
 }

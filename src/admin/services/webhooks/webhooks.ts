@@ -15,8 +15,9 @@ import { endpointLimit } from "../../../store/admin/webhooks/webhook-endpoints.t
 import { urlFault } from "../../../webhooks/address.ts";
 import { newSecret } from "../../../webhooks/sign.ts";
 import { deliveryStates, endpointStatuses } from "../../present/enums.ts";
+import { membersOf } from "../../present/present.ts";
 import { readInstantOf, requireInstant } from "../../present/read-values.ts";
-import { presentDelivery, presentEndpoint, presentWhole } from "../../present/webhooks.ts";
+import { presentDelivery, presentEndpoint } from "../../present/webhooks.ts";
 import {
   type AdminCall,
   type AdminDependencies,
@@ -145,7 +146,8 @@ function deliveryMethods(deps: AdminDependencies) {
     },
     getWebhookDelivery: async ({ organisation, id }) => {
       const owner = await requireOrganisation(deps, organisation);
-      return { delivery: presentWhole(requireDelivery(await deliveries.get(owner.id, id))) };
+      const { body, tries, ...delivery } = requireDelivery(await deliveries.get(owner.id, id));
+      return { delivery: { ...presentDelivery(delivery), body, tries: tries.map(membersOf) } };
     },
   } satisfies Partial<Implementation>;
 }
@@ -211,7 +213,8 @@ async function start(deps: AdminDependencies, outcome: ResendOutcome): Promise<D
     }
     case "due": {
       const { organisationId, deliveryId, endpointId } = outcome.delivery;
-      const delivery = requireDelivery(await deps.store.deliveries.get(organisationId, deliveryId));
+      const found = requireDelivery(await deps.store.deliveries.get(organisationId, deliveryId));
+      const { body: _, tries: __, ...delivery } = found;
       if (delivery.state === "pending") await deps.startDeliveries({ organisationId, endpointId });
       return delivery;
     }
