@@ -1,5 +1,5 @@
 /** Values of requests that a pattern cannot validate: future instants and currencies. */
-import { type CivilDate, civilDate, parseCivilDate } from "../../domain/calendar/civil-date.ts";
+import { parseCivilDate } from "../../domain/calendar/civil-date.ts";
 import { isCurrency } from "../../domain/money/currency.ts";
 import { Refusal } from "../../domain/refusal.ts";
 
@@ -44,15 +44,6 @@ export function requireInstant(param: string, text: string): Date {
   if (instant !== null) return instant;
   const message = `${param} must be an instant with its offset, such as 2027-01-31T00:00:00Z`;
   throw new Refusal("invalid_parameter", message, param);
-}
-
-/** The days of a filter, whose texts are validated. An end that is absent is open. */
-export function daysOf(
-  from: string | undefined,
-  to: string | undefined,
-): { readonly from: CivilDate | null; readonly to: CivilDate | null } {
-  const dayOf = (text: string | undefined) => (text === undefined ? null : civilDate(text));
-  return { from: dayOf(from), to: dayOf(to) };
 }
 
 /** Refuses `invalid_parameter` if the code is not one of a current currency. */

@@ -39,9 +39,9 @@ export interface Filter {
   readonly sharesPlan?: boolean;
 }
 
-/** The condition on a value. None for null, which excludes nothing. */
+/** The condition on a value. None for an absent one, which excludes nothing. */
 export function filter(condition: Sql, value: unknown, sharesPlan = false): readonly Filter[] {
-  return value === null ? [] : [{ sql: condition, value, sharesPlan }];
+  return (value ?? null) === null ? [] : [{ sql: condition, value, sharesPlan }];
 }
 
 /**

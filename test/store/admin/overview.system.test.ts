@@ -20,18 +20,6 @@ async function step({ pool }: UsageFixture): Promise<void> {
   expect(failed).toEqual([]);
 }
 
-const anyDays = { from: null, to: null };
-const anyInvoice = {
-  issued: anyDays,
-  due: anyDays,
-  renewal: anyDays,
-  customerId: null,
-  customerCode: null,
-  number: null,
-  subscriptionId: null,
-  statuses: [],
-};
-
 /** Lets so much time pass since the figures were reckoned and read. */
 const age = ({ pool }: UsageFixture, organisation: string, time: string) =>
   pool.query(
@@ -114,7 +102,7 @@ test("the renewals of a day are the invoices that the list has of it", async ({
   const day = civilDate("2026-04-10");
   const { data } = await createPlatformObjects(fixture.pool).invoices.list(
     organisation,
-    { ...anyInvoice, renewal: { from: day, to: day } },
+    { statuses: [], renewalFrom: day, renewalTo: day },
     { limit: 25, startingAfter: null },
   );
   expect(data.map(({ subscriptionId }) => subscriptionId)).toEqual([ahead]);

@@ -4,10 +4,9 @@
  */
 import type { CreditNoteService } from "../../../gen/proto/billing/admin/v1/credit_notes_pb.ts";
 import type { InvoiceService } from "../../../gen/proto/billing/admin/v1/invoices_pb.ts";
+import type { DocumentStatus } from "../../../gen/proto/billing/v1/common_pb.ts";
 import { documentStatuses, wordOf } from "../../../present/enums.ts";
 import { presentCreditNote, presentInvoice } from "../../../present/objects.ts";
-import type { DocumentSearch } from "../../../store/admin/platform/platform-objects.ts";
-import { daysOf } from "../../present/read-values.ts";
 import {
   type AdminDependencies,
   type AdminImplementation,
@@ -26,15 +25,8 @@ export function invoiceService(deps: Dependencies): AdminImplementation<typeof I
   return {
     listInvoices: async (request) => {
       const { id } = await requireOrganisation(deps, request.organisation);
-      const { data, hasMore } = await invoices.list(
-        id,
-        {
-          ...searchOf(request),
-          due: daysOf(request.dueFrom, request.dueTo),
-          renewal: daysOf(request.renewalFrom, request.renewalTo),
-        },
-        pageOf(request),
-      );
+      const search = { ...request, statuses: statusesOf(request.status) };
+      const { data, hasMore } = await invoices.list(id, search, pageOf(request));
       return { data: data.map(presentInvoice), hasMore };
     },
     getInvoice: async ({ organisation, id }) => {
@@ -58,7 +50,8 @@ export function creditNoteService(
   return {
     listCreditNotes: async (request) => {
       const { id } = await requireOrganisation(deps, request.organisation);
-      const { data, hasMore } = await creditNotes.list(id, searchOf(request), pageOf(request));
+      const search = { ...request, statuses: statusesOf(request.status) };
+      const { data, hasMore } = await creditNotes.list(id, search, pageOf(request));
       return { data: data.map(presentCreditNote), hasMore };
     },
     getCreditNote: async ({ organisation, id }) => {
@@ -74,26 +67,6 @@ export function creditNoteService(
   };
 }
 
-/** The search of a request for invoices or credit notes. */
-interface SearchRequest {
-  readonly number?: string | undefined;
-  readonly subscription?: string | undefined;
-  readonly customer?: string | undefined;
-  readonly customerCode?: string | undefined;
-  readonly status: readonly number[];
-  readonly issuedFrom?: string | undefined;
-  readonly issuedTo?: string | undefined;
-}
-
-function searchOf(request: SearchRequest): DocumentSearch {
-  return {
-    number: request.number ?? null,
-    subscriptionId: request.subscription ?? null,
-    customerId: request.customer ?? null,
-    customerCode: request.customerCode ?? null,
-    issued: daysOf(request.issuedFrom, request.issuedTo),
-    statuses: request.status
-      .map((value) => wordOf(documentStatuses, value))
-      .filter((word) => word !== null),
-  };
+function statusesOf(values: readonly DocumentStatus[]) {
+  return values.map((value) => wordOf(documentStatuses, value)).filter((word) => word !== null);
 }

@@ -24,8 +24,7 @@ export function eventService(
     listEvents: async (request) => {
       const { id } = await requireOrganisation(deps, request.organisation);
       const search = {
-        type: request.type ?? null,
-        objectId: request.object ?? null,
+        ...request,
         since: readInstantOf("since", request.since),
         until: readInstantOf("until", request.until),
       };

@@ -2,14 +2,9 @@
  * SubscriptionService of the admin API: an organisation's subscriptions. ADMIN-11, ADMIN-13,
  * ADMIN-15
  */
-import type {
-  ListSubscriptionsRequest,
-  SubscriptionService,
-} from "../../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
+import type { SubscriptionService } from "../../../gen/proto/billing/admin/v1/subscriptions_pb.ts";
 import { subscriptionStatuses, wordOf } from "../../../present/enums.ts";
 import { presentSubscription } from "../../../present/objects.ts";
-import type { SubscriptionSearch } from "../../../store/admin/platform/platform-objects.ts";
-import { daysOf } from "../../present/read-values.ts";
 import {
   type AdminDependencies,
   type AdminImplementation,
@@ -32,7 +27,8 @@ export function subscriptionService(
   return {
     listSubscriptions: async (request) => {
       const { id } = await requireOrganisation(deps, request.organisation);
-      const { data, hasMore } = await subscriptions.list(id, searchOf(request), pageOf(request));
+      const search = { ...request, status: wordOf(subscriptionStatuses, request.status) };
+      const { data, hasMore } = await subscriptions.list(id, search, pageOf(request));
       return {
         data: data.map(({ subscription, plan }) => presentSubscription(subscription, plan)),
         hasMore,
@@ -54,17 +50,5 @@ export function subscriptionService(
     ...breakOffMethods(deps),
     ...actingMethods(deps),
     ...previewMethods(deps),
-  };
-}
-
-function searchOf(request: ListSubscriptionsRequest): SubscriptionSearch {
-  return {
-    customerId: request.customer ?? null,
-    customerCode: request.customerCode ?? null,
-    planId: request.plan ?? null,
-    renewal: daysOf(request.renewalFrom, request.renewalTo),
-    status: wordOf(subscriptionStatuses, request.status),
-    label: request.label ?? null,
-    number: request.number ?? null,
   };
 }

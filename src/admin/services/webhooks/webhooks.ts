@@ -135,9 +135,8 @@ function deliveryMethods(deps: AdminDependencies) {
     listWebhookDeliveries: async (request) => {
       const { id } = await requireOrganisation(deps, request.organisation);
       const filters = {
-        endpointId: request.endpoint ?? null,
+        ...request,
         state: wordOf(deliveryStates, request.state),
-        eventType: request.eventType ?? null,
         since: readInstantOf("since", request.since),
         until: readInstantOf("until", request.until),
       };

@@ -21,10 +21,11 @@ const eventRow = pick(
 /** An event. `body` is the JSON text that every endpoint receives. */
 export type StoredEvent = Omit<RowOf<typeof eventRow>, "sequence"> & { readonly sequence: bigint };
 
-/** The search of a list of events. A null member excludes nothing. */
-export interface EventSearch {
-  readonly type: string | null;
-  readonly objectId: string | null;
+/** The search of a list of events. An absent member excludes nothing. */
+interface EventSearch {
+  readonly type?: string | undefined;
+  /** The id of its object. */
+  readonly object?: string | undefined;
   readonly since: Date | null;
   /** Events from this instant on are left out. */
   readonly until: Date | null;
@@ -36,10 +37,10 @@ const ofObject = sql`t.object_id = ? AND t.object_kind IN ('customer', 'subscrip
 
 /** Converts the search to SQL conditions. */
 export function eventFilters(search: EventSearch): readonly Filter[] {
-  const { type, objectId, since, until } = search;
+  const { type, object, since, until } = search;
   return [
     ...filter(sql`t.type = ?`, type),
-    ...filter(ofObject, objectId),
+    ...filter(ofObject, object),
     ...filter(sql`t.created_at >= ?`, since),
     ...filter(sql`t.created_at < ?`, until),
   ];
@@ -56,5 +57,5 @@ export const eventListing = listing(
     row: eventRow,
     read: (row): StoredEvent => ({ ...row, sequence: BigInt(row.sequence) }),
   },
-  eventFilters({ type: "", objectId: "", since: anInstant, until: anInstant }),
+  eventFilters({ type: "", object: "", since: anInstant, until: anInstant }),
 );

@@ -3,7 +3,6 @@
  * reads of the public API and the filters by which an operator searches. SQL, because the lists are
  * those of the public API. ADMIN-11.
  */
-import { type CivilDate, civilDate } from "../../../domain/calendar/civil-date.ts";
 import type { DocumentStatus } from "../../../domain/model/invoice.ts";
 import type { SubscriptionStatus } from "../../../domain/model/subscription.ts";
 import { collection, declarePage, type Filter, filter } from "../../database/page.ts";
@@ -15,40 +14,40 @@ import { invoiceListing } from "../../documents/invoices.ts";
 import { subscriptionListing } from "../../subscriptions/subscriptions.ts";
 import { eventFilters, eventListing } from "./events.ts";
 
-/** By whom a list can be searched. A null member excludes nothing. */
+/** By whom a list can be searched. An absent member excludes nothing, here and below. */
 interface CustomerSearch {
-  readonly customerId: string | null;
-  readonly customerCode: string | null;
+  readonly customer?: string | undefined;
+  readonly customerCode?: string | undefined;
 }
 
-/** Days from the first to the last, both included. A null end is open. */
-interface Days {
-  readonly from: CivilDate | null;
-  readonly to: CivilDate | null;
+/** The first and the last day of a renewal, both included. */
+interface RenewalSearch {
+  readonly renewalFrom?: string | undefined;
+  readonly renewalTo?: string | undefined;
 }
 
 /** The search of a list of subscriptions. `label` is a part of the label, in any case. */
-export interface SubscriptionSearch extends CustomerSearch {
-  readonly planId: string | null;
-  readonly renewal: Days;
+interface SubscriptionSearch extends CustomerSearch, RenewalSearch {
+  readonly plan?: string | undefined;
   readonly status: SubscriptionStatus | null;
-  readonly label: string | null;
+  readonly label?: string | undefined;
   /** The number of an invoice or credit note of the subscription. */
-  readonly number: string | null;
+  readonly number?: string | undefined;
 }
 
 /** The search of a list of documents. An empty list of statuses excludes nothing. */
-export interface DocumentSearch extends CustomerSearch {
-  readonly issued: Days;
-  readonly number: string | null;
-  readonly subscriptionId: string | null;
+interface DocumentSearch extends CustomerSearch {
+  readonly issuedFrom?: string | undefined;
+  readonly issuedTo?: string | undefined;
+  readonly number?: string | undefined;
+  readonly subscription?: string | undefined;
   readonly statuses: readonly DocumentStatus[];
 }
 
-/** The search of a list of invoices. `renewal` leaves renewals only. */
-export interface InvoiceSearch extends DocumentSearch {
-  readonly due: Days;
-  readonly renewal: Days;
+/** The search of a list of invoices. Days of a renewal leave renewals only. */
+interface InvoiceSearch extends DocumentSearch, RenewalSearch {
+  readonly dueFrom?: string | undefined;
+  readonly dueTo?: string | undefined;
 }
 
 /** Creates the reads over a pool. */
@@ -61,7 +60,12 @@ export function createPlatformObjects(pool: Pool) {
   };
 }
 
-function dayFilters(column: Sql, { from, to }: Days): readonly Filter[] {
+/** SQL: whether a day is from the first to the last, both included. */
+function dayFilters(
+  column: Sql,
+  from: string | undefined,
+  to: string | undefined,
+): readonly Filter[] {
   return [...filter(sql`${column} >= ?`, from), ...filter(sql`${column} <= ?`, to)];
 }
 
@@ -69,8 +73,8 @@ function dayFilters(column: Sql, { from, to }: Days): readonly Filter[] {
 const ofCode = sql`t.customer_id = (SELECT k.id FROM customers k
   WHERE k.organisation_id = $1 AND k.code = ?)`;
 
-function customerFilters({ customerId, customerCode }: CustomerSearch): readonly Filter[] {
-  return [...filter(sql`t.customer_id = ?`, customerId), ...filter(ofCode, customerCode)];
+function customerFilters({ customer, customerCode }: CustomerSearch): readonly Filter[] {
+  return [...filter(sql`t.customer_id = ?`, customer), ...filter(ofCode, customerCode)];
 }
 
 // One document has a number: those of invoices and of credit notes have different prefixes.
@@ -82,8 +86,8 @@ const ofNumber = sql`t.id = (SELECT d.subscription_id FROM invoices d
 function subscriptionFilters(search: SubscriptionSearch): readonly Filter[] {
   return [
     ...customerFilters(search),
-    ...filter(sql`t.plan_id = ?`, search.planId),
-    ...dayFilters(sql`t.renewal_date`, search.renewal),
+    ...filter(sql`t.plan_id = ?`, search.plan),
+    ...dayFilters(sql`t.renewal_date`, search.renewalFrom, search.renewalTo),
     ...filter(sql`t.status = ?`, search.status),
     ...filter(sql`strpos(lower(t.label), lower(?)) > 0`, search.label),
     ...filter(ofNumber, search.number),
@@ -94,7 +98,7 @@ function documentFilters(search: DocumentSearch): readonly Filter[] {
   return [
     ...customerFilters(search),
     ...filter(sql`t.number = ?`, search.number),
-    ...filter(sql`t.subscription_id = ?`, search.subscriptionId),
+    ...filter(sql`t.subscription_id = ?`, search.subscription),
     ...filter(sql`t.status = ANY (?)`, search.statuses.length === 0 ? null : search.statuses),
   ];
 }
@@ -102,30 +106,27 @@ function documentFilters(search: DocumentSearch): readonly Filter[] {
 function invoiceFilters(search: InvoiceSearch): readonly Filter[] {
   return [
     ...documentFilters(search),
-    ...dayFilters(sql`t.issue_date`, search.issued),
-    ...dayFilters(sql`t.due_date`, search.due),
-    ...dayFilters(sql`${renews(sql`t`)} AND t.period_start`, search.renewal),
+    ...dayFilters(sql`t.issue_date`, search.issuedFrom, search.issuedTo),
+    ...dayFilters(sql`t.due_date`, search.dueFrom, search.dueTo),
+    ...dayFilters(sql`${renews(sql`t`)} AND t.period_start`, search.renewalFrom, search.renewalTo),
   ];
 }
 
 // A credit note's day is stored as its midnight in UTC.
 function creditNoteFilters(search: DocumentSearch): readonly Filter[] {
-  const { from, to } = search.issued;
   return [
     ...documentFilters(search),
-    ...filter(sql`t.credit_note_date >= ?::date::timestamp AT TIME ZONE 'UTC'`, from),
-    ...filter(sql`t.credit_note_date <= ?::date::timestamp AT TIME ZONE 'UTC'`, to),
+    ...filter(sql`t.credit_note_date >= ?::date::timestamp AT TIME ZONE 'UTC'`, search.issuedFrom),
+    ...filter(sql`t.credit_note_date <= ?::date::timestamp AT TIME ZONE 'UTC'`, search.issuedTo),
   ];
 }
 
-const anyCustomer: CustomerSearch = { customerId: "", customerCode: "" };
-const anyDays: Days = { from: civilDate("2026-03-10"), to: civilDate("2026-03-10") };
+const anyDay = "2026-03-10";
+const anyCustomer = { customer: "", customerCode: "" };
+const anyRenewal = { renewalFrom: anyDay, renewalTo: anyDay };
 const anyDocument: DocumentSearch = {
   ...anyCustomer,
-  issued: anyDays,
-  number: "",
-  subscriptionId: "",
-  statuses: ["draft"],
+  ...{ issuedFrom: anyDay, issuedTo: anyDay, number: "", subscription: "", statuses: ["draft"] },
 };
 
 declarePage(
@@ -133,16 +134,13 @@ declarePage(
   subscriptionListing,
   subscriptionFilters({
     ...anyCustomer,
-    planId: "",
-    renewal: anyDays,
-    status: "active",
-    label: "",
-    number: "",
+    ...anyRenewal,
+    ...{ plan: "", status: "active", label: "", number: "" },
   }),
 );
 declarePage(
   "search_invoices",
   invoiceListing,
-  invoiceFilters({ ...anyDocument, due: anyDays, renewal: anyDays }),
+  invoiceFilters({ ...anyDocument, ...anyRenewal, dueFrom: anyDay, dueTo: anyDay }),
 );
 declarePage("search_credit_notes", creditNoteListing, creditNoteFilters(anyDocument));

@@ -54,11 +54,11 @@ export interface WholeDelivery extends DeliveryView {
   readonly body: string;
 }
 
-/** The filters of the list. A null filter is not applied. */
+/** The filters of the list. An absent filter is not applied. */
 interface DeliveryFilters {
-  readonly endpointId: string | null;
+  readonly endpoint?: string | undefined;
   readonly state: DeliveryState | null;
-  readonly eventType: string | null;
+  readonly eventType?: string | undefined;
   readonly since: Date | null;
   readonly until: Date | null;
 }
@@ -98,15 +98,10 @@ export function createDeliveryHistory(pool: Pool, { run }: Changes) {
   };
 }
 
-function conditions({
-  endpointId,
-  state,
-  eventType,
-  since,
-  until,
-}: DeliveryFilters): readonly Filter[] {
+function conditions(filters: DeliveryFilters): readonly Filter[] {
+  const { endpoint, state, eventType, since, until } = filters;
   return [
-    ...filter(sql`t.endpoint_id = ?`, endpointId),
+    ...filter(sql`t.endpoint_id = ?`, endpoint),
     ...filter(state === "delivered" ? isState : isOtherState, state),
     ...filter(sql`e.type = ?`, eventType),
     ...filter(sql`t.created_at >= ?`, since),
@@ -139,7 +134,7 @@ const deliveries = listing(
     read: (row): DeliveryView => row,
   },
   conditions({
-    ...{ endpointId: "", state: "pending", eventType: "" },
+    ...{ endpoint: "", state: "pending", eventType: "" },
     ...{ since: new Date(0), until: new Date(0) },
   }),
 );
