@@ -1,6 +1,7 @@
 /** Presents plans, charges and meters as messages of the admin contract. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { PlanMeter } from "../../domain/catalogue/meter.ts";
+import type { Meter, MeteredPlan, PlanMeter } from "../../domain/catalogue/meter.ts";
+import type { Charge } from "../../domain/catalogue/plan.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import type {
   ChargeSchema,
@@ -14,17 +15,15 @@ import {
   presentPlan as presentPublicPlan,
   presentTiers,
 } from "../../present/objects.ts";
-import type { AdminCharge } from "../../store/admin/catalogue/charges.ts";
-import type { AdminMeter } from "../../store/admin/catalogue/meters.ts";
-import type { AdminPlan } from "../../store/admin/catalogue/plans.ts";
+import type { UsedEntry } from "../../store/admin/catalogue/catalogue.ts";
 import { meterStatuses } from "./enums.ts";
 import { membersOf } from "./present.ts";
 
 /** A plan with its meters, its account mapping and the number of its subscriptions. */
 export function presentPlan({
-  plan,
-  subscriptions,
-}: AdminPlan): MessageInitShape<typeof PlanSchema> {
+  entry: plan,
+  uses: subscriptions,
+}: UsedEntry<MeteredPlan>): MessageInitShape<typeof PlanSchema> {
   const { object: _, $typeName: __, ...shown } = presentPublicPlan(plan);
   return {
     ...shown,
@@ -53,9 +52,9 @@ function presentPlanMeter({
 
 /** A charge with its account mapping and the number of its invoice lines. */
 export function presentCharge({
-  charge,
-  invoiceLines,
-}: AdminCharge): MessageInitShape<typeof ChargeSchema> {
+  entry: charge,
+  uses: invoiceLines,
+}: UsedEntry<Charge>): MessageInitShape<typeof ChargeSchema> {
   const { object: _, $typeName: __, ...shown } = presentPublicCharge(charge);
   return {
     ...shown,
@@ -66,7 +65,10 @@ export function presentCharge({
 }
 
 /** A meter with its account mapping and the number of its plans. */
-export function presentMeter({ meter, plans }: AdminMeter): MessageInitShape<typeof MeterSchema> {
+export function presentMeter({
+  entry: meter,
+  uses: plans,
+}: UsedEntry<Meter>): MessageInitShape<typeof MeterSchema> {
   return {
     ...membersOf(meter),
     status: meterStatuses[meter.status],

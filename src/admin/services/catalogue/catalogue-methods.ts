@@ -9,6 +9,7 @@ import type {
   CatalogueEntry,
   CatalogueRefusal,
   CatalogueStore,
+  UsedEntry,
 } from "../../../store/admin/catalogue/catalogue.ts";
 import {
   type AdminCall,
@@ -21,11 +22,9 @@ import {
 } from "../dependencies.ts";
 
 /** The differences between plans, charges and meters. */
-interface CatalogueKind<Entry extends CatalogueEntry, View, Message> {
-  readonly store: CatalogueStore<Entry, View>;
-  /** The entry of a view, without the count of its uses. */
-  readonly entryOf: (view: View) => Entry & { readonly code: string };
-  readonly present: (view: View) => Message;
+interface CatalogueKind<Entry extends CatalogueEntry, Message> {
+  readonly store: CatalogueStore<Entry>;
+  readonly present: (used: UsedEntry<Entry>) => Message;
   readonly statuses: Readonly<Record<Entry["status"], number>>;
   readonly notFound: RefusalCode & `${string}_not_found`;
   /** The refusal of a write that the store did not accept. */
@@ -51,9 +50,9 @@ interface ListRequest {
  * Returns the methods of one kind. They refuse `organisation_not_found`, the kind's `notFound`,
  * and the refusals of `refusalOf`.
  */
-export function catalogueMethods<Entry extends CatalogueEntry, View, Message>(
+export function catalogueMethods<Entry extends CatalogueEntry, Message>(
   deps: AdminDependencies,
-  { store, entryOf, present, statuses, notFound, refusalOf }: CatalogueKind<Entry, View, Message>,
+  { store, present, statuses, notFound, refusalOf }: CatalogueKind<Entry, Message>,
 ) {
   const accepted = <T>(outcome: T | CatalogueRefusal): T => {
     if (isRefusal(outcome)) throw refusalOf(outcome);
@@ -61,9 +60,9 @@ export function catalogueMethods<Entry extends CatalogueEntry, View, Message>(
   };
   return {
     /** A repeat under the same Idempotency-Key returns the entry of the first try. */
-    create: async (call: AdminCall, organisationId: string, entry: Entry, code: string) => {
+    create: async (call: AdminCall, organisationId: string, entry: Entry) => {
       const created = accepted(await store.create(actorOf(call), organisationId, entry));
-      requireSame(entryOf(created).code === code);
+      requireSame(created.entry.code === entry.code);
       return present(created);
     },
     get: async ({ organisation, id }: EntryRequest) => {

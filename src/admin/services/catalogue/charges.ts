@@ -29,7 +29,6 @@ import { refusalOfCurrency } from "./fitting-currency.ts";
 export function chargeService(deps: AdminDependencies): AdminImplementation<typeof ChargeService> {
   const charges = catalogueMethods(deps, {
     store: deps.store.charges,
-    entryOf: ({ charge }) => charge,
     present: presentCharge,
     statuses: catalogueStatuses,
     notFound: "charge_not_found",
@@ -55,7 +54,7 @@ export function chargeService(deps: AdminDependencies): AdminImplementation<type
         revenueAccount: null,
         taxType: null,
       };
-      return { charge: await charges.create(call, organisation.id, charge, request.code) };
+      return { charge: await charges.create(call, organisation.id, charge) };
     },
     getCharge: async (request) => ({ charge: await charges.get(request) }),
     listCharges: charges.list,

@@ -25,7 +25,6 @@ import { catalogueMethods } from "./catalogue-methods.ts";
 export function meterService(deps: AdminDependencies): AdminImplementation<typeof MeterService> {
   const meters = catalogueMethods(deps, {
     store: deps.store.meters,
-    entryOf: ({ meter }) => meter,
     present: presentMeter,
     statuses: meterStatuses,
     notFound: "meter_not_found",
@@ -36,7 +35,7 @@ export function meterService(deps: AdminDependencies): AdminImplementation<typeo
       const organisation = await requireOrganisation(deps, request.organisation);
       await requireAccounts(deps, organisation.id, request);
       const meter = newMeter(request, identityOf(call, "meter"), nowOf(organisation));
-      return { meter: await meters.create(call, organisation.id, meter, request.code) };
+      return { meter: await meters.create(call, organisation.id, meter) };
     },
     getMeter: async (request) => ({ meter: await meters.get(request) }),
     listMeters: meters.list,

@@ -35,7 +35,6 @@ import { planTypeOf, priceOf, readMeterInputs, tierOf } from "./plan-meters.ts";
 export function planService(deps: AdminDependencies): AdminImplementation<typeof PlanService> {
   const plans = catalogueMethods(deps, {
     store: deps.store.plans,
-    entryOf: ({ plan }) => plan,
     present: presentPlan,
     statuses: catalogueStatuses,
     notFound: "plan_not_found",
@@ -51,7 +50,7 @@ export function planService(deps: AdminDependencies): AdminImplementation<typeof
       if (unfit !== null) throw unfit;
       const id = identityOf(call, "plan");
       const plan = newPlan(request, meters, id, currency, nowOf(organisation));
-      return { plan: await plans.create(call, organisation.id, plan, request.code) };
+      return { plan: await plans.create(call, organisation.id, plan) };
     },
     getPlan: async (request) => ({ plan: await plans.get(request) }),
     listPlans: plans.list,

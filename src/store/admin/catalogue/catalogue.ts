@@ -25,7 +25,14 @@ import {
 /** Fields that every catalogue entry has. */
 export interface CatalogueEntry {
   readonly id: string;
+  readonly code: string;
   readonly status: CatalogueStatus | MeterStatus;
+}
+
+/** An entry with its number of subscriptions, invoice lines or plans. */
+export interface UsedEntry<T> {
+  readonly entry: T;
+  readonly uses: number;
 }
 
 /** The filters of the lists. A null filter is not applied. */
@@ -41,10 +48,8 @@ interface AdminCatalogueFilters<Status> {
 export type CatalogueRefusal = "code_taken" | "in_use";
 
 /** The differences between the kinds. */
-interface CatalogueKind<T extends CatalogueEntry, View> {
+interface CatalogueKind<T extends CatalogueEntry> {
   readonly targetKind: "plan" | "charge" | "meter";
-  readonly entryOf: (view: View) => T;
-  readonly usesOf: (view: View) => number;
   readonly insert: (tx: Transaction, organisationId: string, entry: T) => Promise<unknown>;
   readonly replace: (tx: Transaction, organisationId: string, entry: T) => Promise<unknown>;
   /** The part of the entry that is logged and compared, in the form that `logged` returns. */
@@ -61,23 +66,23 @@ interface CatalogueKind<T extends CatalogueEntry, View> {
 /** Returns SQL for the number of rows of a table that refer to the entry `t`. */
 export function usesOf(table: Sql, column: Sql): Sql {
   return sql`(SELECT count(*)::int FROM ${table} u
-    WHERE u.organisation_id = t.organisation_id AND u.${column} = t.id)`;
+    WHERE u.organisation_id = t.organisation_id AND u.${column} = t.id) AS uses`;
 }
 
 /** All filters of the lists, for their declaration. */
 export const everyFilter = (): readonly Filter[] => conditions({ code: "", status: "active" });
 
 /** One kind of catalogue entry. Null stands for one that does not exist. */
-export type CatalogueStore<T extends CatalogueEntry, View> = ReturnType<
-  typeof createCatalogueStore<Shape, T, View>
+export type CatalogueStore<T extends CatalogueEntry> = ReturnType<
+  typeof createCatalogueStore<Shape, T>
 >;
 
 /** Creates the store of one kind over changes. */
-export function createCatalogueStore<S extends Shape, T extends CatalogueEntry, View>(
+export function createCatalogueStore<S extends Shape, T extends CatalogueEntry>(
   pool: Pool,
   { run }: Changes,
-  listing: Listing<S, View>,
-  kind: CatalogueKind<T, View>,
+  listing: Listing<S, UsedEntry<T>>,
+  kind: CatalogueKind<T>,
 ) {
   const { list, get } = collection(pool, listing, conditions);
   /** `decide` gets the current entry and returns the new one. It may refuse. */
@@ -86,13 +91,13 @@ export function createCatalogueStore<S extends Shape, T extends CatalogueEntry, 
     organisationId: string,
     id: string,
     decide: (before: T) => T,
-  ): Promise<View | CatalogueRefusal | null> => {
+  ): Promise<UsedEntry<T> | CatalogueRefusal | null> => {
     if (!isId(id)) return null;
     const outcome = await orTaken(
       run(actor, async (tx): Promise<Changed<CatalogueRefusal | "stored" | null>> => {
         await lockCatalogue(tx, organisationId);
-        const view = await getOne(tx, organisationId, listing, id);
-        return view === null ? changed(null) : replace(tx, organisationId, kind, { view, decide });
+        const used = await getOne(tx, organisationId, listing, id);
+        return used === null ? changed(null) : replace(tx, organisationId, kind, { used, decide });
       }),
     );
     return outcome === "stored" ? get(organisationId, id) : outcome;
@@ -105,15 +110,15 @@ export function createCatalogueStore<S extends Shape, T extends CatalogueEntry, 
       actor: Actor,
       organisationId: string,
       entry: T,
-    ): Promise<View | "code_taken"> => {
+    ): Promise<UsedEntry<T> | "code_taken"> => {
       const create = run(actor, async (tx) => {
         await lockCatalogue(tx, organisationId);
         await kind.insert(tx, organisationId, entry);
         return changed("stored", changeOf(kind, organisationId, null, entry));
       });
       const failure = await create.then(() => null, failureIfTaken);
-      const view = await get(organisationId, entry.id);
-      if (view !== null) return view;
+      const created = await get(organisationId, entry.id);
+      if (created !== null) return created;
       if (failure === null) throw new Error(`${kind.targetKind} ${entry.id} is gone`);
       refuseIfIdTaken(failure, `${kind.targetKind}s`);
       return "code_taken";
@@ -121,11 +126,11 @@ export function createCatalogueStore<S extends Shape, T extends CatalogueEntry, 
     list,
     /** Refuses as the kind's `decideMove` does. */
     setStatus: async (actor: Actor, organisationId: string, id: string, status: T["status"]) => {
-      const view = await update(actor, organisationId, id, (before) =>
+      const moved = await update(actor, organisationId, id, (before) =>
         kind.decideMove(before.status, status) ? { ...before, status } : before,
       );
-      if (typeof view === "string") throw new Error("a status is neither taken nor billed");
-      return view;
+      if (typeof moved === "string") throw new Error("a status is neither taken nor billed");
+      return moved;
     },
   };
 }
@@ -145,23 +150,23 @@ function failureIfTaken(error: unknown): unknown {
   throw error;
 }
 
-async function replace<T extends CatalogueEntry, View>(
+async function replace<T extends CatalogueEntry>(
   tx: Transaction,
   organisationId: string,
-  kind: CatalogueKind<T, View>,
-  { view, decide }: { readonly view: View; readonly decide: (before: T) => T },
+  kind: CatalogueKind<T>,
+  { used, decide }: { readonly used: UsedEntry<T>; readonly decide: (before: T) => T },
 ): Promise<Changed<"in_use" | "stored">> {
-  const before = kind.entryOf(view);
+  const { entry: before, uses } = used;
   const after = decide(before);
   if (isSame(kind.snapshot(before), kind.snapshot(after))) return changed("stored");
   const isBilledOtherwise = !isSame(kind.billedBy(before), kind.billedBy(after));
-  if (isBilledOtherwise && kind.usesOf(view) > 0) return changed("in_use");
+  if (isBilledOtherwise && uses > 0) return changed("in_use");
   await kind.replace(tx, organisationId, after);
   return changed("stored", changeOf(kind, organisationId, before, after));
 }
 
-function changeOf<T extends CatalogueEntry, View>(
-  { targetKind, snapshot }: CatalogueKind<T, View>,
+function changeOf<T extends CatalogueEntry>(
+  { targetKind, snapshot }: CatalogueKind<T>,
   organisationId: string,
   before: T | null,
   after: T,

@@ -1,4 +1,4 @@
-/** Writes and lists charges for the admin API. A list with the count of lines is SQL. */
+/** Writes and lists charges for the admin API. A list with the count of invoice lines is SQL. */
 
 import { type Charge, decideMove } from "../../../domain/catalogue/plan.ts";
 import { formatDecimal } from "../../../domain/money/decimal.ts";
@@ -11,20 +11,13 @@ import { sql } from "../../database/sql/sql.ts";
 import type { Changes } from "../changes.ts";
 import { createCatalogueStore, everyFilter, logged, usesOf } from "./catalogue.ts";
 
-/** A charge with the number of invoice lines that bill it. */
-export interface AdminCharge {
-  readonly charge: Charge;
-  readonly invoiceLines: number;
-}
-
 const chargeViews = listing(
   "charge_views",
   {
     ...chargeListing,
-    columns: sql`${chargeListing.columns},
-      ${usesOf(sql`invoice_lines`, sql`charge_id`)} AS invoice_lines`,
-    row: { ...chargeRow, invoiceLines: int },
-    read: ({ invoiceLines, ...row }): AdminCharge => ({ charge: readCharge(row), invoiceLines }),
+    columns: sql`${chargeListing.columns}, ${usesOf(sql`invoice_lines`, sql`charge_id`)}`,
+    row: { ...chargeRow, uses: int },
+    read: ({ uses, ...row }) => ({ entry: readCharge(row), uses }),
   },
   everyFilter(),
 );
@@ -34,8 +27,6 @@ export function createChargeStore(pool: Pool, changes: Changes) {
   const columns = (charge: Charge) => ({ ...charge, price: formatDecimal(charge.price) });
   return createCatalogueStore(pool, changes, chargeViews, {
     targetKind: "charge",
-    entryOf: ({ charge }) => charge,
-    usesOf: ({ invoiceLines }) => invoiceLines,
     insert: (tx, organisationId, charge) =>
       db(tx).charge.create({ data: { ...columns(charge), organisationId } }),
     replace: (tx, organisationId, charge) =>

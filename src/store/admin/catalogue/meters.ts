@@ -9,13 +9,7 @@ import { db } from "../../database/prisma/client.ts";
 import { int, pick } from "../../database/sql/columns.ts";
 import { columnsOf, sql } from "../../database/sql/sql.ts";
 import type { Changes } from "../changes.ts";
-import { createCatalogueStore, everyFilter, logged, usesOf } from "./catalogue.ts";
-
-/** A meter with the number of plans that have a price for it. */
-export interface AdminMeter {
-  readonly meter: Meter;
-  readonly plans: number;
-}
+import { createCatalogueStore, everyFilter, logged, type UsedEntry, usesOf } from "./catalogue.ts";
 
 const meterRow = {
   ...pick(
@@ -35,10 +29,9 @@ const meterViews = listing(
   "meter_views",
   {
     table: sql`meters`,
-    columns: sql`${columnsOf(sql`t`, meterRow)},
-      ${usesOf(sql`plan_meters`, sql`meter_id`)} AS plans`,
-    row: { ...meterRow, plans: int },
-    read: ({ plans, ...meter }): AdminMeter => ({ meter, plans }),
+    columns: sql`${columnsOf(sql`t`, meterRow)}, ${usesOf(sql`plan_meters`, sql`meter_id`)}`,
+    row: { ...meterRow, uses: int },
+    read: ({ uses, ...meter }): UsedEntry<Meter> => ({ entry: meter, uses }),
   },
   everyFilter(),
 );
@@ -53,8 +46,6 @@ export type MeterStore = ReturnType<typeof createMeterStore>;
 export function createMeterStore(pool: Pool, changes: Changes) {
   const store = createCatalogueStore(pool, changes, meterViews, {
     targetKind: "meter",
-    entryOf: ({ meter }) => meter,
-    usesOf: ({ plans }) => plans,
     insert: (tx, organisationId, meter) =>
       db(tx).meter.create({ data: { ...meter, organisationId } }),
     replace: (tx, organisationId, meter) =>

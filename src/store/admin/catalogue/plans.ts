@@ -14,19 +14,7 @@ import { db } from "../../database/prisma/client.ts";
 import { int, jsonRows } from "../../database/sql/columns.ts";
 import { sql } from "../../database/sql/sql.ts";
 import type { Changes } from "../changes.ts";
-import { createCatalogueStore, everyFilter, logged, usesOf } from "./catalogue.ts";
-
-/** A plan with the number of its subscriptions, including ended ones. */
-export interface AdminPlan {
-  readonly plan: MeteredPlan;
-  readonly subscriptions: number;
-}
-
-const planViewRow = {
-  ...planRow,
-  meters: jsonRows(planMeterRow).orNull(),
-  subscriptions: int,
-};
+import { createCatalogueStore, everyFilter, logged, type UsedEntry, usesOf } from "./catalogue.ts";
 
 const planViews = listing(
   "plan_views",
@@ -34,11 +22,11 @@ const planViews = listing(
     ...planListing,
     columns: sql`${planListing.columns},
       ${planMetersJson(sql`t.organisation_id`, sql`t.id`)} AS meters,
-      ${usesOf(sql`subscriptions`, sql`plan_id`)} AS subscriptions`,
-    row: planViewRow,
-    read: ({ meters, subscriptions, ...row }): AdminPlan => ({
-      plan: { ...readPlan(row), meters: readPlanMeters(meters) },
-      subscriptions,
+      ${usesOf(sql`subscriptions`, sql`plan_id`)}`,
+    row: { ...planRow, meters: jsonRows(planMeterRow).orNull(), uses: int },
+    read: ({ meters, uses, ...row }): UsedEntry<MeteredPlan> => ({
+      entry: { ...readPlan(row), meters: readPlanMeters(meters) },
+      uses,
     }),
   },
   everyFilter(),
@@ -48,8 +36,6 @@ const planViews = listing(
 export function createPlanStore(pool: Pool, changes: Changes) {
   return createCatalogueStore(pool, changes, planViews, {
     targetKind: "plan",
-    entryOf: ({ plan }) => plan,
-    usesOf: ({ subscriptions }) => subscriptions,
     insert: (tx, organisationId, plan) => {
       checkMeteredPlan(plan);
       const data = { ...planColumns(plan), ...planPrices(plan), organisationId };
