@@ -17,23 +17,12 @@ import { sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
 
 /** What an advance bills in one currency. */
-export interface DueTotal {
+interface DueTotal {
   readonly currency: string;
   readonly invoices: number;
   readonly invoiced: Decimal;
   readonly creditNotes: number;
   readonly credited: Decimal;
-}
-
-/** What falls due until an instant. `hasMore`: more than was read. */
-export interface PreviewedDue {
-  readonly subscriptions: number;
-  readonly starts: number;
-  readonly renewals: number;
-  readonly ends: number;
-  readonly totals: readonly DueTotal[];
-  readonly parked: number;
-  readonly hasMore: boolean;
 }
 
 /** The most subscriptions that are read, and the most steps: a second or two of the process. */
@@ -52,12 +41,11 @@ const findDue = query({
   row: pick(columns.subscription, "id"),
 });
 
-/** Returns what falls due until `target`, of the earliest due subscriptions. */
-export async function previewDue(
-  client: Transaction,
-  organisationId: string,
-  target: Date,
-): Promise<PreviewedDue> {
+/**
+ * Returns what falls due until `target`, of the earliest due subscriptions. `hasMore`: more than
+ * was read.
+ */
+export async function previewDue(client: Transaction, organisationId: string, target: Date) {
   const { organisation, now } = await loadOrganisation(client, organisationId);
   const ids = (await findDue(client, organisationId, target)).map(({ id }) => id);
   const query = { ids: ids.slice(0, maxSubscriptions), now, isSnapshot: true } as const;

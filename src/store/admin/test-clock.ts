@@ -8,58 +8,30 @@ import { isId } from "../database/ids.ts";
 import { lockOrganisation } from "../database/lock-order.ts";
 import { inSnapshot, type Pool, type Transaction } from "../database/pool.ts";
 import { db, type Executor } from "../database/prisma/client.ts";
-import { instant, int, pick, type RowOf } from "../database/sql/columns.ts";
+import { instant, int, jsonRow, pick } from "../database/sql/columns.ts";
 import { columnsOf, sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
 import { type Actor, type Changed, type Changes, changed } from "./changes.ts";
-import { type PreviewedDue, previewDue } from "./preview-clock.ts";
+import { previewDue } from "./preview-clock.ts";
 import { checkOf, type StateCheck, stateOf } from "./previewed-state.ts";
 
-/** A clock. `now` is its current time. */
-export interface TestClock {
-  readonly organisationId: string;
-  readonly livemode: boolean;
-  readonly state: "real_time" | "standing" | "advancing";
-  readonly now: Date;
-  readonly advance: TestClockAdvance | null;
-}
-
-/** The advance under way, or the last one. Its start and end are real instants. */
-interface TestClockAdvance {
-  readonly from: Date;
-  readonly to: Date;
-  readonly performed: number;
-  readonly invoicesIssued: number;
-  readonly parked: number;
-  readonly startedAt: Date;
-  readonly finishedAt: Date | null;
-}
-
-/** What an advance would perform. */
-export interface PreviewedAdvance extends PreviewedDue {
-  readonly from: Date;
-  readonly to: Date;
-  readonly previewedState: string;
-}
-
-interface LoadedClock extends TestClock {
-  readonly timezone: string;
-  readonly realTime: Date;
-}
+/**
+ * A clock. `now` is its current time, `target` where an advance under way goes, and `advance` that
+ * one or the last.
+ */
+export type TestClock = NonNullable<Awaited<ReturnType<typeof load>>>;
 
 const organisationRow = pick(columns.organisation, "id", "livemode", "timezone", "testClock");
 
-/** Without an advance its instants are null. */
-const clockRow = {
-  ...organisationRow,
-  startedFrom: instant.orNull(),
-  target: instant.orNull(),
+/** Its start and end are real instants. */
+const advanceRow = {
+  from: instant,
+  to: instant,
   performed: int,
-  issued: int,
+  invoicesIssued: int,
   parked: int,
-  startedAt: instant.orNull(),
+  startedAt: instant,
   finishedAt: instant.orNull(),
-  realTime: instant,
 };
 
 /** Creates the store of test clocks over changes. Null stands for no such organisation. */
@@ -96,7 +68,7 @@ async function advance(
   await lockOrganisation(tx, organisationId);
   const before = await load(tx, organisationId);
   if (before === null) return changed(null);
-  const decision = decideAdvance({ ...before, target: targetOf(before) }, request);
+  const decision = decideAdvance(before, request);
   if (decision.kind !== "advances") return changed(before);
   await check(() => clockState(before));
   await db(tx).organisation.update({
@@ -127,28 +99,19 @@ async function advance(
   });
 }
 
-async function preview(
-  client: Transaction,
-  organisationId: string,
-  request: ClockRequest,
-): Promise<PreviewedAdvance | null> {
+async function preview(client: Transaction, organisationId: string, request: ClockRequest) {
   const clock = await load(client, organisationId);
   if (clock === null) return null;
-  const target = targetOf(clock);
-  const decision = decideAdvance({ ...clock, target }, request);
+  const decision = decideAdvance(clock, request);
   const from = clock.now;
-  const to = decision.kind === "advances" ? decision.target : (target ?? from);
+  const to = decision.kind === "advances" ? decision.target : (clock.target ?? from);
   const due = await previewDue(client, organisationId, to);
   return { ...due, from, to, previewedState: clockState(clock) };
 }
 
-function targetOf({ state, advance }: TestClock): Date | null {
-  return state === "advancing" ? (advance?.to ?? null) : null;
-}
-
 /** The previewed state of a clock. The real time goes on by itself, which is no change. */
-function clockState(clock: TestClock): string {
-  return stateOf([clock.state, clock.state === "real_time" ? null : clock.now, targetOf(clock)]);
+function clockState({ state, now, target }: TestClock): string {
+  return stateOf([state, state === "real_time" ? null : now, target]);
 }
 
 /**
@@ -160,39 +123,31 @@ const loadClock = query({
   name: "load_test_clock",
   text: sql`
     SELECT
-      ${columnsOf(sql`o`, organisationRow)}, a.started_from, a.target,
-      coalesce(a.performed, 0) AS performed,
-      coalesce(a.issued, 0) AS issued,
-      coalesce(a.parked, 0) AS parked,
-      a.started_at, a.finished_at,
-      date_trunc('milliseconds', clock_timestamp()) AS real_time
+      ${columnsOf(sql`o`, organisationRow)},
+      date_trunc('milliseconds', clock_timestamp()) AS real_time,
+      CASE
+        WHEN a.organisation_id IS NOT NULL THEN json_build_object(
+          'from', a.started_from, 'to', a.target, 'performed', a.performed,
+          'invoices_issued', a.issued, 'parked', a.parked, 'started_at', a.started_at,
+          'finished_at', a.finished_at
+        )
+      END AS advance
     FROM
       organisations o
       LEFT JOIN clock_advances a ON a.organisation_id = o.id
     WHERE o.id = $1
   `,
-  row: clockRow,
+  row: { ...organisationRow, realTime: instant, advance: jsonRow(advanceRow).orNull() },
 });
 
-async function load(executor: Executor, organisationId: string): Promise<LoadedClock | null> {
-  const [row] = await loadClock(executor, organisationId);
-  if (row === undefined) return null;
-  const advance = readAdvance(row);
-  const isAdvancing = advance !== null && advance.finishedAt === null;
-  return {
-    organisationId: row.id,
-    livemode: row.livemode,
-    timezone: row.timezone,
-    state: isAdvancing ? "advancing" : row.testClock === null ? "real_time" : "standing",
-    now: row.testClock ?? row.realTime,
-    realTime: row.realTime,
-    advance,
-  };
-}
+type ClockState = "real_time" | "standing" | "advancing";
 
-function readAdvance(row: RowOf<typeof clockRow>): TestClockAdvance | null {
-  const { startedFrom: from, target: to, startedAt, finishedAt } = row;
-  if (from === null || to === null || startedAt === null) return null;
-  const { performed, issued: invoicesIssued, parked } = row;
-  return { from, to, performed, invoicesIssued, parked, startedAt, finishedAt };
+async function load(executor: Executor, id: string) {
+  const [row] = await loadClock(executor, id);
+  if (row === undefined) return null;
+  const { id: organisationId, testClock, advance, ...clock } = row;
+  const target = advance?.finishedAt === null ? advance.to : null;
+  const still: ClockState = testClock === null ? "real_time" : "standing";
+  const state: ClockState = target === null ? still : "advancing";
+  return { ...clock, organisationId, state, now: testClock ?? row.realTime, target, advance };
 }
