@@ -54,7 +54,7 @@ export function createAuditedTenants(pool: Pool, changes: Changes, performMs = p
       tx: Transaction,
       read: Parameters<StateCheck>[0],
       work: (tx: AuditedTransaction) => Promise<T>,
-    ) => runAudited(tx, { organisationId, onWrite: () => check(read) }, work);
+    ) => runAudited(tx, organisationId, () => check(read), work);
     return {
       /**
        * Locks the organisation. Bills what is due in separate transactions until nothing is due, if
@@ -161,26 +161,20 @@ function auditedTransaction(
   };
 }
 
-/** What is changed, and what runs before each write. */
-interface Audited {
-  readonly organisationId: string;
-  readonly onWrite: () => Promise<void>;
-}
-
 /** Runs the work on an open transaction, and returns its result with the changes that it saved. */
 async function runAudited<T>(
   tx: Transaction,
-  { organisationId, onWrite }: Audited,
+  organisationId: string,
+  check: () => Promise<void>,
   work: (tx: AuditedTransaction) => Promise<T>,
 ): Promise<Changed<T>> {
   const saved: Change[] = [];
   const save = async <R>(write: () => Promise<Changed<R>>): Promise<R> => {
-    await onWrite();
+    await check();
     const { result, changes } = await write();
     saved.push(...changes);
     return result;
   };
   const auditedTx = auditedTransaction(tx, organisationId, save);
-  const result = await refusingChanged(() => work(auditedTx), onWrite);
-  return changed(result, ...saved);
+  return changed(await refusingChanged(() => work(auditedTx), check), ...saved);
 }

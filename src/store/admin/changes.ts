@@ -65,6 +65,22 @@ export function changed<T>(result: T, ...changes: readonly Change[]): Changed<T>
   return { result, changes };
 }
 
+/** A record with its id, and the organisation that it belongs to, if any. */
+interface Recorded {
+  readonly id: string;
+  readonly organisationId?: string;
+}
+
+/** The change of a record. Null stands for one that does not exist before or after. */
+export function changeOf(
+  targetKind: Change["targetKind"],
+  before: Recorded | null,
+  after: Recorded | null,
+): Change {
+  const { id: targetId = "", organisationId = null } = after ?? before ?? {};
+  return { targetKind, targetId, organisationId, before, after };
+}
+
 /** Runs writes over a pool. */
 export interface Changes {
   /**

@@ -10,10 +10,10 @@ import type { Pool, Transaction } from "../database/pool.ts";
 import { db, withoutUndefined } from "../database/prisma/client.ts";
 import {
   type Actor,
-  type Change,
   type Changed,
   type Changes,
   changed,
+  changeOf,
   isTaken,
   refuseIfIdTaken,
 } from "./changes.ts";
@@ -66,7 +66,7 @@ export function createApiKeyStore(pool: Pool, { run }: Changes) {
           run(actor, async (tx) => {
             const data = { ...key, keyHash: new Uint8Array(hash), scopes: [...scopes] };
             const after = await db(tx).apiKey.create({ data: { ...data, organisationId } });
-            return changed(after, changeOfKey(null, after));
+            return changed(after, changeOf("api_key", null, after));
           }),
         () => db(pool).apiKey.findFirst({ where: { organisationId, id: key.id } }),
       ),
@@ -82,7 +82,7 @@ export function createApiKeyStore(pool: Pool, { run }: Changes) {
         if (before === null || before.revokedAt !== null) return changed(before);
         const where = { organisationId, id };
         const after = await db(tx).apiKey.update({ where, data: { revokedAt: new Date() } });
-        return changed(after, changeOfKey(before, after));
+        return changed(after, changeOf("api_key", before, after));
       });
     },
   };
@@ -191,18 +191,4 @@ async function revokeToken(
   const after = await db(tx).operatorToken.update({ where: { id }, data });
   await db(tx).consoleSession.deleteMany({ where: { tokenId: id } });
   return changed(after, changeOf("operator_token", before, after));
-}
-
-/** The change of an object that belongs to no organisation. */
-function changeOf<T extends { readonly id: string }>(
-  targetKind: "operator" | "operator_token",
-  before: T | null,
-  after: T,
-): Change {
-  return { targetKind, targetId: after.id, organisationId: null, before, after };
-}
-
-function changeOfKey(before: ApiKey | null, after: ApiKey): Change {
-  const { id: targetId, organisationId } = after;
-  return { targetKind: "api_key", targetId, organisationId, before, after };
 }

@@ -5,7 +5,6 @@
 import type { Customer } from "../../domain/customers/customer.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import { columns } from "../../gen/columns.ts";
-import type { Customer as CustomerRecord } from "../../gen/prisma/client.ts";
 import { type CustomerFilters, customerFilters, customerListing } from "../customers/customers.ts";
 import { isId } from "../database/ids.ts";
 import { lockOrganisation, lockRow } from "../database/lock-order.ts";
@@ -15,14 +14,7 @@ import { db } from "../database/prisma/client.ts";
 import { pick } from "../database/sql/columns.ts";
 import { type Sql, sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
-import {
-  type Actor,
-  type Change,
-  type Changed,
-  type Changes,
-  changed,
-  isTaken,
-} from "./changes.ts";
+import { type Actor, type Changed, type Changes, changed, changeOf, isTaken } from "./changes.ts";
 import { eraseCustomer } from "./erase-customer.ts";
 
 /** A customer to import. Its contact exists in the ledger. */
@@ -67,7 +59,7 @@ export function createCustomerStore(pool: Pool, { run }: Changes) {
       try {
         await run(actor, async (tx) => {
           const data = { ...customer, organisationId };
-          return changed(null, changeOf(null, await db(tx).customer.create({ data })));
+          return changed(null, changeOf("customer", null, await db(tx).customer.create({ data })));
         });
         return "imported" as const;
       } catch (error) {
@@ -106,11 +98,6 @@ export function createCustomerStore(pool: Pool, { run }: Changes) {
     erase: async (actor: Actor, organisationId: string, id: string) =>
       isId(id) ? run(actor, (tx) => eraseCustomer(tx, organisationId, id)) : "not_found",
   };
-}
-
-function changeOf(before: CustomerRecord | null, after: CustomerRecord): Change {
-  const { id: targetId, organisationId } = after;
-  return { targetKind: "customer", targetId, organisationId, before, after };
 }
 
 const saveImported = query({
@@ -152,7 +139,7 @@ async function importMany(
     where: { organisationId, id: { in: ids } },
     orderBy: { seq: "asc" },
   });
-  return changed(new Set(ids), ...imported.map((after) => changeOf(null, after)));
+  return changed(new Set(ids), ...imported.map((after) => changeOf("customer", null, after)));
 }
 
 async function setStatus(
@@ -177,7 +164,7 @@ async function setStatus(
     data: status === "active" ? { ...data, ledgerUpdatedAt: null } : data,
   });
   if (status === "active") await syncAgain(tx, organisationId, before.ledgerContactId);
-  return changed(null, changeOf(before, { ...before, ...data }));
+  return changed(null, changeOf("customer", before, { ...before, ...data }));
 }
 
 // Has the contact read again: its last sync did not evaluate whether the customer can be active.

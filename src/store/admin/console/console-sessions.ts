@@ -11,7 +11,7 @@ import { db } from "../../database/prisma/client.ts";
 import { pick, type RowOf } from "../../database/sql/columns.ts";
 import { columnsOf, sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
-import { type Actor, type Change, type Changes, changed } from "../changes.ts";
+import { type Actor, type Change, type Changes, changed, changeOf } from "../changes.ts";
 
 const sessionRow = pick(
   columns.consoleSession,
@@ -60,7 +60,7 @@ export function createSessionStore(pool: Pool, { run }: Changes) {
         const ended = await endThese(tx, oldest);
         const data = { ...session, sessionHash: new Uint8Array(hash) };
         const after = await db(tx).consoleSession.create({ data });
-        return changed(undefined, ...ended, changeOf(null, after));
+        return changed(undefined, ...ended, changeOf("console_session", null, after));
       }),
     /** Returns the operator's sessions, newest first. */
     list: (operatorId: string) => listValid(pool, operatorId),
@@ -93,10 +93,5 @@ async function endThese(
 ): Promise<readonly Change[]> {
   const ids = sessions.map(({ id }) => id);
   if (ids.length > 0) await db(tx).consoleSession.deleteMany({ where: { id: { in: ids } } });
-  return sessions.map((session) => changeOf(session, null));
-}
-
-function changeOf(before: SessionRecord | null, after: SessionRecord | null): Change {
-  const targetId = (after ?? before)?.id ?? "";
-  return { targetKind: "console_session", targetId, organisationId: null, before, after };
+  return sessions.map((session) => changeOf("console_session", session, null));
 }
