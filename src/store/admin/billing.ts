@@ -3,52 +3,46 @@
  * POSTING-8.
  */
 
-import { civilDate } from "../../domain/calendar/civil-date.ts";
 import type { SubscriptionStatus } from "../../domain/model/subscription.ts";
 import { columns } from "../../gen/columns.ts";
 import { type BillingCounts, countDue } from "../billing/due-organisations.ts";
 import { binding } from "../database/bind.ts";
-import { databaseNow } from "../database/clock.ts";
 import { isId } from "../database/ids.ts";
 import { lockRow } from "../database/lock-order.ts";
-import { listing, listPage, type PageRequest } from "../database/page.ts";
+import { getOne, listing, listPage, type PageRequest } from "../database/page.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
-import { day, pick, type RowOf } from "../database/sql/columns.ts";
+import { pick, type RowOf } from "../database/sql/columns.ts";
 import { columnsOf, sql } from "../database/sql/sql.ts";
 import { type Actor, type Change, type Changed, type Changes, changed } from "./changes.ts";
 import { findLeftover, listLeftovers } from "./leftovers/list-leftovers.ts";
 
-const parkedRow = {
-  ...pick(columns.subscription, "id", "customerId", "planId", "parkedReason", "parkedAttempts"),
+const subscriptionRow = {
+  ...pick(columns.subscription, "id", "customerId", "planId", "renewalDate"),
   status: columns.subscription.status.as<SubscriptionStatus>(),
-  renewalDate: day,
-  parkedUntil: columns.subscription.parkedUntil.present(),
 };
+
+/** Those that are not parked have no reason. The next attempt may be in the past. */
+const parkedRow = {
+  ...subscriptionRow,
+  reason: columns.subscription.parkedReason.present(),
+  attempts: columns.subscription.parkedAttempts,
+  nextAttemptAt: columns.subscription.parkedUntil.present(),
+};
+
+/** A parked subscription. */
+export type ParkedSubscription = RowOf<typeof parkedRow>;
 
 const parked = listing("parked_subscriptions", {
   table: sql`subscriptions`,
-  columns: columnsOf(sql`t`, parkedRow),
+  columns: sql`${columnsOf(sql`t`, subscriptionRow)}, t.parked_reason AS reason,
+    t.parked_attempts AS attempts, t.parked_until AS next_attempt_at`,
   row: parkedRow,
   // A subscription that was billed since it ended the last page is no longer a position of the
   // list.
   shown: sql`t.parked_until IS NOT NULL`,
-  read: readParked,
+  read: (row): ParkedSubscription => row,
 });
-
-/** A parked subscription. `nextAttemptAt` may be in the past. */
-export type ParkedSubscription = ReturnType<typeof readParked>;
-
-function readParked(row: RowOf<typeof parkedRow>) {
-  const { parkedReason, parkedAttempts, parkedUntil, ...subscription } = row;
-  return {
-    ...subscription,
-    renewalDate: civilDate(row.renewalDate),
-    reason: parkedReason ?? "",
-    attempts: parkedAttempts,
-    nextAttemptAt: parkedUntil,
-  };
-}
 
 /** Creates the billing store over changes. Null stands for no such subscription. */
 export function createBillingStore(pool: Pool, { run }: Changes) {
@@ -79,37 +73,26 @@ async function retry(
   organisationId: string,
   id: string,
 ): Promise<Changed<ParkedSubscription | "not_parked" | null>> {
-  await lockRow(tx, "subscriptions", organisationId, id);
-  const subscription = await db(tx).subscription.findFirst({ where: { organisationId, id } });
-  if (subscription === null) return changed(null);
-  const { parkedUntil, parkedReason, parkedAttempts } = subscription;
-  if (parkedUntil === null) return changed("not_parked");
-  const now = await databaseNow(tx);
-  // The state at this moment. A billing run may bill the subscription as soon as this commits.
-  const parked: ParkedSubscription = {
-    id,
-    customerId: subscription.customerId,
-    planId: subscription.planId,
-    status: subscription.status as SubscriptionStatus,
-    renewalDate: civilDate(subscription.renewalDate.toISOString().slice(0, "YYYY-MM-DD".length)),
-    reason: parkedReason ?? "",
-    attempts: parkedAttempts,
-    nextAttemptAt: parkedUntil <= now ? parkedUntil : now,
-  };
-  if (parkedUntil <= now) return changed(parked);
+  const now = await lockRow(tx, "subscriptions", organisationId, id);
+  if (now === null) return changed(null);
+  const found = await getOne(tx, organisationId, parked, id);
+  if (found === null) return changed("not_parked");
+  if (found.nextAttemptAt <= now) return changed(found);
   await db(tx).subscription.update({
     where: { organisationId, id },
     data: { parkedUntil: now },
   });
+  const { reason: parkedReason, attempts: parkedAttempts, nextAttemptAt: parkedUntil } = found;
   const before = { parkedUntil, parkedReason, parkedAttempts };
-  const after = { ...before, parkedUntil: now };
-  return changed(parked, {
+  const change = {
     targetKind: "subscription",
     targetId: id,
     organisationId,
     before,
-    after,
-  });
+    after: { ...before, parkedUntil: now },
+  } as const;
+  // The state at this moment. A billing run may bill the subscription as soon as this commits.
+  return changed({ ...found, nextAttemptAt: now }, change);
 }
 
 function changeOfRun(organisationId: string, { due, parked }: BillingCounts): Change {
