@@ -21,8 +21,7 @@ import {
   requireOrganisation,
 } from "../dependencies.ts";
 import { askLedger } from "../ledger/ledger-answers.ts";
-import { importAllContacts } from "./import-all-contacts.ts";
-import { importCustomers, isFound } from "./import-customers.ts";
+import { importAllContacts, importCustomers, isFound } from "./import-customers.ts";
 
 /**
  * Implements the service. Refuses `organisation_not_found`, `customer_not_found`,

@@ -1,6 +1,6 @@
 /** Contacts that an import of all leaves out: suppliers without an invoice. CUSTOMER-1 */
 import { expect, test } from "vitest";
-import { isOnlySupplier } from "../../../../src/admin/services/customers/import-all-contacts.ts";
+import { isOnlySupplier } from "../../../../src/admin/services/customers/import-customers.ts";
 
 test.each([
   [false, false, false, "a new one, with no document yet"],
