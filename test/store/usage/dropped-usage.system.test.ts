@@ -9,7 +9,7 @@ import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts"
 import { createAuditedTenants } from "../../../src/store/admin/audited-tenant.ts";
 import { type Actor, createChanges } from "../../../src/store/admin/changes.ts";
 import { checkUsageSums } from "../../../src/store/admin/usage/check-usage-sums.ts";
-import { exportUsage } from "../../../src/store/admin/usage/usage-lines.ts";
+import { exportUsage } from "../../../src/store/admin/usage/drop-usage.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { listUsage } from "../../../src/store/usage/read-usage.ts";

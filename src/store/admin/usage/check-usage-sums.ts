@@ -29,13 +29,6 @@ export interface SumDifference {
   readonly summed: Counted;
 }
 
-/** The differences among some subscriptions. `next`: the last of them, null after the last. */
-export interface CheckedSums {
-  readonly differences: readonly SumDifference[];
-  readonly read: number;
-  readonly next: string | null;
-}
-
 /** Subscriptions of one call, with so many events, or one subscription with more. */
 const maxSubscriptions = 100;
 const maxEvents = 1_000_000;
@@ -71,36 +64,30 @@ const readPage = query({
   row: { id: columns.subscription.id, isSummed: bool },
 });
 
-const sumRow = {
-  ...pick(columns.usageSum, "subscriptionId", "bill", "periodIndex", "meterId"),
-  ...pick(columns.usageSum, "events", "quantity"),
-};
+const sumRow = pick(
+  columns.usageSum,
+  "subscriptionId",
+  "bill",
+  "periodIndex",
+  "meterId",
+  "events",
+  "quantity",
+);
 
 type SumRow = RowOf<typeof sumRow>;
 
+// What was dropped after an export is counted apart: only its sum is left.
 const readSums = query({
   name: "read_usage_sums",
   planned: "each time",
   text: sql`
-    SELECT subscription_id, bill, period_index, meter_id, events, quantity
+    SELECT
+      subscription_id, bill, period_index, meter_id, events, quantity, dropped_events,
+      dropped_quantity
     FROM usage_sums
     WHERE subscription_id = ANY ($1::uuid[]) AND organisation_id = $2
   `,
-  row: sumRow,
-});
-
-// What was dropped after an export is counted apart: only its sum is left.
-const readDropped = query({
-  name: "read_dropped_usage_sums",
-  planned: "each time",
-  text: sql`
-    SELECT
-      subscription_id, bill, period_index, meter_id, dropped_events AS events,
-      dropped_quantity AS quantity
-    FROM usage_sums
-    WHERE subscription_id = ANY ($1::uuid[]) AND organisation_id = $2 AND dropped_events > 0
-  `,
-  row: sumRow,
+  row: { ...sumRow, ...pick(columns.usageSum, "droppedEvents", "droppedQuantity") },
 });
 
 const listPartitions = query({
@@ -133,12 +120,11 @@ const summing = (events: Sql) => ({
 
 declare(summing(sql`usage_events`));
 
-/** Checks the sums of some subscriptions of an organisation, after this one. */
-export function checkUsageSums(
-  pool: Pool,
-  organisationId: string,
-  after: string | null,
-): Promise<CheckedSums> {
+/**
+ * Checks the sums of some subscriptions of an organisation, after this one. `next`: the last of
+ * them, null after the last.
+ */
+export function checkUsageSums(pool: Pool, organisationId: string, after: string | null) {
   return inSnapshot(pool, async (client) => {
     const rows = await readPage(client, organisationId, after, maxSubscriptions, maxEvents);
     const ids = rows.filter(({ isSummed }) => isSummed).map(({ id }) => id);
@@ -167,8 +153,11 @@ async function differencesOf(
     }
   };
   await readByIndex(client);
-  count("summed", await readSums(client, ids, organisationId));
-  count("dropped", await readDropped(client, ids, organisationId));
+  const sums = await readSums(client, ids, organisationId);
+  for (const { droppedEvents, droppedQuantity, ...row } of sums) {
+    count("summed", [row]);
+    count("dropped", [{ ...row, events: droppedEvents, quantity: droppedQuantity }]);
+  }
   // A statement for each partition, so that none reads all events of a large subscription.
   for (const { name } of await listPartitions(client))
     count("stored", await undeclaredQuery(summing(identifier(name)))(client, ids));

@@ -1,19 +1,19 @@
 /**
- * Drops exported usage events and keeps their ids (USAGE-18). Each line of the export must be the
- * stored event still, its bill must exist, and the sum of its bill must equal its events before the
- * first of them is dropped. SQL, because it compares lines and sums.
+ * Exports usage events that bills have taken, each as a line of JSON, and drops exported ones, of
+ * which the ids stay (USAGE-18). Each line of a drop must be the stored event still, its bill must
+ * exist, and the sum of its bill must equal its events before the first of them is dropped. SQL,
+ * because it compares lines and sums.
  */
 import { Refusal } from "../../../domain/refusal.ts";
 import { columns } from "../../../gen/columns.ts";
 import { shareOrganisation } from "../../billing/locked-subscription.ts";
 import { lockName } from "../../database/lock-order.ts";
-import type { Transaction } from "../../database/pool.ts";
+import type { Pool, Transaction } from "../../database/pool.ts";
 import { readByIndex } from "../../database/read-by-index.ts";
 import { bool, pick, text } from "../../database/sql/columns.ts";
 import { sql } from "../../database/sql/sql.ts";
 import { command, query } from "../../database/sql/statement.ts";
 import { type Changed, changed } from "../changes.ts";
-import { isDroppable, usageLine } from "./usage-lines.ts";
 
 /** Lines of an export by the ids of their events. `events`, `checksum`: of the whole export. */
 export interface DropToSave {
@@ -23,10 +23,62 @@ export interface DropToSave {
   readonly reason: string;
 }
 
-/** How many events were dropped, and how many an earlier call had dropped. */
-export interface DroppedUsage {
-  readonly dropped: number;
-  readonly before: number;
+const inUtc = sql`AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
+
+/** The line of event `e`. */
+const usageLine = sql`json_strip_nulls(json_build_object('id', e.event_id,
+  'subscription', e.subscription_id, 'meter', e.meter_id, 'period', e.period_index, 'bill', e.bill,
+  'quantity', e.quantity::text, 'timestamp', to_char(e.occurred_at ${inUtc}),
+  'received', to_char(e.created_at ${inUtc}), 'voided_at', to_char(e.voided_at ${inUtc}),
+  'void_reason', e.void_reason))::text`;
+
+/**
+ * Whether event `e` of subscription `s` can be dropped: its bill exists, and sums have counted the
+ * usage from before they were introduced.
+ */
+const isDroppable = sql`(e.bill < s.usage_billed AND NOT EXISTS (
+  SELECT FROM unsummed_usage q WHERE q.organisation_id = s.organisation_id
+    AND q.subscription_id = s.id))`;
+
+/** Events that a page reads. It returns those that can be dropped. */
+const pageSize = 1_000;
+
+// The order of the primary key. Null is before the first id.
+const loadPage = query({
+  name: "export_usage_events",
+  planned: "each time",
+  text: sql`
+    SELECT
+      e.event_id,
+      CASE WHEN e.occurred_at < $3::timestamptz AND ${isDroppable} THEN ${usageLine} END AS line
+    FROM
+      (
+        SELECT *
+        FROM usage_events
+        WHERE organisation_id = $1 AND ($2::text IS NULL OR event_id > $2)
+        ORDER BY event_id
+        LIMIT ${pageSize}
+      ) e
+      JOIN subscriptions s ON s.organisation_id = $1 AND s.id = e.subscription_id
+    ORDER BY e.event_id
+  `,
+  row: { eventId: text.orNull(), line: text.orNull() },
+});
+
+/**
+ * Returns the lines of events before an instant that a bill has taken, after this id. `next`: the
+ * last event that was read, null after the last.
+ */
+export async function exportUsage(
+  pool: Pool,
+  organisationId: string,
+  before: Date,
+  after: string | null,
+) {
+  const rows = await loadPage(pool, organisationId, after, before);
+  const lines = rows.flatMap(({ line }) => line ?? []);
+  const next = rows.length < pageSize ? null : (rows.at(-1)?.eventId ?? null);
+  return { lines, next };
 }
 
 /** The class of the advisory lock on the dropped ids of an organisation: "drop" in ASCII. */
@@ -124,14 +176,15 @@ const deleteEvents = command({
 });
 
 /**
- * Drops the events of these lines in the transaction. Lines whose events were dropped before are
+ * Drops the events of these lines in the transaction. Returns how many, and how many an earlier
+ * call had dropped (`before`). Lines whose events were dropped before are
  * left out, so that a drop that was broken off goes on. Refuses `invalid_state`.
  */
 export async function saveDrop(
   tx: Transaction,
   organisationId: string,
   { lines, events, checksum, reason }: DropToSave,
-): Promise<Changed<DroppedUsage>> {
+): Promise<Changed<{ readonly dropped: number; readonly before: number }>> {
   await shareOrganisation(tx, organisationId);
   await lockName(tx, lockClass, organisationId);
   await readByIndex(tx);

@@ -3,12 +3,12 @@
  * events. Sums and lists with their documents are SQL. USAGE-13.
  */
 
-import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
+import { parseDecimal } from "../../../domain/money/decimal.ts";
 import { columns } from "../../../gen/columns.ts";
 import { openUsage } from "../../billing/usage-sums.ts";
 import { readDecimal } from "../../catalogue/catalogue.ts";
 import { binding } from "../../database/bind.ts";
-import type { Page, PageRequest } from "../../database/page.ts";
+import type { PageRequest } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
 import { bool, pick, type RowOf, text } from "../../database/sql/columns.ts";
 import { sql } from "../../database/sql/sql.ts";
@@ -17,14 +17,9 @@ import { hasSubscription } from "../../subscriptions/subscriptions.ts";
 import { wasDropped } from "../../usage/event-rows.ts";
 import { type EventFilters, getUsageEvent, listUsageEvents } from "../../usage/usage-events.ts";
 import { requireUsagePosition } from "../../usage/usage-position.ts";
-import {
-  readUsagePlace,
-  type UsagePlace,
-  usagePlaceColumns,
-  usagePlaceRow,
-} from "../../usage/usage-rows.ts";
+import { readUsagePlace, usagePlaceColumns, usagePlaceRow } from "../../usage/usage-rows.ts";
 import { checkUsageSums } from "./check-usage-sums.ts";
-import { exportUsage } from "./usage-lines.ts";
+import { exportUsage } from "./drop-usage.ts";
 import { previewVoid } from "./void-usage.ts";
 
 /**
@@ -36,17 +31,9 @@ type UsageState = "open" | "waiting" | "billed" | "not_billed";
 
 /**
  * Usage of one meter in one period, as far as one bill takes it. `amount` is null until that bill
- * exists.
+ * exists. `late`: an earlier bill takes usage of the same period.
  */
-export interface UsageOfPeriod extends UsagePlace {
-  readonly state: UsageState;
-  readonly events: bigint;
-  readonly quantity: Decimal;
-  /** Whether an earlier bill takes usage of the same period. */
-  readonly late: boolean;
-  readonly amount: Decimal | null;
-  readonly currency: string;
-}
+export type UsageOfPeriod = ReturnType<typeof readUsage>;
 
 /** A position in the list. */
 export interface UsagePosition {
@@ -158,7 +145,7 @@ async function listUsage(
   organisationId: string,
   subscriptionId: string,
   { meterId, limit, after }: UsageQuery,
-): Promise<Page<UsageOfPeriod>> {
+) {
   const position = after ?? top;
   const rows = await readPage(
     pool,
@@ -173,7 +160,7 @@ async function listUsage(
   return { data: rows.slice(0, limit).map(readUsage), hasMore: rows.length > limit };
 }
 
-function readUsage(row: RowOf<typeof usageRow>): UsageOfPeriod {
+function readUsage(row: RowOf<typeof usageRow>) {
   return {
     ...readUsagePlace(row),
     state: row.state,
