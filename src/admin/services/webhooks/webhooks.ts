@@ -158,12 +158,12 @@ function resends(deps: AdminDependencies) {
       const owner = await requireOrganisation(deps, organisation);
       const test = { endpointId: id, eventId: testEventId(call) };
       const outcome = requireEndpoint(await deliveries.sendTest(actorOf(call), owner.id, test));
-      return { delivery: presentDelivery(await start(deps, outcome)) };
+      return { delivery: presentDelivery(await start(deps, owner.id, outcome)) };
     },
     resendWebhookDelivery: async ({ organisation, id }, call) => {
       const owner = await requireOrganisation(deps, organisation);
       const outcome = requireDelivery(await deliveries.resend(actorOf(call), owner.id, id));
-      return { delivery: presentDelivery(await start(deps, outcome)) };
+      return { delivery: presentDelivery(await start(deps, owner.id, outcome)) };
     },
     resendWebhookDeliveries: async (request, call) => {
       const { id: organisationId } = await requireOrganisation(deps, request.organisation);
@@ -202,7 +202,11 @@ const testEventId = (call: AdminCall) => identityOf(call, "test_event");
  * Starts the delivery and returns it as it was before. Refuses `invalid_state`,
  * `idempotency_conflict`.
  */
-async function start(deps: AdminDependencies, outcome: ResendOutcome): Promise<DeliveryView> {
+async function start(
+  deps: AdminDependencies,
+  organisationId: string,
+  outcome: ResendOutcome,
+): Promise<DeliveryView> {
   switch (outcome.kind) {
     case "disabled":
       throw disabled();
@@ -211,10 +215,10 @@ async function start(deps: AdminDependencies, outcome: ResendOutcome): Promise<D
       throw new Refusal("idempotency_conflict", message, "Idempotency-Key");
     }
     case "due": {
-      const { organisationId, deliveryId, endpointId } = outcome.delivery;
-      const found = requireDelivery(await deps.store.deliveries.get(organisationId, deliveryId));
-      const { body: _, tries: __, ...delivery } = found;
-      if (delivery.state === "pending") await deps.startDeliveries({ organisationId, endpointId });
+      const found = await deps.store.deliveries.get(organisationId, outcome.deliveryId);
+      const { body: _, tries: __, ...delivery } = requireDelivery(found);
+      const { state, endpointId } = delivery;
+      if (state === "pending") await deps.startDeliveries({ organisationId, endpointId });
       return delivery;
     }
   }

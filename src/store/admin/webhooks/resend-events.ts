@@ -12,7 +12,6 @@ import { readByIndex } from "../../database/read-by-index.ts";
 import { int, pick } from "../../database/sql/columns.ts";
 import { sql } from "../../database/sql/sql.ts";
 import { command, query } from "../../database/sql/statement.ts";
-import type { DueDelivery } from "../../events/due-endpoints.ts";
 import { type Changed, changed } from "../changes.ts";
 
 /** A test event for an endpoint. `eventId` is new, or that of an earlier try of the same call. */
@@ -26,7 +25,7 @@ export interface TestToSend {
  * test event with that id went to another endpoint.
  */
 export type ResendOutcome =
-  | { readonly kind: "due"; readonly delivery: DueDelivery }
+  | { readonly kind: "due"; readonly deliveryId: string }
   | { readonly kind: "disabled" }
   | { readonly kind: "other" };
 
@@ -42,16 +41,6 @@ export interface EventsToResend {
   readonly kinds: readonly string[];
   readonly includeDelivered: boolean;
   readonly afterEvent: string | null;
-}
-
-/**
- * Counts of deliveries that are pending again, and of those that were added. `lastEvent`: events
- * after it remain. Null if none do.
- */
-export interface ResentCounts {
-  readonly resent: number;
-  readonly added: number;
-  readonly lastEvent: string | null;
 }
 
 /** The first key of the advisory lock, which separates it from others: "rsnd" in ASCII. */
@@ -160,7 +149,7 @@ export async function resendSince(
   tx: Transaction,
   organisationId: string,
   events: EventsToResend,
-): Promise<Changed<ResentCounts | "disabled" | null>> {
+): Promise<Changed<Awaited<ReturnType<typeof resendPages>> | "disabled" | null>> {
   const id = events.endpointId.toLowerCase();
   await readByIndex(tx);
   await readInOrder(tx);
@@ -190,11 +179,15 @@ export async function resendSince(
   });
 }
 
+/**
+ * Returns the counts of deliveries that are pending again and that were added. `lastEvent`: events
+ * after it remain. Null if none do.
+ */
 async function resendPages(
   tx: Transaction,
   organisationId: string,
   { endpointId, since, until, kinds, includeDelivered, afterEvent }: EventsToResend,
-): Promise<ResentCounts> {
+) {
   const states = ["exhausted", "cancelled", ...(includeDelivered ? ["delivered"] : [])];
   let [resent, added] = [0, 0];
   let from = String(

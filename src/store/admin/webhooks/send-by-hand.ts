@@ -6,7 +6,6 @@
  */
 import { eventBody, testEventType } from "../../../domain/events/event.ts";
 import { columns } from "../../../gen/columns.ts";
-import type { WebhookDelivery } from "../../../gen/prisma/client.ts";
 import { newId } from "../../database/ids.ts";
 import { lockRow } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
@@ -54,18 +53,28 @@ export async function sendTest(
   if (endpoint === undefined) return changed(null);
   const earlier = await db(tx).webhookDelivery.findFirst({ where: { organisationId, eventId } });
   if (earlier !== null)
-    return changed(earlier.endpointId === endpoint.id ? due(earlier) : { kind: "other" });
+    return changed(earlier.endpointId === endpoint.id ? due(earlier.id) : { kind: "other" });
   if (endpoint.status !== "enabled") return changed({ kind: "disabled" });
   const sequence = await nextSequence(tx, organisationId, endpoint);
   await closeBreaker(tx, organisationId, endpoint.id);
-  const delivery = { id: newId(), organisationId, eventId, endpointId: endpoint.id };
-  await saveTest(tx, delivery, testEvent(endpoint, eventId, sequence)).catch((error: unknown) => {
+  const deliveryId = newId();
+  await saveTest(
+    tx,
+    organisationId,
+    endpoint.id,
+    eventId,
+    deliveryId,
+    testEventType,
+    String(sequence),
+    testBody(endpoint, eventId, sequence),
+    endpoint.now,
+  ).catch((error: unknown) => {
     refuseIfIdTaken(error, "events");
     throw error;
   });
-  return changed<ResendOutcome>(due(delivery), {
+  return changed<ResendOutcome>(due(deliveryId), {
     targetKind: "webhook_delivery",
-    targetId: delivery.id,
+    targetId: deliveryId,
     organisationId,
     before: null,
     after: { endpoint: endpoint.id, event: eventId, eventType: testEventType },
@@ -92,16 +101,10 @@ async function nextSequence(
   return (highest > least ? highest : least) + 1n;
 }
 
-interface TestEvent {
-  readonly sequence: bigint;
-  readonly body: string;
-  readonly createdAt: Date;
-}
-
-function testEvent(endpoint: LockedEndpoint, eventId: string, sequence: bigint): TestEvent {
+function testBody(endpoint: LockedEndpoint, eventId: string, sequence: bigint): string {
   const { id, url, description, kinds, status, createdAt, livemode, now } = endpoint;
   const shown = { id, object: "webhook_endpoint", url, description, kinds, status };
-  const body = eventBody({
+  return eventBody({
     id: eventId,
     type: testEventType,
     createdAt: now,
@@ -110,12 +113,9 @@ function testEvent(endpoint: LockedEndpoint, eventId: string, sequence: bigint):
     object: JSON.stringify({ ...shown, created: createdAt.toISOString() }),
     previousAttributes: null,
   });
-  return { sequence, body, createdAt: now };
 }
 
-type DeliveryKey = Pick<WebhookDelivery, "id" | "organisationId" | "eventId" | "endpointId">;
-
-const save = command({
+const saveTest = command({
   name: "send_test_event",
   text: sql`
     WITH
@@ -130,26 +130,8 @@ const save = command({
   `,
 });
 
-async function saveTest(
-  tx: Transaction,
-  { organisationId, endpointId, eventId, id }: DeliveryKey,
-  { sequence, body, createdAt }: TestEvent,
-): Promise<void> {
-  await save(
-    tx,
-    organisationId,
-    endpointId,
-    eventId,
-    id,
-    testEventType,
-    String(sequence),
-    body,
-    createdAt,
-  );
-}
-
-function due({ organisationId, id: deliveryId, eventId, endpointId }: DeliveryKey): ResendOutcome {
-  return { kind: "due", delivery: { organisationId, deliveryId, eventId, endpointId } };
+function due(deliveryId: string): ResendOutcome {
+  return { kind: "due", deliveryId };
 }
 
 /**
@@ -176,9 +158,9 @@ export async function resendDelivery(
   });
   const { state, attempts, endpointId: endpoint, eventId: event } = delivery;
   const shown = { endpoint, event, attempts };
-  return changed<ResendOutcome>(due(delivery), {
+  return changed<ResendOutcome>(due(id), {
     targetKind: "webhook_delivery",
-    targetId: delivery.id,
+    targetId: id,
     organisationId,
     before: { ...shown, state },
     after: { ...shown, state: "pending" },
