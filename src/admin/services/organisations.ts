@@ -33,13 +33,10 @@ export function organisationService({
     createOrganisation: async (request, call) => {
       requireCurrency(request.defaultCurrency, "default_currency");
       const organisation = await organisations.create(actorOf(call), {
-        ...settingsOf(request),
+        ...request,
+        firstInvoiceStatus: wordOf(firstInvoiceStatuses, request.firstInvoiceStatus) ?? undefined,
         id: identityOf(call, "organisation"),
-        name: request.name,
-        timezone: request.timezone,
-        defaultCurrency: request.defaultCurrency,
         livemode: request.livemode ?? true,
-        setupMode: request.setupMode,
       });
       requireSame(organisation.name === request.name);
       return { organisation: presentOrganisation(organisation) };
@@ -54,7 +51,8 @@ export function organisationService({
     },
     updateOrganisation: async (request, call) => {
       requireCurrency(request.defaultCurrency, "default_currency");
-      const changes = settingsOf(request);
+      const firstInvoiceStatus = wordOf(firstInvoiceStatuses, request.firstInvoiceStatus);
+      const changes = { ...request, firstInvoiceStatus: firstInvoiceStatus ?? undefined };
       const organisation = await organisations.update(actorOf(call), request.id, changes);
       return {
         organisation: presentOrganisation(required(organisation, "organisation_not_found")),
@@ -97,26 +95,6 @@ export function organisationService({
 
 function effectsOf(changed: boolean, setupMode: boolean) {
   return { changed, effects: changed ? [...(setupMode ? effectsOn : effectsOff)] : [] };
-}
-
-type Settings = Partial<Parameters<AdminDependencies["store"]["organisations"]["update"]>[2]>;
-
-function settingsOf(
-  request: {
-    readonly [K in Exclude<keyof Settings, "firstInvoiceStatus">]?: Settings[K];
-  } & { readonly firstInvoiceStatus?: number | undefined },
-): Settings {
-  return {
-    name: request.name,
-    timezone: request.timezone,
-    defaultCurrency: request.defaultCurrency,
-    canCreateLedgerContacts: request.canCreateLedgerContacts,
-    usageAllowed: request.usageAllowed,
-    invoiceCreateDays: request.invoiceCreateDays,
-    firstInvoiceStatus: wordOf(firstInvoiceStatuses, request.firstInvoiceStatus) ?? undefined,
-    dueDays: request.dueDays,
-    numberPrefix: request.numberPrefix,
-  };
 }
 
 /** The effects of turning Setup Mode on. SETUP-1, SETUP-2, SETUP-3 */

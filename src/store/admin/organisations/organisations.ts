@@ -19,19 +19,28 @@ import {
 
 export type { AdminOrganisation } from "./update-organisation.ts";
 
-/** The settings that can change. Undefined leaves a setting as it is. */
+/** The settings that can change. */
+const settingNames = [
+  "name",
+  "timezone",
+  "defaultCurrency",
+  "canCreateLedgerContacts",
+  "usageAllowed",
+  "invoiceCreateDays",
+  "firstInvoiceStatus",
+  "dueDays",
+  "numberPrefix",
+] as const;
+
+/** Undefined leaves a setting as it is. */
 type OrganisationChanges = {
-  readonly [K in
-    | "name"
-    | "timezone"
-    | "defaultCurrency"
-    | "canCreateLedgerContacts"
-    | "usageAllowed"
-    | "invoiceCreateDays"
-    | "firstInvoiceStatus"
-    | "dueDays"
-    | "numberPrefix"]?: AdminOrganisation[K] | undefined;
+  readonly [Name in (typeof settingNames)[number]]?: AdminOrganisation[Name] | undefined;
 };
+
+/** Returns the settings among the members of a request. */
+function settingsOf(request: OrganisationChanges): Partial<OrganisationChanges> {
+  return Object.fromEntries(settingNames.map((name) => [name, request[name]]));
+}
 
 /** A new organisation. An undefined field takes the default of its column. */
 type NewOrganisation = OrganisationChanges &
@@ -82,7 +91,7 @@ export function createOrganisationStore(pool: Pool, { run }: Changes) {
       return run(actor, async (tx): Promise<Changed<AdminOrganisation | null>> => {
         const before = await loadLocked(tx, id);
         if (before === null) return changed(null);
-        return updateOrganisation(tx, before, withoutUndefined(settings));
+        return updateOrganisation(tx, before, withoutUndefined(settingsOf(settings)));
       });
     },
     /**
@@ -96,9 +105,11 @@ export function createOrganisationStore(pool: Pool, { run }: Changes) {
 
 async function create(
   tx: Transaction,
-  { id, ...settings }: NewOrganisation,
+  organisation: NewOrganisation,
 ): Promise<Changed<AdminOrganisation>> {
-  const data = { id, ...withoutUndefined(settings) };
+  const { id, name, timezone, defaultCurrency, livemode, setupMode } = organisation;
+  const required = { id, name, timezone, defaultCurrency, livemode };
+  const data = { ...withoutUndefined({ ...settingsOf(organisation), setupMode }), ...required };
   const after = await db(tx).organisation.create({ data });
   await createCounters(db(tx), id);
   return changed(readOrganisationRecord({ ...after, ledgerConnection: null }), {

@@ -3,10 +3,7 @@
  * statement locks and writes many subscriptions.
  */
 
-import type {
-  FirstInvoiceStatus,
-  OrganisationSettings,
-} from "../../../domain/model/organisation-settings.ts";
+import type { FirstInvoiceStatus } from "../../../domain/model/organisation-settings.ts";
 import type { Organisation } from "../../../gen/prisma/client.ts";
 import { openUsage } from "../../billing/usage-sums.ts";
 import { lockOrganisation } from "../../database/lock-order.ts";
@@ -18,14 +15,8 @@ import { query } from "../../database/sql/statement.ts";
 import { holdsCredit, planHeldCredit } from "../../ledger-jobs/credit-allocations.ts";
 import { type Changed, changed } from "../changes.ts";
 
-/** An organisation with fields that only the admin API shows. */
-export interface AdminOrganisation extends OrganisationSettings {
-  readonly usageAllowed: boolean;
-  readonly ledgerConnected: boolean;
-  /** The time of a sandbox's test clock. Null if the organisation uses real time. */
-  readonly testClock: Date | null;
-  readonly createdAt: Date;
-}
+/** An organisation as operators see it. */
+export type AdminOrganisation = ReturnType<typeof readOrganisationRecord>;
 
 /** What is read in addition to the organisation's row. */
 export const withConnection = { ledgerConnection: { select: { organisationId: true } } } as const;
@@ -134,26 +125,10 @@ async function recheckSubscriptions(tx: Transaction, organisationId: string): Pr
 }
 
 /** Converts a record to the organisation that the admin API shows. */
-export function readOrganisationRecord(
-  record: Organisation & { readonly ledgerConnection: object | null },
-): AdminOrganisation {
-  return {
-    id: record.id,
-    name: record.name,
-    timezone: record.timezone,
-    defaultCurrency: record.defaultCurrency,
-    livemode: record.livemode,
-    setupMode: record.setupMode,
-    canCreateLedgerContacts: record.canCreateLedgerContacts,
-    usageAllowed: record.usageAllowed,
-    invoiceCreateDays: record.invoiceCreateDays,
-    firstInvoiceStatus: record.firstInvoiceStatus as FirstInvoiceStatus,
-    dueDays: record.dueDays,
-    numberPrefix: record.numberPrefix,
-    revenueAccount: record.revenueAccount,
-    taxType: record.taxType,
-    ledgerConnected: record.ledgerConnection !== null,
-    testClock: record.testClock,
-    createdAt: record.createdAt,
-  };
+export function readOrganisationRecord({
+  ledgerConnection,
+  ...record
+}: Organisation & { readonly ledgerConnection: object | null }) {
+  const firstInvoiceStatus = record.firstInvoiceStatus as FirstInvoiceStatus;
+  return { ...record, firstInvoiceStatus, ledgerConnected: ledgerConnection !== null };
 }
