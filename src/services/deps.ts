@@ -90,19 +90,14 @@ export function createPosting(
     startTermination: (input) => startTermination({ ...input, organisationId }),
     await: async (jobIds, start = posting.wake) => {
       if (jobIds.length === 0) return [];
-      const watch = outcomes.watch(jobIds);
-      try {
-        const isAwaited = await start();
-        crashPoint("ledger_woken");
-        const untilMs = isAwaited ? deadline.getTime() : Date.now();
-        return await watch.awaitOutcomes(organisationId, untilMs);
-      } finally {
-        watch.stop();
-      }
+      const isAwaited = await start();
+      crashPoint("ledger_woken");
+      const untilMs = isAwaited ? deadline.getTime() : Date.now();
+      return outcomes.await(organisationId, jobIds, untilMs);
     },
     awaitEarlier: async (jobIds) => {
       if (jobIds.length === 0) return;
-      const known = await outcomes.watch(jobIds).awaitOutcomes(organisationId, Date.now());
+      const known = await outcomes.await(organisationId, jobIds, Date.now());
       if (known.some(({ state }) => state === "waiting")) await posting.await(jobIds);
     },
   };

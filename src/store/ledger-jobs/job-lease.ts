@@ -10,7 +10,7 @@ import type { Transaction } from "../database/pool.ts";
 import { bool, pick, type RowOf, type Shape } from "../database/sql/columns.ts";
 import { literal, type Sql, sql } from "../database/sql/sql.ts";
 import { type Command, command, first, type Query, query } from "../database/sql/statement.ts";
-import { doneMark, outcomesChannel } from "./job-notifications.ts";
+import { outcomesChannel } from "./job-notifications.ts";
 
 /**
  * SQL: what a claim under a lease of `$3` milliseconds changes in job `t`. One with an expired
@@ -54,15 +54,12 @@ export function jobClaim<const S extends Shape>(claim: JobClaim<S>): Query<RowOf
 /** SQL: when open job `t` can be claimed. */
 export const dueAt = sql`CASE WHEN t.state = 'ready' THEN t.not_before ELSE t.lease_until END`;
 
-/** SQL: notifies the callers who wait for the jobs of `job`, which has `id` and `state`. */
+/** SQL: notifies the callers who wait for the jobs of `job`, which has their `id`. */
 export const notifyCallers = sql`
   SELECT
   FROM
     job,
-    pg_notify(
-      ${literal(outcomesChannel)},
-      CASE WHEN job.state = 'done' THEN ${literal(doneMark)} ELSE '' END || job.id
-    )
+    pg_notify(${literal(outcomesChannel)}, job.id::text)
 `;
 
 /**
@@ -155,7 +152,7 @@ export async function seizeJob(
 
 const endHeld = command({
   name: "end_held_job",
-  text: sql`WITH job AS (${endJob} RETURNING t.id, t.state) ${notifyCallers}`,
+  text: sql`WITH job AS (${endJob} RETURNING t.id) ${notifyCallers}`,
 });
 
 /** Ends a job, and notifies waiting callers. False if another attempt has the job. */
@@ -200,10 +197,7 @@ const rescheduling = (
             AND (t.state = 'ready' OR t.state IN ('sending', 'uncertain') AND t.lease_until < now())
           RETURNING t.id
         )
-      SELECT
-      FROM
-        job,
-        pg_notify(${literal(outcomesChannel)}, job.id::text)
+      ${notifyCallers}
     `,
   });
 

@@ -22,7 +22,7 @@ import {
   undoneRecord,
   unwritableAnswer,
 } from "./document-outcomes.ts";
-import { doneMark, outcomesChannel } from "./job-notifications.ts";
+import { outcomesChannel } from "./job-notifications.ts";
 import { saveAttempts } from "./ledger-attempts.ts";
 import { renumber } from "./renumber.ts";
 
@@ -87,12 +87,12 @@ WITH result AS (
 )
 SELECT r.credited, r.notes FROM (
   SELECT
-    string_agg(CASE WHEN state = 'done' THEN ${literal(doneMark)} ELSE '' END || id, ',') AS marks,
+    string_agg(id::text, ',') AS ids,
     array_agg(DISTINCT subscription_id)
       FILTER (WHERE status = 'approved' AND subscription_id IS NOT NULL) AS credited,
     (SELECT json_agg(json_build_object('id', n.id, 'jobId', n.job_id)) FROM credit_note n) AS notes
   FROM job HAVING count(*) > 0
-) r, pg_notify(${literal(outcomesChannel)}, r.marks)`,
+) r, pg_notify(${literal(outcomesChannel)}, r.ids)`,
   row: {
     /** Subscriptions of approved documents. Null if there are none. */
     credited: arrayOf(uuid).orNull(),

@@ -185,7 +185,7 @@ describe("an amendment", () => {
       amount_due: "43.1250",
       sync_error: null,
     });
-    await until("it is notified", async () => notified.includes(`+${jobId}`));
+    await until("it is notified", async () => notified.includes(jobId));
   });
 
   test("that is rescheduled waits, even if uncertain, unless it is leased", async () => {
@@ -357,7 +357,7 @@ describe("lines that the invoice no longer accepts", () => {
       [rows.organisation],
     );
     expect(changes).toMatchObject([{ invoice_id: own, job_ids: [jobId, operations[0].id] }]);
-    await until("it is notified", async () => notified.includes(`+${jobId}`));
+    await until("it is notified", async () => notified.includes(jobId));
   });
 
   test("leave a re-priced line and its error on the invoice", async () => {

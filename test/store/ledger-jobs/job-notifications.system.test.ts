@@ -1,18 +1,13 @@
-/** A caller learns the outcome of its jobs, also if it watches them after the outcome came. */
+/** A caller learns the outcome of its jobs, before and after it begins to wait for them. */
 import type pg from "pg";
 import { expect } from "vitest";
-import { newId } from "../../../src/store/database/ids.ts";
 import {
   createOutcomes,
-  doneMark,
-  type JobOutcome,
-  type Outcomes,
   outcomesChannel,
 } from "../../../src/store/ledger-jobs/job-notifications.ts";
 import { perFile, stopInTime } from "../../support/file-fixture.ts";
 import { databaseTest } from "../../support/fixtures.ts";
-
-const organisationId = newId();
+import { addAmendment, seedInvoice } from "./amendment-builder.ts";
 
 const test = databaseTest.extend("outcomes", perFile, async ({ database, pool }, { onCleanup }) => {
   const outcomes = createOutcomes(database.url, pool, () => undefined);
@@ -20,32 +15,37 @@ const test = databaseTest.extend("outcomes", perFile, async ({ database, pool },
   return outcomes;
 });
 
-const notifyDone = (pool: pg.Pool, id: string) =>
-  pool.query("SELECT pg_notify($1, $2)", [outcomesChannel, `${doneMark}${id}`]);
-
-/** The table has no such job, so only a notification can say that it is done. */
-const outcomeOf = async (outcomes: Outcomes, id: string): Promise<readonly JobOutcome[]> =>
-  outcomes.watch([id]).awaitOutcomes(organisationId, Date.now() + 60_000);
-
-/** Returns once every notification so far has arrived. Notifications arrive in their order. */
-async function arrived(pool: pg.Pool, outcomes: Outcomes): Promise<void> {
-  for (;;) {
-    const id = newId();
-    const outcome = outcomeOf(outcomes, id);
-    await notifyDone(pool, id);
-    if ((await outcome).length > 0) return;
-  }
+async function addJob(pool: pg.Pool) {
+  const rows = await seedInvoice(pool);
+  return { organisationId: rows.organisation, id: await addAmendment(pool, rows, {}) };
 }
 
-test("a job that is watched after the notification of its outcome is done", async ({
-  pool,
-  outcomes,
-}) => {
-  await arrived(pool, outcomes);
-  const id = newId();
-  await notifyDone(pool, id);
-  await arrived(pool, outcomes);
-  expect(await outcomeOf(outcomes, id)).toEqual([
+const finish = (pool: pg.Pool, id: string) =>
+  pool.query(
+    `WITH job AS (
+        UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE id = $2 RETURNING id
+      ) SELECT pg_notify($1, id::text) FROM job`,
+    [outcomesChannel, id],
+  );
+
+test("a job that is done before its caller waits is done at once", async ({ pool, outcomes }) => {
+  const { organisationId, id } = await addJob(pool);
+  await finish(pool, id);
+  expect(await outcomes.await(organisationId, [id], Date.now() + 60_000)).toEqual([
     { id, state: "done", reason: null, message: null },
+  ]);
+});
+
+test("a job that is done while its caller waits is done", async ({ pool, outcomes }) => {
+  const { organisationId, id } = await addJob(pool);
+  const outcome = outcomes.await(organisationId, [id], Date.now() + 60_000);
+  await finish(pool, id);
+  expect(await outcome).toMatchObject([{ id, state: "done" }]);
+});
+
+test("a caller whose time is over learns that its job waits", async ({ pool, outcomes }) => {
+  const { organisationId, id } = await addJob(pool);
+  expect(await outcomes.await(organisationId, [id], Date.now())).toMatchObject([
+    { id, state: "waiting" },
   ]);
 });
