@@ -5,7 +5,7 @@
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { verifyWebhook } from "../../src/webhooks/verify.ts";
+import { verifyWebhook } from "../../packages/client/src/webhook.ts";
 import { programPath } from "../support/process.ts";
 import { countDeliveries } from "../support/rows.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
@@ -296,17 +296,15 @@ test("an operator tests a webhook endpoint and resends missed events", async () 
   const [first, second] = await until("the test event has come twice", async () =>
     arrived("/hooks", 2),
   );
-  expect([first?.body, verdictOf(second, secret)]).toEqual([second?.body, { ok: true }]);
+  expect([first?.body, await isSigned(second, secret)]).toEqual([second?.body, true]);
 
   // Both secrets sign after a rotation.
   const rotated = (await done(["webhooks", "rotate", endpoint.id, "--yes"])).trim();
   const sent = await json(["webhooks", "test", endpoint.id, "--wait", "100"]);
   expect(sent).toMatchObject({ state: "delivered", last_status: 204 });
   const third = receiver.received("/hooks").find(({ body }) => body.includes(sent.event));
-  expect([rotated, secret].map((each) => verdictOf(third, each))).toEqual([
-    { ok: true },
-    { ok: true },
-  ]);
+  const bySecret = [rotated, secret].map((each) => isSigned(third, each));
+  expect(await Promise.all(bySecret)).toEqual([true, true]);
 
   // One command resends the events that were published while it was disabled.
   await done(["webhooks", "disable", endpoint.id, "--reason", "Moves"]);
@@ -333,8 +331,8 @@ function arrived(path: string, count: number): readonly Received[] | null {
   return received.length >= count ? received : null;
 }
 
-/** What a receiver says of a request. */
-function verdictOf(request: Received | undefined, secret: string) {
-  const header = request?.headers["billing-signature"];
-  return verifyWebhook({ header, body: request?.body ?? "", secret });
+/** Whether a receiver with the secret accepts a request. */
+async function isSigned(request: Received | undefined, secret: string): Promise<boolean> {
+  const header = String(request?.headers["billing-signature"]);
+  return (await verifyWebhook({ header, body: request?.body ?? "", secret })).ok;
 }

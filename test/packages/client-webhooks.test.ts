@@ -1,12 +1,7 @@
-/**
- * The client's verifier of webhooks on Web Crypto agrees with the service's own on Node's crypto.
- * WEBHOOK-1.
- */
-import fc from "fast-check";
+/** A receiver has the event of a webhook, in every form of its bytes. WEBHOOK-1. */
 import { expect, test } from "vitest";
 import { type ReceivedWebhook, verifyWebhook } from "../../packages/client/src/index.ts";
 import { newSecret, signatureHeader } from "../../src/webhooks/sign.ts";
-import { verifyWebhook as verifyHere } from "../../src/webhooks/verify.ts";
 
 const secret = newSecret();
 const now = 1_767_225_600;
@@ -44,40 +39,4 @@ test("a body counts by its bytes, in every form that runtimes give", async () =>
   for (const form of [body, bytes, Buffer.from(body), bytes.buffer, view])
     expect(await verdictOf({ body: form })).toBe("ok");
   expect(await verdictOf({ body: `${body} ` })).toBe("signature_wrong");
-});
-
-const old = newSecret();
-test.each([
-  ["no header", { header: null }, "header_invalid"],
-  ["a header without a signature", { header: `t=${now}` }, "header_invalid"],
-  ["a header with two times", { header: `t=${now},${header}` }, "header_invalid"],
-  ["an empty secret", { secret: "" }, "secret_invalid"],
-  ["another secret", { secret: old }, "signature_wrong"],
-  ["a time five minutes ago", { now: now + 300 }, "ok"],
-  ["a time of more than five minutes ago", { now: now + 301 }, "too_old"],
-  ["a time more than five minutes ahead", { now: now - 301 }, "too_new"],
-  [
-    "the second signature of a rotation",
-    { header: signatureHeader([old, secret], body, now) },
-    "ok",
-  ],
-])("%s", async (_name, given, expected) => {
-  expect(await verdictOf(given)).toBe(expected);
-  const here = verifyHere({ header, body, secret, now, ...given });
-  expect(here.ok ? "ok" : here.reason).toBe(expected);
-});
-
-test("both verifiers have the same verdict over any header", async () => {
-  const part = fc.oneof(
-    fc.constantFrom(...header.split(","), "t=", "v1=", "v0=ff", `t=${now + 301}`, "v1=zz", " "),
-    fc.string({ maxLength: 12 }),
-  );
-  const headers = fc.array(part, { maxLength: 5 }).map((parts) => parts.join(","));
-  await fc.assert(
-    fc.asyncProperty(headers, async (given) => {
-      const here = verifyHere({ header: given, body, secret, now });
-      expect(await verdictOf({ header: given })).toBe(here.ok ? "ok" : here.reason);
-    }),
-    { numRuns: 300 },
-  );
 });
