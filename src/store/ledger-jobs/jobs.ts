@@ -7,7 +7,7 @@
  */
 import { msUntil } from "../database/clock.ts";
 import type { Pool } from "../database/pool.ts";
-import { float, int, type RowOf, text } from "../database/sql/columns.ts";
+import { float, int, type RowOf } from "../database/sql/columns.ts";
 import { literal, sql } from "../database/sql/sql.ts";
 import { type Command, command, query } from "../database/sql/statement.ts";
 import { dueAt } from "./job-lease.ts";
@@ -99,24 +99,6 @@ const countWaiting = query({
 export async function readWaiting(pool: Pool, organisationId: string): Promise<OpenJobs> {
   const [open] = await countWaiting(pool, organisationId, postingKinds);
   return open ?? { waiting: 0, nextInMs: null };
-}
-
-const findOpenKinds = query({
-  name: "find_open_job_kinds",
-  planned: "once",
-  text: sql`SELECT k.kind FROM unnest($2::text[]) k (kind) CROSS JOIN LATERAL (
-      SELECT 1 FROM ledger_jobs t WHERE t.organisation_id = $1
-        AND t.state IN ('ready', 'sending', 'uncertain') AND t.kind = k.kind ${inOrder} 1) open`,
-  row: { kind: text.as<JobKind>() },
-});
-
-/** The kinds of an organisation's open posting jobs. Most batches post one kind. */
-export async function readOpenKinds(
-  pool: Pool,
-  organisationId: string,
-): Promise<ReadonlySet<JobKind>> {
-  const rows = await findOpenKinds(pool, organisationId, postingKinds);
-  return new Set(rows.map(({ kind }) => kind));
 }
 
 const abandon = command({

@@ -9,7 +9,7 @@ import type { Pool } from "../database/pool.ts";
 import { bindConnection } from "../ledger-connection/connections.ts";
 import { invalidateReferenceData, loadReferenceData } from "../ledger-connection/reference-data.ts";
 import { claimContacts, claimCreditNotes, claimInvoices } from "./claim-jobs.ts";
-import { readOpenKinds, readWaiting, reschedule } from "./jobs.ts";
+import { readWaiting, reschedule } from "./jobs.ts";
 import { recordOutcomes } from "./record-outcomes.ts";
 import { createUnknownDocuments } from "./unknown-documents.ts";
 
@@ -27,7 +27,6 @@ export function createPostingStore(pool: Pool, encryption: Encryption) {
       organisationId,
       ...bindConnection(pool, encryption, organisationId),
       reschedule: bound(reschedule),
-      openKinds: bound(readOpenKinds),
       claimContacts: bound(claimContacts),
       claimInvoices: bound(claimInvoices),
       claimCreditNotes: bound(claimCreditNotes),

@@ -27,7 +27,7 @@ import {
   claimInvoices,
 } from "../../../src/store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../src/store/ledger-jobs/document-outcomes.ts";
-import { readOpenKinds, readWaiting } from "../../../src/store/ledger-jobs/jobs.ts";
+import { readWaiting } from "../../../src/store/ledger-jobs/jobs.ts";
 import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
 import { claimNotifications } from "../../../src/store/ledger-sync/claim-notifications.ts";
 import { claimSyncPage, readSyncState } from "../../../src/store/ledger-sync/incremental-sync.ts";
@@ -121,9 +121,6 @@ test("what waits for the ledger is read of a few jobs while one can be claimed",
   // Two hundred are counted.
   expect(await dearStatements(pool, 300, read)).toEqual([]);
   expect(await readWaiting(pool, organisation)).toEqual({ waiting: 200, nextInMs: 0 });
-  const kinds = (observed: Pool) => readOpenKinds(observed, organisation);
-  expect(await dearStatements(pool, 10, kinds)).toEqual([]);
-  expect(await readOpenKinds(pool, organisation)).toEqual(new Set(["create_invoice"]));
 });
 
 test("a webhook of a ledger and its reads concern the due notifications", async ({ sized }) => {

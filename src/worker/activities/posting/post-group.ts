@@ -8,7 +8,6 @@ import { invalidationsOf } from "../../../domain/ledger/validation.ts";
 import type { Ledger } from "../../../ledger/port/ledger.ts";
 import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
-import type { JobKind } from "../../../store/ledger-jobs/jobs.ts";
 import type { OpenPosting, PostingStore } from "../../../store/ledger-jobs/posting-store.ts";
 import { postCreditNotes, postInvoices } from "./document-kinds.ts";
 import { connectionPause, type GroupOutcome, joinOutcomes, spentBudgetMs } from "./ledger-call.ts";
@@ -56,7 +55,7 @@ export async function postGroup(
   { onPermit, onReading }: GroupObserver,
 ): Promise<PostingBatch> {
   const store = parts.openStore(organisationId);
-  const [state, openKinds] = await Promise.all([store.connection(), store.openKinds()]);
+  const state = await store.connection();
   if (state === null || state.pausedMs > 0) {
     return reschedule(
       store,
@@ -67,7 +66,6 @@ export async function postGroup(
   const ledger = parts.openLedger(organisationId, state.connection);
   const { contacts, invoices, creditNotes, referenceData } = await claimAll(
     store,
-    openKinds,
     leaseFactor * parts.callDeadlineMs,
   );
   const settings = {
@@ -133,14 +131,12 @@ export async function postGroup(
   return { ...(await reschedule(store, pause.pauseMs, pause.reason)), posted, refused, numbers };
 }
 
-const nothing = { ready: [], uncertain: [] } as const;
-
-async function claimAll(store: PostingStore, openKinds: ReadonlySet<JobKind>, leaseMs: number) {
-  const isOpen = (...kinds: readonly JobKind[]) => kinds.some((kind) => openKinds.has(kind));
+/** Claims the jobs of each kind, with the data that they are validated by. */
+async function claimAll(store: PostingStore, leaseMs: number) {
   const [contacts, invoices, creditNotes, referenceData] = await Promise.all([
-    isOpen("create_contact", "import_contact") ? store.claimContacts(leaseMs) : nothing,
-    isOpen("create_invoice") ? store.claimInvoices(leaseMs) : nothing,
-    isOpen("create_credit_note") ? store.claimCreditNotes(leaseMs) : nothing,
+    store.claimContacts(leaseMs),
+    store.claimInvoices(leaseMs),
+    store.claimCreditNotes(leaseMs),
     store.referenceData(),
   ]);
   return { contacts, invoices, creditNotes, referenceData };
