@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../packages/dev/src/demo/first-data.ts";
-import { setOrganisation, tables } from "../support/rows.ts";
+import { tables } from "../support/rows.ts";
 import type { Answered } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
 import type { Json } from "./units-builder.ts";
@@ -48,7 +48,6 @@ export async function addMeter(
     data: { id, organisationId, code, name, unitLabel, status, revenueAccount, taxType },
   });
   for (const plan of plans) await priceMeter(pool, organisationId, plan, id, meter);
-  await renewCatalogue(pool, organisationId);
   return id;
 }
 
@@ -80,7 +79,6 @@ async function priceMeter(
       ...tier,
     ]);
   }
-  await renewCatalogue(pool, organisationId);
 }
 
 /** Sets the status of a meter. */
@@ -91,12 +89,6 @@ export async function setMeterStatus(
   status: "active" | "inactive",
 ): Promise<void> {
   await tables(pool).meter.updateMany({ where: { organisationId, code }, data: { status } });
-  await renewCatalogue(pool, organisationId);
-}
-
-/** Invalidates the cached catalogue in every process, as the admin API does with each change. */
-async function renewCatalogue(pool: pg.Pool, organisationId: string): Promise<void> {
-  await setOrganisation(pool, organisationId, { catalogueVersion: { increment: 1 } });
 }
 
 /** An event as it is sent: by default one of the meter `api-calls`, with a unique id. */

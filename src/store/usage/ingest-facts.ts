@@ -1,6 +1,6 @@
 /**
  * Loads the facts that usage is evaluated with: the batch's subscriptions, and the organisation's
- * meters with their plans. Meters are cached for each catalogue version.
+ * meters with their plans.
  *
  * SQL: the subscriptions are the hot path, those of several organisations by one statement.
  */
@@ -16,10 +16,9 @@ import type {
 } from "../../domain/usage/ingest.ts";
 import { columns } from "../../gen/columns.ts";
 import { columnSet } from "../database/column-set.ts";
-import { db, type Executor } from "../database/prisma/client.ts";
-import { bigint, bool, orNulls, pick, type RowOf } from "../database/sql/columns.ts";
+import { arrayOf, bigint, bool, orNulls, pick, type RowOf, uuid } from "../database/sql/columns.ts";
 import { type Sql, sql } from "../database/sql/sql.ts";
-import { query } from "../database/sql/statement.ts";
+import { type Executor, query } from "../database/sql/statement.ts";
 
 /** A subscription to evaluate usage with, and whether nothing is due for it. */
 export interface LoadedSubscription extends ReportableSubscription {
@@ -32,19 +31,12 @@ interface Named {
   readonly subscriptionIds: readonly string[];
 }
 
-/**
- * What a batch is evaluated by: its subscriptions that the organisation has, by id, and the
- * catalogue version when they were read.
- */
-export interface ReportableFacts {
+/** What a batch is evaluated by: its subscriptions that the organisation has, and the meters. */
+interface ReportableFacts extends Omit<UsageFacts, "now"> {
   readonly subscriptions: ReadonlyMap<string, LoadedSubscription>;
-  readonly catalogueVersion: string;
   /** Whether the organisation has dropped events (USAGE-18). */
   readonly hasDropped: boolean;
 }
-
-/** An organisation's meters by id and by code. */
-type Meters = Pick<UsageFacts, "metersById" | "metersByCode">;
 
 /** SQL of an instant in microseconds. A `Date` would lose three digits (USAGE-8). */
 export const microseconds = (column: Sql): Sql =>
@@ -67,15 +59,9 @@ const subscriptionRow = {
 /** A row for each subscription that a batch names, all null if there is none. */
 const factsRow = {
   organisationId: columns.organisation.id,
-  catalogueVersion: columns.organisation.catalogueVersion,
   hasDropped: bool.orNull(),
   ...orNulls(subscriptionRow),
 };
-
-/** Facts while they are read. */
-interface OwnFacts extends ReportableFacts {
-  readonly subscriptions: Map<string, LoadedSubscription>;
-}
 
 const namedColumns = columnSet("organisation_id uuid, id uuid");
 
@@ -84,12 +70,11 @@ const readFacts = query({
   name: "load_usage_facts",
   planned: "once",
   text: sql`
-    SELECT r.organisation_id, o.catalogue_version, o.has_dropped, s.*
+    SELECT r.organisation_id, o.has_dropped, s.*
     FROM
       ${namedColumns.source(sql`r`, 1)}
       CROSS JOIN LATERAL (
         SELECT
-          o.catalogue_version,
           EXISTS (
             SELECT
             FROM usage_event_ids d
@@ -124,6 +109,31 @@ const readFacts = query({
   row: factsRow,
 });
 
+const readMeters = query({
+  name: "load_reportable_meters",
+  planned: "once",
+  text: sql`
+    SELECT
+      m.organisation_id, m.id, m.code, m.status,
+      ARRAY(
+        SELECT p.plan_id
+        FROM plan_meters p
+        WHERE
+          p.organisation_id = m.organisation_id
+          AND p.plan_id = ANY ($2::uuid[])
+          AND p.meter_id = m.id
+      ) AS plans
+    FROM meters m
+    WHERE m.organisation_id = ANY ($1::uuid[])
+  `,
+  row: {
+    ...pick(columns.meter, "organisationId", "id", "code"),
+    status: columns.meter.status.as<MeterStatus>(),
+    /** Of the plans in question those that have it. */
+    plans: arrayOf(uuid),
+  },
+});
+
 /** Whether the organisation has the subscription. */
 function isFound(row: Partial<RowOf<typeof factsRow>>): row is RowOf<typeof subscriptionRow> {
   return row.id !== null;
@@ -145,72 +155,26 @@ export async function loadFacts(
     })),
   );
   const rows = await readFacts(executor, ...namedColumns.arrays(named));
-  const facts = new Map<string, OwnFacts>();
-  for (const { organisationId, catalogueVersion, hasDropped, ...row } of rows) {
-    const read = { catalogueVersion, hasDropped: hasDropped === true, subscriptions: new Map() };
-    const own = facts.get(organisationId) ?? read;
-    facts.set(organisationId, own);
-    if (!isFound(row)) continue;
-    const { intervalUnit: unit, intervalCount: count, endedAt, ...rest } = row;
-    const interval = { unit, count };
-    const subscription = { ...rest, interval, endedAt: endedAt === null ? null : BigInt(endedAt) };
-    own.subscriptions.set(row.id, subscription);
+  const planIds = new Set(rows.filter(isFound).map(({ planId }) => planId));
+  const organisationIds = batches.map(({ organisationId }) => organisationId);
+  const allMeters = await readMeters(executor, organisationIds, [...planIds]);
+  const facts = new Map<string, ReportableFacts>();
+  for (const [organisationId, own] of Map.groupBy(rows, (row) => row.organisationId)) {
+    const meters = allMeters
+      .filter((meter) => meter.organisationId === organisationId)
+      .map((meter): ReportableMeter => ({ ...meter, plans: new Set(meter.plans) }));
+    facts.set(organisationId, {
+      subscriptions: new Map(own.filter(isFound).map((row) => [row.id, readSubscription(row)])),
+      metersById: new Map(meters.map((meter) => [meter.id, meter])),
+      metersByCode: new Map(meters.map((meter) => [meter.code, meter])),
+      hasDropped: own.some(({ hasDropped }) => hasDropped === true),
+    });
   }
   return facts;
 }
 
-/** A cache of organisations' meters. Each catalogue version is read once. */
-export interface MeterCatalogue {
-  /** The meters of this catalogue version, or of a later one. */
-  meters(executor: Executor, organisationId: string, catalogueVersion: string): Promise<Meters>;
-}
-
-/**
- * About as many organisations as a process meets in a minute. The first one read is evicted first.
- */
-const maxOrganisations = 1_000;
-
-/** Creates an empty cache. It loads what is requested. */
-export function createMeterCatalogue(load = loadMeters): MeterCatalogue {
-  const known = new Map<string, Meters & { readonly version: string }>();
-  return {
-    meters: async (executor, organisationId, catalogueVersion) => {
-      const cached = known.get(organisationId);
-      if (cached?.version === catalogueVersion) return cached;
-      const loaded = await load(executor, organisationId);
-      known.delete(organisationId);
-      const [oldest] = known.keys();
-      if (known.size >= maxOrganisations && oldest !== undefined) known.delete(oldest);
-      known.set(organisationId, loaded);
-      return loaded;
-    },
-  };
-}
-
-/** The version is read before the meters, so that they are of this version or of a later one. */
-async function loadMeters(
-  executor: Executor,
-  organisationId: string,
-): Promise<Meters & { readonly version: string }> {
-  const organisation = await db(executor).organisation.findFirst({
-    where: { id: organisationId },
-    select: { catalogueVersion: true },
-  });
-  const rows = await db(executor).meter.findMany({
-    where: { organisationId },
-    select: { id: true, code: true, status: true, plans: { select: { planId: true } } },
-  });
-  const meters = rows.map(
-    ({ id, code, status, plans }): ReportableMeter => ({
-      id,
-      code,
-      status: status as MeterStatus,
-      plans: new Set(plans.map(({ planId }) => planId)),
-    }),
-  );
-  return {
-    version: organisation?.catalogueVersion.toString() ?? "",
-    metersById: new Map(meters.map((meter) => [meter.id, meter])),
-    metersByCode: new Map(meters.map((meter) => [meter.code, meter])),
-  };
+function readSubscription(row: RowOf<typeof subscriptionRow>): LoadedSubscription {
+  const { intervalUnit: unit, intervalCount: count, endedAt, ...rest } = row;
+  const interval = { unit, count };
+  return { ...rest, interval, endedAt: endedAt === null ? null : BigInt(endedAt) };
 }

@@ -5,7 +5,6 @@
 import type { UsageVerdict } from "../../domain/usage/ingest.ts";
 import { isId } from "../database/ids.ts";
 import type { Pool } from "../database/pool.ts";
-import { createMeterCatalogue } from "./ingest-facts.ts";
 import { joinReports, type StoreUsage, type UsageReport } from "./join-reports.ts";
 import { type StoredBatch, storeFree, storeWaiting, type UsageBatch } from "./store-batches.ts";
 
@@ -22,7 +21,6 @@ export function createStoreUsage(
   pool: Pool,
   onStored: (counts: UsageCounts) => void = () => undefined,
 ): StoreUsage {
-  const catalogue = createMeterCatalogue();
   const answer = ({ verdicts, late }: StoredBatch): readonly UsageVerdict[] => {
     const counts = { created: 0, duplicate: 0, rejected: 0, late };
     for (const { status } of verdicts) counts[status] += 1;
@@ -31,10 +29,10 @@ export function createStoreUsage(
   };
   return joinReports({
     together: async (reports) => {
-      const stored = await storeFree(pool, catalogue, reports.map(batchOf));
+      const stored = await storeFree(pool, reports.map(batchOf));
       return stored.map((one) => (one === null ? null : answer(one)));
     },
-    alone: async (report) => answer(await storeWaiting(pool, catalogue, batchOf(report))),
+    alone: async (report) => answer(await storeWaiting(pool, batchOf(report))),
   });
 }
 

@@ -24,7 +24,7 @@ import { inTransaction, type Pool, type Transaction } from "../database/pool.ts"
 import { sql } from "../database/sql/sql.ts";
 import { command } from "../database/sql/statement.ts";
 import { type EventIds, findDropped, insertEvents, loadStored } from "./event-rows.ts";
-import { type LoadedSubscription, loadFacts, type MeterCatalogue } from "./ingest-facts.ts";
+import { type LoadedSubscription, loadFacts } from "./ingest-facts.ts";
 import type { UsageReport } from "./join-reports.ts";
 
 /** A batch of an organisation. `subscriptionIds` are those that its events name. */
@@ -59,7 +59,6 @@ const beginText = "BEGIN; SET LOCAL enable_seqscan = off";
  */
 export async function storeFree(
   pool: Pool,
-  catalogue: MeterCatalogue,
   batches: readonly UsageBatch[],
 ): Promise<readonly (StoredBatch | null)[]> {
   const work = async (tx: Transaction) => {
@@ -67,7 +66,7 @@ export async function storeFree(
     const taken = await tryLockToStore(tx, ids);
     const isFree = ({ subscriptionIds }: UsageBatch) =>
       !bucketsOf(subscriptionIds).some((bucket) => taken.has(bucket));
-    const evaluated = await evaluateBatches(tx, catalogue, batches.filter(isFree));
+    const evaluated = await evaluateBatches(tx, batches.filter(isFree));
     return storeEvaluated(
       tx,
       evaluated.filter(({ finished }) => finished.length === 0),
@@ -78,11 +77,7 @@ export async function storeFree(
 }
 
 /** Stores a batch, waits for its bill, and locks the rows that late usage needs. */
-export async function storeWaiting(
-  pool: Pool,
-  catalogue: MeterCatalogue,
-  batch: UsageBatch,
-): Promise<StoredBatch> {
+export async function storeWaiting(pool: Pool, batch: UsageBatch): Promise<StoredBatch> {
   const { organisationId, subscriptionIds } = batch;
   const locked = new Set<string>();
   const work = async (tx: Transaction) => {
@@ -93,7 +88,7 @@ export async function storeWaiting(
       await lockSubscriptions(tx, organisationId, [...locked]);
     }
     await lockToStore(tx, subscriptionIds);
-    const evaluated = await evaluateBatches(tx, catalogue, [batch]);
+    const evaluated = await evaluateBatches(tx, [batch]);
     const unlocked = evaluated
       .flatMap(({ finished }) => finished)
       .filter(({ id }) => !locked.has(id));
@@ -116,26 +111,22 @@ function onceMoreIfDropped(error: unknown): null {
 
 async function evaluateBatches(
   tx: Transaction,
-  catalogue: MeterCatalogue,
   batches: readonly UsageBatch[],
 ): Promise<readonly EvaluatedBatch[]> {
   const facts = await loadFacts(tx, batches);
-  const results: EvaluatedBatch[] = [];
-  for (const batch of batches) {
-    const { organisationId, reported, now } = batch;
-    const own = facts.get(organisationId);
-    if (own === undefined) throw new Error(`organisation ${organisationId} is gone`);
-    const { subscriptions, catalogueVersion, hasDropped } = own;
-    const meters = await catalogue.meters(tx, organisationId, catalogueVersion);
-    const known = { ...meters, subscriptions, now: instantOf(now) };
-    const evaluated = reported.map((one) => evaluateUsage(one, known));
+  return batches.map((batch) => {
+    const own = facts.get(batch.organisationId);
+    if (own === undefined) throw new Error(`organisation ${batch.organisationId} is gone`);
+    const { hasDropped, ...known } = own;
+    const now = instantOf(batch.now);
+    const evaluated = batch.reported.map((one) => evaluateUsage(one, { ...known, now }));
     const events = eventsToStore(evaluated);
     const used = idsOf(events);
+    const { subscriptions } = known;
     const isFinished = (one: LoadedSubscription) => one.isUndue && used.has(one.id) && isOver(one);
     const finished = [...subscriptions.values()].filter(isFinished);
-    results.push({ ...batch, evaluated, events, subscriptions, finished, hasDropped });
-  }
-  return results;
+    return { ...batch, evaluated, events, subscriptions, finished, hasDropped };
+  });
 }
 
 /**

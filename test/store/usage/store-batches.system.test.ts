@@ -6,7 +6,6 @@ import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts"
 import { bucketsOf, lockToBill } from "../../../src/store/billing/usage-locks.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { createStore } from "../../../src/store/tenant.ts";
-import { createMeterCatalogue } from "../../../src/store/usage/ingest-facts.ts";
 import { storeFree } from "../../../src/store/usage/store-batches.ts";
 import { tables } from "../../support/rows.ts";
 import { usageTest as test, type UsageFixture } from "../billing/usage-fixture.ts";
@@ -41,11 +40,9 @@ test("a report after a change of its subscription or meter is evaluated by the n
   await tables(fixture.pool).subscription.updateMany({ where: { id }, data: { usageBill: 7 } });
   expect(await usage.report([event(id, "2026-03-12T12:00:01Z")], now)).toEqual([created]);
   expect(await billsOf(fixture, id)).toEqual([0, 7]);
-  await fixture.pool.query(
-    `WITH changed AS (UPDATE meters SET status = 'inactive' WHERE organisation_id = $1)
-      UPDATE organisations SET catalogue_version = catalogue_version + 1 WHERE id = $1`,
-    [organisation],
-  );
+  await fixture.pool.query("UPDATE meters SET status = 'inactive' WHERE organisation_id = $1", [
+    organisation,
+  ]);
   const rejected = await usage.report([event(id, noon)], now);
   expect(rejected).toMatchObject([{ status: "rejected", code: "meter_inactive" }]);
   expect(await billsOf(fixture, id)).toEqual([0, 7]);
@@ -116,7 +113,7 @@ test("one transaction stores for several organisations, except where a bill is u
     subscriptionIds: [id],
     now,
   }));
-  const store = (some: typeof batches) => storeFree(fixture.pool, createMeterCatalogue(), some);
+  const store = (some: typeof batches) => storeFree(fixture.pool, some);
   await store(batches.slice(2).map((batch) => ({ ...batch, reported: batch.reported.slice(1) })));
   const stored = await inTransaction(fixture.pool, async (tx) => {
     await lockToBill(tx, ids.slice(1, 2));
