@@ -65,15 +65,7 @@ export type PostOutcome = PostAnswer | PostFailure;
  * Sends to endpoints. Use one for each process: connections are reused for endpoints that are
  * called again at once.
  */
-export interface Poster {
-  /**
-   * Sends once. It never throws for what the receiver or the network does, and never exceeds its
-   * deadline.
-   */
-  readonly post: (post: Post) => Promise<PostOutcome>;
-  /** Closes every connection. Requests under way fail. */
-  readonly close: () => Promise<void>;
-}
+export type Poster = ReturnType<typeof createPoster>;
 
 const defaults = { connectMs: 10_000, totalMs: 15_000, restMs: 1_000 };
 
@@ -83,7 +75,7 @@ const fixedHeaders = {
 };
 
 /** Creates a poster. It opens no connection before it posts. */
-export function createPoster(options: PosterOptions): Poster {
+export function createPoster(options: PosterOptions) {
   const { mode, connectMs, totalMs, restMs, lookup = lookupOf(mode) } = { ...defaults, ...options };
   const agent = new Agent({
     connect: createConnect({ mode, connectMs, lookup }),
@@ -95,8 +87,13 @@ export function createPoster(options: PosterOptions): Poster {
     keepAliveMaxTimeout: 1_500,
   });
   return {
-    post: (post) => send(agent, post, readTarget(post.url, mode), { totalMs, restMs }),
-    close: () => agent.destroy(),
+    /**
+     * Sends once. It never throws for what the receiver or the network does, and never exceeds its
+     * deadline.
+     */
+    post: (post: Post) => send(agent, post, readTarget(post.url, mode), { totalMs, restMs }),
+    /** Closes every connection. Requests under way fail. */
+    close: (): Promise<void> => agent.destroy(),
   };
 }
 

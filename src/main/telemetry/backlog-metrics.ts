@@ -4,7 +4,7 @@
  * number of scrapes. If they cannot be read, they are absent, and `billing_backlog_up` is 0.
  */
 import { Gauge, type Registry } from "prom-client";
-import type { Backlog, WaitingFor } from "../../store/backlog/backlog.ts";
+import type { Backlog } from "../../store/backlog/backlog.ts";
 
 /** The registry of one process, and how it reads. */
 export interface BacklogParts {
@@ -39,8 +39,8 @@ const plain =
 
 const byReason =
   (
-    rows: (backlog: Backlog) => readonly WaitingFor[],
-    value: (row: WaitingFor) => number,
+    rows: (backlog: Backlog) => Backlog["jobs" | "failed"],
+    value: (row: Backlog["failed"][number]) => number,
   ): BacklogGauge["samples"] =>
   (backlog) =>
     rows(backlog).map((row) => [{ kind: row.kind, reason: row.reason }, value(row)]);

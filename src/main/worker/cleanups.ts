@@ -3,7 +3,7 @@
  * figures of organisations.
  */
 import { deleteEndedSessions } from "../../store/access/console-sessions.ts";
-import { createIdempotencyStore } from "../../store/access/idempotency.ts";
+import { deleteExpiredKeys } from "../../store/access/idempotency.ts";
 import type { Encryption } from "../../store/database/encryption.ts";
 import type { Pool } from "../../store/database/pool.ts";
 import { deleteExpiredEvents } from "../../store/events/delete-expired-events.ts";
@@ -32,20 +32,21 @@ export function startCleanups(
 ): Cleanup[] {
   const onTrouble = (err: unknown) =>
     log.warn({ err }, "cleanup: the database could not be reached");
-  const keys = createIdempotencyStore(pool, { onTrouble });
   const onError = (organisationId: string, err: unknown) =>
     log.warn({ organisationId, err }, "a ledger's reference data could not be read");
   const reading = { store: createReferenceDataReading(pool, encryption), ...ledger, onError };
   const onFigures = (organisationId: string, err: unknown) =>
     log.warn({ organisationId, err }, "an organisation's figures could not be reckoned");
   const deletions = [
-    keys.deleteExpired,
-    (atMost: number) => deleteExpiredConsents(pool, atMost),
-    (atMost: number) => deleteExpiredEvents(pool, atMost),
-    (atMost: number) => deleteEndedSessions(pool, atMost),
+    deleteExpiredKeys,
+    deleteExpiredConsents,
+    deleteExpiredEvents,
+    deleteEndedSessions,
   ];
   return [
-    ...deletions.map((deleteExpired) => startCleanup(deleteExpired, { onError: onTrouble })),
+    ...deletions.map((deleteExpired) =>
+      startCleanup((atMost) => deleteExpired(pool, atMost), { onError: onTrouble }),
+    ),
     startCleanup((atMost) => readDueReferenceData(reading, atMost), {
       batch: readingsAtOnce,
       onError: onTrouble,

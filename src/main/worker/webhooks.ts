@@ -6,7 +6,7 @@ import type { Encryption } from "../../store/database/encryption.ts";
 import type { Pool } from "../../store/database/pool.ts";
 import { createDeliveryStore } from "../../store/events/deliveries.ts";
 import { createOutboxStore } from "../../store/events/outbox.ts";
-import type { Unpublished } from "../../store/events/publish-isolated.ts";
+import type { Unpublished } from "../../store/events/publish-changes.ts";
 import { reencryptEndpoints } from "../../store/events/reencrypt-signing-secrets.ts";
 import { createPoster } from "../../webhooks/post.ts";
 import { createDelivery } from "../../worker/activities/events/deliver-due.ts";

@@ -3,14 +3,10 @@
  * takes them together.
  */
 
-/**
- * A batch and its statement. `read` gets the row of each request, which has its `ordinal`, or
- * undefined if there is none.
- */
-interface Batching<Row extends { readonly ordinal: number }, Admission> {
+/** A batch and its statement. */
+interface Batching<Row> {
   /** Admits these hashes by one statement. Returns a row for each hash that it knows. */
   readonly admit: (hashes: readonly Buffer[]) => Promise<readonly Row[]>;
-  readonly read: (row: Row | undefined) => Admission;
   readonly largestBatch: number;
   readonly statementsInFlight: number;
   /**
@@ -29,14 +25,16 @@ interface Batching<Row extends { readonly ordinal: number }, Admission> {
 export const admissionTimeoutMs = 3_000;
 
 /**
- * Returns the function that admits a request by the SHA-256 of its credential. It rejects if the
- * database does not answer.
+ * Returns the function that admits a request by the SHA-256 of its credential, and returns its row,
+ * undefined if there is none. It rejects if the database does not answer.
  */
-export function batchAdmissions<Row extends { readonly ordinal: number }, Admission>(
-  batching: Batching<Row, Admission>,
-): (hash: Uint8Array) => Promise<Admission> {
-  let waiting: { readonly hash: Uint8Array; readonly answer: PromiseWithResolvers<Admission> }[] =
-    [];
+export function batchAdmissions<Row extends { readonly ordinal: number }>(
+  batching: Batching<Row>,
+): (hash: Uint8Array) => Promise<Row | undefined> {
+  let waiting: {
+    readonly hash: Uint8Array;
+    readonly answer: PromiseWithResolvers<Row | undefined>;
+  }[] = [];
   let inFlight = 0;
 
   const next = (): void => {
@@ -56,15 +54,14 @@ export function batchAdmissions<Row extends { readonly ordinal: number }, Admiss
       const rows = await batching.admit(batch.map(({ hash }) => Buffer.from(hash)));
       batching.onBatch?.(batch.length);
       const byOrdinal = new Map(rows.map((row) => [row.ordinal, row]));
-      for (const [index, { answer }] of batch.entries())
-        answer.resolve(batching.read(byOrdinal.get(index + 1)));
+      for (const [index, { answer }] of batch.entries()) answer.resolve(byOrdinal.get(index + 1));
     } catch (error) {
       for (const { answer } of batch) answer.reject(error);
     }
   };
 
   return (hash) => {
-    const answer = Promise.withResolvers<Admission>();
+    const answer = Promise.withResolvers<Row | undefined>();
     if (waiting.length >= batching.maxWaiting) {
       answer.reject(
         Object.assign(new Error("too many requests wait to be admitted"), { code: "53300" }),

@@ -42,10 +42,8 @@ export type Admission =
   | { readonly kind: "unknown" }
   | { readonly kind: "limited" | "admitted"; readonly key: AdmittedKey; readonly rate: RateWindow };
 
-/** Admits requests by the SHA-256 of their key. Rejects if the database does not answer. */
-export interface Access {
-  readonly admit: (keyHash: Uint8Array) => Promise<Admission>;
-}
+/** Admits requests. */
+export type Access = ReturnType<typeof createAccess>;
 
 /** Settings of the admission: its rate limit and an observer of batches. */
 interface AccessSettings {
@@ -103,17 +101,19 @@ const admitKeys = query({
  * together by the next one. Several requests of one key are counted one after the other, as if each
  * had come alone.
  */
-export function createAccess(executor: Executor, settings: AccessSettings = {}): Access {
+export function createAccess(executor: Executor, settings: AccessSettings = {}) {
   const limit = settings.limitPerMinute ?? defaultLimitPerMinute;
-  const admit = batchAdmissions<RowOf<typeof admissionRow>, Admission>({
+  const admit = batchAdmissions({
     admit: (hashes) => admitKeys(executor, hashes, limit),
-    read: (row) => readAdmission(row, limit),
     largestBatch,
     statementsInFlight,
     maxWaiting,
     onBatch: settings.onBatch,
   });
-  return { admit };
+  return {
+    /** Admits by the SHA-256 of a key. Rejects if the database does not answer. */
+    admit: async (keyHash: Uint8Array) => readAdmission(await admit(keyHash), limit),
+  };
 }
 
 function readAdmission(row: RowOf<typeof admissionRow> | undefined, limit: number): Admission {

@@ -15,16 +15,6 @@ export interface Leased {
   readonly outcome: RunOutcome | null;
 }
 
-/** The leases of one process. */
-interface Leases {
-  /** Starts to renew the lease, or records how the run ended. */
-  readonly keep: (leased: Leased) => void;
-  /** Stops renewing a claim. */
-  readonly drop: (claim: Claim) => void;
-  /** Waits for a renewal under way, tries the unwritten outcomes once more and stops. */
-  readonly stop: () => Promise<void>;
-}
-
 /** Dependencies of the leases. */
 interface LeaseDependencies {
   readonly everyMs: number;
@@ -45,8 +35,7 @@ const finishedAtOnce = 50;
 const giveUpAfterMs = 10 * 60_000;
 
 /** Creates the leases of this process. */
-export function createLeases(dependencies: LeaseDependencies): Leases {
-  const { everyMs, renew, recordOutcome, onTrouble } = dependencies;
+export function createLeases({ everyMs, renew, recordOutcome, onTrouble }: LeaseDependencies) {
   const leases = new Map<string, Leased>();
   /** The instant at which the retry of an outcome first failed. */
   const endedAtMs = new Map<string, number>();
@@ -100,12 +89,15 @@ export function createLeases(dependencies: LeaseDependencies): Leases {
   };
 
   return {
-    keep: (leased) => {
+    /** Starts to renew the lease, or records how the run ended. */
+    keep: (leased: Leased): void => {
       leases.set(leased.claim.owner, leased);
       schedule();
     },
-    drop: ({ owner }) => void leases.delete(owner),
-    stop: async () => {
+    /** Stops renewing a claim. */
+    drop: ({ owner }: Claim): void => void leases.delete(owner),
+    /** Waits for a renewal under way, tries the unwritten outcomes once more and stops. */
+    stop: async (): Promise<void> => {
       if (timer !== null) clearTimeout(timer);
       await working;
       await recordEnded();

@@ -53,33 +53,12 @@ export type Begun =
   | { readonly kind: "conflict" }
   | { readonly kind: "running" };
 
-/** The store of keys. `createIdempotencyStore` creates it. */
-export interface IdempotencyStore {
-  /**
-   * Claims a key. Rejects if the database does not answer. A claim that was written then ends with
-   * its lease.
-   */
-  readonly begin: (request: KeyRequest) => Promise<Begun>;
-  /**
-   * Stores the response. Null: this response is stored, or will be. Otherwise returns the response
-   * that another run of the same request has stored, and the caller must answer with that. Never
-   * rejects.
-   */
-  readonly complete: (claim: Claim, response: Uint8Array) => Promise<Uint8Array | null>;
-  /**
-   * Frees the key of a failed run. Retries later if the database does not answer. Never rejects.
-   */
-  readonly release: (claim: Claim) => Promise<void>;
-  /** Deletes expired keys, at most `atMost`. Returns how many. */
-  readonly deleteExpired: (atMost: number) => Promise<number>;
-  /** Tries once more to store the unwritten outcomes, then ends the renewals. */
-  readonly stop: () => Promise<void>;
-}
+/** The store of keys. */
+export type IdempotencyStore = ReturnType<typeof createIdempotencyStore>;
 
-/** Times, which tests shorten, and the observer of failures. */
+/** The time of a lease, which tests shorten, and the observer of failures. */
 interface IdempotencySettings {
   readonly leaseMs?: number;
-  readonly lifetimeMs?: number;
   /** Called for every failed attempt to complete, release or renew. */
   readonly onTrouble: (error: unknown) => void;
 }
@@ -91,15 +70,11 @@ interface IdempotencySettings {
 const defaultLeaseMs = 6_000;
 
 /** 24 hours. IDEMPOTENCY-6. */
-const defaultLifetimeMs = 24 * 60 * 60 * 1000;
+const lifetimeMs = 24 * 60 * 60 * 1000;
 
 /** Creates the store of keys over a pool. */
-export function createIdempotencyStore(
-  executor: Executor,
-  settings: IdempotencySettings,
-): IdempotencyStore {
+export function createIdempotencyStore(executor: Executor, settings: IdempotencySettings) {
   const leaseMs = settings.leaseMs ?? defaultLeaseMs;
-  const lifetimeMs = settings.lifetimeMs ?? defaultLifetimeMs;
   const record = (leased: Leased) => recordOutcome(executor, leased);
   const leases = createLeases({
     everyMs: leaseMs / 3,
@@ -121,15 +96,30 @@ export function createIdempotencyStore(
   };
 
   return {
-    begin: async (request) => {
+    /**
+     * Claims a key. Rejects if the database does not answer. A claim that was written then ends
+     * with its lease.
+     */
+    begin: async (request: KeyRequest): Promise<Begun> => {
       const claim = { ...request, owner: randomUUID() };
-      const begun = await begin(executor, claim, leaseMs, lifetimeMs);
+      const begun = await begin(executor, claim, leaseMs);
       if (begun.kind === "begun") leases.keep({ claim: begun.claim, outcome: null });
       return begun;
     },
-    complete: (claim, response) => end({ claim, outcome: { kind: "complete", response } }),
-    release: async (claim) => void (await end({ claim, outcome: { kind: "release" } })),
-    deleteExpired: (atMost) => deleteExpired(executor, atMost),
+    /**
+     * Stores the response. Null: this response is stored, or will be. Otherwise returns the
+     * response that another run of the same request has stored, and the caller must answer with
+     * that. Never rejects.
+     */
+    complete: (claim: Claim, response: Uint8Array) =>
+      end({ claim, outcome: { kind: "complete", response } }),
+    /**
+     * Frees the key of a failed run. Retries later if the database does not answer. Never rejects.
+     */
+    release: async (claim: Claim): Promise<void> => {
+      await end({ claim, outcome: { kind: "release" } });
+    },
+    /** Tries once more to store the unwritten outcomes, then ends the renewals. */
     stop: leases.stop,
   };
 }
@@ -150,12 +140,7 @@ const beginRequest = query({
 });
 
 /** Claims a key for a run. */
-async function begin(
-  executor: Executor,
-  claim: Claim,
-  leaseMs: number,
-  lifetimeMs: number,
-): Promise<Begun> {
+async function begin(executor: Executor, claim: Claim, leaseMs: number): Promise<Begun> {
   const { apiKeyId, key, organisationId, operation, path, fingerprint, owner } = claim;
   const [row] = await beginRequest(
     executor,
@@ -243,7 +228,8 @@ const deleteKeys = query({
   row: { deleted: int },
 });
 
-async function deleteExpired(executor: Executor, atMost: number): Promise<number> {
+/** Deletes expired keys, at most `atMost`. Returns how many. */
+export async function deleteExpiredKeys(executor: Executor, atMost: number): Promise<number> {
   const [row] = await deleteKeys(executor, atMost);
   return row?.deleted ?? 0;
 }

@@ -15,24 +15,8 @@ import { noteUse, signedInRow, validSessions } from "./console-sessions.ts";
 /** An operator whose token is valid now. */
 export type AdmittedOperator = RowOf<typeof signedInRow>;
 
-/** An operator whose session is valid now. The token is the one that began it. */
-interface AdmittedSession extends AdmittedOperator {
-  readonly sessionId: string;
-  /** Whether its last use was recorded more than a minute ago. */
-  readonly isUseDue: boolean;
-}
-
-/**
- * Admits operators by the SHA-256 of their token or of their session's cookie. Null for an unknown,
- * revoked or expired token, and for a session that has ended. Rejects if the database does not
- * answer.
- */
-export interface OperatorAccess {
-  readonly admit: (tokenHash: Uint8Array) => Promise<AdmittedOperator | null>;
-  readonly admitSession: (sessionHash: Uint8Array) => Promise<AdmittedSession | null>;
-  /** Records that a session was used. */
-  readonly noteUse: (sessionId: string) => Promise<unknown>;
-}
+/** Admits operators by the SHA-256 of their token or of their session's cookie. */
+export type OperatorAccess = ReturnType<typeof createOperatorAccess>;
 
 /**
  * There are few operators. Batches bound the cost of unknown tokens: 300 concurrent requests take
@@ -51,12 +35,6 @@ const statementsInFlight = 1;
  * repeated.
  */
 const maxWaiting = 5_000;
-
-/** Settings of the operator admission. */
-interface OperatorAccessSettings {
-  /** Called after each statement with the number of its requests. */
-  readonly onBatch?: (size: number) => void;
-}
 
 const admissionRow = {
   ...signedInRow,
@@ -94,33 +72,34 @@ const admitOperators = query({
 
 /**
  * Creates the admission over a pool, in batches. Unknown tokens take no more than one of its
- * connections.
+ * connections. It rejects if the database does not answer.
  */
-export function createOperatorAccess(
-  executor: Executor,
-  settings: OperatorAccessSettings = {},
-): OperatorAccess {
-  const admit = batchAdmissions<RowOf<typeof admissionRow>, RowOf<typeof admissionRow> | null>({
+export function createOperatorAccess(executor: Executor) {
+  const admit = batchAdmissions({
     admit: (hashes) => admitOperators(executor, hashes),
-    read: (row) => row ?? null,
     largestBatch,
     statementsInFlight,
     maxWaiting,
-    onBatch: settings.onBatch,
   });
   return {
-    admit: async (hash) => {
-      const row = await admit(hash);
-      if (row === null || row.sessionId !== null) return null;
+    /** Null for an unknown, revoked or expired token. */
+    admit: async (tokenHash: Uint8Array): Promise<AdmittedOperator | null> => {
+      const row = await admit(tokenHash);
+      if (row === undefined || row.sessionId !== null) return null;
       const { operatorId, tokenId, name, role } = row;
       return { operatorId, tokenId, name, role };
     },
-    admitSession: async (hash) => {
-      const row = await admit(hash);
-      if (row === null || row.sessionId === null) return null;
+    /**
+     * The token is the one that began the session. `isUseDue`: its last use was recorded more than
+     * a minute ago. Null for a session that has ended.
+     */
+    admitSession: async (sessionHash: Uint8Array) => {
+      const row = await admit(sessionHash);
+      if (row === undefined || row.sessionId === null) return null;
       const { operatorId, tokenId, name, role, sessionId, isUseDue } = row;
       return { operatorId, tokenId, name, role, sessionId, isUseDue: isUseDue === true };
     },
-    noteUse: (sessionId) => noteUse(executor, sessionId),
+    /** Records that a session was used. */
+    noteUse: (sessionId: string): Promise<unknown> => noteUse(executor, sessionId),
   };
 }

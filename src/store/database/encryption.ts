@@ -14,13 +14,7 @@ interface EncryptedSecret {
  * Encrypts with one key of 32 bytes, and decrypts with it and the earlier ones. `bound` ties a
  * secret to its place: it cannot be decrypted for another place.
  */
-export interface Encryption {
-  encrypt(secret: string, bound: string): EncryptedSecret;
-  /**
-   * Throws if the secret was encrypted with an unknown key or for another place, or was altered.
-   */
-  decrypt(encrypted: EncryptedSecret, bound: string): string;
-}
+export type Encryption = ReturnType<typeof createEncryption>;
 
 /**
  * GCM's standard nonce length. Random nonces are safe, because far fewer than 2^32 secrets are
@@ -37,20 +31,23 @@ const wholeTag = { authTagLength: tagBytes };
  * Creates the encryption with this key. Secrets encrypted with one of `earlier` can still be
  * decrypted. A key's id is the head of its hash: it identifies the key and reveals nothing of it.
  */
-export function createEncryption(key: Uint8Array, earlier: readonly Uint8Array[] = []): Encryption {
+export function createEncryption(key: Uint8Array, earlier: readonly Uint8Array[] = []) {
   if ([key, ...earlier].some(({ byteLength }) => byteLength !== 32)) {
     throw new Error("SECRET_KEY must be 32 bytes in base64.");
   }
   const keyId = idOf(key);
   const keys = new Map([...earlier, key].map((each) => [idOf(each), each]));
   return {
-    encrypt: (secret, bound) => {
+    encrypt: (secret: string, bound: string): EncryptedSecret => {
       const nonce = randomBytes(nonceBytes);
       const cipher = createCipheriv("aes-256-gcm", key, nonce, wholeTag).setAAD(Buffer.from(bound));
       const text = Buffer.concat([cipher.update(secret, "utf8"), cipher.final()]);
       return { keyId, bytes: Buffer.concat([nonce, cipher.getAuthTag(), text]) };
     },
-    decrypt: (encrypted, bound) => {
+    /**
+     * Throws if the secret was encrypted with an unknown key or for another place, or was altered.
+     */
+    decrypt: (encrypted: EncryptedSecret, bound: string): string => {
       const knownKey = keys.get(encrypted.keyId);
       if (knownKey === undefined) {
         throw new Error(

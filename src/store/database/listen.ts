@@ -22,13 +22,8 @@ interface ListenerSettings {
   readonly onError: (error: Error) => void;
 }
 
-/** An open listener. */
-export interface Listening {
-  close(): Promise<void>;
-}
-
 /** Starts to listen. Resolves nothing: a database that is away is tried again. */
-export function listen(settings: ListenerSettings): Listening {
+export function listen(settings: ListenerSettings) {
   const { databaseUrl, name, channel, onPart, onListening, onError } = settings;
   let closed = false;
   let client: ReturnType<typeof createListener> | null = null;
@@ -60,7 +55,7 @@ export function listen(settings: ListenerSettings): Listening {
   };
   void open();
   return {
-    close: async () => {
+    close: async (): Promise<void> => {
       closed = true;
       const last = client;
       client = null;

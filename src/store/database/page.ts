@@ -120,24 +120,17 @@ export async function listPage<S extends Shape, T>(
   return { data: hasMore ? objects.slice(0, page.limit) : objects, hasMore };
 }
 
-/** The statement of a page. */
-interface PageStatement {
-  readonly text: Sql;
-  readonly values: unknown[];
-  /** Whether one plan is right for all values. */
-  readonly isBounded: boolean;
-}
-
 /**
- * Returns the statement of a page. PostgreSQL expects a tenth of the rows for an unknown LIMIT. A
- * known bound inside makes one plan right for every limit.
+ * Returns the statement of a page, and whether one plan is right for all values. PostgreSQL expects
+ * a tenth of the rows for an unknown LIMIT. A known bound inside makes one plan right for every
+ * limit.
  */
 function pageStatement<S extends Shape, T>(
   organisationId: string,
   { table, columns, from = sql`${table} t`, shown }: ListedTable<S, T>,
   filters: readonly Filter[],
   page: PageRequest,
-): PageStatement {
+) {
   const values: unknown[] = [organisationId, page.limit + 1];
   const conditions = [sql`t.organisation_id = $1`];
   if (shown !== undefined) conditions.push(shown);

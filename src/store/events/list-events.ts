@@ -41,16 +41,13 @@ const slack = sql`interval '1 minute'`;
 /** The position before every event. */
 const top = sql`9223372036854775807`;
 
-/** A statement in the making: each value gets its number where it is used. */
-interface Values {
-  readonly values: unknown[];
-  value(value: unknown): Sql;
+/** Begins a statement, in which each value gets its number where it is used. */
+function newValues() {
+  const values: unknown[] = [];
+  return { values, value: (value: unknown): Sql => sql`$${values.push(value)}` };
 }
 
-function newValues(): Values {
-  const values: unknown[] = [];
-  return { values, value: (value) => sql`$${values.push(value)}` };
-}
+type Values = ReturnType<typeof newValues>;
 
 /**
  * Returns a page of bodies, newest first. Refuses `invalid_parameter`, param `starting_after`, for

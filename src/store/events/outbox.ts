@@ -14,7 +14,7 @@ import { instant } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
 import { type Query, query } from "../database/sql/statement.ts";
 import { findAllDueEndpoints, findDueEndpoints } from "./due-endpoints.ts";
-import { publishOrReschedule } from "./publish-isolated.ts";
+import { publishOrReschedule } from "./publish-changes.ts";
 import type { ObjectKey, WriteObject } from "./shown-objects.ts";
 
 /** Organisations with outbox entries by rising id, and the database's time of the read. */

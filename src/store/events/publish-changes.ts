@@ -3,6 +3,9 @@
  * endpoints that subscribe to them. Events are stored also if there is no endpoint (EVENT-6). One
  * transaction works on one snapshot. Later changes have entries that stay (EVENT-1).
  *
+ * If publishing a chunk fails, each object is published alone. An object that fails alone is
+ * rescheduled and blocks neither other objects nor deliveries.
+ *
  * SQL: it locks, takes many entries in one statement, and joins by arrays of ids.
  */
 import {
@@ -13,6 +16,7 @@ import {
   type ObjectKind,
 } from "../../domain/events/event.ts";
 import { columns } from "../../gen/columns.ts";
+import { isTransient } from "../database/errors.ts";
 import { newId } from "../database/ids.ts";
 import { lockName } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
@@ -26,7 +30,7 @@ import {
   text,
 } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
-import { query } from "../database/sql/statement.ts";
+import { command, query } from "../database/sql/statement.ts";
 import {
   keyArrays,
   type Publication,
@@ -37,20 +41,25 @@ import {
 import { loadTexts, type ObjectKey, type WriteObject } from "./shown-objects.ts";
 
 /** How to publish a chunk. */
-export interface PublishingOrder {
+interface PublishingOrder {
   readonly write: WriteObject;
   /** Called when all is loaded and decided and nothing is written. */
   readonly onLoaded?: () => void;
 }
 
 /** How many events and deliveries a chunk wrote. */
-export interface PublishedChunk {
+interface PublishedChunk {
   readonly events: number;
   readonly deliveries: number;
 }
 
+/** An object that was rescheduled, and why. */
+export interface Unpublished extends ObjectKey {
+  readonly error: unknown;
+}
+
 /** Another process publishes the organisation's changes at this moment. */
-export class PublishingLocked extends Error {
+class PublishingLocked extends Error {
   constructor(organisationId: string) {
     super(`another process publishes the changes of organisation ${organisationId}`);
   }
@@ -230,4 +239,53 @@ function decide(
       .map((endpoint) => ({ id: newId(), eventId, endpointId: endpoint.id })),
   );
   return { snapshots, events, deliveries };
+}
+
+/**
+ * How long to postpone an object that fails alone. The cause is in our code and a release repairs
+ * it.
+ */
+const rescheduleFor = sql`interval '1 hour'`;
+
+/** Whether another process publishes, or the cause passes: the caller repeats the whole chunk. */
+function passes(error: unknown): boolean {
+  return error instanceof PublishingLocked || isTransient(error);
+}
+
+const reschedule = command({
+  name: "reschedule_publishing",
+  text: sql`
+    UPDATE outbox
+    SET recorded_at = now() + ${rescheduleFor}
+    WHERE organisation_id = $1 AND object_kind = $2 AND object_id = $3
+  `,
+});
+
+/** Publishes a chunk, or each of its objects alone if that fails. Throws transient errors. */
+export async function publishOrReschedule(
+  pool: Pool,
+  organisationId: string,
+  objects: readonly ObjectKey[],
+  order: PublishingOrder,
+): Promise<PublishedChunk & { readonly unpublished: readonly Unpublished[] }> {
+  try {
+    return { ...(await publishChunk(pool, organisationId, objects, order)), unpublished: [] };
+  } catch (error) {
+    if (passes(error)) throw error;
+  }
+  let [events, deliveries] = [0, 0];
+  const unpublished: Unpublished[] = [];
+  for (const object of objects) {
+    try {
+      const published = await publishChunk(pool, organisationId, [object], order);
+      events += published.events;
+      deliveries += published.deliveries;
+    } catch (error) {
+      if (passes(error)) throw error;
+      // Its entries stay for a later time.
+      await reschedule(pool, organisationId, object.kind, object.id);
+      unpublished.push({ ...object, error });
+    }
+  }
+  return { events, deliveries, unpublished };
 }

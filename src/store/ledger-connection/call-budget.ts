@@ -28,13 +28,8 @@ export type CallPermit =
       readonly waitMs: number;
     };
 
-/**
- * One organisation's budget. `isBackground`: no caller waits for the call. Part of the budget is
- * reserved from such calls.
- */
-export interface LedgerBudget {
-  take(isBackground: boolean): Promise<CallPermit>;
-}
+/** One organisation's budget. */
+export type LedgerBudget = ReturnType<typeof createCallBudget>;
 
 const takeCall = query({
   name: "take_ledger_call",
@@ -73,9 +68,12 @@ export function createCallBudget(
   organisationId: string,
   leaseMs: number,
   { minute, day, concurrent }: CallLimits,
-): LedgerBudget {
+) {
   return {
-    take: async (isBackground) => {
+    /**
+     * `isBackground`: no caller waits for the call. Part of the budget is reserved from such calls.
+     */
+    take: async (isBackground: boolean): Promise<CallPermit> => {
       const callId = newId();
       const limits = [minute, day, concurrent];
       const [permit] = await takeCall(

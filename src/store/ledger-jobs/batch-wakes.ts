@@ -3,7 +3,7 @@
  * millisecond, and a workflow task 25. Nothing depends on it: the batch reads the database as well,
  * and each wake-up is also a signal to the workflow (POSTING-3).
  */
-import { type Listening, listen } from "../database/listen.ts";
+import { listen } from "../database/listen.ts";
 import { sql } from "../database/sql/sql.ts";
 import { command, type Executor } from "../database/sql/statement.ts";
 
@@ -15,7 +15,7 @@ export function listenToWakes(
   databaseUrl: string,
   onWake: (organisationId: string | null) => void,
   onError: (error: Error) => void,
-): Listening {
+) {
   return listen({
     databaseUrl,
     name: "wakes",

@@ -11,16 +11,6 @@ import { sql } from "../sql/sql.ts";
 import { query } from "../sql/statement.ts";
 import { migrationNames } from "./apply-migrations.ts";
 
-/** The check and its connection. */
-interface SchemaCheck {
-  /**
-   * Null if the schema is there, otherwise a sentence with the migration found and the one needed.
-   * Rejects if the database does not answer.
-   */
-  readonly check: () => Promise<string | null>;
-  readonly close: () => Promise<void>;
-}
-
 /** Settings of the check. `migrationsFolder` is this project's unless a test passes another. */
 interface SchemaCheckSettings {
   readonly databaseUrl: string;
@@ -52,8 +42,12 @@ const readApplied = query({
   row: { name: text },
 });
 
-/** Opens the check. The migrations that the code needs are read once, here. */
-export function createSchemaCheck(settings: SchemaCheckSettings): SchemaCheck {
+/**
+ * Opens the check. The migrations that the code needs are read once, here. The check returns null
+ * if the schema is there, otherwise a sentence with the migration found and the one needed. It
+ * rejects if the database does not answer.
+ */
+export function createSchemaCheck(settings: SchemaCheckSettings) {
   const { databaseUrl, onError, migrationsFolder = projectMigrations() } = settings;
   const needed = migrationNames(migrationsFolder);
   const pool = createPool(

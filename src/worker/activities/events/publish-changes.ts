@@ -12,7 +12,7 @@ import type {
 import { crashPoint } from "../../../crash-points.ts";
 import type { EndpointKey } from "../../../store/events/due-endpoints.ts";
 import type { OutboxStore } from "../../../store/events/outbox.ts";
-import type { Unpublished } from "../../../store/events/publish-isolated.ts";
+import type { Unpublished } from "../../../store/events/publish-changes.ts";
 import { pageSize, startEach, startPage } from "../start-page.ts";
 
 /** The dependencies of publishing. */
