@@ -6,7 +6,6 @@
 import { Agent, type Dispatcher } from "undici";
 import { type AddressMode, urlFault } from "./address.ts";
 import { createConnect, type Lookup, lookupOf, NotSent } from "./connect.ts";
-import { type Deadlines, exchange, keptBytes } from "./exchange.ts";
 
 /** The options of `createPoster`. Times are in milliseconds. */
 export interface PosterOptions {
@@ -91,41 +90,81 @@ export function createPoster(options: PosterOptions) {
      * Sends once. It never throws for what the receiver or the network does, and never exceeds its
      * deadline.
      */
-    post: (post: Post) => send(agent, post, readTarget(post.url, mode), { totalMs, restMs }),
+    post: (post: Post) => send(agent, post, { mode, totalMs, restMs }),
     /** Closes every connection. Requests under way fail. */
     close: (): Promise<void> => agent.destroy(),
   };
 }
 
-/** A URL as requests need it, or what is wrong with it. */
-type Target =
-  | { readonly origin: string; readonly path: string; readonly fault: null }
-  | { readonly fault: string };
+/** How to send: to which addresses, and the deadlines in milliseconds. */
+type Sending = Required<Pick<PosterOptions, "mode" | "totalMs" | "restMs">>;
 
-function readTarget(url: string, mode: AddressMode): Target {
-  const fault = urlFault(url, mode);
-  if (fault !== null) return { fault };
-  const { origin, pathname, search } = new URL(url);
-  return { origin, path: pathname + search, fault };
-}
-
+/**
+ * Sends once over a connection of `agent`. An answer counts from its status on, whatever happens to
+ * the rest. The latency, in whole milliseconds, ends with the status or the failure.
+ */
 async function send(
   agent: Dispatcher,
-  { body, headers }: Post,
-  target: Target,
-  deadlines: Deadlines,
+  { url, body, headers }: Post,
+  { mode, totalMs, restMs }: Sending,
 ): Promise<PostOutcome> {
-  if (target.fault !== null)
-    return { kind: "failed", error: `the address ${target.fault}`, latencyMs: 0 };
-  const { origin, path } = target;
-  const request = { origin, path, headers: headersOf(headers), body };
-  const outcome = await exchange(agent, request, deadlines);
-  const { latencyMs } = outcome;
-  if (outcome.kind === "failed")
-    return { kind: "failed", error: wordsOf(outcome.error), latencyMs };
-  const { status, retryAfter, beginning } = outcome;
-  const answer = textOf(beginning);
-  return { kind: "answered", status, retryAfterMs: retryAfterMs(retryAfter), answer, latencyMs };
+  const fault = urlFault(url, mode);
+  if (fault !== null) return { kind: "failed", error: `the address ${fault}`, latencyMs: 0 };
+  const { origin, pathname, search } = new URL(url);
+  const startedAt = performance.now();
+  const latencyMs = () => Math.round(performance.now() - startedAt);
+  const stopping = new AbortController();
+  const stop = (why: string) => stopping.abort(new NotSent(why));
+  const late = `no answer came within ${totalMs / 1000} seconds`;
+  const timers = [setTimeout(() => stop(late), totalMs)];
+  try {
+    const request = { origin, path: pathname + search, headers: headersOf(headers), body };
+    const options = { ...request, method: "POST", signal: stopping.signal } as const;
+    const response = await agent.request(options);
+    const answered = {
+      status: response.statusCode,
+      retryAfterMs: retryAfterMs(response.headers["retry-after"]),
+      latencyMs: latencyMs(),
+    };
+    // A slow answer must not occupy a connection.
+    timers.push(setTimeout(() => stop("its answer was cut"), restMs));
+    const beginning = await beginningOf(response.body);
+    return { kind: "answered", ...answered, answer: textOf(beginning) };
+  } catch (error) {
+    return { kind: "failed", error: wordsOf(error), latencyMs: latencyMs() };
+  } finally {
+    for (const timer of timers) clearTimeout(timer);
+  }
+}
+
+/**
+ * The most bytes read of an answer. A longer answer is cut like a slow one, and its connection is
+ * closed.
+ */
+const readBytes = 64 * 1024;
+
+/** The bytes of an answer that are stored. What follows is read and dropped. */
+const keptBytes = 1024;
+
+/**
+ * Returns the beginning of an answer. It reads on behind what is kept, up to a limit, so that the
+ * connection can be reused.
+ */
+async function beginningOf(body: Dispatcher.ResponseData["body"]): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  // Without a listener the failure of a cut answer would end the process.
+  body.on("error", () => undefined);
+  try {
+    for await (const chunk of body as AsyncIterable<Uint8Array>) {
+      if (length <= keptBytes) chunks.push(chunk);
+      length += chunk.length;
+      if (length >= readBytes) break;
+    }
+  } catch {
+    // What came of the answer is enough.
+  }
+  return Buffer.concat(chunks);
 }
 
 function headersOf(given: Readonly<Record<string, string>>): Record<string, string> {

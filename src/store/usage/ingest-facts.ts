@@ -63,6 +63,8 @@ const factsRow = {
   ...orNulls(subscriptionRow),
 };
 
+type FactsRow = RowOf<typeof factsRow>;
+
 const namedColumns = columnSet("organisation_id uuid, id uuid");
 
 // LIMIT keeps each lookup on the primary key.
@@ -135,7 +137,7 @@ const readMeters = query({
 });
 
 /** Whether the organisation has the subscription. */
-function isFound(row: Partial<RowOf<typeof factsRow>>): row is RowOf<typeof subscriptionRow> {
+function isFound(row: FactsRow): row is FactsRow & RowOf<typeof subscriptionRow> {
   return row.id !== null;
 }
 

@@ -6,6 +6,7 @@ import {
   type Begun,
   type Claim,
   createIdempotencyStore,
+  deleteExpiredKeys,
   type IdempotencyStore,
   type KeyRequest,
 } from "../../../src/store/access/idempotency.ts";
@@ -320,9 +321,9 @@ test("only expired keys are deleted, in bounded batches", async ({ pool, apiKey 
       WHERE key <> 'd'`,
   );
   expect([
-    await store.deleteExpired(2),
-    await store.deleteExpired(2),
-    await store.deleteExpired(2),
+    await deleteExpiredKeys(pool, 2),
+    await deleteExpiredKeys(pool, 2),
+    await deleteExpiredKeys(pool, 2),
   ]).toEqual([2, 1, 0]);
   expect(await tables(pool).idempotencyKey.findMany()).toMatchObject([{ key: "d" }]);
 });
