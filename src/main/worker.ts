@@ -8,7 +8,7 @@ import { createBillingRun, type Parked } from "../store/billing/billing-run.ts";
 import { createTestClock, findStoppedClocks } from "../store/billing/test-clock.ts";
 import type { Encryption } from "../store/database/encryption.ts";
 import type { Pool } from "../store/database/pool.ts";
-import { createAllocations } from "../store/ledger-jobs/allocations/claim-allocations.ts";
+import { createAllocations } from "../store/ledger-jobs/allocations.ts";
 import { createAmendments } from "../store/ledger-jobs/amendments/amendments.ts";
 import { listenToWakes } from "../store/ledger-jobs/batch-wakes.ts";
 import { createPostingStore } from "../store/ledger-jobs/posting-store.ts";

@@ -6,11 +6,11 @@ import type pg from "pg";
 import { describe, expect } from "vitest";
 import { newId } from "../../../src/store/database/ids.ts";
 import type { ObservedInvoiceState } from "../../../src/store/documents/credit-note-state.ts";
-import { recordAllocation } from "../../../src/store/ledger-jobs/allocations/allocation-outcomes.ts";
 import {
   claimAllocation,
   readAllocationWait,
-} from "../../../src/store/ledger-jobs/allocations/claim-allocations.ts";
+  recordAllocation,
+} from "../../../src/store/ledger-jobs/allocations.ts";
 import { rescheduleAllocation } from "../../../src/store/ledger-jobs/job-lease.ts";
 import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
 import { databaseTest as test } from "../../support/fixtures.ts";

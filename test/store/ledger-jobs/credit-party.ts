@@ -8,13 +8,11 @@ import { newId } from "../../../src/store/database/ids.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import type { ObservedAllocation } from "../../../src/store/documents/compare-allocations.ts";
 import {
-  type ObservedCreditState,
-  recordAllocation,
-} from "../../../src/store/ledger-jobs/allocations/allocation-outcomes.ts";
-import {
   type AllocationToSend,
   claimAllocation,
-} from "../../../src/store/ledger-jobs/allocations/claim-allocations.ts";
+  type ObservedCreditState,
+  recordAllocation,
+} from "../../../src/store/ledger-jobs/allocations.ts";
 import { claimCreditNotes, claimInvoices } from "../../../src/store/ledger-jobs/claim-jobs.ts";
 import {
   type PairToRetry,

@@ -18,7 +18,7 @@ import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts
 import { createEncryption, type Encryption } from "../../../src/store/database/encryption.ts";
 import type { LedgerConnection } from "../../../src/store/ledger-connection/connections.ts";
 import { createReferenceDataReading } from "../../../src/store/ledger-connection/reference-data.ts";
-import { createAllocations } from "../../../src/store/ledger-jobs/allocations/claim-allocations.ts";
+import { createAllocations } from "../../../src/store/ledger-jobs/allocations.ts";
 import { createPostingStore } from "../../../src/store/ledger-jobs/posting-store.ts";
 import { createCreditAllocation } from "../../../src/worker/activities/posting/allocate-credit.ts";
 import { createPostingActivities } from "../../../src/worker/activities/posting/posting.ts";

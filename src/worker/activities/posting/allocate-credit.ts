@@ -5,10 +5,7 @@
 import type { CreditAllocationInput, WorkBatch } from "../../../../workflows/contract.ts";
 import { crashPoint } from "../../../crash-points.ts";
 import { formatShort, parseDecimal } from "../../../domain/money/decimal.ts";
-import type {
-  AllocationStore,
-  OpenAllocations,
-} from "../../../store/ledger-jobs/allocations/claim-allocations.ts";
+import type { AllocationStore, OpenAllocations } from "../../../store/ledger-jobs/allocations.ts";
 import { connectionPause, observedLedger } from "./ledger-call.ts";
 import { type PostingDependencies, unconnectedPauseMs } from "./post-group.ts";
 import { requestAllocation } from "./request-allocation.ts";

@@ -23,9 +23,9 @@ import type {
 } from "../../../ledger/port/ledger.ts";
 import type {
   AllocationResult,
+  AllocationToSend,
   ObservedCreditState,
-} from "../../../store/ledger-jobs/allocations/allocation-outcomes.ts";
-import type { AllocationToSend } from "../../../store/ledger-jobs/allocations/claim-allocations.ts";
+} from "../../../store/ledger-jobs/allocations.ts";
 import type { UndoneOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import {
   againOutcome,
