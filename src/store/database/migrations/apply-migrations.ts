@@ -75,7 +75,6 @@ export async function applyMigrations(
 ): Promise<readonly string[]> {
   const names = migrationNames(folder);
   const recorded = new Map((await history(client)).map((row) => [row.name, row]));
-  requireReleasedData([...recorded.keys()], names[0] ?? "");
   requireNoOpenMigration([...recorded.values()]);
   const applied: string[] = [];
   for (const name of names) {
@@ -106,19 +105,6 @@ async function history(client: pg.Client): Promise<readonly RecordedMigration[]>
     );
   await client.query(tableText);
   return [];
-}
-
-/**
- * Throws if the database has a migration from before `first`. Before the first release the
- * migrations were replaced by one, and data of an earlier state cannot be upgraded.
- */
-function requireReleasedData(recorded: readonly string[], first: string): void {
-  const found = recorded.find((name) => name < first);
-  if (found === undefined) return;
-  throw new Error(
-    `The database was made by a version before the first release (migration ${found}), and ` +
-      "its data cannot be upgraded. Use a new database. Nothing was changed.",
-  );
 }
 
 /** Throws if a migration failed or was interrupted, which Prisma calls P3009. */

@@ -240,14 +240,3 @@ describe("Prisma's engine and migrate share one history", () => {
     });
   });
 });
-
-test("a database with a migration from before the first one is refused unchanged", async () => {
-  await write("20260101000000_first", first);
-  await migrate(url, { migrationsFolder: folder });
-  await rm(join(folder, "20260101000000_first"), { recursive: true });
-  await write("20260201000000_again", 'CREATE TABLE "others" ("id" INT);');
-  await expect(migrate(url, { migrationsFolder: folder })).rejects.toThrow(
-    /before the first release \(migration 20260101000000_first\), and its data cannot be upgraded/,
-  );
-  expect(await query(url, "SELECT to_regclass('others') AS others")).toEqual([{ others: null }]);
-});
