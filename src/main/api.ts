@@ -15,7 +15,7 @@ import { createIdempotencyStore } from "../store/access/idempotency.ts";
 import type { Pool } from "../store/database/pool.ts";
 import { createOutcomes } from "../store/ledger-jobs/job-notifications.ts";
 import { createStore, warmUp } from "../store/tenant.ts";
-import type { UsageCounts } from "../store/usage/ingest.ts";
+import type { UsageCounts } from "../store/usage/store-batches.ts";
 import { startHttp } from "../transport/http/server.ts";
 import { createRequestObserver } from "../transport/rpc/observe.ts";
 import { isOutcomeUnknown } from "../worker/temporal/connect.ts";

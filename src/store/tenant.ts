@@ -55,9 +55,9 @@ import {
 } from "./subscriptions/terminations.ts";
 import { findUnitChange, getUnitChange, saveUnitChange } from "./subscriptions/unit-changes.ts";
 import { wasDropped } from "./usage/event-rows.ts";
-import { createStoreUsage, type UsageCounts } from "./usage/ingest.ts";
 import type { StoreUsage, UsageReport } from "./usage/join-reports.ts";
 import { listUsage } from "./usage/read-usage.ts";
+import { createStoreUsage, type UsageCounts } from "./usage/store-batches.ts";
 import { listUsageBills } from "./usage/usage-bills.ts";
 import { getUsageEvent } from "./usage/usage-events.ts";
 

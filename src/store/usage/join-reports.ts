@@ -15,12 +15,6 @@ const maxTransactions = 3;
 /** A transaction takes no further report from this number of events on. It then takes 20 ms. */
 const enoughEvents = 800;
 
-/**
- * An organisation's reports that wait in a process. With a hundred events each they take seconds to
- * store. One more is refused as if the server had no connections left.
- */
-const maxWaiting = 1_000;
-
 /** Reported events of an organisation, `now` by its clock. */
 export interface UsageReport {
   readonly organisationId: string;
@@ -89,11 +83,6 @@ export function joinReports({ together, alone }: Storing): StoreUsage {
   };
 
   return (report) => {
-    const isOwn = ({ organisationId }: UsageReport) => organisationId === report.organisationId;
-    if (waiting.filter(isOwn).length >= maxWaiting) {
-      const full = new Error("too many reports of usage wait to be stored");
-      return Promise.reject(Object.assign(full, { code: "53300" }));
-    }
     const answer = Promise.withResolvers<Verdicts>();
     waiting = [...waiting, { ...report, answer }];
     next();

@@ -1,7 +1,8 @@
 /**
  * Stores batches of usage events in one transaction: it locks, loads the facts, evaluates, inserts
- * and describes. Every transaction takes its locks in the same order, so that no two of them
- * deadlock (USAGE-11, INVARIANT-5).
+ * and describes. Each id is stored once for ever. Each event goes on the bill that is open while its
+ * lock is held. Every transaction takes its locks in the same order, so that no two of them deadlock
+ * (USAGE-11, INVARIANT-5).
  */
 import { isOver } from "../../domain/billing/due-date.ts";
 import {
@@ -19,21 +20,22 @@ import { shareOrganisation } from "../billing/locked-subscription.ts";
 import { bucketsOf, lockToStore, tryLockToStore } from "../billing/usage-locks.ts";
 import { columnSet } from "../database/column-set.ts";
 import { isDatabaseError, uniqueViolation } from "../database/errors.ts";
+import { isId } from "../database/ids.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { sql } from "../database/sql/sql.ts";
 import { command } from "../database/sql/statement.ts";
 import { type EventIds, findDropped, insertEvents, loadStored } from "./event-rows.ts";
 import { type LoadedSubscription, loadFacts } from "./ingest-facts.ts";
-import type { UsageReport } from "./join-reports.ts";
+import { joinReports, type StoreUsage, type UsageReport } from "./join-reports.ts";
 
 /** A batch of an organisation. `subscriptionIds` are those that its events name. */
-export interface UsageBatch extends UsageReport {
+interface UsageBatch extends UsageReport {
   readonly subscriptionIds: readonly string[];
 }
 
 /** A stored batch. `late` counts events that were created for a period that was over. */
-export interface StoredBatch {
+interface StoredBatch {
   readonly verdicts: readonly UsageVerdict[];
   readonly late: number;
 }
@@ -48,6 +50,40 @@ interface EvaluatedBatch extends UsageBatch {
   readonly finished: readonly LoadedSubscription[];
   readonly subscriptions: ReadonlyMap<string, LoadedSubscription>;
   readonly hasDropped: boolean;
+}
+
+/** How many events of a batch have each verdict. `late`: created ones of a period that was over. */
+export interface UsageCounts {
+  readonly created: number;
+  readonly duplicate: number;
+  readonly rejected: number;
+  readonly late: number;
+}
+
+/** Binds ingestion to a pool. `onStored` is called after each stored batch. */
+export function createStoreUsage(
+  pool: Pool,
+  onStored: (counts: UsageCounts) => void = () => undefined,
+): StoreUsage {
+  const answer = ({ verdicts, late }: StoredBatch): readonly UsageVerdict[] => {
+    const counts = { created: 0, duplicate: 0, rejected: 0, late };
+    for (const { status } of verdicts) counts[status] += 1;
+    onStored(counts);
+    return verdicts;
+  };
+  return joinReports({
+    together: async (reports) => {
+      const stored = await storeFree(pool, reports.map(batchOf));
+      return stored.map((one) => (one === null ? null : answer(one)));
+    },
+    alone: async (report) => answer(await storeWaiting(pool, batchOf(report))),
+  });
+}
+
+function batchOf(report: UsageReport): UsageBatch {
+  // An id that is no UUID names no subscription, and the database is not queried for it (USAGE-5).
+  const named = report.reported.map(({ subscription }) => subscription.toLowerCase());
+  return { ...report, subscriptionIds: [...new Set(named)].filter(isId) };
 }
 
 // Plans created while the tables were empty would scan grown tables.
@@ -77,7 +113,7 @@ export async function storeFree(
 }
 
 /** Stores a batch, waits for its bill, and locks the rows that late usage needs. */
-export async function storeWaiting(pool: Pool, batch: UsageBatch): Promise<StoredBatch> {
+async function storeWaiting(pool: Pool, batch: UsageBatch): Promise<StoredBatch> {
   const { organisationId, subscriptionIds } = batch;
   const locked = new Set<string>();
   const work = async (tx: Transaction) => {

@@ -2,7 +2,6 @@
 import { expect, test } from "vitest";
 import type { ReportedUsage, UsageVerdict } from "../../../src/domain/usage/ingest.ts";
 import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
-import { isDatabaseUnreachable } from "../../../src/store/database/errors.ts";
 import { joinReports, type UsageReport } from "../../../src/store/usage/join-reports.ts";
 
 const [quantity, occurredAt] = [readQuantity("1"), readTimestamp("2026-03-12T12:00:00Z")];
@@ -158,17 +157,4 @@ test("a lost database fails every report of the transaction once", async () => {
   begun[1]?.end(Object.assign(new Error("lost"), { code: "ECONNRESET" }));
   expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   expect(begun).toHaveLength(2);
-});
-
-test("a report is refused while its organisation has a thousand that wait", async () => {
-  const { begun, report } = manual();
-  const answers = Array.from({ length: 1 + 1_000 }, (_, n) => report("own", events(String(n))));
-  const refused = await report("own", events("more")).catch((error: unknown) => error);
-  expect(isDatabaseUnreachable(refused)).toBe(true);
-  const another = report("other", events("x"));
-  for (let at = 0; at < 3; at += 1) {
-    await runReady();
-    for (const { end } of begun) end();
-  }
-  expect(await Promise.all([...answers, another])).toHaveLength(1 + 1_000 + 1);
 });
