@@ -19,25 +19,7 @@ import { type EndpointKey, isUnclaimed } from "./due-endpoints.ts";
 import { exhaust, findOverdue, pending } from "./exhaust-deliveries.ts";
 
 /** An endpoint's state when something is to be sent to it. */
-export interface EndpointState {
-  readonly url: string;
-  /** The endpoint accepts nothing. */
-  readonly isDisabled: boolean;
-  /** Consecutive failures of any deliveries. */
-  readonly failures: number;
-  /**
-   * How long the breaker stays open. It is 0 if one probe may be sent, and null if the breaker is
-   * closed (WEBHOOK-5).
-   */
-  readonly openMs: number | null;
-  /**
-   * Milliseconds until the next delivery is due. It is at most 0 if one is due, and null if none is
-   * pending.
-   */
-  readonly dueMs: number | null;
-  /** The signing secrets, the newest first. Throws if one was encrypted with an unknown key. */
-  secrets(): readonly string[];
-}
+export type EndpointState = NonNullable<Awaited<ReturnType<typeof load>>>;
 
 /** Store of the deliveries to an endpoint. */
 export type DeliveryStore = ReturnType<typeof createDeliveryStore>;
@@ -66,7 +48,14 @@ const loadEndpoint = query({
     ...pick(columns.webhookEndpoint, "url", "status", "failures"),
     ...pick(columns.webhookEndpoint, "encryptedSecret", "encryptionKeyId"),
     ...pick(columns.webhookEndpoint, "encryptedPrevious", "previousKeyId"),
+    /**
+     * How long the breaker stays open. It is 0 if one probe may be sent, and null if the breaker is
+     * closed (WEBHOOK-5).
+     */
     openMs: float.orNull(),
+    /**
+     * Until the next delivery is due. It is at most 0 if one is due, and null if none is pending.
+     */
     dueMs: float.orNull(),
   },
 });
@@ -103,7 +92,7 @@ async function load(
   executor: Executor,
   encryption: Encryption,
   { organisationId, endpointId }: EndpointKey,
-): Promise<EndpointState | null> {
+) {
   const [row] = await loadEndpoint(executor, organisationId, endpointId);
   if (row === undefined) return null;
   const { url, status, failures, openMs, dueMs } = row;
@@ -111,11 +100,14 @@ async function load(
     encryption.decrypt({ bytes, keyId }, endpointSecretBound(endpointId));
   return {
     url,
+    /** The endpoint accepts nothing. */
     isDisabled: status === "disabled",
+    /** Consecutive failures of any deliveries. */
     failures,
     openMs,
     dueMs,
-    secrets: () => [
+    /** The signing secrets, the newest first. Throws if one was encrypted with an unknown key. */
+    secrets: (): readonly string[] => [
       decrypt(row.encryptedSecret, row.encryptionKeyId),
       ...(row.encryptedPrevious === null || row.previousKeyId === null
         ? []
@@ -175,8 +167,6 @@ const endDueDeliveries = command({
     WHERE d.organisation_id = $1 AND d.id = due.id
   `,
 });
-
-/** What the encryption of webhook endpoints' signing secrets is bound to. */
 
 /**
  * The binding of an endpoint's encrypted secrets, the current and the previous one. They decrypt

@@ -59,7 +59,9 @@ export async function listEvents(
   filters: EventFilters,
   { limit, startingAfter }: PageRequest,
 ): Promise<Page<EventBody>> {
-  const after = startingAfter === null ? top : await seqOf(executor, reader, startingAfter);
+  const position = startingAfter === null ? null : await findEvent(executor, reader, startingAfter);
+  if (startingAfter !== null && position === null) throw unknownPosition();
+  const after = position === null ? top : String(position.seq);
   const { text, values } = pageStatement(reader, filters, after, limit);
   const read = undeclaredQuery({ name: statementName(text), text, row: pageRow });
   const bodies = (await read(executor, ...values)).map(({ body }) => body);
@@ -100,28 +102,18 @@ function pageStatement(
  */
 export async function getEvent(
   executor: Executor,
-  { organisationId, kinds }: EventReader,
+  reader: EventReader,
   id: string,
 ): Promise<EventBody | null> {
-  if (!isId(id)) return null;
-  const event = await db(executor).event.findFirst({
-    where: { organisationId, id, objectKind: { in: [...kinds] } },
-    select: { body: true },
-  });
-  return event?.body ?? null;
+  return (await findEvent(executor, reader, id))?.body ?? null;
 }
 
-async function seqOf(
-  executor: Executor,
-  { organisationId, kinds }: EventReader,
-  id: string,
-): Promise<string> {
-  const event = await db(executor).event.findFirst({
+async function findEvent(executor: Executor, { organisationId, kinds }: EventReader, id: string) {
+  if (!isId(id)) return null;
+  return db(executor).event.findFirst({
     where: { organisationId, id, objectKind: { in: [...kinds] } },
-    select: { seq: true },
+    select: { body: true, seq: true },
   });
-  if (event !== null) return String(event.seq);
-  throw unknownPosition();
 }
 
 /** The years in which an event can lie. PostgreSQL reads no year 0, which RFC 3339 has. */

@@ -17,12 +17,6 @@ import { findAllDueEndpoints, findDueEndpoints } from "./due-endpoints.ts";
 import { publishOrReschedule } from "./publish-changes.ts";
 import type { ObjectKey, WriteObject } from "./shown-objects.ts";
 
-/** Organisations with outbox entries by rising id, and the database's time of the read. */
-interface ChangedOrganisations {
-  readonly organisationIds: readonly string[];
-  readonly now: Date;
-}
-
 /** Store of the relay. */
 export type OutboxStore = ReturnType<typeof createOutboxStore>;
 
@@ -62,15 +56,15 @@ const findOrganisations = query({
 });
 
 /**
- * Up to `limit` organisations with outbox entries, after `after`. It reads across organisations and
- * returns ids only. It follows an index, so that one organisation's many entries do not slow down
+ * Up to `limit` organisations with outbox entries by rising id, after `after`, and the database's
+ * time of the read. It reads across organisations and returns ids only. It follows an index, so that one organisation's many entries do not slow down
  * the search for others. It is planned each time, for the tables' current sizes.
  */
 export async function findChangedOrganisations(
   executor: Executor,
   after: string | null,
   limit: number,
-): Promise<ChangedOrganisations> {
+) {
   const rows = await findOrganisations(executor, after, limit);
   const organisationIds = rows.map(({ id }) => id).filter((id) => id !== null);
   return { organisationIds, now: rows[0]?.now ?? new Date(0) };

@@ -10,7 +10,7 @@ import type { InvoiceLine } from "../../gen/prisma/client.ts";
 import type { Pool } from "../database/pool.ts";
 import { bool, day, json, pick, type RowOf } from "../database/sql/columns.ts";
 import { literal, type Sql, sql } from "../database/sql/sql.ts";
-import { query } from "../database/sql/statement.ts";
+import { type Query, query } from "../database/sql/statement.ts";
 import { claimed } from "./job-lease.ts";
 import type { JobKind } from "./jobs.ts";
 
@@ -18,7 +18,7 @@ import type { JobKind } from "./jobs.ts";
 export const groupSize = 50;
 
 const claimedJob = {
-  ...pick(columns.ledgerJob, "id", "attempts"),
+  ...pick(columns.ledgerJob, "id", "attempts", "state"),
   kind: columns.ledgerJob.kind.as<JobKind>(),
   /** How often the ledger failed on it: the next call has another idempotency key. */
   keyVariant: columns.ledgerJob.keyVariant,
@@ -169,7 +169,15 @@ const mayBeThere = (kind: Sql, documentId: Sql): Sql => sql`(EXISTS (
       SELECT 1 FROM unknown_documents u WHERE u.organisation_id = $1
         AND u.document_id = taken.${documentId})) AS may_be_there`;
 
-const state = pick(columns.ledgerJob, "state");
+const claiming =
+  <Job extends ClaimedJob>(claim: Query<Job>, kinds: readonly JobKind[]) =>
+  async (pool: Pool, organisationId: string, leaseMs: number): Promise<ClaimedJobs<Job>> => {
+    const jobs = await claim(pool, organisationId, kinds, leaseMs);
+    return {
+      ready: jobs.filter(({ state }) => state === "sending"),
+      uncertain: jobs.filter(({ state }) => state === "uncertain"),
+    };
+  };
 
 const invoicesToSend = query({
   name: "claim_invoices",
@@ -183,7 +191,7 @@ const invoicesToSend = query({
       JOIN customers c ON c.organisation_id = $1 AND c.id = i.customer_id
       JOIN organisations o ON o.id = $1`,
   ),
-  row: { ...invoiceToSend, ...state },
+  row: invoiceToSend,
 });
 
 // A credit note's day is stored as its midnight in UTC.
@@ -199,7 +207,7 @@ const creditNotesToSend = query({
     sql`JOIN credit_notes n ON n.organisation_id = $1 AND n.id = taken.credit_note_id
       JOIN customers c ON c.organisation_id = $1 AND c.id = n.customer_id`,
   ),
-  row: { ...creditNoteToSend, ...state },
+  row: creditNoteToSend,
 });
 
 const contactsToSend = query({
@@ -210,7 +218,7 @@ const contactsToSend = query({
       taken.contact_id AS wanted_contact_id`,
     sql`JOIN customers c ON c.organisation_id = $1 AND c.id = taken.customer_id`,
   ),
-  row: { ...contactToSend, ...state },
+  row: contactToSend,
 });
 
 /**
@@ -218,36 +226,10 @@ const contactsToSend = query({
  * expired lease becomes uncertain: its last attempt may have got an answer. Invoices with a waiting
  * caller come first.
  */
-export async function claimInvoices(
-  pool: Pool,
-  organisationId: string,
-  leaseMs: number,
-): Promise<ClaimedJobs<InvoiceToSend>> {
-  return byState(await invoicesToSend(pool, organisationId, ["create_invoice"], leaseMs));
-}
+export const claimInvoices = claiming(invoicesToSend, ["create_invoice"]);
 
 /** Claims credit notes, as `claimInvoices` claims invoices. */
-export async function claimCreditNotes(
-  pool: Pool,
-  organisationId: string,
-  leaseMs: number,
-): Promise<ClaimedJobs<CreditNoteToSend>> {
-  return byState(await creditNotesToSend(pool, organisationId, ["create_credit_note"], leaseMs));
-}
+export const claimCreditNotes = claiming(creditNotesToSend, ["create_credit_note"]);
 
 /** Claims contacts, as `claimInvoices` claims invoices. */
-export async function claimContacts(
-  pool: Pool,
-  organisationId: string,
-  leaseMs: number,
-): Promise<ClaimedJobs<ContactToSend>> {
-  const kinds = ["create_contact", "import_contact"];
-  return byState(await contactsToSend(pool, organisationId, kinds, leaseMs));
-}
-
-function byState<Job extends RowOf<typeof state>>(jobs: readonly Job[]): ClaimedJobs<Job> {
-  return {
-    ready: jobs.filter((job) => job.state === "sending"),
-    uncertain: jobs.filter((job) => job.state === "uncertain"),
-  };
-}
+export const claimContacts = claiming(contactsToSend, ["create_contact", "import_contact"]);

@@ -7,7 +7,7 @@ import { formatInstant, type Quantity } from "../../domain/usage/parse.ts";
 import { columns } from "../../gen/columns.ts";
 import { columnSet } from "../database/column-set.ts";
 import type { Transaction } from "../database/pool.ts";
-import { bigint, bool, pick } from "../database/sql/columns.ts";
+import { bigint, pick } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
 import { type Executor, query } from "../database/sql/statement.ts";
 import { microseconds } from "./ingest-facts.ts";
@@ -136,7 +136,7 @@ const readDropped = query({
 
 /** Returns those of these ids whose events were dropped, by organisation (USAGE-18). */
 export async function findDropped(
-  tx: Transaction,
+  executor: Executor,
   batches: readonly EventIds[],
 ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const ids = batches.flatMap(({ organisationId, eventIds }) =>
@@ -144,16 +144,10 @@ export async function findDropped(
   );
   const dropped = new Map<string, Set<string>>();
   if (ids.length === 0) return dropped;
-  for (const { organisationId, eventId } of await readDropped(tx, ...idColumns.arrays(ids)))
+  for (const { organisationId, eventId } of await readDropped(executor, ...idColumns.arrays(ids)))
     put(dropped, organisationId ?? "", new Set()).add(eventId ?? "");
   return dropped;
 }
-
-const isDropped = query({
-  name: "is_usage_dropped",
-  text: sql`SELECT is_dropped_usage($1, $2) AS is_dropped`,
-  row: { isDropped: bool.orNull() },
-});
 
 /** Whether an event with this id was dropped. */
 export async function wasDropped(
@@ -161,8 +155,7 @@ export async function wasDropped(
   organisationId: string,
   eventId: string,
 ): Promise<boolean> {
-  const [row] = await isDropped(executor, organisationId, eventId);
-  return row?.isDropped === true;
+  return (await findDropped(executor, [{ organisationId, eventIds: [eventId] }])).size > 0;
 }
 
 /** The value under a key, which is `first` if there was none. */

@@ -9,16 +9,26 @@ import { type Interval, type Period, periodAt } from "../../domain/calendar/peri
 import type { PlanMeter } from "../../domain/catalogue/meter.ts";
 import type { SubscriptionStatus } from "../../domain/model/subscription.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
+import { unknownPosition } from "../../domain/refusal.ts";
+import { latestPeriod } from "../../domain/usage/ingest.ts";
 import { columns } from "../../gen/columns.ts";
 import { openUsage } from "../billing/usage-sums.ts";
 import { planMeterRow, planMetersJson, readPlanMeters } from "../catalogue/meters.ts";
 import { isId } from "../database/ids.ts";
 import type { Page } from "../database/page.ts";
 import type { Executor } from "../database/prisma/client.ts";
-import { bool, int, jsonRows, pick, type RowOf, text, uuid } from "../database/sql/columns.ts";
+import {
+  bool,
+  instant,
+  int,
+  jsonRows,
+  pick,
+  type RowOf,
+  text,
+  uuid,
+} from "../database/sql/columns.ts";
 import { columnsOf, type Sql, sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
-import { requireUsagePosition } from "./usage-position.ts";
 import type { UsagePlace } from "./usage-rows.ts";
 
 /** A position in the list. */
@@ -153,6 +163,50 @@ export async function listUsage(
   if (after !== null) await requireUsagePosition(executor, organisationId, subscriptionId, after);
   const found = usageOf(row);
   return { data: found.slice(0, limit), hasMore: found.length > limit };
+}
+
+const findPosition = query({
+  name: "find_usage_position",
+  text: sql`
+    SELECT
+      s.timezone, s.start_date, s.billing_day, s.interval_unit, s.interval_count,
+      coalesce(o.test_clock, now()) AS now,
+      EXISTS (
+        SELECT
+        FROM plan_meters p
+        WHERE p.organisation_id = $1 AND p.plan_id = s.plan_id AND p.meter_id = $3
+      ) AS is_of_plan
+    FROM
+      subscriptions s
+      JOIN organisations o ON o.id = s.organisation_id
+    WHERE s.organisation_id = $1 AND s.id = $2
+  `,
+  row: {
+    ...pick(columns.subscription, "timezone", "startDate", "billingDay", "intervalCount"),
+    intervalUnit: columns.subscription.intervalUnit.as<Interval["unit"]>(),
+    now: instant,
+    isOfPlan: bool,
+  },
+});
+
+/**
+ * Refuses `invalid_parameter`, param `starting_after`, for a position where usage can never stand:
+ * of a meter that is not on the plan, or of a period that has not begun. Anything else is a
+ * position, also if nothing stands there any more: voided usage leaves the list (OBJECT-3).
+ */
+export async function requireUsagePosition(
+  executor: Executor,
+  organisationId: string,
+  subscriptionId: string,
+  { periodIndex, meterId }: UsagePosition,
+): Promise<void> {
+  const [row] = await findPosition(executor, organisationId, subscriptionId, meterId);
+  if (row?.isOfPlan === true) {
+    const { now, startDate, intervalUnit: unit, intervalCount: count, ...terms } = row;
+    const periods = { ...terms, startDate: civilDate(startDate), interval: { unit, count } };
+    if (periodIndex <= latestPeriod(periods, now)) return;
+  }
+  throw unknownPosition();
 }
 
 /** Reads the usage of an event's meter and period, with the parts of its sums. */

@@ -60,6 +60,7 @@ const settings = () => ({
 const taken = () => ({
   id: "job",
   attempts: 1,
+  state: "uncertain",
   firstSentAt: new Date(0),
   keyVariant: 0,
   traceparent: null,
