@@ -25,7 +25,7 @@ import { loadClosed } from "../ledger-jobs/amendments/closed-amendment.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { seizeJob } from "../ledger-jobs/job-lease.ts";
 import { isAhead } from "./end-lease.ts";
-import { goOn, refuseLeased, removedAlready } from "./end-rejected.ts";
+import { goOn, refuseLeased, removedAlready } from "./end-outcomes.ts";
 import { loadRemoved } from "./reissue-invoices.ts";
 import { loadNextPeriodLines } from "./reversals.ts";
 
@@ -120,8 +120,7 @@ async function refuseEnd(
   const organisationId = state.organisation.id;
   const leased = { terminationId: running.id, subscriptionId: state.subscription.id, attempt };
   const { message, step, reason } = await describeEnd(client, organisationId, running.id, isSent);
-  const refusal = { reason, message, whole: message, invoice: null };
-  await refuseLeased(client, organisationId, { ...leased, step }, refusal);
+  await refuseLeased(client, locked, { ...leased, step }, { reason, message, whole: message });
   await goOn(client, locked, leased);
   return message;
 }

@@ -1,7 +1,15 @@
-/** The types of a leased termination, of one removal, and of the ledger's answer to it. */
+/**
+ * A leased termination, one removal, and the ledger's answer to it. SQL, because an invoice keeps
+ * what the ledger did not report.
+ */
 import type { DocumentStatus } from "../../domain/model/invoice.ts";
+import { type LockedOrganisation, shareOrganisation } from "../billing/locked-subscription.ts";
+import { lockSubscriptions } from "../database/lock-order.ts";
+import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { sql } from "../database/sql/sql.ts";
+import { command } from "../database/sql/statement.ts";
 import type { ObservedInvoiceState } from "../documents/credit-note-state.ts";
+import { isUnwritable, reportedValues } from "../ledger-jobs/document-outcomes.ts";
 
 /**
  * A leased termination and its attempt. Only the attempt that holds the lease may record an
@@ -66,3 +74,59 @@ export const isHeld = sql`o.id = $2 AND o.attempts = $3 AND o.kind = 'end_subscr
 /** SQL: invoice `i` bills a period of its subscription `s` that never begins if that ends. */
 export const isAhead = sql`(i.type = 'renewal' AND i.period_index > s.current_period
           OR i.type = 'first' AND s.status = 'pending')`;
+
+/**
+ * Saves an outcome of a termination under its subscription's lock, in one transaction. What the
+ * ledger reported is left out if it does not fit the columns here.
+ */
+export async function saveOutcome<T>(
+  pool: Pool,
+  organisationId: string,
+  { subscriptionId }: LeasedTermination,
+  reported: ReportedInvoice | null,
+  save: (
+    client: Transaction,
+    locked: LockedOrganisation,
+    reported: ReportedInvoice | null,
+  ) => Promise<T>,
+): Promise<T> {
+  const run = (fitting: ReportedInvoice | null) =>
+    inTransaction(pool, async (client) => {
+      const locked = await shareOrganisation(client, organisationId);
+      await lockSubscriptions(client, organisationId, [subscriptionId]);
+      return save(client, locked, fitting);
+    });
+  try {
+    return await run(reported);
+  } catch (error) {
+    if (!isUnwritable(error) || reported === null) throw error;
+    return run(null);
+  }
+}
+
+const report = command({
+  name: "report_invoice",
+  text: sql`
+    UPDATE invoices i
+    SET
+      status = $4,
+      total = coalesce($5, i.total),
+      amount_due = coalesce($6, i.amount_due),
+      sent = coalesce($7, i.sent),
+      ledger_updated_at = coalesce($8, i.ledger_updated_at),
+      ledger_reported_at = now(),
+      sync_error = CASE WHEN NOT $3 THEN i.sync_error END
+    WHERE i.organisation_id = $1 AND i.id = $2
+  `,
+});
+
+/** Writes what the ledger reported of an invoice. One that is removed has no error any more. */
+export async function reportInvoice(
+  client: Transaction,
+  organisationId: string,
+  invoiceId: string,
+  reported: Partial<ReportedInvoice>,
+  isRemoved = false,
+): Promise<void> {
+  await report(client, organisationId, invoiceId, isRemoved, ...reportedValues(reported));
+}

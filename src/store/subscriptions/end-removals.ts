@@ -18,8 +18,7 @@ import { bindConnection } from "../ledger-connection/connections.ts";
 import { jobClaim } from "../ledger-jobs/job-lease.ts";
 import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
 import { isAhead, isHeld, type LeasedRemoval, type LeasedTermination } from "./end-lease.ts";
-import { saveRefused } from "./end-rejected.ts";
-import { finishTermination } from "./finish-termination.ts";
+import { finishTermination, saveRefused } from "./end-outcomes.ts";
 import { dropInvoice, saveLeft, saveRemoved } from "./removal-outcomes.ts";
 
 /**

@@ -1,7 +1,6 @@
 /**
  * Terminations: saves the end of a subscription, at once or with the invoices to remove first, and
- * finds it again (IDEMPOTENCY-2). SQL for one statement that writes an end with its removals and
- * its job, and for sums.
+ * finds it again (IDEMPOTENCY-2). SQL for sums.
  */
 
 import type { BillingState } from "../../domain/model/billing-state.ts";
@@ -22,7 +21,7 @@ import type { Transaction } from "../database/pool.ts";
 import { db, type Executor } from "../database/prisma/client.ts";
 import { bool, numeric, pick } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
-import { command, query } from "../database/sql/statement.ts";
+import { query } from "../database/sql/statement.ts";
 import { counts, keepsPlace } from "../documents/document-presence.ts";
 import { dropRefusedLines, loadNextPeriodLines } from "./reversals.ts";
 import { foundSince, type RequestToSave } from "./saved-requests.ts";
@@ -93,68 +92,61 @@ export async function saveTermination(
   tx: OpenTransaction,
   state: BillingState,
   ended: EndedSubscription,
-  { id, when, requestId, requestHash, requestedBy }: TerminationToSave,
+  termination: TerminationToSave,
 ): Promise<boolean> {
-  const { client, organisationId, now, databaseNow: createdAt } = tx;
-  const subscriptionId = state.subscription.id;
-  await db(client).termination.create({
-    data: {
-      id,
-      organisationId,
-      subscriptionId,
-      endWhen: when,
-      ended: true,
-      requestId,
-      requestHash,
-      requestedBy: requestedBy ?? null,
-      createdAt,
-    },
-    select: { id: true },
-  });
-  await saveEnded(client, state, ended, now);
+  await createTermination(tx, state, termination, true);
+  await saveEnded(tx.client, state, ended, tx.now);
   return leavesDocuments(ended);
 }
-
-// One statement: the termination, its removals in order, and the job that carries them out. The
-// time is the database's, also in a sandbox: an idempotency key's 24 hours are real hours.
-const insert = command({
-  name: "insert_termination",
-  text: sql`
-    WITH
-      termination AS (
-        INSERT INTO terminations
-          (
-            id, organisation_id, subscription_id, end_when, ended, request_id, request_hash,
-            requested_by
-          )
-        VALUES ($2, $1, $3, $4, false, $6, $7, $10)
-        RETURNING id
-      ),
-      removal AS (
-        INSERT INTO removals (organisation_id, termination_id, step, invoice_id, only_unsent, state)
-        SELECT $1, t.id, r.ordinality - 1, r.invoice_id, r.invoice_id = ANY ($9::uuid[]), 'waiting'
-        FROM
-          termination t,
-          unnest($5::uuid[]) WITH ORDINALITY AS r (invoice_id, ordinality)
-      )
-    INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, awaited_until)
-    SELECT t.id, $1, 'end_subscription', 'ready', $3, $8::timestamptz FROM termination t
-  `,
-});
 
 /**
  * Saves an end with removals, and a job of the same id. The job blocks the subscription until it is
  * decided.
  */
 export async function saveRemovals(
-  { client, organisationId }: OpenTransaction,
-  { subscription }: BillingState,
+  tx: OpenTransaction,
+  state: BillingState,
   { removals, onlyUnsent }: EndDecision & { readonly kind: "ends" },
-  { id, when, requestId, requestHash, requestedBy, awaitedUntil }: TerminationToSave,
+  termination: TerminationToSave,
 ): Promise<void> {
-  const request = [requestId, requestHash, awaitedUntil];
-  const removing = [subscription.id, when, removals, ...request, onlyUnsent];
-  await insert(client, organisationId, id, ...removing, requestedBy ?? null);
+  const { client, organisationId, databaseNow } = tx;
+  const { id, awaitedUntil } = termination;
+  await createTermination(tx, state, termination, false);
+  await db(client).removal.createMany({
+    data: removals.map((invoiceId, step) => ({
+      organisationId,
+      terminationId: id,
+      step,
+      invoiceId,
+      onlyUnsent: onlyUnsent.includes(invoiceId),
+      state: "waiting",
+    })),
+  });
+  await db(client).ledgerJob.create({
+    data: {
+      id,
+      organisationId,
+      kind: "end_subscription",
+      state: "ready",
+      subscriptionId: state.subscription.id,
+      awaitedUntil,
+      notBefore: databaseNow,
+      createdAt: databaseNow,
+    },
+    select: { id: true },
+  });
+}
+
+/** The time is the database's, also in a sandbox: an idempotency key's 24 hours are real hours. */
+async function createTermination(
+  { client, organisationId, databaseNow: createdAt }: OpenTransaction,
+  { subscription: { id: subscriptionId } }: BillingState,
+  { id, when: endWhen, requestId, requestHash, requestedBy }: TerminationToSave,
+  ended: boolean,
+): Promise<void> {
+  const request = { requestId, requestHash, requestedBy: requestedBy ?? null, createdAt };
+  const data = { id, organisationId, subscriptionId, endWhen, ended, ...request };
+  await db(client).termination.create({ data, select: { id: true } });
 }
 
 /**
