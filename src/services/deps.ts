@@ -53,55 +53,53 @@ export interface LedgerWork {
  * The posting of what one request commits. It waits for the ledger's decision within the time
  * budget of the request (POSTING-4).
  */
-export interface Posting {
-  /** The request waits for the ledger until this instant at the latest. */
-  readonly deadline: Date;
-  /** Wakes the posting workflow without waiting for any outcome. */
-  wake(): Promise<boolean>;
-  /** Starts the workflow of an amendment. */
-  startAmendment(input: Omit<InvoiceAmendmentInput, "organisationId">): Promise<boolean>;
-  /** Starts the workflow of an end. */
-  startTermination(input: Omit<EndSubscriptionInput, "organisationId">): Promise<boolean>;
-  /**
-   * Starts the work of jobs that this request has just committed, and waits. It returns when every
-   * job is decided, when a job is known to be rescheduled past the deadline, or at the deadline. If
-   * Temporal is unreachable it does not wait: committed jobs are posted later (INVARIANT-9). If
-   * Temporal is only slow it waits, because the start may have begun.
-   * Default of `start`: wakes the posting workflow.
-   */
-  await(jobIds: readonly string[], start?: () => Promise<boolean>): Promise<readonly JobOutcome[]>;
-  /**
-   * Waits for jobs of an earlier try of the request, or of another one. Usually all are decided
-   * long since, which one read shows.
-   */
-  awaitEarlier(jobIds: readonly string[]): Promise<void>;
-}
+export type Posting = ReturnType<typeof createPosting>;
 
 /** Opens the posting of a request. */
 export function createPosting(
   { wake, startAmendment, startTermination, outcomes }: LedgerWork,
   organisationId: string,
-): Posting {
+) {
+  /** The request waits for the ledger until this instant at the latest. */
   const deadline = new Date(Date.now() + answerBudgetMs);
-  const posting: Posting = {
+  const wakePosting = () => wake(organisationId);
+  const awaitJobs = async (
+    jobIds: readonly string[],
+    start = wakePosting,
+  ): Promise<readonly JobOutcome[]> => {
+    if (jobIds.length === 0) return [];
+    const isAwaited = await start();
+    crashPoint("ledger_woken");
+    const untilMs = isAwaited ? deadline.getTime() : Date.now();
+    return outcomes.await(organisationId, jobIds, untilMs);
+  };
+  return {
     deadline,
-    wake: () => wake(organisationId),
-    startAmendment: (input) => startAmendment({ ...input, organisationId }),
-    startTermination: (input) => startTermination({ ...input, organisationId }),
-    await: async (jobIds, start = posting.wake) => {
-      if (jobIds.length === 0) return [];
-      const isAwaited = await start();
-      crashPoint("ledger_woken");
-      const untilMs = isAwaited ? deadline.getTime() : Date.now();
-      return outcomes.await(organisationId, jobIds, untilMs);
-    },
-    awaitEarlier: async (jobIds) => {
+    /** Wakes the posting workflow without waiting for any outcome. */
+    wake: wakePosting,
+    /** Starts the workflow of an amendment. */
+    startAmendment: (input: Omit<InvoiceAmendmentInput, "organisationId">) =>
+      startAmendment({ ...input, organisationId }),
+    /** Starts the workflow of an end. */
+    startTermination: (input: Omit<EndSubscriptionInput, "organisationId">) =>
+      startTermination({ ...input, organisationId }),
+    /**
+     * Starts the work of jobs that this request has just committed, and waits. It returns when
+     * every job is decided, when a job is known to be rescheduled past the deadline, or at the
+     * deadline. If Temporal is unreachable it does not wait: committed jobs are posted later
+     * (INVARIANT-9). If Temporal is only slow it waits, because the start may have begun.
+     */
+    await: awaitJobs,
+    /**
+     * Waits for jobs of an earlier try of the request, or of another one. Usually all are decided
+     * long since, which one read shows.
+     */
+    awaitEarlier: async (jobIds: readonly string[]): Promise<void> => {
       if (jobIds.length === 0) return;
       const known = await outcomes.await(organisationId, jobIds, Date.now());
-      if (known.some(({ state }) => state === "waiting")) await posting.await(jobIds);
+      if (known.some(({ state }) => state === "waiting")) await awaitJobs(jobIds);
     },
   };
-  return posting;
 }
 
 /**

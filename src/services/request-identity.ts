@@ -5,34 +5,26 @@ import { Refusal } from "../domain/refusal.ts";
 import { type DerivedKind, derivedId, newId } from "../store/database/ids.ts";
 import type { Call } from "../transport/rpc/caller.ts";
 
-/**
- * `requestId` is derived from the API key and the Idempotency-Key. Without a key it belongs to this
- * request alone: after a lost answer the request finds by it what it has saved. `requestHash` is
- * the SHA-256 of the request. `requestedBy` is the API key, or the operator's token.
- */
-export interface RequestIdentity {
-  readonly requestId: string;
-  readonly requestHash: Uint8Array<ArrayBuffer>;
-  readonly requestedBy: string;
-}
+/** The identity of a request. */
+export type RequestIdentity = ReturnType<typeof identify>;
 
-/** Returns the identity of a request with this hash that writes a `kind`. */
-export function identify(
+/**
+ * Returns the identity of a request that writes a `kind`. `requestId` is derived from the API key
+ * and the Idempotency-Key. Without a key it belongs to this request alone: after a lost answer the
+ * request finds by it what it has saved. `requestHash` is the SHA-256 of the request, which equal
+ * requests have in common. `requestedBy` is the API key, or the operator's token.
+ */
+export function identify<Schema extends DescMessage>(
   kind: DerivedKind,
   { caller, idempotencyKey }: Call,
-  requestHash: Uint8Array<ArrayBuffer>,
-): RequestIdentity {
-  const requestId =
-    idempotencyKey === null ? newId() : derivedId(kind, caller.apiKeyId, idempotencyKey);
-  return { requestId, requestHash, requestedBy: caller.apiKeyId };
-}
-
-/** Returns the SHA-256 of a request. Equal requests have equal hashes. */
-export function hashRequest<Schema extends DescMessage>(
   schema: Schema,
   request: MessageShape<Schema>,
-): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(createHash("sha256").update(toBinary(schema, request)).digest());
+) {
+  const { apiKeyId: requestedBy } = caller;
+  const requestId =
+    idempotencyKey === null ? newId() : derivedId(kind, requestedBy, idempotencyKey);
+  const hash = createHash("sha256").update(toBinary(schema, request)).digest();
+  return { requestId, requestHash: new Uint8Array(hash), requestedBy };
 }
 
 /** Whether an earlier write was of this very request. */

@@ -21,12 +21,7 @@ import type { JobOutcome } from "../../store/ledger-jobs/job-notifications.ts";
 import type { Tenant } from "../../store/tenant.ts";
 import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
 import { type Deps, untilKnown } from "../deps.ts";
-import {
-  hashRequest,
-  identify,
-  type RequestIdentity,
-  requireSameRequest,
-} from "../request-identity.ts";
+import { identify, type RequestIdentity, requireSameRequest } from "../request-identity.ts";
 
 type Method = MethodImplementation<typeof CustomerService.method.createCustomer>;
 
@@ -41,7 +36,7 @@ export function createCustomer(deps: Deps): Method {
     const tenant = deps.tenant(call);
     const posting = deps.posting(call);
     // The id is the same in each try and for each repeat, so that it is the same customer.
-    const identity = identify("customer", call, hashRequest(CreateCustomerRequestSchema, request));
+    const identity = identify("customer", call, CreateCustomerRequestSchema, request);
     const { requestId: id } = identity;
     return untilKnown(posting.deadline, async () => {
       const customer = decideCustomer(id, read(request), call.caller.now);

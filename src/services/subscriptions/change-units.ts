@@ -22,7 +22,7 @@ import type { UnitChange } from "../../store/subscriptions/unit-changes.ts";
 import type { Tenant } from "../../store/tenant.ts";
 import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
 import { type Deps, type Posting, untilKnown } from "../deps.ts";
-import { hashRequest, identify, requireSameRequest } from "../request-identity.ts";
+import { identify, requireSameRequest } from "../request-identity.ts";
 
 type Method = MethodImplementation<typeof SubscriptionService.method.changeUnits>;
 
@@ -37,7 +37,7 @@ export function changeUnits(deps: Deps): Method {
     const tenant = deps.tenant(call);
     const posting = deps.posting(call);
     // The same ids in each try, so that a try after a lost answer finds its own change.
-    const identity = identify("unit_change", call, hashRequest(ChangeUnitsRequestSchema, request));
+    const identity = identify("unit_change", call, ChangeUnitsRequestSchema, request);
     const jobIds = { invoice: newId(), amendment: newId(), creditNote: newId() };
     const changeId = newId();
 
@@ -52,13 +52,8 @@ export function changeUnits(deps: Deps): Method {
         const asked = readUnitsChange(request);
         const decision = decideUnitsChange(state, { ...asked, changeId });
         const { effectiveDate } = asked;
-        const toSave = {
-          ...identity,
-          id: changeId,
-          effectiveDate,
-          jobIds,
-          awaitedUntil: posting.deadline,
-        };
+        const awaited = { jobIds, awaitedUntil: posting.deadline };
+        const toSave = { ...identity, ...awaited, id: changeId, effectiveDate };
         return tx.unitChanges.save(state, decision, toSave);
       });
 

@@ -20,7 +20,7 @@ import type { InvoiceIds } from "../../store/documents/unsent-invoices.ts";
 import type { Tenant } from "../../store/tenant.ts";
 import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
 import { type Deps, untilKnown } from "../deps.ts";
-import { hashRequest, identify, requireSameRequest } from "../request-identity.ts";
+import { identify, requireSameRequest } from "../request-identity.ts";
 
 type Method = MethodImplementation<typeof SubscriptionService.method.createSubscription>;
 
@@ -42,11 +42,7 @@ export function createSubscription(deps: Deps): Method {
     assert(call.idempotencyKey !== null, "the operation requires an Idempotency-Key");
     const tenant = deps.tenant(call);
     const posting = deps.posting(call);
-    const identity = identify(
-      "subscription",
-      call,
-      hashRequest(CreateSubscriptionRequestSchema, request),
-    );
+    const identity = identify("subscription", call, CreateSubscriptionRequestSchema, request);
     const { requestId: id } = identity;
     const wanted = readCreation(request);
     const first: InvoiceIds = { invoiceId: newId(), jobId: newId() };
@@ -70,9 +66,8 @@ export function createSubscription(deps: Deps): Method {
         const now = laterOfClock(call.caller.now, loaded.testClock);
         const decision = decideCreation({ ...loaded.facts, now }, wanted);
         const creation = {
+          ...identity,
           subscriptionId: id,
-          requestHash: identity.requestHash,
-          requestedBy: identity.requestedBy,
           setupMode: loaded.facts.organisation.setupMode,
           catalogueVersion: loaded.catalogueVersion,
           decision,

@@ -23,7 +23,7 @@ import type {
 import type { Tenant } from "../../store/tenant.ts";
 import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
 import { type Deps, untilKnown } from "../deps.ts";
-import { hashRequest, identify, isSameRequest, requireSameRequest } from "../request-identity.ts";
+import { identify, isSameRequest, requireSameRequest } from "../request-identity.ts";
 
 type Method = MethodImplementation<typeof SubscriptionService.method.endSubscription>;
 
@@ -55,7 +55,7 @@ export function endSubscription(deps: Deps): Method {
     const wanted = readEnd(request);
     // The same ids in each try, so that a try after a lost answer finds its own end.
     const termination: TerminationToSave = {
-      ...identify("termination", call, hashRequest(EndSubscriptionRequestSchema, request)),
+      ...identify("termination", call, EndSubscriptionRequestSchema, request),
       id: newId(),
       when: wanted.when,
       awaitedUntil: posting.deadline,

@@ -5,7 +5,7 @@ import type {
   SubscriptionService,
   UnitChangeSchema,
 } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
-import { amount, optional } from "../../present/objects.ts";
+import { optional } from "../../present/objects.ts";
 import type {
   ListedPeriod,
   ListedUnitChange,
@@ -63,7 +63,7 @@ function presentPeriod(period: ListedPeriod): MessageInitShape<typeof BillingPer
     start: period.startDate,
     end: period.endDate,
     ...optional("billedUnits", period.billedUnits),
-    ...optional("priceOverride", amount(period.priceOverride)),
+    ...optional("priceOverride", period.priceOverride),
     setupMode: period.setupMode,
   };
 }

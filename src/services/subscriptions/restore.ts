@@ -13,7 +13,7 @@ import {
 import { presentSubscription } from "../../present/objects.ts";
 import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
 import { type Deps, untilKnown } from "../deps.ts";
-import { hashRequest, identify, requireSameRequest } from "../request-identity.ts";
+import { identify, requireSameRequest } from "../request-identity.ts";
 
 type Method = MethodImplementation<typeof SubscriptionService.method.restoreSubscription>;
 
@@ -28,11 +28,7 @@ export function restoreSubscription(deps: Deps): Method {
     const tenant = deps.tenant(call);
     const posting = deps.posting(call);
     // The same id in each try, so that a try after a lost answer finds its own restoration.
-    const identity = identify(
-      "restoration",
-      call,
-      hashRequest(RestoreSubscriptionRequestSchema, request),
-    );
+    const identity = identify("restoration", call, RestoreSubscriptionRequestSchema, request);
     return untilKnown(posting.deadline, async () => {
       const { jobIds, isRepeat } = await tenant.onCurrentSubscription(
         request.id,

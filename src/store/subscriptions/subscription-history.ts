@@ -2,9 +2,7 @@
  * A subscription's changes of units and billing periods, as explanations name them (MONEY-9). SQL:
  * one read has periods with the price of their subscription.
  */
-import type { Decimal } from "../../domain/money/decimal.ts";
 import { columns } from "../../gen/columns.ts";
-import { readDecimal } from "../catalogue/catalogue.ts";
 import { listing, listPage, type Page, type PageRequest, pageAfter } from "../database/page.ts";
 import { pick, type RowOf } from "../database/sql/columns.ts";
 import { columnsOf, sql } from "../database/sql/sql.ts";
@@ -70,9 +68,7 @@ const readPeriods = query({
 });
 
 /** A billing period, and the price of its subscription. Null: the plan's price is billed. */
-export interface ListedPeriod extends Omit<RowOf<typeof periodRow>, "priceOverride"> {
-  readonly priceOverride: Decimal | null;
-}
+export type ListedPeriod = RowOf<typeof periodRow>;
 
 /** An index above that of every period. */
 const top = 2 ** 31 - 1;
@@ -90,10 +86,5 @@ export async function listPeriods(
   const isIndex = startingAfter !== null && /^[0-9]{1,9}$/.test(startingAfter);
   const from = startingAfter === null ? top : isIndex ? Number(startingAfter) : -1;
   const rows = await readPeriods(executor, organisationId, subscriptionId, from, limit + 2);
-  const { data, hasMore } = pageAfter(rows, page, ({ index }) => `${index}`);
-  const periods = data.map(({ priceOverride, ...period }) => ({
-    ...period,
-    priceOverride: readDecimal(priceOverride),
-  }));
-  return { data: periods, hasMore };
+  return pageAfter(rows, page, ({ index }) => `${index}`);
 }
