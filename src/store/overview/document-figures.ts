@@ -9,8 +9,8 @@ import { instant, int, pick } from "../database/sql/columns.ts";
 import { countUpTo, type Sql, sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
 import { type DocumentKind, documentKinds } from "../documents/document-kinds.ts";
-import { isNeverThere, stands } from "../documents/document-presence.ts";
-import { currentDrift } from "../documents/ledger-drift.ts";
+import { isNeverThere } from "../documents/document-presence.ts";
+import { driftIds } from "../documents/ledger-drift.ts";
 import type { DocumentFigures, EndpointFigures } from "./figures.ts";
 
 /** A statement that counts a million rows takes a second. */
@@ -30,14 +30,7 @@ const failed = ({ table, id }: Kind) => sql`(SELECT count(*) FROM ${table} d
   WHERE d.organisation_id = $1 AND d.sync_error IS NOT NULL AND NOT ${hasOpenJob(id)})`;
 
 const drifting = ({ table, id }: Kind) => sql`(SELECT count(*)
-  FROM (
-    SELECT d.id FROM ${table} d
-    WHERE d.organisation_id = $1 AND d.ledger_subtotal <> d.subtotal AND ${stands(sql`d`)}
-    UNION
-    SELECT d.id FROM ${table} d
-    WHERE d.organisation_id = $1 AND d.ledger_drift IS NOT NULL AND ${stands(sql`d`)}
-      AND ${currentDrift(sql`d`)} IS NOT NULL
-  ) f JOIN ${table} d ON d.organisation_id = $1 AND d.id = f.id
+  FROM (${driftIds(table)}) f JOIN ${table} d ON d.organisation_id = $1 AND d.id = f.id
   WHERE d.sync_error IS NULL AND NOT ${hasOpenJob(id)})`;
 
 const { invoice, credit_note: creditNote } = documentKinds;

@@ -9,20 +9,14 @@ import { sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
 import type { Figures } from "./figures.ts";
 
-const connection = pick(columns.ledgerConnection, "disconnectedReason", "pausedReason");
-
 const overviewRow = {
   figures: json<Figures>().orNull(),
   asOf: columns.overview.asOf,
   isConnected: bool,
   isDisconnected: bool,
-  disconnectedReason: connection.disconnectedReason,
-  pausedReason: connection.pausedReason,
-  pausedUntil: columns.ledgerConnection.pausedUntil,
-  syncedAt: columns.ledgerSyncCursor.syncedAt,
-  dayRemaining: columns.ledgerBudget.dayRemaining,
-  dayObservedAt: columns.ledgerBudget.dayObservedAt,
-  dayMost: columns.ledgerSyncCursor.dayMost,
+  ...pick(columns.ledgerConnection, "disconnectedReason", "pausedReason", "pausedUntil"),
+  ...pick(columns.ledgerSyncCursor, "syncedAt", "dayMost"),
+  ...pick(columns.ledgerBudget, "dayRemaining", "dayObservedAt"),
 };
 
 // What a ledger reported more than a day ago is about another day.

@@ -20,16 +20,13 @@ interface Renewals {
 }
 
 /** Sums of renewals by day. */
-export interface RenewalSums {
-  add(date: string, part: Part, renewals: Renewals): void;
-  days(): readonly RenewalDay[];
-}
+export type RenewalSums = ReturnType<typeof createRenewalSums>;
 
 /** Creates sums of nothing. */
-export function createRenewalSums(): RenewalSums {
+export function createRenewalSums() {
   const days = new Map<string, Record<Part, Map<string, Renewals>>>();
   return {
-    add: (date, part, renewals) => {
+    add: (date: string, part: Part, renewals: Renewals): void => {
       const none = { due: new Map(), billed: new Map(), failed: new Map(), ending: new Map() };
       const parts = days.get(date) ?? none;
       days.set(date, parts);
@@ -41,7 +38,7 @@ export function createRenewalSums(): RenewalSums {
           : { currency, count: before.count + count, value: add(before.value, value) };
       parts[part].set(currency, sum);
     },
-    days: () =>
+    days: (): readonly RenewalDay[] =>
       [...days.keys()].sort().map((date) => {
         const of = (part: Part) => figuresOf([...(days.get(date)?.[part].values() ?? [])]);
         const [due, billed, failed] = [of("due"), of("billed"), of("failed")];

@@ -3,7 +3,7 @@
  * prices them, and the domain prices each group once. Each statement reads a bounded number of
  * rows.
  */
-import { willRenew } from "../../domain/billing/due-date.ts";
+import { isOver, willRenew } from "../../domain/billing/due-date.ts";
 import { type CivilDate, civilDate } from "../../domain/calendar/civil-date.ts";
 import type { Plan } from "../../domain/catalogue/plan.ts";
 import { lineAmount } from "../../domain/catalogue/pricing/index.ts";
@@ -121,7 +121,7 @@ export async function reckonSubscriptions(
     const { status, count } = group;
     statuses[status] = (statuses[status] ?? 0) + count;
     started += group.started;
-    if (group.endDate !== null && group.endDate > from && isDone(status)) ended += count;
+    if (group.endDate !== null && group.endDate > from && isOver(group)) ended += count;
     const priced = status === "active" ? price(group) : null;
     if (priced === null) return;
     const { currency, months, date, isRenewing } = priced;
@@ -161,10 +161,6 @@ interface Group extends Row {
 /** Behind the end there is no group. */
 function isGroup(row: Row): row is Group {
   return row.status !== null;
-}
-
-function isDone(status: SubscriptionStatus): boolean {
-  return status === "ended" || status === "complete";
 }
 
 /** Returns what prices a group. Equal terms are priced once. */

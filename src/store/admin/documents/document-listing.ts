@@ -22,7 +22,7 @@ import { type Sql, sql } from "../../database/sql/sql.ts";
 import { query } from "../../database/sql/statement.ts";
 import type { DocumentKind } from "../../documents/document-kinds.ts";
 import { isNeverThere, stands } from "../../documents/document-presence.ts";
-import { currentDrift, isAltered } from "../../documents/ledger-drift.ts";
+import { currentDrift, driftIds, isAltered } from "../../documents/ledger-drift.ts";
 import { isRefusedPair } from "../../ledger-jobs/credit-allocations.ts";
 
 /** The operation of each kind of job. */
@@ -141,22 +141,6 @@ const refused = sql`
     )
   ORDER BY o.seq DESC
   LIMIT 1
-`;
-
-// What a removed document was does not matter. Both conditions match partial indexes of the few
-// that drift.
-const driftIds = (table: Sql) => sql`
-  SELECT d.id
-  FROM ${table} d
-  WHERE d.organisation_id = $1 AND d.ledger_subtotal <> d.subtotal AND ${stands(sql`d`)}
-  UNION
-  SELECT d.id
-  FROM ${table} d
-  WHERE
-    d.organisation_id = $1
-    AND d.ledger_drift IS NOT NULL
-    AND ${currentDrift(sql`d`)} IS NOT NULL
-    AND ${stands(sql`d`)}
 `;
 
 const documentTable = {
