@@ -126,12 +126,7 @@ function openTenant({ pool, storeUsage, onIssued }: Shared, organisationId: stri
       listUnitChanges: bound(listUnitChanges),
       listPeriods: bound(listPeriods),
     },
-    /**
-     * Locks the subscription, bills what is due in separate transactions until nothing is due, and
-     * then runs `work` in one more. A refusal of `work` rolls back only what `work` wrote. Refuses
-     * `subscription_not_found` (STATE-2). `closing`: the work may end the subscription at once, so
-     * all its usage is loaded and locked.
-     */
+    /** Runs work on a subscription that is locked and billed. Refuses `subscription_not_found`. */
     onCurrentSubscription: <T>(
       id: string,
       work: (tx: TenantTransaction, subscription: BillingState) => Promise<T>,

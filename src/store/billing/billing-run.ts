@@ -159,31 +159,19 @@ async function billSingle(
   });
 }
 
-/**
- * The locked organisation, the instant to bill at, the database's time, and whether this order may
- * bill the organisation.
- */
-interface Locked extends Pick<LockedOrganisation, "organisation" | "now" | "databaseNow"> {
-  readonly isOurs: boolean;
-}
-
+/** Locks the organisation. `now` is the instant to bill at. `isOurs`: this order may bill it. */
 async function lock(
   client: Transaction,
   organisationId: string,
-  { now = null, isOfClock }: ChunkOrder,
-): Promise<Locked> {
+  { now, isOfClock = false }: ChunkOrder,
+) {
   const locked = await shareOrganisation(client, organisationId);
-  return {
-    organisation: locked.organisation,
-    now: now ?? locked.now,
-    databaseNow: locked.databaseNow,
-    isOurs: locked.isAdvancing === (isOfClock ?? false),
-  };
+  return { ...locked, now: now ?? locked.now, isOurs: locked.isAdvancing === isOfClock };
 }
 
 async function perform(
   client: Transaction,
-  { organisation, now }: Locked,
+  { organisation, now }: LockedOrganisation,
   ids: readonly string[],
   { decide = decideDue, onLoaded }: ChunkOrder,
 ): Promise<ChunkOutcome> {

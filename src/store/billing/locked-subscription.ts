@@ -13,74 +13,54 @@ import { columns } from "../../gen/columns.ts";
 import { organisationColumns } from "../access/organisation-settings.ts";
 import { columnSet } from "../database/column-set.ts";
 import type { Transaction } from "../database/pool.ts";
-import { bool, instant, json, type RowOf } from "../database/sql/columns.ts";
-import { type Sql, sql } from "../database/sql/sql.ts";
+import { bool, instant, json, omit, pick, type RowOf } from "../database/sql/columns.ts";
+import { columnsOf, namesOf, type Sql, sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
 import { advancing } from "./due-organisations.ts";
 import { saveCharges } from "./save-billing.ts";
 
-/**
- * The locked organisation and its current time: the test clock in a sandbox, otherwise the
- * database's time (CLOCK-1). Also its test clock, whether that is advancing, and the database's
- * time.
- */
-export interface LockedOrganisation {
-  readonly organisation: OrganisationSettings;
-  readonly now: Date;
-  readonly testClock: Date | null;
-  readonly isAdvancing: boolean;
-  readonly databaseNow: Date;
-}
-
 const clockedRow = {
   organisation: json<OrganisationSettings>(),
   testClock: columns.organisation.testClock,
+  /** Whether the test clock is advancing. */
   isAdvancing: bool,
   databaseNow: instant,
 };
 
-const readsClocked = (name: string, lock: Sql) =>
-  query({
+/**
+ * The locked organisation and its current time: the test clock in a sandbox, otherwise the
+ * database's time (CLOCK-1).
+ */
+export interface LockedOrganisation extends RowOf<typeof clockedRow> {
+  readonly now: Date;
+}
+
+const readsClocked = (name: string, lock: Sql) => {
+  const read = query({
     name,
     text: sql`SELECT ${organisationColumns}, o.test_clock, ${advancing} AS is_advancing,
         now() AS database_now
       FROM organisations o WHERE o.id = $1 ${lock}`,
     row: clockedRow,
   });
-
-const lockClocked = readsClocked("lock_organisation_of_subscription", sql`FOR SHARE OF o`);
-const loadClocked = readsClocked("load_organisation_of_subscription", sql``);
+  return async (client: Transaction, organisationId: string): Promise<LockedOrganisation> => {
+    const [row] = await read(client, organisationId);
+    if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
+    return { ...row, now: row.testClock ?? row.databaseNow };
+  };
+};
 
 /**
  * Locks the organisation, shared, until the transaction ends. Setup Mode is not switched and its
  * test clock does not move meanwhile.
  */
-export async function shareOrganisation(
-  client: Transaction,
-  organisationId: string,
-): Promise<LockedOrganisation> {
-  const [row] = await lockClocked(client, organisationId);
-  return readClocked(organisationId, row);
-}
+export const shareOrganisation = readsClocked(
+  "lock_organisation_of_subscription",
+  sql`FOR SHARE OF o`,
+);
 
 /** Reads the organisation as `shareOrganisation` does, without a lock: for a snapshot. */
-export async function loadOrganisation(
-  client: Transaction,
-  organisationId: string,
-): Promise<LockedOrganisation> {
-  const [row] = await loadClocked(client, organisationId);
-  return readClocked(organisationId, row);
-}
-
-function readClocked(
-  organisationId: string,
-  row: RowOf<typeof clockedRow> | undefined,
-): LockedOrganisation {
-  if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
-  const { testClock, isAdvancing, databaseNow } = row;
-  const now = testClock ?? databaseNow;
-  return { organisation: row.organisation, now, testClock, isAdvancing, databaseNow };
-}
+export const loadOrganisation = readsClocked("load_organisation_of_subscription", sql``);
 
 /**
  * Saves what was due: subscription states, new periods, and documents with deferred amounts and
@@ -101,9 +81,13 @@ export async function saveDue(
   await saveCharges(client, organisationId, charges, now);
 }
 
-const subscriptionColumns = columnSet(`id uuid, status text, current_period int, renewal_date date,
-  end_date date, units int, cancel_at_period_end boolean, due_at timestamptz, last_at timestamptz,
-  usage_bill int, usage_billed int`);
+const changingColumns = {
+  ...pick(columns.subscription, "id", "status", "currentPeriod", "renewalDate", "endDate", "units"),
+  ...pick(columns.subscription, "cancelAtPeriodEnd", "dueAt", "usageBill", "usageBilled"),
+  /** The end of its last period, if it is ended. */
+  lastAt: instant,
+};
+const subscriptionSet = columnSet(changingColumns, 3);
 
 const writeSubscriptions = command({
   name: "update_subscriptions",
@@ -125,7 +109,7 @@ const writeSubscriptions = command({
       ended_at = CASE
         WHEN r.status = 'ended' THEN coalesce(s.ended_at, least($2::timestamptz, r.last_at))
       END
-    FROM ${subscriptionColumns.source(sql`r`, 3)}
+    FROM ${subscriptionSet.source(sql`r`)}
     WHERE s.organisation_id = $1 AND s.id = r.id
   `,
 });
@@ -152,24 +136,18 @@ export async function updateSubscriptions(
   now: Date,
 ): Promise<void> {
   const dueAt = dayStarts();
-  const records = changes.map(({ subscription, currentPeriod, dueDate, usageBills }) => ({
-    id: subscription.id,
-    status: subscription.status,
-    current_period: currentPeriod,
-    renewal_date: subscription.renewalDate,
-    end_date: subscription.endDate,
-    units: subscription.units,
-    cancel_at_period_end: subscription.cancelAtPeriodEnd,
-    due_at: dueAt(subscription.timezone, dueDate),
-    last_at:
-      subscription.status === "ended"
-        ? dueAt(subscription.timezone, subscription.renewalDate)
-        : null,
-    usage_bill: usageBills?.open,
-    usage_billed: usageBills?.billed,
-  }));
-  const arrays = subscriptionColumns.arrays(records);
-  await writeSubscriptions(client, organisationId, now, ...arrays);
+  const records = changes.map(({ subscription, currentPeriod, dueDate, usageBills }) => {
+    const { status, timezone, renewalDate } = subscription;
+    return {
+      ...subscription,
+      currentPeriod,
+      dueAt: dueAt(timezone, dueDate),
+      lastAt: status === "ended" ? dueAt(timezone, renewalDate) : null,
+      usageBill: usageBills?.open,
+      usageBilled: usageBills?.billed,
+    };
+  });
+  await writeSubscriptions(client, organisationId, now, ...subscriptionSet.arrays(records));
 }
 
 /**
@@ -187,23 +165,18 @@ export function dayStarts(): (timezone: string, date: CivilDate | null) => Date 
   };
 }
 
-const periodColumns = columnSet(`subscription_id uuid, index int, start_date date, end_date date,
-  billed_units int, billed_by text, setup_mode boolean, proration_closed boolean,
-  billed_separately boolean`);
+const periodColumns = omit(columns.period, "organisationId", "previousIndex");
+const periodSet = columnSet(periodColumns, 2);
 
 const writePeriods = command({
   name: "save_periods",
   text: sql`
-    INSERT INTO periods AS p (
-      organisation_id, subscription_id, index, previous_index, start_date, end_date, billed_units,
-      billed_by, setup_mode, proration_closed, billed_separately
-    )
+    INSERT INTO periods AS p (organisation_id, previous_index, ${namesOf(periodColumns)})
     SELECT
-      $1, r.subscription_id, r.index,
+      $1,
       nullif(r.index, 0) - 1,
-      r.start_date, r.end_date, r.billed_units, r.billed_by, r.setup_mode, r.proration_closed,
-      r.billed_separately
-    FROM ${periodColumns.source(sql`r`, 2)}
+      ${columnsOf(sql`r`, periodColumns)}
+    FROM ${periodSet.source(sql`r`)}
     ORDER BY r.subscription_id, r.index
     ON CONFLICT (subscription_id, index) DO UPDATE
       SET
@@ -225,16 +198,11 @@ export async function savePeriods(
   periods: readonly { readonly subscriptionId: string; readonly period: PeriodState }[],
 ): Promise<void> {
   if (periods.length === 0) return;
-  const records = periods.map(({ subscriptionId, period }) => ({
-    subscription_id: subscriptionId,
-    index: period.index,
-    start_date: period.start,
-    end_date: period.end,
-    billed_units: period.billedUnits,
-    billed_by: period.billedBy,
-    setup_mode: period.setupMode,
-    proration_closed: period.prorationClosed,
-    billed_separately: period.billedSeparately,
+  const records = periods.map(({ subscriptionId, period: { start, end, ...period } }) => ({
+    ...period,
+    subscriptionId,
+    startDate: start,
+    endDate: end,
   }));
-  await writePeriods(client, organisationId, ...periodColumns.arrays(records));
+  await writePeriods(client, organisationId, ...periodSet.arrays(records));
 }

@@ -1,16 +1,21 @@
 /**
  * Issues what subscriptions are charged in the transaction that decides it: invoices, usage that
- * joins a draft, credit notes.
+ * joins a draft, credit notes. Stores which usage each of them bills (INVARIANT-4). SQL, because
+ * one statement writes the usage of a chunk.
  */
-
 import type { ClosedUsage, DueInvoice } from "../../domain/billing/renewal-usage.ts";
 import type { BilledUsage } from "../../domain/model/usage.ts";
+import { formatDecimal } from "../../domain/money/decimal.ts";
+import { columns } from "../../gen/columns.ts";
+import { columnSet } from "../database/column-set.ts";
 import { newId } from "../database/ids.ts";
 import type { Transaction } from "../database/pool.ts";
-import { issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
-import { saveSheets } from "../documents/line-facts.ts";
+import { omit } from "../database/sql/columns.ts";
+import { columnsOf, namesOf, sql } from "../database/sql/sql.ts";
+import { command } from "../database/sql/statement.ts";
+import { withIds } from "../documents/invoice-writes.ts";
+import { issueDocuments } from "../documents/issue-documents.ts";
 import { saveAmendment } from "../documents/save-amendment.ts";
-import { saveUsageBills, type UsageBillToSave } from "./billed-usage.ts";
 
 /** The charges of one subscription. */
 interface DueCharges extends ClosedUsage {
@@ -36,52 +41,73 @@ export async function saveCharges(
   charges: readonly DueCharges[],
   now: Date,
 ): Promise<void> {
-  const issuing = { createdAt: now, awaitedUntil: null };
-  const ids = (subscriptionId: string) => ({ id: newId(), jobId: newId(), subscriptionId });
-  const invoices = charges.flatMap((charge) =>
-    charge.invoices.map((invoice) => ({ ...ids(charge.subscriptionId), ...invoice })),
+  const invoices = charges.flatMap((charge) => withIds(charge.subscriptionId, charge.invoices));
+  const creditNotes = charges.flatMap((charge) =>
+    withIds(charge.subscriptionId, charge.creditNotes),
   );
-  const notes = charges.flatMap((charge) =>
-    charge.creditNotes.map((note) => ({ ...ids(charge.subscriptionId), ...note })),
-  );
-  const written = charges.map(({ subscriptionId, joined, ...issued }) => ({
+  const others = charges.map(({ subscriptionId, joined }) => ({
     subscriptionId,
-    lines: [
-      ...issued.invoices.flatMap(({ draft }) => draft.lines),
-      ...issued.creditNotes.flatMap(({ draft }) => draft.lines),
-      ...(joined?.amendment.added ?? []),
-    ],
+    lines: joined?.amendment.added ?? [],
   }));
-  await saveSheets(client, organisationId, written);
-  await issueInvoices(client, organisationId, invoices, issuing);
-  // After the invoices: credit is allocated to invoices with later numbers (DOCUMENT-4).
-  await issueCreditNotes(client, organisationId, notes, issuing);
-  const bills: UsageBillToSave[] = [];
-  const note = (
-    subscriptionId: string,
-    usage: readonly BilledUsage[],
-    document: { invoiceId?: string; creditNoteId?: string },
-  ) => {
-    const on = { subscriptionId, invoiceId: null, creditNoteId: null, ...document };
-    bills.push(...usage.map((billed) => ({ ...on, billed })));
-  };
-  for (const { id, subscriptionId, usage } of invoices)
-    note(subscriptionId, usage, { invoiceId: id });
-  for (const { id, subscriptionId, usage } of notes)
-    note(subscriptionId, usage, { creditNoteId: id });
-  for (const { subscriptionId, joined, unbilled } of charges) {
-    note(subscriptionId, unbilled, {});
+  const issuing = { createdAt: now, awaitedUntil: null };
+  await issueDocuments(client, organisationId, { invoices, creditNotes, others }, issuing);
+  for (const { subscriptionId, joined } of charges) {
     if (joined === null) continue;
-    const { amendment, usage } = joined;
-    await saveAmendment(client, organisationId, {
-      jobId: newId(),
-      subscriptionId,
-      amendment,
-      before: null,
-      now,
-      awaitedUntil: null,
-    });
-    note(subscriptionId, usage, { invoiceId: amendment.invoiceId });
+    const { amendment } = joined;
+    const jobId = newId();
+    const written = { jobId, subscriptionId, amendment, before: null, now, awaitedUntil: null };
+    await saveAmendment(client, organisationId, written);
   }
-  await saveUsageBills(client, organisationId, bills);
+  const bills = [
+    ...invoices.flatMap(({ id, usage, ...of }) => billRecords(usage, { ...of, invoiceId: id })),
+    ...creditNotes.flatMap(({ id, usage, ...of }) =>
+      billRecords(usage, { ...of, creditNoteId: id }),
+    ),
+    ...charges.flatMap(({ subscriptionId, unbilled, joined }) => [
+      ...billRecords(unbilled, { subscriptionId }),
+      ...billRecords(joined?.usage ?? [], {
+        subscriptionId,
+        invoiceId: joined?.amendment.invoiceId,
+      }),
+    ]),
+  ];
+  if (bills.length > 0) await insertBills(client, organisationId, ...billSet.arrays(bills));
+}
+
+const billColumns = omit(columns.usageBill, "organisationId", "createdAt");
+const billSet = columnSet(billColumns, 2);
+
+// The primary key refuses a second row for the same usage, so nothing is billed twice.
+const insertBills = command({
+  name: "save_usage_bills",
+  text: sql`
+    INSERT INTO usage_bills (organisation_id, ${namesOf(billColumns)})
+    SELECT $1, ${columnsOf(sql`r`, billColumns)}
+    FROM ${billSet.source(sql`r`)}
+  `,
+});
+
+/** Usage of a subscription on a document. It has neither id if nothing is to be billed. */
+interface UsageDocument {
+  readonly subscriptionId: string;
+  readonly invoiceId?: string | undefined;
+  readonly creditNoteId?: string;
+}
+
+function billRecords(
+  billed: readonly BilledUsage[],
+  { subscriptionId, invoiceId, creditNoteId }: UsageDocument,
+) {
+  return billed.map(({ usage, amount, priced }) => ({
+    subscriptionId,
+    bill: usage.bill,
+    periodIndex: usage.period.index,
+    meterId: usage.meter.id,
+    events: String(usage.events),
+    quantity: formatDecimal(usage.quantity),
+    priced: formatDecimal(priced),
+    amount: formatDecimal(amount),
+    invoiceId,
+    creditNoteId,
+  }));
 }

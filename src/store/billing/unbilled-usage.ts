@@ -10,10 +10,11 @@ import type { OpenUsage } from "../../domain/model/usage.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
 import { columns } from "../../gen/columns.ts";
 import type { Transaction } from "../database/pool.ts";
+import { readByIndex } from "../database/read-by-index.ts";
 import { numeric, pick, type RowOf } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
-import { lockToBill, readUnlocked } from "./usage-locks.ts";
+import { lockToBill } from "./usage-locks.ts";
 import { openUsage } from "./usage-sums.ts";
 
 /** A subscription whose usage is to be billed, with the meters of its plan. */
@@ -66,7 +67,7 @@ export async function loadOpenUsage(
   const usage = new Map(metered.map(({ subscription }) => [subscription.id, [] as OpenUsage[]]));
   if (metered.length === 0) return usage;
   const ids = [...usage.keys()];
-  await (isSnapshot ? readUnlocked(client) : lockToBill(client, ids));
+  await (isSnapshot ? readByIndex(client) : lockToBill(client, ids));
   for (const row of await readOpenUsage(client, organisationId, ids)) {
     const one = bySubscription.get(row.subscriptionId);
     const meter = one?.meters.find(({ id }) => id === row.meterId);

@@ -80,11 +80,6 @@ export async function tryLockToStore(
   return new Set(taken.map(({ bucket }) => bucket));
 }
 
-/** Reads usage without a lock, in a snapshot. Usage that is stored meanwhile is not in it. */
-export async function readUnlocked(client: Transaction): Promise<void> {
-  await readByIndex(client);
-}
-
 /**
  * Takes the buckets exclusively until the transaction ends. Call it after locking the
  * subscriptions' rows and before reading their usage.

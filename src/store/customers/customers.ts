@@ -5,13 +5,14 @@
  */
 import type { Customer } from "../../domain/customers/customer.ts";
 import { columns } from "../../gen/columns.ts";
+import { columnSet } from "../database/column-set.ts";
 import { isDatabaseError, uniqueViolation } from "../database/errors.ts";
 import { newId } from "../database/ids.ts";
 import { type Filter, filter, listing } from "../database/page.ts";
 import { type Pool, tracing } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
-import { pick } from "../database/sql/columns.ts";
-import { columnsOf, sql } from "../database/sql/sql.ts";
+import { omit, pick } from "../database/sql/columns.ts";
+import { columnsOf, namesOf, sql } from "../database/sql/sql.ts";
 import { command } from "../database/sql/statement.ts";
 
 /** A row of `customers`. */
@@ -85,22 +86,25 @@ export type CustomerSave =
   | { readonly kind: "exists" }
   | { readonly kind: "code_taken" };
 
+const newColumns = {
+  ...omit(customerRow, "ledgerContactId"),
+  ...pick(columns.customer, "requestHash"),
+};
+const newSet = columnSet(newColumns, 6);
+
 const save = command({
   name: "save_customer",
   text: sql`
     WITH
       customer AS (
-        INSERT INTO customers
-          (
-            id, organisation_id, code, name, company_name, first_name, last_name, email, status,
-            request_hash, created_at
-          )
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+        INSERT INTO customers (organisation_id, ${namesOf(newColumns)})
+        SELECT $1, ${columnsOf(sql`r`, newColumns)}
+        FROM ${newSet.source(sql`r`)}
         RETURNING id
       )
     INSERT INTO ledger_jobs
       (id, organisation_id, kind, state, customer_id, contact_id, awaited_until)
-    SELECT $12, $2, $13, 'ready', id, $14, $15 FROM customer
+    SELECT $2, $1, $3, 'ready', id, $4, $5 FROM customer
   `,
 });
 
@@ -116,24 +120,9 @@ export async function saveCustomer(
   const jobId = newId();
   const wanted = customer.ledgerContactId;
   try {
-    await save(
-      tracing(pool),
-      customer.id,
-      organisationId,
-      customer.code,
-      customer.name,
-      customer.companyName,
-      customer.firstName,
-      customer.lastName,
-      customer.email,
-      customer.status,
-      requestHash,
-      customer.createdAt,
-      jobId,
-      wanted === null ? "create_contact" : "import_contact",
-      wanted,
-      awaitedUntil,
-    );
+    const job = [jobId, wanted === null ? "create_contact" : "import_contact", wanted];
+    const row = newSet.arrays([{ ...customer, requestHash }]);
+    await save(tracing(pool), organisationId, ...job, awaitedUntil, ...row);
   } catch (error) {
     if (isDatabaseError(error, uniqueViolation, "customers_pkey")) return { kind: "exists" };
     if (isDatabaseError(error, uniqueViolation, "customers_organisation_id_code_key"))

@@ -1,24 +1,28 @@
 /** Passes records to a statement as one array for each column. */
-import { asSql, joinSql, type Sql, sql } from "./sql/sql.ts";
+import type { Shape } from "./sql/columns.ts";
+import { asSql, joinSql, namesOf, type Sql, sql } from "./sql/sql.ts";
 
-/** Returns the columns of `id uuid, name text`, the form that jsonb_to_recordset has too. */
-export function columnSet(type: string) {
-  const columns = type.split(",").map((column) => {
-    const [name = "", of = ""] = column.trim().split(/\s+/);
-    return { name, of };
-  });
+/** A value of a record. */
+type Value = string | number | boolean | Date | Uint8Array | null | undefined;
+
+/** Records with the columns of a shape. Members that it does not have are left out. */
+export type RecordsOf<S extends Shape> = readonly { readonly [Name in keyof S]: Value }[];
+
+/** Returns the columns of a shape. Their arrays are the parameters from `$first` on. */
+export function columnSet<const S extends Shape>(shape: S, first: number) {
+  const columns = Object.entries(shape);
   return {
-    count: columns.length,
-    /** SQL of the rows as `alias`. The arrays are the parameters from `$first` on. */
-    source: (alias: Sql, first: number): Sql => {
-      const arrays = columns.map(({ of }, index) => sql`$${first + index}::${asSql(of)}[]`);
-      const names = columns.map(({ name }) => asSql(name));
-      return sql`unnest(${joinSql(arrays, ", ")}) AS ${alias}(${joinSql(names, ", ")})`;
+    /** The first parameter behind them. */
+    next: first + columns.length,
+    /** SQL of the rows as `alias`. */
+    source: (alias: Sql): Sql => {
+      const arrays = columns.map(
+        ([, { types }], index) => sql`$${first + index}::${asSql(`${types[0]}[]`)}`,
+      );
+      return sql`unnest(${joinSql(arrays, ", ")}) AS ${alias}(${namesOf(shape)})`;
     },
-    /** The parameters. A record without a column has null in it. */
-    arrays: (records: readonly object[]): readonly (readonly unknown[])[] =>
-      columns.map(({ name }) => records.map((record) => (record as Row)[name] ?? null)),
+    /** The parameters. A record without a value has null in it. */
+    arrays: (records: RecordsOf<S>): readonly (readonly unknown[])[] =>
+      columns.map(([name]) => records.map((record) => record[name] ?? null)),
   };
 }
-
-type Row = Readonly<Record<string, unknown>>;

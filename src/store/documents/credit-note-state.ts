@@ -11,11 +11,13 @@ import { db } from "../database/prisma/client.ts";
 import { sql } from "../database/sql/sql.ts";
 import { command } from "../database/sql/statement.ts";
 import {
+  changesOfDue,
   compareAllocations,
   type KnownAllocation,
   type ObservedAllocation,
-} from "./compare-allocations.ts";
-import { changesOfDue, queueSync, reduceDue } from "./due-after-allocations.ts";
+  queueSync,
+  reduceDue,
+} from "./allocation-changes.ts";
 import {
   driftOf,
   identityColumns,

@@ -6,8 +6,7 @@ import { columns } from "../../gen/columns.ts";
 import { listing } from "../database/page.ts";
 import { instant, jsonRows, pick, type RowOf, text } from "../database/sql/columns.ts";
 import { columnsOf, sql } from "../database/sql/sql.ts";
-import { readLedgerState } from "./invoice-row.ts";
-import { documentFilters } from "./invoices.ts";
+import { documentFilters, readLedgerState } from "./invoices.ts";
 
 const lineRow = {
   ...pick(columns.creditNoteLine, "id", "name", "description"),

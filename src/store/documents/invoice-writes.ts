@@ -1,102 +1,157 @@
 /**
- * Invoices and their lines as JSON records, and the SQL that reads them. Every statement that
- * issues invoices uses these.
+ * Documents and their lines as records, and the SQL that inserts them. Every statement that issues
+ * documents uses these.
  */
-
+import type { CreditNoteDraft } from "../../domain/model/credit-note.ts";
 import type { InvoiceDraft, InvoiceLineDraft } from "../../domain/model/invoice.ts";
 import { type Decimal, formatDecimal } from "../../domain/money/decimal.ts";
+import { columns } from "../../gen/columns.ts";
 import { newId } from "../database/ids.ts";
-import { type Sql, sql } from "../database/sql/sql.ts";
+import { int, omit, pick, type Shape, uuid } from "../database/sql/columns.ts";
+import { columnsOf, literal, namesOf, type Sql, sql } from "../database/sql/sql.ts";
+import { type DocumentKind, documentKinds } from "./document-kinds.ts";
 import { factsText } from "./line-facts.ts";
 
-/** The columns of an `invoiceRecord`, as jsonb_to_recordset needs them. */
-export const invoiceRecordType = sql`id uuid, position int, reference text, type text,
-  currency text, subtotal numeric, issue_date date, due_date date, period_index int,
-  period_start date, period_end date`;
+/** A document to issue: its ids, its subscription and its draft. */
+export interface DocumentToIssue<Draft> {
+  readonly id: string;
+  readonly jobId: string;
+  readonly subscriptionId: string;
+  readonly draft: Draft;
+}
 
-/** The columns of a `lineRecord`, as jsonb_to_recordset needs them. */
-export const lineRecordType = sql`id uuid, invoice_id uuid, position int, kind text, name text,
-  description text, units int,
-    quantity numeric, unit_price numeric, amount numeric, period_start date, period_end date,
-      from_units int, to_units int, days_remaining int,
-    days_in_period int, charge_id uuid, meter_id uuid, revenue_account text, tax_type text,
-      amending boolean, facts text`;
+/** Returns documents of a subscription with new ids, without those that are null. */
+export function withIds<T extends object>(
+  subscriptionId: string,
+  documents: readonly (T | null)[],
+) {
+  return documents
+    .filter((document) => document !== null)
+    .map((document) => ({ id: newId(), jobId: newId(), subscriptionId, ...document }));
+}
 
-/** Inserts lines from records `r`: everything between INSERT and FROM. `$1` is the organisation. */
-export const insertLines = insertLinesAt(sql`r.position`);
+/** The columns of invoices to issue. */
+export const invoiceColumns = {
+  ...pick(columns.invoice, "id", "subscriptionId", "reference", "type", "currency", "subtotal"),
+  ...pick(columns.invoice, "issueDate", "dueDate", "periodIndex", "periodStart", "periodEnd"),
+};
 
-/** The same, at a position that is SQL over `r`. */
-export function insertLinesAt(position: Sql): Sql {
+/** The columns of their lines. */
+export const invoiceLineColumns = omit(columns.invoiceLine, "organisationId", "ledgerLineId");
+
+/** The columns of credit notes to issue. */
+export const noteColumns = {
+  ...pick(columns.creditNote, "id", "subscriptionId", "reference", "currency", "subtotal"),
+  ...pick(columns.creditNote, "creditNoteDate"),
+};
+
+/** The columns of their lines. */
+export const noteLineColumns = omit(columns.creditNoteLine, "organisationId");
+
+/** The further columns of the records of documents. Numbers are counted from `position`. */
+export const jobColumns = { jobId: uuid, position: int };
+
+const ofRecord = (shape: Shape) => columnsOf(sql`r`, shape);
+
+/** SQL of a document's number: the prefix of organisation `o`, and at least four digits. */
+export function documentNumber(kind: DocumentKind, counted: Sql): Sql {
+  const number = sql`(${counted})::text`;
+  const { numberPrefix } = documentKinds[kind];
+  return sql`${numberPrefix} || lpad(${number}, greatest(4, length(${number})), '0')`;
+}
+
+/**
+ * Inserts documents from records `r` of subscriptions `s`, numbered by counter `k`: everything
+ * between INSERT and FROM. `$1` is the organisation `o`.
+ */
+export function insertDocuments(kind: DocumentKind, shape: Shape, createdAt: Sql): Sql {
+  const { table, due } = documentKinds[kind];
   return sql`
-    INSERT INTO invoice_lines
-      (
-        id, organisation_id, invoice_id, position, kind, name, description, units, quantity,
-        unit_price, amount, period_start, period_end, from_units, to_units, days_remaining,
-        days_in_period, charge_id, meter_id, revenue_account, tax_type, amending, facts
-      )
+    INSERT INTO ${table}
+      (organisation_id, customer_id, number, status, total, ${due}, created_at, ${namesOf(shape)})
     SELECT
-      r.id, $1, r.invoice_id, ${position}, r.kind, r.name, r.description, r.units, r.quantity,
-      r.unit_price, r.amount, r.period_start, r.period_end, r.from_units, r.to_units,
-      r.days_remaining, r.days_in_period, r.charge_id, r.meter_id, r.revenue_account, r.tax_type,
-      r.amending, r.facts
+      $1, s.customer_id, ${documentNumber(kind, sql`k.first + r.position`)},
+      'scheduled',
+      r.subtotal, r.subtotal, ${createdAt}, ${ofRecord(shape)}
   `;
 }
 
-/** SQL of a document's number: the prefix, then at least four digits. Both arguments are SQL. */
-export function documentNumber(prefix: Sql, counted: Sql): Sql {
-  const number = sql`(${counted})::text`;
-  return sql`${prefix} || lpad(${number}, greatest(4, length(${number})), '0')`;
+/** Inserts lines from records `r`, at their positions by default: between INSERT and FROM. */
+export function insertLines(kind: DocumentKind, shape: Shape, position = sql`r.position`): Sql {
+  const { lines } = documentKinds[kind];
+  const others = omit(shape, "position");
+  return sql`
+    INSERT INTO ${lines} (organisation_id, position, ${namesOf(others)})
+    SELECT $1, ${position}, ${ofRecord(others)}
+  `;
 }
 
-/** The record of an invoice to insert. Its number is counted from `position`. */
-export function invoiceRecord(id: string, position: number, draft: InvoiceDraft): object {
-  return {
-    id,
-    position,
-    reference: draft.reference,
-    type: draft.type,
-    currency: draft.currency,
-    subtotal: formatDecimal(draft.subtotal),
-    issue_date: draft.issueDate,
-    due_date: draft.dueDate,
-    period_index: draft.periodIndex,
-    period_start: draft.period?.start ?? null,
-    period_end: draft.period?.end ?? null,
-  };
+/** Inserts the jobs that post the documents of records `r`: everything between INSERT and FROM. */
+export function insertJobs(kind: DocumentKind, awaitedUntil: Sql): Sql {
+  return sql`
+    INSERT INTO ledger_jobs
+      (id, organisation_id, kind, state, subscription_id, ${documentKinds[kind].id}, awaited_until)
+    SELECT
+      r.job_id, $1, ${literal(`create_${kind}`)},
+      'ready',
+      r.subscription_id, r.id, ${awaitedUntil}::timestamptz
+  `;
+}
+
+/** The record of an invoice to issue. */
+export function invoiceRecord(invoice: DocumentToIssue<InvoiceDraft>, position: number) {
+  const { draft, ...ids } = invoice;
+  const { subtotal, period } = draft;
+  const days = { periodStart: period?.start, periodEnd: period?.end };
+  return { ...draft, ...ids, ...days, position, subtotal: formatDecimal(subtotal) };
 }
 
 /**
  * The records of an invoice's lines in order, with new ids. The sheets of their facts are saved by
  * `saveSheets`. `amending`: the ledger has the invoice already.
  */
-export function lineRecords(
-  { id: invoiceId, subscriptionId }: { readonly id: string; readonly subscriptionId: string },
+export function invoiceLineRecords(
+  { id: invoiceId, subscriptionId }: Pick<DocumentToIssue<unknown>, "id" | "subscriptionId">,
   lines: readonly InvoiceLineDraft[],
   amending = false,
-): object[] {
-  return lines.map((line, position) => ({
+) {
+  return lines.map(({ period, proration, ...line }, position) => ({
+    ...line,
+    ...(proration ?? noProration),
     id: newId(),
-    invoice_id: invoiceId,
+    invoiceId,
     position,
-    kind: line.kind,
-    name: line.name,
-    description: line.description,
-    units: line.units,
-    quantity: decimalText(line.quantity),
-    unit_price: decimalText(line.unitPrice),
-    amount: formatDecimal(line.amount),
-    period_start: line.period?.start ?? null,
-    period_end: line.period?.end ?? null,
-    from_units: line.proration?.fromUnits ?? null,
-    to_units: line.proration?.toUnits ?? null,
-    days_remaining: line.proration?.daysRemaining ?? null,
-    days_in_period: line.proration?.daysInPeriod ?? null,
-    charge_id: line.chargeId,
-    meter_id: line.meterId,
-    revenue_account: line.revenueAccount,
-    tax_type: line.taxType,
     amending,
+    periodStart: period?.start,
+    periodEnd: period?.end,
+    quantity: decimalText(line.quantity),
+    unitPrice: decimalText(line.unitPrice),
+    amount: formatDecimal(line.amount),
     facts: factsText(line, subscriptionId),
+  }));
+}
+
+const noProration = { fromUnits: null, toUnits: null, daysRemaining: null, daysInPeriod: null };
+
+/** The record of a credit note to issue. */
+export function noteRecord(note: DocumentToIssue<CreditNoteDraft>, position: number) {
+  const { draft, ...ids } = note;
+  const { subtotal, issueDate } = draft;
+  const creditNoteDate = new Date(issueDate);
+  return { ...draft, ...ids, creditNoteDate, position, subtotal: formatDecimal(subtotal) };
+}
+
+/** The records of a credit note's lines in order, with new ids. */
+export function noteLineRecords(note: DocumentToIssue<CreditNoteDraft>) {
+  return note.draft.lines.map((line, position) => ({
+    ...line,
+    id: newId(),
+    creditNoteId: note.id,
+    position,
+    amount: formatDecimal(line.amount),
+    effectiveDate: new Date(line.effectiveDate),
+    reversedInvoiceId: line.reversedInvoiceId,
+    facts: factsText(line, note.subscriptionId),
   }));
 }
 

@@ -13,8 +13,10 @@ import {
   showSheet,
 } from "../../domain/explanation/price-sheet.ts";
 import type { InvoiceLine } from "../../domain/model/invoice.ts";
+import { columns } from "../../gen/columns.ts";
+import { columnSet } from "../database/column-set.ts";
 import type { Transaction } from "../database/pool.ts";
-import { type RowOf, text, uuid } from "../database/sql/columns.ts";
+import { pick, type RowOf, text, uuid } from "../database/sql/columns.ts";
 import { type Sql, sql } from "../database/sql/sql.ts";
 import { command, type Executor, query } from "../database/sql/statement.ts";
 
@@ -33,19 +35,13 @@ export interface LinesToWrite {
   readonly lines: readonly Explained[];
 }
 
-/** A sheet as it is stored. */
-interface SheetRecord {
-  readonly name: string;
-  readonly content: string;
-}
-
 /** Returns the facts of a line as they are stored. Null if it has none. */
 export function factsText({ facts }: Explained, subscriptionId: string): string | null {
   return facts === undefined ? null : storedFacts(facts, namer(subscriptionId)).text;
 }
 
 /** Returns the sheets that the lines name, each once. */
-export function sheetRecords(written: readonly LinesToWrite[]): readonly SheetRecord[] {
+export function sheetRecords(written: readonly LinesToWrite[]) {
   const sheets = new Map<string, string>();
   for (const { subscriptionId, lines } of written)
     for (const { facts } of lines) {
@@ -56,15 +52,22 @@ export function sheetRecords(written: readonly LinesToWrite[]): readonly SheetRe
   return [...sheets].map(([name, content]) => ({ name, content }));
 }
 
-const insertSheets = command({
+/** The columns of `sheetRecords`. */
+export const sheetColumns = pick(columns.priceSheet, "name", "content");
+
+/** SQL that inserts the sheets which are new, from records `r`. `$1` is the organisation. */
+export const insertSheets = (records: Sql): Sql => sql`
+  INSERT INTO price_sheets (organisation_id, name, content)
+  SELECT $1, r.name, r.content
+  FROM ${records}
+  ORDER BY r.name
+  ON CONFLICT DO NOTHING
+`;
+
+const sheetSet = columnSet(sheetColumns, 2);
+const saveNew = command({
   name: "save_price_sheets",
-  text: sql`
-    INSERT INTO price_sheets (organisation_id, name, content)
-    SELECT $1, r.name, r.content
-    FROM unnest($2::text[], $3::text[]) AS r (name, content)
-    ORDER BY r.name
-    ON CONFLICT DO NOTHING
-  `,
+  text: insertSheets(sheetSet.source(sql`r`)),
 });
 
 /**
@@ -77,14 +80,7 @@ export async function saveSheets(
   written: readonly LinesToWrite[],
 ): Promise<void> {
   const sheets = sheetRecords(written);
-  if (sheets.length === 0) return;
-  const contents = sheets.map(({ content }) => content);
-  await insertSheets(
-    client,
-    organisationId,
-    sheets.map(({ name }) => name),
-    contents,
-  );
+  if (sheets.length > 0) await saveNew(client, organisationId, ...sheetSet.arrays(sheets));
 }
 
 function namer(subscriptionId: string): (sheet: PriceSheet) => string {

@@ -9,11 +9,18 @@ import { amendedFacts, type LineFacts } from "../../domain/explanation/facts.ts"
 import type { InvoiceAmendment, InvoiceLineDraft } from "../../domain/model/invoice.ts";
 import { formatDecimal, parseDecimal } from "../../domain/money/decimal.ts";
 import { columns } from "../../gen/columns.ts";
+import { columnSet } from "../database/column-set.ts";
 import type { Transaction } from "../database/pool.ts";
 import { pick } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
-import { decimalText, insertLinesAt, lineRecords, lineRecordType } from "./invoice-writes.ts";
+import {
+  type DocumentToIssue,
+  decimalText,
+  insertLines,
+  invoiceLineColumns,
+  invoiceLineRecords,
+} from "./invoice-writes.ts";
 import { factsText } from "./line-facts.ts";
 
 /** An amendment to write. `before`: what the invoice's period was billed for before it. */
@@ -89,12 +96,14 @@ const readPlanLine = query({
   row: pick(columns.invoiceLine, "amount", "facts"),
 });
 
+const lineSet = columnSet(invoiceLineColumns, 3);
+
 const addLines = command({
   name: "append_lines",
-  text: sql`${insertLinesAt(sql`last.next + r.position`)}
-  FROM jsonb_to_recordset($2) AS r(${lineRecordType}), (
+  text: sql`${insertLines("invoice", invoiceLineColumns, sql`last.next + r.position`)}
+  FROM ${lineSet.source(sql`r`)}, (
     SELECT coalesce(max(l.position), -1) + 1 AS next FROM invoice_lines l
-    WHERE l.organisation_id = $1 AND l.invoice_id = $3) AS last`,
+    WHERE l.organisation_id = $1 AND l.invoice_id = $2) AS last`,
 });
 
 // Total and amount due stay the ledger's until it has the new lines.
@@ -160,12 +169,7 @@ export async function saveAmendment(
   }
   if (!isChanged) return false;
   if (added.length > 0)
-    await appendLines(
-      client,
-      organisationId,
-      { id: invoiceId, subscriptionId },
-      { lines: added, amending: true },
-    );
+    await appendLines(client, organisationId, { id: invoiceId, subscriptionId }, added, true);
   await ask(client, organisationId, invoiceId, jobId, subscriptionId, onlyDraft, awaitedUntil);
   return true;
 }
@@ -176,9 +180,10 @@ export async function saveAmendment(
 export async function appendLines(
   client: Transaction,
   organisationId: string,
-  invoice: { readonly id: string; readonly subscriptionId: string },
-  { lines, amending }: { readonly lines: readonly InvoiceLineDraft[]; readonly amending: boolean },
+  invoice: Pick<DocumentToIssue<unknown>, "id" | "subscriptionId">,
+  lines: readonly InvoiceLineDraft[],
+  amending: boolean,
 ): Promise<void> {
-  const records = lineRecords(invoice, lines, amending);
-  await addLines(client, organisationId, JSON.stringify(records), invoice.id);
+  const records = invoiceLineRecords(invoice, lines, amending);
+  await addLines(client, organisationId, invoice.id, ...lineSet.arrays(records));
 }

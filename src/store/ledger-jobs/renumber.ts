@@ -13,7 +13,7 @@ export const renumberedReason = "its number was taken";
 
 /** Declares what renumbers the documents of a kind with these ids and positions from 0 on. */
 export const renumbering = (name: string, kind: DocumentKind, documents: Sql) => {
-  const { table, numberPrefix } = documentKinds[kind];
+  const { table } = documentKinds[kind];
   return command({
     name,
     text: sql`
@@ -29,7 +29,7 @@ export const renumbering = (name: string, kind: DocumentKind, documents: Sql) =>
           RETURNING c.next - (SELECT count(*) FROM document) AS first
         )
       UPDATE ${table} d
-      SET number = ${documentNumber(numberPrefix, sql`k.first + document.position`)}
+      SET number = ${documentNumber(kind, sql`k.first + document.position`)}
       FROM
         document,
         counter k,

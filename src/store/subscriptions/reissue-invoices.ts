@@ -1,21 +1,21 @@
 /**
  * Loads the invoices that ends removed, with what they billed, and reissues them (RESTORE-3,
- * END-4). SQL for a list with lines, and for an update of many rows.
+ * END-4). SQL for a list with lines.
  */
 import type { BillingState } from "../../domain/model/billing-state.ts";
 import type { Reissued, RemovedInvoice } from "../../domain/subscriptions/reissue.ts";
 import { columns } from "../../gen/columns.ts";
 import { savePeriods } from "../billing/locked-subscription.ts";
-import { newId } from "../database/ids.ts";
 import type { Transaction } from "../database/pool.ts";
+import { db } from "../database/prisma/client.ts";
 import { bool, type RowOf } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
-import { command, query } from "../database/sql/statement.ts";
+import { query } from "../database/sql/statement.ts";
 import { keepsPlace } from "../documents/document-presence.ts";
-import { invoiceRow, readInvoice } from "../documents/invoice-row.ts";
-import { invoiceColumns } from "../documents/invoices.ts";
-import { type Issuing, issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
-import { saveSheets, withFacts } from "../documents/line-facts.ts";
+import { withIds } from "../documents/invoice-writes.ts";
+import { invoiceColumns, invoiceRow, readInvoice } from "../documents/invoices.ts";
+import { type Issuing, issueDocuments } from "../documents/issue-documents.ts";
+import { withFacts } from "../documents/line-facts.ts";
 import { dropRefusedLines } from "./reversals.ts";
 
 const removedRow = {
@@ -104,47 +104,18 @@ export async function reissueInvoices(
   if (periods.some(({ index }) => index === nextPeriod?.index))
     await dropRefusedLines(client, state);
   const organisationId = organisation.id;
-  const ids = () => ({ id: newId(), jobId: newId(), subscriptionId: subscription.id });
-  const issued = invoices.map((invoice) => ({ ...ids(), ...invoice }));
-  const notes = creditNote === null ? [] : [{ ...ids(), draft: creditNote }];
-  const saved = periods.map((period) => ({ subscriptionId: subscription.id, period }));
+  const { id: subscriptionId } = subscription;
+  const issued = withIds(subscriptionId, invoices);
+  const creditNotes = withIds(subscriptionId, [creditNote && { draft: creditNote }]);
+  const saved = periods.map((period) => ({ subscriptionId, period }));
   await savePeriods(client, organisationId, saved);
-  const lines = [...invoices.flatMap(({ draft }) => draft.lines), ...(creditNote?.lines ?? [])];
-  await saveSheets(client, organisationId, [{ subscriptionId: subscription.id, lines }]);
-  await issueInvoices(client, organisationId, issued, issuing);
-  const replaced = issued.flatMap(({ id, replaces }) =>
-    replaces === null ? [] : [{ id, replaces }],
-  );
-  await takeOver(client, organisationId, replaced);
-  // After the invoices: credit is allocated to invoices with later numbers (DOCUMENT-4).
-  await issueCreditNotes(client, organisationId, notes, issuing);
-  return [...issued, ...notes].map(({ jobId }) => jobId);
-}
-
-const takeOverBilled = command({
-  name: "take_over_billed",
-  text: sql`
-    WITH
-      replaced AS (SELECT * FROM jsonb_to_recordset($2) AS r (id uuid, replaces uuid)),
-      deferred AS (
-        UPDATE deferred_lines d
-        SET invoice_id = r.id
-        FROM replaced r
-        WHERE d.organisation_id = $1 AND d.invoice_id = r.replaces
-      )
-    UPDATE usage_bills b
-    SET invoice_id = r.id
-    FROM replaced r
-    WHERE b.organisation_id = $1 AND b.invoice_id = r.replaces
-  `,
-});
-
-/** Moves deferred lines and billed usage from removed invoices to the ones that replace them. */
-async function takeOver(
-  client: Transaction,
-  organisationId: string,
-  replaced: readonly { readonly id: string; readonly replaces: string }[],
-): Promise<void> {
-  if (replaced.length === 0) return;
-  await takeOverBilled(client, organisationId, JSON.stringify(replaced));
+  await issueDocuments(client, organisationId, { invoices: issued, creditNotes }, issuing);
+  // Deferred lines and billed usage move from removed invoices to the ones that replace them.
+  for (const { id: invoiceId, replaces } of issued) {
+    if (replaces === null) continue;
+    const billed = { where: { organisationId, invoiceId: replaces }, data: { invoiceId } };
+    await db(client).deferredLine.updateMany(billed);
+    await db(client).usageBill.updateMany(billed);
+  }
+  return [...issued, ...creditNotes].map(({ jobId }) => jobId);
 }

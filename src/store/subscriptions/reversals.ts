@@ -15,13 +15,13 @@ import {
 import { columns } from "../../gen/columns.ts";
 import { loadStates } from "../billing/billing-state.ts";
 import type { LockedOrganisation } from "../billing/locked-subscription.ts";
-import { newId } from "../database/ids.ts";
 import type { Transaction } from "../database/pool.ts";
 import { int, jsonRows, pick, type RowOf, text } from "../database/sql/columns.ts";
 import { identifier, type Sql, sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
 import { counts, isNeverThere } from "../documents/document-presence.ts";
-import { issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
+import { withIds } from "../documents/invoice-writes.ts";
+import { issueDocuments } from "../documents/issue-documents.ts";
 
 const lineRow = {
   ...pick(columns.invoiceLine, "id", "name", "description", "revenueAccount", "taxType"),
@@ -163,20 +163,12 @@ export async function reverseNextPeriod(
   if (state === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
   await dropRefusedLines(client, state);
   const { invoice, creditNote } = decideReversal(state, await loadNextPeriodLines(client, state));
-  const ids = () => ({ id: newId(), jobId: newId(), subscriptionId });
+  const documents = {
+    invoices: withIds(subscriptionId, [invoice]),
+    creditNotes: withIds(subscriptionId, [creditNote && { draft: creditNote }]),
+  };
   const issuing = { createdAt: now, awaitedUntil: null };
-  await issueInvoices(
-    client,
-    organisation.id,
-    invoice === null ? [] : [{ ...ids(), ...invoice }],
-    issuing,
-  );
-  await issueCreditNotes(
-    client,
-    organisation.id,
-    creditNote === null ? [] : [{ ...ids(), draft: creditNote }],
-    issuing,
-  );
+  await issueDocuments(client, organisation.id, documents, issuing);
   return invoice !== null || creditNote !== null;
 }
 

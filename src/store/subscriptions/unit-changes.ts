@@ -15,8 +15,9 @@ import type { OpenTransaction } from "../billing/current-subscription.ts";
 import { savePeriods, updateSubscriptions } from "../billing/locked-subscription.ts";
 import { newId } from "../database/ids.ts";
 import { db, type Executor } from "../database/prisma/client.ts";
-import { issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
-import { factsText, saveSheets } from "../documents/line-facts.ts";
+import { withIds } from "../documents/invoice-writes.ts";
+import { issueDocuments } from "../documents/issue-documents.ts";
+import { factsText } from "../documents/line-facts.ts";
 import { saveAmendment } from "../documents/save-amendment.ts";
 import { foundSince, type RequestToSave } from "./saved-requests.ts";
 
@@ -93,31 +94,19 @@ export async function saveUnitChange(
   const subscriptionId = subscription.id;
   const issuing = { createdAt: now, awaitedUntil };
   await saveUnits(tx, state, decision);
-  await saveSheets(client, organisationId, [{ subscriptionId, lines: linesOf(decision) }]);
 
   const amended = await saveAmendments(tx, state, decision, jobIds.amendment, awaitedUntil);
-  const newInvoice = decision.invoice && {
-    id: newId(),
-    jobId: jobIds.invoice,
-    subscriptionId,
-    draft: decision.invoice,
-    deferredIds: [],
-  };
-  await issueInvoices(client, organisationId, newInvoice === null ? [] : [newInvoice], issuing);
-  // After the invoice: credit is allocated to invoices with later numbers (DOCUMENT-4).
-  const creditNote = decision.creditNote && {
-    id: newId(),
-    jobId: jobIds.creditNote,
-    subscriptionId,
-    draft: decision.creditNote,
-  };
-  await issueCreditNotes(client, organisationId, creditNote === null ? [] : [creditNote], issuing);
+  const { invoice, creditNote } = decision;
+  const invoices = withIds(subscriptionId, [invoice && { draft: invoice, jobId: jobIds.invoice }]);
+  const creditNotes = withIds(subscriptionId, [
+    creditNote && { draft: creditNote, jobId: jobIds.creditNote },
+  ]);
+  const others = [{ subscriptionId, lines: amendedLines(decision) }];
+  await issueDocuments(client, organisationId, { invoices, creditNotes, others }, issuing);
   if (decision.deferred !== null)
     await deferLine(tx, state, prorationLine(plan, decision.deferred, organisation), null);
 
-  const jobs = [newInvoice, creditNote].flatMap((issued) =>
-    issued === null ? [] : [issued.jobId],
-  );
+  const jobs = [...invoices, ...creditNotes].map(({ jobId }) => jobId);
   return db(client).unitChange.create({
     data: {
       id,
@@ -129,9 +118,9 @@ export async function saveUnitChange(
       fromUnits: subscription.units,
       toUnits: decision.units,
       effectiveDate: effectiveDate && new Date(effectiveDate),
-      invoiceId: newInvoice?.id ?? decision.joined?.invoiceId ?? null,
+      invoiceId: invoices[0]?.id ?? decision.joined?.invoiceId ?? null,
       renewalInvoiceId: decision.amended?.invoiceId ?? null,
-      creditNoteId: creditNote?.id ?? null,
+      creditNoteId: creditNotes[0]?.id ?? null,
       deferred: decision.deferred !== null,
       jobIds: amended ? [jobIds.amendment, ...jobs] : jobs,
       // The database's time, also in a sandbox: an idempotency key's 24 hours are real hours.
@@ -142,13 +131,10 @@ export async function saveUnitChange(
   });
 }
 
-/** All lines that the decision writes. */
-function linesOf(decision: UnitsDecision) {
-  const { invoice, creditNote, joined, amended, deferred } = decision;
+/** The lines of amendments, and the deferred one. */
+function amendedLines({ joined, amended, deferred }: UnitsDecision) {
   const amendments = [joined, amended].filter((amendment) => amendment !== null);
   return [
-    ...(invoice?.lines ?? []),
-    ...(creditNote?.lines ?? []),
     ...amendments.flatMap(({ planLine, added }) => (planLine ? [planLine, ...added] : added)),
     ...(deferred === null ? [] : [deferred]),
   ];

@@ -7,8 +7,8 @@ import { formatInstant, type Quantity } from "../../domain/usage/parse.ts";
 import { columns } from "../../gen/columns.ts";
 import { columnSet } from "../database/column-set.ts";
 import type { Transaction } from "../database/pool.ts";
-import { bigint, pick } from "../database/sql/columns.ts";
-import { sql } from "../database/sql/sql.ts";
+import { bigint, omit, pick } from "../database/sql/columns.ts";
+import { namesOf, sql } from "../database/sql/sql.ts";
 import { type Executor, query } from "../database/sql/statement.ts";
 import { microseconds } from "./ingest-facts.ts";
 
@@ -19,10 +19,8 @@ interface NewEvents {
   readonly now: Date;
 }
 
-const eventColumns = columnSet(
-  `organisation_id uuid, event_id text, subscription_id uuid, meter_id uuid, period_index int,
-    bill int, quantity numeric, occurred_at timestamptz, created_at timestamptz`,
-);
+const eventColumns = omit(columns.usageEvent, "voidedAt", "voidReason", "recordedAt");
+const eventSet = columnSet(eventColumns, 1);
 
 // In the order of the ids, so that two transactions with equal ids never deadlock. DO NOTHING waits
 // for a concurrent insert of the same id.
@@ -30,13 +28,9 @@ const insert = query({
   name: "insert_usage_events",
   planned: "once",
   text: sql`
-    INSERT INTO usage_events
-      (
-        organisation_id, event_id, subscription_id, meter_id, period_index, bill, quantity,
-        occurred_at, created_at
-      )
-    SELECT *
-    FROM ${eventColumns.source(sql`r`, 1)}
+    INSERT INTO usage_events (${namesOf(eventColumns)})
+    SELECT ${namesOf(eventColumns)}
+    FROM ${eventSet.source(sql`r`)}
     ORDER BY r.organisation_id, r.event_id COLLATE "C"
     ON CONFLICT (organisation_id, event_id) DO NOTHING
     RETURNING organisation_id, event_id
@@ -51,20 +45,15 @@ export async function insertEvents(
 ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const records = batches.flatMap(({ organisationId, events, now }) =>
     events.map((event) => ({
-      organisation_id: organisationId,
-      event_id: event.eventId,
-      subscription_id: event.subscriptionId,
-      meter_id: event.meterId,
-      period_index: event.periodIndex,
-      bill: event.bill,
-      quantity: event.quantity,
-      occurred_at: formatInstant(event.occurredAt),
-      created_at: now,
+      ...event,
+      organisationId,
+      occurredAt: formatInstant(event.occurredAt),
+      createdAt: now,
     })),
   );
   if (records.length === 0) return new Map();
   const created = new Map<string, Set<string>>();
-  for (const { organisationId, eventId } of await insert(tx, ...eventColumns.arrays(records)))
+  for (const { organisationId, eventId } of await insert(tx, ...eventSet.arrays(records)))
     put(created, organisationId, new Set()).add(eventId);
   return created;
 }
@@ -75,7 +64,7 @@ export interface EventIds {
   readonly eventIds: readonly string[];
 }
 
-const idColumns = columnSet("organisation_id uuid, event_id text");
+const idSet = columnSet(pick(columns.usageEvent, "organisationId", "eventId"), 1);
 
 // LIMIT keeps each lookup on the primary key.
 const readStored = query({
@@ -84,7 +73,7 @@ const readStored = query({
   text: sql`
     SELECT e.*
     FROM
-      ${idColumns.source(sql`r`, 1)}
+      ${idSet.source(sql`r`)}
       CROSS JOIN LATERAL (
         SELECT
           u.organisation_id, u.event_id, u.subscription_id, u.meter_id, u.quantity,
@@ -107,10 +96,10 @@ export async function loadStored(
   batches: readonly EventIds[],
 ): Promise<ReadonlyMap<string, ReadonlyMap<string, UsageDetails>>> {
   const ids = batches.flatMap(({ organisationId, eventIds }) =>
-    eventIds.map((event_id) => ({ organisation_id: organisationId, event_id })),
+    eventIds.map((eventId) => ({ organisationId, eventId })),
   );
   if (ids.length === 0) return new Map();
-  const rows = await readStored(tx, ...idColumns.arrays(ids));
+  const rows = await readStored(tx, ...idSet.arrays(ids));
   const stored = new Map<string, Map<string, UsageDetails>>();
   for (const { organisationId, eventId, occurredAt, ...row } of rows) {
     const details = { ...row, occurredAt: BigInt(occurredAt) };
@@ -125,7 +114,7 @@ const readDropped = query({
   planned: "once",
   text: sql`
     SELECT r.organisation_id, r.event_id
-    FROM ${idColumns.source(sql`r`, 1)}
+    FROM ${idSet.source(sql`r`)}
     WHERE is_dropped_usage(r.organisation_id, r.event_id)
   `,
   row: {
@@ -140,11 +129,11 @@ export async function findDropped(
   batches: readonly EventIds[],
 ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const ids = batches.flatMap(({ organisationId, eventIds }) =>
-    eventIds.map((event_id) => ({ organisation_id: organisationId, event_id })),
+    eventIds.map((eventId) => ({ organisationId, eventId })),
   );
   const dropped = new Map<string, Set<string>>();
   if (ids.length === 0) return dropped;
-  for (const { organisationId, eventId } of await readDropped(executor, ...idColumns.arrays(ids)))
+  for (const { organisationId, eventId } of await readDropped(executor, ...idSet.arrays(ids)))
     put(dropped, organisationId ?? "", new Set()).add(eventId ?? "");
   return dropped;
 }

@@ -65,7 +65,7 @@ const factsRow = {
 
 type FactsRow = RowOf<typeof factsRow>;
 
-const namedColumns = columnSet("organisation_id uuid, id uuid");
+const namedSet = columnSet(pick(columns.subscription, "organisationId", "id"), 1);
 
 // LIMIT keeps each lookup on the primary key.
 const readFacts = query({
@@ -74,7 +74,7 @@ const readFacts = query({
   text: sql`
     SELECT r.organisation_id, o.has_dropped, s.*
     FROM
-      ${namedColumns.source(sql`r`, 1)}
+      ${namedSet.source(sql`r`)}
       CROSS JOIN LATERAL (
         SELECT
           EXISTS (
@@ -152,11 +152,11 @@ export async function loadFacts(
   const named = batches.flatMap(({ organisationId, subscriptionIds }) =>
     // A batch that names no subscription has a row all the same.
     (subscriptionIds.length > 0 ? subscriptionIds : [null]).map((id) => ({
-      organisation_id: organisationId,
+      organisationId,
       id,
     })),
   );
-  const rows = await readFacts(executor, ...namedColumns.arrays(named));
+  const rows = await readFacts(executor, ...namedSet.arrays(named));
   const planIds = new Set(rows.filter(isFound).map(({ planId }) => planId));
   const organisationIds = batches.map(({ organisationId }) => organisationId);
   const allMeters = await readMeters(executor, organisationIds, [...planIds]);

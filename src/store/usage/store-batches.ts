@@ -16,6 +16,7 @@ import {
   type UsageVerdict,
 } from "../../domain/usage/ingest.ts";
 import { formatInstant, instantOf } from "../../domain/usage/parse.ts";
+import { columns } from "../../gen/columns.ts";
 import { shareOrganisation } from "../billing/locked-subscription.ts";
 import { bucketsOf, lockToStore, tryLockToStore } from "../billing/usage-locks.ts";
 import { columnSet } from "../database/column-set.ts";
@@ -23,6 +24,7 @@ import { isDatabaseError, uniqueViolation } from "../database/errors.ts";
 import { isId } from "../database/ids.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
+import { pick } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
 import { command } from "../database/sql/statement.ts";
 import { type EventIds, findDropped, insertEvents, loadStored } from "./event-rows.ts";
@@ -231,14 +233,14 @@ function idsOf(events: readonly UsageEvent[]): ReadonlySet<string> {
   return new Set(events.map(({ subscriptionId }) => subscriptionId));
 }
 
-const dueColumns = columnSet("id uuid, due_at timestamptz");
+const dueSet = columnSet(pick(columns.subscription, "id", "dueAt"), 2);
 
 const scheduleLateUsage = command({
   name: "schedule_late_usage",
   text: sql`
     UPDATE subscriptions s
     SET due_at = r.due_at
-    FROM ${dueColumns.source(sql`r`, 2)}
+    FROM ${dueSet.source(sql`r`)}
     WHERE s.organisation_id = $1 AND s.id = r.id AND s.due_at IS NULL
   `,
 });
@@ -251,6 +253,6 @@ async function setDue(
 ): Promise<void> {
   const due = finished
     .filter(({ id }) => used.has(id))
-    .map((one) => ({ id: one.id, due_at: formatInstant(lateUsageDueAt(one, now)) }));
-  if (due.length > 0) await scheduleLateUsage(tx, organisationId, ...dueColumns.arrays(due));
+    .map((one) => ({ id: one.id, dueAt: formatInstant(lateUsageDueAt(one, now)) }));
+  if (due.length > 0) await scheduleLateUsage(tx, organisationId, ...dueSet.arrays(due));
 }

@@ -5,7 +5,7 @@ import {
   compareAllocations,
   type KnownAllocation,
   type ObservedAllocation,
-} from "../../../src/store/documents/compare-allocations.ts";
+} from "../../../src/store/documents/allocation-changes.ts";
 
 function known(
   id: string,

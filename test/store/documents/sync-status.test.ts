@@ -1,6 +1,6 @@
 /** The sync status that the API shows for a document, by its stored state. */
 import { expect, test } from "vitest";
-import { readLedgerState, unreachable } from "../../../src/store/documents/invoice-row.ts";
+import { readLedgerState, unreachable } from "../../../src/store/documents/invoices.ts";
 
 test.each([
   ["a document in sync", "draft", null, false, "synced", null],

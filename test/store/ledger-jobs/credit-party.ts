@@ -6,7 +6,7 @@ import type pg from "pg";
 import { formatDecimal, parseDecimal, subtract, sum } from "../../../src/domain/money/decimal.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
-import type { ObservedAllocation } from "../../../src/store/documents/compare-allocations.ts";
+import type { ObservedAllocation } from "../../../src/store/documents/allocation-changes.ts";
 import {
   type AllocationToSend,
   claimAllocation,

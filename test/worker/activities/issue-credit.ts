@@ -10,7 +10,7 @@ import type { InvoiceDraft } from "../../../src/domain/model/invoice.ts";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
-import { issueCreditNotes, issueInvoices } from "../../../src/store/documents/issue-documents.ts";
+import { issueDocuments } from "../../../src/store/documents/issue-documents.ts";
 
 /** An organisation, and where it is in the ledger. */
 export interface CreditOrganisation {
@@ -85,14 +85,8 @@ export async function issueInvoice(
     subtotal,
   };
   const issuing = { createdAt: new Date(), awaitedUntil: null };
-  await inTransaction(pool, (client) =>
-    issueInvoices(
-      client,
-      organisationId,
-      [{ ...ids, subscriptionId, draft, deferredIds: [] }],
-      issuing,
-    ),
-  );
+  const documents = { invoices: [{ ...ids, subscriptionId, draft }], creditNotes: [] };
+  await inTransaction(pool, (client) => issueDocuments(client, organisationId, documents, issuing));
   return ids;
 }
 
@@ -116,9 +110,8 @@ export async function issueCredit(
   } as const;
   const draft = { reference: "", currency: "NZD", issueDate: day, lines: [line], subtotal };
   const issuing = { createdAt: new Date(), awaitedUntil: null };
-  await inTransaction(pool, (client) =>
-    issueCreditNotes(client, organisationId, [{ ...ids, subscriptionId, draft }], issuing),
-  );
+  const documents = { invoices: [], creditNotes: [{ ...ids, subscriptionId, draft }] };
+  await inTransaction(pool, (client) => issueDocuments(client, organisationId, documents, issuing));
   return ids;
 }
 

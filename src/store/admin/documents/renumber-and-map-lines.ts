@@ -27,7 +27,7 @@ const reserve = ofKinds((kind) =>
           ON CONFLICT (organisation_id, kind) DO UPDATE SET next = d.next + 1
           RETURNING d.next - 1 AS reserved
         )
-      SELECT ${documentNumber(documentKinds[kind].numberPrefix, sql`k.reserved`)} AS number
+      SELECT ${documentNumber(kind, sql`k.reserved`)} AS number
       FROM
         counter k, organisations o
       WHERE o.id = $1

@@ -19,17 +19,17 @@ import { formatShort, isZero, parseDecimal } from "../../../domain/money/decimal
 import { decideLateRemoval } from "../../../domain/subscriptions/reissue.ts";
 import { columns } from "../../../gen/columns.ts";
 import type { LockedOrganisation } from "../../billing/locked-subscription.ts";
-import { newId } from "../../database/ids.ts";
 import { getThese } from "../../database/page.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { db } from "../../database/prisma/client.ts";
 import { pick } from "../../database/sql/columns.ts";
 import { sql } from "../../database/sql/sql.ts";
 import { command, query } from "../../database/sql/statement.ts";
+import { withIds } from "../../documents/invoice-writes.ts";
 import { invoiceListing } from "../../documents/invoices.ts";
-import { issueCreditNotes, issueInvoices } from "../../documents/issue-documents.ts";
+import { issueDocuments } from "../../documents/issue-documents.ts";
 import { type IssuedDocument, issuedSince, lastNumber } from "../../documents/issued-since.ts";
-import { saveSheets, withFacts } from "../../documents/line-facts.ts";
+import { withFacts } from "../../documents/line-facts.ts";
 import { closeAmendment } from "../../ledger-jobs/amendments/abandon-amendment.ts";
 import { planAllocations } from "../../ledger-jobs/credit-allocations.ts";
 import { seizeJob } from "../../ledger-jobs/job-lease.ts";
@@ -252,12 +252,10 @@ async function issue(
   note: CreditNoteDraft | null,
 ): Promise<void> {
   const { organisation, subscription } = state;
-  const ids = () => ({ id: newId(), jobId: newId(), subscriptionId: subscription.id });
+  const documents = {
+    invoices: withIds(subscription.id, [invoice && { draft: invoice }]),
+    creditNotes: withIds(subscription.id, [note && { draft: note }]),
+  };
   const issuing = { createdAt: locked.now, awaitedUntil: null };
-  const lines = [...(invoice?.lines ?? []), ...(note?.lines ?? [])];
-  await saveSheets(client, organisation.id, [{ subscriptionId: subscription.id, lines }]);
-  const invoices = invoice === null ? [] : [{ ...ids(), draft: invoice, deferredIds: [] }];
-  await issueInvoices(client, organisation.id, invoices, issuing);
-  const notes = note === null ? [] : [{ ...ids(), draft: note }];
-  await issueCreditNotes(client, organisation.id, notes, issuing);
+  await issueDocuments(client, organisation.id, documents, issuing);
 }

@@ -147,6 +147,15 @@ export function pick<S extends Shape, Name extends keyof S>(
   return Object.fromEntries(names.map((name) => [name, shape[name]])) as Pick<S, Name>;
 }
 
+/** Returns the columns of a table without these. */
+export function omit<S extends Shape, Name extends keyof S>(
+  shape: S,
+  ...names: readonly Name[]
+): Omit<S, Name> {
+  const kept = Object.entries(shape).filter(([name]) => !names.includes(name as Name));
+  return Object.fromEntries(kept) as Omit<S, Name>;
+}
+
 /** Returns the columns as an outer join has them, which are null together. */
 export function orNulls<S extends Shape>(
   shape: S,

@@ -23,6 +23,11 @@ export function columnsOf(alias: Sql, shape: Shape): Sql {
   return columns.join(", ") as Sql;
 }
 
+/** Returns the columns of a shape without a table: `id, tax_type`. */
+export function namesOf(shape: Shape): Sql {
+  return Object.keys(shape).map(columnOf).join(", ") as Sql;
+}
+
 /** Returns SQL of how many rows there are, counted up to a limit. `from` has the conditions. */
 export function countUpTo(limit: number, from: Sql): Sql {
   return sql`(SELECT count(*)::int FROM (SELECT 1 FROM ${from} LIMIT ${limit}) counted)`;

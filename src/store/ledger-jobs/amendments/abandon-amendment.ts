@@ -13,20 +13,19 @@ import {
 } from "../../../domain/subscriptions/abandoned-amendment.ts";
 import { loadStates } from "../../billing/billing-state.ts";
 import { savePeriods, shareOrganisation } from "../../billing/locked-subscription.ts";
-import { newId } from "../../database/ids.ts";
 import { lockSubscriptions } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { sql } from "../../database/sql/sql.ts";
 import { command } from "../../database/sql/statement.ts";
 import { stands } from "../../documents/document-presence.ts";
-import { type Issuing, issueCreditNotes, issueInvoices } from "../../documents/issue-documents.ts";
+import { withIds } from "../../documents/invoice-writes.ts";
+import { type Issuing, issueDocuments } from "../../documents/issue-documents.ts";
 import {
   driftOf,
   identityColumns,
   identityRecord,
   ledgerNumber,
 } from "../../documents/ledger-drift.ts";
-import { saveSheets } from "../../documents/line-facts.ts";
 import { appendLines } from "../../documents/save-amendment.ts";
 import { plain, reportedValues } from "../document-outcomes.ts";
 import { endLeasedJob, lockLeasedJob } from "../job-lease.ts";
@@ -133,24 +132,20 @@ async function issue(
   { invoice, creditNote }: ClosedDecision,
   issuing: Issuing,
 ): Promise<IssuedIds> {
-  const jobIds: string[] = [];
-  const reserve = () => {
-    const ids = { id: newId(), jobId: newId(), subscriptionId };
-    jobIds.push(ids.jobId);
-    return ids;
+  const lines = invoice?.lines ?? [];
+  const documents = {
+    invoices: withIds(subscriptionId, [invoice && { draft: { ...invoice, lines: [] } }]),
+    creditNotes: withIds(subscriptionId, [creditNote && { draft: creditNote }]),
   };
-  const lines = [...(invoice?.lines ?? []), ...(creditNote?.lines ?? [])];
-  await saveSheets(client, organisationId, [{ subscriptionId, lines }]);
-  const own =
-    invoice === null ? null : { ...reserve(), draft: { ...invoice, lines: [] }, deferredIds: [] };
-  if (invoice !== null && own !== null) {
-    await issueInvoices(client, organisationId, [own], issuing);
+  const others = [{ subscriptionId, lines }];
+  await issueDocuments(client, organisationId, { ...documents, others }, issuing);
+  const [own] = documents.invoices;
+  const [note] = documents.creditNotes;
+  if (own !== undefined) {
     await moveLines(client, organisationId, fromId, own.id);
-    await appendLines(client, organisationId, own, { lines: invoice.lines, amending: false });
+    await appendLines(client, organisationId, own, lines, false);
   }
-  // After the invoice: credit is allocated to invoices with later numbers.
-  const note = creditNote === null ? null : { ...reserve(), draft: creditNote };
-  if (note !== null) await issueCreditNotes(client, organisationId, [note], issuing);
+  const jobIds = [...documents.invoices, ...documents.creditNotes].map(({ jobId }) => jobId);
   return { invoiceId: own?.id ?? null, creditNoteId: note?.id ?? null, jobIds };
 }
 
