@@ -12,25 +12,23 @@ import type { Store, Tenant } from "../store/tenant.ts";
 import type { Call } from "../transport/rpc/caller.ts";
 
 /** The dependencies of the services. */
-export interface Deps {
-  /** Opens the data of the caller's organisation, as of the call. */
-  tenant(call: Call): Tenant;
-  /** Opens the posting of what the call commits. The deadline is counted from here. */
-  posting(call: Call): Posting;
-  /** Reports a document whose amounts do not follow from their facts. */
-  onContradiction(contradiction: Contradiction): void;
-}
+export type Deps = ReturnType<typeof createDeps>;
 
-/** Creates the dependencies over the store and the work in Temporal. */
+/**
+ * Creates the dependencies over the store and the work in Temporal. `onContradiction` reports a
+ * document whose amounts do not follow from their facts.
+ */
 export function createDeps(
   store: Store,
   work: LedgerWork,
-  onContradiction: Deps["onContradiction"],
-): Deps {
+  onContradiction: (contradiction: Contradiction) => void,
+) {
   return {
     onContradiction,
-    tenant: ({ caller }) => store.tenant(caller.organisationId, caller.now),
-    posting: ({ caller }) => createPosting(work, caller.organisationId),
+    /** Opens the data of the caller's organisation, as of the call. */
+    tenant: ({ caller }: Call): Tenant => store.tenant(caller.organisationId, caller.now),
+    /** Opens the posting of what the call commits. The deadline is counted from here. */
+    posting: ({ caller }: Call): Posting => createPosting(work, caller.organisationId),
   };
 }
 

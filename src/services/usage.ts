@@ -4,7 +4,7 @@
  */
 import { strict as assert } from "node:assert";
 import { crashPoint } from "../crash-points.ts";
-import type { ReportedUsage, UsageRejection, UsageVerdict } from "../domain/usage/ingest.ts";
+import type { ReportedUsage, UsageVerdict } from "../domain/usage/ingest.ts";
 import { readQuantity, readTimestamp } from "../domain/usage/parse.ts";
 import {
   type UsageEvent,
@@ -12,6 +12,7 @@ import {
   UsageEventStatus,
   type UsageService,
 } from "../gen/proto/billing/v1/usage_pb.ts";
+import { byWord } from "../present/enums.ts";
 import type { Implementation, MethodImplementation } from "../transport/rpc/implementation.ts";
 import { type Deps, untilKnown } from "./deps.ts";
 import { getUsageEvent, listUsage, listUsageBills } from "./read-usage.ts";
@@ -71,23 +72,11 @@ function readEvent({
 }
 
 function presentVerdict(eventId: string, verdict: UsageVerdict) {
-  if (verdict.status !== "rejected") return { eventId, status: statuses[verdict.status] };
+  const status = statuses[verdict.status];
+  if (verdict.status !== "rejected") return { eventId, status };
   const { code, message } = verdict;
-  return { eventId, status: UsageEventStatus.REJECTED, error: { code: codes[code], message } };
+  return { eventId, status, error: { code: codes[code], message } };
 }
 
-const statuses = {
-  created: UsageEventStatus.CREATED,
-  duplicate: UsageEventStatus.DUPLICATE,
-} as const;
-
-const codes = {
-  subscription_not_found: UsageEventErrorCode.SUBSCRIPTION_NOT_FOUND,
-  meter_not_found: UsageEventErrorCode.METER_NOT_FOUND,
-  meter_inactive: UsageEventErrorCode.METER_INACTIVE,
-  meter_not_on_plan: UsageEventErrorCode.METER_NOT_ON_PLAN,
-  timestamp_in_future: UsageEventErrorCode.TIMESTAMP_IN_FUTURE,
-  before_subscription_start: UsageEventErrorCode.BEFORE_SUBSCRIPTION_START,
-  after_subscription_end: UsageEventErrorCode.AFTER_SUBSCRIPTION_END,
-  event_id_conflict: UsageEventErrorCode.EVENT_ID_CONFLICT,
-} as const satisfies Record<UsageRejection, UsageEventErrorCode>;
+const statuses = byWord(UsageEventStatus);
+const codes = byWord(UsageEventErrorCode);

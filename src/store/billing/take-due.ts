@@ -14,49 +14,37 @@ import { bucketText, usageLockClass } from "./usage-locks.ts";
 const isDue = sql`s.due_at <= $2 AND ${performable}`;
 const locked = sql`FOR NO KEY UPDATE OF s SKIP LOCKED`;
 
-const take = (name: string, text: Sql) =>
-  query({ name, planned: "once", text, row: pick(columns.subscription, "id") });
+/** Declares what takes subscriptions that are due, and returns their ids. */
+function take<Which extends readonly unknown[]>(name: string, text: Sql) {
+  const read = query({ name, planned: "once", text, row: pick(columns.subscription, "id") });
+  return async (client: Transaction, organisationId: string, now: Date, ...which: Which) => {
+    const rows = await read(client, organisationId, now, ...which);
+    return rows.map(({ id }) => id);
+  };
+}
 
-const inOrder = take(
+/** Takes subscriptions that are due, earliest due first, and skips locked rows. */
+export const takeInOrder = take<[limit: number]>(
   "take_due_in_order",
   sql`SELECT s.id FROM subscriptions s
     WHERE s.organisation_id = $1 AND ${isDue}
     ORDER BY s.due_at, s.id LIMIT $3 ${locked}`,
 );
 
-/** Takes subscriptions that are due, earliest due first, and skips locked rows. */
-export async function takeInOrder(
-  client: Transaction,
-  organisationId: string,
-  now: Date,
-  limit: number,
-): Promise<readonly string[]> {
-  return idsOf(await inOrder(client, organisationId, now, limit));
-}
-
-const among = take(
+/** Takes those of these subscriptions that are due, and skips locked rows. */
+export const takeAmong = take<[ids: readonly string[]]>(
   "take_due_among",
   sql`SELECT s.id FROM subscriptions s
     WHERE s.organisation_id = $1 AND ${isDue} AND s.id = ANY ($3::uuid[])
     ORDER BY s.due_at, s.id ${locked}`,
 );
 
-/** Takes those of these subscriptions that are due, and skips locked rows. */
-export async function takeAmong(
-  client: Transaction,
-  organisationId: string,
-  now: Date,
-  ids: readonly string[],
-): Promise<readonly string[]> {
-  return idsOf(await among(client, organisationId, now, ids));
-}
-
 /** Of so many times the limit those with free buckets are preferred. */
 const window = 5;
 
 // Buckets are taken before rows here. Neither is waited for, so no two transactions deadlock. A
 // subscription without meters needs no bucket. Its plan's meters are the ones that are billed.
-const free = take(
+const free = take<[preferred: number, limit: number]>(
   "take_due_free",
   sql`
     SELECT c.id
@@ -91,10 +79,6 @@ export async function takeFree(
   now: Date,
   limit: number,
 ): Promise<readonly string[]> {
-  const ids = idsOf(await free(client, organisationId, now, window * limit, limit));
+  const ids = await free(client, organisationId, now, window * limit, limit);
   return ids.length === 0 ? [] : takeAmong(client, organisationId, now, ids);
-}
-
-function idsOf(rows: readonly { readonly id: string }[]): readonly string[] {
-  return rows.map(({ id }) => id);
 }

@@ -133,20 +133,10 @@ export async function saveCustomer(
 }
 
 /**
- * The current state of a customer's creation: which request created it, and the ledger job that
- * gets its contact.
+ * Returns which request created the customer with this id, listed or not, and the ledger job that
+ * gets its contact. Null if there is none.
  */
-export interface CustomerCreation {
-  readonly requestHash: Buffer | null;
-  readonly jobId: string | null;
-}
-
-/** Returns the creation of the customer with this id, listed or not. Null if there is none. */
-export async function findCustomerCreation(
-  pool: Pool,
-  organisationId: string,
-  id: string,
-): Promise<CustomerCreation | null> {
+export async function findCustomerCreation(pool: Pool, organisationId: string, id: string) {
   const customer = await db(pool).customer.findFirst({
     where: { organisationId, id },
     select: { requestHash: true },
@@ -158,8 +148,7 @@ export async function findCustomerCreation(
     orderBy: { seq: "desc" },
     select: { id: true },
   });
-  const { requestHash: hash } = customer;
-  return { requestHash: hash && Buffer.from(hash), jobId: job?.id ?? null };
+  return { requestHash: customer.requestHash, jobId: job?.id ?? null };
 }
 
 /** Returns those of these ledger contacts that are customers of the organisation already. */

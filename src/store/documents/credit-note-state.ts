@@ -189,17 +189,12 @@ function record({ id, amount, date }: ObservedAllocation): object {
 }
 
 /** The note's allocations here, and the ids here of all its invoices by the ledger's ids. */
-interface KnownCredit {
-  readonly known: readonly KnownAllocation[];
-  readonly invoiceIds: ReadonlyMap<string, string>;
-}
-
 async function loadKnown(
   client: Transaction,
   organisationId: string,
   creditNoteId: string,
   observed: readonly ObservedAllocation[],
-): Promise<KnownCredit> {
+) {
   const allocations = await db(client).allocation.findMany({
     where: { organisationId, creditNoteId },
     orderBy: [{ createdAt: "asc" }, { id: "asc" }],
@@ -212,9 +207,9 @@ async function loadKnown(
     select: { id: true, ledgerInvoiceId: true },
   });
   const ledgerIds = new Map(invoices.map(({ id, ledgerInvoiceId }) => [id, ledgerInvoiceId ?? ""]));
-  const known = allocations.map(({ id, ledgerAllocationId, invoiceId, amount, status }) => ({
-    id,
-    ledgerId: ledgerAllocationId,
+  const known = allocations.map(({ amount, status, invoiceId, ...row }): KnownAllocation => ({
+    id: row.id,
+    ledgerId: row.ledgerAllocationId,
     invoiceId,
     invoiceLedgerId: ledgerIds.get(invoiceId) ?? "",
     amount: parseDecimal(amount.toFixed(4)),

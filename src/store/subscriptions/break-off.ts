@@ -148,13 +148,6 @@ const brokenOff = "broken_off";
 /** The reason of a broken-off removal that the ledger may have done (END-12). */
 export const answerLost = "answer_lost";
 
-interface DescribedEnd {
-  readonly message: string;
-  /** The removal under way, −1 if none is left. */
-  readonly step: number;
-  readonly reason: string;
-}
-
 const findNext = query({
   name: "load_removal_to_break_off",
   text: sql`
@@ -180,14 +173,15 @@ const findNext = query({
 /**
  * Returns what is recorded of the end. Only of an invoice that the ledger has, and whose removal
  * was tried, the answer can be lost. That of an invoice of a period that never begins is
- * remembered, because the subscription goes on into that period.
+ * remembered, because the subscription goes on into that period. `step` is the removal under way, −1
+ * if none is left.
  */
 async function describeEnd(
   client: Transaction,
   organisationId: string,
   terminationId: string,
   isSent: boolean,
-): Promise<DescribedEnd> {
+) {
   const [next] = await findNext(client, organisationId, terminationId);
   const removed = await removedAlready(client, organisationId, terminationId);
   const first = "An operator broke off the end, which waited for the ledger.";

@@ -9,13 +9,14 @@ import { strict as assert } from "node:assert";
 import type { EndWhen } from "../../domain/subscriptions/end.ts";
 import { columns } from "../../gen/columns.ts";
 import { binding } from "../database/bind.ts";
+import { msUntil } from "../database/clock.ts";
 import type { Encryption } from "../database/encryption.ts";
 import type { Pool } from "../database/pool.ts";
 import { bool, float, int, pick, type RowOf, text } from "../database/sql/columns.ts";
 import { literal, sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
 import { bindConnection } from "../ledger-connection/connections.ts";
-import { jobClaim } from "../ledger-jobs/job-lease.ts";
+import { dueAt, jobClaim } from "../ledger-jobs/job-lease.ts";
 import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
 import { isAhead, isHeld, type LeasedRemoval, type LeasedTermination } from "./end-lease.ts";
 import { finishTermination, saveRefused } from "./end-outcomes.ts";
@@ -81,23 +82,11 @@ const readStored = query({
   name: "read_termination",
   text: sql`
     SELECT
-      o.state, e.ended, o.reason, r.current, r.removals, r.removed, r.left,
-      CASE
-        WHEN o.finished_at IS NULL THEN greatest(
-          0,
-          ceil(
-            1000 * extract(
-              epoch FROM CASE
-                WHEN o.state = 'ready' THEN o.not_before
-                ELSE o.lease_until
-              END - now()
-            )
-          )
-        )
-      END::float8 AS next_in_ms
+      t.state, e.ended, t.reason, r.current, r.removals, r.removed, r.left,
+      CASE WHEN t.finished_at IS NULL THEN ${msUntil(dueAt)} END AS next_in_ms
     FROM
       terminations e
-      JOIN ledger_jobs o ON o.organisation_id = $1 AND o.id = e.id
+      JOIN ledger_jobs t ON t.organisation_id = $1 AND t.id = e.id
       CROSS JOIN LATERAL (
         SELECT
           count(*)::int AS removals,
