@@ -13,7 +13,7 @@ import type { Transaction } from "../database/pool.ts";
 import { omit } from "../database/sql/columns.ts";
 import { columnsOf, namesOf, sql } from "../database/sql/sql.ts";
 import { command } from "../database/sql/statement.ts";
-import { withIds } from "../documents/invoice-writes.ts";
+import { withIds } from "../documents/document-writes.ts";
 import { issueDocuments } from "../documents/issue-documents.ts";
 import { saveAmendment } from "../documents/save-amendment.ts";
 

@@ -25,7 +25,7 @@ import {
   noteLineColumns,
   noteLineRecords,
   noteRecord,
-} from "./invoice-writes.ts";
+} from "./document-writes.ts";
 import { type LinesToWrite, saveSheets } from "./line-facts.ts";
 
 /** An invoice to issue, and the deferred lines that it bills. */

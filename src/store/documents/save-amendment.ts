@@ -20,7 +20,7 @@ import {
   insertLines,
   invoiceLineColumns,
   invoiceLineRecords,
-} from "./invoice-writes.ts";
+} from "./document-writes.ts";
 import { factsText } from "./line-facts.ts";
 
 /** An amendment to write. `before`: what the invoice's period was billed for before it. */

@@ -6,7 +6,7 @@ import type { Transaction } from "../database/pool.ts";
 import { literal, type Sql, sql } from "../database/sql/sql.ts";
 import { command } from "../database/sql/statement.ts";
 import { type DocumentKind, documentKinds, ofKinds } from "../documents/document-kinds.ts";
-import { documentNumber } from "../documents/invoice-writes.ts";
+import { documentNumber } from "../documents/document-writes.ts";
 
 /** The reason of a job whose document has just taken the next number. */
 export const renumberedReason = "its number was taken";

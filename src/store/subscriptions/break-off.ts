@@ -173,8 +173,8 @@ const findNext = query({
 /**
  * Returns what is recorded of the end. Only of an invoice that the ledger has, and whose removal
  * was tried, the answer can be lost. That of an invoice of a period that never begins is
- * remembered, because the subscription goes on into that period. `step` is the removal under way, −1
- * if none is left.
+ * remembered, because the subscription goes on into that period. `step` is the removal under way,
+ * −1 if none is left.
  */
 async function describeEnd(
   client: Transaction,

@@ -12,7 +12,7 @@ import { bool, type RowOf } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
 import { keepsPlace } from "../documents/document-presence.ts";
-import { withIds } from "../documents/invoice-writes.ts";
+import { withIds } from "../documents/document-writes.ts";
 import { invoiceColumns, invoiceRow, readInvoice } from "../documents/invoices.ts";
 import { type Issuing, issueDocuments } from "../documents/issue-documents.ts";
 import { withFacts } from "../documents/line-facts.ts";

@@ -20,7 +20,7 @@ import { int, jsonRows, pick, type RowOf, text } from "../database/sql/columns.t
 import { identifier, type Sql, sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
 import { counts, isNeverThere } from "../documents/document-presence.ts";
-import { withIds } from "../documents/invoice-writes.ts";
+import { withIds } from "../documents/document-writes.ts";
 import { issueDocuments } from "../documents/issue-documents.ts";
 
 const lineRow = {

@@ -31,7 +31,7 @@ import {
   invoiceRecord,
   jobColumns,
   withIds,
-} from "../documents/invoice-writes.ts";
+} from "../documents/document-writes.ts";
 import { insertSheets, sheetColumns, sheetRecords } from "../documents/line-facts.ts";
 import type { InvoiceIds } from "../documents/unsent-invoices.ts";
 import type { RequestToSave } from "./saved-requests.ts";

@@ -15,7 +15,7 @@ import type { OpenTransaction } from "../billing/current-subscription.ts";
 import { savePeriods, updateSubscriptions } from "../billing/locked-subscription.ts";
 import { newId } from "../database/ids.ts";
 import { db, type Executor } from "../database/prisma/client.ts";
-import { withIds } from "../documents/invoice-writes.ts";
+import { withIds } from "../documents/document-writes.ts";
 import { issueDocuments } from "../documents/issue-documents.ts";
 import { factsText } from "../documents/line-facts.ts";
 import { saveAmendment } from "../documents/save-amendment.ts";

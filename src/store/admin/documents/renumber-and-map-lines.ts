@@ -12,7 +12,7 @@ import { type Sql, sql } from "../../database/sql/sql.ts";
 import { command, query } from "../../database/sql/statement.ts";
 import { type DocumentKind, documentKinds, ofKinds } from "../../documents/document-kinds.ts";
 import { isNeverThere } from "../../documents/document-presence.ts";
-import { documentNumber } from "../../documents/invoice-writes.ts";
+import { documentNumber } from "../../documents/document-writes.ts";
 import { invalidateReferenceData } from "../../ledger-connection/reference-data.ts";
 import type { AdminDocument } from "./document-listing.ts";
 

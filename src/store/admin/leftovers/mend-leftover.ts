@@ -25,7 +25,7 @@ import { db } from "../../database/prisma/client.ts";
 import { pick } from "../../database/sql/columns.ts";
 import { sql } from "../../database/sql/sql.ts";
 import { command, query } from "../../database/sql/statement.ts";
-import { withIds } from "../../documents/invoice-writes.ts";
+import { withIds } from "../../documents/document-writes.ts";
 import { invoiceListing } from "../../documents/invoices.ts";
 import { issueDocuments } from "../../documents/issue-documents.ts";
 import { type IssuedDocument, issuedSince, lastNumber } from "../../documents/issued-since.ts";

@@ -18,7 +18,7 @@ import type { Transaction } from "../../database/pool.ts";
 import { sql } from "../../database/sql/sql.ts";
 import { command } from "../../database/sql/statement.ts";
 import { stands } from "../../documents/document-presence.ts";
-import { withIds } from "../../documents/invoice-writes.ts";
+import { withIds } from "../../documents/document-writes.ts";
 import { type Issuing, issueDocuments } from "../../documents/issue-documents.ts";
 import {
   driftOf,
