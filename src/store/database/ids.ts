@@ -42,19 +42,14 @@ export type DerivedKind =
  */
 export function derivedId(kind: DerivedKind, apiKeyId: string, idempotencyKey: string): string {
   const digest = createHash("sha256").update(`${kind}\0${apiKeyId}\0${idempotencyKey}`).digest();
-  return format(digest.subarray(0, 16), 0x80);
+  digest.writeUInt8((digest.readUInt8(6) & 0x0f) | 0x80, 6);
+  digest.writeUInt8((digest.readUInt8(8) & 0x3f) | 0x80, 8);
+  const hex = digest.toString("hex", 0, 16);
+  const from = [0, 8, 12, 16, 20];
+  return from.map((start, index) => hex.slice(start, from[index + 1])).join("-");
 }
 
 /** Whether a text is a UUID, in any case. Any other text identifies no object. REQUEST-12. */
 export function isId(text: string): boolean {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text);
-}
-
-function format(bytes: Uint8Array, version: number): string {
-  const copy = Buffer.from(bytes);
-  copy.writeUInt8((copy.readUInt8(6) & 0x0f) | version, 6);
-  copy.writeUInt8((copy.readUInt8(8) & 0x3f) | 0x80, 8);
-  const hex = copy.toString("hex");
-  const from = [0, 8, 12, 16, 20];
-  return from.map((start, index) => hex.slice(start, from[index + 1])).join("-");
 }

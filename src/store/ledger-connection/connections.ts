@@ -36,18 +36,6 @@ export interface LedgerConnection {
 type GrantKind = "custom" | "authorisation";
 
 /**
- * The current state of a connection. `pausedMs` is how long no call may start, 0 if calls are
- * allowed. A disconnected connection is paused too, until an owner connects it again. That makes
- * its waiting jobs due.
- */
-export interface ConnectionState {
-  readonly connection: LedgerConnection;
-  readonly isDisconnected: boolean;
-  readonly pausedMs: number;
-  readonly pausedReason: string | null;
-}
-
-/**
  * The interval at which work checks a disconnected connection again. Reconnecting is up to a
  * person.
  */
@@ -91,22 +79,23 @@ const read = query({
   },
 });
 
-/** Returns the organisation's connection, or null if it has none. */
-export async function readConnection(
-  pool: Pool,
-  encryption: Encryption,
-  organisationId: string,
-): Promise<ConnectionState | null> {
+/**
+ * Returns the organisation's connection, or null if it has none. `pausedMs` is how long no call may
+ * start, 0 if calls are allowed. A disconnected connection is paused too, until an owner connects it
+ * again. That makes its waiting jobs due.
+ */
+export async function readConnection(pool: Pool, encryption: Encryption, organisationId: string) {
   const [row] = await read(pool, organisationId);
   if (row === undefined) return null;
   const { kind, grantKind, tenantId, baseUrl, identityUrl, clientId, consentedAt } = row;
   const { encryptedSecret: bytes, encryptionKeyId: keyId, disconnectedReason, pausedMs } = row;
   const clientSecret =
     bytes === null || keyId === null ? "" : encryption.decrypt({ keyId, bytes }, organisationId);
-  const address = { kind, grantKind, tenantId, baseUrl, identityUrl, clientId } as const;
+  const address = { kind, grantKind, tenantId, baseUrl, identityUrl, clientId };
+  const connection: LedgerConnection = { ...address, clientSecret, consentedAt };
   const isDisconnected = disconnectedReason !== null;
   return {
-    connection: { ...address, clientSecret, consentedAt },
+    connection,
     isDisconnected,
     pausedMs: isDisconnected ? disconnectedPauseMs : pausedMs,
     pausedReason: disconnectedReason ?? row.pausedReason,

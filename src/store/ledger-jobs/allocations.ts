@@ -154,14 +154,12 @@ export async function recordAllocation(
     await inTransaction(pool, (client) => record(client, organisationId, subscriptionId, result));
   } catch (error) {
     if (!isUnwritable(error) || result.observed === null) throw error;
-    const outcome = result.outcome.kind === "done" ? unwritable(result.outcome) : result.outcome;
+    const { jobId, attempt } = result.outcome;
+    const refused = { kind: "refused", jobId, attempt, ...unwritableAnswer } as const;
+    const outcome = result.outcome.kind === "done" ? refused : result.outcome;
     const unobserved = { ...result, outcome, observed: null };
     await recordAllocation(pool, organisationId, subscriptionId, unobserved);
   }
-}
-
-function unwritable({ jobId, attempt }: JobAttempt): UndoneOutcome {
-  return { kind: "refused", jobId, attempt, ...unwritableAnswer };
 }
 
 async function record(

@@ -124,7 +124,7 @@ export async function recordOutcomes(
         planned.push(...(await recordOutcomes(pool, organisationId, [outcome])));
       return planned;
     }
-    if (only === undefined || !isDone(only)) throw error;
+    if (only === undefined || !only.kind.endsWith("_done")) throw error;
     // Our note must be recorded wherever its credit is.
     if (isUsed(only)) return recordOutcomes(pool, organisationId, [{ ...only, allocations: [] }]);
     return recordOutcomes(pool, organisationId, [unwritable(only)]);
@@ -150,7 +150,12 @@ async function recordBatch(
     const [recorded] = await record(client, organisationId, records);
     await saveAttempts(client, organisationId, outcomes);
     await saveUsed(client, organisationId, used, recorded?.notes ?? []);
-    await renumber(client, organisationId, outcomes.filter(isRenumbered).map(jobIdOf));
+    const renumbered = outcomes.filter((one) => one.kind === "again" && one.isRenumbered === true);
+    await renumber(
+      client,
+      organisationId,
+      renumbered.map(({ jobId }) => jobId),
+    );
     return planAllocations(client, organisationId, recorded?.credited ?? []);
   });
 }
@@ -173,18 +178,6 @@ type UsedNote = PostingOutcome & { readonly kind: "credit_note_done" };
 /** A note that already has allocations. */
 function isUsed(outcome: PostingOutcome): outcome is UsedNote {
   return outcome.kind === "credit_note_done" && outcome.allocations.length > 0;
-}
-
-function isRenumbered(outcome: PostingOutcome): boolean {
-  return outcome.kind === "again" && outcome.isRenumbered === true;
-}
-
-function jobIdOf({ jobId }: PostingOutcome): string {
-  return jobId;
-}
-
-function isDone({ kind }: PostingOutcome): boolean {
-  return kind === "invoice_done" || kind === "credit_note_done" || kind === "contact_done";
 }
 
 function unwritable({ kind, jobId, attempt }: PostingOutcome): PostingOutcome {

@@ -5,6 +5,7 @@
  * database's clock, and cursors keep their microseconds.
  */
 import { columns } from "../../gen/columns.ts";
+import { msUntil } from "../database/clock.ts";
 import type { Pool } from "../database/pool.ts";
 import { float, instant, type RowOf, text } from "../database/sql/columns.ts";
 import { identifier, joinSql, literal, type Sql, sql } from "../database/sql/sql.ts";
@@ -94,12 +95,9 @@ const readState = query({
       )
     SELECT
       reason, failures,
-      greatest(
-        0,
-        coalesce(ceil(1000 * extract(epoch FROM not_before - now())), 0)
-      )::float8 AS wait_ms,
+      ${msUntil(sql`not_before`)} AS wait_ms,
       (
-        SELECT greatest(0, ceil(1000 * extract(epoch FROM min(due.at) - now())))
+        SELECT ${msUntil(sql`min(due.at)`)}
         FROM
           (
             SELECT next_sync_at AS at WHERE sync_kind IS NOT NULL OR next_sync_at <= now()
@@ -108,7 +106,7 @@ const readState = query({
           ) AS due
         WHERE due.at IS NOT NULL
         HAVING count(*) > 0
-      )::float8 AS next_in_ms
+      ) AS next_in_ms
     FROM cursors
   `,
   row: syncState,

@@ -132,11 +132,10 @@ async function write(
   const [row] = await holdSynced(client, organisationId, contact.id, contact.updatedAt);
   if (row === undefined) return false;
   const { id, ...before } = row;
-  const after = syncContact(
-    before,
-    plainContact(contact),
-    await isCustomer(client, organisationId, contact.mergedInto),
-  );
+  const where = { organisationId, ledgerContactId: contact.mergedInto };
+  const isSurvivorOurs =
+    contact.mergedInto !== null && (await db(client).customer.count({ where })) > 0;
+  const after = syncContact(before, plainContact(contact), isSurvivorOurs);
   const isMoved = after.ledgerContactId !== contact.id;
   const { name, firstName, lastName, email, status, ledgerContactId } = after;
   const person = [name, firstName, lastName, email];
@@ -148,19 +147,6 @@ async function write(
     await saveNotifications(client, organisationId, "contacts", [moved]);
   }
   return isMoved || keysOf(before).some((key) => before[key] !== after[key]);
-}
-
-async function isCustomer(
-  client: Transaction,
-  organisationId: string,
-  contactId: string | null,
-): Promise<boolean> {
-  if (contactId === null) return false;
-  const found = await db(client).customer.findFirst({
-    where: { organisationId, ledgerContactId: contactId },
-    select: { id: true },
-  });
-  return found !== null;
 }
 
 /**

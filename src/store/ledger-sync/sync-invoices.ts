@@ -8,7 +8,7 @@ import { columns } from "../../gen/columns.ts";
 import { lockInOrder, lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { db } from "../database/prisma/client.ts";
-import { bool, pick, type RowOf, text } from "../database/sql/columns.ts";
+import { bool, pick, text } from "../database/sql/columns.ts";
 import { identifier, sql } from "../database/sql/sql.ts";
 import { query } from "../database/sql/statement.ts";
 import { type ObservedInvoiceState, unfitText } from "../documents/credit-note-state.ts";
@@ -151,13 +151,9 @@ async function writeInvoices(
     ...nothingSynced,
     changed: written.length,
     credited: await planAllocations(client, organisationId, open),
-    again: againOf(rows),
+    // Only a row that differs needs a second read.
+    again: rows.filter((row) => row.verdict === "again" && row.isOther).map((row) => row.ledgerId),
   };
-}
-
-/** Only a row that differs needs a second read. */
-function againOf(rows: readonly RowOf<typeof evaluatedInvoice>[]): readonly string[] {
-  return rows.filter((row) => row.verdict === "again" && row.isOther).map((row) => row.ledgerId);
 }
 
 const markUnfit = query({

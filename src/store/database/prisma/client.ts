@@ -19,20 +19,16 @@ export type Executor = Pick<Pool, "query">;
  * one tick into one statement, which may belong to different transactions. Use `findFirst`.
  */
 const methods = [
-  "aggregate",
   "count",
   "create",
   "createMany",
-  "createManyAndReturn",
   "delete",
   "deleteMany",
   "findFirst",
   "findFirstOrThrow",
   "findMany",
-  "groupBy",
   "update",
   "updateMany",
-  "updateManyAndReturn",
   "upsert",
 ] as const;
 
