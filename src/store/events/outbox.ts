@@ -57,8 +57,9 @@ const findOrganisations = query({
 
 /**
  * Up to `limit` organisations with outbox entries by rising id, after `after`, and the database's
- * time of the read. It reads across organisations and returns ids only. It follows an index, so that one organisation's many entries do not slow down
- * the search for others. It is planned each time, for the tables' current sizes.
+ * time of the read. It reads across organisations and returns ids only. It follows an index, so
+ * that one organisation's many entries do not slow down the search for others. It is planned each
+ * time, for the tables' current sizes.
  */
 export async function findChangedOrganisations(
   executor: Executor,

@@ -81,8 +81,8 @@ const read = query({
 
 /**
  * Returns the organisation's connection, or null if it has none. `pausedMs` is how long no call may
- * start, 0 if calls are allowed. A disconnected connection is paused too, until an owner connects it
- * again. That makes its waiting jobs due.
+ * start, 0 if calls are allowed. A disconnected connection is paused too, until an owner connects
+ * it again. That makes its waiting jobs due.
  */
 export async function readConnection(pool: Pool, encryption: Encryption, organisationId: string) {
   const [row] = await read(pool, organisationId);

@@ -1,8 +1,8 @@
 /**
  * Stores batches of usage events in one transaction: it locks, loads the facts, evaluates, inserts
- * and describes. Each id is stored once for ever. Each event goes on the bill that is open while its
- * lock is held. Every transaction takes its locks in the same order, so that no two of them deadlock
- * (USAGE-11, INVARIANT-5).
+ * and describes. Each id is stored once for ever. Each event goes on the bill that is open while
+ * its lock is held. Every transaction takes its locks in the same order, so that no two of them
+ * deadlock (USAGE-11, INVARIANT-5).
  */
 import { isOver } from "../../domain/billing/due-date.ts";
 import {
