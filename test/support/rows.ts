@@ -4,7 +4,8 @@
  * such as a lock or a sum over several tables, stays SQL in the test.
  */
 import type { Prisma } from "../../src/gen/prisma/client.ts";
-import { dbOfAll, type Executor } from "../../src/store/database/prisma/client.ts";
+import { dbOfAll } from "../../src/store/database/prisma/client.ts";
+import type { Executor } from "../../src/store/database/sql/statement.ts";
 
 /** The rows of all tables, read and planted by their models. */
 export const tables = dbOfAll;

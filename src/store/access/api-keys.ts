@@ -7,10 +7,9 @@
  */
 
 import { columns } from "../../gen/columns.ts";
-import type { Executor } from "../database/prisma/client.ts";
 import { bool, instant, int, pick, type RowOf, uuid } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
-import { query } from "../database/sql/statement.ts";
+import { type Executor, query } from "../database/sql/statement.ts";
 import { admissionTimeoutMs, batchAdmissions } from "./admission-batches.ts";
 
 const keyRow = {

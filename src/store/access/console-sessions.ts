@@ -5,10 +5,9 @@
  * SQL, because the database's clock decides, and a code is used up by its deletion.
  */
 import { columns } from "../../gen/columns.ts";
-import type { Executor } from "../database/prisma/client.ts";
 import { type RowOf, uuid } from "../database/sql/columns.ts";
 import { type Sql, sql } from "../database/sql/sql.ts";
-import { type Command, command, first, query } from "../database/sql/statement.ts";
+import { type Command, command, type Executor, first, query } from "../database/sql/statement.ts";
 
 const minuteMs = 60_000;
 

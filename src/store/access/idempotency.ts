@@ -16,10 +16,9 @@
  */
 import { strict as assert } from "node:assert";
 import { randomUUID } from "node:crypto";
-import type { Executor } from "../database/prisma/client.ts";
 import { bytes, int, text } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
-import { command, query } from "../database/sql/statement.ts";
+import { command, type Executor, query } from "../database/sql/statement.ts";
 import { createLeases, type Leased } from "./idempotency-leases.ts";
 
 /** A request with an idempotency key. */

@@ -5,10 +5,9 @@
  *
  * SQL: a function of the database looks up the tokens of a batch and records their use.
  */
-import type { Executor } from "../database/prisma/client.ts";
 import { bool, int, type RowOf, uuid } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
-import { query } from "../database/sql/statement.ts";
+import { type Executor, query } from "../database/sql/statement.ts";
 import { admissionTimeoutMs, batchAdmissions } from "./admission-batches.ts";
 import { noteUse, signedInRow, validSessions } from "./console-sessions.ts";
 

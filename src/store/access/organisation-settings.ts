@@ -3,9 +3,10 @@ import type {
   FirstInvoiceStatus,
   OrganisationSettings,
 } from "../../domain/model/organisation-settings.ts";
-import { db, type Executor } from "../database/prisma/client.ts";
+import { db } from "../database/prisma/client.ts";
 import { columnOf } from "../database/sql/columns.ts";
 import { identifier, joinSql, literal, sql } from "../database/sql/sql.ts";
+import type { Executor } from "../database/sql/statement.ts";
 
 /** The fields of the settings, as the typed client selects them. */
 const settings = {

@@ -3,7 +3,10 @@
  * lost connection is opened again. What was notified in the meantime is lost, so a listener must
  * read the database as well.
  */
-import { createListener } from "./pool.ts";
+import pg from "pg";
+
+/** How long a connection may take. */
+const connectTimeoutMs = 3_000;
 
 /** Delay before a lost connection is opened again. It spares a server that restarts. */
 const reconnectMs = 500;
@@ -26,10 +29,15 @@ interface ListenerSettings {
 export function listen(settings: ListenerSettings) {
   const { databaseUrl, name, channel, onPart, onListening, onError } = settings;
   let closed = false;
-  let client: ReturnType<typeof createListener> | null = null;
+  let client: pg.Client | null = null;
   const open = async (): Promise<void> => {
     if (closed) return;
-    const next = createListener(databaseUrl, name);
+    const next = new pg.Client({
+      connectionString: databaseUrl,
+      application_name: name,
+      keepAlive: true,
+      connectionTimeoutMillis: connectTimeoutMs,
+    });
     const lost = (error?: Error) => {
       if (client !== next) return;
       client = null;

@@ -89,19 +89,6 @@ export function createPool(settings: PoolSettings, onError: (error: Error) => vo
 }
 
 /**
- * Creates a separate connection for LISTEN, which is not yet connected. `name` is shown in
- * `pg_stat_activity`.
- */
-export function createListener(databaseUrl: string, name: string): pg.Client {
-  return new pg.Client({
-    connectionString: databaseUrl,
-    application_name: name,
-    keepAlive: true,
-    connectionTimeoutMillis: connectTimeoutMs,
-  });
-}
-
-/**
  * Settings of each session. Prisma reads and writes every instant as if the session were in UTC,
  * and the server's own zone may be another one. Compiling a statement takes longer than each of
  * ours takes.

@@ -1,5 +1,6 @@
 /** Finds the jobs that still have to create a subscription's invoices in the ledger. */
-import { db, type Executor } from "../database/prisma/client.ts";
+import { db } from "../database/prisma/client.ts";
+import type { Executor } from "../database/sql/statement.ts";
 
 /** The ids of an invoice and of the job that posts it. */
 export interface InvoiceIds {

@@ -9,10 +9,9 @@
 import { columns } from "../../gen/columns.ts";
 import { binding } from "../database/bind.ts";
 import type { Encryption } from "../database/encryption.ts";
-import type { Executor } from "../database/prisma/client.ts";
 import { float, pick } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
-import { command, query } from "../database/sql/statement.ts";
+import { command, type Executor, query } from "../database/sql/statement.ts";
 import { recordAttempts } from "./delivery-attempts.ts";
 import { claimDeliveries, deferDeliveries, releaseDeliveries } from "./delivery-claims.ts";
 import { type EndpointKey, isUnclaimed } from "./due-endpoints.ts";
@@ -73,7 +72,8 @@ export function createDeliveryStore(executor: Executor, encryption: Encryption) 
      * Takes the single probe after the endpoint's breaker was open. False if another process has
      * it.
      */
-    takeProbe: bound(takeProbe),
+    takeProbe: async ({ organisationId, endpointId }: EndpointKey) =>
+      (await takeEndpointProbe(executor, organisationId, endpointId)) === 1,
     record: bound(recordAttempts),
     /** Ends up to `limit` due deliveries to a disabled endpoint and returns how many. */
     endDue: ({ organisationId, endpointId }: EndpointKey, limit: number) =>
@@ -124,13 +124,6 @@ const takeEndpointProbe = command({
     WHERE organisation_id = $1 AND id = $2 AND open_until <= clock_timestamp()
   `,
 });
-
-async function takeProbe(
-  executor: Executor,
-  { organisationId, endpointId }: EndpointKey,
-): Promise<boolean> {
-  return (await takeEndpointProbe(executor, organisationId, endpointId)) === 1;
-}
 
 const endDueDeliveries = command({
   name: "end_due_deliveries",

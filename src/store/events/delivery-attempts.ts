@@ -5,10 +5,9 @@
  * SQL: one statement locks the endpoint and its deliveries and writes many rows of three tables.
  */
 
-import type { Executor } from "../database/prisma/client.ts";
 import { bool, int, type RowOf } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
-import { query } from "../database/sql/statement.ts";
+import { type Executor, query } from "../database/sql/statement.ts";
 import { type EndpointKey, isOwn } from "./due-endpoints.ts";
 
 /** An attempt and its result. */

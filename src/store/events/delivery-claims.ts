@@ -6,10 +6,9 @@
  */
 
 import { columns } from "../../gen/columns.ts";
-import type { Executor } from "../database/prisma/client.ts";
 import { float, int, pick, type RowOf, text } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
-import { command, query } from "../database/sql/statement.ts";
+import { command, type Executor, query } from "../database/sql/statement.ts";
 import { type EndpointKey, isOwn, isUnclaimed } from "./due-endpoints.ts";
 
 /** What a claim reads of a delivery. */

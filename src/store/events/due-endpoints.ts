@@ -5,10 +5,9 @@
  * SQL: a sub-select with LIMIT follows the index to each endpoint's earliest delivery, compared
  * with the server's clock. The typed client would read the deliveries.
  */
-import type { Executor } from "../database/prisma/client.ts";
 import { uuid } from "../database/sql/columns.ts";
 import { type Sql, sql } from "../database/sql/sql.ts";
-import { type Query, query } from "../database/sql/statement.ts";
+import { type Executor, type Query, query } from "../database/sql/statement.ts";
 
 /** The key of an endpoint. */
 export interface EndpointKey {

@@ -1,9 +1,8 @@
 /** Gives up deliveries whose time is over. */
 import { columns } from "../../gen/columns.ts";
-import type { Executor } from "../database/prisma/client.ts";
 import { arrayOf, int, pick, type RowOf, text } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
-import { query } from "../database/sql/statement.ts";
+import { type Executor, query } from "../database/sql/statement.ts";
 import { type EndpointKey, isUnclaimed } from "./due-endpoints.ts";
 
 /** Limits of the time for attempts, in milliseconds. */

@@ -9,10 +9,15 @@ import { formatInstant, type Instant, instantOf } from "../../domain/usage/parse
 import { columns } from "../../gen/columns.ts";
 import { isId } from "../database/ids.ts";
 import type { Page, PageRequest } from "../database/page.ts";
-import { db, type Executor } from "../database/prisma/client.ts";
+import { db } from "../database/prisma/client.ts";
 import { pick } from "../database/sql/columns.ts";
 import { joinSql, type Sql, sql } from "../database/sql/sql.ts";
-import { declare, statementName, undeclaredQuery } from "../database/sql/statement.ts";
+import {
+  declare,
+  type Executor,
+  statementName,
+  undeclaredQuery,
+} from "../database/sql/statement.ts";
 
 /** Who lists, and which kinds of objects' events it may see. A sandbox has its own clock. */
 export interface EventReader {

@@ -4,7 +4,8 @@
  */
 import type { WebhookEndpoint } from "../../gen/prisma/client.ts";
 import type { Encryption } from "../database/encryption.ts";
-import { db, dbOfAll, type Executor } from "../database/prisma/client.ts";
+import { db, dbOfAll } from "../database/prisma/client.ts";
+import type { Executor } from "../database/sql/statement.ts";
 import { endpointSecretBound } from "./deliveries.ts";
 
 const encryptedColumns = {

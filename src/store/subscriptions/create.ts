@@ -14,10 +14,9 @@ import {
   readPlan,
 } from "../catalogue/catalogue.ts";
 import { customerColumns, customerRow, isShown } from "../customers/customers.ts";
-import type { Executor } from "../database/prisma/client.ts";
 import { bytes, json, jsonRow, jsonRows, pick, type RowOf } from "../database/sql/columns.ts";
 import { sql } from "../database/sql/sql.ts";
-import { query } from "../database/sql/statement.ts";
+import { type Executor, query } from "../database/sql/statement.ts";
 
 /** The keys of everything that a creation looks up. */
 export interface CreationQuery {

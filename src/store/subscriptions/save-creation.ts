@@ -16,10 +16,9 @@ import {
   type Transaction,
   tracing,
 } from "../database/pool.ts";
-import type { Executor } from "../database/prisma/client.ts";
 import { pick } from "../database/sql/columns.ts";
 import { columnsOf, namesOf, sql } from "../database/sql/sql.ts";
-import { command } from "../database/sql/statement.ts";
+import { command, type Executor } from "../database/sql/statement.ts";
 import {
   decimalText,
   insertDocuments,

@@ -16,7 +16,6 @@ import { openUsage } from "../billing/usage-sums.ts";
 import { planMeterRow, planMetersJson, readPlanMeters } from "../catalogue/meters.ts";
 import { isId } from "../database/ids.ts";
 import type { Page } from "../database/page.ts";
-import type { Executor } from "../database/prisma/client.ts";
 import {
   bool,
   instant,
@@ -28,7 +27,7 @@ import {
   uuid,
 } from "../database/sql/columns.ts";
 import { columnsOf, type Sql, sql } from "../database/sql/sql.ts";
-import { query } from "../database/sql/statement.ts";
+import { type Executor, query } from "../database/sql/statement.ts";
 import type { UsagePlace } from "./usage-rows.ts";
 
 /** A position in the list. */

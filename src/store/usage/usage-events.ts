@@ -8,10 +8,9 @@ import { formatInstant, type Quantity } from "../../domain/usage/parse.ts";
 import { columns } from "../../gen/columns.ts";
 import type { Page, PageRequest } from "../database/page.ts";
 import type { Pool } from "../database/pool.ts";
-import type { Executor } from "../database/prisma/client.ts";
 import { bigint, bool, pick, type RowOf, text } from "../database/sql/columns.ts";
 import { columnsOf, type Sql, sql } from "../database/sql/sql.ts";
-import { query } from "../database/sql/statement.ts";
+import { type Executor, query } from "../database/sql/statement.ts";
 import { microseconds } from "./ingest-facts.ts";
 import { readUsagePlace, type UsagePlace, usagePlaceColumns, usagePlaceRow } from "./usage-rows.ts";
 

@@ -11,10 +11,10 @@ import {
   orderedUpdate,
 } from "../../database/lock-order.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
-import { db, type Executor } from "../../database/prisma/client.ts";
+import { db } from "../../database/prisma/client.ts";
 import { pick } from "../../database/sql/columns.ts";
 import { sql } from "../../database/sql/sql.ts";
-import { query } from "../../database/sql/statement.ts";
+import { type Executor, query } from "../../database/sql/statement.ts";
 import { type LedgerConnection, readConnection } from "../../ledger-connection/connections.ts";
 import { tokenPlaces } from "../../ledger-connection/oauth-tokens.ts";
 import { type Actor, type Change, type Changed, type Changes, changed } from "../changes.ts";

@@ -6,10 +6,9 @@
 import { Refusal } from "../../../domain/refusal.ts";
 import { isId } from "../../database/ids.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
-import type { Executor } from "../../database/prisma/client.ts";
 import { arrayOf, numeric, type RowOf, text, uuid } from "../../database/sql/columns.ts";
 import { joinSql, sql } from "../../database/sql/sql.ts";
-import { query } from "../../database/sql/statement.ts";
+import { type Executor, query } from "../../database/sql/statement.ts";
 import { removedStands, setupModeUsage, unbilled, withoutCounterpart } from "./leftover-kinds.ts";
 import { findUnbilledIncreases } from "./unbilled-increases.ts";
 

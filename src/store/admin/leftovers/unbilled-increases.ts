@@ -19,10 +19,9 @@ import {
   subscriptionSource,
 } from "../../billing/subscription-row.ts";
 import { planRow, readPlan } from "../../catalogue/catalogue.ts";
-import type { Executor } from "../../database/prisma/client.ts";
 import { day, int, jsonRow, type RowOf, uuid } from "../../database/sql/columns.ts";
 import { literal, sql } from "../../database/sql/sql.ts";
-import { query } from "../../database/sql/statement.ts";
+import { type Executor, query } from "../../database/sql/statement.ts";
 import { keepsPlace } from "../../documents/document-presence.ts";
 import { answerLost } from "../../subscriptions/break-off.ts";
 import type { Leftover } from "./list-leftovers.ts";

@@ -9,10 +9,8 @@ import { createHash } from "node:crypto";
 import { PrismaPg } from "@prisma/adapter-pg";
 import { Prisma, PrismaClient } from "../../../gen/prisma/client.ts";
 import type { Pool } from "../pool.ts";
+import type { Executor } from "../sql/statement.ts";
 import { PrismaPool } from "./prisma-pool.ts";
-
-/** Anything that runs statements: a pool, or a connection inside a transaction. */
-export type Executor = Pick<Pool, "query">;
 
 /**
  * The calls of a model. `findUnique` and `findUniqueOrThrow` are missing: Prisma merges the ones of

@@ -6,7 +6,7 @@
 import { strict as assert } from "node:assert";
 import { AsyncLocalStorage } from "node:async_hooks";
 import pg from "pg";
-import type { Executor } from "./client.ts";
+import type { Executor } from "../sql/statement.ts";
 
 /** The pool of Prisma's adapter, which takes nothing but a pool of the driver. */
 export class PrismaPool extends pg.Pool {
