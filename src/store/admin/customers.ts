@@ -14,7 +14,7 @@ import { db } from "../database/prisma/client.ts";
 import { pick } from "../database/sql/columns.ts";
 import { type Sql, sql } from "../database/sql/sql.ts";
 import { command, query } from "../database/sql/statement.ts";
-import { type Actor, type Changed, type Changes, changed, changeOf, isTaken } from "./changes.ts";
+import { type Actor, type Changed, type Changes, changed, changeOf } from "./changes.ts";
 import { eraseCustomer } from "./erase-customer.ts";
 
 /** A customer to import. Its contact exists in the ledger. */
@@ -44,29 +44,14 @@ declarePage(
 /** Creates the customer store over changes. Null stands for one that does not exist. */
 export function createCustomerStore(pool: Pool, { run }: Changes) {
   const reads = collection(pool, customerListing, searchFilters);
-  const findByContacts = async (organisationId: string, contactIds: readonly string[]) => {
-    const records = await db(pool).customer.findMany({
-      where: { organisationId, ledgerContactId: { in: [...contactIds] } },
-    });
-    return new Map(records.map((record) => [record.ledgerContactId ?? "", readRecord(record)]));
-  };
   return {
     ...reads,
     /** Returns the customers of these ledger contacts, by the contact's id. */
-    findByContacts,
-    /** `exists`: the contact is a customer already. `code_taken`: another customer has the code. */
-    importOne: async (actor: Actor, organisationId: string, customer: CustomerToImport) => {
-      try {
-        await run(actor, async (tx) => {
-          const data = { ...customer, organisationId };
-          return changed(null, changeOf("customer", null, await db(tx).customer.create({ data })));
-        });
-        return "imported" as const;
-      } catch (error) {
-        if (!isTaken(error)) throw error;
-        const found = await findByContacts(organisationId, [customer.ledgerContactId]);
-        return found.size > 0 ? ("exists" as const) : ("code_taken" as const);
-      }
+    findByContacts: async (organisationId: string, contactIds: readonly string[]) => {
+      const records = await db(pool).customer.findMany({
+        where: { organisationId, ledgerContactId: { in: [...contactIds] } },
+      });
+      return new Map(records.map((record) => [record.ledgerContactId ?? "", readRecord(record)]));
     },
     /**
      * Imports in one transaction and returns the customers that were imported. Contacts that are

@@ -95,22 +95,11 @@ async function importOne(
   if (answer.kind !== "ok") throw refusalOf(answer);
   const customer = decide(answer.value, wanted, nowOf(organisation));
   if (!("id" in customer)) return customer;
-  const actor = actorOf(call);
-  switch (await deps.store.customers.importOne(actor, organisationId, customer)) {
-    case "imported":
-      return imported(customer);
-    case "exists":
-      return (
-        (await findImported(deps, organisationId, ledgerContactId)) ??
-        rejected(
-          ledgerContactId,
-          "contact_not_found",
-          "The contact was imported and removed meanwhile.",
-        )
-      );
-    case "code_taken":
-      return codeTaken(customer);
-  }
+  const { customers } = deps.store;
+  const created = await customers.importMany(actorOf(call), organisationId, [customer]);
+  if (created.has(customer)) return imported(customer);
+  // Another call may have imported the contact meanwhile. Otherwise another customer has its code.
+  return (await findImported(deps, organisationId, ledgerContactId)) ?? codeTaken(customer);
 }
 
 async function findImported(
