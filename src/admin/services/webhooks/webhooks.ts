@@ -254,10 +254,7 @@ function requireKinds(kinds: readonly string[]): void {
   throw new Refusal("invalid_parameter", `${param} must be one of ${eventTypes.join(", ")}`, param);
 }
 
-function changedKinds({
-  kinds,
-  allKinds,
-}: UpdateWebhookEndpointRequest): readonly string[] | undefined {
+function changedKinds({ kinds, allKinds }: UpdateWebhookEndpointRequest): string[] | undefined {
   requireKinds(kinds);
   if (!allKinds) return kinds.length === 0 ? undefined : kinds;
   if (kinds.length === 0) return [];

@@ -2,6 +2,7 @@
  * Creates and changes webhook endpoints for the admin API. Signing secrets are written and never
  * returned. WEBHOOK-1, WEBHOOK-3.
  */
+import { Refusal } from "../../../domain/refusal.ts";
 import type { Prisma, WebhookEndpoint } from "../../../gen/prisma/client.ts";
 import type { Encryption } from "../../database/encryption.ts";
 import { isId } from "../../database/ids.ts";
@@ -13,7 +14,6 @@ import { endpointSecretBound } from "../../events/deliveries.ts";
 import { type Actor, type Change, type Changed, type Changes, changed } from "../changes.ts";
 import type { Created } from "../credentials.ts";
 import { pageBySeq } from "../page-by-seq.ts";
-import { previousOf, type Rotation } from "./secret-rotation.ts";
 
 /** An endpoint without its secrets. */
 export type EndpointView = Omit<
@@ -21,20 +21,24 @@ export type EndpointView = Omit<
   "seq" | "encryptedSecret" | "encryptionKeyId" | "encryptedPrevious" | "previousKeyId"
 >;
 
+type EndpointSettings = Pick<WebhookEndpoint, "url" | "description" | "kinds">;
+
 /** A new endpoint. `secret` is encrypted. */
-interface NewEndpoint {
+interface NewEndpoint extends EndpointSettings {
   readonly id: string;
-  readonly url: string;
-  readonly description: string;
-  readonly kinds: readonly string[];
   readonly secret: string;
 }
 
-/** The fields of an endpoint that can change. Undefined leaves a field as it is. */
-interface EndpointChanges {
-  readonly url?: string | undefined;
-  readonly description?: string | undefined;
-  readonly kinds?: readonly string[] | undefined;
+/** Undefined leaves a field as it is. */
+type EndpointChanges = {
+  readonly [Name in keyof EndpointSettings]: EndpointSettings[Name] | undefined;
+};
+
+/** A rotation: the new secret, and which previous secrets stop signing at once. */
+interface Rotation {
+  readonly secret: string;
+  readonly dropPrevious: boolean;
+  readonly dropCurrent: boolean;
 }
 
 /** How many endpoints of an organisation may be enabled. Each costs a request for every event. */
@@ -68,8 +72,8 @@ export function createEndpointStore(pool: Pool, { run }: Changes, encryption: En
      * Creates the endpoint, or returns the one that an earlier try with the same id created.
      * `too_many`: the limit of enabled endpoints is reached.
      */
-    create: (actor: Actor, organisationId: string, { secret, kinds, ...endpoint }: NewEndpoint) => {
-      const data = { ...endpoint, ...encrypt(endpoint.id, secret), kinds: [...kinds] };
+    create: (actor: Actor, organisationId: string, { secret, ...endpoint }: NewEndpoint) => {
+      const data = { ...endpoint, ...encrypt(endpoint.id, secret) };
       return run(actor, (tx) => createEndpoint(tx, { ...data, organisationId }));
     },
     get: async (organisationId: string, id: string) =>
@@ -133,17 +137,11 @@ interface Decision<Refused> {
   readonly logged?: object;
 }
 
-function decideUpdate(
-  before: WebhookEndpoint,
-  { kinds, ...changes }: EndpointChanges,
-): EndpointUpdate | null {
-  const after = {
-    ...before,
-    ...withoutUndefined({ ...changes, kinds: kinds && [...kinds] }),
-  };
+function decideUpdate(before: WebhookEndpoint, changes: EndpointChanges): EndpointUpdate | null {
+  const after = { ...before, ...withoutUndefined(changes) };
   if (JSON.stringify(logged(before)) === JSON.stringify(logged(after))) return null;
-  const { url, description } = after;
-  return { url, description, kinds: after.kinds, ...(url === before.url ? {} : healthy) };
+  const { url, description, kinds } = after;
+  return { url, description, kinds, ...(url === before.url ? {} : healthy) };
 }
 
 const decideEnable: Decide<"too_many"> = async (before, tx) => {
@@ -215,4 +213,37 @@ function logged(endpoint: EndpointView): object {
     previousSecretUntil: previousUntil,
     failures,
   };
+}
+
+/** How long the previous secret also signs after a rotation. WEBHOOK-1. */
+const secretOverlapMs = 24 * 60 * 60 * 1000;
+
+/**
+ * Returns the secret that signs in addition to a new one: the remaining previous secret, of which
+ * there is at most one.
+ */
+function previousOf(
+  endpoint: WebhookEndpoint,
+  { dropPrevious, dropCurrent }: Omit<Rotation, "secret">,
+  now: number,
+): Pick<WebhookEndpoint, "encryptedPrevious" | "previousKeyId" | "previousUntil"> {
+  const { encryptedSecret, encryptionKeyId, encryptedPrevious, previousKeyId, previousUntil } =
+    endpoint;
+  const hasPrevious = !dropPrevious && previousUntil !== null && previousUntil.getTime() > now;
+  if (hasPrevious && !dropCurrent) {
+    const message =
+      `The secret before the last rotation signs until ${previousUntil.toISOString()}. ` +
+      "With drop_previous it stops now. With drop_current the newest one stops, which is right " +
+      "if no receiver has it.";
+    throw new Refusal("invalid_state", message);
+  }
+  const until = new Date(now + secretOverlapMs);
+  if (!dropCurrent)
+    return {
+      encryptedPrevious: encryptedSecret,
+      previousKeyId: encryptionKeyId,
+      previousUntil: until,
+    };
+  if (hasPrevious) return { encryptedPrevious, previousKeyId, previousUntil: until };
+  return { encryptedPrevious: null, previousKeyId: null, previousUntil: null };
 }
