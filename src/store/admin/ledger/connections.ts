@@ -76,7 +76,7 @@ export function createConnectionStore(pool: Pool, changes: Changes, encryption: 
       organisationId: string,
       connection: LedgerConnection,
       granted?: GrantedTokens,
-    ) => run(actor, (tx) => save(tx, encryption, organisationId, { connection, granted })),
+    ) => run(actor, (tx) => save(tx, encryption, organisationId, connection, granted)),
     /** The names of up to ten other organisations that are connected to the same tenant. */
     sharing: async (organisationId: string) => {
       const connection = await db(pool).ledgerConnection.findFirst({ where: { organisationId } });
@@ -91,17 +91,12 @@ export function createConnectionStore(pool: Pool, changes: Changes, encryption: 
   };
 }
 
-/** A connection to save, with its tokens if it is one by authorisation. */
-interface ConnectionToSave {
-  readonly connection: LedgerConnection;
-  readonly granted: GrantedTokens | undefined;
-}
-
 async function save(
   tx: Transaction,
   encryption: Encryption,
   organisationId: string,
-  { connection, granted }: ConnectionToSave,
+  connection: LedgerConnection,
+  granted: GrantedTokens | undefined,
 ): Promise<Changed<ConnectionView | Unsaved>> {
   const where = { organisationId };
   await lockConnection(tx, organisationId);
@@ -110,7 +105,9 @@ async function save(
   if (before === null || isOtherKind || before.tenantId !== connection.tenantId) {
     if (before !== null && (await db(tx).customer.count({ where })) > 0)
       return changed({ unsaved: "other_tenant" });
-    const by = await takenBy(tx, organisationId, connection.tenantId);
+    // Of two organisations that connect to a tenant at once the second one sees the first. ADMIN-7
+    await lockName(tx, tenantLockClass, connection.tenantId.toLowerCase());
+    const by = await loadOthers(tx, organisationId, connection.tenantId);
     if (by.length > 0) return changed({ unsaved: "taken", by });
   }
   const { clientSecret, ...shown } = connection;
@@ -141,19 +138,6 @@ async function save(
 
 /** The class of the advisory lock on a tenant: "tena" in ASCII. */
 const tenantLockClass = 0x74656e61;
-
-/**
- * Locks the tenant, so that of two organisations that connect to it at once the second one sees the
- * first, and returns the organisations that have it. ADMIN-7
- */
-async function takenBy(
-  tx: Transaction,
-  organisationId: string,
-  tenantId: string,
-): Promise<readonly string[]> {
-  await lockName(tx, tenantLockClass, tenantId.toLowerCase());
-  return loadOthers(tx, organisationId, tenantId);
-}
 
 /** SQL, because the index on tenants is over their lower case. */
 const findOthers = query({

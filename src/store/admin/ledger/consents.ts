@@ -51,14 +51,6 @@ interface ConsentView {
   readonly expiresAt: Date;
 }
 
-/** The tokens of a consent that wait for the choice of a tenant by this operator. */
-interface ConsentChoice {
-  readonly kind: string;
-  readonly operatorId: string;
-  readonly tokens: ConsentTokens;
-  readonly tenants: readonly ConsentTenant[];
-}
-
 /** Creates the consent store over changes. The pool is for writes that no operator's call makes. */
 export function createConsentStore(pool: Pool, { run }: Changes, encryption: Encryption) {
   return {
@@ -232,7 +224,8 @@ async function fail(pool: Pool, organisationId: string, failure: string): Promis
   });
 }
 
-function choiceOf(consent: LedgerConsent, encryption: Encryption, now: Date): ConsentChoice | null {
+/** Returns the tokens that wait for the choice of a tenant by this operator. */
+function choiceOf(consent: LedgerConsent, encryption: Encryption, now: Date) {
   const { organisationId, kind, operatorId, encryptedTokens, encryptionKeyId: keyId } = consent;
   const { status, tenants } = viewOf(consent, now);
   if (encryptedTokens === null || status !== "choose") return null;
