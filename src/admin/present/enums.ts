@@ -4,6 +4,7 @@
  */
 import { CredentialStatus } from "../../gen/proto/billing/admin/v1/api_keys_pb.ts";
 import { AttentionKind } from "../../gen/proto/billing/admin/v1/attention_pb.ts";
+import { LeftoverKind } from "../../gen/proto/billing/admin/v1/billing_pb.ts";
 import { LedgerContactStatus } from "../../gen/proto/billing/admin/v1/customers_pb.ts";
 import {
   AttemptOutcome,
@@ -56,6 +57,9 @@ export const documentKinds = byWord(DocumentKind);
 export const documentStates = byWord(DocumentState);
 export const documentJobs = byWord(DocumentJob);
 export const attemptOutcomes = byWord(AttemptOutcome);
+
+/** Enum values of what faults of earlier versions left. */
+export const leftoverKinds = byWord(LeftoverKind);
 
 /** Enum values of a timeline's entries, their groups, and who requested them. */
 export const timelineKinds = byWord(TimelineKind);

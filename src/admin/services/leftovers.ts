@@ -5,13 +5,13 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { checkNothingRuns } from "../../domain/model/billing-state.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import {
-  type BillingService,
-  LeftoverKind,
-  type LeftoverSchema,
+import type {
+  BillingService,
+  LeftoverSchema,
 } from "../../gen/proto/billing/admin/v1/billing_pb.ts";
 import type { Leftover } from "../../store/admin/leftovers/list-leftovers.ts";
-import { presentIssued } from "../present/present.ts";
+import { leftoverKinds } from "../present/enums.ts";
+import { membersOf, presentIssued } from "../present/present.ts";
 import {
   type AdminDependencies,
   type AdminImplementation,
@@ -64,18 +64,13 @@ function inSetupMode(): Refusal {
   return new Refusal("invalid_state", message);
 }
 
-const kinds: Readonly<Record<Leftover["kind"], LeftoverKind>> = {
-  unbilled_amendment: LeftoverKind.UNBILLED_AMENDMENT,
-  end_without_counterpart: LeftoverKind.END_WITHOUT_COUNTERPART,
-  removed_stands: LeftoverKind.REMOVED_STANDS,
-  setup_mode_usage: LeftoverKind.SETUP_MODE_USAGE,
-  unbilled_increase: LeftoverKind.UNBILLED_INCREASE,
-};
-
 function presentLeftover(leftover: Leftover): MessageInitShape<typeof LeftoverSchema> {
-  const { id, kind, subscriptionId: subscription, numbers, amount, currency } = leftover;
-  const summary = summaryOf(leftover);
-  return { id, kind: kinds[kind], subscription, numbers: [...numbers], amount, currency, summary };
+  return {
+    ...membersOf(leftover),
+    kind: leftoverKinds[leftover.kind],
+    subscription: leftover.subscriptionId,
+    summary: summaryOf(leftover),
+  };
 }
 
 function summaryOf({ kind, numbers }: Leftover): string {

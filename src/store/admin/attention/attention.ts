@@ -9,7 +9,7 @@ import type { Page, PageRequest } from "../../database/page.ts";
 import { inTransaction, type Pool } from "../../database/pool.ts";
 import { bigint, instant, int, type RowOf, text, uuid } from "../../database/sql/columns.ts";
 import { columnsOf, sql } from "../../database/sql/sql.ts";
-import { type Query, query } from "../../database/sql/statement.ts";
+import { query } from "../../database/sql/statement.ts";
 import { attentionSources, type Scope, type Source } from "./attention-sources.ts";
 
 /** The kinds, the most severe first. */
@@ -62,18 +62,11 @@ const ofOrganisation: Scope = {
   limit: sql`${maxCounted}`,
 };
 
-interface Statements {
-  readonly page: Query<RowOf<typeof pageRow>>;
-  readonly same: Query<RowOf<typeof sameRow>>;
-  readonly count: Query<RowOf<typeof countRow>>;
-}
-
 const pageRow = { ...itemRow, same: text.orNull() };
 const sameRow = { organisationId: uuid, reason: text, same: text.orNull(), count: int };
-const countRow = { count: int };
 
 /** Planned for its values: nothing else tells one organisation from all of them. */
-function statementsOf(kind: AttentionKind, source: Source): Statements {
+function statementsOf(kind: AttentionKind, source: Source) {
   return {
     page: query({
       name: `list_attention_${kind}`,
@@ -98,14 +91,14 @@ function statementsOf(kind: AttentionKind, source: Source): Statements {
       name: `count_attention_${kind}`,
       planned: "each time",
       text: sql`SELECT least(count(*), ${maxCounted})::int AS count FROM (${source(ofAll)}) a`,
-      row: countRow,
+      row: { count: int },
     }),
   };
 }
 
 const statements = Object.fromEntries(
   attentionKinds.map((kind) => [kind, statementsOf(kind, attentionSources[kind])]),
-) as Readonly<Record<AttentionKind, Statements>>;
+) as Readonly<Record<AttentionKind, ReturnType<typeof statementsOf>>>;
 
 /** A scan or a bitmap would read a whole table before a limit ends it. */
 const begin = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = 3000;
