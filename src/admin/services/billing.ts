@@ -3,7 +3,6 @@
  * them. POSTING-8, ADMIN-16
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { Refusal } from "../../domain/refusal.ts";
 import type {
   BillingService,
   ParkedSubscriptionSchema,
@@ -39,14 +38,10 @@ export function billingService(
     },
     retrySubscription: async ({ organisation, id }, call) => {
       const owner = await requireOrganisation(deps, organisation);
-      const outcome = required(
-        await billing.retry(actorOf(call), owner.id, id),
-        "subscription_not_found",
-      );
-      if (outcome === "not_parked")
-        throw new Refusal("invalid_state", "The subscription is not parked.");
+      const parked = await billing.retry(actorOf(call), owner.id, id);
+      const retried = required(parked, "subscription_not_found");
       await deps.startBilling(owner.id);
-      return { subscription: presentParked(outcome) };
+      return { subscription: presentParked(retried) };
     },
     runBilling: async ({ organisation }, call) => {
       const { id } = await requireOrganisation(deps, organisation);

@@ -4,6 +4,7 @@
  */
 
 import type { SubscriptionStatus } from "../../domain/model/subscription.ts";
+import { Refusal } from "../../domain/refusal.ts";
 import { columns } from "../../gen/columns.ts";
 import { type BillingCounts, countDue } from "../billing/due-organisations.ts";
 import { binding } from "../database/bind.ts";
@@ -55,7 +56,7 @@ export function createBillingStore(pool: Pool, { run }: Changes) {
     findLeftover: bound(findLeftover),
     listParked: (organisationId: string, page: PageRequest) =>
       listPage(pool, organisationId, parked, [], page),
-    /** Makes the subscription due at once. Returns `not_parked` if it is not parked. */
+    /** Makes the subscription due at once. Refuses `invalid_state` if it is not parked. */
     retry: async (actor: Actor, organisationId: string, id: string) =>
       isId(id) ? run(actor, (tx) => retry(tx, organisationId, id)) : null,
     /** Records in the audit log that billing was started by hand, if anything is due. */
@@ -72,11 +73,11 @@ async function retry(
   tx: Transaction,
   organisationId: string,
   id: string,
-): Promise<Changed<ParkedSubscription | "not_parked" | null>> {
+): Promise<Changed<ParkedSubscription | null>> {
   const now = await lockRow(tx, "subscriptions", organisationId, id);
   if (now === null) return changed(null);
   const found = await getOne(tx, organisationId, parked, id);
-  if (found === null) return changed("not_parked");
+  if (found === null) throw new Refusal("invalid_state", "The subscription is not parked.");
   if (found.nextAttemptAt <= now) return changed(found);
   await db(tx).subscription.update({
     where: { organisationId, id },

@@ -2,6 +2,7 @@
  * Stores API keys, operators and operators' tokens. Of keys and tokens only the hash is stored.
  * ACCESS-2, ADMIN-1.
  */
+import { Refusal } from "../../domain/refusal.ts";
 import type { ApiKey, Operator, OperatorToken } from "../../gen/prisma/client.ts";
 import { isId } from "../database/ids.ts";
 import { lockOperatorToken, lockOwnersAnd, lockRow } from "../database/lock-order.ts";
@@ -102,7 +103,7 @@ export function createOperatorStore(pool: Pool, { run }: Changes) {
       return (await createOnce(create, () => get(data.id))).created;
     },
     list: (page: PageRequest) => pageBySeq(page, (query) => db(pool).operator.findMany(query)),
-    /** `last_owner`: nothing was changed, because no active owner would remain to undo it. */
+    /** Refuses `invalid_state` for the last active owner: none would remain to undo it. */
     update: async (actor: Actor, id: string, changes: OperatorChanges) =>
       isId(id) ? run(actor, (tx) => updateOperator(tx, id, changes)) : null,
     createToken: (actor: Actor, operatorId: string, token: NewCredential) =>
@@ -161,7 +162,7 @@ async function updateOperator(
   tx: Transaction,
   id: string,
   changes: OperatorChanges,
-): Promise<Changed<OperatorRecord | "last_owner" | null>> {
+): Promise<Changed<OperatorRecord | null>> {
   await lockOwnersAnd(tx, id);
   const before = await db(tx).operator.findFirst({ where: { id } });
   if (before === null) return changed(null);
@@ -169,7 +170,11 @@ async function updateOperator(
   const wasOwner = before.active && before.role === "owner";
   if (wasOwner && !(after.active && after.role === "owner")) {
     const where = { role: "owner", active: true, id: { not: id } };
-    if ((await db(tx).operator.count({ where })) === 0) return changed("last_owner");
+    if ((await db(tx).operator.count({ where })) === 0)
+      throw new Refusal(
+        "invalid_state",
+        "This is the last active owner: create another one first.",
+      );
   }
   const { name, role, active } = after;
   if (name === before.name && role === before.role && active === before.active)

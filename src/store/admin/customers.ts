@@ -79,9 +79,12 @@ export function createCustomerStore(pool: Pool, { run }: Changes) {
       await run(actor, (tx) => setStatus(tx, organisationId, id, status));
       return reads.get(organisationId, id);
     },
-    /** Erases the customer's personal data. */
-    erase: async (actor: Actor, organisationId: string, id: string) =>
-      isId(id) ? run(actor, (tx) => eraseCustomer(tx, organisationId, id)) : "not_found",
+    /** Erases the customer's personal data. Refuses as `eraseCustomer` does. */
+    erase: async (actor: Actor, organisationId: string, id: string) => {
+      if (!isId(id)) return null;
+      await run(actor, (tx) => eraseCustomer(tx, organisationId, id));
+      return reads.get(organisationId, id);
+    },
   };
 }
 

@@ -3,6 +3,7 @@
  * stored answers, in the audit log and in the ledger's messages. Documents stay. SQL where texts
  * are compared and replaced in the database. CUSTOMER-7
  */
+import { Refusal } from "../../domain/refusal.ts";
 import type { Customer } from "../../gen/prisma/client.ts";
 import { lockOrganisation, lockRow, lockSubscriptions } from "../database/lock-order.ts";
 import type { Transaction } from "../database/pool.ts";
@@ -12,19 +13,19 @@ import { command } from "../database/sql/statement.ts";
 import { blockPublishing } from "../events/publish-changes.ts";
 import { type Changed, changed } from "./changes.ts";
 
-/** The outcome. An erasure of an erased customer changes nothing. */
-export type Erasure = "erased" | "not_found" | "subscription_running" | "job_pending";
-
 /** The replacements. The database function `erased_members` has the same ones. */
 const erasedText = "erased";
 const erasedEmail = "erased@erased.invalid";
 
-/** Erases the customer with this id, unless a subscription is running or a job is pending. */
+/**
+ * Erases the customer with this id. An erasure of an erased one changes nothing. Refuses
+ * `invalid_state` while a subscription is running or a job is pending.
+ */
 export async function eraseCustomer(
   tx: Transaction,
   organisationId: string,
   id: string,
-): Promise<Changed<Erasure>> {
+): Promise<Changed<null>> {
   // The relay would publish what it read before. The sync would write what it read before.
   await blockPublishing(tx, organisationId);
   await lockOrganisation(tx, organisationId);
@@ -37,11 +38,11 @@ export async function eraseCustomer(
   await lockRow(tx, "customers", organisationId, id);
   const where = { organisationId, id, ledgerContactId: { not: null } };
   const before = await db(tx).customer.findFirst({ where });
-  if (before === null) return changed("not_found");
-  if (before.erasedAt !== null) return changed("erased");
+  if (before === null || before.erasedAt !== null) return changed(null);
   if (subscriptions.some(({ status }) => status !== "ended" && status !== "complete"))
-    return changed("subscription_running");
-  if (await isJobPending(tx, organisationId, id, subscriptionIds)) return changed("job_pending");
+    throw new Refusal("invalid_state", "A subscription of the customer is running.");
+  if (await isJobPending(tx, organisationId, id, subscriptionIds))
+    throw new Refusal("invalid_state", "A ledger job of the customer is pending.");
   const erasedAt = new Date();
   await db(tx).customer.updateMany({ where, data: erasedColumns(before, erasedAt) });
   await erasePublished(tx, organisationId, id);
@@ -49,7 +50,7 @@ export async function eraseCustomer(
   await eraseAuditLog(tx, organisationId, id);
   await eraseMessages(tx, organisationId, id, subscriptionIds);
   await deleteViews(tx, organisationId, before);
-  return changed<Erasure>("erased", {
+  return changed(null, {
     targetKind: "customer",
     targetId: id,
     organisationId,

@@ -3,11 +3,10 @@
  * another status. Each service adds how it reads its requests. CATALOGUE-2, CATALOGUE-3
  */
 import assert from "node:assert/strict";
-import type { Refusal, RefusalCode } from "../../../domain/refusal.ts";
+import type { RefusalCode } from "../../../domain/refusal.ts";
 import { wordOf } from "../../../present/enums.ts";
 import type {
   CatalogueEntry,
-  CatalogueRefusal,
   CatalogueStore,
   UsedEntry,
 } from "../../../store/admin/catalogue/catalogue.ts";
@@ -27,8 +26,6 @@ interface CatalogueKind<Entry extends CatalogueEntry, Message> {
   readonly present: (used: UsedEntry<Entry>) => Message;
   readonly statuses: Readonly<Record<Entry["status"], number>>;
   readonly notFound: RefusalCode & `${string}_not_found`;
-  /** The refusal of a write that the store did not accept. */
-  readonly refusalOf: (refusal: CatalogueRefusal) => Refusal;
 }
 
 /** Identifies one entry of an organisation. */
@@ -48,20 +45,16 @@ interface ListRequest {
 
 /**
  * Returns the methods of one kind. They refuse `organisation_not_found`, the kind's `notFound`,
- * and the refusals of `refusalOf`.
+ * a code that is taken, and a change of what is billed.
  */
 export function catalogueMethods<Entry extends CatalogueEntry, Message>(
   deps: AdminDependencies,
-  { store, present, statuses, notFound, refusalOf }: CatalogueKind<Entry, Message>,
+  { store, present, statuses, notFound }: CatalogueKind<Entry, Message>,
 ) {
-  const accepted = <T>(outcome: T | CatalogueRefusal): T => {
-    if (isRefusal(outcome)) throw refusalOf(outcome);
-    return outcome;
-  };
   return {
     /** A repeat under the same Idempotency-Key returns the entry of the first try. */
     create: async (call: AdminCall, organisationId: string, entry: Entry) => {
-      const created = accepted(await store.create(actorOf(call), organisationId, entry));
+      const created = await store.create(actorOf(call), organisationId, entry);
       requireSame(created.entry.code === entry.code);
       return present(created);
     },
@@ -81,7 +74,7 @@ export function catalogueMethods<Entry extends CatalogueEntry, Message>(
       { organisationId, id }: { readonly organisationId: string; readonly id: string },
       decide: (before: Entry) => Entry,
     ) => {
-      const updated = accepted(await store.update(actorOf(call), organisationId, id, decide));
+      const updated = await store.update(actorOf(call), organisationId, id, decide);
       return present(required(updated, notFound));
     },
     setStatus: async (
@@ -95,8 +88,4 @@ export function catalogueMethods<Entry extends CatalogueEntry, Message>(
       return present(required(moved, notFound));
     },
   };
-}
-
-function isRefusal(outcome: unknown): outcome is CatalogueRefusal {
-  return outcome === "code_taken" || outcome === "in_use";
 }

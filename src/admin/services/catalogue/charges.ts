@@ -2,13 +2,11 @@
 
 import type { Charge } from "../../../domain/catalogue/plan.ts";
 import { parseDecimal } from "../../../domain/money/decimal.ts";
-import { Refusal } from "../../../domain/refusal.ts";
 import type {
   ChargeService,
   UpdateChargeRequest,
 } from "../../../gen/proto/billing/admin/v1/catalogue_pb.ts";
 import { catalogueStatuses } from "../../../present/enums.ts";
-import type { CatalogueRefusal } from "../../../store/admin/catalogue/catalogue.ts";
 import { presentCharge } from "../../present/catalogue.ts";
 import { requireCurrency } from "../../present/read-values.ts";
 import {
@@ -32,7 +30,6 @@ export function chargeService(deps: AdminDependencies): AdminImplementation<type
     present: presentCharge,
     statuses: catalogueStatuses,
     notFound: "charge_not_found",
-    refusalOf,
   });
   return {
     createCharge: async (request, call) => {
@@ -70,15 +67,6 @@ export function chargeService(deps: AdminDependencies): AdminImplementation<type
     },
     setChargeStatus: async (request, call) => ({ charge: await charges.setStatus(request, call) }),
   };
-}
-
-function refusalOf(refusal: CatalogueRefusal): Refusal {
-  if (refusal === "code_taken")
-    return new Refusal("charge_code_taken", "Another charge has this code.", "code");
-  return new Refusal(
-    "charge_in_use",
-    "The charge was billed: its code, price and currency stay. Create another one.",
-  );
 }
 
 function changedCharge(before: Charge, request: UpdateChargeRequest): Charge {

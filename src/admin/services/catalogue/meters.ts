@@ -1,6 +1,5 @@
 /** MeterService of the admin API: the meters of which usage is reported. CATALOGUE-8 */
 import type { Meter } from "../../../domain/catalogue/meter.ts";
-import { Refusal } from "../../../domain/refusal.ts";
 import type {
   CreateMeterRequest,
   MeterService,
@@ -28,7 +27,6 @@ export function meterService(deps: AdminDependencies): AdminImplementation<typeo
     present: presentMeter,
     statuses: meterStatuses,
     notFound: "meter_not_found",
-    refusalOf: () => new Refusal("meter_code_taken", "Another meter has this code.", "code"),
   });
   return {
     createMeter: async (request, call) => {

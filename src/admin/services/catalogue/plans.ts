@@ -5,14 +5,12 @@
 
 import type { MeteredPlan, PlanMeter } from "../../../domain/catalogue/meter.ts";
 import { parseDecimal } from "../../../domain/money/decimal.ts";
-import { Refusal } from "../../../domain/refusal.ts";
 import type {
   CreatePlanRequest,
   PlanService,
   UpdatePlanRequest,
 } from "../../../gen/proto/billing/admin/v1/catalogue_pb.ts";
 import { catalogueStatuses } from "../../../present/enums.ts";
-import type { CatalogueRefusal } from "../../../store/admin/catalogue/catalogue.ts";
 import { presentPlan } from "../../present/catalogue.ts";
 import { requireCurrency } from "../../present/read-values.ts";
 import {
@@ -38,7 +36,6 @@ export function planService(deps: AdminDependencies): AdminImplementation<typeof
     present: presentPlan,
     statuses: catalogueStatuses,
     notFound: "plan_not_found",
-    refusalOf,
   });
   return {
     createPlan: async (request, call) => {
@@ -69,15 +66,6 @@ export function planService(deps: AdminDependencies): AdminImplementation<typeof
     },
     setPlanStatus: async (request, call) => ({ plan: await plans.setStatus(request, call) }),
   };
-}
-
-function refusalOf(refusal: CatalogueRefusal): Refusal {
-  if (refusal === "code_taken")
-    return new Refusal("plan_code_taken", "Another plan has this code.", "code");
-  return new Refusal(
-    "plan_in_use",
-    "A subscription uses the plan: what it bills never changes. Create another plan.",
-  );
 }
 
 function newPlan(

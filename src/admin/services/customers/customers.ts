@@ -2,7 +2,6 @@
  * CustomerService of the admin API: lists the ledger's contacts, imports them, and activates or
  * deactivates customers. CUSTOMER-1
  */
-import { Refusal } from "../../../domain/refusal.ts";
 import type {
   CustomerService,
   ListLedgerContactsRequest,
@@ -89,12 +88,7 @@ export function customerService(
     },
     eraseCustomer: async ({ organisation, id }, call) => {
       const owner = await requireOrganisation(deps, organisation);
-      const outcome = await customers.erase(actorOf(call), owner.id, id);
-      if (outcome === "subscription_running")
-        throw new Refusal("invalid_state", "A subscription of the customer is running.");
-      if (outcome === "job_pending")
-        throw new Refusal("invalid_state", "A ledger job of the customer is pending.");
-      const customer = await customers.get(owner.id, id);
+      const customer = await customers.erase(actorOf(call), owner.id, id);
       return { customer: presentCustomer(required(customer, "customer_not_found")) };
     },
   };

@@ -72,9 +72,7 @@ export function ledgerReconciliationService(
     resolveUnknownDocument: async ({ organisation, id, document }, call) => {
       const owner = await requireOrganisation(deps, organisation);
       const named = document ?? null;
-      const outcome = await unknownDocuments.resolve(actorOf(call), owner.id, id, named);
-      if (outcome.kind === "unfit") throw new Refusal("invalid_state", outcome.why);
-      const found = outcome.kind === "resolved" ? outcome.document : null;
+      const found = await unknownDocuments.resolve(actorOf(call), owner.id, id, named);
       const resolved = required(found, "invoice_not_found");
       await deps.wake(owner.id);
       return { document: presentUnknown(resolved) };

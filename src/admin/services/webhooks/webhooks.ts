@@ -9,9 +9,7 @@ import type {
   WebhookService,
 } from "../../../gen/proto/billing/admin/v1/webhooks_pb.ts";
 import { wordOf } from "../../../present/enums.ts";
-import type { ResendOutcome } from "../../../store/admin/webhooks/resend-events.ts";
 import type { DeliveryView } from "../../../store/admin/webhooks/webhook-deliveries.ts";
-import { endpointLimit } from "../../../store/admin/webhooks/webhook-endpoints.ts";
 import { urlFault } from "../../../webhooks/address.ts";
 import { newSecret } from "../../../webhooks/sign.ts";
 import { deliveryStates, endpointStatuses } from "../../present/enums.ts";
@@ -62,9 +60,7 @@ function endpointMethods(deps: AdminDependencies) {
         kinds,
         secret,
       };
-      const outcome = await endpoints.create(actorOf(call), organisationId, endpoint);
-      if (outcome === "too_many") throw tooMany();
-      const { created, isNew } = outcome;
+      const { created, isNew } = await endpoints.create(actorOf(call), organisationId, endpoint);
       requireSame(isNew || (created.organisationId === organisationId && created.url === url));
       return { endpoint: presentEndpoint(created, new Date()), secret: isNew ? secret : "" };
     },
@@ -115,7 +111,6 @@ function switches(deps: AdminDependencies) {
     enableWebhookEndpoint: async ({ organisation, id }, call) => {
       const owner = await requireOrganisation(deps, organisation);
       const endpoint = requireEndpoint(await endpoints.enable(actorOf(call), owner.id, id));
-      if (endpoint === "too_many") throw tooMany();
       await deps.startDeliveries({ organisationId: owner.id, endpointId: endpoint.id });
       return { endpoint: presentEndpoint(endpoint, new Date()) };
     },
@@ -157,13 +152,13 @@ function resends(deps: AdminDependencies) {
     sendTestEvent: async ({ organisation, id }, call) => {
       const owner = await requireOrganisation(deps, organisation);
       const test = { endpointId: id, eventId: testEventId(call) };
-      const outcome = requireEndpoint(await deliveries.sendTest(actorOf(call), owner.id, test));
-      return { delivery: presentDelivery(await start(deps, owner.id, outcome)) };
+      const sent = requireEndpoint(await deliveries.sendTest(actorOf(call), owner.id, test));
+      return { delivery: presentDelivery(await start(deps, owner.id, sent)) };
     },
     resendWebhookDelivery: async ({ organisation, id }, call) => {
       const owner = await requireOrganisation(deps, organisation);
-      const outcome = requireDelivery(await deliveries.resend(actorOf(call), owner.id, id));
-      return { delivery: presentDelivery(await start(deps, owner.id, outcome)) };
+      const sent = requireDelivery(await deliveries.resend(actorOf(call), owner.id, id));
+      return { delivery: presentDelivery(await start(deps, owner.id, sent)) };
     },
     resendWebhookDeliveries: async (request, call) => {
       const { id: organisationId } = await requireOrganisation(deps, request.organisation);
@@ -183,7 +178,6 @@ function resends(deps: AdminDependencies) {
       const counts = requireEndpoint(
         await deliveries.resendSince(actorOf(call), organisationId, events),
       );
-      if (counts === "disabled") throw disabled();
       const { resent, added, lastEvent } = counts;
       const endpoint = { organisationId, endpointId: endpointId.toLowerCase() };
       if (resent + added > 0) await deps.startDeliveries(endpoint);
@@ -198,30 +192,17 @@ const retentionMs = 30 * 24 * 60 * 60 * 1000;
 /** One call has one test event, also if its first try was interrupted. */
 const testEventId = (call: AdminCall) => identityOf(call, "test_event");
 
-/**
- * Starts the delivery and returns it as it was before. Refuses `invalid_state`,
- * `idempotency_conflict`.
- */
+/** Starts the delivery and returns it as it was before. */
 async function start(
   deps: AdminDependencies,
   organisationId: string,
-  outcome: ResendOutcome,
+  deliveryId: string,
 ): Promise<DeliveryView> {
-  switch (outcome.kind) {
-    case "disabled":
-      throw disabled();
-    case "other": {
-      const message = "This Idempotency-Key sent a test event to another endpoint.";
-      throw new Refusal("idempotency_conflict", message, "Idempotency-Key");
-    }
-    case "due": {
-      const found = await deps.store.deliveries.get(organisationId, outcome.deliveryId);
-      const { body: _, tries: __, ...delivery } = requireDelivery(found);
-      const { state, endpointId } = delivery;
-      if (state === "pending") await deps.startDeliveries({ organisationId, endpointId });
-      return delivery;
-    }
-  }
+  const found = await deps.store.deliveries.get(organisationId, deliveryId);
+  const { body: _, tries: __, ...delivery } = requireDelivery(found);
+  const { state, endpointId } = delivery;
+  if (state === "pending") await deps.startDeliveries({ organisationId, endpointId });
+  return delivery;
 }
 
 function requireEndpoint<T>(found: T | null): T {
@@ -230,15 +211,6 @@ function requireEndpoint<T>(found: T | null): T {
 
 function requireDelivery<T>(found: T | null): T {
   return required(found, "webhook_delivery_not_found");
-}
-
-function disabled(): Refusal {
-  return new Refusal("invalid_state", "The endpoint is disabled: enable it first.");
-}
-
-function tooMany(): Refusal {
-  const message = `The organisation has ${endpointLimit} enabled endpoints, the most allowed`;
-  return new Refusal("invalid_state", `${message}: disable one first.`);
 }
 
 function requireUrl({ webhookAddresses }: AdminDependencies, url: string): void {

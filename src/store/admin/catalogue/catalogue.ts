@@ -5,6 +5,7 @@
 import type { MeterStatus } from "../../../domain/catalogue/meter.ts";
 import type { CatalogueStatus } from "../../../domain/catalogue/plan.ts";
 import { type Decimal, formatDecimal } from "../../../domain/money/decimal.ts";
+import { Refusal } from "../../../domain/refusal.ts";
 import { isId } from "../../database/ids.ts";
 import { collection, type Filter, filter, getOne, type Listing } from "../../database/page.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
@@ -41,12 +42,6 @@ interface AdminCatalogueFilters<Status> {
   readonly status: Status | null;
 }
 
-/**
- * Why nothing was written: another entry has the code, or a field changed that existing billing
- * uses.
- */
-export type CatalogueRefusal = "code_taken" | "in_use";
-
 /** The differences between the kinds. */
 interface CatalogueKind<T extends CatalogueEntry> {
   readonly targetKind: "plan" | "charge" | "meter";
@@ -56,6 +51,8 @@ interface CatalogueKind<T extends CatalogueEntry> {
   readonly snapshot: (entry: T) => object;
   /** The fields that determine billing. They cannot change once the entry is used. CATALOGUE-3. */
   readonly billedBy: (entry: T) => unknown;
+  /** The refusal to change one of them. */
+  readonly inUse: () => Refusal;
   /**
    * Whether the status changes. False if it is already the requested one. May refuse
    * `invalid_state`.
@@ -91,63 +88,48 @@ export function createCatalogueStore<S extends Shape, T extends CatalogueEntry>(
     organisationId: string,
     id: string,
     decide: (before: T) => T,
-  ): Promise<UsedEntry<T> | CatalogueRefusal | null> => {
+  ): Promise<UsedEntry<T> | null> => {
     if (!isId(id)) return null;
-    const outcome = await orTaken(
-      run(actor, async (tx): Promise<Changed<CatalogueRefusal | "stored" | null>> => {
-        await lockCatalogue(tx, organisationId);
-        const used = await getOne(tx, organisationId, listing, id);
-        return used === null ? changed(null) : replace(tx, organisationId, kind, { used, decide });
-      }),
-    );
-    return outcome === "stored" ? get(organisationId, id) : outcome;
+    const updating = run(actor, async (tx) => {
+      await lockCatalogue(tx, organisationId);
+      const used = await getOne(tx, organisationId, listing, id);
+      return used === null ? changed(null) : replace(tx, organisationId, kind, { used, decide });
+    });
+    await updating.catch((error: unknown) => {
+      throw isTaken(error) ? codeTaken(kind) : error;
+    });
+    return get(organisationId, id);
   };
   return {
     get,
     update,
     /** Creates the entry, or returns the one that an earlier try with the same id created. */
-    create: async (
-      actor: Actor,
-      organisationId: string,
-      entry: T,
-    ): Promise<UsedEntry<T> | "code_taken"> => {
-      const create = run(actor, async (tx) => {
+    create: async (actor: Actor, organisationId: string, entry: T): Promise<UsedEntry<T>> => {
+      const creating = run(actor, async (tx) => {
         await lockCatalogue(tx, organisationId);
         await kind.insert(tx, organisationId, entry);
-        return changed("stored", changeOf(kind, organisationId, null, entry));
+        return changed(null, changeOf(kind, organisationId, null, entry));
       });
-      const failure = await create.then(() => null, failureIfTaken);
+      const failure: unknown = await creating.catch((error: unknown) => error);
+      if (failure !== null && !isTaken(failure)) throw failure;
       const created = await get(organisationId, entry.id);
       if (created !== null) return created;
       if (failure === null) throw new Error(`${kind.targetKind} ${entry.id} is gone`);
       refuseIfIdTaken(failure, `${kind.targetKind}s`);
-      return "code_taken";
+      throw codeTaken(kind);
     },
     list,
     /** Refuses as the kind's `decideMove` does. */
-    setStatus: async (actor: Actor, organisationId: string, id: string, status: T["status"]) => {
-      const moved = await update(actor, organisationId, id, (before) =>
+    setStatus: (actor: Actor, organisationId: string, id: string, status: T["status"]) =>
+      update(actor, organisationId, id, (before) =>
         kind.decideMove(before.status, status) ? { ...before, status } : before,
-      );
-      if (typeof moved === "string") throw new Error("a status is neither taken nor billed");
-      return moved;
-    },
+      ),
   };
 }
 
-async function orTaken<T>(writing: Promise<T>): Promise<T | "code_taken"> {
-  try {
-    return await writing;
-  } catch (error) {
-    failureIfTaken(error);
-    return "code_taken";
-  }
-}
-
-/** Returns the error if it means that a unique value is taken. Throws any other one. */
-function failureIfTaken(error: unknown): unknown {
-  if (isTaken(error)) return error;
-  throw error;
+function codeTaken({ targetKind }: Pick<CatalogueKind<CatalogueEntry>, "targetKind">): Refusal {
+  const message = `Another ${targetKind} has this code.`;
+  return new Refusal(`${targetKind}_code_taken`, message, "code");
 }
 
 async function replace<T extends CatalogueEntry>(
@@ -155,14 +137,14 @@ async function replace<T extends CatalogueEntry>(
   organisationId: string,
   kind: CatalogueKind<T>,
   { used, decide }: { readonly used: UsedEntry<T>; readonly decide: (before: T) => T },
-): Promise<Changed<"in_use" | "stored">> {
+): Promise<Changed<null>> {
   const { entry: before, uses } = used;
   const after = decide(before);
-  if (isSame(kind.snapshot(before), kind.snapshot(after))) return changed("stored");
+  if (isSame(kind.snapshot(before), kind.snapshot(after))) return changed(null);
   const isBilledOtherwise = !isSame(kind.billedBy(before), kind.billedBy(after));
-  if (isBilledOtherwise && uses > 0) return changed("in_use");
+  if (isBilledOtherwise && uses > 0) throw kind.inUse();
   await kind.replace(tx, organisationId, after);
-  return changed("stored", changeOf(kind, organisationId, before, after));
+  return changed(null, changeOf(kind, organisationId, before, after));
 }
 
 function changeOf<T extends CatalogueEntry>(

@@ -2,6 +2,7 @@
 
 import { type Charge, decideMove } from "../../../domain/catalogue/plan.ts";
 import { formatDecimal } from "../../../domain/money/decimal.ts";
+import { Refusal } from "../../../domain/refusal.ts";
 import { chargeListing, chargeRow, readCharge } from "../../catalogue/catalogue.ts";
 import { listing } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
@@ -36,6 +37,11 @@ export function createChargeStore(pool: Pool, changes: Changes) {
       }),
     snapshot: logged,
     billedBy: ({ code, price, currency }) => logged({ code, price, currency }),
+    inUse: () =>
+      new Refusal(
+        "charge_in_use",
+        "The charge was billed: its code, price and currency stay. Create another one.",
+      ),
     decideMove,
   });
 }

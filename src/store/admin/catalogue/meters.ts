@@ -1,6 +1,7 @@
 /** Writes and lists meters for the admin API. A list with the count of plans is SQL. */
 
 import type { Meter } from "../../../domain/catalogue/meter.ts";
+import { Refusal } from "../../../domain/refusal.ts";
 import { columns } from "../../../gen/columns.ts";
 import { isId } from "../../database/ids.ts";
 import { listing } from "../../database/page.ts";
@@ -53,6 +54,7 @@ export function createMeterStore(pool: Pool, changes: Changes) {
     snapshot: logged,
     // Usage reports name the meter by its code. The prices belong to plans.
     billedBy: ({ code }) => code,
+    inUse: () => new Refusal("invalid_state", "The code of a meter stays as it is."),
     decideMove: (from, to) => from !== to,
   });
   return {

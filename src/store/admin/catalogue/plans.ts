@@ -5,6 +5,7 @@
 
 import { checkMeteredPlan, type MeteredPlan } from "../../../domain/catalogue/meter.ts";
 import { decideMove } from "../../../domain/catalogue/plan.ts";
+import { Refusal } from "../../../domain/refusal.ts";
 import { planListing, planRow, readPlan } from "../../catalogue/catalogue.ts";
 import { planMeterRow, planMetersJson, readPlanMeters } from "../../catalogue/meters.ts";
 import { planColumns, planPrices } from "../../catalogue/plan-writes.ts";
@@ -54,6 +55,11 @@ export function createPlanStore(pool: Pool, changes: Changes) {
     snapshot,
     billedBy: ({ name: _, unitLabels: __, allowsPriceOverride: ___, status: ____, ...billed }) =>
       snapshot(billed),
+    inUse: () =>
+      new Refusal(
+        "plan_in_use",
+        "A subscription uses the plan: what it bills never changes. Create another plan.",
+      ),
     decideMove,
   });
 }

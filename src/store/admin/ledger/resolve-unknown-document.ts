@@ -4,6 +4,7 @@
  */
 import { presenceOf } from "../../../domain/billing/document-presence.ts";
 import type { DocumentStatus } from "../../../domain/model/invoice.ts";
+import { Refusal } from "../../../domain/refusal.ts";
 import { columns } from "../../../gen/columns.ts";
 import { shareOrganisation } from "../../billing/locked-subscription.ts";
 import { isId } from "../../database/ids.ts";
@@ -54,12 +55,6 @@ export const selectUnknown = sql`
     LEFT JOIN customers c ON c.organisation_id = $1 AND c.ledger_contact_id = u.contact_id
 `;
 
-/** The decision's outcome. `unfit`: the document cannot take it, with the reason in words. */
-export type Resolution =
-  | { readonly kind: "resolved"; readonly document: AdminUnknownDocument }
-  | { readonly kind: "not_found" }
-  | { readonly kind: "unfit"; readonly why: string };
-
 const namedRow = {
   kind: text.as<DocumentKind>(),
   subscriptionId: uuid,
@@ -93,27 +88,28 @@ const bringForward = command({
 
 /**
  * A document here takes an open one of the ledger, or the operator dismisses that one. Documents
- * that waited for the decision become due. In Setup Mode no document takes one (SETUP-1).
+ * that waited for the decision become due. In Setup Mode no document takes one (SETUP-1). Null if
+ * either does not exist. Refuses `invalid_state` if the document here cannot take it.
  */
 export async function resolveUnknown(
   tx: Transaction,
   organisationId: string,
   ledgerId: string,
   documentId: string | null,
-): Promise<Changed<Resolution>> {
+): Promise<Changed<AdminUnknownDocument | null>> {
   const { organisation } = await shareOrganisation(tx, organisationId);
-  if (organisation.setupMode && documentId !== null) {
-    const why = "The organisation is in Setup Mode: no document takes one of the ledger.";
-    return changed({ kind: "unfit", why });
-  }
+  if (organisation.setupMode && documentId !== null)
+    throw new Refusal(
+      "invalid_state",
+      "The organisation is in Setup Mode: no document takes one of the ledger.",
+    );
   const named = documentId === null ? null : await nameDocument(tx, organisationId, documentId);
   const before = await readOne(tx, organisationId, ledgerId);
-  if (before === null || (documentId !== null && named === null))
-    return changed({ kind: "not_found" });
+  if (before === null || (documentId !== null && named === null)) return changed(null);
   const isTaken = named !== null && (await isOfAnother(tx, organisationId, before));
   const unfit = isTaken ? "Another organisation has it." : unfitness(before, named);
   const why = before.state === "open" ? unfit : `It is ${before.state}.`;
-  if (why !== null) return changed({ kind: "unfit", why });
+  if (why !== null) throw new Refusal("invalid_state", why);
   if (documentId === null) {
     await db(tx).unknownDocument.updateMany({
       where: { organisationId, kind: before.kind, ledgerId, state: "open" },
@@ -128,10 +124,7 @@ export async function resolveUnknown(
     return { number, state, documentId: document };
   };
   const entry = { targetKind: "ledger_connection", targetId: organisationId } as const;
-  return changed<Resolution>(
-    { kind: "resolved", document: after },
-    { ...entry, organisationId, before: log(before), after: log(after) },
-  );
+  return changed(after, { ...entry, organisationId, before: log(before), after: log(after) });
 }
 
 const lockOne = query({

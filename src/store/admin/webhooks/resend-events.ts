@@ -20,14 +20,10 @@ export interface TestToSend {
   readonly eventId: string;
 }
 
-/**
- * `due`: the endpoint's workflow must be woken. `disabled`: the endpoint is disabled. `other`: the
- * test event with that id went to another endpoint.
- */
-export type ResendOutcome =
-  | { readonly kind: "due"; readonly deliveryId: string }
-  | { readonly kind: "disabled" }
-  | { readonly kind: "other" };
+/** The refusal to send something to an endpoint that is disabled. */
+export function disabled(): Refusal {
+  return new Refusal("invalid_state", "The endpoint is disabled: enable it first.");
+}
 
 /**
  * The events to send to an endpoint again: those since an instant, and before `until`.
@@ -149,7 +145,7 @@ export async function resendSince(
   tx: Transaction,
   organisationId: string,
   events: EventsToResend,
-): Promise<Changed<Awaited<ReturnType<typeof resendPages>> | "disabled" | null>> {
+): Promise<Changed<Awaited<ReturnType<typeof resendPages>> | null>> {
   const id = events.endpointId.toLowerCase();
   await readByIndex(tx);
   await readInOrder(tx);
@@ -158,7 +154,7 @@ export async function resendSince(
   const where = { organisationId, id };
   const endpoint = await db(tx).webhookEndpoint.findFirst({ where, select: { status: true } });
   if (endpoint === null) return changed(null);
-  if (endpoint.status !== "enabled") return changed("disabled");
+  if (endpoint.status !== "enabled") throw disabled();
   const result = await resendPages(tx, organisationId, events);
   const { resent, added } = result;
   if (resent + added === 0) return changed(result);

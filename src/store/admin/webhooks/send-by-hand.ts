@@ -5,6 +5,7 @@
  * which is due by the server's clock.
  */
 import { eventBody, testEventType } from "../../../domain/events/event.ts";
+import { Refusal } from "../../../domain/refusal.ts";
 import { columns } from "../../../gen/columns.ts";
 import { newId } from "../../database/ids.ts";
 import { lockRow } from "../../database/lock-order.ts";
@@ -14,7 +15,7 @@ import { instant, pick, type RowOf } from "../../database/sql/columns.ts";
 import { columnsOf, sql } from "../../database/sql/sql.ts";
 import { command, query } from "../../database/sql/statement.ts";
 import { type Changed, changed, refuseIfIdTaken } from "../changes.ts";
-import type { ResendOutcome, TestToSend } from "./resend-events.ts";
+import { disabled, type TestToSend } from "./resend-events.ts";
 
 const shownRow = {
   ...pick(columns.webhookEndpoint, "id", "url", "description", "status", "createdAt"),
@@ -43,18 +44,26 @@ const lockEndpoint = query({
   row: endpointRow,
 });
 
-/** Writes the event and its delivery. Null if the organisation has no such endpoint. */
+/**
+ * Writes the event and its delivery, and returns the delivery's id. Null if the organisation has no
+ * such endpoint. Refuses `invalid_state` for a disabled endpoint, and `idempotency_conflict`.
+ */
 export async function sendTest(
   tx: Transaction,
   organisationId: string,
   { endpointId, eventId }: TestToSend,
-): Promise<Changed<ResendOutcome | null>> {
+): Promise<Changed<string | null>> {
   const [endpoint] = await lockEndpoint(tx, organisationId, endpointId);
   if (endpoint === undefined) return changed(null);
   const earlier = await db(tx).webhookDelivery.findFirst({ where: { organisationId, eventId } });
-  if (earlier !== null)
-    return changed(earlier.endpointId === endpoint.id ? due(earlier.id) : { kind: "other" });
-  if (endpoint.status !== "enabled") return changed({ kind: "disabled" });
+  if (earlier !== null && earlier.endpointId !== endpoint.id)
+    throw new Refusal(
+      "idempotency_conflict",
+      "This Idempotency-Key sent a test event to another endpoint.",
+      "Idempotency-Key",
+    );
+  if (earlier !== null) return changed(earlier.id);
+  if (endpoint.status !== "enabled") throw disabled();
   const sequence = await nextSequence(tx, organisationId, endpoint);
   await closeBreaker(tx, organisationId, endpoint.id);
   const deliveryId = newId();
@@ -72,7 +81,7 @@ export async function sendTest(
     refuseIfIdTaken(error, "events");
     throw error;
   });
-  return changed<ResendOutcome>(due(deliveryId), {
+  return changed(deliveryId, {
     targetKind: "webhook_delivery",
     targetId: deliveryId,
     organisationId,
@@ -130,24 +139,20 @@ const saveTest = command({
   `,
 });
 
-function due(deliveryId: string): ResendOutcome {
-  return { kind: "due", deliveryId };
-}
-
 /**
- * Makes the delivery pending, in whatever state it was. Null if the organisation has no delivery
- * with this id.
+ * Makes the delivery pending, in whatever state it was, and returns its id. Null if the
+ * organisation has no such delivery. Refuses `invalid_state` if its endpoint is disabled.
  */
 export async function resendDelivery(
   tx: Transaction,
   organisationId: string,
   id: string,
-): Promise<Changed<ResendOutcome | null>> {
+): Promise<Changed<string | null>> {
   const where = { organisationId, id };
   const select = { endpointId: true, endpoint: { select: { status: true } } };
   const current = await db(tx).webhookDelivery.findFirst({ where, select });
   if (current === null) return changed(null);
-  if (current.endpoint.status !== "enabled") return changed({ kind: "disabled" });
+  if (current.endpoint.status !== "enabled") throw disabled();
   await closeBreaker(tx, organisationId, current.endpointId);
   const now = await lockRow(tx, "webhook_deliveries", organisationId, id);
   const delivery = await db(tx).webhookDelivery.findFirst({ where });
@@ -158,7 +163,7 @@ export async function resendDelivery(
   });
   const { state, attempts, endpointId: endpoint, eventId: event } = delivery;
   const shown = { endpoint, event, attempts };
-  return changed<ResendOutcome>(due(id), {
+  return changed(id, {
     targetKind: "webhook_delivery",
     targetId: id,
     organisationId,

@@ -42,7 +42,7 @@ interface Rotation {
 }
 
 /** How many endpoints of an organisation may be enabled. Each costs a request for every event. */
-export const endpointLimit = 20;
+const endpointLimit = 20;
 
 /** A closed breaker: no failures, and no deliveries held back. */
 const healthy = { failures: 0, failingSince: null, openUntil: null } as const;
@@ -60,17 +60,18 @@ export function createEndpointStore(pool: Pool, { run }: Changes, encryption: En
     const { bytes, keyId } = encryption.encrypt(secret, endpointSecretBound(id));
     return { encryptedSecret: new Uint8Array(bytes), encryptionKeyId: keyId };
   };
-  const change = async <Refused extends string>(
+  const change = async (
     actor: Actor,
     organisationId: string,
     id: string,
-    decision: Decision<Refused>,
-  ): Promise<EndpointView | Refused | null> =>
-    isId(id) ? run(actor, (tx) => changeEndpoint(tx, organisationId, id, decision)) : null;
+    decide: Decide,
+    shown?: object,
+  ): Promise<EndpointView | null> =>
+    isId(id) ? run(actor, (tx) => changeEndpoint(tx, organisationId, id, decide, shown)) : null;
   return {
     /**
      * Creates the endpoint, or returns the one that an earlier try with the same id created.
-     * `too_many`: the limit of enabled endpoints is reached.
+     * Refuses `invalid_state` if the limit of enabled endpoints is reached.
      */
     create: (actor: Actor, organisationId: string, { secret, ...endpoint }: NewEndpoint) => {
       const data = { ...endpoint, ...encrypt(endpoint.id, secret) };
@@ -95,47 +96,42 @@ export function createEndpointStore(pool: Pool, { run }: Changes, encryption: En
       ),
     /** A new address resets the failures, which belong to the previous address. */
     update: (actor: Actor, organisationId: string, id: string, changes: EndpointChanges) =>
-      change<never>(actor, organisationId, id, {
-        decide: (before) => decideUpdate(before, changes),
-      }),
+      change(actor, organisationId, id, (before) => decideUpdate(before, changes)),
     /**
      * The previous secret also signs for 24 hours. Refuses `invalid_state` if two secrets sign and
      * neither is dropped.
      */
     rotate: (actor: Actor, organisationId: string, id: string, { secret, ...drops }: Rotation) =>
-      change<never>(actor, organisationId, id, {
-        decide: (before) => ({
+      change(
+        actor,
+        organisationId,
+        id,
+        (before) => ({
           ...encrypt(before.id, secret),
           ...previousOf(before, drops, Date.now()),
         }),
-        logged: drops,
-      }),
+        drops,
+      ),
+    /** Refuses `invalid_state` if the limit of enabled endpoints is reached. */
     enable: (actor: Actor, organisationId: string, id: string) =>
-      change<"too_many">(actor, organisationId, id, { decide: decideEnable }),
+      change(actor, organisationId, id, decideEnable),
     /** An endpoint that is disabled already stays as it is. */
     disable: (actor: Actor, organisationId: string, id: string, disabledReason: string) =>
-      change<never>(actor, organisationId, id, {
-        decide: ({ status }) =>
-          status === "disabled"
-            ? null
-            : { status: "disabled", disabledReason, disabledAt: new Date() },
-      }),
+      change(actor, organisationId, id, ({ status }) =>
+        status === "disabled"
+          ? null
+          : { status: "disabled", disabledReason, disabledAt: new Date() },
+      ),
   };
 }
 
-/** Returns the fields to write, or null for none. A string is the reason for a refusal. */
-type Decide<Refused> = (
+/** Returns the fields to write, or null for none. May refuse. */
+type Decide = (
   before: WebhookEndpoint,
   tx: Transaction,
-) => EndpointUpdate | Refused | null | Promise<EndpointUpdate | Refused | null>;
+) => EndpointUpdate | null | Promise<EndpointUpdate | null>;
 
 type EndpointUpdate = Prisma.WebhookEndpointUpdateManyMutationInput;
-
-/** A change of an endpoint. `logged` is what the log shows of it that the endpoint does not. */
-interface Decision<Refused> {
-  readonly decide: Decide<Refused>;
-  readonly logged?: object;
-}
 
 function decideUpdate(before: WebhookEndpoint, changes: EndpointChanges): EndpointUpdate | null {
   const after = { ...before, ...withoutUndefined(changes) };
@@ -144,33 +140,35 @@ function decideUpdate(before: WebhookEndpoint, changes: EndpointChanges): Endpoi
   return { url, description, kinds, ...(url === before.url ? {} : healthy) };
 }
 
-const decideEnable: Decide<"too_many"> = async (before, tx) => {
+const decideEnable: Decide = async (before, tx) => {
   if (before.status === "enabled") return before.failures === 0 ? null : healthy;
-  if (await isFull(tx, before.organisationId)) return "too_many";
+  await requirePlace(tx, before.organisationId);
   return { status: "enabled", disabledReason: null, disabledAt: null, ...healthy };
 };
 
 async function createEndpoint(
   tx: Transaction,
   data: Prisma.WebhookEndpointUncheckedCreateInput & { readonly id: string },
-): Promise<Changed<Created<EndpointView> | "too_many">> {
+): Promise<Changed<Created<EndpointView>>> {
   const { id, organisationId } = data;
   // Locks all endpoints of the organisation, so that no other one is enabled during the count.
   await lockOrganisation(tx, organisationId);
   // Of any organisation: the caller refuses a key that created another organisation's endpoint.
   const earlier = await dbOfAll(tx).webhookEndpoint.findFirst({ where: { id }, omit: secrets });
   if (earlier !== null) return changed({ created: earlier, isNew: false });
-  if (await isFull(tx, organisationId)) return changed("too_many");
+  await requirePlace(tx, organisationId);
   const created = await db(tx).webhookEndpoint.create({ data, omit: secrets });
   return changed({ created, isNew: true }, changeOf(null, created));
 }
 
-async function changeEndpoint<Refused extends string>(
+/** `shown` is what the log shows of the change that the endpoint does not. */
+async function changeEndpoint(
   tx: Transaction,
   organisationId: string,
   id: string,
-  { decide, logged: inAddition }: Decision<Refused>,
-): Promise<Changed<EndpointView | Refused | null>> {
+  decide: Decide,
+  shown?: object,
+): Promise<Changed<EndpointView | null>> {
   const where = { organisationId, id };
   await lockOrganisation(tx, organisationId);
   await lockRow(tx, "webhook_endpoints", organisationId, id);
@@ -178,24 +176,25 @@ async function changeEndpoint<Refused extends string>(
   if (before === null) return changed(null);
   const data = await decide(before, tx);
   if (data === null) return changed(before);
-  if (typeof data === "string") return changed(data);
   const after = await db(tx).webhookEndpoint.update({ where, data });
-  return changed(after, changeOf(before, after, inAddition));
+  return changed(after, changeOf(before, after, shown));
 }
 
-function changeOf(before: EndpointView | null, after: EndpointView, inAddition?: object): Change {
+function changeOf(before: EndpointView | null, after: EndpointView, shown?: object): Change {
   return {
     targetKind: "webhook_endpoint",
     targetId: after.id,
     organisationId: after.organisationId,
     before: before && logged(before),
-    after: { ...logged(after), ...inAddition },
+    after: { ...logged(after), ...shown },
   };
 }
 
-async function isFull(tx: Transaction, organisationId: string): Promise<boolean> {
+async function requirePlace(tx: Transaction, organisationId: string): Promise<void> {
   const where = { organisationId, status: "enabled" };
-  return (await db(tx).webhookEndpoint.count({ where })) >= endpointLimit;
+  if ((await db(tx).webhookEndpoint.count({ where })) < endpointLimit) return;
+  const message = `The organisation has ${endpointLimit} enabled endpoints, the most allowed`;
+  throw new Refusal("invalid_state", `${message}: disable one first.`);
 }
 
 /**
