@@ -120,14 +120,12 @@ function startGateway() {
   };
   const rest = restHandler({
     findRoute: compileRoutes(operationsOf([SubscriptionService])),
-    gate: {
-      pass: async (operation, { authorization }, requestId, setHeader) => {
-        assert.equal(authorization, "Bearer sk_test_1");
-        setHeader("RateLimit-Limit", "120");
-        setHeader("RateLimit-Remaining", "119");
-        setHeader("RateLimit-Reset", "60");
-        return { operation, caller, requestId, idempotencyKey: null };
-      },
+    gate: async (operation, { authorization }, requestId, setHeader) => {
+      assert.equal(authorization, "Bearer sk_test_1");
+      setHeader("RateLimit-Limit", "120");
+      setHeader("RateLimit-Remaining", "119");
+      setHeader("RateLimit-Reset", "60");
+      return { operation, caller, requestId, idempotencyKey: null };
     },
     call: async (_pass, message) => ({
       message: answer(message as CreateSubscriptionRequest),
@@ -136,6 +134,7 @@ function startGateway() {
     reportError: (error) => assert.fail(error as Error),
   });
   return startHttp({
+    setting: "API_PORT",
     host: "127.0.0.1",
     port: 0,
     tls: null,

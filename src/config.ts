@@ -35,8 +35,6 @@ export type Config = ReturnType<typeof readAll>;
 /** Wrong settings that prevent the start. Each line of the message names one and what to do. */
 export class SettingError extends Error {}
 
-export type { LogLevel } from "./main/settings/described-settings.ts";
-
 /** A part of the service, and the settings that it needs in addition to the common ones. */
 export type ConfiguredPart = "api" | "worker";
 

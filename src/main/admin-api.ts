@@ -111,7 +111,7 @@ export async function startAdminPort(parts: AdminPortParts): Promise<HttpPort> {
   const port = await startHttp({
     ...parts,
     ...config.admin,
-    portSetting: "ADMIN_PORT",
+    setting: "ADMIN_PORT",
     tls: config.api.tls,
     trustedProxies: config.api.trustedProxies,
     ...transports,

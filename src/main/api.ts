@@ -20,7 +20,6 @@ import { startHttp } from "../transport/http/server.ts";
 import { createRequestObserver } from "../transport/rpc/observe.ts";
 import { isOutcomeUnknown } from "../worker/temporal/connect.ts";
 import { startAdminPort } from "./admin-api.ts";
-import { warnOfConnections } from "./api/connection-warnings.ts";
 import { docsSite } from "./api/docs-pages.ts";
 import { createPublicTransports } from "./api/public-transports.ts";
 import { openapiPages, publishedOpenapi } from "./api/published-openapi.ts";
@@ -74,6 +73,7 @@ export async function startApi(
   const { rest, connect } = createPublicTransports(parts);
   const { pages, withBrowsers } = openDocs(config);
   const port = await startHttp({
+    setting: "API_PORT",
     ...config.api,
     ...observed,
     rest: withBrowsers(rest),
@@ -173,6 +173,24 @@ function reportContradictions(log: Log, { contradictions }: Metrics) {
   return (contradiction: Contradiction): void => {
     contradictions.inc();
     log.error(contradiction, "the facts of a document give another amount than it has");
+  };
+}
+
+/** The least time between two warnings about addresses with too many connections. */
+const connectionWarningMs = 60_000;
+
+/**
+ * Logs the limit: a proxy that TRUSTED_PROXIES does not list would otherwise be limited silently.
+ */
+function warnOfConnections(log: Log): (address: string) => void {
+  let quietUntilMs = 0;
+  return (address) => {
+    if (performance.now() < quietUntilMs) return;
+    quietUntilMs = performance.now() + connectionWarningMs;
+    log.warn(
+      { address },
+      "an address holds too many connections; name it in TRUSTED_PROXIES if it is a proxy",
+    );
   };
 }
 

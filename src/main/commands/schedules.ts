@@ -6,7 +6,7 @@
 import { parseArgs } from "node:util";
 import { connectTemporal } from "../../worker/temporal/connect.ts";
 import { messageOf, OtherQueue, setUpTemporal } from "../../worker/temporal/schedules.ts";
-import { readTemporalOnly, type TemporalOnly } from "../settings/temporal-settings.ts";
+import { readTemporalOnly } from "../settings/temporal-settings.ts";
 import { unknownSettings } from "../settings/unknown-settings.ts";
 
 const usage = "Usage: npm run schedules [-- --move]";
@@ -25,7 +25,7 @@ function moveOf(): boolean {
   }
 }
 
-function settings(): TemporalOnly {
+function settings(): ReturnType<typeof readTemporalOnly> {
   try {
     return readTemporalOnly(process.env);
   } catch (error) {

@@ -121,12 +121,6 @@ function pemOf(name: string, source: NonNullable<Source>, onFault: OnFault): Pem
   return { setting: name, text: typeof data === "string" ? data : Buffer.from(data).toString() };
 }
 
-/** The settings of Temporal, and the task queue of the installation. */
-export interface TemporalOnly {
-  readonly temporal: TemporalSettings;
-  readonly taskQueue: string;
-}
-
 const temporalSecrets = [
   "TEMPORAL_API_KEY",
   "TEMPORAL_PAYLOAD_KEY",
@@ -134,10 +128,10 @@ const temporalSecrets = [
 ];
 
 /**
- * Reads the settings of programs that only need Temporal, such as the set-up of a deployment.
- * Throws an Error with one line for each wrong one.
+ * Reads the settings of Temporal and the task queue, for programs that need no others, such as the
+ * set-up of a deployment. Throws an Error with one line for each wrong one.
  */
-export function readTemporalOnly(env: NodeJS.ProcessEnv): TemporalOnly {
+export function readTemporalOnly(env: NodeJS.ProcessEnv) {
   const secrets = resolveSecrets(env, temporalSecrets);
   const faults = [...secrets.faults];
   const onFault = (fault: string) => void faults.push(fault);

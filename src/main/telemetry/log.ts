@@ -1,9 +1,9 @@
 /** The log of a process: one JSON line for each event, on standard output, without secrets. */
 import { writeSync } from "node:fs";
 import { type Logger, pino } from "pino";
-import type { LogLevel } from "../../config.ts";
 import { isDatabaseUnreachable, sqlState } from "../../store/database/errors.ts";
 import type { LogFailure } from "../../transport/rpc/refusals.ts";
+import type { LogLevel } from "../settings/described-settings.ts";
 import { logFields } from "./log-context.ts";
 
 /** The logger that every part writes to. */

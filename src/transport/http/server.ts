@@ -24,20 +24,13 @@ import { watchSlowBodies } from "./limits/slow-request-bodies.ts";
 import { watchUnreadAnswers } from "./limits/stalled-responses.ts";
 import { limitStreamBursts } from "./limits/stream-bursts.ts";
 import { countUnfinishedBodies } from "./limits/unfinished-bodies.ts";
-import { listen } from "./listen.ts";
+import { listen, type WantedPort } from "./listen.ts";
 import { peekProtocol } from "./protocol-peek.ts";
 import { refuseSocket, statusOfSocketError } from "./refuse-socket.ts";
 import { type HttpAnswer, type SystemEndpoints, systemEndpoints } from "./system-endpoints.ts";
 
 /** The port, its handlers and its settings. */
-export interface HttpParts extends SystemEndpoints {
-  readonly host: string;
-  /** The port's number. With 0 the system chooses a free one. */
-  readonly port: number;
-  /**
-   * The setting that chooses the port, named in the error for a taken port. API_PORT by default.
-   */
-  readonly portSetting?: string;
+export interface HttpParts extends SystemEndpoints, WantedPort {
   /** Key and certificate chain in PEM. Null serves cleartext. */
   readonly tls: { readonly key: string; readonly cert: string } | null;
   /** Answers everything under `/v1`, and unknown paths with 404. */
@@ -104,8 +97,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
-  const { host, portSetting = "API_PORT" } = parts;
-  const port = await listen(server, { setting: portSetting, host, port: parts.port });
+  const port = await listen(server, parts);
 
   return {
     port,

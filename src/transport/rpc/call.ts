@@ -84,7 +84,7 @@ export function createCall<C extends Principal = Caller>({
     const write = () => answered(implementation(request, context), unknownOutcome);
     if (idempotencyKey === null) return { message: await write(), replayed: false };
     const execute = async (): Promise<Message> => create(method.output, await write());
-    return idempotency.run({ pass, idempotencyKey, request }, execute);
+    return idempotency({ pass, idempotencyKey, request }, execute);
   };
 
   return (pass, request, context) =>

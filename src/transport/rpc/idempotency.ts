@@ -21,51 +21,47 @@ interface KeyedRequest {
   readonly request: Message;
 }
 
-/** Runs requests with a key. `createIdempotency` creates it. */
-export interface Idempotency {
-  /**
-   * Runs `execute` and stores its response, or returns the stored one. Refuses
-   * `idempotency_conflict` (the key belongs to another request, checked first),
-   * `request_in_progress` (with `Retry-After`), `temporarily_unavailable` (nothing was begun). If
-   * `execute` fails, the key is released and the error is thrown (IDEMPOTENCY-5).
-   */
-  readonly run: (keyed: KeyedRequest, execute: () => Promise<Message>) => Promise<Answer>;
-}
+/**
+ * Runs a request with a key. `createIdempotency` creates it. It runs `execute` and stores its
+ * response, or returns the stored one. Refuses `idempotency_conflict` (the key belongs to another
+ * request, checked first), `request_in_progress` (with `Retry-After`), `temporarily_unavailable`
+ * (nothing was begun). If `execute` fails, the key is released and the error is thrown
+ * (IDEMPOTENCY-5).
+ */
+export type Idempotency = (keyed: KeyedRequest, execute: () => Promise<Message>) => Promise<Answer>;
 
 /** The value of `Retry-After` (IDEMPOTENCY-4). */
 const retryAfterSeconds = 2;
 
 /** Creates idempotency over a store. */
 export function createIdempotency(store: IdempotencyStore): Idempotency {
-  return {
-    run: async ({ pass: { operation, caller }, idempotencyKey, request }, execute) => {
-      const begin = store.begin({
-        apiKeyId: credentialIdOf(caller),
-        organisationId: organisationIdOf(caller),
-        key: idempotencyKey,
-        operation: operation.name,
-        path: pathOf(operation, request),
-        fingerprint: fingerprintOf(operation, request),
-      });
-      const begun = await answered(begin);
-      switch (begun.kind) {
-        case "replay":
-          return { message: fromBinary(operation.method.output, begun.response), replayed: true };
-        case "conflict":
-          throw new Refusal(
-            "idempotency_conflict",
-            "This Idempotency-Key was used with a different request",
-            "Idempotency-Key",
-          );
-        case "running": {
-          const message = "The first request with this Idempotency-Key is still running";
-          throw new Refusal("request_in_progress", message, null, retryAfterSeconds);
-        }
-        case "begun":
-          crashPoint("key_begun");
-          return finish(store, begun.claim, operation, execute);
+  return async ({ pass: { operation, caller }, idempotencyKey, request }, execute) => {
+    const begin = store.begin({
+      apiKeyId: credentialIdOf(caller),
+      organisationId: organisationIdOf(caller),
+      key: idempotencyKey,
+      operation: operation.name,
+      path: pathOf(operation, request),
+      fingerprint: fingerprintOf(operation, request),
+    });
+    const begun = await answered(begin);
+    switch (begun.kind) {
+      case "replay":
+        return { message: fromBinary(operation.method.output, begun.response), replayed: true };
+      case "conflict":
+        throw new Refusal(
+          "idempotency_conflict",
+          "This Idempotency-Key was used with a different request",
+          "Idempotency-Key",
+        );
+      case "running": {
+        const message = "The first request with this Idempotency-Key is still running";
+        throw new Refusal("request_in_progress", message, null, retryAfterSeconds);
       }
-    },
+      case "begun":
+        crashPoint("key_begun");
+        return finish(store, begun.claim, operation, execute);
+    }
   };
 }
 

@@ -28,6 +28,7 @@ afterAll(async () => {
 
 async function serve(from: string): Promise<number> {
   const port = await startHttp({
+    setting: "API_PORT",
     host: "127.0.0.1",
     port: 0,
     tls: null,

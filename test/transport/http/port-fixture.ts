@@ -63,18 +63,15 @@ const caller = {
 export function gatewayParts(answer: Answer): GatewayParts {
   return {
     findRoute: compileRoutes(operations),
-    gate: {
-      pass: async (operation, { authorization, idempotencyKey }, requestId, setHeader) => {
-        if (authorization !== "Bearer sk_test_1")
-          throw new Refusal("invalid_api_key", "No such key");
-        setHeader("RateLimit-Limit", "120");
-        return {
-          operation,
-          caller,
-          requestId,
-          idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : null,
-        };
-      },
+    gate: async (operation, { authorization, idempotencyKey }, requestId, setHeader) => {
+      if (authorization !== "Bearer sk_test_1") throw new Refusal("invalid_api_key", "No such key");
+      setHeader("RateLimit-Limit", "120");
+      return {
+        operation,
+        caller,
+        requestId,
+        idempotencyKey: typeof idempotencyKey === "string" ? idempotencyKey : null,
+      };
     },
     call: async (pass, request, { signal }) => {
       const answered = (await answer(pass, request, signal)) as Record<string, unknown>;
@@ -110,6 +107,7 @@ export async function startPort(
     return answer(pass, request, signal);
   });
   const http = await startHttp({
+    setting: "API_PORT",
     host: "127.0.0.1",
     port: 0,
     tls: null,

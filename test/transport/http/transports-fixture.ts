@@ -46,7 +46,7 @@ export async function startTransports(
   const { findRoute, reportError } = gatewayParts(() => ({}));
   const gate = createGate({ access: accessOf(admitted(scopes)), permits: () => null });
   const call = createCall({
-    idempotency: { run: async (_, execute) => ({ message: await execute(), replayed: false }) },
+    idempotency: async (_, execute) => ({ message: await execute(), replayed: false }),
     observe: observeCall,
     implementations: bindings,
     formats: textFormats,

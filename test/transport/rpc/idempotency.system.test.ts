@@ -63,7 +63,7 @@ function run(
     requestId: "request-1",
     idempotencyKey: "order-1",
   };
-  return idempotency.run({ pass, idempotencyKey: "order-1", request }, work);
+  return idempotency({ pass, idempotencyKey: "order-1", request }, work);
 }
 
 test.for([

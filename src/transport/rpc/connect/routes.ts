@@ -166,7 +166,7 @@ async function admit<C extends Principal>(
   const { record } = state;
   record.operation = operation.name;
   const setHeader: SetHeader = (name, value) => response.set(name, value);
-  const passed = await gate.pass(operation, record.credentials, record.requestId, setHeader);
+  const passed = await gate(operation, record.credentials, record.requestId, setHeader);
   state.pass = passed;
   record.organisationId = organisationIdOf(passed.caller);
   record.apiKeyId = credentialIdOf(passed.caller);

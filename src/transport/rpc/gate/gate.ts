@@ -44,22 +44,18 @@ export interface Pass<C extends Principal = Caller> {
 }
 
 /**
- * The gate. `createGate` creates the one of API keys, `createOperatorGate` the one of operators.
+ * The gate. `createGate` creates the one of API keys, `createOperatorGate` the one of operators. It
+ * admits a request or throws the first of: `invalid_api_key`, `temporarily_unavailable` (the
+ * database cannot be reached), `rate_limited`, `insufficient_scope`, `idempotency_key_required`,
+ * `invalid_parameter`. From the rate check on, the response has the `RateLimit-*` headers
+ * (ACCESS-6).
  */
-export interface Gate<C extends Principal = Caller> {
-  /**
-   * Admits a request or throws the first of: `invalid_api_key`, `temporarily_unavailable` (the
-   * database cannot be reached), `rate_limited`, `insufficient_scope`,
-   * `idempotency_key_required`, `invalid_parameter`. From the rate check on, the response has the
-   * `RateLimit-*` headers (ACCESS-6).
-   */
-  readonly pass: (
-    operation: Operation,
-    headers: GateHeaders,
-    requestId: string,
-    setHeader: SetHeader,
-  ) => Promise<Pass<C>>;
-}
+export type Gate<C extends Principal = Caller> = (
+  operation: Operation,
+  headers: GateHeaders,
+  requestId: string,
+  setHeader: SetHeader,
+) => Promise<Pass<C>>;
 
 /** The dependencies of the gate. */
 interface GateParts {
@@ -73,16 +69,14 @@ interface GateParts {
 
 /** Creates the gate of API keys. */
 export function createGate({ access, permits }: GateParts): Gate {
-  return {
-    pass: async (operation, headers, requestId, setHeader) => {
-      const caller = await admit(access, headers.authorization, setHeader);
-      requireScope(operation, caller);
-      const forbidden = permits(operation, caller);
-      if (forbidden !== null) throw new Refusal("insufficient_scope", forbidden);
-      const idempotencyKey = readIdempotencyKey(operation.idempotencyKey, headers.idempotencyKey);
-      crashPoint("admitted");
-      return { operation, caller, requestId, idempotencyKey };
-    },
+  return async (operation, headers, requestId, setHeader) => {
+    const caller = await admit(access, headers.authorization, setHeader);
+    requireScope(operation, caller);
+    const forbidden = permits(operation, caller);
+    if (forbidden !== null) throw new Refusal("insufficient_scope", forbidden);
+    const idempotencyKey = readIdempotencyKey(operation.idempotencyKey, headers.idempotencyKey);
+    crashPoint("admitted");
+    return { operation, caller, requestId, idempotencyKey };
   };
 }
 

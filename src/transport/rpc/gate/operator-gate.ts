@@ -43,15 +43,13 @@ export function createOperatorGate(
   access: Pick<OperatorAccess, "admit">,
   console: ConsoleAccess | null = null,
 ): Gate<OperatorCaller> {
-  return {
-    pass: async (operation, headers, requestId, setHeader) => {
-      const caller =
-        (console && (await admitSession(console, operation, headers))) ??
-        (await admit(access, headers.authorization, setHeader));
-      requireRole(operation, caller);
-      const idempotencyKey = readIdempotencyKey(operation.idempotencyKey, headers.idempotencyKey);
-      return { operation, caller, requestId, idempotencyKey };
-    },
+  return async (operation, headers, requestId, setHeader) => {
+    const caller =
+      (console && (await admitSession(console, operation, headers))) ??
+      (await admit(access, headers.authorization, setHeader));
+    requireRole(operation, caller);
+    const idempotencyKey = readIdempotencyKey(operation.idempotencyKey, headers.idempotencyKey);
+    return { operation, caller, requestId, idempotencyKey };
   };
 }
 

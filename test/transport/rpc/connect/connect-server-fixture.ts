@@ -55,9 +55,10 @@ export interface TestServer {
 }
 
 /** Runs every request: idempotency has separate tests. */
-const withoutKeys: Idempotency = {
-  run: async (_, execute) => ({ message: await execute(), replayed: false }),
-};
+const withoutKeys: Idempotency = async (_, execute) => ({
+  message: await execute(),
+  replayed: false,
+});
 
 const alwaysReady = { isServing: async () => true, subscribe: () => () => undefined };
 

@@ -34,7 +34,7 @@ beforeAll(async () => {
   server = await startServer({
     admission: () => admission,
     create: () => create(),
-    idempotency: { run: async (_, execute) => ({ message: await execute(), replayed }) },
+    idempotency: async (_, execute) => ({ message: await execute(), replayed }),
   });
   const connect = { baseUrl: server.http1Url, httpVersion: "1.1" } as const;
   transports = {

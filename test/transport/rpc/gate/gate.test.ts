@@ -45,7 +45,7 @@ async function check(given: Case): Promise<Checked> {
   const gate = createGate({ access, permits: () => given.forbidden ?? null });
   const response: Record<string, string> = {};
   try {
-    const pass = await gate.pass(
+    const pass = await gate(
       given.operation ?? createSubscription,
       given.headers ?? good,
       "request-1",

@@ -34,7 +34,7 @@ async function check({ operation = createPlan, role = "admin", headers = good }:
   });
   const response: Record<string, string> = {};
   try {
-    const pass = await gate.pass(operation, headers, "request-1", (name, value) => {
+    const pass = await gate(operation, headers, "request-1", (name, value) => {
       response[name] = value;
     });
     return { pass, refusal: null, response, asked };
