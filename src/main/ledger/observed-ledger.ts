@@ -6,39 +6,23 @@ import type { ProcessMetrics } from "../telemetry/process-metrics.ts";
 
 type LedgerMetrics = Pick<ProcessMetrics, "ledgerCalls" | "ledgerPermits">;
 
-type Method = Exclude<keyof Ledger, "traits" | "close">;
-
-/** The calls of the port, each once. */
-const methods = {
-  describe: true,
-  listMappingOptions: true,
-  listChanges: true,
-  getMany: true,
-  getContact: true,
-  findContacts: true,
-  createContacts: true,
-  createInvoices: true,
-  getInvoice: true,
-  findInvoices: true,
-  amendInvoice: true,
-  createCreditNotes: true,
-  getCreditNote: true,
-  findCreditNotes: true,
-  allocateCredit: true,
-  removeInvoice: true,
-} as const satisfies Record<Method, true>;
-
 /** The answers that are no failure of the ledger: it did what it was asked, or it said no. */
 const answers: ReadonlySet<string> = new Set(["ok", "refused"]);
 
-/** Returns the ledger with its calls observed. `kind` is the connection's kind. */
+/**
+ * Returns the ledger with its calls observed: all members but two are calls. `kind` is the
+ * connection's kind.
+ */
 export function observedLedger(ledger: Ledger, kind: string, metrics: LedgerMetrics): Ledger {
-  const observed = Object.keys(methods).map((name) => {
-    const call = ledger[name as Method] as (...args: unknown[]) => Promise<Answer>;
-    const run = (...args: unknown[]) => observe(kind, name, metrics, () => call(...args));
-    return [name, run] as const;
+  const { traits, close, ...calls } = ledger;
+  const observed = Object.entries(calls).map(([name, call]) => {
+    const ask = call as (...args: unknown[]) => Promise<Answer>;
+    return [
+      name,
+      (...args: unknown[]) => observe(kind, name, metrics, () => ask(...args)),
+    ] as const;
   });
-  return { ...ledger, ...(Object.fromEntries(observed) as Pick<Ledger, Method>) };
+  return { traits, close, ...(Object.fromEntries(observed) as typeof calls) };
 }
 
 interface Answer {

@@ -12,22 +12,33 @@ export type OnFault = (fault: string) => void;
 
 type Word<N extends keyof typeof choices> = (typeof choices)[N]["words"][number];
 
-/** The readers of one environment. A setting with a fault reads as its default. */
-export interface SettingsReader {
-  text(name: keyof typeof texts): string;
-  whole(name: keyof typeof wholeNumbers): number;
-  choice<N extends keyof typeof choices>(name: N): Word<N>;
-  /** Returns what `read` returns, or the fallback if it throws. The error's message is a fault. */
-  attempt<T>(fallback: T, read: () => T): T;
-}
+/** The readers of one environment. */
+export type SettingsReader = ReturnType<typeof settingsReader>;
 
-/** Creates the readers. */
-export function settingsReader(env: NodeJS.ProcessEnv, onFault: OnFault): SettingsReader {
+/** Creates the readers. A setting with a fault reads as its default. */
+export function settingsReader(env: NodeJS.ProcessEnv, onFault: OnFault) {
   return {
-    text: (name) => env[name] || texts[name],
-    whole: (name) => wholeOf(env, name, onFault),
-    choice: (name) => choiceOf(env, name, onFault),
-    attempt: (fallback, read) => {
+    text: (name: keyof typeof texts): string => env[name] || texts[name],
+    whole: (name: keyof typeof wholeNumbers): number => {
+      const { fallback, least, most } = wholeNumbers[name];
+      const text = env[name];
+      if (!text) return fallback;
+      const value = Number(text);
+      if (/^\d{1,9}$/.test(text) && value >= least && value <= most) return value;
+      onFault(`${name}=${text} must be a whole number from ${least} to ${most}.`);
+      return fallback;
+    },
+    choice: <N extends keyof typeof choices>(name: N): Word<N> => {
+      const { fallback, words }: { fallback: Word<N>; words: readonly Word<N>[] } = choices[name];
+      const value = env[name];
+      if (!value) return fallback;
+      const found = words.find((word) => word === value);
+      if (found !== undefined) return found;
+      onFault(`${name}=${value} must be one of ${words.join(", ")}.`);
+      return fallback;
+    },
+    /** Returns what `read` returns. If it throws, reports its message and returns the fallback. */
+    attempt: <T>(fallback: T, read: () => T): T => {
       try {
         return read();
       } catch (error) {
@@ -36,34 +47,6 @@ export function settingsReader(env: NodeJS.ProcessEnv, onFault: OnFault): Settin
       }
     },
   };
-}
-
-function wholeOf(
-  env: NodeJS.ProcessEnv,
-  name: keyof typeof wholeNumbers,
-  onFault: OnFault,
-): number {
-  const { fallback, least, most } = wholeNumbers[name];
-  const text = env[name];
-  if (!text) return fallback;
-  const value = Number(text);
-  if (/^\d{1,9}$/.test(text) && value >= least && value <= most) return value;
-  onFault(`${name}=${text} must be a whole number from ${least} to ${most}.`);
-  return fallback;
-}
-
-function choiceOf<N extends keyof typeof choices>(
-  env: NodeJS.ProcessEnv,
-  name: N,
-  onFault: OnFault,
-): Word<N> {
-  const { fallback, words }: { fallback: Word<N>; words: readonly Word<N>[] } = choices[name];
-  const value = env[name];
-  if (!value) return fallback;
-  const found = words.find((word) => word === value);
-  if (found !== undefined) return found;
-  onFault(`${name}=${value} must be one of ${words.join(", ")}.`);
-  return fallback;
 }
 
 /** Returns DATABASE_URL, which is required. Errors never show it: it may have a password. */

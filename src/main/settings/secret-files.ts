@@ -7,14 +7,6 @@ import type { LedgerKinds } from "../../ledger/port/ledger-kind.ts";
 import { settingNamesOf } from "../../ledger/port/oauth-app.ts";
 import { secrets } from "./described-settings.ts";
 
-/** The settings with the secrets of files in place, and what was wrong with the files. */
-export interface ResolvedSecrets {
-  readonly env: NodeJS.ProcessEnv;
-  /** The path of each secret that came from a file, by the secret's name. */
-  readonly paths: ReadonlyMap<string, string>;
-  readonly faults: readonly string[];
-}
-
 /** Returns the names of all secrets, with those of these kinds of ledger. */
 export function secretNames(kinds: LedgerKinds): readonly string[] {
   const ofLedgers = Object.entries(kinds).flatMap(([kind, { app, webhooks }]) => {
@@ -30,10 +22,11 @@ export function fileSettingOf(secret: string): string {
 }
 
 /**
- * Reads the secrets whose file is set. A final line break does not belong to the secret. A fault
- * names the setting and the path, and never the content.
+ * Reads the secrets whose file is set. Returns the settings with these secrets in place, the path
+ * of each by the secret's name, and what was wrong with the files. A final line break does not
+ * belong to the secret. A fault names the setting and the path, and never the content.
  */
-export function resolveSecrets(env: NodeJS.ProcessEnv, names: readonly string[]): ResolvedSecrets {
+export function resolveSecrets(env: NodeJS.ProcessEnv, names: readonly string[]) {
   const paths = new Map<string, string>();
   const faults: string[] = [];
   const values: Record<string, string> = {};

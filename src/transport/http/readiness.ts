@@ -30,21 +30,7 @@ export interface ReadinessReport {
 }
 
 /** The readiness of the process. */
-export interface Readiness {
-  /**
-   * Returns the last report, at most `everyMs` and `checkMs` old. Waits for the first one. Never
-   * rejects.
-   */
-  readonly report: () => Promise<ReadinessReport>;
-  /** Whether the last report says `ready`. Never rejects. */
-  readonly isServing: () => Promise<boolean>;
-  /** Calls `listener` after each change of the report, until the returned function is called. */
-  readonly subscribe: (listener: () => void) => () => void;
-  /** Reports `stopping` from now on. */
-  readonly drain: () => void;
-  /** Ends the checks. Resolves when none is running. */
-  readonly close: () => Promise<void>;
-}
+export type Readiness = ReturnType<typeof createReadiness>;
 
 /** The checks and their times. Tests choose other times. */
 export interface ReadinessSettings {
@@ -62,7 +48,7 @@ const defaultEveryMs = 1_000;
 const defaultCheckMs = 2_000;
 
 /** Starts the checks. Each check runs once at a time. */
-export function createReadiness(settings: ReadinessSettings): Readiness {
+export function createReadiness(settings: ReadinessSettings) {
   const { everyMs = defaultEveryMs, checkMs = defaultCheckMs, onChange } = settings;
   const closing = new AbortController();
   const listeners = new Set<() => void>();
@@ -108,18 +94,26 @@ export function createReadiness(settings: ReadinessSettings): Readiness {
     return last;
   };
   return {
+    /**
+     * Returns the last report, at most `everyMs` and `checkMs` old. Waits for the first one. Never
+     * rejects.
+     */
     report,
+    /** Whether the last report says `ready`. Never rejects. */
     isServing: async () => (await report()).status === "ready",
-    subscribe: (listener) => {
+    /** Calls `listener` after each change of the report, until the returned function is called. */
+    subscribe: (listener: () => void): (() => void) => {
       // Each subscription has its own function, because one listener may subscribe twice.
       const registered = () => listener();
       listeners.add(registered);
       return () => listeners.delete(registered);
     },
+    /** Reports `stopping` from now on. */
     drain: () => {
       isDraining = true;
       publish(last);
     },
+    /** Ends the checks. Resolves when none is running. */
     close: () => {
       closing.abort();
       return repeated;
