@@ -35,7 +35,8 @@ export async function run(
   const config = await settings(part);
   const log = createLog(part, config.logLevel);
   for (const unknown of unknownSettings(process.env, ledgers)) log.warn(unknown);
-  const taken = await takenPorts(process.env, part);
+  // A worker has one port, whose own error says the same.
+  const taken = part === "api" ? await takenPorts(process.env, part) : [];
   if (taken.length > 0) {
     console.error(taken.join("\n"));
     process.exit(1);
