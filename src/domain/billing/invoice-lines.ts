@@ -23,6 +23,7 @@ import type {
   InvoiceType,
 } from "../model/invoice.ts";
 import type { OrganisationSettings } from "../model/organisation-settings.ts";
+import type { Subscription } from "../model/subscription.ts";
 import { add, compare, type Decimal, formatDecimal, sum, ZERO } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
 import { factsOfCharge, factsOfPlan, type SourcedTerms } from "./line-facts.ts";
@@ -44,11 +45,7 @@ export const bareLine = {
 type InvoiceDefaults = Pick<OrganisationSettings, "dueDays" | "revenueAccount" | "taxType">;
 
 /** The part of a subscription that goes on its invoices. */
-interface InvoicedSubscription {
-  readonly startDate: CivilDate;
-  readonly currency: string;
-  readonly invoiceReference: string;
-}
+type InvoicedSubscription = Pick<Subscription, "startDate" | "currency" | "invoiceReference">;
 
 /** The input of `draftInvoice`. `period` is the period that the invoice bills and belongs to. */
 interface InvoiceOrder {

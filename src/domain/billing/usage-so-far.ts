@@ -2,9 +2,6 @@
  * What usage of a meter in one period comes to so far: what bills have taken, and what the next
  * bill would charge for the rest (USAGE-16).
  */
-
-import type { Period } from "../calendar/period.ts";
-import type { PricedMeter } from "../catalogue/meter.ts";
 import type { OpenUsage } from "../model/usage.ts";
 import { add, type Decimal, sum, ZERO } from "../money/decimal.ts";
 import { priceInOrder } from "./usage-charges.ts";
@@ -13,27 +10,19 @@ import { priceInOrder } from "./usage-charges.ts";
  * Usage that bills have taken: its sums, the quantity of it that was reported after an earlier bill
  * of the period, and the part of the whole that the amounts cover.
  */
-export interface TakenUsage {
-  readonly events: bigint;
-  readonly quantity: Decimal;
+export interface TakenUsage extends Pick<OpenUsage, "events" | "quantity" | "priced"> {
   readonly late: Decimal;
   readonly amount: Decimal;
-  readonly priced: Decimal;
 }
 
 /** Usage that waits for its bill. `isBillable`: a bill will price it. */
-export interface WaitingUsage {
-  readonly bill: number;
-  readonly events: bigint;
-  readonly quantity: Decimal;
+export interface WaitingUsage extends Pick<OpenUsage, "bill" | "events" | "quantity"> {
   readonly isLate: boolean;
   readonly isBillable: boolean;
 }
 
 /** Usage of one meter in one period. `taken` is null before its first bill. */
-export interface MeterUsage {
-  readonly period: Period;
-  readonly meter: PricedMeter;
+export interface MeterUsage extends Pick<OpenUsage, "period" | "meter"> {
   readonly taken: TakenUsage | null;
   readonly waiting: readonly WaitingUsage[];
 }

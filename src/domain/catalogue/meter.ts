@@ -1,14 +1,7 @@
 /** Meters: what usage is reported for, and the price that a plan has for a meter (CATALOGUE-8). */
-import { type Decimal, isNegative, isZero } from "../money/decimal.ts";
+import { isNegative, isZero } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
-import {
-  checkPlanPrices,
-  checkTierPrices,
-  type Plan,
-  type PlanPrices,
-  type PlanType,
-  type Tier,
-} from "./plan.ts";
+import { checkPlanPrices, checkTierPrices, type Plan, type PlanPrices } from "./plan.ts";
 import { hasTiers, hasUnits } from "./pricing/index.ts";
 
 /** An inactive meter accepts no more events. Its stored usage is still billed. */
@@ -18,26 +11,17 @@ export type MeterStatus = "active" | "inactive";
  * A meter of an organisation. `unitLabel` names what it counts, in the singular. Account and tax
  * type are the ledger's codes, null for the organisation's (DOCUMENT-5).
  */
-export interface Meter {
-  readonly id: string;
-  readonly code: string;
-  readonly name: string;
+export interface Meter
+  extends Pick<Plan, "id" | "code" | "name" | "createdAt" | "revenueAccount" | "taxType"> {
   readonly unitLabel: string;
   readonly status: MeterStatus;
-  readonly createdAt: Date;
-  readonly revenueAccount: string | null;
-  readonly taxType: string | null;
 }
 
 /**
  * The price of a meter on a plan, over the sum of a period. The type is one with units. `price` is
  * per unit, and 0 if the tiers price (CATALOGUE-8).
  */
-export interface MeterPrice {
-  readonly type: PlanType;
-  readonly price: Decimal;
-  readonly tiers: readonly Tier[];
-}
+export type MeterPrice = Pick<Plan, "type" | "price" | "tiers">;
 
 /** A meter as a plan prices it: everything that a usage line needs. */
 export interface PricedMeter

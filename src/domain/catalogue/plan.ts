@@ -56,18 +56,10 @@ export interface Plan {
 }
 
 /** A one-off fee of a new subscription. `price` is the price of one (CATALOGUE-7). */
-export interface Charge {
-  readonly id: string;
-  readonly code: string;
-  readonly name: string;
+export interface Charge
+  extends Pick<Plan, "id" | "code" | "name" | "currency" | "price" | "allowsPriceOverride">,
+    Pick<Plan, "status" | "createdAt" | "revenueAccount" | "taxType"> {
   readonly description: string | null;
-  readonly currency: string;
-  readonly price: Decimal;
-  readonly allowsPriceOverride: boolean;
-  readonly status: CatalogueStatus;
-  readonly createdAt: Date;
-  readonly revenueAccount: string | null;
-  readonly taxType: string | null;
 }
 
 /** The units that a tier prices, both bounds included. `upTo` null is without end. */

@@ -21,19 +21,13 @@ export interface Customer {
   readonly createdAt: Date;
 }
 
-/** The request after its shapes were checked. An absent member is null. */
-export interface CustomerCreationRequest {
+/**
+ * The request after its shapes were checked. An absent member is null. `ledgerContactId`: an
+ * existing contact of the ledger to import; null if a contact is to be created there (CUSTOMER-3).
+ */
+export interface CustomerCreationRequest
+  extends Omit<Customer, "id" | "code" | "status" | "createdAt"> {
   readonly code: string | null;
-  readonly name: string;
-  readonly companyName: string | null;
-  readonly firstName: string | null;
-  readonly lastName: string | null;
-  readonly email: string;
-  /**
-   * An existing contact of the ledger to import; null if a contact is to be created there
-   * (CUSTOMER-3).
-   */
-  readonly ledgerContactId: string | null;
 }
 
 /**

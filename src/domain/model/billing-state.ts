@@ -8,7 +8,7 @@ import type { Plan } from "../catalogue/plan.ts";
 import type { ProrationFacts } from "../explanation/facts.ts";
 import type { Decimal } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
-import type { DocumentStatus, InvoicePeriod, InvoiceType, ProrationParts } from "./invoice.ts";
+import type { Invoice, InvoicePeriod, ProrationParts } from "./invoice.ts";
 import type { OrganisationSettings } from "./organisation-settings.ts";
 import type { Subscription } from "./subscription.ts";
 import type { OpenUsage, UsageBills } from "./usage.ts";
@@ -34,14 +34,9 @@ export interface PeriodState extends Period {
  * (LEDGER-20).
  * `isPlanLineKnown`: if it has a plan line, the ledger's id of that line is known.
  */
-export interface IssuedInvoice {
-  readonly id: string;
-  readonly number: string;
-  readonly type: InvoiceType;
+export interface IssuedInvoice
+  extends Pick<Invoice, "id" | "number" | "type" | "status" | "total" | "amountDue"> {
   readonly periodIndex: number;
-  readonly status: DocumentStatus;
-  readonly total: Decimal;
-  readonly amountDue: Decimal;
   readonly inLedger: boolean;
   readonly isAltered: boolean;
   readonly isPlanLineKnown: boolean;

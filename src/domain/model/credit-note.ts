@@ -1,23 +1,19 @@
 /** Credit notes: the draft that the domain issues, and the note as it is read back. */
 import type { CivilDate } from "../calendar/civil-date.ts";
-import type { LineFacts } from "../explanation/facts.ts";
 import type { Decimal } from "../money/decimal.ts";
-import type { DocumentStatus, InvoiceLedgerState } from "./invoice.ts";
+import type { Invoice, InvoiceDraft, InvoiceLedgerState, InvoiceLineDraft } from "./invoice.ts";
 
 /**
  * A line to be credited. `amount` is above 0, rounded and without tax, and `facts` explain it.
  * `effectiveDate` is the day from which the credit counts. `meterId` is set if it credits usage.
  * Account and tax type are resolved, or null if the organisation has none either.
  */
-export interface CreditNoteLineDraft {
-  readonly name: string;
-  readonly description: string;
-  readonly amount: Decimal;
-  readonly facts?: LineFacts;
+export interface CreditNoteLineDraft
+  extends Pick<
+    InvoiceLineDraft,
+    "name" | "description" | "amount" | "facts" | "meterId" | "revenueAccount" | "taxType"
+  > {
   readonly effectiveDate: CivilDate;
-  readonly meterId: string | null;
-  readonly revenueAccount: string | null;
-  readonly taxType: string | null;
   /**
    * The invoice whose line this line reverses: its credit is allocated there first. Absent on any
    * other credit (END-7).
@@ -29,20 +25,15 @@ export interface CreditNoteLineDraft {
  * A credit note to issue: everything except ids and number. `reference` may be empty. `subtotal` is
  * the sum of the lines.
  */
-export interface CreditNoteDraft {
-  readonly reference: string;
-  readonly currency: string;
-  readonly issueDate: CivilDate;
+export interface CreditNoteDraft
+  extends Pick<InvoiceDraft, "reference" | "currency" | "issueDate" | "subtotal"> {
   readonly lines: readonly CreditNoteLineDraft[];
-  readonly subtotal: Decimal;
 }
 
 /** A line of a credit note. `effectiveAt` is the instant from which the credit counts. */
-export interface CreditNoteLine {
+export interface CreditNoteLine
+  extends Pick<CreditNoteLineDraft, "name" | "description" | "amount"> {
   readonly id: string;
-  readonly name: string;
-  readonly description: string;
-  readonly amount: Decimal;
   readonly effectiveAt: Date;
 }
 
@@ -57,22 +48,12 @@ export interface Allocation {
 }
 
 /** A credit note as it is read. `ledger.invoiceId` is the note's own id in the ledger. */
-export interface CreditNote {
-  readonly id: string;
-  readonly customerId: string;
-  readonly subscriptionId: string;
-  readonly number: string;
-  readonly ledgerNumber: string | null;
-  readonly reference: string | null;
-  readonly status: DocumentStatus;
-  readonly currency: string;
+export interface CreditNote
+  extends Pick<Invoice, "id" | "customerId" | "subscriptionId" | "number" | "ledgerNumber">,
+    Pick<Invoice, "reference" | "status" | "currency" | "subtotal" | "total" | "sent">,
+    Pick<Invoice, "ledger" | "createdAt"> {
   readonly notedAt: Date;
-  readonly subtotal: Decimal;
-  readonly total: Decimal;
   readonly remainingCredit: Decimal;
-  readonly sent: boolean;
-  readonly ledger: InvoiceLedgerState;
   readonly lines: readonly CreditNoteLine[];
   readonly allocations: readonly Allocation[];
-  readonly createdAt: Date;
 }

@@ -27,15 +27,11 @@ import {
  * A line of the next period. `amount` is as billed, below zero on a credit note. `invoiceId` is
  * null on a credit note. `id` is absent in a preview, whose documents have none.
  */
-export interface NextPeriodLine {
+export interface NextPeriodLine
+  extends Pick<InvoiceLineDraft, "name" | "description" | "amount" | "revenueAccount" | "taxType"> {
   readonly id?: string;
   readonly invoiceId: string | null;
   readonly number: string;
-  readonly name: string;
-  readonly description: string;
-  readonly amount: Decimal;
-  readonly revenueAccount: string | null;
-  readonly taxType: string | null;
 }
 
 /**

@@ -4,16 +4,12 @@
  * (PERIOD-1, USAGE-4).
  */
 import { type CivilDate, civilDate, startOfDay } from "../calendar/civil-date.ts";
-import { type Interval, periodAt, periodContaining } from "../calendar/period.ts";
+import { periodAt, periodContaining } from "../calendar/period.ts";
+import type { Subscription } from "../model/subscription.ts";
 import { dateOf, type Instant, instantOf } from "./parse.ts";
 
 /** The anchor and interval of a subscription's periods, with its zone. */
-export interface PeriodTerms {
-  readonly timezone: string;
-  readonly startDate: CivilDate;
-  readonly billingDay: number;
-  readonly interval: Interval;
-}
+export type PeriodTerms = Pick<Subscription, "timezone" | "startDate" | "billingDay" | "interval">;
 
 /** A period as instants. `startsAt` is in it, `endsAt` is not. */
 interface PeriodWindow {

@@ -24,7 +24,7 @@ export async function describe(
   call: BegunCall,
 ): Promise<LedgerAnswer<LedgerOrganisation>> {
   reader.drop();
-  const [answer, rights] = await Promise.all([reader.read(call), lackOf(wire, call)]);
+  const [answer, rights] = await Promise.all([reader.read(call), checkRights(wire, call)]);
   if (answer.kind === "refused" && answer.reason === "validation") {
     const message = `The key's user does not belong to the company of the tenant ${tenantId}.`;
     return refused("not_permitted", message);
@@ -32,7 +32,7 @@ export async function describe(
   if (answer.kind !== "ok") return answer;
   if (rights.kind !== "ok") return rights;
   const books = answer.value;
-  const lack = rights.value ?? shortcomingOf(books);
+  const lack = shortcomingOf(books);
   if (lack !== null) return lack;
   const [first] = books.periods;
   return {
@@ -57,10 +57,7 @@ const neededRights = {
   "party.party": ["create"],
 } as const;
 
-async function lackOf(
-  wire: TrytonWire,
-  call: BegunCall,
-): Promise<LedgerAnswer<LedgerFailure | null>> {
+async function checkRights(wire: TrytonWire, call: BegunCall): Promise<LedgerAnswer<null>> {
   const models = Object.keys(neededRights);
   const answer = await wire.ask(call, "ir.model.access", "get_access", { models });
   if (answer.kind !== "ok") return answer;
@@ -73,7 +70,7 @@ async function lackOf(
   });
   if (lacking.length === 0) return { kind: "ok", value: null };
   const message = `The key's user lacks rights in Tryton: ${lacking.join(", ")}.`;
-  return { kind: "ok", value: refused("not_permitted", message) };
+  return refused("not_permitted", message);
 }
 
 function shortcomingOf(books: Books): LedgerFailure | null {

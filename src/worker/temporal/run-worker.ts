@@ -98,10 +98,7 @@ const connectRetryMs = 1_000;
 /** Bundled before: bundling at start would take two seconds each time. */
 const bundle = workflowBundleFile();
 
-/**
- * The SDK's warning for a worker without workflows. It is dropped for workers that run only
- * activities.
- */
+/** The SDK's warning for a worker without workflows. It is dropped: billing has only activities. */
 const noWorkflows = "No workflows registered, not polling for workflow tasks";
 
 /**
@@ -142,16 +139,11 @@ export async function runWorker(
   temporal: TemporalClient,
   settings: WorkerSettings,
 ): Promise<RunningWorker> {
-  const forActivities = new Set<string>();
-  const createWorker = (options: WorkerOptions): Promise<Worker> => {
-    if (options.workflowBundle === undefined) forActivities.add(options.taskQueue);
-    return Worker.create(options);
-  };
   Runtime.install({
     ...(settings.telemetryOptions && { telemetryOptions: settings.telemetryOptions }),
     shutdownSignals: [],
     logger: new DefaultLogger("WARN", ({ message, meta }) => {
-      if (message === noWorkflows && forActivities.has(meta?.taskQueue)) return;
+      if (message === noWorkflows) return;
       settings.log.warn({ err: meta?.error, workflowId: meta?.workflowId }, message);
     }),
   });
@@ -176,18 +168,18 @@ export async function runWorker(
     stickyQueueScheduleToStartTimeout: cachedWorkerMs,
   };
   const workers = await Promise.all([
-    createWorker({
+    Worker.create({
       ...shared,
       taskQueue: settings.taskQueue,
       workflowBundle: { codePath: bundle },
     }),
-    createWorker({
+    Worker.create({
       ...shared,
       taskQueue: billingQueue(settings.taskQueue),
       maxConcurrentActivityTaskExecutions: billingAtOnce,
       maxConcurrentActivityTaskPolls: billingPolls,
     }),
-    createWorker({
+    Worker.create({
       ...shared,
       taskQueue: webhookQueue(settings.taskQueue),
       workflowBundle: { codePath: bundle },

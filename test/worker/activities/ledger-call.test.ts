@@ -1,11 +1,11 @@
 /** The outcomes of the jobs that a failed call carried. */
 import { describe, expect, test } from "vitest";
 import type { LedgerFailure } from "../../../src/ledger/port/ledger.ts";
+import { groupCalls } from "../../../src/worker/activities/posting/grouped-calls.ts";
 import {
   connectionPause,
   failedLookupOutcome,
   failureOutcome,
-  groupCalls,
   missingOutcome,
   retryDelayMs,
   spentBudgetMs,

@@ -7,7 +7,8 @@ import type { ClaimedJobs } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import type { UnknownDocument } from "../../../store/ledger-jobs/unknown-documents.ts";
 import { lineOf } from "./document-lines.ts";
-import { againOutcome, failureOutcome, type GroupOutcome, joinOutcomes } from "./ledger-call.ts";
+import { type GroupOutcome, joinOutcomes } from "./grouped-calls.ts";
+import { againOutcome, failureOutcome } from "./ledger-call.ts";
 import {
   type CallSettings,
   callOf,

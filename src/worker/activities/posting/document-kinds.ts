@@ -17,7 +17,8 @@ import {
 import type { NamedLine } from "../../../store/ledger-jobs/document-outcomes.ts";
 import { adoptOrPost } from "./adopt-unknown.ts";
 import { lineOf } from "./document-lines.ts";
-import { addressesAtOnce, attemptOf, type GroupOutcome } from "./ledger-call.ts";
+import { addressesAtOnce, type GroupOutcome } from "./grouped-calls.ts";
+import { attemptOf } from "./ledger-call.ts";
 import {
   type CallSettings,
   type DocumentToSend,

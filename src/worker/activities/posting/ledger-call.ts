@@ -4,11 +4,7 @@
  */
 import type { AnsweredRequest } from "../../../domain/ledger/answered-request.ts";
 import type { Ledger, LedgerCall, LedgerFailure } from "../../../ledger/port/ledger.ts";
-import type {
-  JobAttempt,
-  PostingOutcome,
-  UndoneOutcome,
-} from "../../../store/ledger-jobs/document-outcomes.ts";
+import type { JobAttempt, UndoneOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 
 /** The first pause after a failed attempt. Each further one doubles it. */
 const firstDelayMs = 1_000;
@@ -71,43 +67,7 @@ export function observedLedger(ledger: Ledger) {
  * After so many attempts a job is sent singly, so that a document which always fails does not hold
  * up others in its group. The first attempt and the look-up after a lost answer are two.
  */
-const batchAttempts = 2;
-
-/** The most jobs that a batch sends singly. Each is a call of the ledger's budget. */
-const maxSingleCalls = 5;
-
-/**
- * Concurrent look-ups of a batch. The ledger accepts five calls at once, and other work continues
- * in the meantime.
- */
-const maxLookUps = 2;
-
-/**
- * How many objects one call looks up if each has its own address. They share the call's deadline.
- */
-export const addressesAtOnce = 5;
-
-/**
- * Groups the calls of a batch: most jobs share one call, of `maxBatchJobs` at most, and jobs with
- * many attempts get a call each. `later` did not fit.
- */
-export function groupCalls<T extends Carried>(
-  jobs: readonly T[],
-  maxBatchJobs: number,
-): { readonly calls: readonly (readonly T[])[]; readonly later: readonly T[] } {
-  const batched = jobs.filter(({ attempts }) => attempts <= batchAttempts);
-  const single = jobs.filter(({ attempts }) => attempts > batchAttempts);
-  const calls = [
-    ...chunksOf(batched, maxBatchJobs),
-    ...single.slice(0, maxSingleCalls).map((one) => [one]),
-  ];
-  return { calls, later: single.slice(maxSingleCalls) };
-}
-
-function chunksOf<T>(all: readonly T[], most: number): readonly (readonly T[])[] {
-  const starts = Array.from({ length: Math.ceil(all.length / most) }, (_, index) => index * most);
-  return starts.map((start) => all.slice(start, start + most));
-}
+export const batchAttempts = 2;
 
 /** Returns the outcome of a job that is sent again after a pause. */
 export function againOutcome(
@@ -178,26 +138,6 @@ export function missingOutcome(job: Carried): UndoneOutcome {
   // Each time it was sent and then looked up: two attempts.
   const delayMs = job.attempts <= batchAttempts ? 0 : retryDelayMs(Math.ceil(job.attempts / 2));
   return againOutcome(job, delayMs, true, "not in the ledger: sent again");
-}
-
-/** Groups the look-ups of a batch into calls of `atOnce`. `later` did not fit. */
-export function groupLookUps<T>(
-  jobs: readonly T[],
-  atOnce: number,
-): { readonly calls: readonly (readonly T[])[]; readonly later: readonly T[] } {
-  const starts = Array.from({ length: maxLookUps }, (_, index) => index * atOnce);
-  const calls = starts
-    .map((start) => jobs.slice(start, start + atOnce))
-    .filter(({ length }) => length > 0);
-  return { calls, later: jobs.slice(maxLookUps * atOnce) };
-}
-
-/**
- * Returns the outcome of a job that stays uncertain, because its look-up does not fit this batch.
- */
-export function lookUpLater(job: Carried): UndoneOutcome {
-  const reason = "looked up in the next batch";
-  return { ...attemptOf(job), kind: "uncertain", delayMs: 0, countsAsAttempt: false, reason };
 }
 
 /** Returns the longest pause that the failures put on the whole connection, or null. */
@@ -277,21 +217,4 @@ export function reasonOf(failure: LedgerFailure): string {
     case "unavailable":
       return failure.cause;
   }
-}
-
-/**
- * The result of calls: an outcome for each job, and the failures of whole calls, which may pause
- * the connection.
- */
-export interface GroupOutcome {
-  readonly outcomes: readonly PostingOutcome[];
-  readonly failures: readonly LedgerFailure[];
-}
-
-/** Joins several results into one. */
-export function joinOutcomes(outcomes: readonly GroupOutcome[]): GroupOutcome {
-  return {
-    outcomes: outcomes.flatMap(({ outcomes }) => outcomes),
-    failures: outcomes.flatMap(({ failures }) => failures),
-  };
 }

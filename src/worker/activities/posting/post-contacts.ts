@@ -5,14 +5,16 @@ import type { ClaimedJobs, ContactToSend } from "../../../store/ledger-jobs/clai
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import {
   addressesAtOnce,
+  createdOutcomes,
+  type GroupOutcome,
+  groupCalls,
+  joinOutcomes,
+  lookUpInCalls,
+} from "./grouped-calls.ts";
+import {
   attemptOf,
   failedLookupOutcome,
   failureOutcome,
-  type GroupOutcome,
-  groupCalls,
-  groupLookUps,
-  joinOutcomes,
-  lookUpLater,
   missingOutcome,
   refusalOutcome,
   rescheduleOutcome,
@@ -104,42 +106,24 @@ async function createContacts(
     email,
   }));
   const answer = await ledger.createContacts(call, drafts);
-  if (answer.kind !== "ok") {
-    const isSingle = contacts.length === 1;
-    const outcomes = contacts.map((contact) =>
-      failureOutcome(contact, answer, settings.deadlineMs, isSingle),
-    );
-    return { outcomes, failures: [answer] };
-  }
-  const outcomes: PostingOutcome[] = [];
-  const takenNames: ContactToSend[] = [];
-  for (const [index, contact] of contacts.entries()) {
-    const element = answer.value[index];
-    if (element === undefined) throw new Error("the ledger's adapter left out an element");
-    if (element.kind === "ok") outcomes.push(done(contact, element.value));
-    else if (element.kind === "refused" && element.reason === "duplicate_contact")
-      takenNames.push(contact);
-    else if (element.kind === "refused") outcomes.push(refusalOutcome(contact, element));
-    else outcomes.push(failureOutcome(contact, element, settings.deadlineMs, true));
-  }
-  const found = await lookUpAll(ledger, takenNames, settings, claim, (contact) =>
+  const { deadlineMs } = settings;
+  const created = createdOutcomes(contacts, answer, "duplicate_contact", deadlineMs, done);
+  const found = await lookUpAll(ledger, [...created.taken.keys()], settings, claim, (contact) =>
     refuse(contact, "duplicate_contact", "The ledger has another contact with this name."),
   );
-  return joinOutcomes([{ outcomes, failures: [] }, found]);
+  return joinOutcomes([created, found]);
 }
 
-async function lookUpAll(
+function lookUpAll(
   ledger: Ledger,
   contacts: readonly ContactToSend[],
   settings: CallSettings,
   claim: Claim,
   missing: (contact: ContactToSend) => PostingOutcome,
 ): Promise<GroupOutcome> {
-  const { calls, later } = groupLookUps(contacts, addressesAtOnce);
-  const found = await Promise.all(
-    calls.map((call) => lookUpContacts(ledger, call, settings, claim, missing)),
+  return lookUpInCalls(contacts, addressesAtOnce, (some) =>
+    lookUpContacts(ledger, some, settings, claim, missing),
   );
-  return joinOutcomes([{ outcomes: later.map(lookUpLater), failures: [] }, ...found]);
 }
 
 /**

@@ -23,17 +23,17 @@ import type {
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import type { UnknownDocuments } from "../../../store/ledger-jobs/unknown-documents.ts";
 import {
-  attemptOf,
-  failedLookupOutcome,
-  failureOutcome,
+  createdOutcomes,
   type GroupOutcome,
   groupCalls,
-  groupLookUps,
   joinOutcomes,
-  lookUpLater,
+  lookUpInCalls,
+} from "./grouped-calls.ts";
+import {
+  attemptOf,
+  failedLookupOutcome,
   missingOutcome,
   observed,
-  refusalOutcome,
   rescheduleOutcome,
 } from "./ledger-call.ts";
 import { findMerged, isForeign, numberTakenOutcome, numberUsedOutcome } from "./number-taken.ts";
@@ -150,7 +150,6 @@ async function send<Document extends DocumentToSend, Found extends FoundDocument
   kind: PostedKind<Document, Found>,
   documents: readonly Document[],
 ): Promise<GroupOutcome> {
-  const { deadlineMs } = kind;
   const sent = observed({
     ...callOf(documents, kind),
     jobKeys: documents.map(({ id }) => id),
@@ -159,37 +158,19 @@ async function send<Document extends DocumentToSend, Found extends FoundDocument
     variant: documents.map((document) => document.keyVariant).join(),
   });
   const answer = await kind.create(sent.call, documents);
-  if (answer.kind !== "ok") {
-    const isSingle = documents.length === 1;
-    const outcomes = documents.map((document) =>
-      failureOutcome(document, answer, deadlineMs, isSingle),
-    );
-    return { outcomes: outcomes.map(sent.answerOf), failures: [answer] };
-  }
-  const outcomes: PostingOutcome[] = [];
-  const numberTaken = new Map<Document, readonly string[]>();
-  for (const [index, document] of documents.entries()) {
-    const element = answer.value[index];
-    if (element === undefined) throw new Error("the ledger's adapter left out an element");
-    if (element.kind === "ok") outcomes.push(kind.done(document, element.value));
-    // Taken by our own earlier request whose answer was lost, or by another document.
-    else if (element.kind === "refused" && element.reason === "duplicate_number")
-      numberTaken.set(document, element.messages);
-    else if (element.kind === "refused") outcomes.push(refusalOutcome(document, element));
-    else outcomes.push(failureOutcome(document, element, deadlineMs, true));
-  }
-  const found = await lookUpAll(kind, [...numberTaken.keys()], numberTaken);
-  return joinOutcomes([{ outcomes: outcomes.map(sent.answerOf), failures: [] }, found]);
+  const { deadlineMs, done } = kind;
+  const created = createdOutcomes(documents, answer, "duplicate_number", deadlineMs, done);
+  const { outcomes, failures, taken } = created;
+  const found = await lookUpAll(kind, [...taken.keys()], taken);
+  return joinOutcomes([{ outcomes: outcomes.map(sent.answerOf), failures }, found]);
 }
 
-async function lookUpAll<Document extends DocumentToSend, Found extends FoundDocument>(
+function lookUpAll<Document extends DocumentToSend, Found extends FoundDocument>(
   kind: PostedKind<Document, Found>,
   documents: readonly Document[],
   taken: ReadonlyMap<Document, readonly string[]> | null,
 ): Promise<GroupOutcome> {
-  const { calls, later } = groupLookUps(documents, kind.lookUpAtOnce);
-  const found = await Promise.all(calls.map((call) => lookUp(kind, call, taken)));
-  return joinOutcomes([{ outcomes: later.map(lookUpLater), failures: [] }, ...found]);
+  return lookUpInCalls(documents, kind.lookUpAtOnce, (some) => lookUp(kind, some, taken));
 }
 
 /**

@@ -10,7 +10,8 @@ import type { LedgerConnection } from "../../../store/ledger-connection/connecti
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import type { OpenPosting, PostingStore } from "../../../store/ledger-jobs/posting-store.ts";
 import { postCreditNotes, postInvoices } from "./document-kinds.ts";
-import { connectionPause, type GroupOutcome, joinOutcomes, spentBudgetMs } from "./ledger-call.ts";
+import { type GroupOutcome, joinOutcomes } from "./grouped-calls.ts";
+import { connectionPause, spentBudgetMs } from "./ledger-call.ts";
 import { postContacts } from "./post-contacts.ts";
 
 /**
