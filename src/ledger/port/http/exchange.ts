@@ -8,7 +8,7 @@ import { Agent, type Dispatcher, request } from "undici";
 import type { LedgerOptions } from "../ledger-kind.ts";
 
 /** How to reach a ledger. The defaults fit every kind. */
-interface HttpOptions extends Pick<LedgerOptions, "connect"> {
+export interface HttpOptions extends Pick<LedgerOptions, "connect"> {
   readonly maxResponseBytes?: number;
   readonly connections?: number;
 }

@@ -14,15 +14,17 @@ import {
 } from "../../port/http/exchange.ts";
 import type { LedgerAnswer, LedgerFailure } from "../../port/ledger.ts";
 import type {
+  AuthorisedConnection,
   AuthorisedTenant,
   AuthorisedTokens,
   LedgerAppSettings,
   LedgerOAuthApp,
   ReachedTenants,
+  TokenStore,
 } from "../../port/oauth-app.ts";
 import { xeroScopes } from "../wire/connection.ts";
 import { failureOfReply } from "../wire/failure.ts";
-import { endConnection } from "./end-connection.ts";
+import { createSharedTokenSource } from "./authorised-tokens.ts";
 import { askIdentity, freshMsOf, notSent } from "./identity.ts";
 
 /** Xero's production addresses. */
@@ -66,15 +68,7 @@ export function createXeroApp(settings: LedgerAppSettings, timeoutMs: number): L
     },
     exchange: (consent) => exchangeCode(agent, settings, consent, timeoutMs),
     tenants: (accessToken) => reachedTenants(agent, settings, accessToken, timeoutMs),
-    end: (connection, tokens) =>
-      endConnection(agent, { settings, timeoutMs }, connection, tokens, async (accessToken) => {
-        const id = encodeURIComponent(connection.ledgerConnection);
-        const url = `${settings.connectionsUrl}/${id}`;
-        const reply = await ask(agent, "DELETE", url, accessToken, timeoutMs);
-        if (reply.kind !== "replied") return reply;
-        const isEnded = reply.status === 404 || (reply.status >= 200 && reply.status <= 299);
-        return isEnded ? { kind: "ok", value: true } : failureOfReply(reply, true);
-      }),
+    end: (connection, tokens) => endConnection(agent, settings, timeoutMs, connection, tokens),
     close: () => agent.close(),
   };
 }
@@ -82,11 +76,7 @@ export function createXeroApp(settings: LedgerAppSettings, timeoutMs: number): L
 async function exchangeCode(
   agent: Dispatcher,
   settings: LedgerAppSettings,
-  {
-    code,
-    verifier,
-    redirectUrl,
-  }: { readonly code: string; readonly verifier: string; readonly redirectUrl: string },
+  { code, verifier, redirectUrl }: Parameters<LedgerOAuthApp["exchange"]>[0],
   timeoutMs: number,
 ): Promise<LedgerAnswer<AuthorisedTokens>> {
   const grant = {
@@ -157,6 +147,46 @@ async function listTenants(
     if (!isOrganisation || connectionId === undefined || tenantId === undefined) return [];
     return [{ connectionId, tenantId, name: name ?? tenantId }];
   });
+  return { kind: "ok", value };
+}
+
+/**
+ * Ends an organisation's connection at Xero, with the tokens that all processes share. If Xero
+ * rejects the token, the request is repeated once with a new one.
+ */
+async function endConnection(
+  agent: Dispatcher,
+  settings: LedgerAppSettings,
+  timeoutMs: number,
+  { clientId, ledgerConnection }: AuthorisedConnection,
+  store: TokenStore,
+): Promise<Ended> {
+  // Tokens of another app do not work with these credentials: Xero would call them invalid, and the
+  // tokens would be deleted here.
+  const app = settings.clientId === clientId ? settings : null;
+  const source = createSharedTokenSource(agent, { app, tokens: store });
+  const url = `${settings.connectionsUrl}/${encodeURIComponent(ledgerConnection)}`;
+  const attempt = async (rejected: string | null): Promise<readonly [string, Ended]> => {
+    const token = await source.token(rejected, AbortSignal.timeout(2 * timeoutMs));
+    if (token.kind === "ok") {
+      const reply = await ask(agent, "DELETE", url, token.value, timeoutMs);
+      if (reply.kind !== "replied") return [token.value, reply];
+      const isEnded = reply.status === 404 || (reply.status >= 200 && reply.status <= 299);
+      const answer = isEnded ? ok("ended") : failureOfReply(reply, true);
+      return [token.value, answer];
+    }
+    // Only the refusal `invalid_grant` deletes the tokens.
+    const isEnded = token.kind === "unauthorised" && (await store.read()) === null;
+    return ["", isEnded ? ok("ended_before") : token];
+  };
+  const [used, answer] = await attempt(null);
+  const isStale = answer.kind === "unauthorised" && answer.why === "expired" && used !== "";
+  return isStale ? (await attempt(used))[1] : answer;
+}
+
+type Ended = LedgerAnswer<"ended" | "ended_before">;
+
+function ok(value: "ended" | "ended_before"): Ended {
   return { kind: "ok", value };
 }
 

@@ -2,6 +2,7 @@
  * The settings of the Xero adapter: how to reach one organisation, and the limits with their
  * reasons.
  */
+import type { HttpOptions } from "../../port/http/exchange.ts";
 import type { LedgerCredentials, LedgerOptions, LedgerTraits } from "../../port/ledger-kind.ts";
 
 /**
@@ -33,10 +34,7 @@ export const xeroTraits = {
 } as const satisfies LedgerTraits;
 
 /** Settings of the adapter. The defaults of the port fit Xero. */
-export interface XeroOptions extends LedgerOptions {
-  readonly maxResponseBytes?: number;
-  readonly connections?: number;
-}
+export type XeroOptions = LedgerOptions & HttpOptions;
 
 /**
  * The time for a request of tokens. Identity answers within a second or two. After this a caller
