@@ -58,17 +58,18 @@ export async function createDocuments<Created>(
   if (parties.kind !== "ok") return parties;
   const creation = { wire, call, books: books.value };
   // In the order of their dates, which Tryton's numbers follow.
-  const byDate = [...drafts].sort((one, other) => (one.issueDate < other.issueDate ? -1 : 1));
-  const answers = new Map<Draft, LedgerAnswer<Created>>();
-  for (const draft of byDate) {
+  const byDate = [...drafts.entries()].sort(([, one], [, other]) =>
+    one.issueDate < other.issueDate ? -1 : 1,
+  );
+  const answers: LedgerAnswer<Created>[] = [];
+  for (const [index, draft] of byDate) {
     const party = parties.value.get(draft.contactId);
     const values = writeDocument(books.value, wire.companyId, party, draft, sign);
     const answer = values.kind === "ok" ? await createOne(creation, draft, values.value) : values;
     if (answer.kind === "refused") reader.drop();
-    answers.set(draft, answer.kind === "ok" ? finished(read(answer.value)) : answer);
+    answers[index] = answer.kind === "ok" ? finished(read(answer.value)) : answer;
   }
-  const missing = unreadable("the document was not sent", false);
-  return { kind: "ok", value: drafts.map((draft) => answers.get(draft) ?? missing) };
+  return { kind: "ok", value: answers };
 }
 
 function finished<Created>(created: Created | undefined): LedgerAnswer<Created> {

@@ -49,9 +49,9 @@ export function amendLines(
     const kept = keepLine(element);
     if (kept === undefined) return undefined;
     // An existing line that matches an added one stays as it is. Only a named line changes.
-    const written = one === undefined ? null : writeLine(one.change);
-    const isNamed = one !== undefined && one.change.ledgerLineId !== null;
-    const isChanged = isNamed && written !== null && !standsAs(element, written);
+    const named = one?.change.ledgerLineId === null ? undefined : one;
+    const written = named && writeLine(named.change);
+    const isChanged = written !== undefined && !standsAs(element, written);
     sent.push(isChanged ? replaceLine(element, written) : kept);
     isSame &&= !isChanged;
   }

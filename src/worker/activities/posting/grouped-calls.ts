@@ -73,9 +73,9 @@ export async function lookUpInCalls<T extends Carried>(
 }
 
 /**
- * Returns the outcomes of a call that creates an object for each job. Those whose key is `taken`,
- * with the ledger's words, have none yet: by our own earlier request whose answer was lost, or by
- * another object.
+ * Returns the outcomes of a call that creates an object for each job. The ledger refused those in
+ * `taken` with its words, because their key is taken: by our own earlier request whose answer was
+ * lost, or by another object. They are looked up.
  */
 export function createdOutcomes<Job extends Carried, Created>(
   jobs: readonly Job[],

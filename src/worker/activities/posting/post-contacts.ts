@@ -56,9 +56,13 @@ export async function postContacts(
   );
   const postponed = [...later, ...imports.slice(maxImports)].map(rescheduleOutcome);
   const claimed = claims(findImported);
+  const lookUp: LookUp = (contacts, missing) =>
+    lookUpInCalls(contacts, addressesAtOnce, (some) =>
+      lookUpContacts(ledger, some, settings, claimed, missing),
+    );
   const outcomes = await Promise.all([
-    ...calls.map((call) => createContacts(ledger, call, settings, claimed)),
-    lookUpAll(ledger, uncertain, settings, claimed, missingOutcome),
+    ...calls.map((call) => createContacts(ledger, call, settings, lookUp)),
+    lookUp(uncertain, missingOutcome),
     ...imports
       .slice(0, maxImports)
       .map((contact) => importContact(ledger, contact, settings, claimed)),
@@ -82,6 +86,12 @@ function claims(findImported: FindImported): Claim {
   };
 }
 
+/** Looks contacts up. `missing` returns the outcome of one that is not there. */
+type LookUp = (
+  contacts: readonly ContactToSend[],
+  missing: (contact: ContactToSend) => PostingOutcome,
+) => Promise<GroupOutcome>;
+
 /** A caller waits for each contact, so no call is a background call. */
 function callOf({ deadlineMs, onPermit }: CallSettings): LedgerCall {
   return { deadlineMs, jobKeys: [], onPermit };
@@ -91,7 +101,7 @@ async function createContacts(
   ledger: Ledger,
   contacts: readonly ContactToSend[],
   settings: CallSettings,
-  claim: Claim,
+  lookUp: LookUp,
 ): Promise<GroupOutcome> {
   const call: LedgerCall = {
     ...callOf(settings),
@@ -108,35 +118,22 @@ async function createContacts(
   const answer = await ledger.createContacts(call, drafts);
   const { deadlineMs } = settings;
   const created = createdOutcomes(contacts, answer, "duplicate_contact", deadlineMs, done);
-  const found = await lookUpAll(ledger, [...created.taken.keys()], settings, claim, (contact) =>
+  const found = await lookUp([...created.taken.keys()], (contact) =>
     refuse(contact, "duplicate_contact", "The ledger has another contact with this name."),
   );
   return joinOutcomes([created, found]);
 }
 
-function lookUpAll(
-  ledger: Ledger,
-  contacts: readonly ContactToSend[],
-  settings: CallSettings,
-  claim: Claim,
-  missing: (contact: ContactToSend) => PostingOutcome,
-): Promise<GroupOutcome> {
-  return lookUpInCalls(contacts, addressesAtOnce, (some) =>
-    lookUpContacts(ledger, some, settings, claim, missing),
-  );
-}
-
 /**
  * Finds contacts by their codes. A contact comes from our own lost request if it has our code
- * and name, is no customer yet and may have been sent before. `missing` returns the outcome of a
- * contact that is not there.
+ * and name, is no customer yet and may have been sent before.
  */
 async function lookUpContacts(
   ledger: Ledger,
   contacts: readonly ContactToSend[],
   settings: CallSettings,
   claim: Claim,
-  missing: (contact: ContactToSend) => PostingOutcome,
+  missing: Parameters<LookUp>[1],
 ): Promise<GroupOutcome> {
   const call = callOf(settings);
   const numberOf = ({ code }: ContactToSend) =>
