@@ -42,7 +42,7 @@ export function KeysetTable<Row>(props: KeysetTableProps<Row>) {
     else if (rows) announce(`${name}: ${rows.length} shown`);
   }, [isPlaceholderData, rows, name]);
   if (error) return <ErrorState error={error} onAgain={() => void list.refetch()} />;
-  if (rows?.length === 0 && !isPlaceholderData) return <div className={styles.frame}>{empty}</div>;
+  if (rows?.length === 0 && !isPlaceholderData) return empty;
   return (
     <>
       <div className={styles.frame}>

@@ -68,7 +68,7 @@ export function LedgerDocuments() {
         })}
         empty={
           <EmptyList filters={["state"]}>
-            <EmptyState title="The ledger has every document">
+            <EmptyState title="No document waits for the ledger">
               What it refuses, or has otherwise than here, is listed here.
             </EmptyState>
           </EmptyList>

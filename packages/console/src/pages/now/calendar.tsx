@@ -73,12 +73,22 @@ function Days({
   });
   // Monday is the first column.
   const column = ((new Date(`${today}T00:00:00Z`).getUTCDay() + 6) % 7) + 1;
+  const sums = [
+    sumOf(days.map(({ due }) => due)),
+    sumOf(days.map(({ ending }) => ending)),
+  ] as const;
+  if (sums.every(({ count }) => count === 0))
+    return (
+      <EmptyState title="Nothing renews or ends in these days">
+        Active subscriptions stand here on the day of their renewal. As of <Instant at={asOf} />.
+      </EmptyState>
+    );
   return (
     <>
       <FactRow
         facts={[
-          ["Renew", <Sum key="due" of={sumOf(days.map(({ due }) => due))} />],
-          ["End", <Sum key="ending" of={sumOf(days.map(({ ending }) => ending))} />],
+          ["Renew", <Sum key="due" of={sums[0]} />],
+          ["End", <Sum key="ending" of={sums[1]} />],
         ]}
       />
       <div className={styles.weekdays} aria-hidden="true">

@@ -28,7 +28,7 @@ import {
 
 const operators: readonly Column<Operator>[] = [
   { title: "Name", cell: ({ name }) => <Named name={name} /> },
-  { title: "Role", cell: ({ role }) => operatorRoles[role] },
+  { title: "Role", cell: ({ role }) => operatorRoles[role], from: "under" },
   {
     title: "State",
     cell: ({ active }) =>
@@ -108,6 +108,14 @@ function Everybody() {
   );
 }
 
+/** `Firefox on Windows`. Many browsers name others too, which come later here. */
+function browserText(agent: string): string {
+  const named = (names: readonly string[]) => names.find((name) => agent.includes(name));
+  const browser = named(["Firefox", "Edg", "Chrome", "Safari"]);
+  const system = named(["Android", "iPhone", "iPad", "Windows", "Mac", "Linux"]);
+  return browser && system ? `${browser.replace("Edg", "Edge")} on ${system}` : agent;
+}
+
 /** The browsers in which this operator is signed in. */
 function Sessions() {
   const { data } = useQuery(SessionService.method.listSessions, {});
@@ -118,7 +126,13 @@ function Sessions() {
       <Card>
         <FactList
           facts={list.map(({ id, userAgent, current, created, endsAt }) => [
-            current ? "This browser" : <Named key={id} name={userAgent} />,
+            current ? (
+              "This browser"
+            ) : (
+              <span key={id} title={userAgent}>
+                {browserText(userAgent)}
+              </span>
+            ),
             <span key={id}>
               since <Instant at={created} />, ends <Instant at={endsAt} /> at the latest{" "}
               {!current && <EndSession id={id} />}
