@@ -62,7 +62,7 @@ consoleTest(
     await untilShown(page);
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox", { name: "Search" }).fill("INV-0002");
-    await page.getByRole("option", { name: "INV-0002" }).waitFor();
+    await page.getByRole("option", { name: "INV-0002 invoice" }).waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "INV-0002" }).waitFor();
     await page.keyboard.press("Control+k");

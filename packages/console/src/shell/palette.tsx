@@ -58,8 +58,10 @@ function Finder({ onClose }: { readonly onClose: () => void }) {
   const navigate = useNavigate();
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const found = [...useFound(text), ...pagesWith(text)].slice(0, 11);
-  const places = [...found, ...customersWith(text)];
+  const found = useFound(text);
+  // The list is offered once it is known what else there is, so that Enter does not go there first.
+  const lists = found === undefined ? [] : customersWith(text);
+  const places = [...[...(found ?? []), ...pagesWith(text)].slice(0, 11), ...lists];
   const go = (place: Place | undefined) => {
     if (place === undefined) return;
     onClose();

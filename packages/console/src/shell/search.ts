@@ -18,14 +18,14 @@ const places: Readonly<Record<string, readonly [path: string, icon: IconName]>> 
   webhook_delivery: ["webhooks/deliveries", "webhooks"],
 };
 
-/** Finds objects of the organisation that have a page. */
-export function useFound(typed: string): readonly Place[] {
+/** Finds objects of the organisation that have a page. Undefined until the service answers. */
+export function useFound(typed: string): readonly Place[] | undefined {
   const { id: organisation } = useOrganisation();
   const text = useDeferredValue(typed.trim());
   const enabled = text.length > 1;
   const { data } = useQuery(SearchService.method.search, { text, organisation }, { enabled });
   if (!enabled) return [];
-  return (data?.hits ?? []).flatMap(({ by, objectKind, objectId, label, matched }): Place[] => {
+  return data?.hits.flatMap(({ by, objectKind, objectId, label, matched }): Place[] => {
     const [path, icon] = places[objectKind] ?? [];
     if (path === undefined || icon === undefined) return [];
     const there = by === SearchedBy.LEDGER_NUMBER ? `in the ledger ${matched}` : matched;
