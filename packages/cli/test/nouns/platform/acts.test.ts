@@ -114,7 +114,7 @@ test("a subscription is a sentence and its settings", async ({ server }) => {
   expect(out).toMatch(/^label +none$/m);
 });
 
-test("a subscription says that its end or an amendment waits for the ledger", async ({ server }) => {
+test("a subscription says that its end or amendment waits for the ledger", async ({ server }) => {
   const answers = { GetSubscription: () => ({ subscription, waitsForLedger: true }) };
   server.answer({ ...answers, GetPlan: () => ({ plan }) });
   const { out } = await run(`subscriptions get ${id}`, { env: server.env });

@@ -13,7 +13,7 @@ export interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row) => ReactNode;
   readonly isNumber?: boolean;
-  /** Where it is left out: below 1,100 px, or on a phone. There `under` is below the first column. */
+  /** Where it is left out: below 1,100 px, or on a phone, where `under` is in the first column. */
   readonly from?: "tablet" | "desktop" | "under";
 }
 
