@@ -78,9 +78,11 @@ test.skipIf(whyNoTryton !== null)(
 );
 
 test.skipIf(whyNoTryton !== null)(
-  "a draft that a person deletes in Tryton is lost here at the next sync, and others are not",
+  "a draft that a person deletes in Tryton is lost here at the next sync, also if it was copied",
   async ({ admin, own, issue, act, synced }) => {
     const [gone, left] = [await issue("draft"), await issue("draft")];
+    // A copy with its number is a document of that person.
+    await act("copy", gone.ledger.invoice_id, { reference: gone.number });
     await act("delete", gone.ledger.invoice_id);
     const lost = await synced(gone.id, "NOT_IN_EXTERNAL");
     expect(lost).toMatchObject({ message: "The ledger does not have it any more." });

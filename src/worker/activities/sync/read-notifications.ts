@@ -236,7 +236,8 @@ async function loseContacts(
 
 /**
  * Finds documents by their numbers after their addresses were not found. Only if a number is not
- * found either, the ledger has lost the document.
+ * found either, the ledger has lost the document. Where numbers are not unique, another document
+ * with the number says nothing of it.
  */
 async function findDocuments(
   { store, ledger, call }: LedgerReader,
@@ -254,7 +255,8 @@ async function findDocuments(
   const found = new Set(answer.value.map(({ id }) => id));
   const taken = new Set(answer.value.map(({ number }) => number));
   const gone = missing.filter((id) => !found.has(id));
-  const others = gone.filter((id) => taken.has(numbers.get(id) ?? ""));
+  const { hasUniqueNumbers } = ledger.traits.documents;
+  const others = hasUniqueNumbers ? gone.filter((id) => taken.has(numbers.get(id) ?? "")) : [];
   const lost = gone.filter((id) => !others.includes(id));
   const synced =
     lost.length === 0 ? nothingSynced : await store.loseDocuments(kind, lost, queriedAt);
