@@ -13,6 +13,7 @@ import type {
 import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
 import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 import { freshDatabase } from "../../../test/support/database.ts";
+import { allow } from "../../../test/support/slowness.ts";
 import { type DemoLedger, type DemoLedgerOptions, startDemoLedger } from "../src/server.ts";
 
 /** A demo ledger on a separate database. */
@@ -89,7 +90,7 @@ export function addresses(url: string): Pick<XeroConnection, "baseUrl" | "identi
 
 /** A call with a deadline that only a broken test reaches. */
 export function aCall(...jobKeys: readonly string[]): LedgerCall {
-  return { deadlineMs: 20_000, jobKeys };
+  return { deadlineMs: allow(20_000), jobKeys };
 }
 
 /** A call that gives up soon. */

@@ -15,6 +15,7 @@ import { databaseTest } from "../../support/fixtures.ts";
 import { insertKey, type StoredKey } from "../../support/organisation-builder.ts";
 import { testPool } from "../../support/pool.ts";
 import { tables } from "../../support/rows.ts";
+import { allow } from "../../support/slowness.ts";
 
 const stores: IdempotencyStore[] = [];
 
@@ -273,7 +274,7 @@ describe("while the process lives", () => {
     await vi.waitFor(
       async () => expect(Math.min(...(await leases(pool)))).toBeGreaterThan(Math.max(...first)),
       {
-        timeout: 20_000,
+        timeout: allow(20_000),
       },
     );
     expect(renewed).toContain(3);
@@ -299,14 +300,14 @@ describe("while the process lives", () => {
     expect(
       await store.complete(await claimOf(store, requestOf(apiKey, "same")), response),
     ).toBeNull();
-    await vi.waitFor(() => expect(troubles.length).toBeGreaterThan(2), { timeout: 20_000 });
+    await vi.waitFor(() => expect(troubles.length).toBeGreaterThan(2), { timeout: allow(20_000) });
     expect((await store.begin(requestOf(apiKey, "same"))).kind).toBe("running");
     broken = false;
     await vi.waitFor(
       async () =>
         expect(await store.begin(requestOf(apiKey, "same"))).toEqual({ kind: "replay", response }),
       {
-        timeout: 20_000,
+        timeout: allow(20_000),
       },
     );
   });
