@@ -16,6 +16,7 @@ import { newestJob, setOrganisation } from "../support/rows.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { backUp } from "./database-backup.ts";
 import { untilPosted } from "./ledger-documents.ts";
+import { postUntilDecided } from "./processes.ts";
 
 /** One thing that happens after the backup. It has a key, so that a platform repeats it. */
 type Step =
@@ -90,8 +91,9 @@ async function perform(
   subscriptions: string[],
   isRepeat = false,
 ): Promise<void> {
+  // On a busy machine the ledger may take longer than an answer, and a repeat gets the outcome.
   const ask = (path: string, body: object) =>
-    system.ask("POST", path, { key: apiKey, idempotencyKey: `step-${index}`, body });
+    postUntilDecided(system.baseUrl, { path, key: apiKey, idempotencyKey: `step-${index}`, body });
   switch (step.kind) {
     case "create": {
       const body = { customer_code: step.customer, plan_code: "team", units: step.units };
