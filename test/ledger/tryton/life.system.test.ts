@@ -7,6 +7,7 @@ import { billingScheduleId } from "../../../workflows/contract.ts";
 import { perFile, started } from "../../support/file-fixture.ts";
 import { publishAll } from "../../support/published-events.ts";
 import { tables } from "../../support/rows.ts";
+import { stepLimitMs } from "../../support/slowness.ts";
 import { until } from "../../support/system.ts";
 import { startReceiver } from "../../support/webhook-receiver.ts";
 import { expectEqualBooks } from "./both-books.ts";
@@ -52,6 +53,9 @@ const test = trytonTest
     return `${step}: ${shown.toSorted().join(", ")}`;
   });
 
+/** Each of eleven steps waits for the postings and a sync of both sides, with their own limits. */
+const timeout = 4 * stepLimitMs;
+
 /** The documents after each step, with what is open of them. */
 const life = [
   "created: SUB-0001 draft 0",
@@ -94,6 +98,7 @@ const kinds = [
 
 test.skipIf(whyNoTryton !== null)(
   "a subscription's life from its creation to its payment keeps Tryton's books equal to ours",
+  { timeout },
   async ({ system, admin, own, key, access, receiver, books, client }) => {
     await connectToTryton(admin, own, access);
     const person = personAt(access);
