@@ -105,12 +105,11 @@ test("a document that another organisation has by now is neither taken nor waite
     select: { id: true },
   });
   const [own] = rows.map(({ id }) => id);
-  expect(await unknown.resolve(actor, one, invoice.ledgerId, own ?? null)).toEqual({
-    kind: "unfit",
-    why: "Another organisation has it.",
-  });
+  await expect(unknown.resolve(actor, one, invoice.ledgerId, own ?? null)).rejects.toThrow(
+    "Another organisation has it.",
+  );
   expect(await unknown.resolve(actor, one, invoice.ledgerId, null)).toMatchObject({
-    kind: "resolved",
+    state: "dismissed",
   });
 });
 
@@ -122,12 +121,11 @@ test("no document takes one of the ledger in Setup Mode, and one can be dismisse
   const lost = found("INV-0009");
   await unknown.save(actor, one, "invoice", [lost], false);
   await setOrganisation(fixture.pool, one, { setupMode: true });
-  expect(await unknown.resolve(actor, one, lost.ledgerId, randomUUID())).toEqual({
-    kind: "unfit",
-    why: "The organisation is in Setup Mode: no document takes one of the ledger.",
-  });
+  await expect(unknown.resolve(actor, one, lost.ledgerId, randomUUID())).rejects.toThrow(
+    "The organisation is in Setup Mode: no document takes one of the ledger.",
+  );
   expect(await unknown.resolve(actor, one, lost.ledgerId, null)).toMatchObject({
-    kind: "resolved",
+    state: "dismissed",
   });
 });
 
