@@ -1,5 +1,6 @@
 /** Each page with data: its title, axe in light and dark, wide and narrow, and nothing refused. */
 import { expect } from "vitest";
+import { refreshOverviews } from "../../../src/store/overview/refresh-overviews.ts";
 import { consoleTest, untilShown } from "./console-fixture.ts";
 import { look } from "./looks.ts";
 
@@ -73,6 +74,38 @@ consoleTest(
     }
     expect(faults).toEqual([]);
     expect(problems).toEqual([]);
+  },
+);
+
+/** What the pages say of an organisation that has nothing. */
+const ofNothing = [
+  ["attention", "Nothing needs a person"],
+  ["calendar", "Nothing renews or ends in these days"],
+  ["usage", "No plan has a meter"],
+  ["ledger", "No ledger is connected yet"],
+  ["ledger?tab=documents", "No document waits for the ledger"],
+  ["credit-notes", "No credit notes yet"],
+  ["subscriptions/new", "No active customers yet"],
+] as const;
+
+consoleTest(
+  "each page of an organisation with nothing says so, and has no fault of access",
+  async ({ open, data, system }) => {
+    const { json } = await system.askAdmin("OrganisationService/CreateOrganisation", {
+      key: data.operatorToken ?? "",
+      body: { name: "Nothing Ltd", timezone: "Europe/Berlin", defaultCurrency: "EUR" },
+    });
+    await refreshOverviews(system.pool, 100, (_, error) => {
+      throw error;
+    });
+    const { page } = await open();
+    const faults: string[] = [];
+    for (const [path, words] of ofNothing) {
+      await page.goto(`/console/o/${json.organisation.id}/${path}`);
+      await page.getByText(words).waitFor();
+      faults.push(...(await look(page, path)));
+    }
+    expect(faults).toEqual([]);
   },
 );
 
