@@ -123,8 +123,8 @@ const findByRequest = query({
     SELECT
       'request_id' AS by,
       'audit_entry' AS object_kind,
-      t.id::text AS object_id, t.organisation_id, t.operation AS label,
-      NULL::text AS matched, true AS is_exact
+      t.id::text AS object_id, t.organisation_id, t.operation AS label, NULL::text AS matched,
+      true AS is_exact
     FROM audit_log t
     WHERE t.request_id = $2 AND ($1::uuid IS NULL OR t.organisation_id = $1)
     ORDER BY t.seq DESC

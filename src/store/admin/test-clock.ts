@@ -127,9 +127,20 @@ const loadClock = query({
       date_trunc('milliseconds', clock_timestamp()) AS real_time,
       CASE
         WHEN a.organisation_id IS NOT NULL THEN json_build_object(
-          'from', a.started_from, 'to', a.target, 'performed', a.performed,
-          'invoices_issued', a.issued, 'parked', a.parked, 'started_at', a.started_at,
-          'finished_at', a.finished_at
+          'from',
+          a.started_from,
+          'to',
+          a.target,
+          'performed',
+          a.performed,
+          'invoices_issued',
+          a.issued,
+          'parked',
+          a.parked,
+          'started_at',
+          a.started_at,
+          'finished_at',
+          a.finished_at
         )
       END AS advance
     FROM

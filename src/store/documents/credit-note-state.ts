@@ -207,14 +207,16 @@ async function loadKnown(
     select: { id: true, ledgerInvoiceId: true },
   });
   const ledgerIds = new Map(invoices.map(({ id, ledgerInvoiceId }) => [id, ledgerInvoiceId ?? ""]));
-  const known = allocations.map(({ amount, status, invoiceId, ...row }): KnownAllocation => ({
-    id: row.id,
-    ledgerId: row.ledgerAllocationId,
-    invoiceId,
-    invoiceLedgerId: ledgerIds.get(invoiceId) ?? "",
-    amount: parseDecimal(amount.toFixed(4)),
-    isActive: status === "active",
-  }));
+  const known = allocations.map(
+    ({ amount, status, invoiceId, ...row }): KnownAllocation => ({
+      id: row.id,
+      ledgerId: row.ledgerAllocationId,
+      invoiceId,
+      invoiceLedgerId: ledgerIds.get(invoiceId) ?? "",
+      amount: parseDecimal(amount.toFixed(4)),
+      isActive: status === "active",
+    }),
+  );
   return { known, invoiceIds: new Map([...ledgerIds].map(([id, ledgerId]) => [ledgerId, id])) };
 }
 

@@ -94,8 +94,7 @@ const readState = query({
         WHERE organisation_id = $1 AND NOT EXISTS (SELECT FROM created)
       )
     SELECT
-      reason, failures,
-      ${msUntil(sql`not_before`)} AS wait_ms,
+      reason, failures, ${msUntil(sql`not_before`)} AS wait_ms,
       (
         SELECT ${msUntil(sql`min(due.at)`)}
         FROM
