@@ -1,6 +1,7 @@
 /**
- * The server ends the connection of a request while it waits within a typed call. A write is
- * repeated and done once, everything else answers 502, and nothing answers 500. REQUEST-14.
+ * The server ends the connection of a request while it waits within a call of the database: a typed
+ * one, whose library wraps the error, or a statement. A write is repeated and done once, everything
+ * else answers 502, and nothing answers 500. REQUEST-14.
  */
 import { randomUUID } from "node:crypto";
 import pg from "pg";
@@ -20,8 +21,8 @@ const test = scenarioTest
     return sandbox;
   })
   /**
-   * Sends a request while another session holds a table, ends the connection on which a typed call
-   * waits for it, and returns the answer.
+   * Sends a request while another session holds a table, ends the connection on which a call with
+   * such a text waits for it, a typed one by default, and returns the answer.
    */
   .extend(
     "losing",
@@ -31,19 +32,19 @@ const test = scenarioTest
         table: string,
         send: () => Promise<Answered>,
         mode = "ACCESS EXCLUSIVE",
+        // Only Prisma names the schema.
+        text = `%"public"."${table}"%`,
       ): Promise<Answered> => {
         const holder = new pg.Client({ connectionString: system.databaseUrl });
         await holder.connect();
         await holder.query(`BEGIN; LOCK TABLE ${table} IN ${mode} MODE`);
         try {
           const answer = send();
-          // Only Prisma names the schema.
-          const typed = `%"public"."${table}"%`;
-          const pid = await until(`a typed call waits for ${table}`, async () => {
+          const pid = await until(`a call waits for ${table}`, async () => {
             const { rows } = await system.pool.query<{ pid: number }>(
               `SELECT pid FROM pg_stat_activity WHERE application_name ~ '^(api|admin)'
                 AND datname = current_database() AND wait_event_type = 'Lock' AND query LIKE $1`,
-              [typed],
+              [text],
             );
             return rows[0]?.pid ?? false;
           });
@@ -103,7 +104,7 @@ test("a report of usage is stored once if the server ends its connection", async
   const body = { events: [usageEvent(id, "2026-04-01T08:00:00Z")] };
   const path = `${system.baseUrl}/v1/usage_events`;
   const send = () => ask(path, "POST", { key: sandbox.apiKey, body });
-  const answer = await losing("meters", send);
+  const answer = await losing("meters", send, "ACCESS EXCLUSIVE", "%FROM meters%");
   expect(answer.status, answer.text).toBe(200);
   expect(await countOf(system.pool, "usage_events", sandbox)).toBe(1);
 });
