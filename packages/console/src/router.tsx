@@ -1,5 +1,5 @@
 /** The addresses of the console. Each page is loaded when it is opened. */
-import { createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import { createRoute, createRouter, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import {
   inOrganisation,
   organisation,
@@ -10,6 +10,14 @@ import {
 } from "./base-routes.tsx";
 import { parseSearch, stringifySearch, texts } from "./search-params.ts";
 import { NotFound, PageError } from "./shell/not-found.tsx";
+
+const firstPage = createRoute({
+  ...inOrganisation,
+  path: "/",
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: "/o/$organisation/overview", params, replace: true });
+  },
+});
 
 const overview = createRoute({
   ...inOrganisation,
@@ -238,6 +246,7 @@ const tree = root.addChildren([
   signedIn.addChildren([
     organisations,
     organisation.addChildren([
+      firstPage,
       overview,
       attention,
       activity,

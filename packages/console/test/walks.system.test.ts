@@ -130,6 +130,9 @@ consoleTest(
     await page.goto(`${below}/nowhere`);
     await page.getByRole("heading", { level: 1, name: "No such page" }).waitFor();
     await page.getByRole("link", { name: "Overview" }).waitFor();
+    await page.goto(below);
+    await page.waitForURL(`**${below}/overview`);
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
   },
 );
 
