@@ -10,7 +10,7 @@ import type {
   AmendmentLine,
   AmendmentToSend,
 } from "../../../src/store/ledger-jobs/amendments/amendments.ts";
-import { standingLines as findStandingLines } from "../../../src/worker/activities/posting/document-lines.ts";
+import { matchLines } from "../../../src/worker/activities/posting/document-lines.ts";
 import { faultOf } from "../../../src/worker/activities/posting/request-amendment.ts";
 
 function ours(id: string, line: Partial<AmendmentLine> = {}): AmendmentLine {
@@ -38,8 +38,8 @@ function ledgers(ledgerLineId: string, line: Partial<LedgerLine> = {}): LedgerLi
 const { documents: rules } = xeroTraits;
 
 /** The lines of a ledger whose descriptions have 4,000 characters at most. */
-const standingLines = (...args: [readonly AmendmentLine[], readonly LedgerLine[]]) =>
-  findStandingLines(...args, 4_000);
+const matched = (...args: [readonly AmendmentLine[], readonly LedgerLine[]]) =>
+  matchLines(...args, 4_000);
 
 const plan = {
   kind: "plan",
@@ -50,7 +50,7 @@ const plan = {
 const planInLedger = ledgers("plan", { description: "Team: 3 × 12.5000", amount: "37.5000" });
 
 test("lines in the ledger are found, each with its id", () => {
-  const found = standingLines([ours("a", plan), ours("b")], [ledgers("x"), planInLedger]);
+  const found = matched([ours("a", plan), ours("b")], [ledgers("x"), planInLedger]);
   expect(found).toEqual([
     { id: "a", ledgerLineId: "plan" },
     { id: "b", ledgerLineId: "x" },
@@ -63,51 +63,51 @@ test("a missing line, or one with another amount or text, finds nothing", () => 
     { description: "Team: 2 to 4 seats" },
     { description: "Team: 2 to 3 seats of 9" },
   ]) {
-    expect(standingLines([ours("a")], [ledgers("x", line)])).toBeNull();
+    expect(matched([ours("a")], [ledgers("x", line)])).toBeNull();
   }
-  expect(standingLines([ours("a", plan), ours("b")], [planInLedger])).toBeNull();
-  expect(standingLines([ours("a", plan), ours("b")], [ledgers("x")])).toBeNull();
+  expect(matched([ours("a", plan), ours("b")], [planInLedger])).toBeNull();
+  expect(matched([ours("a", plan), ours("b")], [ledgers("x")])).toBeNull();
 });
 
 test("an unchanged line that was to be re-priced finds nothing", () => {
   const before = ledgers("plan", { description: "Team: 2 × 12.5000", amount: "25.0000" });
-  expect(standingLines([ours("a", plan)], [before])).toBeNull();
+  expect(matched([ours("a", plan)], [before])).toBeNull();
 });
 
 test("a re-priced line with another id is found", () => {
   const moved = { ...planInLedger, ledgerLineId: "other" };
-  expect(standingLines([ours("a", plan)], [moved])).toEqual([{ id: "a", ledgerLineId: "other" }]);
+  expect(matched([ours("a", plan)], [moved])).toEqual([{ id: "a", ledgerLineId: "other" }]);
 });
 
 test("spaces and appended arithmetic do not matter", () => {
   const description = "Team:  2 to 3 seats (3 × 4.1667 = 12.50)";
-  expect(standingLines([ours("a")], [ledgers("x", { description })])).toEqual([
+  expect(matched([ours("a")], [ledgers("x", { description })])).toEqual([
     { id: "a", ledgerLineId: "x" },
   ]);
   const long = ours("a", { description: "y".repeat(5_000) });
   const cut = `Team: ${"y".repeat(3_960)} (3 × 4.1667 = 12.50)`;
-  expect(standingLines([long], [ledgers("x", { description: cut })])).toEqual([
+  expect(matched([long], [ledgers("x", { description: cut })])).toEqual([
     { id: "a", ledgerLineId: "x" },
   ]);
 });
 
 test("two equal lines need two lines, and a line known as another one matches none", () => {
-  expect(standingLines([ours("a"), ours("b")], [ledgers("x")])).toBeNull();
-  expect(standingLines([ours("a"), ours("b")], [ledgers("x"), ledgers("y")])).toEqual([
+  expect(matched([ours("a"), ours("b")], [ledgers("x")])).toBeNull();
+  expect(matched([ours("a"), ours("b")], [ledgers("x"), ledgers("y")])).toEqual([
     { id: "a", ledgerLineId: "x" },
     { id: "b", ledgerLineId: "y" },
   ]);
   const known = ours("a", { amending: false, ledgerLineId: "x" });
-  expect(standingLines([known, ours("b")], [ledgers("x")])).toBeNull();
-  expect(standingLines([known, ours("b")], [ledgers("x"), ledgers("y")])).toEqual([
+  expect(matched([known, ours("b")], [ledgers("x")])).toBeNull();
+  expect(matched([known, ours("b")], [ledgers("x"), ledgers("y")])).toEqual([
     { id: "b", ledgerLineId: "y" },
   ]);
 });
 
 test("a known line that an equal one replaced answers for itself, not for an added one", () => {
   const known = ours("a", { amending: false, ledgerLineId: "gone" });
-  expect(standingLines([known, ours("b")], [ledgers("x")])).toBeNull();
-  expect(standingLines([known, ours("b")], [ledgers("x"), ledgers("y")])).toEqual([
+  expect(matched([known, ours("b")], [ledgers("x")])).toBeNull();
+  expect(matched([known, ours("b")], [ledgers("x"), ledgers("y")])).toEqual([
     { id: "b", ledgerLineId: "y" },
   ]);
 });

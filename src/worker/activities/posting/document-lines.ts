@@ -38,7 +38,7 @@ const arithmeticLength = 100;
  * the ledger's lines that match the lines to change, if all of them are there. Null if one
  * is missing. A line that is known as one of ours matches no other, also under another id.
  */
-export function standingLines(
+export function matchLines(
   ours: readonly AmendmentLine[],
   ledgers: readonly LedgerLine[],
   maxDescriptionLength: number,

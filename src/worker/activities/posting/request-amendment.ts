@@ -27,7 +27,7 @@ import type {
   AmendmentToSend,
 } from "../../../store/ledger-jobs/amendments/amendments.ts";
 import type { NamedLine } from "../../../store/ledger-jobs/document-outcomes.ts";
-import { lineOf, standingLines } from "./document-lines.ts";
+import { lineOf, matchLines } from "./document-lines.ts";
 import { againOutcome, failureOutcome, retryDelayMs } from "./ledger-call.ts";
 
 /** The outcome, and the failures of calls, which may pause the connection. */
@@ -180,7 +180,7 @@ async function checkInvoice(
   if (answer.kind !== "ok") return undone(amendment, answer, deadlineMs);
   const found = answer.value;
   const { maxDescriptionLength } = ledger.traits.documents;
-  const lines = standingLines(amendment.lines, found.lines, maxDescriptionLength);
+  const lines = matchLines(amendment.lines, found.lines, maxDescriptionLength);
   if (lines !== null)
     return { outcome: { kind: "done", invoice: syncOf(found), lines }, failures: [] };
   const allowed = allowedOf(ledger, amendment.joins);
